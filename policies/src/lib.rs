@@ -1,0 +1,1 @@
+//! A room of the house; its parts follow.
