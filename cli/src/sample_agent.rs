@@ -1,0 +1,59 @@
+//! The agent that `up` puts behind the gateway: it speaks native L8 and A2A 1.0 over plain HTTP on loopback, and counts what reaches it.
+//!
+//! It holds no secret and decides nothing: it restates what it was told, answers the questions of the control vocabulary, and books
+//! the flight of the paper. Whatever it says is judged by the gateway like any other reply (F0-32).
+
+mod a2a;
+mod answer;
+mod l8;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::routing::{get, post};
+use tokio::net::TcpListener;
+
+use crate::fault::{Doing, Fault};
+
+/// The largest message that it reads; the gateway's own limit (1 MiB) is what protects it, this is twice that.
+const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+
+/// What it remembers: how many messages reached it, and who it is.
+#[derive(Debug)]
+pub struct Agent {
+    id: String,
+    received: AtomicU64,
+}
+
+impl Agent {
+    fn count(&self) {
+        self.received.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Serves until `stop` ends.
+///
+/// # Errors
+/// What the listener says.
+pub async fn serve(
+    listener: TcpListener,
+    id: String,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), Fault> {
+    let agent = Arc::new(Agent { id, received: AtomicU64::new(0) });
+    let app = Router::new()
+        .route("/l8", post(l8::receive))
+        .route("/a2a", post(a2a::receive))
+        .route("/.well-known/agent-card.json", get(a2a::card))
+        .route("/a2a/.well-known/agent-card.json", get(a2a::card))
+        .route("/received", get(received))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .with_state(agent);
+    axum::serve(listener, app).with_graceful_shutdown(stop).await.doing("sample agent")
+}
+
+async fn received(State(agent): State<Arc<Agent>>) -> axum::Json<serde_json::Value> {
+    axum::Json(serde_json::json!({ "received": agent.received.load(Ordering::SeqCst) }))
+}

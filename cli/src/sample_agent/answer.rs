@@ -1,0 +1,78 @@
+//! What the sample agent says to the content of a message: the same for every protocol.
+
+use serde_json::{Map, Value, json};
+
+/// The members that may name the type of an instance (WIRE, messages).
+const NAMING: [&str; 3] = ["concept_type", "concept", "task"];
+
+/// The lines whose concepts it restates; of others it only says that it has them.
+const KNOWN_LINES: [&str; 4] = ["travel", "supplyChain", "payment", "snl"];
+
+/// An answer in words of the same context.
+#[derive(Debug, PartialEq)]
+pub enum Answer {
+    /// A performative with content.
+    Says(&'static str, Value),
+    /// Nothing but that it arrived.
+    Has,
+}
+
+/// Answers `content`, said under the context `urn`.
+pub fn answer(urn: &str, content: &Value) -> Answer {
+    let instances = instances(content);
+    if let Some(options) = instances.iter().find_map(|i| options_for(i)) {
+        return Answer::Says("INFORM", options);
+    }
+    if instances.iter().any(|i| i.get("task").and_then(Value::as_str) == Some("bookFlight")) {
+        return Answer::Says(
+            "INFORM",
+            json!({ "task": "bookFlight", "booking_reference": "SEMGATE1", "status": "confirmed" }),
+        );
+    }
+    let line = urn.strip_prefix("urn:contexts:").and_then(|rest| rest.split(':').next());
+    let restates = line.is_some_and(|line| KNOWN_LINES.contains(&line))
+        && instances.iter().all(|i| !i.contains_key("task"));
+    if restates && !instances.is_empty() { Answer::Says("AGREE", content.clone()) } else { Answer::Has }
+}
+
+fn instances(content: &Value) -> Vec<&Map<String, Value>> {
+    let Some(object) = content.as_object() else { return Vec::new() };
+    if NAMING.iter().any(|n| object.get(*n).is_some_and(Value::is_string)) {
+        return vec![object];
+    }
+    object.values().filter_map(Value::as_object).collect()
+}
+
+/// F0-27: the options for the parameter that was in doubt. Destinations are the paper's; of anything else it offers what it was asked.
+fn options_for(instance: &Map<String, Value>) -> Option<Value> {
+    let named = NAMING.iter().find_map(|n| instance.get(*n)).and_then(Value::as_str)?;
+    if named != "ambiguous_parameter" {
+        return None;
+    }
+    let parameter = instance.get("parameter").and_then(Value::as_str)?;
+    let options = match parameter {
+        "dest_code" => json!(["JFK", "LGA", "EWR"]),
+        "origin_code" => json!(["LAX"]),
+        _ => json!(["unknown"]),
+    };
+    Some(json!({ "concept": "parameter_options", "parameter": parameter, "options": options }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f0_27_an_ambiguous_destination_is_answered_with_the_papers_options() {
+        let asked = json!({"concept": "ambiguous_parameter", "parameter": "dest_code", "value": "New York"});
+        let said = json!({"concept": "parameter_options", "parameter": "dest_code", "options": ["JFK", "LGA", "EWR"]});
+        assert_eq!(answer("urn:contexts:travel:v2.1", &asked), Answer::Says("INFORM", said));
+    }
+
+    #[test]
+    fn concepts_of_the_library_are_restated_and_others_only_taken() {
+        let content = json!({"a": {"concept_type": "current_decision", "item_id": "beer", "quantity": 1}});
+        assert_eq!(answer("urn:contexts:supplyChain:v1.0", &content), Answer::Says("AGREE", content.clone()));
+        assert_eq!(answer("urn:contexts:acme.parts:v1.0", &content), Answer::Has);
+    }
+}

@@ -1,0 +1,253 @@
+//! `semgate say CONTEXT CONCEPT JSON`: one native L8 message through the running gateway, as one of the agents of `up.json`.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use semgate_contexts::{Context, DocumentLimits, Prefix};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::client::{Client, Reply};
+use crate::fault::{Doing, Fault, REFUSED};
+use crate::names;
+use crate::place::Place;
+
+/// Says one concept or task to the agent behind the gateway.
+#[derive(Debug, Args)]
+pub struct Say {
+    /// The context, as a URN or in short: `payment:v1.1`
+    context: String,
+    /// The concept or task of that context, or of the control vocabulary
+    concept: String,
+    /// Its members, a JSON object; sent as it stands
+    #[arg(value_name = "JSON")]
+    members: String,
+    /// The agent of `up.json` that says it
+    #[arg(long = "as", value_name = "AGENT", default_value = "retailer-7")]
+    speaker: String,
+    /// The speech act; by default what the concept takes first of QUERY, REQUEST (tasks) and INFORM
+    #[arg(long)]
+    performative: Option<String>,
+    /// Name the context by this digest too
+    #[arg(long)]
+    digest: Option<String>,
+    /// The directory of `semgate up`
+    #[arg(long, default_value = "./.semgate")]
+    dir: PathBuf,
+}
+
+impl Say {
+    /// Sends it and prints the verdict.
+    ///
+    /// # Errors
+    /// Where no verdict could be had; a refusal is the answer [`REFUSED`].
+    pub async fn run(self, json: bool) -> Result<u8, Fault> {
+        let place = Place::open(&self.dir)?;
+        let client = Client::of_agent(&place, &self.speaker)?;
+        let urn = names::full_urn(&self.context);
+        let performative = match &self.performative {
+            Some(named) => named.clone(),
+            None => default_performative(&place, &urn, &self.concept).await,
+        };
+        let line = Line {
+            performative: &performative,
+            sender: &place.agent(&self.speaker)?.id,
+            receiver: &place.up().sample_agent.id,
+            urn: &urn,
+            digest: self.digest.as_deref(),
+        };
+        let body = line.message(&self.concept, &self.members)?;
+        let reply = client.post(&place.up().gateway.l8, "application/json", body.into_bytes()).await?;
+        let outcome = Outcome::read(&reply);
+        outcome.print(json)?;
+        outcome.status()
+    }
+}
+
+/// Everything of a message but its content.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    /// The speech act.
+    pub performative: &'a str,
+    /// Who says it.
+    pub sender: &'a str,
+    /// Who is to hear it.
+    pub receiver: &'a str,
+    /// In the words of which context.
+    pub urn: &'a str,
+    /// The context's digest, where the speaker names it.
+    pub digest: Option<&'a str>,
+}
+
+impl Line<'_> {
+    /// The message with one concept whose members are `json`, spliced in as text, so that what the person typed is what is judged.
+    ///
+    /// # Errors
+    /// Where `json` is no JSON object at all.
+    pub fn message(&self, concept: &str, json: &str) -> Result<String, Fault> {
+        let members = json.trim().strip_prefix('{').and_then(|j| j.strip_suffix('}')).ok_or_else(|| {
+            Fault::new("the third word is no JSON object")
+                .status(2)
+                .hint(r#"for instance: semgate say supplyChain:v1.0 current_decision '{"item_id":"beer","quantity":120}'"#)
+        })?;
+        let separator = if members.trim().is_empty() { "" } else { "," };
+        let named = serde_json::to_string(concept).doing("concept")?;
+        self.raw(&format!(r#"{{"concept":{named}{separator}{members}}}"#))
+    }
+
+    /// The message with this text as its content.
+    ///
+    /// # Errors
+    /// None in practice: a string always has a JSON form.
+    pub fn raw(&self, content: &str) -> Result<String, Fault> {
+        let q = |text: &str| serde_json::to_string(text).doing("message");
+        let digest = match self.digest {
+            Some(digest) => format!(r#","digest":{}"#, q(digest)?),
+            None => String::new(),
+        };
+        Ok(format!(
+            r#"{{"protocol":"L8/1.0","message_id":{},"performative":{},"sender_id":{},"receiver_id":{},"context":{}{digest},"content":{content}}}"#,
+            q(&message_id())?,
+            q(self.performative)?,
+            q(self.sender)?,
+            q(self.receiver)?,
+            q(self.urn)?,
+        ))
+    }
+}
+
+/// A message id of this process: time and a counter. Uniqueness only helps the reader of a log; a repeated id is no fault (WIRE).
+pub fn message_id() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_micros()).unwrap_or_default();
+    format!("say-{now:x}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Asks the authority what the concept takes; where it cannot be asked, INFORM, and QUERY for the question of F0-26.
+async fn default_performative(place: &Place, urn: &str, concept: &str) -> String {
+    const WANTED: [&str; 4] = ["QUERY", "REQUEST", "INFORM", "PUBLISH"];
+    if concept == "ambiguous_parameter" {
+        return "QUERY".to_owned();
+    }
+    let Some(context) = published(place, urn).await else { return "INFORM".to_owned() };
+    let Some(term) = context.term(concept) else { return "INFORM".to_owned() };
+    let wanted: &[&str] = match term.kind() {
+        semgate_contexts::TermKind::Task => &WANTED[1..],
+        semgate_contexts::TermKind::Concept => &["INFORM", "PUBLISH", "REQUEST", "QUERY"],
+    };
+    let takes = |name: &&&str| name.parse().is_ok_and(|p| term.side(p).is_ok());
+    wanted.iter().find(takes).map_or_else(|| "INFORM".to_owned(), |name| (*name).to_owned())
+}
+
+async fn published(place: &Place, urn: &str) -> Option<Context> {
+    let client = Client::anonymous(place).ok()?;
+    let reply = client.get(&format!("{}/v1/contexts/{urn}", place.up().authority_url)).await.ok()?;
+    let jws: Value = serde_json::from_slice(&reply.body).ok()?;
+    let payload = names::unbase64(jws.get("payload")?.as_str()?)?;
+    Context::check(&payload, &Prefix::default(), &DocumentLimits::default()).ok()
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outcome {
+    /// `ALLOWED` or `REFUSED`.
+    pub verdict: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// The stable code of a refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The inner code of a refused reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// Why it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What the sender can do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Whether the agent behind got it: `no`, `yes`, `unknown`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<String>,
+    /// Finds the operator's record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision_id: Option<String>,
+    /// What the agent behind answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Value>,
+}
+
+impl Outcome {
+    /// Reads the gateway's answer: a status of 2xx is the agent's own, anything else a problem document.
+    pub fn read(reply: &Reply) -> Self {
+        let body: Option<Value> = serde_json::from_slice(&reply.body).ok();
+        let member = |name: &str| body.as_ref().and_then(|b| b.get(name)).and_then(Value::as_str).map(str::to_owned);
+        if (200..300).contains(&reply.status) {
+            return Self {
+                verdict: "ALLOWED",
+                status: reply.status,
+                code: None,
+                cause: None,
+                reason: None,
+                hint: None,
+                delivered: None,
+                decision_id: reply.decision.clone(),
+                reply: body,
+            };
+        }
+        Self {
+            verdict: "REFUSED",
+            status: reply.status,
+            code: member("code"),
+            cause: member("cause"),
+            reason: member("detail"),
+            hint: member("hint"),
+            delivered: member("delivered"),
+            decision_id: member("decision_id").or_else(|| reply.decision.clone()),
+            reply: None,
+        }
+    }
+
+    /// One line for a person: verdict, code, reason, hint.
+    pub fn line(&self) -> String {
+        let mut line = self.verdict.to_owned();
+        if let Some(code) = &self.code {
+            line.push_str(&format!(" {code}"));
+        }
+        if let Some(cause) = &self.cause {
+            line.push_str(&format!(" ({cause})"));
+        }
+        if let Some(reason) = &self.reason {
+            line.push_str(&format!(": {reason}"));
+        }
+        if let Some(hint) = &self.hint {
+            line.push_str(&format!("; hint: {hint}"));
+        }
+        line
+    }
+
+    fn print(&self, json: bool) -> Result<(), Fault> {
+        if json {
+            println!("{}", serde_json::to_string(self).doing("outcome")?);
+            return Ok(());
+        }
+        println!("{}", self.line());
+        if let Some(reply) = &self.reply {
+            println!("reply: {reply}");
+        }
+        if let Some(id) = &self.decision_id {
+            println!("decision: {id}");
+        }
+        Ok(())
+    }
+
+    fn status(&self) -> Result<u8, Fault> {
+        match (self.verdict, &self.code) {
+            ("ALLOWED", _) => Ok(0),
+            (_, Some(_)) => Ok(REFUSED),
+            _ => Err(Fault::new(format_args!("the gateway answered {} without a code", self.status))),
+        }
+    }
+}
