@@ -1,1 +1,31 @@
-//! A room of the house; its parts follow.
+//! Who may say it: agents, Cedar policies over typed concepts, one question in and one verdict out.
+//!
+//! [`Policies::load`] takes the policy files, the agents and every loaded context document, generates the Cedar
+//! schema from the contexts, and refuses to load anything that names a field no version has, compares the wrong
+//! type or can never match. [`Policies::decide`] answers one [`Question`] about one concept instance; whatever is
+//! not permitted is denied, and any error while a policy is evaluated is a refusal. A [`Policies`] value never
+//! changes: a reload builds another one (one *generation*), so a remembered verdict can never outlive what it was
+//! computed from.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )
+)]
+
+mod agents;
+mod decide;
+mod fault;
+mod limits;
+mod policies;
+mod source;
+
+pub use agents::AgentEntry;
+pub use decide::{LineUse, NoPolicy, PolicyIds, Question, Verdict};
+pub use fault::{LeftOut, Place, PolicyFault};
+pub use limits::PolicyLimits;
+pub use policies::Policies;
+pub use source::PolicySource;

@@ -1,0 +1,143 @@
+//! What can be wrong with a policy directory, in words for the operator.
+
+use std::fmt;
+
+use semgate_contexts::ContextUrn;
+
+/// Where in a policy file something is wrong: both counted from 1, the column in characters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// File name within the policy directory.
+    pub file: String,
+    /// Line, from 1; 0 where the fault has no place of its own.
+    pub line: usize,
+    /// Column in characters, from 1; 0 where the fault has no place of its own.
+    pub column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line == 0 {
+            f.write_str(&self.file)
+        } else {
+            write!(f, "{}:{}:{}", self.file, self.line, self.column)
+        }
+    }
+}
+
+/// Why a policy directory is not loaded. Nothing of a directory with a fault goes live.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PolicyFault {
+    /// The directory or a file in it cannot be read.
+    Unreadable {
+        /// The path.
+        path: String,
+        /// The system's reason.
+        why: String,
+    },
+    /// A bound of [`PolicyLimits`](crate::PolicyLimits) is passed.
+    TooLarge {
+        /// What is too large.
+        what: String,
+        /// The bound.
+        limit: usize,
+    },
+    /// There is no policy at all: absent is not "allow" (and not "deny in silence" either).
+    Empty,
+    /// A policy file does not parse, or holds a template.
+    Syntax {
+        /// Where.
+        place: Place,
+        /// What is wrong.
+        why: String,
+    },
+    /// Two policies have the same id.
+    DuplicatePolicy {
+        /// The second one.
+        place: Place,
+        /// The id.
+        id: String,
+    },
+    /// A policy does not fit the schema generated from the loaded contexts: it names something that does not exist,
+    /// compares the wrong type, or can never match.
+    Invalid {
+        /// Where.
+        place: Place,
+        /// The policy, `file#id`.
+        policy: String,
+        /// What is wrong.
+        why: String,
+        /// What was probably meant, where that can be told.
+        hint: Option<String>,
+    },
+    /// A policy names an agent or a group that `entities.json` does not have.
+    UnknownEntity {
+        /// Where.
+        place: Place,
+        /// The policy, `file#id`.
+        policy: String,
+        /// The name as Cedar writes it, such as `Group::"x"`.
+        entity: String,
+        /// What was probably meant, where that can be told.
+        hint: Option<String>,
+    },
+    /// `entities.json` is not strict JSON of the documented form.
+    Entities {
+        /// JSON Pointer of the member, or empty for the whole document.
+        pointer: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The generated Cedar schema is not accepted: a fault of this program, kept as an error and not as a panic.
+    Schema {
+        /// Cedar's words.
+        why: String,
+    },
+}
+
+impl fmt::Display for PolicyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with_hint = |f: &mut fmt::Formatter<'_>, hint: &Option<String>| match hint {
+            Some(hint) => write!(f, " ({hint})"),
+            None => Ok(()),
+        };
+        match self {
+            Self::Unreadable { path, why } => write!(f, "`{path}` cannot be read: {why}"),
+            Self::TooLarge { what, limit } => write!(f, "{what}: more than {limit}"),
+            Self::Empty => f.write_str("no policy: an empty policy set permits nothing and is never loaded"),
+            Self::Syntax { place, why } => write!(f, "{place}: {why}"),
+            Self::DuplicatePolicy { place, id } => {
+                write!(f, "{place}: a second policy with the id `{id}`")
+            }
+            Self::Invalid { place, policy, why, hint } => {
+                write!(f, "{place}: policy `{policy}`: {why}")?;
+                with_hint(f, hint)
+            }
+            Self::UnknownEntity { place, policy, entity, hint } => {
+                write!(f, "{place}: policy `{policy}`: `{entity}` is not in entities.json")?;
+                with_hint(f, hint)
+            }
+            Self::Entities { pointer, why } if pointer.is_empty() => write!(f, "entities.json: {why}"),
+            Self::Entities { pointer, why } => write!(f, "entities.json: at `{pointer}`: {why}"),
+            Self::Schema { why } => write!(f, "the generated schema is not accepted: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for PolicyFault {}
+
+/// A context that went live without the policies knowing it, so that every message under it is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The context.
+    pub urn: ContextUrn,
+    /// Why it cannot stand beside the others, or which policy it would have made invalid.
+    pub why: String,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is left out: {}", self.urn, self.why)
+    }
+}

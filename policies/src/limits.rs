@@ -1,0 +1,43 @@
+//! Bounds on what is loaded and remembered.
+
+/// Bounds on the policy directory and on remembered verdicts.
+///
+/// Everything here is the operator's own material, so the bounds guard against mistakes (a wrong directory, a
+/// generated file gone wild), not against an attacker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyLimits {
+    /// Bytes of one `*.cedar` file. 1 MiB holds some 5,000 policies; a larger file is not written by hand.
+    pub max_file_bytes: usize,
+    /// Number of `*.cedar` files. 1,000 files are a directory for each of many teams.
+    pub max_files: usize,
+    /// Policies in all files together. Validation looks at each policy once for each (action, concept type), about
+    /// 20 µs each: 10,000 policies load within seconds.
+    pub max_policies: usize,
+    /// Bytes of `entities.json`. 16 MiB holds some 80,000 agents.
+    pub max_entities_bytes: usize,
+    /// Agents in `entities.json`.
+    pub max_agents: usize,
+    /// Groups of one agent, and credentials of one agent. Each is looked at when a policy asks for it.
+    pub max_memberships: usize,
+    /// Verdicts remembered at the same time, rounded up to a power of two. One takes about 100 bytes: the default
+    /// is below 2 MB and holds 64 agents times 256 kinds of message.
+    pub remembered_verdicts: usize,
+    /// How often loading tries again with one context left out, when policies do not validate with all of them. Each
+    /// try validates every policy once.
+    pub max_left_out_tries: usize,
+}
+
+impl Default for PolicyLimits {
+    fn default() -> Self {
+        Self {
+            max_file_bytes: 1 << 20,
+            max_files: 1_000,
+            max_policies: 10_000,
+            max_entities_bytes: 16 << 20,
+            max_agents: 100_000,
+            max_memberships: 256,
+            remembered_verdicts: 1 << 14,
+            max_left_out_tries: 256,
+        }
+    }
+}
