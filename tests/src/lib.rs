@@ -1,1 +1,0 @@
-//! A room of the house; its parts follow.
