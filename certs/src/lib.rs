@@ -1,1 +1,34 @@
-//! A room of the house; its parts follow.
+//! Who is speaking: issues, reads and checks the certificates of Semgate, and turns them into TLS configurations.
+//!
+//! Two families of certificates hang under a root, each with an issuing certificate of its own (DESIGN §3): what signs
+//! *contexts* (usages [`Usage::Context`], [`Usage::Status`], [`Usage::Feed`], [`Usage::Log`]) and what *speaks on a
+//! connection* ([`Usage::Server`], [`Usage::Agent`]). Chains are checked by rustls-webpki at a time that the caller
+//! gives; what webpki leaves open (key usage bits, the root's own validity, the names of a leaf, exactly one usage) is
+//! checked here, so that [`VerifiedLeaf`] means all of `docs/spec/certificates.md`.
+//!
+//! Nothing here opens a socket or a file, reads a clock or draws randomness by itself: all are arguments. Times are
+//! integer seconds since the Unix epoch. (rustls draws the randomness of its own handshakes from ring.)
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod chain;
+mod issue;
+mod key;
+mod leaf;
+mod names;
+mod peer;
+mod spiffe;
+pub mod tls;
+mod usage;
+mod verify;
+
+pub use chain::{Chain, ChainLimits, PemFault, Roots, Thumbprint};
+pub use issue::{Family, IssueFault, Issuer, IssuingProfile, LeafNames, LeafProfile, LineScope, RootProfile};
+pub use key::{KeyFault, KeyPair, PublicKey, SignatureAlgorithm, SignatureFault};
+pub use leaf::{LineAllowed, LineNotDelegated, VerifiedLeaf};
+pub use names::{CONTEXTS_TREE, NameFault, dns_of_line, line_of_dns, uri_of_line};
+pub use peer::{Peer, PeerFault, PeerRoots};
+pub use ring::rand::SecureRandom;
+pub use rustls_pki_types::CertificateDer;
+pub use spiffe::{SpiffeFault, SpiffeId, TrustDomain};
+pub use usage::Usage;
+pub use verify::{ChainFault, verify_chain};

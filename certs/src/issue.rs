@@ -1,0 +1,266 @@
+//! Issues certificates: root → issuing → leaves (DESIGN §3), by rcgen.
+
+use crate::{Chain, KeyPair, NameFault, PublicKey, SpiffeId, Usage};
+use ring::rand::SecureRandom;
+use semgate_contexts::{Line, Prefix};
+use std::fmt;
+use std::net::IpAddr;
+
+/// Why a certificate was not issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IssueFault {
+    /// The source of randomness failed.
+    Randomness,
+    /// The times are not ones that a certificate can hold, or the lifetime is zero.
+    Times,
+    /// The lifetime is longer than the profile allows, or than the issuer lives.
+    LifetimeTooLong,
+    /// A leaf needs names of its usage: lines for a context, a tree for status, feed and log, one SPIFFE id for an
+    /// agent, a SPIFFE id or host for a server.
+    NamesMissing,
+    /// The names are not of the kind that the usage takes.
+    NamesOfAnotherUsage,
+    /// A line has no DNS form, or a host is not one.
+    Name(NameFault),
+    /// The issuer does not issue leaves of this usage, or outside of the delegated lines.
+    NotDelegated,
+    /// The certificate is not a CA, or its key is another one.
+    NotAnIssuer,
+    /// The encoder refused.
+    Encoding,
+}
+
+impl fmt::Display for IssueFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IssueFault::Randomness => f.write_str("the source of randomness failed"),
+            IssueFault::Times => f.write_str("the times of the certificate are not valid ones"),
+            IssueFault::LifetimeTooLong => f.write_str("the certificate would live for too long"),
+            IssueFault::NamesMissing => {
+                f.write_str("the certificate has none of the names that its usage needs")
+            }
+            IssueFault::NamesOfAnotherUsage => f.write_str("the names are not those of the usage"),
+            IssueFault::Name(fault) => fault.fmt(f),
+            IssueFault::NotDelegated => f.write_str("the issuer was not delegated this usage or line"),
+            IssueFault::NotAnIssuer => f.write_str("the certificate and key are not those of an issuer"),
+            IssueFault::Encoding => f.write_str("the certificate could not be encoded"),
+        }
+    }
+}
+
+impl std::error::Error for IssueFault {}
+
+/// Which kind of leaves an issuing certificate makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// Context, status, feed and log leaves.
+    Contexts,
+    /// Server and agent leaves.
+    Tls,
+}
+
+/// Lines that something is delegated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineScope {
+    /// Every line: the whole tree `contexts.invalid`.
+    All,
+    /// These lines and those below them (`acme` delegates `acme.logistics` too).
+    Trees(Vec<Line>),
+}
+
+/// A root certificate.
+#[derive(Clone, Debug)]
+pub struct RootProfile {
+    /// Its common name.
+    pub name: String,
+    /// First second of validity.
+    pub not_before: u64,
+    /// Seconds of validity; ten years by [`RootProfile::new`].
+    pub lifetime: u64,
+}
+
+impl RootProfile {
+    /// Ten years from `not_before`.
+    pub fn new(name: impl Into<String>, not_before: u64) -> RootProfile {
+        RootProfile { name: name.into(), not_before, lifetime: 3652 * 86_400 }
+    }
+}
+
+/// An issuing certificate.
+#[derive(Clone, Debug)]
+pub struct IssuingProfile {
+    /// Its common name.
+    pub name: String,
+    /// What leaves it makes.
+    pub family: Family,
+    /// The lines that it is delegated, for [`Family::Contexts`]. With [`LineScope::Trees`] status, feed and log leaves
+    /// cover only these trees.
+    pub lines: LineScope,
+    /// First second of validity.
+    pub not_before: u64,
+    /// Seconds of validity; five years by [`IssuingProfile::new`].
+    pub lifetime: u64,
+}
+
+impl IssuingProfile {
+    /// Five years from `not_before`, for all lines.
+    pub fn new(name: impl Into<String>, family: Family, not_before: u64) -> IssuingProfile {
+        IssuingProfile {
+            name: name.into(),
+            family,
+            lines: LineScope::All,
+            not_before,
+            lifetime: 1826 * 86_400,
+        }
+    }
+
+    /// The same for some lines only.
+    pub fn lines(mut self, lines: LineScope) -> IssuingProfile {
+        self.lines = lines;
+        self
+    }
+}
+
+/// The names of a leaf, by its usage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeafNames {
+    /// Context: exactly these lines, in DNS and in URI form.
+    Lines(Vec<Line>),
+    /// Status, feed, log: the trees that it speaks for.
+    Scope(LineScope),
+    /// Agent: its one id. Server: an optional id, DNS hosts and addresses; at least one of all.
+    Endpoint {
+        /// The SPIFFE id.
+        id: Option<SpiffeId>,
+        /// DNS host names, without wildcards.
+        hosts: Vec<String>,
+        /// Addresses.
+        addresses: Vec<IpAddr>,
+    },
+}
+
+/// A leaf certificate.
+#[derive(Clone, Debug)]
+pub struct LeafProfile {
+    /// Its common name, for people; no check reads it.
+    pub name: String,
+    /// Its usage.
+    pub usage: Usage,
+    /// A server that also opens connections, such as the gateway: adds clientAuth.
+    pub also_client: bool,
+    /// Its names.
+    pub names: LeafNames,
+    /// The prefix of its URIs.
+    pub prefix: Prefix,
+    /// First second of validity.
+    pub not_before: u64,
+    /// Seconds of validity, at most 90 days; 30 days by the constructors.
+    pub lifetime: u64,
+}
+
+impl LeafProfile {
+    /// A context signer for exactly these lines.
+    pub fn context(lines: Vec<Line>, not_before: u64) -> LeafProfile {
+        LeafProfile::of(Usage::Context, LeafNames::Lines(lines), not_before)
+    }
+
+    /// A status, feed or log signer for these trees.
+    pub fn role(usage: Usage, scope: LineScope, not_before: u64) -> LeafProfile {
+        LeafProfile::of(usage, LeafNames::Scope(scope), not_before)
+    }
+
+    /// A server.
+    pub fn server(
+        id: Option<SpiffeId>,
+        hosts: Vec<String>,
+        addresses: Vec<IpAddr>,
+        not_before: u64,
+    ) -> LeafProfile {
+        LeafProfile::of(Usage::Server, LeafNames::Endpoint { id, hosts, addresses }, not_before)
+    }
+
+    /// An agent.
+    pub fn agent(id: SpiffeId, not_before: u64) -> LeafProfile {
+        let names = LeafNames::Endpoint { id: Some(id), hosts: Vec::new(), addresses: Vec::new() };
+        LeafProfile::of(Usage::Agent, names, not_before)
+    }
+
+    /// The same with another lifetime, in seconds.
+    pub fn lifetime(mut self, seconds: u64) -> LeafProfile {
+        self.lifetime = seconds;
+        self
+    }
+
+    /// The same with clientAuth too, for a server that also opens connections.
+    pub fn also_client(mut self) -> LeafProfile {
+        self.also_client = true;
+        self
+    }
+
+    fn of(usage: Usage, names: LeafNames, not_before: u64) -> LeafProfile {
+        LeafProfile {
+            name: format!("Semgate {usage}"),
+            usage,
+            also_client: false,
+            names,
+            prefix: Prefix::default(),
+            not_before,
+            lifetime: 30 * 86_400,
+        }
+    }
+}
+
+/// A CA certificate with its key: a root or an issuing certificate.
+#[derive(Debug)]
+pub struct Issuer {
+    chain: Chain,
+    key: KeyPair,
+}
+
+impl Issuer {
+    /// A new self-signed root.
+    pub fn root(
+        _profile: &RootProfile,
+        _key: KeyPair,
+        _random: &dyn SecureRandom,
+    ) -> Result<Issuer, IssueFault> {
+        todo!()
+    }
+
+    /// A new issuing certificate below this root.
+    pub fn issuing(
+        &self,
+        _profile: &IssuingProfile,
+        _key: KeyPair,
+        _random: &dyn SecureRandom,
+    ) -> Result<Issuer, IssueFault> {
+        todo!()
+    }
+
+    /// A new leaf over `subject`. The answer is leaf, then this issuer's chain, without the root.
+    pub fn leaf(
+        &self,
+        _profile: &LeafProfile,
+        _subject: &PublicKey,
+        _random: &dyn SecureRandom,
+    ) -> Result<Chain, IssueFault> {
+        todo!()
+    }
+
+    /// An issuer from its stored certificate (first of `chain`) and key. Refuses a key that is not the certificate's
+    /// and a certificate that is not a CA.
+    pub fn from_parts(_chain: Chain, _key: KeyPair) -> Result<Issuer, IssueFault> {
+        todo!()
+    }
+
+    /// The issuer's own certificate first, then those above it without the root. For a root: the root alone.
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// The issuer's key, to be stored.
+    pub fn key(&self) -> &KeyPair {
+        &self.key
+    }
+}
