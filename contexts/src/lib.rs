@@ -1,1 +1,24 @@
-//! A room of the house; its parts follow.
+//! What may be said: names of contexts and their versions, the strict JSON reader that stands in front of
+//! every other parser, canonical bytes, and the context documents themselves.
+//!
+//! Floor 0 of the house: nothing here opens a socket, reads a clock or draws randomness.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+pub mod canonical;
+pub mod digest;
+pub mod document;
+pub mod json;
+pub mod library;
+pub mod performative;
+pub mod schema;
+pub mod term;
+pub mod urn;
+
+pub use canonical::CanonicalFault;
+pub use digest::{Digest, DigestFault};
+pub use document::{Context, DocumentFault, DocumentLimits};
+pub use performative::{Performative, PerformativeSet, UnknownPerformative};
+pub use schema::{ContentFault, SchemaFault, SchemaLimits};
+pub use term::{Field, FieldType, NotTaken, Shape, Term, TermKind};
+pub use urn::{ContextUrn, Line, Prefix, UrnFault, Version};

@@ -1,0 +1,87 @@
+//! Canonical bytes: JCS, the JSON canonicalisation scheme of RFC 8785.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::json::{self, Fault, Limits, MAX_INTEGER};
+
+/// Why there are no canonical bytes, or why bytes are not canonical.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CanonicalFault {
+    /// The strict reader refuses the bytes.
+    Unreadable(Fault),
+    /// A number of magnitude beyond 2^53 − 1, or one that is not finite: I-JSON has no exact form for it.
+    NumberRange,
+    /// The bytes are strict JSON, but not the canonical form of their value.
+    NotCanonical,
+    /// The serialiser failed; only possible for values that no JSON text has.
+    Serialiser,
+}
+
+impl fmt::Display for CanonicalFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(fault) => fault.fmt(f),
+            Self::NumberRange => f.write_str("number is beyond 2^53 - 1"),
+            Self::NotCanonical => f.write_str("bytes are not the canonical form (rfc 8785) of their value"),
+            Self::Serialiser => f.write_str("value has no canonical form"),
+        }
+    }
+}
+
+impl std::error::Error for CanonicalFault {}
+
+impl From<Fault> for CanonicalFault {
+    fn from(fault: Fault) -> Self {
+        Self::Unreadable(fault)
+    }
+}
+
+/// The canonical bytes of a value: no white space, members sorted by UTF-16 code units, numbers as ECMAScript writes them. The
+/// strict reader reads them back as an equal value.
+///
+/// # Errors
+/// [`CanonicalFault::NumberRange`], since a number there would be changed by writing it.
+pub fn jcs(value: &Value) -> Result<Vec<u8>, CanonicalFault> {
+    check_numbers(value)?;
+    serde_json_canonicalizer::to_vec(value).map_err(|_| CanonicalFault::Serialiser)
+}
+
+/// Reads strict JSON in any form and gives back its canonical bytes.
+///
+/// # Errors
+/// [`CanonicalFault::Unreadable`] with the reader's fault.
+pub fn canonicalise(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, CanonicalFault> {
+    jcs(&json::read(bytes, limits)?.to_value())
+}
+
+/// Reads bytes that must be their own canonical form, and gives back their value.
+///
+/// # Errors
+/// [`CanonicalFault::Unreadable`], or [`CanonicalFault::NotCanonical`] if one byte differs.
+pub fn read_canonical(bytes: &[u8], limits: &Limits) -> Result<Value, CanonicalFault> {
+    let value = json::read(bytes, limits)?.to_value();
+    if jcs(&value)? == bytes { Ok(value) } else { Err(CanonicalFault::NotCanonical) }
+}
+
+/// Recursion is bounded by whoever built the value: the strict reader, or `serde_json` with its own bound of 128.
+fn check_numbers(value: &Value) -> Result<(), CanonicalFault> {
+    match value {
+        Value::Number(number) => {
+            let exact = number.as_i64().map(i64::unsigned_abs).or_else(|| number.as_u64());
+            let fits = match exact {
+                Some(integer) => integer <= MAX_INTEGER.unsigned_abs(),
+                // An `f64` holds 2^53 − 1 exactly.
+                None => number.as_f64().is_some_and(|float| float.abs() <= MAX_INTEGER as f64),
+            };
+            if fits { Ok(()) } else { Err(CanonicalFault::NumberRange) }
+        }
+        Value::Array(elements) => elements.iter().try_for_each(check_numbers),
+        Value::Object(members) => members.values().try_for_each(check_numbers),
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

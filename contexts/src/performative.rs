@@ -1,0 +1,196 @@
+//! The performatives of the agent communication layer (F0-07 to F0-09): what an utterance does.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What a message does, apart from what it says (F0-10). Names are exact: no other case, no alias.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Performative {
+    /// Asks the receiver to act.
+    Request,
+    /// Takes a request on.
+    Agree,
+    /// Declines a request.
+    Refuse,
+    /// States a fact.
+    Inform,
+    /// Offers terms.
+    Propose,
+    /// Takes terms.
+    Accept,
+    /// Declines terms.
+    Reject,
+    /// Answers terms with other terms.
+    CounterPropose,
+    /// Asks for information; the metered class (F0-09).
+    Query,
+    /// Asks to be told from now on.
+    Subscribe,
+    /// Tells all who subscribed.
+    Publish,
+}
+
+/// A text is not the name of a performative. It carries no copy of the text, which may come from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownPerformative;
+
+impl Performative {
+    /// All of them, in the order of the enum.
+    pub const ALL: [Self; 11] = [
+        Self::Request,
+        Self::Agree,
+        Self::Refuse,
+        Self::Inform,
+        Self::Propose,
+        Self::Accept,
+        Self::Reject,
+        Self::CounterPropose,
+        Self::Query,
+        Self::Subscribe,
+        Self::Publish,
+    ];
+
+    /// The name on the wire, which is also the id of the Cedar action.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "REQUEST",
+            Self::Agree => "AGREE",
+            Self::Refuse => "REFUSE",
+            Self::Inform => "INFORM",
+            Self::Propose => "PROPOSE",
+            Self::Accept => "ACCEPT",
+            Self::Reject => "REJECT",
+            Self::CounterPropose => "COUNTER_PROPOSE",
+            Self::Query => "QUERY",
+            Self::Subscribe => "SUBSCRIBE",
+            Self::Publish => "PUBLISH",
+        }
+    }
+
+    /// True for those that ask the receiver for something: with a task they speak of its *parameters*; all others answer and
+    /// speak of its *results*.
+    #[must_use]
+    pub const fn is_asking(self) -> bool {
+        PerformativeSet::ASKING.contains(self)
+    }
+}
+
+impl FromStr for Performative {
+    type Err = UnknownPerformative;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPerformative> {
+        Self::ALL.into_iter().find(|p| p.as_str() == text).ok_or(UnknownPerformative)
+    }
+}
+
+impl fmt::Display for Performative {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for UnknownPerformative {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not the name of a performative")
+    }
+}
+
+impl std::error::Error for UnknownPerformative {}
+
+/// A set of performatives; small enough to copy.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct PerformativeSet(u16);
+
+impl PerformativeSet {
+    /// The set without members.
+    pub const EMPTY: Self = Self(0);
+    /// Every performative: what a concept takes that declares none.
+    pub const ALL: Self = Self((1 << 11) - 1);
+    /// Those that ask: REQUEST, PROPOSE, COUNTER_PROPOSE, QUERY, SUBSCRIBE.
+    pub const ASKING: Self = Self::EMPTY
+        .with(Performative::Request)
+        .with(Performative::Propose)
+        .with(Performative::CounterPropose)
+        .with(Performative::Query)
+        .with(Performative::Subscribe);
+    /// Those that answer: AGREE, REFUSE, INFORM, ACCEPT, REJECT, PUBLISH.
+    pub const ANSWERING: Self = Self(Self::ALL.0 & !Self::ASKING.0);
+
+    /// This set and one more member.
+    #[must_use]
+    pub const fn with(self, performative: Performative) -> Self {
+        Self(self.0 | 1 << performative as u8)
+    }
+
+    /// What both sets hold.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Membership.
+    #[must_use]
+    pub const fn contains(self, performative: Performative) -> bool {
+        self.0 & 1 << performative as u8 != 0
+    }
+
+    /// True without members.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The number of members.
+    #[must_use]
+    pub const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// The members in the order of the enum.
+    pub fn iter(self) -> impl Iterator<Item = Performative> {
+        Performative::ALL.into_iter().filter(move |p| self.contains(*p))
+    }
+}
+
+impl FromIterator<Performative> for PerformativeSet {
+    fn from_iter<I: IntoIterator<Item = Performative>>(items: I) -> Self {
+        items.into_iter().fold(Self::EMPTY, Self::with)
+    }
+}
+
+impl fmt::Debug for PerformativeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Performative, PerformativeSet, UnknownPerformative};
+
+    #[test]
+    fn every_name_parses_to_itself_and_no_other_spelling_does() {
+        for p in Performative::ALL {
+            assert_eq!(p.as_str().parse(), Ok(p));
+            assert_eq!(p.to_string(), p.as_str());
+            assert_eq!(p.as_str().to_lowercase().parse::<Performative>(), Err(UnknownPerformative));
+            assert_eq!(format!("{p} ").parse::<Performative>(), Err(UnknownPerformative));
+        }
+        for text in ["", "COUNTER-PROPOSE", "COUNTERPROPOSE", "REQUEST-CLARIFY", "Request"] {
+            assert_eq!(text.parse::<Performative>(), Err(UnknownPerformative), "{text}");
+        }
+    }
+
+    #[test]
+    fn asking_and_answering_share_nothing_and_make_up_all() {
+        assert!(PerformativeSet::ASKING.and(PerformativeSet::ANSWERING).is_empty());
+        assert_eq!(PerformativeSet::ASKING.len() + PerformativeSet::ANSWERING.len(), Performative::ALL.len());
+        assert_eq!(PerformativeSet::ALL, Performative::ALL.into_iter().collect());
+        assert!(Performative::Query.is_asking() && !Performative::Inform.is_asking());
+        let two: PerformativeSet = [Performative::Query, Performative::Agree].into_iter().collect();
+        assert_eq!(two.iter().collect::<Vec<_>>(), [Performative::Agree, Performative::Query]);
+        assert_eq!(format!("{two:?}"), "{Agree, Query}");
+    }
+}
