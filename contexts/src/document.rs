@@ -1,0 +1,135 @@
+//! Context documents: the closed envelope around the schemas, checked and compiled once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::digest::Digest;
+use crate::term::{Shape, Term};
+use crate::urn::{ContextUrn, Prefix};
+
+mod fault;
+
+pub use crate::schema::SchemaLimits;
+pub use fault::DocumentFault;
+
+/// Bounds of a document, each with its reason.
+#[derive(Debug, Clone)]
+pub struct DocumentLimits {
+    /// Canonical bytes: 90 kB, so that the signed form (base64, chain) stays within common 128 KiB caps.
+    pub max_payload_bytes: usize,
+    /// Bytes as submitted: white space and escapes may double a document, not more.
+    pub max_input_bytes: usize,
+    /// Nesting of the document: a schema needs two levels for each level of instance, and messages stop at 32.
+    pub max_depth: usize,
+    /// JSON values in the document: 90 kB of the shortest values (`0,`) would be 45,000.
+    pub max_nodes: usize,
+    /// Concepts and tasks together: what a reader can still review.
+    pub max_terms: usize,
+    /// Code lists of a document.
+    pub max_code_lists: usize,
+    /// Codes of one list: every commercial airport (about 9,000 at most) would not fit the payload anyway.
+    pub max_codes: usize,
+    /// Bytes of one code.
+    pub max_code_bytes: usize,
+    /// Bytes of `title`.
+    pub max_title_bytes: usize,
+    /// Bounds of its schemas.
+    pub schema: SchemaLimits,
+}
+
+impl Default for DocumentLimits {
+    fn default() -> Self {
+        DocumentLimits {
+            max_payload_bytes: 90_000,
+            max_input_bytes: 180_000,
+            max_depth: 96,
+            max_nodes: 45_000,
+            max_terms: 256,
+            max_code_lists: 64,
+            max_codes: 8_192,
+            max_code_bytes: 128,
+            max_title_bytes: 256,
+            schema: SchemaLimits::default(),
+        }
+    }
+}
+
+/// A checked, compiled context document. Nothing in it can be changed; share it by `Arc`.
+#[derive(Debug)]
+pub struct Context {
+    urn: ContextUrn,
+    digest: Digest,
+    bytes: Arc<[u8]>,
+    title: Option<String>,
+    terms: BTreeMap<String, Term>,
+    codes: BTreeMap<String, Vec<String>>,
+}
+
+impl Context {
+    /// Reads a document in any JSON form, checks it, brings it into canonical form and compiles it.
+    ///
+    /// # Errors
+    /// The first [`DocumentFault`].
+    pub fn check(bytes: &[u8], prefix: &Prefix, limits: &DocumentLimits) -> Result<Context, DocumentFault> {
+        let _ = (bytes, prefix, limits);
+        todo!()
+    }
+
+    /// Like [`Context::check`], for bytes that must already be their own canonical form (RFC 8785).
+    ///
+    /// # Errors
+    /// [`DocumentFault::NotCanonical`] if they are not; otherwise as [`Context::check`].
+    pub fn from_canonical(
+        bytes: &[u8],
+        prefix: &Prefix,
+        limits: &DocumentLimits,
+    ) -> Result<Context, DocumentFault> {
+        let _ = (bytes, prefix, limits);
+        todo!()
+    }
+
+    /// The name and version that the document gives itself, in canonical form.
+    pub fn urn(&self) -> &ContextUrn {
+        &self.urn
+    }
+
+    /// Digest of [`Context::bytes`].
+    pub fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    /// The canonical payload (RFC 8785): what is signed and published.
+    pub fn bytes(&self) -> &Arc<[u8]> {
+        &self.bytes
+    }
+
+    /// `title`, if the document has one.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    /// The concept or task of that name.
+    pub fn term(&self, name: &str) -> Option<&Term> {
+        self.terms.get(name)
+    }
+
+    /// All concepts and tasks, by name.
+    pub fn terms(&self) -> impl Iterator<Item = &Term> {
+        self.terms.values()
+    }
+
+    /// All shapes of all terms, by name of the term.
+    pub fn shapes(&self) -> impl Iterator<Item = &Shape> {
+        self.terms.values().flat_map(Term::shapes)
+    }
+
+    /// The codes of a list, in the order of the document.
+    pub fn code_list(&self, name: &str) -> Option<&[String]> {
+        self.codes.get(name).map(Vec::as_slice)
+    }
+
+    /// All code lists, by name.
+    pub fn code_lists(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.codes.iter().map(|(name, codes)| (name.as_str(), codes.as_slice()))
+    }
+}

@@ -1,0 +1,86 @@
+//! Why a document is refused.
+
+use std::fmt;
+
+use crate::canonical::CanonicalFault;
+use crate::json;
+use crate::schema::SchemaFault;
+use crate::urn::UrnFault;
+
+/// Why a context document is refused. Paths are JSON Pointers into the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DocumentFault {
+    /// Not strict JSON, or past a limit of the reader.
+    Json(json::Fault),
+    /// It has no canonical form.
+    Canonical(CanonicalFault),
+    /// The bytes are not their own canonical form.
+    NotCanonical,
+    /// The canonical payload is longer than allowed.
+    TooLarge {
+        /// Canonical bytes.
+        bytes: usize,
+        /// Allowed bytes.
+        limit: usize,
+    },
+    /// `context` is not a canonical URN.
+    Urn(UrnFault),
+    /// A member is unknown, missing, empty or of the wrong type.
+    Member {
+        /// Where.
+        path: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// There are more of these than allowed.
+    TooMany {
+        /// Where.
+        path: String,
+        /// Of what.
+        what: &'static str,
+        /// Allowed number.
+        limit: usize,
+    },
+    /// A concept and a task, or a task's results and another term, have the same name.
+    NameCollision {
+        /// The name.
+        name: String,
+    },
+    /// The name belongs to the control vocabulary `snl`, which no other context may define.
+    ReservedName {
+        /// The name.
+        name: String,
+    },
+    /// A schema is refused.
+    Schema {
+        /// Where in the document.
+        path: String,
+        /// Why.
+        fault: SchemaFault,
+    },
+}
+
+impl fmt::Display for DocumentFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DocumentFault::Json(fault) => write!(f, "not strict JSON: {fault}"),
+            DocumentFault::Canonical(fault) => write!(f, "no canonical form: {fault}"),
+            DocumentFault::NotCanonical => {
+                f.write_str("the bytes are not their own canonical form (RFC 8785)")
+            }
+            DocumentFault::TooLarge { bytes, limit } => {
+                write!(f, "the canonical payload has {bytes} bytes, more than {limit}")
+            }
+            DocumentFault::Urn(fault) => write!(f, "`/context`: {fault}"),
+            DocumentFault::Member { path, what } => write!(f, "`{path}`: {what}"),
+            DocumentFault::TooMany { path, what, limit } => write!(f, "`{path}`: more than {limit} {what}"),
+            DocumentFault::NameCollision { name } => write!(f, "the name `{name}` is defined twice"),
+            DocumentFault::ReservedName { name } => {
+                write!(f, "the name `{name}` belongs to the control vocabulary `snl`")
+            }
+            DocumentFault::Schema { path, fault } => write!(f, "`{path}`: {fault}"),
+        }
+    }
+}
+
+impl std::error::Error for DocumentFault {}

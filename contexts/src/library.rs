@@ -1,0 +1,16 @@
+//! The contexts that are shipped with Semgate, in the form that their authors write.
+
+/// File name and bytes of each shipped document; `check` brings them into canonical form.
+static DOCUMENTS: [(&str, &[u8]); 6] = [
+    ("payment-v1.0", include_bytes!("../library/payment-v1.0.json")),
+    ("payment-v1.1", include_bytes!("../library/payment-v1.1.json")),
+    ("payment-v2.0", include_bytes!("../library/payment-v2.0.json")),
+    ("snl-v1.0", include_bytes!("../library/snl-v1.0.json")),
+    ("supplyChain-v1.0", include_bytes!("../library/supplyChain-v1.0.json")),
+    ("travel-v2.1", include_bytes!("../library/travel-v2.1.json")),
+];
+
+/// Every shipped document, sorted by name (`payment-v1.0`); a minor version stands after the ones before it.
+pub fn all() -> &'static [(&'static str, &'static [u8])] {
+    &DOCUMENTS
+}

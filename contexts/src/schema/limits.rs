@@ -1,0 +1,48 @@
+//! Bounds of schemas.
+
+/// Bounds of the schemas of a document, each with its reason.
+#[derive(Debug, Clone)]
+pub struct SchemaLimits {
+    /// Subschema evaluations that one value of a message can cause, worst case, computed when the document is
+    /// compiled. With 20,000 values a message (the reader's limit) and about 30 ns each, 500 is 0.3 s.
+    pub max_work_per_node: u64,
+    /// Schema nodes that the validator builds for one document, references and re-used branches counted as often
+    /// as they are built; each takes under 1 kB.
+    pub max_compiled_nodes: u64,
+    /// Levels of instance for which the work is computed: no message is nested deeper.
+    pub max_instance_depth: usize,
+    /// Entries of one `enum`: compared one by one; longer lists belong into `codes`, which are searched.
+    pub max_enum: usize,
+    /// Members that one schema may name in `properties`, `required` and the like: looked up one by one.
+    pub max_members: usize,
+    /// `patternProperties` of one schema: each is tried on each member.
+    pub max_pattern_properties: usize,
+    /// Characters of one pattern.
+    pub max_pattern_length: usize,
+    /// Patterns of one document, each compiled within `max_pattern_bytes`.
+    pub max_patterns: usize,
+    /// Bytes of one compiled pattern: about a thousand states, which bounds the time for each character.
+    pub max_pattern_bytes: usize,
+    /// Largest `maxItems` beside `uniqueItems`, which may compare every pair.
+    pub max_unique_items: u64,
+    /// Largest `maxLength` of free text, in characters: enough for a page, too little for a book of instructions.
+    pub max_free_text: u64,
+}
+
+impl Default for SchemaLimits {
+    fn default() -> Self {
+        SchemaLimits {
+            max_work_per_node: 500,
+            max_compiled_nodes: 20_000,
+            max_instance_depth: 32,
+            max_enum: 256,
+            max_members: 256,
+            max_pattern_properties: 8,
+            max_pattern_length: 256,
+            max_patterns: 128,
+            max_pattern_bytes: 64 * 1024,
+            max_unique_items: 256,
+            max_free_text: 10_000,
+        }
+    }
+}

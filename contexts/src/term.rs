@@ -1,0 +1,155 @@
+//! What a document defines: concepts and tasks, and the shapes that their instances must fit.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::json::Object;
+use crate::performative::{Performative, PerformativeSet};
+use crate::schema::{ContentFault, FreeText, Validator};
+
+/// The two kinds of term; both live in one namespace of their document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TermKind {
+    /// A coordinative statement, with one shape.
+    Concept,
+    /// A transactional job, with parameters that ask and results that answer.
+    Task,
+}
+
+/// A concept or a task of one document.
+#[derive(Debug)]
+pub struct Term {
+    pub(crate) name: String,
+    pub(crate) kind: TermKind,
+    /// One shape of a concept; parameters, then results, of a task.
+    pub(crate) shapes: Vec<Shape>,
+}
+
+/// The term does not declare that it takes this performative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotTaken {
+    /// What was asked for.
+    pub performative: Performative,
+}
+
+impl fmt::Display for NotTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the performative `{}` is not taken here", self.performative)
+    }
+}
+
+impl std::error::Error for NotTaken {}
+
+impl Term {
+    /// The name that `concept_type`, `concept` or `task` carries.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Concept or task.
+    pub fn kind(&self) -> TermKind {
+        self.kind
+    }
+
+    /// Every shape of the term: one of a concept; parameters, then results, of a task.
+    pub fn shapes(&self) -> impl Iterator<Item = &Shape> {
+        self.shapes.iter()
+    }
+
+    /// The shape that an instance under `performative` must fit: of a task, its parameters for an asking
+    /// performative and its results for an answering one.
+    ///
+    /// # Errors
+    /// [`NotTaken`] if the term does not declare the performative.
+    pub fn side(&self, performative: Performative) -> Result<&Shape, NotTaken> {
+        self.shapes
+            .iter()
+            .find(|shape| shape.performatives.contains(performative))
+            .ok_or(NotTaken { performative })
+    }
+}
+
+/// One compiled schema: of a concept, of a task's parameters, or of a task's results.
+#[derive(Debug)]
+pub struct Shape {
+    pub(crate) name: String,
+    pub(crate) schema: Value,
+    pub(crate) performatives: PerformativeSet,
+    pub(crate) fields: FieldType,
+    pub(crate) free_text: FreeText,
+    pub(crate) validator: Validator,
+}
+
+impl Shape {
+    /// The name under which policies know it: `transfer`, `bookFlight`, `bookFlight_results`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The schema as the document has it, references still inside.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// The performatives under which this shape is used.
+    pub fn performatives(&self) -> PerformativeSet {
+        self.performatives
+    }
+
+    /// The members as far as they can be typed without reading the schema again: references resolved, `allOf`
+    /// merged. [`FieldType::Record`] unless nothing can be said about the members.
+    pub fn fields(&self) -> &FieldType {
+        &self.fields
+    }
+
+    /// Checks an instance, without its member `without` (the one that names the type), against the schema.
+    ///
+    /// # Errors
+    /// The first [`ContentFault`] by the order of the schema's keywords: where and which rule, never a value.
+    pub fn conform(&self, instance: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
+        self.validator.conform(instance, without)
+    }
+
+    /// Whether a member that the schema marks `x-free-text` (at any depth) holds a string that is not empty.
+    /// Errs on the side of `true`: a mark in any branch of a union counts.
+    pub fn has_free_text(&self, instance: &Object<'_>) -> bool {
+        self.free_text.found_in(instance)
+    }
+}
+
+/// What a member can hold, said without references: the view from which policies are typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FieldType {
+    /// A string.
+    Text {
+        /// `x-free-text`: prose, not a name or a code.
+        free_text: bool,
+        /// The code list (`x-code-list`) that its value is in.
+        code_list: Option<String>,
+    },
+    /// `true` or `false`.
+    Boolean,
+    /// An integral number, however written.
+    Integer,
+    /// A number whose `multipleOf` is a multiple of 0.0001: exact in four decimals.
+    Decimal,
+    /// Any other number; policies do not see it.
+    OtherNumber,
+    /// An array whose items all have this type.
+    Array(Box<FieldType>),
+    /// An object with these named members; others that an open object may carry are not listed.
+    Record(BTreeMap<String, Field>),
+    /// A union of types, a recursive or untyped schema: nothing that can be relied on.
+    Opaque,
+}
+
+/// One member of a [`FieldType::Record`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// What it holds.
+    pub kind: FieldType,
+    /// Whether every instance has it.
+    pub required: bool,
+}
