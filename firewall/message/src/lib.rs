@@ -1,1 +1,22 @@
-//! A room of the house; its parts follow.
+//! What is being said: one message model, and a binding for each protocol that carries it.
+//!
+//! A binding is a closed map from the protocol's JSON to [`Message`]: every member has a name here, and any other is a
+//! fault. It says nothing about whether the message may pass; it only makes sure that nothing in the bytes goes
+//! unread. Bytes come through the strict reader of `semgate_contexts::json` first.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+pub mod a2a;
+mod content;
+mod fault;
+pub mod header;
+mod member;
+mod model;
+pub mod native;
+mod pointer;
+mod rpc;
+
+pub use content::NAMING_MEMBERS;
+pub use fault::{FaultKind, MessageFault};
+pub use model::{Binding, Claim, Gap, Instance, Message, Reading, TextParts};
+pub use pointer::{Base, Pointer};
+pub use rpc::RpcId;

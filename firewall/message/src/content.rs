@@ -1,0 +1,86 @@
+//! `content`: one concept object, or a map of them.
+
+use crate::{
+    Base, Instance, MessageFault, Pointer,
+    fault::FaultKind,
+    member::{Read, at},
+    model::Message,
+};
+use semgate_contexts::{
+    Performative,
+    json::{Json, Object},
+};
+
+/// The members that can name the type of a concept object; each object has exactly one.
+pub const NAMING_MEMBERS: [&str; 3] = ["concept_type", "concept", "task"];
+
+/// Reads content into the message's instances; what names no concept becomes its gap.
+///
+/// # Errors
+/// Content that is no object, two naming members in one object, a naming member in another case of letters, more
+/// concepts than the limit.
+pub(crate) fn read<'j>(
+    json: &'j Json<'j>,
+    base: &Base,
+    performative: Performative,
+    max_concepts: usize,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let Json::Object(object) = json else {
+        return Err(MessageFault::malformed(base.as_str(), "is no object"));
+    };
+    let take = |key: Option<&'j str>, object: &'j Object<'j>, out: &mut Message<'j>| -> Read<Named> {
+        let pointer = Pointer { base: base.clone(), key };
+        let Some((naming, name)) = naming(object, &pointer)? else { return Ok(Named::No) };
+        if out.instances.len() >= max_concepts {
+            return Err(MessageFault {
+                kind: FaultKind::TooComplex,
+                path: base.as_str().to_owned(),
+                what: "holds more concepts than the limit",
+            });
+        }
+        out.instances.push(Instance { name, naming, pointer, object, performative });
+        Ok(Named::Yes)
+    };
+    if let Named::Yes = take(None, object, out)? {
+        return Ok(());
+    }
+    if object.is_empty() {
+        out.note_gap(Pointer { base: base.clone(), key: None }, "is empty");
+    }
+    for (key, value) in object.iter() {
+        match value {
+            Json::Object(inner) => {
+                if let Named::No = take(Some(key), inner, out)? {
+                    out.note_gap(Pointer { base: base.clone(), key: Some(key) }, "names no concept");
+                }
+            }
+            _ => out.note_gap(Pointer { base: base.clone(), key: Some(key) }, "is no concept"),
+        }
+    }
+    Ok(())
+}
+
+enum Named {
+    Yes,
+    No,
+}
+
+/// The one naming member and the name, if the member is a string.
+fn naming<'j>(object: &'j Object<'j>, pointer: &Pointer<'_>) -> Read<Option<(&'static str, &'j str)>> {
+    if let Some((key, _)) = object.case_variant_of(&NAMING_MEMBERS) {
+        let path = at(&pointer.to_string(), key);
+        return Err(MessageFault::malformed(path, "is a known member in another case of letters"));
+    }
+    let mut found = None;
+    for member in NAMING_MEMBERS {
+        let Some(value) = object.get(member) else { continue };
+        if found.replace((member, value)).is_some() {
+            return Err(MessageFault::malformed(pointer.to_string(), "names its type with two members"));
+        }
+    }
+    Ok(match found {
+        Some((member, Json::String(name))) => Some((member, name)),
+        _ => None,
+    })
+}

@@ -1,0 +1,41 @@
+//! Why bytes are no message of a binding.
+
+use std::fmt;
+
+/// What kind of fault it is; each has a refusal code of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// An object has a known member twice, the second time in another case of letters.
+    DuplicateKey,
+    /// More concept objects than the limit.
+    TooComplex,
+    /// Valid JSON-RPC, but no method that the binding carries.
+    MethodUnsupported,
+    /// Not of the form that the binding has.
+    Malformed,
+}
+
+/// The first fault of a message. Says where and what, never a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageFault {
+    /// The kind.
+    pub kind: FaultKind,
+    /// JSON Pointer of the place, made of plain names only.
+    pub path: String,
+    /// What is wrong there.
+    pub what: &'static str,
+}
+
+impl MessageFault {
+    pub(crate) fn malformed(path: impl Into<String>, what: &'static str) -> Self {
+        Self { kind: FaultKind::Malformed, path: path.into(), what }
+    }
+}
+
+impl fmt::Display for MessageFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() { f.write_str(self.what) } else { write!(f, "`{}` {}", self.path, self.what) }
+    }
+}
+
+impl std::error::Error for MessageFault {}

@@ -1,0 +1,103 @@
+//! Reading members of closed objects.
+
+use crate::{MessageFault, fault::FaultKind};
+use semgate_contexts::json::{Json, Object};
+
+/// The longest identifier, in bytes: room for four UUIDs, too little for a text.
+const MAX_IDENTIFIER: usize = 256;
+
+pub(crate) type Read<T> = Result<T, MessageFault>;
+
+/// The text if it is an identifier: 1 to 256 visible ASCII characters, none of `"`, `\`, `<`, `>`.
+///
+/// Ids are chosen by the sender and pass unjudged, so they cannot hold sentences: there is no blank.
+pub(crate) fn identifier(text: &str) -> Option<&str> {
+    let fits = !text.is_empty()
+        && text.len() <= MAX_IDENTIFIER
+        && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\' | b'<' | b'>'));
+    fits.then_some(text)
+}
+
+/// The JSON Pointer of a member.
+pub(crate) fn at(path: &str, member: &str) -> String {
+    format!("{path}/{}", crate::pointer::plain(member))
+}
+
+pub(crate) fn object<'j>(json: &'j Json<'j>, path: &str) -> Read<&'j Object<'j>> {
+    match json {
+        Json::Object(object) => Ok(object),
+        _ => Err(MessageFault::malformed(path, "is no object")),
+    }
+}
+
+pub(crate) fn array<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j [Json<'j>]> {
+    match json {
+        Json::Array(items) => Ok(items),
+        _ => Err(MessageFault::malformed(at(path, member), "is no array")),
+    }
+}
+
+pub(crate) fn string<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j str> {
+    match json {
+        Json::String(text) => Ok(text),
+        _ => Err(MessageFault::malformed(at(path, member), "is no string")),
+    }
+}
+
+pub(crate) fn id<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j str> {
+    identifier(string(json, path, member)?).ok_or_else(|| {
+        MessageFault::malformed(at(path, member), "is no identifier of at most 256 visible ASCII characters")
+    })
+}
+
+/// Something that may be there only if it is empty: it could carry text that nothing reads.
+pub(crate) fn empty_object(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
+    match json {
+        Json::Object(object) if object.is_empty() => Ok(()),
+        Json::Object(_) => {
+            Err(MessageFault::malformed(at(path, member), "holds members that this binding does not have"))
+        }
+        _ => Err(MessageFault::malformed(at(path, member), "is no object")),
+    }
+}
+
+pub(crate) fn unknown<T>(path: &str, member: &str) -> Read<T> {
+    Err(MessageFault::malformed(at(path, member), "is no member that this binding has"))
+}
+
+pub(crate) fn required<T>(value: Option<T>, path: &str, member: &str) -> Read<T> {
+    value.ok_or_else(|| MessageFault::malformed(at(path, member), "is missing"))
+}
+
+/// On the way out with a fault: `duplicate_key` answers before `malformed`, and a known member that appears a second
+/// time in another case of letters is a duplicate, wherever in the message it stands.
+pub(crate) fn prefer_duplicate(fault: MessageFault, json: &Json<'_>, known: &[&str]) -> MessageFault {
+    if fault.kind != FaultKind::Malformed {
+        return fault;
+    }
+    match case_duplicate(json, known, String::new()) {
+        Some(path) => MessageFault {
+            kind: FaultKind::DuplicateKey,
+            path,
+            what: "is there twice, in two cases of letters",
+        },
+        None => fault,
+    }
+}
+
+fn case_duplicate(json: &Json<'_>, known: &[&str], path: String) -> Option<String> {
+    match json {
+        Json::Object(object) => {
+            if let Some((_, name)) = object.case_variant_of(known)
+                && object.get(name).is_some()
+            {
+                return Some(at(&path, name));
+            }
+            object.iter().find_map(|(key, value)| case_duplicate(value, known, at(&path, key)))
+        }
+        Json::Array(items) => {
+            items.iter().enumerate().find_map(|(n, item)| case_duplicate(item, known, format!("{path}/{n}")))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,154 @@
+//! The one model that every binding reads its protocol into.
+
+use crate::{Pointer, RpcId};
+use semgate_contexts::{Performative, json};
+use std::fmt;
+
+/// How messages are written on a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binding {
+    /// Native L8 JSON over HTTP.
+    L8,
+    /// A2A 1.0, JSON-RPC.
+    A2a,
+}
+
+impl Binding {
+    /// The name that configurations, policies (`context.binding`) and audit records use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::L8 => "l8",
+            Self::A2a => "a2a",
+        }
+    }
+
+    /// Reads the name.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::L8, Self::A2a].into_iter().find(|binding| binding.as_str() == text)
+    }
+}
+
+impl fmt::Display for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Which unstructured parts a route admits unread. All are refused by default (DESIGN §2.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextParts {
+    /// Admit `text` parts, and names and descriptions of artifacts.
+    pub text: bool,
+    /// Admit `raw` (file) parts.
+    pub raw: bool,
+    /// Admit `url` parts.
+    pub url: bool,
+}
+
+/// What a binding must know to read a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'r> {
+    /// The extension URI, and the metadata member that holds the claim: the URN of the control vocabulary.
+    pub extension: &'r str,
+    /// Concept instances that one message may hold; more is [`crate::FaultKind::TooComplex`].
+    pub max_concepts: usize,
+    /// Unstructured parts that pass.
+    pub admit: TextParts,
+    /// The A2A tenant that a request must name; `None`: none may be named.
+    pub tenant: Option<&'r str>,
+}
+
+/// Which context a message says it is about. Nothing here has been looked up yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim<'j> {
+    /// The text in the place of the URN.
+    pub urn: &'j str,
+    /// The text in the place of the digest.
+    pub digest: Option<&'j str>,
+    /// The lock, an identifier.
+    pub lock: Option<&'j str>,
+    /// Where the claim stands.
+    pub place: &'static str,
+}
+
+/// One concept object of a message.
+#[derive(Clone, Debug)]
+pub struct Instance<'j> {
+    /// What the naming member says: the concept's or task's name, unchecked.
+    pub name: &'j str,
+    /// Which member named it; it is no part of the content that the schema judges.
+    pub naming: &'static str,
+    /// Where the object stands in the message.
+    pub pointer: Pointer<'j>,
+    /// The object, naming member included.
+    pub object: &'j json::Object<'j>,
+    /// The speech act that carries it.
+    pub performative: Performative,
+}
+
+/// A place in the content that names no concept.
+#[derive(Clone, Debug)]
+pub struct Gap<'j> {
+    /// Where.
+    pub pointer: Pointer<'j>,
+    /// What is there instead.
+    pub what: &'static str,
+}
+
+/// A message as its binding reads it.
+#[derive(Clone, Debug)]
+pub struct Message<'j> {
+    /// The binding that read it.
+    pub binding: Binding,
+    /// The message's id, an identifier. In A2A replies that hold a task, the task's.
+    pub message_id: &'j str,
+    /// Who the message says sent it; `None` where the protocol leaves that to the connection.
+    pub sender_id: Option<&'j str>,
+    /// Whom the message says it is for; `None` where the protocol leaves that to the connection.
+    pub receiver_id: Option<&'j str>,
+    /// The speech act of the message as a whole.
+    pub performative: Performative,
+    /// Every context claim, in document order: at most one in a request.
+    pub claims: Vec<Claim<'j>>,
+    /// Every concept object, in document order.
+    pub instances: Vec<Instance<'j>>,
+    /// The first place whose content names no concept.
+    pub gap: Option<Gap<'j>>,
+    /// The first text, file or URL that the route does not admit.
+    pub uninspectable: Option<Pointer<'j>>,
+    /// The JSON-RPC id, in JSON-RPC bindings.
+    pub rpc_id: Option<RpcId>,
+    /// True only of an A2A reply that is a bare task status, with no message, artifact or history: it acknowledges
+    /// and says nothing.
+    pub acknowledges: bool,
+}
+
+impl<'j> Message<'j> {
+    pub(crate) fn new(binding: Binding, performative: Performative) -> Self {
+        Self {
+            binding,
+            message_id: "",
+            sender_id: None,
+            receiver_id: None,
+            performative,
+            claims: Vec::new(),
+            instances: Vec::new(),
+            gap: None,
+            uninspectable: None,
+            rpc_id: None,
+            acknowledges: false,
+        }
+    }
+
+    pub(crate) fn note_gap(&mut self, pointer: Pointer<'j>, what: &'static str) {
+        if self.gap.is_none() {
+            self.gap = Some(Gap { pointer, what });
+        }
+    }
+
+    pub(crate) fn note_uninspectable(&mut self, pointer: Pointer<'j>) {
+        if self.uninspectable.is_none() {
+            self.uninspectable = Some(pointer);
+        }
+    }
+}

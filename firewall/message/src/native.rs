@@ -1,0 +1,92 @@
+//! Native L8 JSON: the envelope of the paper with the members of WIRE "Messages". One form for requests and replies.
+//!
+//! See `docs/spec/native-l8.md`.
+
+use crate::{
+    Base, Binding, Claim, Message, MessageFault, Reading, content,
+    member::{Read, id, object, prefer_duplicate, required, string, unknown},
+};
+use semgate_contexts::{Performative, json::Json};
+
+/// Protocol names that the envelope may carry: ours, and the one that the paper's example has.
+pub const PROTOCOLS: [&str; 2] = ["L8/1.0", "A2A/1.0"];
+
+const KNOWN: &[&str] = &[
+    "protocol",
+    "message_id",
+    "performative",
+    "sender_id",
+    "receiver_id",
+    "context",
+    "digest",
+    "lock",
+    "session",
+    "content",
+    "concept_type",
+    "concept",
+    "task",
+];
+
+/// Reads one envelope.
+///
+/// # Errors
+/// The first member that is missing, unknown, of the wrong form or there twice.
+pub fn read<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> {
+    envelope(json, reading).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
+}
+
+#[derive(Default)]
+struct Envelope<'j> {
+    protocol: Option<&'j str>,
+    message_id: Option<&'j str>,
+    performative: Option<&'j str>,
+    sender_id: Option<&'j str>,
+    receiver_id: Option<&'j str>,
+    context: Option<&'j str>,
+    digest: Option<&'j str>,
+    lock: Option<&'j str>,
+    session: Option<&'j str>,
+    content: Option<&'j Json<'j>>,
+}
+
+fn envelope<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> {
+    let mut e = Envelope::default();
+    for (key, value) in object(json, "")?.iter() {
+        match key {
+            "protocol" => e.protocol = Some(string(value, "", key)?),
+            "message_id" => e.message_id = Some(id(value, "", key)?),
+            "performative" => e.performative = Some(string(value, "", key)?),
+            "sender_id" => e.sender_id = Some(string(value, "", key)?),
+            "receiver_id" => e.receiver_id = Some(string(value, "", key)?),
+            "context" => e.context = Some(string(value, "", key)?),
+            "digest" => e.digest = Some(string(value, "", key)?),
+            "lock" => e.lock = Some(id(value, "", key)?),
+            "session" => e.session = Some(id(value, "", key)?),
+            "content" => e.content = Some(value),
+            _ => return unknown("", key),
+        }
+    }
+    let protocol = required(e.protocol, "", "protocol")?;
+    if !PROTOCOLS.contains(&protocol) {
+        return Err(MessageFault::malformed("/protocol", "is neither `L8/1.0` nor `A2A/1.0`"));
+    }
+    let message_id = required(e.message_id, "", "message_id")?;
+    let performative = required(e.performative, "", "performative")?
+        .parse::<Performative>()
+        .map_err(|_| MessageFault::malformed("/performative", "is not one of the eleven performatives"))?;
+    let mut message = Message::new(Binding::L8, performative);
+    message.message_id = message_id;
+    message.sender_id = Some(required(e.sender_id, "", "sender_id")?);
+    message.receiver_id = Some(required(e.receiver_id, "", "receiver_id")?);
+    if let (Some(_), Some(_)) = (e.lock, e.session) {
+        return Err(MessageFault::malformed("/session", "is another name of `lock`, which is there too"));
+    }
+    let lock = e.lock.or(e.session);
+    // without a context, digest and lock belong to nothing: the message is refused as one that names no context
+    if let Some(urn) = e.context {
+        message.claims.push(Claim { urn, digest: e.digest, lock, place: "/context" });
+    }
+    let body = required(e.content, "", "content")?;
+    content::read(body, &Base::Fixed("/content"), performative, reading.max_concepts, &mut message)?;
+    Ok(message)
+}
