@@ -1,11 +1,18 @@
-//! The agents of `entities.json`.
+//! The agents of `entities.json`, read strictly: closed members, no duplicates, no name that could pass for another.
+
+use std::collections::{BTreeSet, HashMap};
+
+use semgate_contexts::Digest;
+use semgate_contexts::json::{self, Json, Object};
+
+use crate::{PolicyFault, PolicyLimits};
 
 /// One agent as `entities.json` describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentEntry {
     /// The SPIFFE id, the value of the verified certificate.
     pub id: String,
-    /// The one other name that `sender_id` may use.
+    /// The one other name that `sender_id` may use; never looks like a SPIFFE id.
     pub alias: Option<String>,
     /// Groups, sorted.
     pub groups: Vec<String>,
@@ -13,6 +20,256 @@ pub struct AgentEntry {
     pub credentials: Vec<String>,
     /// A disabled agent is denied everything.
     pub disabled: bool,
-    /// Digest of the entry, so that what was known of a sender can be told apart later.
-    pub digest: semgate_contexts::Digest,
+    /// Digest of the entry's content, so that two states of one agent can be told apart.
+    pub digest: Digest,
 }
+
+/// All agents, by position, id and alias.
+#[derive(Debug, Default)]
+pub(crate) struct Agents {
+    entries: Vec<AgentEntry>,
+    by_id: HashMap<Box<str>, u32>,
+    by_alias: HashMap<Box<str>, u32>,
+    groups: BTreeSet<String>,
+}
+
+impl Agents {
+    /// Reads `entities.json`; every fault in it is reported, the first of each member.
+    pub fn read(bytes: &[u8], limits: &PolicyLimits) -> Result<Self, Vec<PolicyFault>> {
+        if bytes.len() > limits.max_entities_bytes {
+            return Err(vec![PolicyFault::TooLarge {
+                what: "bytes of `entities.json`".to_owned(),
+                limit: limits.max_entities_bytes,
+            }]);
+        }
+        // Nodes: an agent is an object with two lists and their items.
+        let bounds = json::Limits {
+            max_bytes: limits.max_entities_bytes,
+            max_depth: 8,
+            max_nodes: limits.max_entities_bytes,
+            ..json::Limits::default()
+        };
+        let document = json::read(bytes, &bounds).map_err(|fault| vec![at("", fault.to_string())])?;
+        let mut agents = Self::default();
+        let mut faults = Vec::new();
+        agents.document(&document, limits, &mut faults);
+        if faults.is_empty() { Ok(agents) } else { Err(faults) }
+    }
+
+    fn document(&mut self, document: &Json<'_>, limits: &PolicyLimits, faults: &mut Vec<PolicyFault>) {
+        let Json::Object(root) = document else {
+            faults.push(at("", "not an object"));
+            return;
+        };
+        closed(root, &["agents", "groups"], "", faults);
+        let declared = root.get("groups").map(|list| names(list, "/groups", usize::MAX, faults));
+        if let Some(declared) = &declared {
+            self.groups.extend(declared.iter().cloned());
+        }
+        let Some(Json::Array(list)) = root.get("agents") else {
+            faults.push(at("/agents", "missing, or not a list"));
+            return;
+        };
+        if list.len() > limits.max_agents {
+            faults.push(PolicyFault::TooLarge {
+                what: "agents".to_owned(),
+                limit: limits.max_agents,
+            });
+            return;
+        }
+        for (position, item) in list.iter().enumerate() {
+            let pointer = format!("/agents/{position}");
+            if let Some(entry) = entry(item, &pointer, limits, faults) {
+                for group in &entry.groups {
+                    if !self.groups.insert(group.clone()) || declared.is_none() {
+                        continue;
+                    }
+                    faults.push(at(&pointer, format!("group `{group}` is not in the list `groups`")));
+                }
+                self.add(entry, &pointer, faults);
+            }
+        }
+    }
+
+    fn add(&mut self, entry: AgentEntry, pointer: &str, faults: &mut Vec<PolicyFault>) {
+        let Ok(position) = u32::try_from(self.entries.len()) else {
+            return;
+        };
+        if self.by_id.insert(entry.id.as_str().into(), position).is_some() {
+            faults.push(at(&format!("{pointer}/id"), "a second agent with this id"));
+        }
+        if let Some(alias) = &entry.alias
+            && self.by_alias.insert(alias.as_str().into(), position).is_some()
+        {
+            faults.push(at(&format!("{pointer}/alias"), "a second agent with this alias"));
+        }
+        self.entries.push(entry);
+    }
+
+    /// All agents in the order of the file.
+    pub fn entries(&self) -> &[AgentEntry] {
+        &self.entries
+    }
+
+    /// Position of the agent with this id.
+    pub fn position(&self, id: &str) -> Option<u32> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The agent at a position.
+    pub fn at(&self, position: u32) -> Option<&AgentEntry> {
+        self.entries.get(usize::try_from(position).ok()?)
+    }
+
+    /// The agent with this alias.
+    pub fn by_alias(&self, alias: &str) -> Option<&AgentEntry> {
+        self.at(*self.by_alias.get(alias)?)
+    }
+
+    /// Every group that is declared or has a member.
+    pub fn groups(&self) -> &BTreeSet<String> {
+        &self.groups
+    }
+}
+
+fn at(pointer: &str, why: impl Into<String>) -> PolicyFault {
+    PolicyFault::Entities {
+        pointer: pointer.to_owned(),
+        why: why.into(),
+    }
+}
+
+fn closed(object: &Object<'_>, members: &[&str], pointer: &str, faults: &mut Vec<PolicyFault>) {
+    for (name, _) in object.iter() {
+        if !members.contains(&name) {
+            faults.push(at(
+                pointer,
+                format!("a member that is not one of `{}`", members.join("`, `")),
+            ));
+        }
+    }
+}
+
+fn entry(item: &Json<'_>, pointer: &str, limits: &PolicyLimits, faults: &mut Vec<PolicyFault>) -> Option<AgentEntry> {
+    let Json::Object(object) = item else {
+        faults.push(at(pointer, "not an object"));
+        return None;
+    };
+    let before = faults.len();
+    closed(object, &["id", "alias", "groups", "credentials", "disabled"], pointer, faults);
+    let id = match object.get("id") {
+        Some(Json::String(id)) if is_spiffe_id(id) => id.to_string(),
+        _ => {
+            faults.push(at(
+                &format!("{pointer}/id"),
+                "not a SPIFFE id such as `spiffe://trust.domain/agent/name`",
+            ));
+            String::new()
+        }
+    };
+    let alias = match object.get("alias") {
+        None => None,
+        Some(Json::String(alias)) if is_alias(alias) => Some(alias.to_string()),
+        Some(_) => {
+            faults.push(at(
+                &format!("{pointer}/alias"),
+                "an alias is 1 to 128 letters, digits, `.`, `_` and `-`, so that it never looks like a SPIFFE id",
+            ));
+            None
+        }
+    };
+    let mut list = |name: &str| {
+        let pointer = format!("{pointer}/{name}");
+        if let Some(list) = object.get(name) {
+            names(list, &pointer, limits.max_memberships, faults)
+        } else {
+            faults.push(at(&pointer, "missing: write `[]` for none"));
+            Vec::new()
+        }
+    };
+    let groups = list("groups");
+    let credentials = list("credentials");
+    let disabled = match object.get("disabled") {
+        None => false,
+        Some(Json::Bool(disabled)) => *disabled,
+        Some(_) => {
+            faults.push(at(&format!("{pointer}/disabled"), "not `true` or `false`"));
+            true
+        }
+    };
+    if faults.len() > before {
+        return None;
+    }
+    let digest = entry_digest(&id, alias.as_deref(), &groups, &credentials, disabled);
+    Some(AgentEntry {
+        id,
+        alias,
+        groups,
+        credentials,
+        disabled,
+        digest,
+    })
+}
+
+fn entry_digest(id: &str, alias: Option<&str>, groups: &[String], credentials: &[String], disabled: bool) -> Digest {
+    Digest::of(
+        serde_json::json!({"alias": alias, "credentials": credentials, "disabled": disabled, "groups": groups, "id": id})
+            .to_string()
+            .as_bytes(),
+    )
+}
+
+/// A list of distinct names, sorted.
+fn names(list: &Json<'_>, pointer: &str, limit: usize, faults: &mut Vec<PolicyFault>) -> Vec<String> {
+    let Json::Array(items) = list else {
+        faults.push(at(pointer, "not a list"));
+        return Vec::new();
+    };
+    if items.len() > limit {
+        faults.push(at(pointer, format!("more than {limit} items")));
+        return Vec::new();
+    }
+    let mut found = BTreeSet::new();
+    for (position, item) in items.iter().enumerate() {
+        match item {
+            Json::String(name) if is_name(name) => {
+                if !found.insert(name.to_string()) {
+                    faults.push(at(&format!("{pointer}/{position}"), "the same name a second time"));
+                }
+            }
+            _ => faults.push(at(
+                &format!("{pointer}/{position}"),
+                "a name is 1 to 128 printable ASCII characters without quotation mark or backslash",
+            )),
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=128).contains(&name.len())
+        && name.bytes().all(|b| (b.is_ascii_graphic() || b == b' ') && b != b'"' && b != b'\\')
+        && name.trim() == name
+}
+
+fn is_alias(alias: &str) -> bool {
+    (1..=128).contains(&alias.len()) && alias.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+}
+
+/// SPIFFE-ID §2: scheme, a trust domain of lower-case letters, digits, `.`, `-`, `_`, and a path of plain segments.
+fn is_spiffe_id(id: &str) -> bool {
+    let Some((domain, path)) = id.strip_prefix("spiffe://").and_then(|rest| rest.split_once('/')) else {
+        return false;
+    };
+    id.len() <= 2048
+        && (1..=255).contains(&domain.len())
+        && domain.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b))
+        && path.split('/').all(|segment| {
+            !matches!(segment, "" | "." | "..")
+                && segment.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        })
+}
+
+#[cfg(test)]
+#[path = "agents_tests.rs"]
+mod tests;

@@ -30,30 +30,45 @@ pub struct Question<'a> {
     pub direction: &'a str,
 }
 
-/// Ids of policies, `file#id`; cheap to clone.
+/// A short list of texts that is cheap to clone, sorted and without doubles: ids of policies (`file#id`), or notices.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct PolicyIds(pub(crate) Arc<[Arc<str>]>);
+pub struct Texts(Option<Arc<[Arc<str>]>>);
 
-impl PolicyIds {
-    /// The ids, sorted.
+impl Texts {
+    /// The texts, sorted.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|id| &**id)
+        self.0.iter().flat_map(|texts| texts.iter()).map(|text| &**text)
     }
 
     /// How many.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.as_ref().map_or(0, |texts| texts.len())
     }
 
-    /// True for a denial that no `forbid` caused: nothing permitted it.
+    /// True without any, as the policies of a denial that no `forbid` caused: nothing permitted it.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The texts as owned strings, for a record.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<String> {
+        self.iter().map(str::to_owned).collect()
     }
 }
 
-impl fmt::Debug for PolicyIds {
+impl<T: Into<Arc<str>>> FromIterator<T> for Texts {
+    fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
+        let mut all: Vec<Arc<str>> = texts.into_iter().map(Into::into).collect();
+        all.sort();
+        all.dedup();
+        Self((!all.is_empty()).then(|| all.into()))
+    }
+}
+
+impl fmt::Debug for Texts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
@@ -65,19 +80,19 @@ pub enum Verdict {
     /// At least one `permit` and no `forbid` applies.
     Permitted {
         /// The permits that applied.
-        policies: PolicyIds,
+        policies: Texts,
     },
     /// Nothing permits it, or something forbids it (`policy_denied`).
     Denied {
         /// The forbids that applied; empty when nothing permitted it.
-        policies: PolicyIds,
+        policies: Texts,
         /// What those forbids say to outsiders (their `@notice` annotation), and why if no policy was asked.
-        notices: PolicyIds,
+        notices: Texts,
     },
     /// A policy could not be evaluated (`policy_error`): Cedar would skip it, which could turn a refusal into a pass.
     Errored {
         /// The policies that could not be evaluated.
-        policies: PolicyIds,
+        policies: Texts,
         /// For the operator's record; no payload value in it.
         why: Arc<str>,
     },

@@ -17,15 +17,25 @@
 )]
 
 mod agents;
+mod ask;
+mod catalogue;
+mod check;
+mod convert;
 mod decide;
 mod fault;
+mod index;
+mod kinds;
 mod limits;
+mod memory;
+mod names;
+mod parse;
 mod policies;
+mod reads;
 mod source;
 
 pub use agents::AgentEntry;
-pub use decide::{LineUse, NoPolicy, PolicyIds, Question, Verdict};
+pub use decide::{LineUse, NoPolicy, Question, Texts, Verdict};
 pub use fault::{LeftOut, Place, PolicyFault};
 pub use limits::PolicyLimits;
-pub use policies::Policies;
+pub use policies::{Policies, schema_text};
 pub use source::PolicySource;

@@ -18,8 +18,17 @@ impl PolicySource {
     ///
     /// # Errors
     /// A directory or file that cannot be read (a missing `entities.json` too), that is not UTF-8, or that passes a
-    /// bound. An empty directory is not refused here but by [`Policies::load`](crate::Policies::load).
-    pub fn read_dir(dir: &Path, limits: &PolicyLimits) -> Result<Self, PolicyFault> {
+    /// bound of [`PolicyLimits::default`]. An empty directory is not refused here but by
+    /// [`Policies::load`](crate::Policies::load).
+    pub fn read_dir(dir: &Path) -> Result<Self, PolicyFault> {
+        Self::read_dir_within(dir, &PolicyLimits::default())
+    }
+
+    /// Like [`PolicySource::read_dir`], within other bounds.
+    ///
+    /// # Errors
+    /// As [`PolicySource::read_dir`].
+    pub fn read_dir_within(dir: &Path, limits: &PolicyLimits) -> Result<Self, PolicyFault> {
         let unreadable = |path: &Path, why: &dyn std::fmt::Display| PolicyFault::Unreadable {
             path: path.display().to_string(),
             why: why.to_string(),

@@ -1,0 +1,311 @@
+//! One question through the index, the memory and Cedar.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use cedar_policy::{
+    Authorizer, Context as CedarContext, Decision, Effect, Entities, Entity, EntityId, EntityTypeName, EntityUid,
+    Request, Response, RestrictedExpression,
+};
+use semgate_contexts::Performative;
+
+use crate::agents::Agents;
+use crate::catalogue::{CONTEXT_MEMBERS, Catalogue, ShapeInfo, TypeInfo};
+use crate::convert;
+use crate::index::{Bucket, Index};
+use crate::memory::{Key, Memory};
+use crate::parse::Written;
+use crate::{AgentEntry, Question, Texts, Verdict};
+
+/// Everything that an answer needs, prepared at load.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    pub agents: Known,
+    pub catalogue: Catalogue,
+    pub index: Index,
+    pub memory: Memory,
+    pub answers: Answers,
+    pub authorizer: Authorizer,
+    pub actions: Vec<EntityUid>,
+}
+
+/// Agents with their Cedar entities.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub list: Agents,
+    entities: Vec<(Entity, Entities)>,
+    agent_type: EntityTypeName,
+}
+
+/// Ids and notices of the policies, as they enter a verdict.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    by_id: HashMap<Arc<str>, Answer>,
+}
+
+#[derive(Debug)]
+struct Answer {
+    id: Arc<str>,
+    effect: Effect,
+    notice: Option<Arc<str>>,
+}
+
+/// The actions, by performative.
+pub(crate) fn actions() -> Result<Vec<EntityUid>, String> {
+    let name: EntityTypeName = "Action".parse().map_err(|e: cedar_policy::ParseErrors| e.to_string())?;
+    let uid = |p: Performative| EntityUid::from_type_name_and_id(name.clone(), EntityId::new(p.as_str()));
+    Ok(Performative::ALL.into_iter().map(uid).collect())
+}
+
+impl Known {
+    /// Prepares the entity of every agent.
+    pub fn new(list: Agents) -> Result<Self, String> {
+        let parse = |name: &str| name.parse().map_err(|e: cedar_policy::ParseErrors| e.to_string());
+        let (agent_type, group_type): (EntityTypeName, EntityTypeName) = (parse("Agent")?, parse("Group")?);
+        let mut known = Self {
+            list,
+            entities: Vec::new(),
+            agent_type,
+        };
+        for entry in known.list.entries() {
+            let groups = entry.groups.iter();
+            let parents: HashSet<EntityUid> = groups
+                .map(|group| EntityUid::from_type_name_and_id(group_type.clone(), EntityId::new(group)))
+                .collect();
+            let entity = known.entity(&entry.id, &entry.credentials, parents)?;
+            let alone = Entities::from_entities([entity.clone()], None).map_err(|e| e.to_string())?;
+            known.entities.push((entity, alone));
+        }
+        Ok(known)
+    }
+
+    fn uid(&self, id: &str) -> EntityUid {
+        EntityUid::from_type_name_and_id(self.agent_type.clone(), EntityId::new(id))
+    }
+
+    fn entity(&self, id: &str, credentials: &[String], parents: HashSet<EntityUid>) -> Result<Entity, String> {
+        let credentials = credentials.iter().map(|held| RestrictedExpression::new_string(held.clone()));
+        let attributes = [("credentials".to_owned(), RestrictedExpression::new_set(credentials))];
+        Entity::new_with_tags(self.uid(id), attributes, parents, []).map_err(|e| e.to_string())
+    }
+
+    /// The entity of an agent, known or not; an unknown one is in no group and holds nothing.
+    fn of(&self, id: &str, position: Option<u32>) -> Result<Entity, String> {
+        match position.and_then(|p| self.entities.get(p as usize)) {
+            Some((entity, _)) => Ok(entity.clone()),
+            None => self.entity(id, &[], HashSet::new()),
+        }
+    }
+
+    fn alone(&self, id: &str, position: Option<u32>) -> Result<Entities, String> {
+        match position.and_then(|p| self.entities.get(p as usize)) {
+            Some((_, alone)) => Ok(alone.clone()),
+            None => Entities::from_entities([self.of(id, None)?], None).map_err(|e| e.to_string()),
+        }
+    }
+
+    /// A disabled agent is denied everything; an unknown one is not disabled.
+    pub fn disabled(&self, position: Option<u32>) -> bool {
+        position.and_then(|p| self.list.at(p)).is_some_and(|entry: &AgentEntry| entry.disabled)
+    }
+}
+
+impl Answers {
+    /// One for each policy.
+    pub fn new(written: &[Written]) -> Self {
+        let answer = |policy: &Written| {
+            let answer = Answer {
+                id: Arc::clone(&policy.id),
+                effect: policy.policy.effect(),
+                notice: policy.notice.clone(),
+            };
+            (Arc::clone(&policy.id), answer)
+        };
+        Self {
+            by_id: written.iter().map(answer).collect(),
+        }
+    }
+
+    /// Cedar's response as a verdict: any error is a refusal, whatever Cedar decided without the policy that erred.
+    pub fn verdict(&self, response: &Response) -> Verdict {
+        let mut errors = response.diagnostics().errors().peekable();
+        if let Some(first) = errors.peek() {
+            return errored(response, &first.to_string());
+        }
+        let reasons = || response.diagnostics().reason().filter_map(|id| self.by_id.get(AsRef::<str>::as_ref(id)));
+        match response.decision() {
+            Decision::Allow => Verdict::Permitted {
+                policies: reasons().map(|answer| Arc::clone(&answer.id)).collect(),
+            },
+            Decision::Deny => {
+                let forbids = || reasons().filter(|answer| answer.effect == Effect::Forbid);
+                Verdict::Denied {
+                    policies: forbids().map(|answer| Arc::clone(&answer.id)).collect(),
+                    notices: forbids().filter_map(|answer| answer.notice.clone()).collect(),
+                }
+            }
+        }
+    }
+}
+
+fn errored(response: &Response, why: &str) -> Verdict {
+    let id = |error: &cedar_policy::AuthorizationError| match error {
+        cedar_policy::AuthorizationError::PolicyEvaluationError(error) => error.policy_id().to_string(),
+    };
+    Verdict::Errored {
+        policies: response.diagnostics().errors().map(id).collect(),
+        why: why.into(),
+    }
+}
+
+fn internal(why: impl Into<Arc<str>>) -> Verdict {
+    Verdict::Errored {
+        policies: Texts::default(),
+        why: why.into(),
+    }
+}
+
+/// What a question comes to once names are looked up.
+struct Found<'a> {
+    shape: &'a ShapeInfo,
+    info: &'a TypeInfo,
+    sender: Option<u32>,
+    receiver: Option<u32>,
+    free_text: bool,
+}
+
+impl Asker {
+    /// The verdict.
+    pub fn decide(&self, question: &Question<'_>) -> Verdict {
+        let Some(shape) = self.catalogue.shape(question.context.digest(), question.shape.name()) else {
+            return internal("the context is not known to the policies or is left out");
+        };
+        let Some(info) = self.catalogue.types.get(shape.of_type) else {
+            return internal("the type of the concept is missing");
+        };
+        if let Err(misfit) = convert::check(&shape.attributes, question.value, question.without) {
+            return Verdict::Untypable {
+                path: misfit.pointer(),
+            };
+        }
+        let sender = self.agents.list.position(question.sender);
+        if self.agents.disabled(sender) {
+            return Verdict::Denied {
+                policies: Texts::default(),
+                notices: Texts::from_iter(["the sender is disabled"]),
+            };
+        }
+        let Some(bucket) = self.index.bucket(sender, shape.of_type, question.action) else {
+            return Bucket::nothing();
+        };
+        let context = &bucket.reads.context;
+        let found = Found {
+            shape,
+            info,
+            sender,
+            receiver: if context.wants("receiver") { self.agents.list.position(question.receiver) } else { None },
+            free_text: context.wants("free_text") && question.shape.has_free_text(question.value),
+        };
+        let Some(key) = key(question, bucket, &found) else {
+            return self.evaluate(question, bucket, &found);
+        };
+        if let Some(verdict) = self.memory.get(key) {
+            return verdict;
+        }
+        let verdict = self.evaluate(question, bucket, &found);
+        if !matches!(verdict, Verdict::Errored { .. }) {
+            self.memory.put(key, &verdict);
+        }
+        verdict
+    }
+
+    fn evaluate(&self, question: &Question<'_>, bucket: &Bucket, found: &Found<'_>) -> Verdict {
+        match self.request(question, bucket, found) {
+            Ok((request, entities)) => {
+                self.answers.verdict(&self.authorizer.is_authorized(&request, &bucket.set, &entities))
+            }
+            Err(verdict) => verdict,
+        }
+    }
+
+    fn request(
+        &self,
+        question: &Question<'_>,
+        bucket: &Bucket,
+        found: &Found<'_>,
+    ) -> Result<(Request, Entities), Verdict> {
+        let reads = &bucket.reads;
+        let mut more: Vec<Entity> = Vec::new();
+        if !reads.resource.none() {
+            let shape = &found.shape.attributes;
+            let attributes = convert::attributes(shape, &reads.resource, question.value, question.without).map_err(
+                |misfit| Verdict::Untypable {
+                    path: misfit.pointer(),
+                },
+            )?;
+            let entity = Entity::new_with_tags(found.info.uid.clone(), attributes, [], []);
+            more.push(entity.map_err(|e| internal(e.to_string()))?);
+        }
+        let receiver = reads.context.wants("receiver");
+        if receiver && question.receiver != question.sender {
+            more.push(self.agents.of(question.receiver, found.receiver).map_err(internal)?);
+        }
+        for named in &reads.agents {
+            if named != question.sender && !(receiver && named == question.receiver) {
+                more.push(self.agents.of(named, self.agents.list.position(named)).map_err(internal)?);
+            }
+        }
+        let mut entities = self.agents.alone(question.sender, found.sender).map_err(internal)?;
+        if !more.is_empty() {
+            entities = entities.add_entities(more, None).map_err(|e| internal(e.to_string()))?;
+        }
+        let action = self.actions.get(question.action as usize).ok_or_else(|| internal("no such action"))?;
+        let context = if reads.context.none() {
+            CedarContext::empty()
+        } else {
+            self.context(question, bucket, found).map_err(internal)?
+        };
+        let principal = self.agents.uid(question.sender);
+        let request = Request::new(principal, action.clone(), found.info.uid.clone(), context, None)
+            .map_err(|e| internal(e.to_string()))?;
+        Ok((request, entities))
+    }
+
+    fn context(&self, question: &Question<'_>, bucket: &Bucket, found: &Found<'_>) -> Result<CedarContext, String> {
+        let value = |member: &str| match member {
+            "receiver" => RestrictedExpression::new_entity_uid(self.agents.uid(question.receiver)),
+            "major" => RestrictedExpression::new_long(i64::from(found.shape.major)),
+            "minor" => RestrictedExpression::new_long(i64::from(found.shape.minor)),
+            "binding" => RestrictedExpression::new_string(question.binding.to_owned()),
+            "direction" => RestrictedExpression::new_string(question.direction.to_owned()),
+            _ => RestrictedExpression::new_bool(found.free_text),
+        };
+        let members = CONTEXT_MEMBERS.into_iter().filter(|member| bucket.reads.context.wants(member));
+        CedarContext::from_pairs(members.map(|member| (member.to_owned(), value(member)))).map_err(|e| e.to_string())
+    }
+}
+
+/// Everything that the verdict depends on, if that can be packed: nothing of the instance is read, and binding and
+/// direction are known ones. All senders without an entry are alike to policies, since none can name them; only
+/// together with a receiver without an entry could they be told apart (`principal == context.receiver`).
+fn key(question: &Question<'_>, bucket: &Bucket, found: &Found<'_>) -> Option<Key> {
+    let reads = &bucket.reads;
+    if !reads.resource.none() || (reads.context.wants("receiver") && found.receiver.is_none()) {
+        return None;
+    }
+    let binding = match question.binding {
+        "l8" => 0,
+        "a2a" => 1,
+        _ if reads.context.wants("binding") => return None,
+        _ => 2,
+    };
+    let direction = match question.direction {
+        "request" => 0,
+        "reply" => 1,
+        _ if reads.context.wants("direction") => return None,
+        _ => 2,
+    };
+    let number = |position: Option<u32>| u128::from(position.unwrap_or(u32::MAX));
+    let small = (question.action as u128) << 5 | binding << 3 | direction << 1 | u128::from(found.free_text);
+    Some(number(found.sender) << 96 | number(found.receiver) << 64 | u128::from(found.shape.number) << 32 | small)
+}

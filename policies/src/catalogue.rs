@@ -1,0 +1,284 @@
+//! Every loaded context as Cedar types: one entity type for each line and shape.
+
+use std::collections::{BTreeMap, HashMap};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
+use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet};
+use serde_json::{Map, Value, json};
+
+use crate::kinds::Attributes;
+use crate::names::{namespace, type_name};
+use crate::{LeftOut, PolicyFault};
+
+/// Members of the context record that every request carries.
+pub(crate) const CONTEXT_MEMBERS: [&str; 6] = ["receiver", "major", "minor", "binding", "direction", "free_text"];
+
+/// One entity type.
+#[derive(Debug, Clone)]
+pub(crate) struct TypeInfo {
+    /// The full Cedar name, `payment::transfer`.
+    pub name: String,
+    /// The line.
+    pub line: Line,
+    /// Performatives under which some version uses it.
+    pub performatives: PerformativeSet,
+    /// Merged over its versions.
+    pub attributes: Attributes,
+    /// The one resource of this type; instances have no names.
+    pub uid: EntityUid,
+}
+
+/// One shape of one context version.
+#[derive(Debug)]
+pub(crate) struct ShapeInfo {
+    /// As [`semgate_contexts::Shape::name`] says.
+    pub name: String,
+    /// Distinct over the catalogue.
+    pub number: u32,
+    /// Index of its type.
+    pub of_type: usize,
+    /// Version of its context.
+    pub major: u32,
+    /// Version of its context.
+    pub minor: u32,
+    /// What this version shows of an instance.
+    pub attributes: Attributes,
+}
+
+/// All types, and how to find them from a context.
+#[derive(Debug, Default)]
+pub(crate) struct Catalogue {
+    pub types: Vec<TypeInfo>,
+    shapes: HashMap<Digest, Vec<ShapeInfo>>,
+    pub left_out: Vec<LeftOut>,
+}
+
+/// The versions of one shape of one line, merged within each major.
+type Majors = BTreeMap<u32, (Attributes, PerformativeSet)>;
+
+impl Catalogue {
+    /// Types all contexts, lowest version first; one that cannot stand beside those before it is left out alone.
+    pub fn build(contexts: &[Arc<Context>]) -> Self {
+        let mut sorted: Vec<&Arc<Context>> = contexts.iter().collect();
+        sorted.sort_by(|a, b| (a.urn().line(), a.urn().version()).cmp(&(b.urn().line(), b.urn().version())));
+        let mut catalogue = Self::default();
+        let mut taken: HashMap<String, String> = HashMap::new();
+        let mut rest = sorted.as_slice();
+        while let Some(first) = rest.first() {
+            let line = first.urn().line();
+            let count = rest.iter().take_while(|c| c.urn().line() == line).count();
+            let (of_line, after) = rest.split_at(count);
+            catalogue.add_line(of_line, &mut taken);
+            rest = after;
+        }
+        catalogue
+    }
+
+    fn add_line(&mut self, versions: &[&Arc<Context>], taken: &mut HashMap<String, String>) {
+        let mut kept: Vec<&Arc<Context>> = Vec::new();
+        let mut shapes: BTreeMap<String, Majors> = BTreeMap::new();
+        for context in versions {
+            let attempt = if kept.last().is_some_and(|last| last.urn() == context.urn()) {
+                Err("another document of the same name and version".to_owned())
+            } else {
+                with_version(&shapes, context).and_then(|with| {
+                    no_name_twice(&with, context.urn().line(), taken)?;
+                    Ok(with)
+                })
+            };
+            match attempt {
+                Ok(with) => {
+                    shapes = with;
+                    kept.push(context);
+                }
+                Err(why) => self.left_out.push(LeftOut {
+                    urn: context.urn().clone(),
+                    why,
+                }),
+            }
+        }
+        let Some(line) = kept.first().map(|context| context.urn().line().clone()) else {
+            return;
+        };
+        let mut places = HashMap::new();
+        for (shape, majors) in &shapes {
+            for (major, name, attributes, performatives) in named(&line, shape, majors) {
+                taken.insert(name.clone(), format!("`{shape}` of `{line}`"));
+                let position = self.add_type(name, &line, attributes, performatives);
+                if let Some(position) = position {
+                    match major {
+                        Some(major) => drop(places.insert((shape.clone(), major), position)),
+                        None => places.extend(majors.keys().map(|major| ((shape.clone(), *major), position))),
+                    }
+                }
+            }
+        }
+        for context in kept {
+            self.add_shapes(context, &places);
+        }
+    }
+
+    fn add_type(
+        &mut self,
+        name: String,
+        line: &Line,
+        attributes: Attributes,
+        performatives: PerformativeSet,
+    ) -> Option<usize> {
+        // The name is built from checked labels and identifiers, so it always parses; if not, the type is simply absent
+        // and every question about it is refused.
+        let type_name = EntityTypeName::from_str(&name).ok()?;
+        let uid = EntityUid::from_type_name_and_id(type_name, EntityId::new("instance"));
+        self.types.push(TypeInfo {
+            name,
+            line: line.clone(),
+            performatives,
+            attributes,
+            uid,
+        });
+        Some(self.types.len() - 1)
+    }
+
+    fn add_shapes(&mut self, context: &Context, places: &HashMap<(String, u32), usize>) {
+        let version = context.urn().version();
+        let mut infos = Vec::new();
+        for shape in context.shapes() {
+            let key = (shape.name().to_owned(), version.major);
+            let Some(of_type) = places.get(&key).copied() else {
+                continue;
+            };
+            infos.push(ShapeInfo {
+                name: key.0,
+                number: 0,
+                of_type,
+                major: version.major,
+                minor: version.minor,
+                attributes: Attributes::of(shape.fields()),
+            });
+        }
+        let so_far: usize = self.shapes.values().map(Vec::len).sum();
+        for (position, info) in infos.iter_mut().enumerate() {
+            info.number = u32::try_from(so_far + position).unwrap_or(u32::MAX);
+        }
+        self.shapes.insert(*context.digest(), infos);
+    }
+
+    /// The shape of that name in the context of that digest, if the context is not left out.
+    pub fn shape(&self, digest: &Digest, name: &str) -> Option<&ShapeInfo> {
+        self.shapes.get(digest)?.iter().find(|shape| shape.name == name)
+    }
+
+    /// The Cedar schema in Cedar's JSON form.
+    pub fn schema_json(&self) -> Value {
+        let mut namespaces: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
+        for info in &self.types {
+            let (space, name) = info.name.rsplit_once("::").unwrap_or(("", &info.name));
+            let described = json!({"shape": info.attributes.to_json()});
+            namespaces.entry(space.to_owned()).or_default().insert(name.to_owned(), described);
+        }
+        let mut root = Map::new();
+        for (space, types) in namespaces {
+            root.insert(space, json!({"entityTypes": types, "actions": {}}));
+        }
+        let agent = json!({
+            "memberOfTypes": ["Group"],
+            "shape": {"type": "Record", "attributes": {"credentials": {"type": "Set", "element": {"type": "String"}}}},
+        });
+        root.insert(
+            String::new(),
+            json!({"entityTypes": {"Agent": agent, "Group": {}}, "actions": self.actions_json()}),
+        );
+        Value::Object(root)
+    }
+
+    fn actions_json(&self) -> Value {
+        let context = json!({"type": "Record", "attributes": {
+            "receiver": {"type": "Entity", "name": "Agent"},
+            "major": {"type": "Long"},
+            "minor": {"type": "Long"},
+            "binding": {"type": "String"},
+            "direction": {"type": "String"},
+            "free_text": {"type": "Boolean"},
+        }});
+        let mut actions = Map::new();
+        for performative in Performative::ALL {
+            let resources: Vec<&str> = self
+                .types
+                .iter()
+                .filter(|info| info.performatives.contains(performative))
+                .map(|info| info.name.as_str())
+                .collect();
+            let applies =
+                json!({"principalTypes": ["Agent"], "resourceTypes": resources, "context": context.clone()});
+            actions.insert(performative.as_str().to_owned(), json!({"appliesTo": applies}));
+        }
+        Value::Object(actions)
+    }
+
+    /// The schema as Cedar takes it.
+    pub fn schema(&self) -> Result<Schema, PolicyFault> {
+        Schema::from_json_value(self.schema_json()).map_err(|e| PolicyFault::Schema { why: e.to_string() })
+    }
+}
+
+/// The shapes of a line with one more version, or why it cannot join.
+fn with_version(shapes: &BTreeMap<String, Majors>, context: &Context) -> Result<BTreeMap<String, Majors>, String> {
+    let mut with = shapes.clone();
+    for shape in context.shapes() {
+        let own = Attributes::of(shape.fields());
+        let majors = with.entry(shape.name().to_owned()).or_default();
+        let merged = match majors.get(&context.urn().version().major) {
+            None => (own, shape.performatives()),
+            Some((before, performatives)) => {
+                let attributes = before
+                    .merge(&own)
+                    .map_err(|conflict| format!("within one major version, `{}`: {conflict}", shape.name()))?;
+                (attributes, performatives.iter().chain(shape.performatives().iter()).collect())
+            }
+        };
+        majors.insert(context.urn().version().major, merged);
+    }
+    Ok(with)
+}
+
+/// The types that the versions of one shape make: one if the majors agree (then without a major), else one for each.
+fn named(line: &Line, shape: &str, majors: &Majors) -> Vec<(Option<u32>, String, Attributes, PerformativeSet)> {
+    let space = namespace(line);
+    let name = type_name(shape);
+    let mut all = majors.values();
+    let first = all.next().cloned().unwrap_or_default();
+    let together = all.try_fold(first, |(attributes, performatives), (more, and)| {
+        let performatives: PerformativeSet = performatives.iter().chain(and.iter()).collect();
+        attributes.merge(more).map(|attributes| (attributes, performatives))
+    });
+    match together {
+        Ok((attributes, performatives)) => vec![(None, format!("{space}::{name}"), attributes, performatives)],
+        Err(_) => majors
+            .iter()
+            .map(|(major, (attributes, performatives))| {
+                (Some(*major), format!("{space}::v{major}::{name}"), attributes.clone(), *performatives)
+            })
+            .collect(),
+    }
+}
+
+fn no_name_twice(
+    shapes: &BTreeMap<String, Majors>,
+    line: &Line,
+    taken: &HashMap<String, String>,
+) -> Result<(), String> {
+    let mut own: HashMap<String, &str> = HashMap::new();
+    for (shape, majors) in shapes {
+        for (_, name, ..) in named(line, shape, majors) {
+            if let Some(other) = taken.get(&name) {
+                return Err(format!("`{shape}` would be `{name}` to policies, which is {other}"));
+            }
+            if let Some(other) = own.insert(name.clone(), shape) {
+                return Err(format!("`{shape}` and `{other}` would both be `{name}` to policies"));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! Does every policy fit the schema, and does everything that it names exist? In words that say what was meant.
+
+use std::collections::HashMap;
+
+use cedar_policy::{EntityUid, PolicySet, Schema, ValidationError, ValidationMode, Validator};
+use miette::Diagnostic;
+
+use crate::agents::Agents;
+use crate::catalogue::Catalogue;
+use crate::parse::{Written, help, place, place_of, words};
+use crate::{Place, PolicyFault};
+
+/// Policies and the files that they stand in.
+#[derive(Clone, Copy)]
+pub(crate) struct Texts<'a> {
+    pub files: &'a [(String, String)],
+    pub written: &'a [Written],
+}
+
+impl<'a> Texts<'a> {
+    fn file(&self, written: &Written) -> (&'a str, &'a str) {
+        self.files.get(written.file).map_or(("", ""), |(name, text)| (name, text))
+    }
+
+    /// Agents and groups that `entities.json` does not have, and instances named as if they had ids.
+    pub fn unknown_names(&self, agents: &Agents) -> Vec<PolicyFault> {
+        let mut faults = Vec::new();
+        for written in self.written {
+            let mut seen = Vec::new();
+            for uid in written.policy.entity_literals() {
+                if seen.contains(&uid) {
+                    continue;
+                }
+                faults.extend(self.unknown_name(written, &uid, agents));
+                seen.push(uid);
+            }
+        }
+        faults
+    }
+
+    fn unknown_name(&self, written: &Written, uid: &EntityUid, agents: &Agents) -> Option<PolicyFault> {
+        let id = uid.id().unescaped();
+        let hint = match uid.type_name().to_string().as_str() {
+            "Agent" => match agents.position(id) {
+                Some(_) => return None,
+                None => agent_hint(id, agents),
+            },
+            "Group" if agents.groups().contains(id) => return None,
+            "Group" => closest(id, agents.groups().iter().map(String::as_str))
+                .map(|near| format!("did you mean `Group::\"{near}\"`?"))
+                .or_else(|| Some("a group is there once an agent is in it, or the list `groups` names it".to_owned())),
+            // The validator knows every action.
+            name if name == "Action" || name.ends_with("::Action") => return None,
+            name => {
+                return Some(PolicyFault::Invalid {
+                    place: self.place_of_name(written, id),
+                    policy: written.id.to_string(),
+                    why: format!("`{uid}` names an instance, and instances have no names"),
+                    hint: Some(format!("write `resource is {name}`")),
+                });
+            }
+        };
+        Some(PolicyFault::UnknownEntity {
+            place: self.place_of_name(written, id),
+            policy: written.id.to_string(),
+            entity: uid.to_string(),
+            hint,
+        })
+    }
+
+    fn place_of_name(&self, written: &Written, id: &str) -> Place {
+        let (file, text) = self.file(written);
+        let within = text.get(written.start..).and_then(|rest| rest.find(&format!("\"{id}\"")));
+        place(file, text, written.start + within.unwrap_or(0))
+    }
+
+    /// Cedar's strict validation; what Cedar only warns of (a policy that can never match, confusable characters) is a
+    /// fault as well.
+    pub fn validate(&self, set: &PolicySet, schema: Schema, catalogue: &Catalogue) -> Vec<PolicyFault> {
+        let result = Validator::new(schema).validate(set, ValidationMode::Strict);
+        let by_id: HashMap<&str, &Written> = self.written.iter().map(|w| (&*w.id, w)).collect();
+        let find = |id: &cedar_policy::PolicyId| by_id.get(AsRef::<str>::as_ref(id)).copied();
+        let mut faults: Vec<PolicyFault> = Vec::new();
+        for error in result.validation_errors() {
+            if let Some(written) = find(error.policy_id()) {
+                push_new(&mut faults, self.fault(written, error, meant(error, catalogue)));
+            }
+        }
+        for warning in result.validation_warnings() {
+            if let Some(written) = find(warning.policy_id()) {
+                push_new(&mut faults, self.fault(written, warning, None));
+            }
+        }
+        if faults.is_empty() && !result.validation_passed_without_warnings() {
+            faults.push(PolicyFault::Schema {
+                why: result.to_string(),
+            });
+        }
+        faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
+        faults
+    }
+
+    fn fault(&self, written: &Written, diagnostic: &dyn Diagnostic, meant: Option<String>) -> PolicyFault {
+        let (file, text) = self.file(written);
+        let why = words(diagnostic);
+        let prefix = format!("for policy `{}`, ", written.id);
+        PolicyFault::Invalid {
+            place: place_of(file, text, diagnostic, written.start),
+            policy: written.id.to_string(),
+            why: why.strip_prefix(&prefix).unwrap_or(&why).to_owned(),
+            hint: meant.or_else(|| help(diagnostic)),
+        }
+    }
+}
+
+/// Cedar looks at a policy once for each (action, type), so one mistake is found many times.
+fn push_new(faults: &mut Vec<PolicyFault>, fault: PolicyFault) {
+    if !faults.contains(&fault) {
+        faults.push(fault);
+    }
+}
+
+fn place_in(fault: &PolicyFault) -> Option<&Place> {
+    match fault {
+        PolicyFault::Invalid { place, .. } | PolicyFault::UnknownEntity { place, .. } => Some(place),
+        _ => None,
+    }
+}
+
+fn agent_hint(id: &str, agents: &Agents) -> Option<String> {
+    if let Some(entry) = agents.by_alias(id) {
+        return Some(format!("`{id}` is an alias: write `Agent::\"{}\"`", entry.id));
+    }
+    closest(id, agents.entries().iter().map(|entry| entry.id.as_str()))
+        .map(|near| format!("did you mean `Agent::\"{near}\"`?"))
+}
+
+/// What was probably meant, where we can tell better than Cedar.
+fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
+    let text = error.to_string();
+    match error {
+        ValidationError::UnrecognizedEntityType(_) => {
+            let name = text.split('`').rev().nth(1)?;
+            unknown_type(name, catalogue)
+        }
+        ValidationError::UnexpectedType(_) | ValidationError::IncompatibleTypes(_) if text.contains("decimal") => {
+            Some("a decimal is compared as in `resource.amount.greaterThan(decimal(\"10000.0\"))`".to_owned())
+        }
+        ValidationError::UnexpectedType(_) if text.contains("Long") && text.contains("String") => {
+            Some("a number is written without quotation marks".to_owned())
+        }
+        ValidationError::FunctionArgumentValidation(_) if text.contains("decimal") => {
+            Some("a decimal has one to four digits behind its point, as in `decimal(\"10000.0\")`".to_owned())
+        }
+        ValidationError::UnsafeAttributeAccess(_) => hidden(&text, catalogue),
+        ValidationError::UnsafeOptionalAttributeAccess(_) => {
+            Some("not every loaded version requires it: ask `resource has …` first".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn unknown_type(name: &str, catalogue: &Catalogue) -> Option<String> {
+    let concept = name.rsplit("::").next()?;
+    let same: Vec<String> = catalogue
+        .types
+        .iter()
+        .filter(|info| info.name.rsplit("::").next() == Some(concept))
+        .map(|info| format!("`{}`", info.name))
+        .collect();
+    if !same.is_empty() {
+        return Some(format!("`{concept}` is known as {}", same.join(" and ")));
+    }
+    closest(name, catalogue.types.iter().map(|info| info.name.as_str())).map(|near| format!("did you mean `{near}`?"))
+}
+
+/// A member that is there, but that no policy sees.
+fn hidden(text: &str, catalogue: &Catalogue) -> Option<String> {
+    let member = text.split('`').nth(3).or_else(|| text.split('`').nth(1))?;
+    let hides = |info: &crate::catalogue::TypeInfo| {
+        text.contains(&info.name) && info.attributes.members.get(member).is_some_and(|a| a.kind.is_none())
+    };
+    catalogue.types.iter().any(hides).then(|| {
+        format!(
+            "`{member}` is not visible to policies: a number needs a `multipleOf` that is a multiple of 0.0001, and any other member one type"
+        )
+    })
+}
+
+/// The nearest of the known names, if it is near: at most a third of the letters differ.
+pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|candidate| (distance(name, candidate), candidate))
+        .min()
+        .filter(|(apart, _)| *apart * 3 <= name.chars().count())
+        .map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (cell, y) in row.iter_mut().skip(1).zip(&b) {
+            let here = (diagonal + usize::from(x != *y)).min(left + 1).min(*cell + 1);
+            diagonal = *cell;
+            *cell = here;
+            left = here;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{closest, distance};
+
+    #[test]
+    fn near_names_are_found_and_far_ones_are_not() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(closest("no-fre-text", ["no-free-text", "repliers"].into_iter()), Some("no-free-text"));
+        assert_eq!(closest("admins", ["no-free-text", "repliers"].into_iter()), None);
+    }
+}

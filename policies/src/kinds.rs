@@ -1,0 +1,216 @@
+//! What Cedar can see of an instance, and how versions of one term are merged.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use semgate_contexts::FieldType;
+use serde_json::{Value, json};
+
+/// A type that policies see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `String`
+    String,
+    /// `Bool`
+    Bool,
+    /// `Long`
+    Long,
+    /// `decimal`
+    Decimal,
+    /// `Set<…>`
+    Set(Box<Kind>),
+    /// A record.
+    Record(Attributes),
+}
+
+/// The members of a record or entity.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Attributes {
+    /// By name.
+    pub members: BTreeMap<String, Attribute>,
+    /// Other members than these may stand in an instance, of any type; policies do not see them.
+    pub open: bool,
+}
+
+/// One member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Attribute {
+    /// `None` for what policies do not see.
+    pub kind: Option<Kind>,
+    /// Every instance of every version has it.
+    pub required: bool,
+}
+
+/// Two versions say different things about one member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Conflict {
+    /// The member, with dots between levels.
+    pub path: String,
+    /// What the versions before say.
+    pub before: String,
+    /// What this version says.
+    pub here: String,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is {} in other versions and {} here", self.path, self.before, self.here)
+    }
+}
+
+impl Kind {
+    /// The type of a field; `None` if policies cannot see it.
+    pub fn of(field: &FieldType) -> Option<Self> {
+        match field {
+            FieldType::Text { .. } => Some(Self::String),
+            FieldType::Boolean => Some(Self::Bool),
+            FieldType::Integer => Some(Self::Long),
+            FieldType::Decimal => Some(Self::Decimal),
+            FieldType::Array(items) => Some(Self::Set(Box::new(Self::of(items)?))),
+            FieldType::Record(_) => Some(Self::Record(Attributes::of(field))),
+            FieldType::OtherNumber | FieldType::Opaque => None,
+        }
+    }
+
+    fn merge(&self, other: &Self, path: &str) -> Result<Self, Conflict> {
+        match (self, other) {
+            (Self::Record(a), Self::Record(b)) => Ok(Self::Record(a.merge_at(b, path)?)),
+            (Self::Set(a), Self::Set(b)) => Ok(Self::Set(Box::new(a.merge(b, path)?))),
+            (a, b) if a == b => Ok(a.clone()),
+            (a, b) => Err(Conflict {
+                path: path.to_owned(),
+                before: a.to_string(),
+                here: b.to_string(),
+            }),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            Self::String => json!({"type": "String"}),
+            Self::Bool => json!({"type": "Boolean"}),
+            Self::Long => json!({"type": "Long"}),
+            Self::Decimal => json!({"type": "Extension", "name": "decimal"}),
+            Self::Set(items) => json!({"type": "Set", "element": items.to_json()}),
+            Self::Record(members) => members.to_json(),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::String => "a string",
+            Self::Bool => "a boolean",
+            Self::Long => "an integer",
+            Self::Decimal => "a decimal",
+            Self::Set(_) => "a set",
+            Self::Record(_) => "a record",
+        })
+    }
+}
+
+impl Attributes {
+    /// The members of a shape; none if nothing can be said about them.
+    pub fn of(fields: &FieldType) -> Self {
+        let FieldType::Record(fields) = fields else {
+            return Self {
+                members: BTreeMap::new(),
+                open: true,
+            };
+        };
+        let member = |(name, field): (&String, &semgate_contexts::Field)| {
+            let attribute = Attribute {
+                kind: Kind::of(&field.kind),
+                required: field.required,
+            };
+            (name.clone(), attribute)
+        };
+        Self {
+            members: fields.iter().map(member).collect(),
+            open: false,
+        }
+    }
+
+    /// Both versions in one type: a member is required only if both require it. What one version shows and the other
+    /// hides, or might carry unseen in an open object, is a conflict: a policy that asks for it would not see all of it.
+    pub fn merge(&self, other: &Self) -> Result<Self, Conflict> {
+        self.merge_at(other, "")
+    }
+
+    fn merge_at(&self, other: &Self, above: &str) -> Result<Self, Conflict> {
+        let mut members = BTreeMap::new();
+        for name in self.members.keys().chain(other.members.keys()) {
+            if members.contains_key(name) {
+                continue;
+            }
+            let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+            let merged = match (self.members.get(name), other.members.get(name)) {
+                (Some(a), Some(b)) => Attribute {
+                    kind: merge_kinds(a.kind.as_ref(), b.kind.as_ref(), &path)?,
+                    required: a.required && b.required,
+                },
+                (Some(only), None) => only.beside_nothing(other.open, &path, false)?,
+                (None, Some(only)) => only.beside_nothing(self.open, &path, true)?,
+                (None, None) => continue,
+            };
+            members.insert(name.clone(), merged);
+        }
+        Ok(Self {
+            members,
+            open: self.open || other.open,
+        })
+    }
+
+    /// The Cedar schema of a record with these members, without those that policies do not see.
+    pub fn to_json(&self) -> Value {
+        let mut attributes = serde_json::Map::new();
+        for (name, attribute) in &self.members {
+            if let Some(kind) = &attribute.kind {
+                let mut described = kind.to_json();
+                if let Value::Object(members) = &mut described {
+                    members.insert("required".to_owned(), Value::Bool(attribute.required));
+                }
+                attributes.insert(name.clone(), described);
+            }
+        }
+        json!({"type": "Record", "attributes": attributes})
+    }
+}
+
+impl Attribute {
+    fn beside_nothing(&self, open: bool, path: &str, here: bool) -> Result<Self, Conflict> {
+        if let (Some(kind), true) = (&self.kind, open) {
+            let (known, unknown) = (kind.to_string(), "not visible (the object is open)".to_owned());
+            let (before, here) = if here { (unknown, known) } else { (known, unknown) };
+            return Err(Conflict {
+                path: path.to_owned(),
+                before,
+                here,
+            });
+        }
+        Ok(Self {
+            kind: self.kind.clone(),
+            required: false,
+        })
+    }
+}
+
+fn merge_kinds(a: Option<&Kind>, b: Option<&Kind>, path: &str) -> Result<Option<Kind>, Conflict> {
+    match (a, b) {
+        (None, None) => Ok(None),
+        (Some(a), Some(b)) => a.merge(b, path).map(Some),
+        (a, b) => {
+            let say = |kind: Option<&Kind>| kind.map_or_else(|| "not visible".to_owned(), Kind::to_string);
+            Err(Conflict {
+                path: path.to_owned(),
+                before: say(a),
+                here: say(b),
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "kinds_tests.rs"]
+mod tests;

@@ -1,0 +1,180 @@
+//! Policy files → policies with an id, a place and what they read.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use cedar_policy::{Effect, Policy, PolicyId, PolicySet};
+use miette::Diagnostic;
+
+use crate::reads::Reads;
+use crate::{Place, PolicyFault, PolicyLimits};
+
+/// One policy as it stands in its file.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    /// The policy; its Cedar id is `id`.
+    pub policy: Policy,
+    /// `file#id`, where `id` is the `@id` annotation or the position in the file, from 1.
+    pub id: Arc<str>,
+    /// The `@notice` annotation: what a refusal by this policy may tell outsiders.
+    pub notice: Option<Arc<str>>,
+    /// Index of the file.
+    pub file: usize,
+    /// Byte offset of the policy in its file.
+    pub start: usize,
+    /// What its conditions look at.
+    pub reads: Reads,
+}
+
+impl Written {
+    /// True for a `permit`.
+    pub fn permits(&self) -> bool {
+        self.policy.effect() == Effect::Permit
+    }
+}
+
+/// Parses every file; all faults of all files are found in one go.
+pub(crate) fn parse(files: &[(String, String)], limits: &PolicyLimits) -> Result<Vec<Written>, Vec<PolicyFault>> {
+    let mut faults = Vec::new();
+    let mut all = Vec::new();
+    let mut ids = HashSet::new();
+    if files.len() > limits.max_files {
+        return Err(vec![PolicyFault::TooLarge {
+            what: "policy files".to_owned(),
+            limit: limits.max_files,
+        }]);
+    }
+    for (index, (name, text)) in files.iter().enumerate() {
+        if text.len() > limits.max_file_bytes {
+            faults.push(PolicyFault::TooLarge {
+                what: format!("bytes of `{name}`"),
+                limit: limits.max_file_bytes,
+            });
+            continue;
+        }
+        match parse_file(index, name, text) {
+            Ok(found) => {
+                for written in found {
+                    if !ids.insert(Arc::clone(&written.id)) {
+                        faults.push(PolicyFault::DuplicatePolicy {
+                            place: place(name, text, written.start),
+                            id: written.id.to_string(),
+                        });
+                    }
+                    all.push(written);
+                }
+            }
+            Err(found) => faults.extend(found),
+        }
+    }
+    if all.len() > limits.max_policies {
+        faults.push(PolicyFault::TooLarge {
+            what: "policies".to_owned(),
+            limit: limits.max_policies,
+        });
+    }
+    if faults.is_empty() && all.is_empty() {
+        faults.push(PolicyFault::Empty);
+    }
+    if faults.is_empty() { Ok(all) } else { Err(faults) }
+}
+
+fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<PolicyFault>> {
+    // A file without a policy (comments only) is fine: Cedar parses the empty set.
+    let set: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
+        errors
+            .iter()
+            .map(|error| PolicyFault::Syntax {
+                place: place_of(name, text, error, 0),
+                why: words(error),
+            })
+            .collect::<Vec<_>>()
+    })?;
+    if let Some(template) = set.templates().next() {
+        let start = text.find(template.to_cedar().trim()).unwrap_or(0);
+        return Err(vec![PolicyFault::Syntax {
+            place: place(name, text, start),
+            why: "a template (`?principal`, `?resource`) is not a policy: write the agent or group out".to_owned(),
+        }]);
+    }
+    let mut found = Vec::new();
+    let mut from = 0;
+    for position in 0..set.num_of_policies() {
+        let Some(policy) = set.policy(&PolicyId::new(format!("policy{position}"))) else {
+            return Err(vec![PolicyFault::Syntax {
+                place: place(name, text, from),
+                why: "policies cannot be told apart".to_owned(),
+            }]);
+        };
+        let own_text = policy.to_cedar().unwrap_or_default();
+        let start = text.get(from..).and_then(|rest| rest.find(&own_text)).map_or(from, |at| from + at);
+        from = start + own_text.len();
+        let own_id = match policy.annotation("id") {
+            Some(id) if is_policy_id(id) => id.to_owned(),
+            Some(_) => {
+                return Err(vec![PolicyFault::Syntax {
+                    place: place(name, text, start),
+                    why: "an `@id` is 1 to 64 letters, digits, `.`, `_` and `-`".to_owned(),
+                }]);
+            }
+            None => (position + 1).to_string(),
+        };
+        let id = format!("{name}#{own_id}");
+        let reads = Reads::of(policy).map_err(|why| {
+            vec![PolicyFault::Syntax {
+                place: place(name, text, start),
+                why,
+            }]
+        })?;
+        found.push(Written {
+            policy: policy.new_id(PolicyId::new(&id)),
+            id: id.into(),
+            notice: policy.annotation("notice").map(Arc::from),
+            file: index,
+            start,
+            reads,
+        });
+    }
+    Ok(found)
+}
+
+fn is_policy_id(id: &str) -> bool {
+    (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+}
+
+/// Line and column of a byte offset.
+pub(crate) fn place(file: &str, text: &str, offset: usize) -> Place {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    Place {
+        file: file.to_owned(),
+        line: before.matches('\n').count() + 1,
+        column: before.get(line_start..).unwrap_or_default().chars().count() + 1,
+    }
+}
+
+/// The place that a Cedar diagnostic points at, else that of `otherwise`.
+pub(crate) fn place_of(file: &str, text: &str, diagnostic: &dyn Diagnostic, otherwise: usize) -> Place {
+    let offset = diagnostic.labels().and_then(|mut labels| labels.next()).map_or(otherwise, |label| label.offset());
+    place(file, text, offset)
+}
+
+/// A Cedar diagnostic as one line: its message, what the label says, and its help.
+pub(crate) fn words(diagnostic: &dyn Diagnostic) -> String {
+    let mut out = one_line(&diagnostic.to_string());
+    let label = diagnostic.labels().and_then(|mut labels| labels.next());
+    if let Some(text) = label.as_ref().and_then(|label| label.label()) {
+        out.push_str(", ");
+        out.push_str(&one_line(text));
+    }
+    out
+}
+
+/// Cedar's help for a diagnostic, such as `did you mean …?`.
+pub(crate) fn help(diagnostic: &dyn Diagnostic) -> Option<String> {
+    diagnostic.help().map(|help| one_line(&help.to_string()))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,145 @@
+//! What a policy looks at, by its syntax alone.
+//!
+//! Three things rest on it: only attributes that are read are handed to Cedar, a verdict is remembered only if no
+//! policy that could apply reads the instance, and the context record holds only members that are read. Every form
+//! that is not recognised counts as reading everything, so a newer Cedar can make this slower but never wrong.
+
+use std::collections::BTreeSet;
+
+use cedar_policy::pst::{Clause, EntityUID, Expr, Literal, Var};
+
+/// A record or entity of which some attributes are read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Attributes {
+    /// The whole value is used in a way that names no attribute.
+    pub all: bool,
+    /// Attributes that are read or asked for with `has`.
+    pub names: BTreeSet<String>,
+}
+
+impl Attributes {
+    /// Reads nothing.
+    pub fn none(&self) -> bool {
+        !self.all && self.names.is_empty()
+    }
+
+    /// Reads this attribute.
+    pub fn wants(&self, name: &str) -> bool {
+        self.all || self.names.contains(name)
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.all |= other.all;
+        self.names.extend(other.names.iter().cloned());
+    }
+}
+
+/// Everything that the conditions of a policy, or of several, look at besides principal and action.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Reads {
+    /// Attributes of the concept instance; its type is not one of them.
+    pub resource: Attributes,
+    /// Members of the context record.
+    pub context: Attributes,
+    /// Agents named in a condition, whose groups and credentials it may ask for.
+    pub agents: BTreeSet<String>,
+}
+
+impl Reads {
+    /// What one policy reads.
+    pub fn of(policy: &cedar_policy::Policy) -> Result<Self, String> {
+        let tree = policy.to_pst().map_err(|e| e.to_string())?;
+        let mut reads = Self::default();
+        for clause in tree.body().clauses() {
+            match clause {
+                Clause::When(expr) | Clause::Unless(expr) => reads.visit(expr),
+            }
+        }
+        Ok(reads)
+    }
+
+    /// Adds what another policy reads.
+    pub fn join(&mut self, other: &Self) {
+        self.resource.join(&other.resource);
+        self.context.join(&other.context);
+        self.agents.extend(other.agents.iter().cloned());
+    }
+
+    fn visit(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Literal(literal) => self.literal(literal),
+            Expr::Var(var) => {
+                if let Some(attributes) = self.variable(var) {
+                    attributes.all = true;
+                }
+            }
+            Expr::GetAttr { expr, attr } => self.attribute(expr, attr),
+            Expr::HasAttr { expr, attrs } => self.attribute(expr, attrs.first()),
+            Expr::Is { expr, in_expr, .. } => {
+                // The type of the instance is part of what a verdict is remembered under.
+                if !matches!(&**expr, Expr::Var(_)) {
+                    self.visit(expr);
+                }
+                if let Some(parent) = in_expr {
+                    self.visit(expr);
+                    self.visit(parent);
+                }
+            }
+            Expr::UnaryOp { expr, .. } | Expr::Like { expr, .. } => self.visit(expr),
+            Expr::BinaryOp { left, right, .. } => {
+                self.visit(left);
+                self.visit(right);
+            }
+            Expr::IfThenElse { cond, then_expr, else_expr } => {
+                self.visit(cond);
+                self.visit(then_expr);
+                self.visit(else_expr);
+            }
+            Expr::Set(items) => items.iter().for_each(|item| self.visit(item)),
+            Expr::Record(members) => members.values().for_each(|member| self.visit(member)),
+            _ => {
+                self.resource.all = true;
+                self.context.all = true;
+            }
+        }
+    }
+
+    fn attribute(&mut self, of: &Expr, name: &str) {
+        match of {
+            Expr::Var(var) => {
+                if let Some(attributes) = self.variable(var) {
+                    attributes.names.insert(name.to_owned());
+                }
+            }
+            other => self.visit(other),
+        }
+    }
+
+    /// The principal is always known whole, and the action has no attributes.
+    fn variable(&mut self, var: &Var) -> Option<&mut Attributes> {
+        match var {
+            Var::Principal | Var::Action => None,
+            Var::Resource => Some(&mut self.resource),
+            Var::Context => Some(&mut self.context),
+        }
+    }
+
+    fn literal(&mut self, literal: &Literal) {
+        match literal {
+            Literal::EntityUID(EntityUID { ty, eid }) => {
+                if ty.to_string() == "Agent" {
+                    self.agents.insert(eid.to_string());
+                }
+            }
+            Literal::Bool(_) | Literal::Long(_) | Literal::String(_) => {}
+            _ => {
+                self.resource.all = true;
+                self.context.all = true;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "reads_tests.rs"]
+mod tests;
