@@ -1,6 +1,12 @@
 //! Chains and roots, as they come from files, from `x5c` members and from handshakes: read with bounds, not yet believed.
 
-use rustls_pki_types::CertificateDer;
+use crate::pem;
+use crate::read::{Facts, Role};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::digest::{SHA256, digest};
+use rustls_pki_types::pem::SectionKind;
+use rustls_pki_types::{CertificateDer, TrustAnchor};
 use semgate_contexts::Prefix;
 use std::fmt;
 
@@ -35,7 +41,7 @@ impl Default for ChainLimits {
 }
 
 /// Why a PEM or base64 text gave no chain or roots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PemFault {
     /// More bytes than the limit.
     TooLarge,
@@ -43,8 +49,8 @@ pub enum PemFault {
     TooMany,
     /// No certificate in it.
     Empty,
-    /// A section that is not a certificate, for example a private key.
-    NotACertificate,
+    /// A section that is not what was asked for, for example a private key among certificates.
+    OtherSection,
     /// Not PEM or base64.
     Malformed,
     /// The bytes are not a certificate that can serve as a root.
@@ -57,7 +63,7 @@ impl fmt::Display for PemFault {
             PemFault::TooLarge => "the certificates are larger than the limit",
             PemFault::TooMany => "there are more certificates than the limit",
             PemFault::Empty => "there is no certificate",
-            PemFault::NotACertificate => "there is a section that is not a certificate",
+            PemFault::OtherSection => "there is a pem section of another kind",
             PemFault::Malformed => "the text is not pem or base64",
             PemFault::BadRoot => "a certificate cannot serve as a root",
         })
@@ -72,13 +78,17 @@ pub struct Thumbprint([u8; 32]);
 
 impl Thumbprint {
     /// Of these DER bytes.
-    pub fn of(_der: &[u8]) -> Thumbprint {
-        todo!()
+    pub fn of(der: &[u8]) -> Thumbprint {
+        let mut bytes = [0; 32];
+        // SHA-256 has 32 bytes, so the two always have the same length.
+        bytes.iter_mut().zip(digest(&SHA256, der).as_ref()).for_each(|(to, from)| *to = *from);
+        Thumbprint(bytes)
     }
 
-    /// Reads the base64url form without padding, 43 characters.
-    pub fn parse(_text: &str) -> Option<Thumbprint> {
-        todo!()
+    /// Reads the one base64url form without padding, 43 characters.
+    pub fn parse(text: &str) -> Option<Thumbprint> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        Some(Thumbprint(bytes.try_into().ok()?))
     }
 
     /// The 32 bytes.
@@ -89,8 +99,8 @@ impl Thumbprint {
 
 impl fmt::Display for Thumbprint {
     /// The base64url form without padding, as in JOSE headers.
-    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        todo!()
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
     }
 }
 
@@ -100,34 +110,64 @@ pub struct Chain(Vec<CertificateDer<'static>>);
 
 impl Chain {
     /// From DER certificates, leaf first.
+    ///
+    /// # Errors
+    /// [`PemFault::Empty`], [`PemFault::TooMany`], [`PemFault::TooLarge`]. The DER itself is not looked at.
     pub fn from_der(
-        _certificates: Vec<CertificateDer<'static>>,
-        _limits: &ChainLimits,
+        certificates: Vec<CertificateDer<'static>>,
+        limits: &ChainLimits,
     ) -> Result<Chain, PemFault> {
-        todo!()
+        match certificates.len() {
+            0 => return Err(PemFault::Empty),
+            n if n > limits.max_certificates => return Err(PemFault::TooMany),
+            _ => {}
+        }
+        if certificates.iter().any(|der| der.len() > limits.max_certificate_bytes) {
+            return Err(PemFault::TooLarge);
+        }
+        Ok(Chain(certificates))
     }
 
     /// From PEM, leaf first.
-    pub fn from_pem(_pem: &str, _limits: &ChainLimits) -> Result<Chain, PemFault> {
-        todo!()
+    ///
+    /// # Errors
+    /// As [`Chain::from_der`]; [`PemFault::OtherSection`] and [`PemFault::Malformed`].
+    pub fn from_pem(text: &str, limits: &ChainLimits) -> Result<Chain, PemFault> {
+        let sections = pem::sections(text, SectionKind::Certificate, limits.max_pem_bytes)?;
+        Chain::from_der(sections.into_iter().map(CertificateDer::from).collect(), limits)
     }
 
     /// From the members of an `x5c` (RFC 7515 §4.1.6): padded standard base64, no white space, leaf first.
+    ///
+    /// # Errors
+    /// As [`Chain::from_der`]; [`PemFault::Malformed`].
     pub fn from_x5c<'a>(
-        _members: impl IntoIterator<Item = &'a str>,
-        _limits: &ChainLimits,
+        members: impl IntoIterator<Item = &'a str>,
+        limits: &ChainLimits,
     ) -> Result<Chain, PemFault> {
-        todo!()
+        let mut certificates = Vec::new();
+        for member in members {
+            if certificates.len() == limits.max_certificates {
+                return Err(PemFault::TooMany);
+            }
+            // Four characters hold three bytes: refuse before decoding.
+            if member.len() / 4 * 3 > limits.max_certificate_bytes + 2 {
+                return Err(PemFault::TooLarge);
+            }
+            let der = STANDARD.decode(member).map_err(|_| PemFault::Malformed)?;
+            certificates.push(CertificateDer::from(der));
+        }
+        Chain::from_der(certificates, limits)
     }
 
     /// As PEM, leaf first.
     pub fn to_pem(&self) -> String {
-        todo!()
+        self.0.iter().map(|der| pem::write("CERTIFICATE", der)).collect()
     }
 
     /// As the members of an `x5c`.
     pub fn to_x5c(&self) -> Vec<String> {
-        todo!()
+        self.0.iter().map(|der| STANDARD.encode(der)).collect()
     }
 
     /// The certificates, leaf first; at least one.
@@ -136,35 +176,59 @@ impl Chain {
     }
 
     /// The DER bytes of the leaf.
-    pub fn leaf(&self) -> &CertificateDer<'static> {
-        todo!()
+    pub fn leaf(&self) -> &[u8] {
+        self.0.first().map(AsRef::as_ref).unwrap_or_default()
     }
 
     /// The thumbprint of the leaf.
     pub fn thumbprint(&self) -> Thumbprint {
-        todo!()
+        Thumbprint::of(self.leaf())
     }
 }
 
-/// Roots that chains must end at, with the prefix of the URNs that they speak for.
+/// One root, with what webpki's trust anchors leave out.
+#[derive(Clone, Debug)]
+pub(crate) struct Root {
+    pub(crate) anchor: TrustAnchor<'static>,
+    pub(crate) not_before: u64,
+    pub(crate) not_after: u64,
+    pub(crate) path_length: Option<u32>,
+}
+
+/// Roots that chains must end at, with the prefix of the URNs that they speak for and the bounds to read chains with.
 #[derive(Clone, Debug)]
 pub struct Roots {
+    pub(crate) roots: Vec<Root>,
     pub(crate) prefix: Prefix,
     pub(crate) limits: ChainLimits,
 }
 
 impl Roots {
-    /// From PEM: one certificate or more, each a CA. The prefix is `urn:contexts` until [`Roots::with_prefix`].
-    pub fn from_pem(_pem: &str, _limits: &ChainLimits) -> Result<Roots, PemFault> {
-        todo!()
+    /// From PEM: one certificate or more, each a CA that may sign certificates. The prefix is `urn:contexts` until
+    /// [`Roots::with_prefix`].
+    ///
+    /// # Errors
+    /// [`PemFault::BadRoot`] for a certificate that is no CA; else as [`Chain::from_pem`].
+    pub fn from_pem(text: &str, limits: &ChainLimits) -> Result<Roots, PemFault> {
+        let sections = pem::sections(text, SectionKind::Certificate, limits.max_pem_bytes)?;
+        Roots::from_der(sections.into_iter().map(CertificateDer::from).collect(), limits)
     }
 
     /// From DER certificates, the same.
+    ///
+    /// # Errors
+    /// As [`Roots::from_pem`].
     pub fn from_der(
-        _certificates: Vec<CertificateDer<'static>>,
-        _limits: &ChainLimits,
+        certificates: Vec<CertificateDer<'static>>,
+        limits: &ChainLimits,
     ) -> Result<Roots, PemFault> {
-        todo!()
+        match certificates.len() {
+            0 => return Err(PemFault::Empty),
+            n if n > limits.max_roots => return Err(PemFault::TooMany),
+            _ => {}
+        }
+        let roots = certificates.iter().map(|der| root(der, limits)).collect::<Result<_, _>>()?;
+        Ok(Roots { roots, prefix: Prefix::default(), limits: limits.clone() })
     }
 
     /// The same roots for URNs with another prefix.
@@ -178,3 +242,16 @@ impl Roots {
         &self.limits
     }
 }
+
+fn root(der: &CertificateDer<'static>, limits: &ChainLimits) -> Result<Root, PemFault> {
+    if der.len() > limits.max_certificate_bytes {
+        return Err(PemFault::TooLarge);
+    }
+    let facts = Facts::read(der, limits).map_err(|_| PemFault::BadRoot)?;
+    let Role::Issuer { path_length, may_sign: true } = facts.role else { return Err(PemFault::BadRoot) };
+    let anchor = webpki::anchor_from_trusted_cert(der).map_err(|_| PemFault::BadRoot)?.to_owned();
+    Ok(Root { anchor, not_before: facts.not_before, not_after: facts.not_after, path_length })
+}
+
+#[cfg(test)]
+mod tests;

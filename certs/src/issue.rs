@@ -1,13 +1,15 @@
 //! Issues certificates: root → issuing → leaves (DESIGN §3), by rcgen.
 
-use crate::{Chain, KeyPair, NameFault, PublicKey, SpiffeId, Usage};
-use ring::rand::SecureRandom;
+mod encode;
+
+use crate::{NameFault, SpiffeId, Usage};
+pub use encode::Issuer;
 use semgate_contexts::{Line, Prefix};
 use std::fmt;
 use std::net::IpAddr;
 
 /// Why a certificate was not issued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum IssueFault {
     /// The source of randomness failed.
@@ -21,7 +23,9 @@ pub enum IssueFault {
     NamesMissing,
     /// The names are not of the kind that the usage takes.
     NamesOfAnotherUsage,
-    /// A line has no DNS form, or a host is not one.
+    /// Two lines that are equal, or differ only in case.
+    RepeatedLine,
+    /// A host is not one.
     Name(NameFault),
     /// The issuer does not issue leaves of this usage, or outside of the delegated lines.
     NotDelegated,
@@ -41,6 +45,7 @@ impl fmt::Display for IssueFault {
                 f.write_str("the certificate has none of the names that its usage needs")
             }
             IssueFault::NamesOfAnotherUsage => f.write_str("the names are not those of the usage"),
+            IssueFault::RepeatedLine => f.write_str("two lines are equal or differ only in case"),
             IssueFault::Name(fault) => fault.fmt(f),
             IssueFault::NotDelegated => f.write_str("the issuer was not delegated this usage or line"),
             IssueFault::NotAnIssuer => f.write_str("the certificate and key are not those of an issuer"),
@@ -69,7 +74,12 @@ pub enum LineScope {
     Trees(Vec<Line>),
 }
 
-/// A root certificate.
+/// Longest life of a leaf in seconds: 90 days (DESIGN §3).
+pub(crate) const MAX_LEAF_LIFETIME: u64 = 90 * 86_400;
+/// Longest life of a root or issuing certificate in seconds: ten years with three leap days.
+pub(crate) const MAX_CA_LIFETIME: u64 = 3653 * 86_400;
+
+/// A root certificate: CA, keyCertSign and cRLSign, no extended key usage, no constraint.
 #[derive(Clone, Debug)]
 pub struct RootProfile {
     /// Its common name.
@@ -87,7 +97,8 @@ impl RootProfile {
     }
 }
 
-/// An issuing certificate.
+/// An issuing certificate: CA with path length 0, keyCertSign and cRLSign, the extended key usages of its family (webpki
+/// wants them here too), and critical name constraints.
 #[derive(Clone, Debug)]
 pub struct IssuingProfile {
     /// Its common name.
@@ -211,56 +222,5 @@ impl LeafProfile {
     }
 }
 
-/// A CA certificate with its key: a root or an issuing certificate.
-#[derive(Debug)]
-pub struct Issuer {
-    chain: Chain,
-    key: KeyPair,
-}
-
-impl Issuer {
-    /// A new self-signed root.
-    pub fn root(
-        _profile: &RootProfile,
-        _key: KeyPair,
-        _random: &dyn SecureRandom,
-    ) -> Result<Issuer, IssueFault> {
-        todo!()
-    }
-
-    /// A new issuing certificate below this root.
-    pub fn issuing(
-        &self,
-        _profile: &IssuingProfile,
-        _key: KeyPair,
-        _random: &dyn SecureRandom,
-    ) -> Result<Issuer, IssueFault> {
-        todo!()
-    }
-
-    /// A new leaf over `subject`. The answer is leaf, then this issuer's chain, without the root.
-    pub fn leaf(
-        &self,
-        _profile: &LeafProfile,
-        _subject: &PublicKey,
-        _random: &dyn SecureRandom,
-    ) -> Result<Chain, IssueFault> {
-        todo!()
-    }
-
-    /// An issuer from its stored certificate (first of `chain`) and key. Refuses a key that is not the certificate's
-    /// and a certificate that is not a CA.
-    pub fn from_parts(_chain: Chain, _key: KeyPair) -> Result<Issuer, IssueFault> {
-        todo!()
-    }
-
-    /// The issuer's own certificate first, then those above it without the root. For a root: the root alone.
-    pub fn chain(&self) -> &Chain {
-        &self.chain
-    }
-
-    /// The issuer's key, to be stored.
-    pub fn key(&self) -> &KeyPair {
-        &self.key
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,23 @@
 //! Keys and signatures: ECDSA P-256 (`ES256`) to sign; that and Ed25519 to verify.
 
+use crate::pem;
 use ring::rand::SecureRandom;
+use ring::signature::{self, EcdsaKeyPair, EcdsaSigningAlgorithm, KeyPair as _, UnparsedPublicKey};
+use rustls_pki_types::pem::SectionKind;
 use std::fmt;
 
+/// SubjectPublicKeyInfo of P-256 up to the uncompressed point (RFC 5480 §2).
+const P256_SPKI: [u8; 26] = [
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48,
+    0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+];
+/// SubjectPublicKeyInfo of Ed25519 up to the key (RFC 8410 §4).
+const ED25519_SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+/// Bytes of a key file. A P-256 key in PEM has about 240; ten times that leaves room for comments.
+const MAX_KEY_PEM: usize = 4096;
+
 /// Why a key cannot be had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyFault {
     /// The source of randomness failed.
     Randomness,
@@ -30,7 +43,7 @@ impl fmt::Display for KeyFault {
 impl std::error::Error for KeyFault {}
 
 /// Why a signature was not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SignatureFault {
     /// The named algorithm is not the key's.
     WrongAlgorithm,
@@ -83,35 +96,78 @@ impl SignatureAlgorithm {
 /// A P-256 key pair. Its `Debug` shows the public key only.
 pub struct KeyPair {
     pkcs8: Vec<u8>,
+    signer: EcdsaKeyPair,
     public: PublicKey,
 }
 
 impl KeyPair {
     /// Draws a new key.
-    pub fn generate(_random: &dyn SecureRandom) -> Result<KeyPair, KeyFault> {
-        todo!()
+    ///
+    /// # Errors
+    /// [`KeyFault::Randomness`].
+    pub fn generate(random: &dyn SecureRandom) -> Result<KeyPair, KeyFault> {
+        let algorithm = &signature::ECDSA_P256_SHA256_FIXED_SIGNING;
+        let document = EcdsaKeyPair::generate_pkcs8(algorithm, random).map_err(|_| KeyFault::Randomness)?;
+        KeyPair::from_pkcs8(document.as_ref(), random)
     }
 
-    /// Reads one PKCS#8 PEM section `PRIVATE KEY`.
-    pub fn from_pem(_pem: &str) -> Result<KeyPair, KeyFault> {
-        todo!()
+    /// Reads a PKCS#8 document that holds its public key too, as openssl and ring write it.
+    ///
+    /// # Errors
+    /// [`KeyFault::NotP256`].
+    pub fn from_pkcs8(der: &[u8], random: &dyn SecureRandom) -> Result<KeyPair, KeyFault> {
+        let signer = ecdsa(der, &signature::ECDSA_P256_SHA256_FIXED_SIGNING, random)?;
+        let spki = [P256_SPKI.as_slice(), signer.public_key().as_ref()].concat();
+        let public = PublicKey::from_spki(&spki).map_err(|_| KeyFault::NotP256)?;
+        Ok(KeyPair { pkcs8: der.to_vec(), signer, public })
+    }
+
+    /// Reads one PKCS#8 PEM section `PRIVATE KEY`. The randomness blinds later signatures.
+    ///
+    /// # Errors
+    /// [`KeyFault::NotPem`] unless there is exactly one such section and no other; [`KeyFault::NotP256`].
+    pub fn from_pem(text: &str, random: &dyn SecureRandom) -> Result<KeyPair, KeyFault> {
+        let sections =
+            pem::sections(text, SectionKind::PrivateKey, MAX_KEY_PEM).map_err(|_| KeyFault::NotPem)?;
+        let [der] = sections.as_slice() else { return Err(KeyFault::NotPem) };
+        KeyPair::from_pkcs8(der, random)
     }
 
     /// The PKCS#8 PEM form. The caller keeps it secret: files are created 0600 (WIRE).
     pub fn to_pem(&self) -> String {
-        todo!()
+        pem::write("PRIVATE KEY", &self.pkcs8)
     }
 
-    /// Signs with ES256: the 64 bytes `r || s`.
-    pub fn sign(&self, _random: &dyn SecureRandom, _message: &[u8]) -> Result<[u8; 64], KeyFault> {
-        let _ = &self.pkcs8;
-        todo!()
+    /// Signs with ES256: the 64 bytes `r || s` of RFC 7518 §3.4.
+    ///
+    /// # Errors
+    /// [`KeyFault::Randomness`].
+    pub fn sign(&self, random: &dyn SecureRandom, message: &[u8]) -> Result<[u8; 64], KeyFault> {
+        let signature = self.signer.sign(random, message).map_err(|_| KeyFault::Randomness)?;
+        signature.as_ref().try_into().map_err(|_| KeyFault::Randomness)
     }
 
     /// The public half.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
+
+    pub(crate) fn pkcs8(&self) -> &[u8] {
+        &self.pkcs8
+    }
+
+    /// The same key with the signature form of certificates, an ASN.1 sequence.
+    pub(crate) fn certificate_signer(&self, random: &dyn SecureRandom) -> Result<EcdsaKeyPair, KeyFault> {
+        ecdsa(&self.pkcs8, &signature::ECDSA_P256_SHA256_ASN1_SIGNING, random)
+    }
+}
+
+fn ecdsa(
+    pkcs8: &[u8],
+    algorithm: &'static EcdsaSigningAlgorithm,
+    random: &dyn SecureRandom,
+) -> Result<EcdsaKeyPair, KeyFault> {
+    EcdsaKeyPair::from_pkcs8(algorithm, pkcs8, random).map_err(|_| KeyFault::NotP256)
 }
 
 impl fmt::Debug for KeyPair {
@@ -128,14 +184,31 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// Reads a DER SubjectPublicKeyInfo (RFC 5280 §4.1.2.7).
-    pub fn from_spki(_der: &[u8]) -> Result<PublicKey, KeyFault> {
-        todo!()
+    /// Reads a DER SubjectPublicKeyInfo (RFC 5280 §4.1.2.7) in its one DER form; P-256 points uncompressed.
+    ///
+    /// # Errors
+    /// [`KeyFault::UnsupportedPublicKey`].
+    pub fn from_spki(der: &[u8]) -> Result<PublicKey, KeyFault> {
+        let algorithm = match (der.strip_prefix(&P256_SPKI), der.strip_prefix(&ED25519_SPKI)) {
+            (Some([4, point @ ..]), _) if point.len() == 64 => SignatureAlgorithm::Es256,
+            (_, Some(key)) if key.len() == 32 => SignatureAlgorithm::Ed25519,
+            _ => return Err(KeyFault::UnsupportedPublicKey),
+        };
+        Ok(PublicKey { spki: der.to_vec(), algorithm })
     }
 
     /// The DER SubjectPublicKeyInfo.
     pub fn spki(&self) -> &[u8] {
         &self.spki
+    }
+
+    /// The key alone: the uncompressed point of P-256 (65 bytes) or the 32 bytes of Ed25519.
+    pub fn raw(&self) -> &[u8] {
+        let head = match self.algorithm {
+            SignatureAlgorithm::Es256 => P256_SPKI.len(),
+            SignatureAlgorithm::Ed25519 => ED25519_SPKI.len(),
+        };
+        self.spki.get(head..).unwrap_or_default()
     }
 
     /// The one algorithm that this key verifies.
@@ -144,13 +217,30 @@ impl PublicKey {
     }
 
     /// Checks a JWS signature (64 bytes) of `message` by this key. The algorithm that the signature claims must be the
-    /// key's own.
+    /// key's own, so that a header cannot choose another.
+    ///
+    /// # Errors
+    /// The [`SignatureFault`] of the first of these that does not hold.
     pub fn verify(
         &self,
-        _claimed: SignatureAlgorithm,
-        _message: &[u8],
-        _signature: &[u8],
+        claimed: SignatureAlgorithm,
+        message: &[u8],
+        signature: &[u8],
     ) -> Result<(), SignatureFault> {
-        todo!()
+        if claimed != self.algorithm {
+            return Err(SignatureFault::WrongAlgorithm);
+        }
+        if signature.len() != 64 {
+            return Err(SignatureFault::Length);
+        }
+        let algorithm: &dyn signature::VerificationAlgorithm = match self.algorithm {
+            SignatureAlgorithm::Es256 => &signature::ECDSA_P256_SHA256_FIXED,
+            SignatureAlgorithm::Ed25519 => &signature::ED25519,
+        };
+        let key = UnparsedPublicKey::new(algorithm, self.raw());
+        key.verify(message, signature).map_err(|_| SignatureFault::Mismatch)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,18 +1,30 @@
 //! What a checked chain proves about its leaf.
 
-use crate::{PeerFault, PublicKey, SpiffeId, Thumbprint, Usage};
-use semgate_contexts::Line;
+use crate::names::{Within, line_of_uri, within};
+use crate::read::{Facts, Name, Purpose, Role, Signs};
+use crate::{
+    CONTEXTS_TREE, ChainFault, Family, PeerFault, PublicKey, Roots, SpiffeId, Thumbprint, Usage, dns_of_line,
+};
+use semgate_contexts::{Line, Prefix};
+use std::collections::BTreeSet;
 use std::fmt;
 
-/// A leaf whose chain was checked for one usage at one time. Only [`crate::verify_chain`] makes one.
+/// A leaf whose chain was checked for one usage at one time. Only [`crate::verify_chain`] makes one:
+///
+/// ```compile_fail
+/// use semgate_certs::{Thumbprint, Usage, VerifiedLeaf};
+/// let leaf = VerifiedLeaf { usage: Usage::Context, thumbprint: Thumbprint::of(b"anything") };
+/// ```
 #[derive(Clone, Debug)]
 pub struct VerifiedLeaf {
-    pub(crate) usage: Usage,
-    pub(crate) key: PublicKey,
-    pub(crate) thumbprint: Thumbprint,
-    pub(crate) not_before: u64,
-    pub(crate) not_after: u64,
-    pub(crate) lines: Vec<Line>,
+    usage: Usage,
+    key: PublicKey,
+    thumbprint: Thumbprint,
+    not_before: u64,
+    not_after: u64,
+    lines: Vec<Line>,
+    trees: Vec<String>,
+    uris: Vec<String>,
 }
 
 impl VerifiedLeaf {
@@ -48,21 +60,38 @@ impl VerifiedLeaf {
 
     /// Proof that this leaf may speak for a line. A context leaf must name just this line, case included; a status,
     /// feed or log leaf must name a tree that holds it (DNS knows no case). Server and agent leaves speak for none.
-    pub fn allows_line(&self, _line: &Line) -> Result<LineAllowed, LineNotDelegated> {
-        todo!()
+    ///
+    /// # Errors
+    /// [`LineNotDelegated`].
+    pub fn allows_line(&self, line: &Line) -> Result<LineAllowed, LineNotDelegated> {
+        let dns = dns_of_line(line);
+        let holds = |tree: &String| within(&dns, tree) == Within::Inside;
+        match self.lines.contains(line) || self.trees.iter().any(holds) {
+            true => Ok(LineAllowed { line: line.clone(), signer: self.thumbprint }),
+            false => Err(LineNotDelegated),
+        }
     }
 
     /// The one SPIFFE id of a server or agent leaf. Refuses none, two, and a URI that is not one.
+    ///
+    /// # Errors
+    /// [`PeerFault::NoSpiffeId`], [`PeerFault::SeveralIds`], [`PeerFault::NotSpiffe`].
     pub fn spiffe(&self) -> Result<SpiffeId, PeerFault> {
-        todo!()
+        one_id(self.uris.iter().map(String::as_str))
     }
 }
 
-/// Proof that a verified leaf may speak for a line.
+/// Proof that a verified leaf may speak for a line. Only [`VerifiedLeaf::allows_line`] makes one:
+///
+/// ```compile_fail
+/// # fn forge(line: semgate_contexts::Line, signer: semgate_certs::Thumbprint) {
+/// let proof = semgate_certs::LineAllowed { line, signer };
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineAllowed {
-    pub(crate) line: Line,
-    pub(crate) signer: Thumbprint,
+    line: Line,
+    signer: Thumbprint,
 }
 
 impl LineAllowed {
@@ -78,7 +107,7 @@ impl LineAllowed {
 }
 
 /// The leaf was not delegated the line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LineNotDelegated;
 
 impl fmt::Display for LineNotDelegated {
@@ -88,3 +117,109 @@ impl fmt::Display for LineNotDelegated {
 }
 
 impl std::error::Error for LineNotDelegated {}
+
+/// The one SPIFFE id among the URIs of a certificate (X.509-SVID §2: exactly one URI).
+pub(crate) fn one_id<'a>(mut uris: impl Iterator<Item = &'a str>) -> Result<SpiffeId, PeerFault> {
+    let first = uris.next().ok_or(PeerFault::NoSpiffeId)?;
+    match uris.next() {
+        Some(_) => Err(PeerFault::SeveralIds),
+        None => SpiffeId::parse(first).map_err(PeerFault::NotSpiffe),
+    }
+}
+
+/// What webpki leaves open in a leaf whose path it has found. `window` is when the whole chain is valid.
+pub(crate) fn check(
+    facts: Facts,
+    thumbprint: Thumbprint,
+    usage: Usage,
+    roots: &Roots,
+    window: (u64, u64),
+) -> Result<VerifiedLeaf, ChainFault> {
+    check_purposes(&facts, usage)?;
+    let key = PublicKey::from_spki(&facts.spki).map_err(|_| ChainFault::UnsupportedAlgorithm)?;
+    let longest = roots.limits().max_leaf_lifetime;
+    let lifetime = facts.not_after.saturating_sub(facts.not_before);
+    if usage.family() == Family::Contexts && lifetime > longest {
+        return Err(ChainFault::LifetimeTooLong);
+    }
+    let (lines, trees) = match usage {
+        Usage::Context => (lines(&facts, &roots.prefix)?, Vec::new()),
+        Usage::Status | Usage::Feed | Usage::Log => (Vec::new(), trees(&facts)?),
+        Usage::Server | Usage::Agent => {
+            check_endpoint(&facts, usage)?;
+            (Vec::new(), Vec::new())
+        }
+    };
+    let uris = facts.uris().map(str::to_owned).collect();
+    let (not_before, not_after) = window;
+    Ok(VerifiedLeaf { usage, key, thumbprint, not_before, not_after, lines, trees, uris })
+}
+
+fn check_purposes(facts: &Facts, usage: Usage) -> Result<(), ChainFault> {
+    let signs = match facts.role {
+        Role::Leaf { signs } => signs,
+        Role::Issuer { .. } => return Err(ChainFault::WrongRole),
+    };
+    match (signs, usage.family()) {
+        (Signs::Certificates, _) => return Err(ChainFault::WrongRole),
+        (Signs::No, _) | (Signs::Unsaid, Family::Contexts) => return Err(ChainFault::WrongUsage),
+        (Signs::Yes, _) | (Signs::Unsaid, Family::Tls) => {}
+    }
+    if !facts.purposes.contains(&Purpose::Ours(usage)) {
+        return Err(ChainFault::WrongUsage);
+    }
+    let alone = match usage.family() {
+        Family::Contexts => facts.purposes.len() == 1,
+        Family::Tls => !facts.purposes.iter().any(|purpose| purpose.is_of(Family::Contexts).is_some()),
+    };
+    if alone { Ok(()) } else { Err(ChainFault::UsageNotAlone) }
+}
+
+fn no_wildcard(facts: &Facts) -> Result<(), ChainFault> {
+    let wild = facts.dns().chain(facts.uris()).any(|name| name.contains('*'));
+    if wild { Err(ChainFault::Wildcard) } else { Ok(()) }
+}
+
+/// The lines of a context leaf: DNS and URI names only, and each set says exactly what the other says.
+fn lines(facts: &Facts, prefix: &Prefix) -> Result<Vec<Line>, ChainFault> {
+    no_wildcard(facts)?;
+    if facts.names.is_empty() || facts.names.iter().any(|name| matches!(name, Name::Address | Name::Other)) {
+        return Err(ChainFault::Names);
+    }
+    let lines: Option<Vec<Line>> = facts.uris().map(|uri| line_of_uri(prefix, uri)).collect();
+    let lines = lines.ok_or(ChainFault::Names)?;
+    let by_uri: BTreeSet<String> = lines.iter().map(dns_of_line).collect();
+    let by_dns: BTreeSet<String> = facts.dns().map(str::to_owned).collect();
+    // Equal counts too: two URIs that differ only in case would share one DNS name.
+    let once = by_uri.len() == lines.len() && by_dns.len() == facts.dns().count();
+    if by_uri == by_dns && once { Ok(lines) } else { Err(ChainFault::NamesDisagree) }
+}
+
+/// The trees of a status, feed or log leaf: DNS names at or below `contexts.invalid`, and nothing else.
+fn trees(facts: &Facts) -> Result<Vec<String>, ChainFault> {
+    no_wildcard(facts)?;
+    let in_tree = |name: &Name| match name {
+        Name::Dns(dns) => within(dns, CONTEXTS_TREE) == Within::Inside,
+        _ => false,
+    };
+    match !facts.names.is_empty() && facts.names.iter().all(in_tree) {
+        true => Ok(facts.dns().map(str::to_owned).collect()),
+        false => Err(ChainFault::Names),
+    }
+}
+
+/// A server or agent leaf names something, and nothing below `contexts.invalid`. Agents have no wildcards.
+fn check_endpoint(facts: &Facts, usage: Usage) -> Result<(), ChainFault> {
+    if usage == Usage::Agent {
+        no_wildcard(facts)?;
+    }
+    let foreign = |name: &Name| match name {
+        Name::Dns(dns) => within(dns, CONTEXTS_TREE) == Within::Inside,
+        Name::Uri(_) | Name::Address => false,
+        Name::Other => true,
+    };
+    match facts.names.is_empty() || facts.names.iter().any(foreign) {
+        true => Err(ChainFault::Names),
+        false => Ok(()),
+    }
+}

@@ -16,6 +16,8 @@ mod key;
 mod leaf;
 mod names;
 mod peer;
+mod pem;
+mod read;
 mod spiffe;
 pub mod tls;
 mod usage;

@@ -1,6 +1,11 @@
 //! Who stands at the other end of a connection.
 
-use crate::{Chain, ChainFault, Roots, SpiffeFault, SpiffeId, Thumbprint, TrustDomain, Usage};
+use crate::leaf::one_id;
+use crate::read::Facts;
+use crate::verify::verify_chain;
+use crate::{
+    Chain, ChainFault, ChainLimits, Roots, SpiffeFault, SpiffeId, Thumbprint, TrustDomain, Usage, VerifiedLeaf,
+};
 use rustls_pki_types::CertificateDer;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,6 +24,8 @@ pub enum PeerFault {
     NotSpiffe(SpiffeFault),
     /// No roots are configured for the trust domain of the id.
     UnknownTrustDomain,
+    /// The certificate names another identity than the one expected.
+    OtherId,
     /// The chain was refused under the roots of that trust domain.
     Chain(ChainFault),
 }
@@ -33,6 +40,7 @@ impl fmt::Display for PeerFault {
             PeerFault::UnknownTrustDomain => {
                 f.write_str("no roots are configured for the trust domain of the peer")
             }
+            PeerFault::OtherId => f.write_str("the certificate of the peer names another identity"),
             PeerFault::Chain(fault) => fault.fmt(f),
         }
     }
@@ -46,7 +54,14 @@ impl From<ChainFault> for PeerFault {
     }
 }
 
-/// A peer whose certificate was verified under the roots of its own trust domain. Only [`PeerRoots::identify`] makes one.
+/// A peer whose certificate was verified under the roots of its own trust domain. Only [`PeerRoots::identify`] and
+/// [`PeerRoots::identify_server`] make one:
+///
+/// ```compile_fail
+/// # fn forge(id: semgate_certs::SpiffeId) {
+/// let peer = semgate_certs::Peer { id };
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Peer {
     id: SpiffeId,
@@ -96,13 +111,56 @@ impl PeerRoots {
     }
 
     /// The peer that showed `certificates` (leaf first), with a client certificate, at the time `at`.
-    pub fn identify(&self, _certificates: &[CertificateDer<'_>], _at: u64) -> Result<Peer, PeerFault> {
-        let _ = (Usage::Agent, None::<Chain>);
-        todo!()
+    ///
+    /// # Errors
+    /// The [`PeerFault`] of the first check that fails: one URI, a SPIFFE id, a known trust domain, the chain.
+    pub fn identify(&self, certificates: &[CertificateDer<'_>], at: u64) -> Result<Peer, PeerFault> {
+        self.identify_as(Usage::Agent, certificates, at)
     }
 
     /// The server that showed `certificates` (leaf first), with a server certificate, at the time `at`.
-    pub fn identify_server(&self, _certificates: &[CertificateDer<'_>], _at: u64) -> Result<Peer, PeerFault> {
-        todo!()
+    ///
+    /// # Errors
+    /// As [`PeerRoots::identify`].
+    pub fn identify_server(&self, certificates: &[CertificateDer<'_>], at: u64) -> Result<Peer, PeerFault> {
+        self.identify_as(Usage::Server, certificates, at)
+    }
+
+    fn identify_as(&self, usage: Usage, shown: &[CertificateDer<'_>], at: u64) -> Result<Peer, PeerFault> {
+        let leaf = shown.first().ok_or(PeerFault::NoCertificate)?;
+        // The id is read before it is believed, only to choose the roots; what counts is read again from the chain.
+        let claimed = one_id(Facts::read(leaf, &ChainLimits::default())?.uris())?;
+        let roots = self.domains.get(claimed.trust_domain()).ok_or(PeerFault::UnknownTrustDomain)?;
+        let chain = bounded(shown, roots.limits())?;
+        let verified = verify_chain(&chain, roots, usage, at)?;
+        Peer::of(&verified, leaf)
+    }
+
+    pub(crate) fn roots(&self) -> impl Iterator<Item = &Roots> {
+        self.domains.values()
     }
 }
+
+impl Peer {
+    pub(crate) fn of(verified: &VerifiedLeaf, leaf: &CertificateDer<'_>) -> Result<Peer, PeerFault> {
+        Ok(Peer {
+            id: verified.spiffe()?,
+            leaf: leaf.clone().into_owned(),
+            thumbprint: verified.thumbprint(),
+            not_after: verified.not_after(),
+        })
+    }
+}
+
+/// The chain that a peer showed, within the limits.
+pub(crate) fn bounded(shown: &[CertificateDer<'_>], limits: &ChainLimits) -> Result<Chain, ChainFault> {
+    let too_large = shown.iter().any(|der| der.len() > limits.max_certificate_bytes);
+    if shown.len() > limits.max_certificates || too_large {
+        return Err(ChainFault::TooLong);
+    }
+    let owned = shown.iter().map(|der| der.clone().into_owned()).collect();
+    Chain::from_der(owned, limits).map_err(|_| ChainFault::Malformed)
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+const SCHEME: &str = "spiffe://";
+/// Longest id (SPIFFE-ID §2.3).
+const MAX_ID: usize = 2048;
+/// Longest trust domain (SPIFFE-ID §2.1).
+const MAX_TRUST_DOMAIN: usize = 255;
+
 /// Why a text is not a SPIFFE id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpiffeFault {
     /// More than 2048 bytes (SPIFFE-ID §2.3).
     TooLong,
@@ -37,8 +43,15 @@ pub struct TrustDomain(Arc<str>);
 
 impl TrustDomain {
     /// Reads a bare trust domain such as `semgate.test`.
-    pub fn parse(_text: &str) -> Result<TrustDomain, SpiffeFault> {
-        todo!()
+    ///
+    /// # Errors
+    /// [`SpiffeFault::TrustDomain`].
+    pub fn parse(text: &str) -> Result<TrustDomain, SpiffeFault> {
+        let known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'_');
+        if text.is_empty() || text.len() > MAX_TRUST_DOMAIN || !text.bytes().all(known) {
+            return Err(SpiffeFault::TrustDomain);
+        }
+        Ok(TrustDomain(text.into()))
     }
 
     /// The name.
@@ -57,13 +70,24 @@ impl fmt::Display for TrustDomain {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SpiffeId {
     text: Arc<str>,
+    domain: TrustDomain,
     path_at: usize,
 }
 
 impl SpiffeId {
     /// Reads an id. Refuses what is not in the one strict form, see [`SpiffeFault`].
-    pub fn parse(_text: &str) -> Result<SpiffeId, SpiffeFault> {
-        todo!()
+    ///
+    /// # Errors
+    /// The [`SpiffeFault`] of the first part, from the left, that does not fit.
+    pub fn parse(text: &str) -> Result<SpiffeId, SpiffeFault> {
+        if text.len() > MAX_ID {
+            return Err(SpiffeFault::TooLong);
+        }
+        let rest = text.strip_prefix(SCHEME).ok_or(SpiffeFault::Scheme)?;
+        let (domain, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let domain = TrustDomain::parse(domain)?;
+        path.split('/').try_for_each(check_segment)?;
+        Ok(SpiffeId { path_at: SCHEME.len() + domain.as_str().len(), text: text.into(), domain })
     }
 
     /// The whole id.
@@ -72,8 +96,8 @@ impl SpiffeId {
     }
 
     /// The trust domain that the id belongs to.
-    pub fn trust_domain(&self) -> TrustDomain {
-        todo!()
+    pub fn trust_domain(&self) -> &TrustDomain {
+        &self.domain
     }
 
     /// The path, with its leading slash.
@@ -82,8 +106,20 @@ impl SpiffeId {
     }
 }
 
+fn check_segment(segment: &str) -> Result<(), SpiffeFault> {
+    let known = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    match segment {
+        "" | "." | ".." => Err(SpiffeFault::Path),
+        _ if segment.bytes().all(known) => Ok(()),
+        _ => Err(SpiffeFault::Path),
+    }
+}
+
 impl fmt::Display for SpiffeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! What a certificate may be used for, as extended key usages (RFC 5280 §4.2.1.12).
 
+use crate::Family;
 use std::fmt;
 
 /// The job of a leaf certificate. Each is one extended key usage; a leaf of the contexts family holds exactly one.
@@ -26,6 +27,58 @@ pub enum Usage {
 pub(crate) const ARC: [u64; 14] =
     [1, 2, 840, 113556, 1, 8000, 2554, 6669, 8090, 15424, 17331, 34507, 11738244, 5310608];
 
+/// Bytes of one of our OIDs in DER, without tag and length.
+const OID_BYTES: usize = oid_len(1);
+
+const fn oid_len(last: u64) -> usize {
+    let mut bytes = 1; // the first two components share one byte: 1.2 = 42
+    let mut n = 2;
+    while n < ARC.len() {
+        bytes += base128_len(ARC[n]);
+        n += 1;
+    }
+    bytes + base128_len(last)
+}
+
+const fn base128_len(mut value: u64) -> usize {
+    let mut bytes = 1;
+    while value >= 128 {
+        value >>= 7;
+        bytes += 1;
+    }
+    bytes
+}
+
+// Runs at compile time only, where an index past the end is a compile error and not a panic.
+#[allow(clippy::indexing_slicing)]
+const fn oid_der(last: u64) -> [u8; OID_BYTES] {
+    let mut out = [0; OID_BYTES];
+    out[0] = (ARC[0] * 40 + ARC[1]) as u8;
+    let mut at = 1;
+    let mut n = 2;
+    while n <= ARC.len() {
+        let value = if n < ARC.len() { ARC[n] } else { last };
+        let mut left = base128_len(value);
+        while left > 0 {
+            left -= 1;
+            let more = if left > 0 { 0x80 } else { 0 };
+            out[at] = ((value >> (7 * left)) & 0x7f) as u8 | more;
+            at += 1;
+        }
+        n += 1;
+    }
+    out
+}
+
+const CONTEXT_OID: [u8; OID_BYTES] = oid_der(1);
+const STATUS_OID: [u8; OID_BYTES] = oid_der(2);
+const FEED_OID: [u8; OID_BYTES] = oid_der(3);
+const LOG_OID: [u8; OID_BYTES] = oid_der(4);
+/// id-kp-serverAuth, 1.3.6.1.5.5.7.3.1.
+const SERVER_AUTH_OID: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 3, 1];
+/// id-kp-clientAuth, 1.3.6.1.5.5.7.3.2.
+const CLIENT_AUTH_OID: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 3, 2];
+
 impl Usage {
     /// All usages, in the order of their declaration.
     pub const ALL: [Usage; 6] =
@@ -47,10 +100,75 @@ impl Usage {
     pub fn parse(name: &str) -> Option<Usage> {
         Usage::ALL.into_iter().find(|usage| usage.as_str() == name)
     }
+
+    /// The extended key usage as text, such as `1.3.6.1.5.5.7.3.1`.
+    pub fn oid(self) -> String {
+        let parts = self.oid_parts();
+        parts.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
+    }
+
+    pub(crate) fn oid_parts(self) -> Vec<u64> {
+        let last = match self {
+            Usage::Context => 1,
+            Usage::Status => 2,
+            Usage::Feed => 3,
+            Usage::Log => 4,
+            Usage::Server => return vec![1, 3, 6, 1, 5, 5, 7, 3, 1],
+            Usage::Agent => return vec![1, 3, 6, 1, 5, 5, 7, 3, 2],
+        };
+        ARC.into_iter().chain([last]).collect()
+    }
+
+    /// The bytes of the OID in DER, without tag and length.
+    pub(crate) fn oid_der(self) -> &'static [u8] {
+        match self {
+            Usage::Context => &CONTEXT_OID,
+            Usage::Status => &STATUS_OID,
+            Usage::Feed => &FEED_OID,
+            Usage::Log => &LOG_OID,
+            Usage::Server => &SERVER_AUTH_OID,
+            Usage::Agent => &CLIENT_AUTH_OID,
+        }
+    }
+
+    pub(crate) fn family(self) -> Family {
+        match self {
+            Usage::Context | Usage::Status | Usage::Feed | Usage::Log => Family::Contexts,
+            Usage::Server | Usage::Agent => Family::Tls,
+        }
+    }
 }
 
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use x509_parser::der_parser::oid::Oid;
+
+    #[test]
+    fn the_oids_in_der_are_those_in_text() {
+        for usage in Usage::ALL {
+            let oid = Oid::from(&usage.oid_parts()).unwrap();
+            assert_eq!(oid.as_bytes(), usage.oid_der(), "{usage}");
+            assert_eq!(oid.to_id_string(), usage.oid());
+        }
+    }
+
+    #[test]
+    fn every_component_fits_31_bits_so_that_stock_libraries_can_read_it() {
+        assert!(ARC.into_iter().all(|part| part < 1 << 31));
+    }
+
+    #[test]
+    fn a_usage_has_one_name() {
+        for usage in Usage::ALL {
+            assert_eq!(Usage::parse(usage.as_str()), Some(usage));
+        }
+        assert_eq!(Usage::parse("Context"), None);
     }
 }

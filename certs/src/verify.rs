@@ -1,7 +1,22 @@
 //! The check of a chain: rustls-webpki, then what it leaves open.
 
-use crate::{Chain, Roots, Usage, VerifiedLeaf};
+use crate::chain::Root;
+use crate::leaf;
+use crate::read::{Facts, Role};
+use crate::{Chain, Family, Roots, Usage, VerifiedLeaf};
+use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use std::fmt;
+use std::time::Duration;
+use webpki::{EndEntityCert, KeyUsage, VerifiedPath};
+
+/// Signatures that a chain may carry. No RSA: none of ours is, and one family of algorithms fewer is one attack fewer.
+const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
+    webpki::ring::ECDSA_P256_SHA256,
+    webpki::ring::ECDSA_P256_SHA384,
+    webpki::ring::ECDSA_P384_SHA256,
+    webpki::ring::ECDSA_P384_SHA384,
+    webpki::ring::ED25519,
+];
 
 /// Why a chain was refused. Each is one line of `docs/spec/certificates.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,12 +114,134 @@ impl fmt::Display for ChainFault {
 impl std::error::Error for ChainFault {}
 
 /// Checks that `chain` ends at one of `roots` and that its leaf may be used for `usage`, all at the time `at` (seconds
-/// since the Unix epoch).
-pub fn verify_chain(
-    _chain: &Chain,
-    _roots: &Roots,
-    _usage: Usage,
-    _at: u64,
-) -> Result<VerifiedLeaf, ChainFault> {
-    todo!()
+/// since the Unix epoch; `notBefore` and `notAfter` are inclusive, RFC 5280 §4.1.2.5).
+///
+/// webpki builds the path and checks signatures, validity, roles, path length, name constraints and extended key usage,
+/// which for the contexts family every issuing certificate must hold too. Then this crate checks the root's own validity
+/// and path length, that issuers may sign certificates and serve one family only, that a leaf of the contexts family
+/// holds one usage and lives for 90 days at most, and that the names are those of the usage.
+///
+/// # Errors
+/// The [`ChainFault`] of the first of these that does not hold.
+pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Result<VerifiedLeaf, ChainFault> {
+    let limits = roots.limits();
+    let (leaf_der, others) = chain.certificates().split_first().ok_or(ChainFault::Malformed)?;
+    if chain.certificates().len() > limits.max_certificates {
+        return Err(ChainFault::TooLong);
+    }
+    let facts = Facts::read(leaf_der, limits)?;
+    for der in others {
+        Facts::read(der, limits)?;
+    }
+    let end = EndEntityCert::try_from(leaf_der).map_err(|error| fault_of(&error))?;
+    let path = build_path(&end, others, roots, usage, at)?;
+    let mut issuers = 0;
+    let (mut not_before, mut not_after) = (facts.not_before, facts.not_after);
+    for certificate in path.issuers {
+        let issuer = Facts::read(&certificate, limits)?;
+        check_issuer(&issuer, usage.family())?;
+        not_before = not_before.max(issuer.not_before);
+        not_after = not_after.min(issuer.not_after);
+        issuers += 1;
+    }
+    if path.root.path_length.is_some_and(|most| issuers > most) {
+        return Err(ChainFault::PathLength);
+    }
+    let window = (not_before.max(path.root.not_before), not_after.min(path.root.not_after));
+    leaf::check(facts, chain.thumbprint(), usage, roots, window)
 }
+
+/// A path that webpki found: the issuing certificates and the root.
+struct Path<'a> {
+    issuers: Vec<CertificateDer<'static>>,
+    root: &'a Root,
+}
+
+fn build_path<'a>(
+    end: &EndEntityCert<'_>,
+    others: &[CertificateDer<'static>],
+    roots: &'a Roots,
+    usage: Usage,
+    at: u64,
+) -> Result<Path<'a>, ChainFault> {
+    // webpki does not look at the validity of a root, so only those valid now are offered.
+    let (valid, invalid): (Vec<&Root>, Vec<&Root>) =
+        roots.roots.iter().partition(|root| (root.not_before..=root.not_after).contains(&at));
+    let found = try_roots(end, others, &valid, usage, at);
+    if invalid.is_empty() || !matches!(found, Err(ChainFault::UnknownIssuer)) {
+        return found;
+    }
+    // Would one of the others have done? Then say what is wrong with it.
+    match try_roots(end, others, &invalid, usage, at) {
+        Ok(path) if at < path.root.not_before => Err(ChainFault::NotYetValid),
+        Ok(_) => Err(ChainFault::Expired),
+        Err(fault) => Err(fault),
+    }
+}
+
+fn try_roots<'a>(
+    end: &EndEntityCert<'_>,
+    others: &[CertificateDer<'static>],
+    roots: &[&'a Root],
+    usage: Usage,
+    at: u64,
+) -> Result<Path<'a>, ChainFault> {
+    let anchors: Vec<TrustAnchor<'_>> = roots.iter().map(|root| borrowed(&root.anchor)).collect();
+    let time = UnixTime::since_unix_epoch(Duration::from_secs(at));
+    let required = match usage.family() {
+        Family::Contexts => KeyUsage::required(usage.oid_der()),
+        // Issuers of other people's TLS identities often name no usage; the leaf must, see `leaf::check`.
+        Family::Tls => KeyUsage::required_if_present(usage.oid_der()),
+    };
+    let path = end.verify_for_usage(ALGORITHMS, &anchors, others, time, required, None, None);
+    let path: VerifiedPath<'_> = path.map_err(|error| fault_of(&error))?;
+    let issuers = path.intermediate_certificates().map(|issuer| issuer.der().into_owned()).collect();
+    // Of two roots with one name and key, the one that lives longer counts.
+    let same = roots.iter().filter(|root| &root.anchor == path.anchor());
+    let root = same.max_by_key(|root| root.not_after).ok_or(ChainFault::UnknownIssuer)?;
+    Ok(Path { issuers, root })
+}
+
+fn borrowed<'a>(anchor: &'a TrustAnchor<'static>) -> TrustAnchor<'a> {
+    TrustAnchor {
+        subject: anchor.subject.as_ref().into(),
+        subject_public_key_info: anchor.subject_public_key_info.as_ref().into(),
+        name_constraints: anchor.name_constraints.as_ref().map(|der| der.as_ref().into()),
+    }
+}
+
+/// webpki reads neither the key usage of an issuer nor whether it serves another family.
+fn check_issuer(issuer: &Facts, family: Family) -> Result<(), ChainFault> {
+    let Role::Issuer { may_sign: true, .. } = issuer.role else { return Err(ChainFault::WrongRole) };
+    let mixed = match family {
+        Family::Contexts => issuer.purposes.iter().any(|purpose| purpose.is_of(Family::Contexts).is_none()),
+        Family::Tls => issuer.purposes.iter().any(|purpose| purpose.is_of(Family::Contexts).is_some()),
+    };
+    if mixed { Err(ChainFault::FamiliesMixed) } else { Ok(()) }
+}
+
+/// webpki's reasons in our words. `webpki::Error` may grow; what is new counts as malformed.
+pub(crate) fn fault_of(error: &webpki::Error) -> ChainFault {
+    use webpki::Error;
+    match error {
+        Error::CertExpired { .. } => ChainFault::Expired,
+        Error::CertNotValidYet { .. } => ChainFault::NotYetValid,
+        Error::UnknownIssuer => ChainFault::UnknownIssuer,
+        Error::RequiredEkuNotFoundContext(_) | Error::EmptyEkuExtension => ChainFault::WrongUsage,
+        Error::NameConstraintViolation => ChainFault::NotPermittedByNameConstraints,
+        Error::PathLenConstraintViolated => ChainFault::PathLength,
+        Error::CaUsedAsEndEntity | Error::EndEntityUsedAsCa => ChainFault::WrongRole,
+        Error::InvalidSignatureForPublicKey => ChainFault::BadSignature,
+        Error::UnsupportedSignatureAlgorithmContext(_)
+        | Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => ChainFault::UnsupportedAlgorithm,
+        Error::UnsupportedCriticalExtension => ChainFault::UnknownCriticalExtension,
+        Error::MaximumNameConstraintComparisonsExceeded
+        | Error::MaximumPathBuildCallsExceeded
+        | Error::MaximumPathDepthExceeded
+        | Error::MaximumSignatureChecksExceeded => ChainFault::TooLong,
+        _ => ChainFault::Malformed,
+    }
+}
+
+#[cfg(test)]
+mod tests;

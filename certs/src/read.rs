@@ -1,0 +1,194 @@
+//! What is read from one certificate, beside what webpki reads for itself.
+
+use crate::{ChainFault, ChainLimits, Family, Usage};
+use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::{ExtendedKeyUsage, GeneralName};
+use x509_parser::prelude::FromDer;
+
+/// A name of the subject (RFC 5280 §4.2.1.6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    Dns(String),
+    Uri(String),
+    Address,
+    /// Any other kind, or one that is not well formed.
+    Other,
+}
+
+/// What the certificate says it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// A CA; `may_sign` by keyCertSign, which must be written (RFC 5280 §4.2.1.3).
+    Issuer { path_length: Option<u32>, may_sign: bool },
+    /// A leaf; `signs` by digitalSignature.
+    Leaf { signs: Signs },
+}
+
+/// What the key usage of a leaf says of signatures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signs {
+    /// digitalSignature.
+    Yes,
+    /// A key usage without digitalSignature.
+    No,
+    /// No key usage at all.
+    Unsaid,
+    /// keyCertSign, which a leaf must not have.
+    Certificates,
+}
+
+/// One extended key usage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Ours(Usage),
+    Foreign,
+}
+
+impl Purpose {
+    pub(crate) fn is_of(self, family: Family) -> Option<Usage> {
+        match self {
+            Purpose::Ours(usage) if usage.family() == family => Some(usage),
+            _ => None,
+        }
+    }
+}
+
+/// The facts of one certificate.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    pub(crate) not_before: u64,
+    pub(crate) not_after: u64,
+    pub(crate) role: Role,
+    pub(crate) purposes: Vec<Purpose>,
+    pub(crate) names: Vec<Name>,
+    /// Permitted dNSName subtrees, `None` if DNS names are not constrained so.
+    pub(crate) permitted: Option<Vec<String>>,
+    pub(crate) spki: Vec<u8>,
+}
+
+impl Facts {
+    pub(crate) fn read(der: &[u8], limits: &ChainLimits) -> Result<Facts, ChainFault> {
+        if der.len() > limits.max_certificate_bytes {
+            return Err(ChainFault::TooLong);
+        }
+        let (rest, certificate) = X509Certificate::from_der(der).map_err(|_| ChainFault::Malformed)?;
+        if !rest.is_empty() {
+            return Err(ChainFault::Malformed);
+        }
+        let validity = certificate.validity();
+        Ok(Facts {
+            not_before: seconds(validity.not_before.timestamp())?,
+            not_after: seconds(validity.not_after.timestamp())?,
+            role: role(&certificate)?,
+            purposes: purposes(&certificate)?,
+            names: names(&certificate, limits)?,
+            permitted: permitted(&certificate)?,
+            spki: certificate.public_key().raw.to_vec(),
+        })
+    }
+
+    pub(crate) fn uris(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().filter_map(|name| match name {
+            Name::Uri(uri) => Some(uri.as_str()),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn dns(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().filter_map(|name| match name {
+            Name::Dns(dns) => Some(dns.as_str()),
+            _ => None,
+        })
+    }
+}
+
+fn seconds(timestamp: i64) -> Result<u64, ChainFault> {
+    u64::try_from(timestamp).map_err(|_| ChainFault::Malformed)
+}
+
+fn role(certificate: &X509Certificate<'_>) -> Result<Role, ChainFault> {
+    let basic = certificate.basic_constraints().map_err(|_| ChainFault::Malformed)?;
+    let usage = certificate.key_usage().map_err(|_| ChainFault::Malformed)?;
+    let usage = usage.map(|extension| extension.value);
+    let may_sign = usage.is_some_and(|usage| usage.key_cert_sign());
+    Ok(match basic.map(|extension| extension.value) {
+        Some(basic) if basic.ca => Role::Issuer { path_length: basic.path_len_constraint, may_sign },
+        _ if may_sign => Role::Leaf { signs: Signs::Certificates },
+        _ => Role::Leaf {
+            signs: match usage.map(|usage| usage.digital_signature()) {
+                Some(true) => Signs::Yes,
+                Some(false) => Signs::No,
+                None => Signs::Unsaid,
+            },
+        },
+    })
+}
+
+fn purposes(certificate: &X509Certificate<'_>) -> Result<Vec<Purpose>, ChainFault> {
+    let Some(extension) = certificate.extended_key_usage().map_err(|_| ChainFault::Malformed)? else {
+        return Ok(Vec::new());
+    };
+    let ExtendedKeyUsage {
+        any,
+        server_auth,
+        client_auth,
+        code_signing,
+        email_protection,
+        time_stamping,
+        ocsp_signing,
+        other,
+    } = extension.value;
+    let mut found = Vec::new();
+    for (present, purpose) in [
+        (*any, Purpose::Foreign),
+        (*server_auth, Purpose::Ours(Usage::Server)),
+        (*client_auth, Purpose::Ours(Usage::Agent)),
+        (*code_signing, Purpose::Foreign),
+        (*email_protection, Purpose::Foreign),
+        (*time_stamping, Purpose::Foreign),
+        (*ocsp_signing, Purpose::Foreign),
+    ] {
+        if present {
+            found.push(purpose);
+        }
+    }
+    found.extend(other.iter().map(|oid| {
+        let ours = Usage::ALL.into_iter().find(|usage| usage.oid_der() == oid.as_bytes());
+        ours.map_or(Purpose::Foreign, Purpose::Ours)
+    }));
+    Ok(found)
+}
+
+fn names(certificate: &X509Certificate<'_>, limits: &ChainLimits) -> Result<Vec<Name>, ChainFault> {
+    let Some(extension) = certificate.subject_alternative_name().map_err(|_| ChainFault::Malformed)? else {
+        return Ok(Vec::new());
+    };
+    let names = &extension.value.general_names;
+    if names.len() > limits.max_names {
+        return Err(ChainFault::TooLong);
+    }
+    Ok(names
+        .iter()
+        .map(|name| match name {
+            GeneralName::DNSName(dns) => Name::Dns((*dns).to_owned()),
+            GeneralName::URI(uri) => Name::Uri((*uri).to_owned()),
+            GeneralName::IPAddress(bytes) if matches!(bytes.len(), 4 | 16) => Name::Address,
+            _ => Name::Other,
+        })
+        .collect())
+}
+
+fn permitted(certificate: &X509Certificate<'_>) -> Result<Option<Vec<String>>, ChainFault> {
+    let Some(extension) = certificate.name_constraints().map_err(|_| ChainFault::Malformed)? else {
+        return Ok(None);
+    };
+    let Some(subtrees) = &extension.value.permitted_subtrees else { return Ok(None) };
+    let dns: Vec<String> = subtrees
+        .iter()
+        .filter_map(|subtree| match &subtree.base {
+            GeneralName::DNSName(dns) => Some((*dns).to_owned()),
+            _ => None,
+        })
+        .collect();
+    Ok(if dns.is_empty() { None } else { Some(dns) })
+}
