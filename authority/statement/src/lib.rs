@@ -1,1 +1,48 @@
-//! A room of the house; its parts follow.
+//! What an authority promises, and how anyone checks it: signed contexts, statements, the log with its checkpoints and
+//! tiles, status lists, floors, the head; the fold that turns a log prefix into all of them ([`replay`]); and the
+//! follower that keeps a verified view of one authority ([`Follower`]). DESIGN §3; formats in `docs/spec/`.
+//!
+//! Bytes in, next request out: nothing here opens a socket, reads a clock or draws randomness. Times are integer
+//! seconds since the Unix epoch (RFC 7519 §2, without fractions). The follower alone touches files, those of its memory.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod encoding;
+
+pub mod checkpoint;
+pub mod context;
+pub mod entry;
+pub mod floors;
+pub mod follower;
+pub mod format;
+pub mod head;
+pub mod jws;
+pub mod listing;
+pub mod replay;
+pub mod statement;
+pub mod status;
+#[doc(hidden)]
+pub mod testing;
+pub mod tiles;
+pub mod token;
+pub mod trust;
+pub mod verify_log;
+pub mod view;
+
+pub use checkpoint::{Checkpoint, CheckpointFault, LogKey, LogVerifier};
+pub use context::{SignedContext, sign_context, verify_context};
+pub use entry::{Entry, VerifiedEntry};
+pub use floors::FloorsDocument;
+pub use follower::{
+    Answer, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, Progress, Report, Step,
+};
+pub use format::FormatFault;
+pub use head::{Head, HeadFault, ShardRef, VerifiedHead};
+pub use jws::{JwsFault, SignFault, SigningIdentity};
+pub use listing::{Listed, Listing};
+pub use replay::{Replay, ReplayFault};
+pub use statement::{Act, SignedStatement, Statement, StatementFault, VerifiedStatement};
+pub use status::{Status, StatusList};
+pub use tiles::{TileFile, TilePath, Tree, TreeHash};
+pub use trust::Trust;
+pub use verify_log::{Fetch, LogFault, LogReport, verify_log};
+pub use view::{LoadedContext, Standing, View};

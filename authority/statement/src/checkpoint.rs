@@ -1,0 +1,204 @@
+//! Checkpoints: what the log key promises about one size of the tree, as a C2SP `signed-note` with the
+//! `tlog-checkpoint` text (origin, size, root hash). The log key only orders; it says nothing about contexts.
+
+use crate::tiles::{MAX_TREE_SIZE, TreeHash};
+use ring::rand::SecureRandom;
+use ring::signature::KeyPair as _;
+use signed_note::{Note, NoteError, StandardSigner, StandardVerifier, VerifierList};
+use std::fmt;
+
+#[cfg(test)]
+mod tests;
+
+/// The longest signed note that is read: a checkpoint with one signature has under 400 bytes; witnesses may add some.
+pub const MAX_CHECKPOINT_BYTES: usize = 16 * 1024;
+
+/// Signature type of Ed25519 in a note key (C2SP signed-note).
+const ED25519: u8 = 1;
+
+/// One size of the log and its root hash, under one origin.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Checkpoint {
+    /// The log's name, for example `semgate.test/log`.
+    pub origin: String,
+    /// Entries in the tree.
+    pub size: u64,
+    /// Root hash of the tree.
+    pub root: TreeHash,
+}
+
+/// Why a checkpoint or a log key was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CheckpointFault {
+    /// Not a signed note, or its text is not a checkpoint without extension lines.
+    Malformed,
+    /// Longer than [`MAX_CHECKPOINT_BYTES`], or a tree past [`MAX_TREE_SIZE`].
+    TooLarge,
+    /// No signature by the configured log key, or a wrong one.
+    Signature,
+    /// The origin is not the configured one.
+    Origin,
+    /// The key text is not a note key for Ed25519 whose id fits its name and key.
+    Key,
+    /// The random source failed.
+    Random,
+}
+
+impl fmt::Display for CheckpointFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CheckpointFault::Malformed => "not a signed checkpoint",
+            CheckpointFault::TooLarge => "checkpoint longer or tree larger than is read",
+            CheckpointFault::Signature => "checkpoint is not signed by the configured log key",
+            CheckpointFault::Origin => "checkpoint of another origin",
+            CheckpointFault::Key => "not an Ed25519 note key",
+            CheckpointFault::Random => "no randomness for a log key",
+        })
+    }
+}
+
+impl std::error::Error for CheckpointFault {}
+
+/// The signing key of a log. Its text form is `PRIVATE+KEY+<name>+<id>+<base64>`, one line; the name is the origin.
+pub struct LogKey {
+    text: String,
+    verifier: LogVerifier,
+    signer: StandardSigner,
+}
+
+impl LogKey {
+    /// Draws a new Ed25519 key for the log named `origin`. An origin that is empty or holds white space or `+`
+    /// is [`CheckpointFault::Key`].
+    pub fn generate(origin: &str, random: &dyn SecureRandom) -> Result<LogKey, CheckpointFault> {
+        let mut seed = [0u8; 32];
+        random.fill(&mut seed).map_err(|_| CheckpointFault::Random)?;
+        LogKey::from_seed(origin, &seed)
+    }
+
+    /// The key with a given 32-byte Ed25519 seed: for test vectors, and for keys made elsewhere.
+    pub fn from_seed(origin: &str, seed: &[u8; 32]) -> Result<LogKey, CheckpointFault> {
+        let pair =
+            ring::signature::Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| CheckpointFault::Key)?;
+        let public = [&[ED25519], pair.public_key().as_ref()].concat();
+        let id = signed_note::key_id(origin, &public);
+        let secret = [&[ED25519], seed.as_slice()].concat();
+        LogKey::from_text(&format!("PRIVATE+KEY+{origin}+{id:08x}+{}", crate::encoding::to_base64(&secret)))
+    }
+
+    /// Reads the text form; white space around it is dropped.
+    pub fn from_text(text: &str) -> Result<LogKey, CheckpointFault> {
+        let text = text.trim();
+        let signer = StandardSigner::new(text).map_err(|_| CheckpointFault::Key)?;
+        let (_, key) = text.rsplit_once('+').ok_or(CheckpointFault::Key)?;
+        let secret = crate::encoding::from_base64(key).ok_or(CheckpointFault::Key)?;
+        let (_, seed) = secret.split_first().ok_or(CheckpointFault::Key)?;
+        let pair =
+            ring::signature::Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| CheckpointFault::Key)?;
+        let public = [&[ED25519], pair.public_key().as_ref()].concat();
+        let name = signed_note::Signer::name(&signer).to_owned();
+        let id = signed_note::key_id(&name, &public);
+        let vkey = format!("{name}+{id:08x}+{}", crate::encoding::to_base64(&public));
+        Ok(LogKey { text: text.to_owned(), verifier: LogVerifier::parse(&vkey)?, signer })
+    }
+
+    /// The text form. Keep it secret, mode 0600.
+    pub fn to_text(&self) -> &str {
+        &self.text
+    }
+
+    /// What followers configure.
+    pub fn verifier(&self) -> &LogVerifier {
+        &self.verifier
+    }
+
+    /// Signs one size of the tree; Ed25519 is deterministic, so equal input gives equal bytes.
+    pub fn sign(&self, size: u64, root: TreeHash) -> Result<String, CheckpointFault> {
+        let origin = self.verifier.name();
+        let text = tlog_tiles::Checkpoint::new(origin, size, tlog_tiles::Hash(root.0), "")
+            .map_err(|_| CheckpointFault::Malformed)?
+            .to_bytes();
+        let mut note = Note::new(&text, &[]).map_err(|_| CheckpointFault::Malformed)?;
+        note.add_sigs(&[&self.signer]).map_err(|_| CheckpointFault::Key)?;
+        String::from_utf8(note.to_bytes()).map_err(|_| CheckpointFault::Malformed)
+    }
+}
+
+impl fmt::Debug for LogKey {
+    /// Never the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LogKey({})", self.verifier)
+    }
+}
+
+/// The verifier key of a log: `<name>+<id>+<base64>` (C2SP signed-note, "vkey").
+#[derive(Clone)]
+pub struct LogVerifier {
+    text: String,
+    verifier: StandardVerifier,
+}
+
+impl LogVerifier {
+    /// Reads a `vkey`; only Ed25519 is accepted, and the id must be that of name and key.
+    pub fn parse(vkey: &str) -> Result<LogVerifier, CheckpointFault> {
+        let vkey = vkey.trim();
+        let verifier = StandardVerifier::new(vkey).map_err(|_| CheckpointFault::Key)?;
+        Ok(LogVerifier { text: vkey.to_owned(), verifier })
+    }
+
+    /// The name in the key: the log's origin.
+    pub fn name(&self) -> &str {
+        signed_note::Verifier::name(&self.verifier)
+    }
+}
+
+impl fmt::Display for LogVerifier {
+    /// The `vkey` text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for LogVerifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LogVerifier({})", self.text)
+    }
+}
+
+impl PartialEq for LogVerifier {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for LogVerifier {}
+
+impl Checkpoint {
+    /// Verifies a signed note: signed by `key`, of `origin`, within the bounds. Signatures by other keys
+    /// (witnesses) are ignored; extension lines are refused.
+    pub fn verify(note: &[u8], key: &LogVerifier, origin: &str) -> Result<Checkpoint, CheckpointFault> {
+        if note.len() > MAX_CHECKPOINT_BYTES {
+            return Err(CheckpointFault::TooLarge);
+        }
+        let note = Note::from_bytes(note).map_err(|_| CheckpointFault::Malformed)?;
+        let known = VerifierList::new(vec![Box::new(key.verifier.clone())]);
+        note.verify(&known).map_err(|fault| match fault {
+            NoteError::UnverifiedNote | NoteError::InvalidSignature { .. } => CheckpointFault::Signature,
+            _ => CheckpointFault::Malformed,
+        })?;
+        let text = tlog_tiles::Checkpoint::from_bytes(note.text()).map_err(|_| CheckpointFault::Malformed)?;
+        if !text.extension().is_empty() || text.to_bytes() != note.text() {
+            return Err(CheckpointFault::Malformed);
+        }
+        if text.origin() != origin {
+            return Err(CheckpointFault::Origin);
+        }
+        if text.size() > MAX_TREE_SIZE {
+            return Err(CheckpointFault::TooLarge);
+        }
+        let root = TreeHash(text.hash().0);
+        if text.size() == 0 && root != TreeHash::EMPTY {
+            return Err(CheckpointFault::Malformed);
+        }
+        Ok(Checkpoint { origin: origin.to_owned(), size: text.size(), root })
+    }
+}

@@ -1,0 +1,88 @@
+//! Signed contexts: a context document in a general JWS by a context signer whose certificate names its line.
+
+use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
+use ring::rand::SecureRandom;
+use semgate_certs::{Roots, Thumbprint, Usage};
+use semgate_contexts::{Context, DocumentFault, DocumentLimits, Prefix};
+use std::fmt;
+use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
+
+/// `typ` of a signed context.
+pub const TYPE: &str = "context+jws";
+/// The media type that signed contexts are served and submitted as.
+pub const MEDIA_TYPE: &str = "application/jose+json";
+/// The largest signed context that is read: 90 kB of payload in base64url, and a chain of four certificates.
+pub const MAX_SIGNED_BYTES: usize = 256 * 1024;
+
+/// A context whose signature, signer and document were checked. Publication is another question: see the view.
+#[derive(Clone, Debug)]
+pub struct SignedContext {
+    context: Arc<Context>,
+    signer: Thumbprint,
+}
+
+impl SignedContext {
+    /// The checked document.
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The thumbprint of the certificate that signed it.
+    pub fn signer(&self) -> Thumbprint {
+        self.signer
+    }
+}
+
+/// Why a signed context was refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ContextFault {
+    /// The JWS or its chain.
+    Jws(JwsFault),
+    /// The payload is not an acceptable document in canonical form.
+    Document(DocumentFault),
+    /// The signer's certificate does not name the document's line.
+    LineNotDelegated,
+}
+
+impl fmt::Display for ContextFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ContextFault::Jws(fault) => write!(f, "signed context: {fault}"),
+            ContextFault::Document(fault) => write!(f, "signed context: {fault}"),
+            ContextFault::LineNotDelegated => {
+                f.write_str("signed context: the signer's certificate does not name its line")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ContextFault {}
+
+/// Signs a checked context. The answer is the stored form: JCS of a general JWS.
+pub fn sign_context(
+    context: &Context,
+    identity: &SigningIdentity,
+    random: &dyn SecureRandom,
+) -> Result<Vec<u8>, SignFault> {
+    General::sign(context.bytes(), TYPE, identity, random)
+}
+
+/// Verifies a signed context: chain for [`Usage::Context`] at `at` (the `logged_at` of its publish statement; now, before
+/// it is published), signature, then the document in its canonical form, then that the certificate names its line.
+/// Verifies first and parses after; never re-canonicalises.
+pub fn verify_context(
+    bytes: &[u8],
+    roots: &Roots,
+    at: u64,
+    prefix: &Prefix,
+    limits: &DocumentLimits,
+) -> Result<SignedContext, ContextFault> {
+    let jws = General::read(bytes, TYPE, roots, MAX_SIGNED_BYTES).map_err(ContextFault::Jws)?;
+    let (payload, leaf) = jws.verify(roots, Usage::Context, at).map_err(ContextFault::Jws)?;
+    let context = Context::from_canonical(&payload, prefix, limits).map_err(ContextFault::Document)?;
+    leaf.allows_line(context.urn().line()).map_err(|_| ContextFault::LineNotDelegated)?;
+    Ok(SignedContext { context: Arc::new(context), signer: leaf.thumbprint() })
+}

@@ -1,0 +1,129 @@
+//! What a follower is told and never learns from the feed.
+
+use crate::checkpoint::LogVerifier;
+use semgate_certs::Roots;
+use semgate_contexts::{DocumentLimits, Line, Prefix, UrnFault};
+use std::collections::BTreeSet;
+
+/// Lines that belong to an authority.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Lines {
+    /// Every line: `*`.
+    All,
+    /// These lines, and whole trees (`acme.*` holds `acme.logistics`, not `acme`).
+    Only {
+        /// Exact lines.
+        lines: BTreeSet<Line>,
+        /// Lines whose descendants belong to it.
+        below: BTreeSet<Line>,
+    },
+}
+
+/// Proof that a line belongs to an authority's configured lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InLines(());
+
+impl Lines {
+    /// Reads patterns: `*`, a line, or a line and `.*`.
+    pub fn parse<S: AsRef<str>>(patterns: &[S]) -> Result<Lines, UrnFault> {
+        let (mut lines, mut below) = (BTreeSet::new(), BTreeSet::new());
+        for pattern in patterns {
+            match pattern.as_ref() {
+                "*" => return Ok(Lines::All),
+                text => match text.strip_suffix(".*") {
+                    Some(tree) => below.insert(Line::parse(tree)?),
+                    None => lines.insert(Line::parse(text)?),
+                },
+            };
+        }
+        Ok(Lines::Only { lines, below })
+    }
+
+    /// Whether a line belongs to them; case counts. No allocation for exact lines and for `*`.
+    pub fn holds(&self, line: &Line) -> Option<InLines> {
+        let held = match self {
+            Lines::All => true,
+            Lines::Only { lines, below } => {
+                lines.contains(line)
+                    || below.iter().any(|tree| {
+                        line.as_str().strip_prefix(tree.as_str()).is_some_and(|rest| rest.starts_with('.'))
+                    })
+            }
+        };
+        held.then_some(InLines(()))
+    }
+}
+
+/// The configuration of one follower.
+#[derive(Clone, Debug)]
+pub struct FollowerConfig {
+    /// Id of the authority.
+    pub authority: String,
+    /// Origin of its log.
+    pub origin: String,
+    /// Roots of its context, status and feed certificates. Their prefix must be `prefix`.
+    pub roots: Roots,
+    /// Its log key.
+    pub log: LogVerifier,
+    /// Prefix of URNs.
+    pub prefix: Prefix,
+    /// Lines that belong to it. Others are never loaded.
+    pub lines: Lines,
+    /// Longest lifetime of a head that is accepted, in seconds.
+    pub max_status_age: u64,
+    /// Seconds between polls of the head when no hint comes.
+    pub poll: u64,
+    /// Bounds of context documents.
+    pub documents: DocumentLimits,
+    /// Other bounds.
+    pub limits: FollowerLimits,
+}
+
+impl FollowerConfig {
+    /// A configuration with the defaults of DESIGN §3: `max_status_age` 15 minutes, every line, a poll each 5 seconds
+    /// (a poll that finds nothing new costs one 304).
+    pub fn new(authority: &str, origin: &str, roots: Roots, log: LogVerifier) -> FollowerConfig {
+        FollowerConfig {
+            authority: authority.to_owned(),
+            origin: origin.to_owned(),
+            roots,
+            log,
+            prefix: Prefix::default(),
+            lines: Lines::All,
+            max_status_age: 15 * 60,
+            poll: 5,
+            documents: DocumentLimits::default(),
+            limits: FollowerLimits::default(),
+        }
+    }
+}
+
+/// Bounds on what a follower fetches and keeps. Byte limits of single bodies are those of their formats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FollowerLimits {
+    /// Requests in one round: a round that asks for more ends. 20,000 is a first load of some ten thousand contexts.
+    pub max_requests: u64,
+    /// Published contexts that are kept. Each costs its document, some tens of kB compiled.
+    pub max_contexts: usize,
+    /// Faults kept until they are taken: an operator needs the first ones, not all.
+    pub max_reports: usize,
+    /// Pieces of evidence kept on disk: the first are what counts, and a flood must not fill the disk.
+    pub max_evidence: usize,
+    /// Longest wait after faults in a row, in seconds: short against `max_status_age`.
+    pub max_backoff: u64,
+    /// Seconds until a document that failed is fetched again.
+    pub retry_documents: u64,
+}
+
+impl Default for FollowerLimits {
+    fn default() -> Self {
+        FollowerLimits {
+            max_requests: 20_000,
+            max_contexts: 10_000,
+            max_reports: 256,
+            max_evidence: 64,
+            max_backoff: 30,
+            retry_documents: 60,
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What can go wrong while following, each with its own name.
+
+use crate::context::ContextFault;
+use crate::format::FormatFault;
+use crate::head::HeadFault;
+use crate::statement::StatementFault;
+use crate::tiles::{ProofFault, TileFault};
+use crate::token::TokenFault;
+use semgate_contexts::{ContextUrn, Line};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why something was not accepted. The view stays what it was; nothing of the input is in it but names and numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FollowFault {
+    /// The authority could not be reached.
+    Unreachable,
+    /// An answer with another status than 200 (or 304 for the head).
+    HttpStatus {
+        /// What was asked for: the first part of the path.
+        what: &'static str,
+        /// The status.
+        status: u16,
+    },
+    /// A body longer than was asked for.
+    TooLarge {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// An answer to nothing that was asked.
+    Unasked,
+    /// More requests in one round than the limit.
+    TooManyRequests,
+    /// More contexts than the limit.
+    TooManyContexts,
+    /// The head by itself.
+    Head(HeadFault),
+    /// A smaller log than one that was accepted before.
+    Rollback {
+        /// Size accepted before.
+        had: u64,
+        /// Size offered.
+        offered: u64,
+    },
+    /// A head issued before one that was accepted.
+    IssuedBack,
+    /// Two heads of one size that disagree. Both are kept as evidence.
+    Equivocation {
+        /// The size.
+        size: u64,
+    },
+    /// A larger log of which the accepted one is not a prefix. Both heads are kept as evidence.
+    Fork {
+        /// Size accepted before.
+        had: u64,
+        /// Size offered.
+        offered: u64,
+    },
+    /// Tiles that do not hash to the root.
+    Tiles(ProofFault),
+    /// A status token that cannot be read.
+    Token(TokenFault),
+    /// A shard whose list is not the one that the head names.
+    Shard {
+        /// Number of the shard.
+        n: u64,
+    },
+    /// An index that was INVALID and is not any more. Both heads are kept as evidence.
+    Unrevoked {
+        /// The index.
+        index: u64,
+    },
+    /// The floors document cannot be read, or is of another authority.
+    Floors(FormatFault),
+    /// The floors document is not the one that the head names.
+    FloorsSwapped,
+    /// A floor that was accepted is lower now or gone.
+    FloorLowered {
+        /// Its line.
+        line: Line,
+    },
+    /// A floor above every published version of its line.
+    FloorAboveVersions {
+        /// Its line.
+        line: Line,
+    },
+    /// The listing cannot be read.
+    Listing(FormatFault),
+    /// The trust document cannot be read, or is of another authority.
+    Trust(FormatFault),
+    /// An entry bundle that does not add up.
+    Bundle(TileFault),
+    /// The entry at the listed index is not in the log.
+    NotInLog,
+    /// The statement at the listed index.
+    Statement(StatementFault),
+    /// The entry at the listed index is not the publish statement of this context.
+    WrongIndex,
+    /// A second digest, or a second index, for a URN that is published already. Kept as evidence.
+    SecondDigest,
+    /// An entry logged earlier than one before it in the log.
+    LoggedBack,
+    /// A document whose digest is not the published one.
+    Digest,
+    /// A document signed by another certificate than the published one.
+    Signer,
+    /// A document whose URN is not the published one.
+    Urn,
+    /// The signed document.
+    Document(ContextFault),
+    /// The memory on disk cannot be written or read.
+    Memory(std::io::ErrorKind),
+    /// A part of the memory on disk is damaged or was tampered with, and was ignored.
+    Damaged {
+        /// Which part.
+        part: &'static str,
+    },
+}
+
+impl FollowFault {
+    /// A short stable name for records, such as `rollback`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            FollowFault::Unreachable => "unreachable",
+            FollowFault::HttpStatus { .. } => "http_status",
+            FollowFault::TooLarge { .. } => "too_large",
+            FollowFault::Unasked => "unasked",
+            FollowFault::TooManyRequests => "too_many_requests",
+            FollowFault::TooManyContexts => "too_many_contexts",
+            FollowFault::Head(_) => "head",
+            FollowFault::Rollback { .. } => "rollback",
+            FollowFault::IssuedBack => "issued_back",
+            FollowFault::Equivocation { .. } => "equivocation",
+            FollowFault::Fork { .. } => "fork",
+            FollowFault::Tiles(_) => "tiles",
+            FollowFault::Token(_) => "token",
+            FollowFault::Shard { .. } => "shard",
+            FollowFault::Unrevoked { .. } => "unrevoked",
+            FollowFault::Floors(_) => "floors",
+            FollowFault::FloorsSwapped => "floors_swapped",
+            FollowFault::FloorLowered { .. } => "floor_lowered",
+            FollowFault::FloorAboveVersions { .. } => "floor_above_versions",
+            FollowFault::Listing(_) => "listing",
+            FollowFault::Trust(_) => "trust",
+            FollowFault::Bundle(_) => "bundle",
+            FollowFault::NotInLog => "not_in_log",
+            FollowFault::Statement(_) => "statement",
+            FollowFault::WrongIndex => "wrong_index",
+            FollowFault::SecondDigest => "second_digest",
+            FollowFault::LoggedBack => "logged_back",
+            FollowFault::Digest => "digest",
+            FollowFault::Signer => "signer",
+            FollowFault::Urn => "urn",
+            FollowFault::Document(_) => "document",
+            FollowFault::Memory(_) => "memory",
+            FollowFault::Damaged { .. } => "damaged",
+        }
+    }
+}
+
+impl fmt::Display for FollowFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FollowFault::Unreachable => f.write_str("the authority could not be reached"),
+            FollowFault::HttpStatus { what, status } => {
+                write!(f, "the authority answered {status} for {what}")
+            }
+            FollowFault::TooLarge { what } => write!(f, "{what} is longer than its limit"),
+            FollowFault::Unasked => f.write_str("an answer to nothing that was asked"),
+            FollowFault::TooManyRequests => f.write_str("following takes more requests than the limit"),
+            FollowFault::TooManyContexts => f.write_str("the authority lists more contexts than the limit"),
+            FollowFault::Head(fault) => write!(f, "{fault}"),
+            FollowFault::Rollback { had, offered } => {
+                write!(f, "the log was rolled back from size {had} to {offered}")
+            }
+            FollowFault::IssuedBack => f.write_str("the head was issued before one that was accepted"),
+            FollowFault::Equivocation { size } => write!(f, "two heads of size {size} contradict each other"),
+            FollowFault::Fork { had, offered } => {
+                write!(f, "the log of size {offered} does not continue the accepted one of size {had}")
+            }
+            FollowFault::Tiles(fault) => write!(f, "{fault}"),
+            FollowFault::Token(fault) => write!(f, "{fault}"),
+            FollowFault::Shard { n } => write!(f, "status shard {n} is not the one that the head names"),
+            FollowFault::Unrevoked { index } => {
+                write!(f, "status index {index} was revoked and is not any more")
+            }
+            FollowFault::Floors(fault) => write!(f, "floors: {fault}"),
+            FollowFault::FloorsSwapped => f.write_str("the floors are not those that the head names"),
+            FollowFault::FloorLowered { line } => write!(f, "the floor of `{line}` was lowered"),
+            FollowFault::FloorAboveVersions { line } => {
+                write!(f, "the floor of `{line}` is above every published version")
+            }
+            FollowFault::Listing(fault) => write!(f, "listing: {fault}"),
+            FollowFault::Trust(fault) => write!(f, "trust document: {fault}"),
+            FollowFault::Bundle(fault) => write!(f, "{fault}"),
+            FollowFault::NotInLog => f.write_str("the listed entry is not in the log"),
+            FollowFault::Statement(fault) => write!(f, "{fault}"),
+            FollowFault::WrongIndex => f.write_str("the listed entry does not publish this context"),
+            FollowFault::SecondDigest => {
+                f.write_str("a second statement for a context that is published already")
+            }
+            FollowFault::LoggedBack => f.write_str("an entry was logged earlier than one before it"),
+            FollowFault::Digest => f.write_str("the document is not the published one"),
+            FollowFault::Signer => {
+                f.write_str("the document is signed by another certificate than published")
+            }
+            FollowFault::Urn => f.write_str("the document names another context than published"),
+            FollowFault::Document(fault) => write!(f, "{fault}"),
+            FollowFault::Memory(kind) => write!(f, "memory on disk: {kind}"),
+            FollowFault::Damaged { part } => write!(f, "memory on disk: {part} is damaged and was ignored"),
+        }
+    }
+}
+
+impl std::error::Error for FollowFault {}
+
+impl From<std::io::Error> for FollowFault {
+    fn from(error: std::io::Error) -> Self {
+        FollowFault::Memory(error.kind())
+    }
+}
+
+/// One fault, with what it is about.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// When it was seen.
+    pub at: u64,
+    /// The context that it is about; none if it is about the authority as a whole.
+    pub urn: Option<ContextUrn>,
+    /// What went wrong.
+    pub fault: FollowFault,
+    /// Directory with the evidence, if some was kept.
+    pub evidence: Option<PathBuf>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.urn {
+            Some(urn) => write!(f, "`{urn}`: {}", self.fault),
+            None => write!(f, "{}", self.fault),
+        }
+    }
+}

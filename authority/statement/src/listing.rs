@@ -1,0 +1,65 @@
+//! The listing at `GET /v1/contexts`: a hint of what there is. Nothing in it is believed; every line of it that a
+//! follower wants is proved from the log.
+
+use crate::format::{FormatFault, Members, limits, write};
+use crate::status::Status;
+use semgate_contexts::{ContextUrn, Digest, Prefix};
+
+#[cfg(test)]
+mod tests;
+
+/// The largest listing that is read: about 40,000 contexts.
+pub const MAX_LISTING_BYTES: usize = 8 * 1024 * 1024;
+
+/// One published context, as the authority lists it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// Its URN.
+    pub urn: ContextUrn,
+    /// Digest of its document.
+    pub digest: Digest,
+    /// Position of its publish statement in the log.
+    pub index: u64,
+    /// Its status when the listing was made; followers go by the shards.
+    pub status: Status,
+}
+
+/// All published contexts, as the authority lists them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listing {
+    /// In the order of their index.
+    pub contexts: Vec<Listed>,
+}
+
+impl Listing {
+    /// `{contexts: [{digest, index, status, urn} …]}` in canonical form.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, FormatFault> {
+        let contexts: Vec<_> = self
+            .contexts
+            .iter()
+            .map(|c| {
+                serde_json::json!({
+                    "digest": c.digest.to_string(), "index": c.index, "status": c.status.as_str(), "urn": c.urn.as_str(),
+                })
+            })
+            .collect();
+        write(&serde_json::json!({"contexts": contexts}))
+    }
+
+    /// Reads a listing.
+    pub fn read(bytes: &[u8], prefix: &Prefix) -> Result<Listing, FormatFault> {
+        let json = semgate_contexts::json::read(bytes, &limits(MAX_LISTING_BYTES))?;
+        let members = Members::closed(&json, &["contexts"], &[])?;
+        let mut contexts = Vec::new();
+        for item in members.list("contexts")? {
+            let m = Members::closed(item, &["urn", "digest", "index", "status"], &[])?;
+            contexts.push(Listed {
+                urn: m.parsed("urn", |text| ContextUrn::parse(text, prefix).ok())?,
+                digest: m.parsed("digest", |text| Digest::parse(text).ok())?,
+                index: m.integer("index")?,
+                status: m.parsed("status", Status::parse)?,
+            });
+        }
+        Ok(Listing { contexts })
+    }
+}

@@ -1,0 +1,250 @@
+//! The one fold: entries of a log prefix → index by URN, statuses, floors. The authority and everyone who checks it
+//! use this same function, so that they get the same bytes. It refuses sequences that no honest authority logs.
+
+use crate::entry::Entry;
+use crate::floors::FloorsDocument;
+use crate::listing::{Listed, Listing};
+use crate::statement::{Act, Statement};
+use crate::status::{Status, StatusList};
+use semgate_certs::Thumbprint;
+use semgate_contexts::{ContextUrn, Digest, Line, Version};
+use std::collections::BTreeMap;
+use std::fmt;
+
+#[cfg(test)]
+mod tests;
+
+/// A published context, by its statement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Published {
+    /// Position of the publish statement.
+    pub index: u64,
+    /// Digest of the document.
+    pub digest: Digest,
+    /// Certificate that signed the document.
+    pub signer: Thumbprint,
+    /// When it was logged.
+    pub logged_at: u64,
+}
+
+/// Why an entry cannot follow the ones before it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ReplayFault {
+    /// Logged earlier than the entry before.
+    LoggedBack,
+    /// The URN is published already, with another digest: evidence of poisoning (F0-35).
+    SecondDigest,
+    /// The URN is published already, with the same digest: the same bytes again are the same statement.
+    PublishedTwice {
+        /// Where it is published.
+        index: u64,
+    },
+    /// A line that differs from a published one only in case; DNS knows no case.
+    LineDiffersInCase,
+    /// A status change or its index names nothing that was published.
+    NotPublished,
+    /// The status change's index is not that of its URN.
+    WrongIndex {
+        /// Where the URN is published.
+        index: u64,
+    },
+    /// A change of a revoked context: INVALID never returns.
+    Revoked,
+    /// Suspend of what is suspended already.
+    SuspendedAlready,
+    /// Resume of what is not suspended.
+    NotSuspended,
+    /// Retire of what is retired already.
+    RetiredAlready,
+    /// A floor that is not above the one before.
+    FloorNotRaised,
+    /// A floor above every published version of its line.
+    FloorAboveVersions,
+}
+
+impl fmt::Display for ReplayFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ReplayFault::LoggedBack => "entry logged earlier than the one before",
+            ReplayFault::SecondDigest => "the context is published already with another digest",
+            ReplayFault::PublishedTwice { .. } => "the context is published already",
+            ReplayFault::LineDiffersInCase => "a published line differs from this one only in case",
+            ReplayFault::NotPublished => "the context is not published",
+            ReplayFault::WrongIndex { .. } => "the index is not that of the context",
+            ReplayFault::Revoked => "the context is revoked",
+            ReplayFault::SuspendedAlready => "the context is suspended already",
+            ReplayFault::NotSuspended => "the context is not suspended",
+            ReplayFault::RetiredAlready => "the context is retired already",
+            ReplayFault::FloorNotRaised => "the floor is not above the one before",
+            ReplayFault::FloorAboveVersions => "the floor is above every published version",
+        })
+    }
+}
+
+impl std::error::Error for ReplayFault {}
+
+/// What a log prefix amounts to. A pure function of its entries.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Replay {
+    last_logged_at: u64,
+    statuses: StatusList,
+    published: BTreeMap<ContextUrn, Published>,
+    /// Suspended entries that were retired before: where resume goes back to.
+    retired: BTreeMap<u64, ()>,
+    /// Lower-case lines and their one spelling.
+    lines: BTreeMap<String, Line>,
+    floors: BTreeMap<Line, Version>,
+}
+
+impl Replay {
+    /// The empty log.
+    pub fn new() -> Replay {
+        Replay::default()
+    }
+
+    /// Adds the next entry. Its signatures are not checked here; see [`Entry::verify`]. Nothing changes on a fault.
+    pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplayFault> {
+        self.apply_statement(entry.logged_at(), entry.unverified())
+    }
+
+    /// The same, for a statement that is not in an entry yet.
+    pub fn apply_statement(&mut self, logged_at: u64, statement: &Statement) -> Result<(), ReplayFault> {
+        self.check(logged_at, statement)?;
+        let index = self.size();
+        self.last_logged_at = logged_at;
+        self.statuses.push(Status::Valid);
+        match statement {
+            Statement::Publish { urn, digest, signer } => {
+                let published = Published { index, digest: *digest, signer: *signer, logged_at };
+                self.published.insert(urn.clone(), published);
+                self.lines.insert(urn.line().folded(), urn.line().clone());
+            }
+            Statement::Change { act, index, .. } => self.change(*act, *index),
+            Statement::Floor { line, min, .. } => {
+                self.floors.insert(line.clone(), *min);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a statement can be logged next, at this time; says why not. An authority asks before it signs.
+    pub fn check(&self, logged_at: u64, statement: &Statement) -> Result<(), ReplayFault> {
+        if logged_at < self.last_logged_at {
+            return Err(ReplayFault::LoggedBack);
+        }
+        match statement {
+            Statement::Publish { urn, digest, .. } => match self.published.get(urn) {
+                Some(before) if before.digest != *digest => Err(ReplayFault::SecondDigest),
+                Some(before) => Err(ReplayFault::PublishedTwice { index: before.index }),
+                None => match self.lines.get(&urn.line().folded()) {
+                    Some(line) if line != urn.line() => Err(ReplayFault::LineDiffersInCase),
+                    _ => Ok(()),
+                },
+            },
+            Statement::Change { act, urn, index, .. } => {
+                let published = self.published.get(urn).ok_or(ReplayFault::NotPublished)?;
+                if published.index != *index {
+                    return Err(ReplayFault::WrongIndex { index: published.index });
+                }
+                self.check_change(*act, *index)
+            }
+            Statement::Floor { line, min, .. } => {
+                if self.floors.get(line).is_some_and(|before| min <= before) {
+                    return Err(ReplayFault::FloorNotRaised);
+                }
+                let highest = self.versions(line).max();
+                if highest.is_none_or(|highest| *min > highest) {
+                    return Err(ReplayFault::FloorAboveVersions);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn check_change(&self, act: Act, index: u64) -> Result<(), ReplayFault> {
+        let status = self.statuses.get(index).ok_or(ReplayFault::NotPublished)?;
+        match (act, status) {
+            (_, Status::Invalid) => Err(ReplayFault::Revoked),
+            (Act::Suspend, Status::Suspended) => Err(ReplayFault::SuspendedAlready),
+            (Act::Resume, Status::Valid | Status::Deprecated) => Err(ReplayFault::NotSuspended),
+            (Act::Retire, Status::Deprecated) => Err(ReplayFault::RetiredAlready),
+            (Act::Retire, Status::Suspended) if self.retired.contains_key(&index) => {
+                Err(ReplayFault::RetiredAlready)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn change(&mut self, act: Act, index: u64) {
+        let retired = self.retired.contains_key(&index);
+        let status = match act {
+            Act::Revoke => Status::Invalid,
+            Act::Suspend => Status::Suspended,
+            Act::Resume if retired => Status::Deprecated,
+            Act::Resume => Status::Valid,
+            Act::Retire => {
+                self.retired.insert(index, ());
+                // What is suspended stays so until it is resumed; then it is retired.
+                match self.statuses.get(index) {
+                    Some(Status::Suspended) => Status::Suspended,
+                    _ => Status::Deprecated,
+                }
+            }
+        };
+        self.statuses.set(index, status);
+    }
+
+    /// Entries applied.
+    pub fn size(&self) -> u64 {
+        self.statuses.len()
+    }
+
+    /// `logged_at` of the last entry; the next may not be earlier.
+    pub fn last_logged_at(&self) -> u64 {
+        self.last_logged_at
+    }
+
+    /// The status list of this prefix.
+    pub fn statuses(&self) -> &StatusList {
+        &self.statuses
+    }
+
+    /// A published context.
+    pub fn published(&self, urn: &ContextUrn) -> Option<&Published> {
+        self.published.get(urn)
+    }
+
+    /// All published contexts, by URN.
+    pub fn contexts(&self) -> impl Iterator<Item = (&ContextUrn, &Published)> {
+        self.published.iter()
+    }
+
+    /// Published versions of a line, in rising order.
+    pub fn versions<'a>(&'a self, line: &'a Line) -> impl Iterator<Item = Version> + 'a {
+        self.published.keys().filter(move |urn| urn.line() == line).map(ContextUrn::version)
+    }
+
+    /// The floors of this prefix.
+    pub fn floors(&self) -> &BTreeMap<Line, Version> {
+        &self.floors
+    }
+
+    /// The floors document of this prefix.
+    pub fn floors_document(&self, authority: &str) -> FloorsDocument {
+        FloorsDocument { authority: authority.to_owned(), floors: self.floors.clone() }
+    }
+
+    /// The listing of this prefix, by index.
+    pub fn listing(&self) -> Listing {
+        let mut contexts: Vec<Listed> = self
+            .published
+            .iter()
+            .filter_map(|(urn, p)| {
+                let status = self.statuses.get(p.index)?;
+                Some(Listed { urn: urn.clone(), digest: p.digest, index: p.index, status })
+            })
+            .collect();
+        contexts.sort_by_key(|c| c.index);
+        Listing { contexts }
+    }
+}

@@ -1,0 +1,289 @@
+//! Statements: the acts of an authority, each a compact JWS (`typ` `statement+jws`) by its role's key.
+
+use crate::format::{FormatFault, Members, limits, write};
+use crate::jws::{Compact, JwsFault, SignFault, SigningIdentity};
+use crate::trust::Trust;
+use ring::rand::SecureRandom;
+use semgate_certs::{Roots, Thumbprint, Usage};
+use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
+use serde_json::json;
+use std::fmt;
+
+#[cfg(test)]
+mod tests;
+
+/// `typ` of a statement.
+pub const TYPE: &str = "statement+jws";
+/// The longest compact statement that is read; an entry must fit 65,535 bytes with its time.
+pub const MAX_STATEMENT_BYTES: usize = 65_000;
+/// The longest reason, in bytes: a sentence or two for people.
+pub const MAX_REASON_BYTES: usize = 1_024;
+
+/// What happens to a published context.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Act {
+    /// INVALID, for ever.
+    Revoke,
+    /// SUSPENDED until resumed.
+    Suspend,
+    /// Back to what it was before it was suspended.
+    Resume,
+    /// DEPRECATED: still counts, with a hint; nothing new selects it.
+    Retire,
+}
+
+impl Act {
+    /// All acts.
+    pub const ALL: [Act; 4] = [Act::Revoke, Act::Suspend, Act::Resume, Act::Retire];
+
+    /// The `kind` of the statement and the last part of its address: `revoke`, `suspend`, `resume` or `retire`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Act::Revoke => "revoke",
+            Act::Suspend => "suspend",
+            Act::Resume => "resume",
+            Act::Retire => "retire",
+        }
+    }
+
+    /// The act with exactly this name.
+    pub fn parse(name: &str) -> Option<Act> {
+        Act::ALL.into_iter().find(|act| act.as_str() == name)
+    }
+}
+
+/// One act of an authority. Reserved kinds (`signer_compromised`, `key`, `recognise`, `override`) are refused until
+/// they have a meaning: a log with one cannot be replayed by a version that does not know it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Statement {
+    /// A context counts from now on. Signed by a context signer of its line.
+    Publish {
+        /// What is published.
+        urn: ContextUrn,
+        /// Digest of the document's canonical bytes.
+        digest: Digest,
+        /// Thumbprint of the certificate that signed the document.
+        signer: Thumbprint,
+    },
+    /// The status of a published context changes. Signed by the status key.
+    Change {
+        /// What happens to it.
+        act: Act,
+        /// The published context.
+        urn: ContextUrn,
+        /// Position of its publish statement in the log, which is its status index.
+        index: u64,
+        /// Why, for people; see [`MAX_REASON_BYTES`].
+        reason: String,
+    },
+    /// The lowest version of a line that still counts rises. Signed by the status key.
+    Floor {
+        /// The line.
+        line: Line,
+        /// Lowest version still allowed.
+        min: Version,
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+/// Why a statement was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StatementFault {
+    /// The JWS, its chain, or its signature.
+    Jws(JwsFault),
+    /// The payload is not a statement in canonical form.
+    Format(FormatFault),
+    /// A `kind` that this version does not know.
+    UnknownKind,
+    /// The certificate that signed does not name the line of the statement.
+    LineNotDelegated,
+    /// A reason longer than [`MAX_REASON_BYTES`] or with control characters.
+    Reason,
+}
+
+impl fmt::Display for StatementFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StatementFault::Jws(fault) => write!(f, "statement: {fault}"),
+            StatementFault::Format(fault) => write!(f, "statement: {fault}"),
+            StatementFault::UnknownKind => f.write_str("statement of an unknown kind"),
+            StatementFault::LineNotDelegated => {
+                f.write_str("statement by a certificate that does not name its line")
+            }
+            StatementFault::Reason => f.write_str("reason is too long or has control characters"),
+        }
+    }
+}
+
+impl std::error::Error for StatementFault {}
+
+impl From<JwsFault> for StatementFault {
+    fn from(fault: JwsFault) -> Self {
+        StatementFault::Jws(fault)
+    }
+}
+
+impl From<FormatFault> for StatementFault {
+    fn from(fault: FormatFault) -> Self {
+        StatementFault::Format(fault)
+    }
+}
+
+impl Statement {
+    /// The role that signs this kind: [`Usage::Context`] for publish, [`Usage::Status`] for the rest.
+    pub fn role(&self) -> Usage {
+        match self {
+            Statement::Publish { .. } => Usage::Context,
+            Statement::Change { .. } | Statement::Floor { .. } => Usage::Status,
+        }
+    }
+
+    /// The line that it is about.
+    pub fn line(&self) -> &Line {
+        match self {
+            Statement::Publish { urn, .. } | Statement::Change { urn, .. } => urn.line(),
+            Statement::Floor { line, .. } => line,
+        }
+    }
+
+    /// The `kind` member.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Statement::Publish { .. } => "publish",
+            Statement::Change { act, .. } => act.as_str(),
+            Statement::Floor { .. } => "floor",
+        }
+    }
+
+    /// Canonical payload bytes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, FormatFault> {
+        write(&match self {
+            Statement::Publish { urn, digest, signer } => json!({
+                "kind": "publish", "urn": urn.as_str(), "digest": digest.to_string(), "signer": signer.to_string(),
+            }),
+            Statement::Change { act, urn, index, reason } => json!({
+                "kind": act.as_str(), "urn": urn.as_str(), "index": index, "reason": reason,
+            }),
+            Statement::Floor { line, min, reason } => json!({
+                "kind": "floor", "line": line.as_str(), "min": min.to_string(), "reason": reason,
+            }),
+        })
+    }
+
+    /// Reads canonical payload bytes; anything else is refused.
+    pub fn read(bytes: &[u8], prefix: &Prefix) -> Result<Statement, StatementFault> {
+        let json =
+            semgate_contexts::json::read(bytes, &limits(MAX_STATEMENT_BYTES)).map_err(FormatFault::from)?;
+        let kind = json.as_object().and_then(|o| o.get("kind")).and_then(|k| k.as_str());
+        let urn = |m: &Members<'_, '_>| m.parsed("urn", |text| ContextUrn::parse(text, prefix).ok());
+        let statement = match kind.ok_or(FormatFault::Member("kind"))? {
+            "publish" => {
+                let m = Members::closed(&json, &["kind", "urn", "digest", "signer"], &[])?;
+                Statement::Publish {
+                    urn: urn(&m)?,
+                    digest: m.parsed("digest", |text| Digest::parse(text).ok())?,
+                    signer: m.parsed("signer", Thumbprint::parse)?,
+                }
+            }
+            "floor" => {
+                let m = Members::closed(&json, &["kind", "line", "min", "reason"], &[])?;
+                Statement::Floor {
+                    line: m.parsed("line", |text| Line::parse(text).ok())?,
+                    min: m.parsed("min", |text| Version::parse(text).ok())?,
+                    reason: check_reason(m.text("reason")?)?.to_owned(),
+                }
+            }
+            other => {
+                let act = Act::parse(other).ok_or(StatementFault::UnknownKind)?;
+                let m = Members::closed(&json, &["kind", "urn", "index", "reason"], &[])?;
+                let reason = check_reason(m.text("reason")?)?.to_owned();
+                Statement::Change { act, urn: urn(&m)?, index: m.integer("index")?, reason }
+            }
+        };
+        if statement.to_bytes()? != bytes {
+            return Err(FormatFault::NotCanonical.into());
+        }
+        Ok(statement)
+    }
+}
+
+/// A reason that may be written: at most [`MAX_REASON_BYTES`], no control characters (they would reach logs and screens).
+pub fn check_reason(text: &str) -> Result<&str, StatementFault> {
+    if text.len() > MAX_REASON_BYTES || text.chars().any(char::is_control) {
+        return Err(StatementFault::Reason);
+    }
+    Ok(text)
+}
+
+/// A statement in its signed form: read, not yet verified.
+#[derive(Clone, Debug)]
+pub struct SignedStatement {
+    text: String,
+    jws: Compact,
+    statement: Statement,
+}
+
+impl SignedStatement {
+    /// Signs a statement. Whether the identity has the role is checked by whoever verifies.
+    pub fn sign(
+        statement: Statement,
+        identity: &SigningIdentity,
+        random: &dyn SecureRandom,
+    ) -> Result<SignedStatement, SignFault> {
+        let text = Compact::sign(&statement.to_bytes()?, TYPE, identity, random)?;
+        let jws = Compact::read(&text, TYPE, MAX_STATEMENT_BYTES)
+            .map_err(|_| SignFault::Payload(FormatFault::TooLarge))?;
+        Ok(SignedStatement { text, jws, statement })
+    }
+
+    /// Reads the compact form.
+    pub fn read(text: &str, prefix: &Prefix) -> Result<SignedStatement, StatementFault> {
+        let jws = Compact::read(text, TYPE, MAX_STATEMENT_BYTES)?;
+        let statement = Statement::read(jws.unverified_payload(), prefix)?;
+        Ok(SignedStatement { text: text.to_owned(), jws, statement })
+    }
+
+    /// What it says, whoever said it.
+    pub fn unverified(&self) -> &Statement {
+        &self.statement
+    }
+
+    /// Thumbprint of the certificate that claims to have signed it.
+    pub fn key(&self) -> Thumbprint {
+        self.jws.key()
+    }
+
+    /// The compact text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Checks signature and role at time `at` (its `logged_at`): the chain is looked up by thumbprint, valid under the
+    /// roots for the role of its kind, and allows the statement's line.
+    pub fn verify(&self, trust: &Trust, roots: &Roots, at: u64) -> Result<VerifiedStatement, StatementFault> {
+        let chain = trust.chain(&self.key()).ok_or(JwsFault::UnknownKey)?;
+        let leaf = self.jws.verify(chain, roots, self.statement.role(), at)?;
+        leaf.allows_line(self.statement.line()).map_err(|_| StatementFault::LineNotDelegated)?;
+        Ok(VerifiedStatement { statement: self.statement.clone(), key: leaf.thumbprint() })
+    }
+}
+
+/// A statement whose signature, role and line were checked. Only [`SignedStatement::verify`] makes one.
+#[derive(Clone, Debug)]
+pub struct VerifiedStatement {
+    statement: Statement,
+    key: Thumbprint,
+}
+
+impl VerifiedStatement {
+    /// What was said.
+    pub fn statement(&self) -> &Statement {
+        &self.statement
+    }
+
+    /// The certificate that signed it.
+    pub fn key(&self) -> Thumbprint {
+        self.key
+    }
+}

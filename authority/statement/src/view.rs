@@ -1,0 +1,191 @@
+//! What a follower knows of one authority at one moment: cheap to ask for every message, swapped as a whole.
+
+use crate::follower::Lines;
+use crate::status::Status;
+use crate::tiles::TreeHash;
+use semgate_certs::Thumbprint;
+use semgate_contexts::{Context, ContextUrn, Digest, Line, Version};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
+
+/// How a context stands with its authority. Only `Valid` and `Deprecated` may pass.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Standing {
+    /// Published, and its status is fresh and VALID.
+    Valid,
+    /// Published and retired: passes with a hint, and nothing new selects it.
+    Deprecated,
+    /// Suspended, as far as is known.
+    Suspended,
+    /// Revoked; stays so, also when the status is stale.
+    Revoked,
+    /// Published, but what is known of its status is too old.
+    Stale,
+    /// Not published at this authority, as far as is known; also for entries of another kind.
+    NotCovered,
+    /// The line does not belong to this authority (or nothing was ever learnt from it).
+    UnknownAuthority,
+}
+
+impl Standing {
+    /// A short stable name, such as `not_covered`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Standing::Valid => "valid",
+            Standing::Deprecated => "deprecated",
+            Standing::Suspended => "suspended",
+            Standing::Revoked => "revoked",
+            Standing::Stale => "stale",
+            Standing::NotCovered => "not_covered",
+            Standing::UnknownAuthority => "unknown_authority",
+        }
+    }
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One published context: its publish statement was verified and proved to be in the log.
+#[derive(Clone, Debug)]
+pub struct LoadedContext {
+    /// Its URN.
+    pub urn: ContextUrn,
+    /// Digest of its document, as published.
+    pub digest: Digest,
+    /// Position of its publish statement, which is its status index.
+    pub index: u64,
+    /// When it was published.
+    pub logged_at: u64,
+    /// Thumbprint of the certificate that signed the document.
+    pub signer: Thumbprint,
+    /// Its status by the newest accepted shard, INVALID kept for ever.
+    pub status: Status,
+    /// The verified document; none while it was not fetched, or if it failed verification.
+    pub context: Option<Arc<Context>>,
+    /// Why the document is not here, if it failed: such a context is untrusted, not unknown.
+    pub fault: Option<Arc<str>>,
+}
+
+/// A verified view of one authority. Never changes; the follower makes a new one.
+#[derive(Clone, Debug)]
+pub struct View {
+    pub(crate) authority: Arc<str>,
+    pub(crate) lines: Lines,
+    pub(crate) size: u64,
+    pub(crate) root: TreeHash,
+    pub(crate) issued_at: u64,
+    pub(crate) next_update: u64,
+    pub(crate) floors: Arc<BTreeMap<Line, Version>>,
+    pub(crate) contexts: HashMap<ContextUrn, Arc<LoadedContext>>,
+}
+
+impl View {
+    /// The view before anything was learnt: nothing is covered, everything is stale.
+    pub fn empty(authority: &str, lines: Lines) -> View {
+        View {
+            authority: authority.into(),
+            lines,
+            size: 0,
+            root: TreeHash::EMPTY,
+            issued_at: 0,
+            next_update: 0,
+            floors: Arc::default(),
+            contexts: HashMap::new(),
+        }
+    }
+
+    /// The authority's id.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// The lines that belong to it, as configured.
+    pub fn lines(&self) -> &Lines {
+        &self.lines
+    }
+
+    /// Size of the log that this view was made from.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Root hash of that log.
+    pub fn root(&self) -> TreeHash {
+        self.root
+    }
+
+    /// When its head was signed.
+    pub fn issued_at(&self) -> u64 {
+        self.issued_at
+    }
+
+    /// When it turns stale.
+    pub fn next_update(&self) -> u64 {
+        self.next_update
+    }
+
+    /// Whether what is known may still be believed at `now`. The clock never counts as earlier than the head.
+    pub fn freshness(&self, now: u64) -> Freshness {
+        if now.max(self.issued_at) < self.next_update { Freshness::Fresh } else { Freshness::Stale }
+    }
+
+    /// How a context stands at `now`. Two look-ups, no allocation. Says nothing about floors, and nothing about
+    /// whether the document is here: see [`View::floor`] and [`View::context`].
+    pub fn standing(&self, urn: &ContextUrn, now: u64) -> Standing {
+        let Some(loaded) = self.contexts.get(urn) else {
+            return if self.lines.holds(urn.line()).is_some() {
+                Standing::NotCovered
+            } else {
+                Standing::UnknownAuthority
+            };
+        };
+        match (loaded.status, self.freshness(now)) {
+            (Status::Invalid, _) => Standing::Revoked,
+            (Status::Suspended, _) => Standing::Suspended,
+            (_, Freshness::Stale) => Standing::Stale,
+            (Status::Deprecated, _) => Standing::Deprecated,
+            (Status::Valid, _) => Standing::Valid,
+        }
+    }
+
+    /// The verified document, if it is here. Ask [`View::standing`] first.
+    pub fn context(&self, urn: &ContextUrn) -> Option<&Arc<Context>> {
+        self.contexts.get(urn).and_then(|loaded| loaded.context.as_ref())
+    }
+
+    /// All that is known of a published context.
+    pub fn loaded(&self, urn: &ContextUrn) -> Option<&Arc<LoadedContext>> {
+        self.contexts.get(urn)
+    }
+
+    /// All published contexts that are known, in no order.
+    pub fn contexts(&self) -> impl Iterator<Item = &Arc<LoadedContext>> {
+        self.contexts.values()
+    }
+
+    /// The authority's floor of a line: versions below it do not count.
+    pub fn floor(&self, line: &Line) -> Option<Version> {
+        self.floors.get(line).copied()
+    }
+
+    /// All floors, by line.
+    pub fn floors(&self) -> &BTreeMap<Line, Version> {
+        &self.floors
+    }
+}
+
+/// Whether a view may still be believed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Freshness {
+    /// Before `next_update`.
+    Fresh,
+    /// At or past it.
+    Stale,
+}
