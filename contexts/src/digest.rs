@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(Digest::parse(&ABC[..ABC.len() - 1]), Err(DigestFault::Length));
         assert_eq!(Digest::parse(&format!("{ABC}0")), Err(DigestFault::Length));
         assert_eq!(Digest::parse(&format!(" {ABC}")), Err(DigestFault::Scheme));
-        assert_eq!(Digest::parse(&ABC.replace("ba78", "é78")), Err(DigestFault::Length));
+        assert_eq!(Digest::parse(&ABC.replace("ba78", "é78")), Err(DigestFault::Digit));
         assert_eq!(Digest::parse(&ABC.replace("ba78", "éé")), Err(DigestFault::Digit));
         assert_eq!(Digest::parse(""), Err(DigestFault::Scheme));
     }

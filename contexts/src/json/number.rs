@@ -119,6 +119,11 @@ impl<'a> Number<'a> {
         i64::try_from(signed).map_err(|_| DecimalFault::OutOfRange)
     }
 
+    /// The value but for its sign as (digits, exponent), `digits × 10^exponent`, the digits without trailing zeroes.
+    pub(crate) const fn significand(&self) -> (u64, i16) {
+        (self.digits, self.exponent)
+    }
+
     /// As `serde_json` holds it: an integer however written becomes an integer, all others a double.
     #[must_use]
     pub fn to_value(&self) -> serde_json::Value {

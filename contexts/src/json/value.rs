@@ -115,6 +115,11 @@ impl<'a> Object<'a> {
         self.0.iter().map(|(key, value)| (key.as_ref(), value))
     }
 
+    /// The members as they are kept, for iterators that need a name.
+    pub(crate) fn members(&self) -> &[(Cow<'a, str>, Json<'a>)] {
+        &self.0
+    }
+
     /// The number of members.
     #[must_use]
     pub const fn len(&self) -> usize {
