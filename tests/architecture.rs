@@ -60,7 +60,8 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
 ];
 
 /// What opens sockets or runs them: nothing below floor 4 may bring it in.
-const SOCKETS: &[&str] = &["tokio", "hyper", "hyper-util", "axum", "socket2", "tokio-rustls", "reqwest", "sled"];
+const SOCKETS: &[&str] =
+    &["tokio", "hyper", "hyper-util", "axum", "socket2", "tokio-rustls", "reqwest", "sled"];
 
 /// A second TLS stack or crypto provider: nowhere in the tree (DESIGN §6).
 const SECOND_TLS: &[&str] = &["openssl", "openssl-sys", "native-tls", "aws-lc-rs", "aws-lc-sys", "boring"];
@@ -96,10 +97,7 @@ fn arrows_between_rooms_only_point_down() {
 fn every_room_of_ours_is_in_the_plan_and_none_is_called_common() {
     for package in packages().iter().filter(|p| p.name.starts_with("semgate")) {
         let name = package.name.as_str();
-        assert!(
-            HOUSE.iter().any(|(room, ..)| *room == name),
-            "`{name}` is no room of the house"
-        );
+        assert!(HOUSE.iter().any(|(room, ..)| *room == name), "`{name}` is no room of the house");
         assert!(!name.ends_with("common") && !name.ends_with("util"));
     }
 }

@@ -1,1 +1,101 @@
-fn main() {}
+//! `semgate`: the one binary, a subcommand for each job (WIRE, command line).
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod authority;
+mod cert;
+mod client;
+mod context;
+mod demo;
+mod fault;
+mod firewall;
+mod log;
+mod names;
+mod place;
+mod policy;
+mod sample_agent;
+mod say;
+mod signals;
+mod up;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use crate::fault::{Doing, Fault};
+
+/// Signs, versions and revokes Shared Contexts, and lets through only what they allow.
+#[derive(Debug, Parser)]
+#[command(name = "semgate", version, propagate_version = true)]
+struct Words {
+    /// Print results as JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    job: Job,
+}
+
+#[derive(Debug, Subcommand)]
+enum Job {
+    /// Authority, firewall and a sample agent on loopback, with throw-away certificates
+    Up(up::UpArgs),
+    /// The same; plays the paper's scenarios through it, and shows and checks each verdict
+    Demo(demo::DemoArgs),
+    Say(say::Say),
+    #[command(subcommand)]
+    Authority(authority::AuthorityJob),
+    #[command(subcommand)]
+    Context(context::ContextJob),
+    #[command(subcommand)]
+    Firewall(firewall::FirewallJob),
+    #[command(subcommand)]
+    Policy(policy::PolicyJob),
+    #[command(subcommand)]
+    Cert(cert::CertJob),
+    #[command(subcommand)]
+    Log(log::LogJob),
+}
+
+fn main() -> ExitCode {
+    let words = Words::parse();
+    listen_to_ourselves(&words.job);
+    match run(words) {
+        Ok(status) => ExitCode::from(status),
+        Err(fault) => {
+            eprintln!("{fault}");
+            ExitCode::from(fault.exit_status())
+        }
+    }
+}
+
+fn run(words: Words) -> Result<u8, Fault> {
+    let json = words.json;
+    match words.job {
+        Job::Up(args) => block_on(up::run(args)),
+        Job::Demo(args) => block_on(demo::run(args, json)),
+        Job::Say(say) => block_on(say.run(json)),
+        Job::Authority(job) => authority::run(job, json),
+        Job::Context(job) => block_on(context::run(job, json)),
+        Job::Firewall(job) => firewall::run(job, json),
+        Job::Policy(job) => policy::run(job, json),
+        Job::Cert(job) => cert::run(job, json).map(|()| 0),
+        Job::Log(job) => log::run(job, json),
+    }
+}
+
+/// Runs one job on a runtime of its own.
+fn block_on<T>(job: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().doing("runtime")?.block_on(job)
+}
+
+/// Servers tell what they do on standard error; other jobs only warn. `SEMGATE_LOG` changes it, by tracing's directives.
+fn listen_to_ourselves(job: &Job) {
+    let default = match job {
+        Job::Up(_) | Job::Authority(_) | Job::Firewall(_) => "info",
+        _ => "error",
+    };
+    let filter = EnvFilter::try_from_env("SEMGATE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let format = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    format.with_ansi(std::io::stderr().is_terminal()).with_target(false).init();
+}

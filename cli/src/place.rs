@@ -107,7 +107,8 @@ impl Place {
     pub fn agent(&self, name: &str) -> Result<&AgentFile, Fault> {
         self.up.agents.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.up.agents.keys().map(String::as_str).collect();
-            Fault::new(format_args!("no agent `{name}` here")).hint(format_args!("known are: {}", known.join(", ")))
+            Fault::new(format_args!("no agent `{name}` here"))
+                .hint(format_args!("known are: {}", known.join(", ")))
         })
     }
 }

@@ -183,7 +183,8 @@ impl Outcome {
     /// Reads the gateway's answer: a status of 2xx is the agent's own, anything else a problem document.
     pub fn read(reply: &Reply) -> Self {
         let body: Option<Value> = serde_json::from_slice(&reply.body).ok();
-        let member = |name: &str| body.as_ref().and_then(|b| b.get(name)).and_then(Value::as_str).map(str::to_owned);
+        let member =
+            |name: &str| body.as_ref().and_then(|b| b.get(name)).and_then(Value::as_str).map(str::to_owned);
         if (200..300).contains(&reply.status) {
             return Self {
                 verdict: "ALLOWED",

@@ -1,0 +1,145 @@
+//! `semgate authority init | run | rebuild-index | status`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use semgate_authority::{Config, InitOptions, Publisher, init, rebuild_index, status};
+
+use crate::fault::{Doing, Fault};
+use crate::signals;
+
+/// The Schema Authority
+#[derive(Debug, Subcommand)]
+pub enum AuthorityJob {
+    /// Make a new one: root, issuing certificates, role keys, configuration
+    Init(InitArgs),
+    /// Run it until SIGTERM
+    Run(ConfigArg),
+    /// Throw the index away and rebuild it from log and documents
+    RebuildIndex(ConfigArg),
+    /// What its state directory says; works beside a running one
+    Status(ConfigArg),
+    /// Print the effective settings without binding a port
+    Check(ConfigArg),
+}
+
+/// Which authority.
+#[derive(Debug, Args)]
+pub struct ConfigArg {
+    /// `authority.toml`
+    #[arg(long, default_value = "./.semgate/authority.toml")]
+    config: PathBuf,
+}
+
+/// What a new authority is to be.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Where it keeps everything
+    #[arg(long, default_value = "./authority")]
+    dir: PathBuf,
+    /// Its name
+    #[arg(long, default_value = "semgate.test")]
+    authority: String,
+    /// The SPIFFE trust domain of those who connect
+    #[arg(long, default_value = "semgate.test")]
+    trust_domain: String,
+    /// A URN line that it may sign, with those below it; all without this
+    #[arg(long = "line", value_name = "LINE")]
+    lines: Vec<String>,
+    /// The identity of one who may publish, revoke and raise floors of every line
+    #[arg(long = "publisher", value_name = "SPIFFE-ID")]
+    publishers: Vec<String>,
+    /// The public address
+    #[arg(long, default_value = "127.0.0.1:8443")]
+    listen: SocketAddr,
+    /// The admin address
+    #[arg(long, default_value = "127.0.0.1:8444")]
+    admin: SocketAddr,
+    /// A host name of the public address
+    #[arg(long = "host", value_name = "HOST")]
+    hosts: Vec<String>,
+}
+
+/// Does what was asked for.
+///
+/// # Errors
+/// A configuration that cannot be used, files that exist, or whatever stopped the authority.
+pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
+    match job {
+        AuthorityJob::Init(args) => {
+            let made = init(&args.dir, &args.options()).doing("authority init")?;
+            if json {
+                let shown = serde_json::json!({"config": made.config, "roots": made.roots, "log_key": made.log_key, "origin": made.origin});
+                println!("{shown}");
+            } else {
+                println!("{}: start it with `semgate authority run --config {0}`", made.config.display());
+                println!("followers need {} and the log key {}", made.roots.display(), made.log_key);
+            }
+        }
+        AuthorityJob::Run(arg) => {
+            let config = arg.load()?;
+            crate::block_on(async {
+                let ready = |bound: semgate_authority::Bound| tracing::info!(?bound, "the authority answers");
+                semgate_authority::run(config, ready, signals::end()).await.doing("authority")
+            })?;
+        }
+        AuthorityJob::RebuildIndex(arg) => {
+            let rebuilt = rebuild_index(&arg.load()?).doing("rebuild-index")?;
+            if json {
+                println!("{}", serde_json::to_string(&rebuilt).doing("result")?);
+            } else {
+                println!("index rebuilt from {} entries: {} contexts", rebuilt.size, rebuilt.contexts);
+            }
+        }
+        AuthorityJob::Status(arg) => {
+            let status = serde_json::to_value(status(&arg.load()?).doing("status")?).doing("status")?;
+            print_members(&status, json);
+        }
+        AuthorityJob::Check(arg) => print!("{}", arg.load()?.effective()),
+    }
+    Ok(0)
+}
+
+impl ConfigArg {
+    fn load(&self) -> Result<Config, Fault> {
+        Config::load(&self.config).map_err(|e| {
+            Fault::new(format_args!("`{}`: {e}", self.config.display()))
+                .hint("name the file with `--config`, or make one with `semgate authority init`")
+        })
+    }
+}
+
+impl InitArgs {
+    fn options(&self) -> InitOptions {
+        let publishers = self.publishers.iter().map(|id| Publisher::of_everything(id)).collect();
+        InitOptions {
+            authority: self.authority.clone(),
+            origin: None,
+            trust_domain: self.trust_domain.clone(),
+            lines: self.lines.clone(),
+            publishers,
+            listen: self.listen,
+            admin: self.admin,
+            status_lifetime: Duration::from_secs(600),
+            server_names: if self.hosts.is_empty() {
+                vec!["localhost".to_owned()]
+            } else {
+                self.hosts.clone()
+            },
+            server_addresses: vec![IpAddr::from([127, 0, 0, 1]), self.listen.ip()],
+        }
+    }
+}
+
+/// Prints an object: as it is, or a member a line.
+pub fn print_members(value: &serde_json::Value, json: bool) {
+    match value.as_object() {
+        Some(object) if !json => object.iter().for_each(|(name, member)| match member.as_str() {
+            Some(text) => println!("{name}: {text}"),
+            None => println!("{name}: {member}"),
+        }),
+        _ => println!("{value}"),
+    }
+}

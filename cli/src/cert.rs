@@ -1,0 +1,222 @@
+//! `semgate cert root | issuing | leaf`: certificates by the profiles of `docs/spec/certificates.md`.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::net::IpAddr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Subcommand, ValueEnum};
+use semgate_certs::{
+    Chain, ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope, RootProfile,
+    SpiffeId, Usage,
+};
+use semgate_contexts::Line;
+use serde_json::json;
+
+use crate::client::read;
+use crate::fault::{Doing, Fault};
+
+/// Roots, issuing certificates and leaves
+#[derive(Debug, Subcommand)]
+pub enum CertJob {
+    /// A new self-signed root, to be kept offline
+    Root(Root),
+    /// A new issuing certificate below a root
+    Issuing(Issuing),
+    /// A new leaf of at most 90 days
+    Leaf(Leaf),
+}
+
+/// Where a certificate goes: `NAME.pem` and `NAME.key`.
+#[derive(Debug, Args)]
+struct Out {
+    /// Write `OUT.pem` and `OUT.key` (0600); nothing is overwritten
+    #[arg(long, value_name = "OUT")]
+    out: PathBuf,
+}
+
+/// The certificate above.
+#[derive(Debug, Args)]
+struct By {
+    /// The issuer's `NAME` of `NAME.pem` and `NAME.key`
+    #[arg(long, value_name = "NAME")]
+    by: PathBuf,
+}
+
+/// A root.
+#[derive(Debug, Args)]
+pub struct Root {
+    /// Its common name
+    #[arg(long, default_value = "Semgate root")]
+    name: String,
+    #[command(flatten)]
+    out: Out,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FamilyName {
+    Contexts,
+    Tls,
+}
+
+/// An issuing certificate.
+#[derive(Debug, Args)]
+pub struct Issuing {
+    /// What its leaves do: sign contexts, status, feed and log, or speak on connections
+    #[arg(long, value_enum)]
+    family: FamilyName,
+    /// A URN line that it may delegate, with those below it; all without this
+    #[arg(long = "line", value_name = "LINE")]
+    lines: Vec<String>,
+    /// Its common name
+    #[arg(long, default_value = "Semgate issuing")]
+    name: String,
+    #[command(flatten)]
+    by: By,
+    #[command(flatten)]
+    out: Out,
+}
+
+/// A leaf.
+#[derive(Debug, Args)]
+pub struct Leaf {
+    /// context, status, feed, log, server or agent
+    #[arg(long)]
+    usage: String,
+    /// A URN line that it may sign (context)
+    #[arg(long = "line", value_name = "LINE")]
+    lines: Vec<String>,
+    /// Its identity (server, agent)
+    #[arg(long, value_name = "SPIFFE-ID")]
+    spiffe: Option<String>,
+    /// A host name that it answers to (server)
+    #[arg(long, value_name = "HOST")]
+    dns: Vec<String>,
+    /// An address that it answers at (server)
+    #[arg(long, value_name = "ADDRESS")]
+    ip: Vec<IpAddr>,
+    /// Days that it is good for, at most 90
+    #[arg(long, default_value_t = 30)]
+    days: u64,
+    #[command(flatten)]
+    by: By,
+    #[command(flatten)]
+    out: Out,
+}
+
+/// Makes what was asked for.
+///
+/// # Errors
+/// A file that exists, an issuer that cannot be read, a name that the profile refuses.
+pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
+    let random = ring_random();
+    let now = now();
+    match job {
+        CertJob::Root(root) => {
+            let key = KeyPair::generate(&random).doing("key")?;
+            let issuer = Issuer::root(&RootProfile::new(root.name, now), key, &random).doing("root")?;
+            store(&root.out.out, issuer.chain(), issuer.key(), json)
+        }
+        CertJob::Issuing(issuing) => {
+            let family = match issuing.family {
+                FamilyName::Contexts => Family::Contexts,
+                FamilyName::Tls => Family::Tls,
+            };
+            let scope = scope(&issuing.lines)?;
+            let profile = IssuingProfile::new(issuing.name, family, now).lines(scope);
+            let key = KeyPair::generate(&random).doing("key")?;
+            let issuer =
+                issuer(&issuing.by.by)?.issuing(&profile, key, &random).doing("issuing certificate")?;
+            store(&issuing.out.out, issuer.chain(), issuer.key(), json)
+        }
+        CertJob::Leaf(leaf) => {
+            let key = KeyPair::generate(&random).doing("key")?;
+            let profile = leaf.profile(now)?.lifetime(leaf.days.saturating_mul(86_400));
+            let chain = issuer(&leaf.by.by)?.leaf(&profile, key.public(), &random).doing("leaf")?;
+            store(&leaf.out.out, &chain, &key, json)
+        }
+    }
+}
+
+impl Leaf {
+    fn profile(&self, now: u64) -> Result<LeafProfile, Fault> {
+        let usage = Usage::parse(&self.usage).ok_or_else(|| {
+            Fault::new("no such usage").status(2).hint("one of context, status, feed, log, server, agent")
+        })?;
+        let id = match &self.spiffe {
+            Some(text) => Some(SpiffeId::parse(text).doing("`--spiffe`")?),
+            None => None,
+        };
+        Ok(match usage {
+            Usage::Context if self.lines.is_empty() => {
+                return Err(Fault::new("a context signer needs its lines")
+                    .hint("add `--line payment`")
+                    .status(2));
+            }
+            Usage::Context => LeafProfile::context(lines(&self.lines)?, now),
+            Usage::Status | Usage::Feed | Usage::Log => LeafProfile::role(usage, scope(&self.lines)?, now),
+            Usage::Server => LeafProfile::server(id, self.dns.clone(), self.ip.clone(), now).also_client(),
+            Usage::Agent => {
+                let id = id.ok_or_else(|| {
+                    Fault::new("an agent needs its identity")
+                        .hint("add `--spiffe spiffe://domain/agent/name`")
+                        .status(2)
+                })?;
+                LeafProfile::agent(id, now)
+            }
+        })
+    }
+}
+
+fn lines(names: &[String]) -> Result<Vec<Line>, Fault> {
+    names.iter().map(|n| Line::parse(n).doing(format_args!("line `{n}`"))).collect()
+}
+
+fn scope(names: &[String]) -> Result<LineScope, Fault> {
+    if names.is_empty() { Ok(LineScope::All) } else { Ok(LineScope::Lines(lines(names)?)) }
+}
+
+/// Reads an issuer from `NAME.pem` and `NAME.key`.
+fn issuer(name: &Path) -> Result<Issuer, Fault> {
+    let chain =
+        Chain::from_pem(&read(&name.with_extension("pem"))?, &ChainLimits::default()).doing("issuer")?;
+    let key = KeyPair::from_pem(&read(&name.with_extension("key"))?, &ring_random()).doing("issuer's key")?;
+    Issuer::from_parts(chain, key).doing("issuer")
+}
+
+fn store(out: &Path, chain: &Chain, key: &KeyPair, json: bool) -> Result<(), Fault> {
+    let (cert_file, key_file) = (out.with_extension("pem"), out.with_extension("key"));
+    write_new(&key_file, key.to_pem().as_bytes(), 0o600)?;
+    write_new(&cert_file, chain.to_pem().as_bytes(), 0o644)?;
+    let thumbprint = chain.thumbprint().to_string();
+    if json {
+        println!("{}", json!({"certificate": cert_file, "key": key_file, "x5t#S256": thumbprint}));
+    } else {
+        println!("{} and {} (x5t#S256 {thumbprint})", cert_file.display(), key_file.display());
+    }
+    Ok(())
+}
+
+/// Creates a file that was not there, with this mode.
+///
+/// # Errors
+/// It exists, or cannot be written.
+pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(|e| {
+        Fault::new(format_args!("cannot create `{}`: {e}", path.display())).hint("choose another name")
+    })?;
+    file.write_all(bytes).doing(format_args!("writing `{}`", path.display()))?;
+    file.sync_all().doing(format_args!("writing `{}`", path.display()))
+}
+
+/// The system's randomness.
+pub fn ring_random() -> ring::rand::SystemRandom {
+    ring::rand::SystemRandom::new()
+}
+
+/// Seconds since the Unix epoch.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default()
+}

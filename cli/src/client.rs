@@ -1,0 +1,185 @@
+//! The command line's own HTTPS client: one connection for each request, with or without a client certificate, bounded in size and time.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Uri};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_util::rt::TokioIo;
+use semgate_certs::tls::{self, DefaultTimeProvider, ServerTrust};
+use semgate_certs::{Chain, ChainLimits, KeyPair, Roots};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use crate::cert::ring_random;
+use crate::fault::{Doing, Fault};
+use crate::place::Place;
+
+/// The largest answer that is read: a bundle of 256 log entries of 64 KiB is 16 MiB, the largest thing that an authority serves.
+const MAX_ANSWER_BYTES: usize = 20 * 1024 * 1024;
+/// How long one request may take: longer than the gateway's own upstream limit (30 s), so that its answer is seen.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// HTTP status.
+    pub status: u16,
+    /// The body, at most 20 MiB.
+    pub body: Bytes,
+    /// `Semgate-Decision`, where there is one.
+    pub decision: Option<String>,
+    /// `ETag`, where there is one.
+    pub etag: Option<String>,
+}
+
+/// A client with fixed roots and at most one identity.
+#[derive(Clone)]
+pub struct Client {
+    connector: TlsConnector,
+}
+
+impl Client {
+    /// A client that trusts these roots and shows `identity`.
+    ///
+    /// # Errors
+    /// Files that are no PEM, or a key that is not the certificate's.
+    pub fn new(roots: &Path, identity: Option<(&Path, &Path)>) -> Result<Self, Fault> {
+        let limits = ChainLimits::default();
+        let roots = read_roots(roots)?;
+        let identity = match identity {
+            Some((cert, key)) => {
+                let chain =
+                    Chain::from_pem(&read(cert)?, &limits).doing(format_args!("`{}`", cert.display()))?;
+                let key_pair = KeyPair::from_pem(&read(key)?, &ring_random()).doing(format_args!("`{}`", key.display()))?;
+                Some((chain, key_pair))
+            }
+            None => None,
+        };
+        let trust = ServerTrust { roots, expected: None };
+        let shown = identity.as_ref().map(|(chain, key)| (chain, key));
+        let config = tls::client_config(trust, shown, Arc::new(DefaultTimeProvider)).doing("tls")?;
+        Ok(Self { connector: TlsConnector::from(Arc::new(config)) })
+    }
+
+    /// The client of an agent of `up.json`.
+    ///
+    /// # Errors
+    /// No such agent, or its files cannot be read.
+    pub fn of_agent(place: &Place, name: &str) -> Result<Self, Fault> {
+        let agent = place.agent(name)?;
+        let (cert, key) = (place.path(&agent.cert), place.path(&agent.key));
+        Self::new(&place.path(&place.up().roots), Some((&cert, &key)))
+    }
+
+    /// A client that shows no certificate.
+    ///
+    /// # Errors
+    /// The roots cannot be read.
+    pub fn anonymous(place: &Place) -> Result<Self, Fault> {
+        Self::new(&place.path(&place.up().roots), None)
+    }
+
+    /// GET.
+    ///
+    /// # Errors
+    /// No answer; an answer with an error status is an answer.
+    pub async fn get(&self, url: &str) -> Result<Reply, Fault> {
+        self.send(Method::GET, url, &[], Bytes::new()).await
+    }
+
+    /// POST of a body with its type.
+    ///
+    /// # Errors
+    /// No answer; an answer with an error status is an answer.
+    pub async fn post(&self, url: &str, content_type: &str, body: Vec<u8>) -> Result<Reply, Fault> {
+        self.send(Method::POST, url, &[("content-type", content_type)], body.into()).await
+    }
+
+    /// Any request.
+    ///
+    /// # Errors
+    /// No answer in 40 seconds; an answer with an error status is an answer.
+    pub async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: Bytes,
+    ) -> Result<Reply, Fault> {
+        let unreachable = |what: String| {
+            Fault::new(format_args!("no answer from `{url}`: {what}"))
+                .hint("is it running, and is this its address?")
+        };
+        match tokio::time::timeout(PATIENCE, self.exchange(method, url, headers, body)).await {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(what)) => Err(unreachable(what)),
+            Err(_) => Err(unreachable(format!("nothing within {} s", PATIENCE.as_secs()))),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: Bytes,
+    ) -> Result<Reply, String> {
+        let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
+        let host = uri.host().ok_or("no host in the url")?.to_owned();
+        let https = uri.scheme_str() == Some("https");
+        let port = uri.port_u16().unwrap_or(if https { 443 } else { 80 });
+        let mut request = Request::builder()
+            .method(method)
+            .uri(uri.path_and_query().map_or("/", |p| p.as_str()))
+            .header("host", format!("{host}:{port}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::new(body)).map_err(|e| e.to_string())?;
+        let tcp = TcpStream::connect((host.as_str(), port)).await.map_err(|e| e.to_string())?;
+        tcp.set_nodelay(true).map_err(|e| e.to_string())?;
+        if https {
+            let name = ServerName::try_from(host).map_err(|e| e.to_string())?;
+            let tls = self.connector.connect(name, tcp).await.map_err(|e| e.to_string())?;
+            roundtrip(TokioIo::new(tls), request).await
+        } else {
+            roundtrip(TokioIo::new(tcp), request).await
+        }
+    }
+}
+
+async fn roundtrip<I>(io: I, request: Request<Full<Bytes>>) -> Result<Reply, String>
+where
+    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+{
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(io).await.map_err(|e| e.to_string())?;
+    let driver = tokio::spawn(connection);
+    let response = sender.send_request(request).await.map_err(|e| e.to_string())?;
+    let (head, body) = response.into_parts();
+    let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|e| e.to_string())?.to_bytes();
+    driver.abort();
+    let text = |name: &str| head.headers.get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
+    Ok(Reply { status: head.status.as_u16(), body, decision: text("semgate-decision"), etag: text("etag") })
+}
+
+/// Reads a PEM file of roots.
+///
+/// # Errors
+/// It cannot be read, or holds none.
+pub fn read_roots(path: &Path) -> Result<Roots, Fault> {
+    Roots::from_pem(&read(path)?, &ChainLimits::default()).doing(format_args!("`{}`", path.display()))
+}
+
+/// Reads a text file.
+///
+/// # Errors
+/// What the file system says, with the file's name.
+pub fn read(path: &Path) -> Result<String, Fault> {
+    fs::read_to_string(path).doing(format_args!("cannot read `{}`", path.display()))
+}

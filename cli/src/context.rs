@@ -1,0 +1,142 @@
+//! `semgate context …`: check, sign and verify on files; publish, fetch, revoke, floor and list at an authority.
+
+mod files;
+mod remote;
+
+pub use files::document;
+pub use remote::answer;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::client::Client;
+use crate::fault::Fault;
+use crate::place::Place;
+
+/// Contexts: check, sign, publish, verify, revoke
+#[derive(Debug, Subcommand)]
+pub enum ContextJob {
+    /// Is this a good context document? Says where and why not
+    Check {
+        /// JSON files
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Sign a document with a context signer of one's own
+    Sign(files::Sign),
+    /// Verify a signed context under roots
+    Verify(files::Verify),
+    /// Publish a document, bare (the authority signs it) or signed
+    Publish {
+        /// A JSON document, or a signed context
+        file: PathBuf,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Fetch a published context and verify it
+    Fetch {
+        /// The URN, or in short `payment:v1.1`
+        context: String,
+        /// Write the signed context to this file
+        #[arg(long)]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Revoke a published version, for good
+    Revoke(remote::Act),
+    /// Suspend a published version
+    Suspend(remote::Act),
+    /// Lift a suspension
+    Resume(remote::Act),
+    /// Mark a published version as deprecated
+    Retire(remote::Act),
+    /// Raise the lowest version of a line that is still allowed
+    Floor {
+        /// The line: `payment`
+        line: String,
+        /// The version: `v1.1`
+        version: String,
+        /// Why, for the log
+        #[arg(long, default_value = "raised by the operator")]
+        reason: String,
+        #[command(flatten)]
+        at: At,
+    },
+    /// What is published, with its status
+    List {
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+/// Which authority, and as whom.
+#[derive(Debug, Args)]
+pub struct At {
+    /// The directory of `semgate up`
+    #[arg(long, default_value = "./.semgate")]
+    dir: PathBuf,
+    /// The agent of `up.json` that asks
+    #[arg(long = "as", value_name = "AGENT", default_value = "operator")]
+    speaker: String,
+    /// Another authority's address; then `--roots` is needed, and for writing `--cert` and `--key`
+    #[arg(long, value_name = "URL", requires = "roots")]
+    authority: Option<String>,
+    /// PEM roots of that authority
+    #[arg(long)]
+    roots: Option<PathBuf>,
+    /// PEM chain of the publisher, leaf first
+    #[arg(long, requires = "key")]
+    cert: Option<PathBuf>,
+    /// PEM key of the publisher
+    #[arg(long, requires = "cert")]
+    key: Option<PathBuf>,
+}
+
+/// An authority that can be asked.
+pub(crate) struct Reach {
+    client: Client,
+    url: String,
+    roots: PathBuf,
+}
+
+impl At {
+    fn reach(&self) -> Result<Reach, Fault> {
+        if let (Some(url), Some(roots)) = (&self.authority, &self.roots) {
+            let identity = self.cert.as_deref().zip(self.key.as_deref());
+            let client = Client::new(roots, identity)?;
+            return Ok(Reach { client, url: url.trim_end_matches('/').to_owned(), roots: roots.clone() });
+        }
+        let place = Place::open(&self.dir)?;
+        Ok(Reach {
+            client: Client::of_agent(&place, &self.speaker)?,
+            url: place.up().authority_url.clone(),
+            roots: place.path(&place.up().roots),
+        })
+    }
+}
+
+/// Does what was asked for.
+///
+/// # Errors
+/// A document that is not good, an authority that cannot be reached or refuses.
+pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
+    match job {
+        ContextJob::Check { files } => files::check(&files, json),
+        ContextJob::Sign(sign) => sign.run(json),
+        ContextJob::Verify(verify) => verify.run(json),
+        ContextJob::Publish { file, at } => remote::publish(&at.reach()?, &file, json).await,
+        ContextJob::Fetch { context, out, at } => {
+            remote::fetch(&at.reach()?, &context, out.as_deref(), json).await
+        }
+        ContextJob::Revoke(act) => act.run("revoke", json).await,
+        ContextJob::Suspend(act) => act.run("suspend", json).await,
+        ContextJob::Resume(act) => act.run("resume", json).await,
+        ContextJob::Retire(act) => act.run("retire", json).await,
+        ContextJob::Floor { line, version, reason, at } => {
+            remote::floor(&at.reach()?, &line, &version, &reason, json).await
+        }
+        ContextJob::List { at } => remote::list(&at.reach()?, json).await,
+    }
+}

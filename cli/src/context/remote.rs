@@ -1,0 +1,110 @@
+//! What an authority is asked for.
+
+use std::fs;
+use std::path::Path;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::files::verified;
+use super::{At, Reach};
+use crate::authority::print_members as print;
+use crate::cert::{now, write_new};
+use crate::client::Reply;
+use crate::fault::{Doing, Fault};
+use crate::names;
+
+/// An act upon one published version.
+#[derive(Debug, Args)]
+pub struct Act {
+    /// The URN, or in short `payment:v1.1`
+    context: String,
+    /// Why, for the log
+    #[arg(long, default_value = "asked for by the operator")]
+    reason: String,
+    #[command(flatten)]
+    at: At,
+}
+
+impl Act {
+    /// Asks for it.
+    pub async fn run(self, act: &str, json: bool) -> Result<u8, Fault> {
+        let reach = self.at.reach()?;
+        let url = format!("{}/v1/contexts/{}/{act}", reach.url, names::full_urn(&self.context));
+        let body = json!({ "reason": self.reason }).to_string();
+        let reply = reach.client.post(&url, "application/json", body.into_bytes()).await?;
+        print(&answer(&reply)?, json);
+        Ok(0)
+    }
+}
+
+/// Publishes a file: signed where it looks like a JWS, bare otherwise.
+pub async fn publish(reach: &Reach, file: &Path, json: bool) -> Result<u8, Fault> {
+    let bytes = fs::read(file).doing(format_args!("cannot read `{}`", file.display()))?;
+    let signed = serde_json::from_slice::<Value>(&bytes).is_ok_and(|v| v.get("signatures").is_some());
+    let kind = if signed { "application/jose+json" } else { "application/json" };
+    let reply = reach.client.post(&format!("{}/v1/contexts", reach.url), kind, bytes).await?;
+    print(&answer(&reply)?, json);
+    Ok(0)
+}
+
+/// Fetches a signed context, verifies it, and keeps it.
+pub async fn fetch(reach: &Reach, context: &str, out: Option<&Path>, json: bool) -> Result<u8, Fault> {
+    let urn = names::full_urn(context);
+    let reply = reach.client.get(&format!("{}/v1/contexts/{urn}", reach.url)).await?;
+    if reply.status != 200 {
+        return Err(refused(&reply));
+    }
+    if let Some(out) = out {
+        write_new(out, &reply.body, 0o644)?;
+    }
+    verified(&reply.body, &reach.roots, now(), json)
+}
+
+/// Raises a floor.
+pub async fn floor(reach: &Reach, line: &str, version: &str, reason: &str, json: bool) -> Result<u8, Fault> {
+    let body = json!({"line": line, "min": names::version(version), "reason": reason}).to_string();
+    let reply =
+        reach.client.post(&format!("{}/v1/floors", reach.url), "application/json", body.into_bytes()).await?;
+    print(&answer(&reply)?, json);
+    Ok(0)
+}
+
+/// Lists what is published.
+pub async fn list(reach: &Reach, json: bool) -> Result<u8, Fault> {
+    let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
+    let listed = answer(&reply)?;
+    if json {
+        println!("{listed}");
+        return Ok(0);
+    }
+    for context in listed.get("contexts").and_then(Value::as_array).into_iter().flatten() {
+        let text = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
+        let index = context.get("index").and_then(Value::as_u64).unwrap_or_default();
+        println!("{:>6}  {:<10}  {}  {}", index, text("status"), text("urn"), text("digest"));
+    }
+    Ok(0)
+}
+
+/// The body of a success.
+///
+/// # Errors
+/// The authority's problem document, as a fault with its hint.
+pub fn answer(reply: &Reply) -> Result<Value, Fault> {
+    if (200..300).contains(&reply.status) {
+        return serde_json::from_slice(&reply.body).doing("the authority's answer");
+    }
+    Err(refused(reply))
+}
+
+fn refused(reply: &Reply) -> Fault {
+    let problem: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
+    let text = |name: &str| problem.get(name).and_then(Value::as_str);
+    let code = text("code").unwrap_or("no code");
+    let detail = text("detail").or_else(|| text("title")).unwrap_or("no reason given");
+    let fault = Fault::new(format_args!("the authority refused with {} `{code}`: {detail}", reply.status));
+    match text("hint") {
+        Some(hint) => fault.hint(hint),
+        None => fault,
+    }
+}

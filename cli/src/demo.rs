@@ -1,0 +1,112 @@
+//! `semgate demo`: the paper's scenarios through the real thing, each verdict shown and checked.
+
+mod attacks;
+mod scenes;
+mod stage;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::fault::{Doing, Fault};
+use crate::say::Outcome;
+use crate::up::{self, UpArgs};
+use stage::Stage;
+
+/// Where it plays.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Play in this directory and leave it there; in a temporary one without this
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+/// What must come of a scene.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// The message reaches the agent, and its answer comes back.
+    Allowed,
+    /// Refused with this code, and nothing reaches the agent.
+    Refused(&'static str),
+}
+
+/// A scene as it was played.
+#[derive(Debug, Serialize)]
+pub struct Played {
+    /// What the paper calls it, with the mechanism's id.
+    pub scene: &'static str,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What was measured, where something was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
+    /// Whether verdict, code and delivery were the expected ones.
+    pub right: Right,
+}
+
+/// Whether a scene came out as it must.
+#[derive(Debug, Clone, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Right {
+    /// It did.
+    Yes,
+    /// It did not; the text says in what.
+    No(String),
+}
+
+/// Plays all scenes.
+///
+/// # Errors
+/// What kept it from playing; a wrong verdict is status 1, with every line shown.
+pub async fn run(args: DemoArgs, json: bool) -> Result<u8, Fault> {
+    let (dir, throw_away) = match args.dir {
+        Some(dir) => (dir, false),
+        None => (std::env::temp_dir().join(format!("semgate-demo-{}", std::process::id())), true),
+    };
+    let running = up::start(&UpArgs::in_dir(&dir), &|what| eprintln!("{what}")).await?;
+    let played = play(&running.place, json).await;
+    let stopped = running.stop().await;
+    if throw_away {
+        std::fs::remove_dir_all(&dir).doing(format_args!("removing `{}`", dir.display()))?;
+    }
+    let (wrong, count) = played?;
+    stopped?;
+    if !json {
+        println!("{} of {count} scenes came out as they must", count - wrong);
+    }
+    Ok(u8::from(wrong > 0))
+}
+
+async fn play(place: &crate::place::Place, json: bool) -> Result<(usize, usize), Fault> {
+    let stage = Stage::open(place.clone())?;
+    let mut count = 0;
+    let mut wrong = 0;
+    for act in
+        [scenes::words, scenes::money, attacks::poison, attacks::forms, scenes::questions, scenes::revocation]
+    {
+        for played in act(&stage).await? {
+            count += 1;
+            wrong += usize::from(played.right != Right::Yes);
+            show(count, &played, json)?;
+        }
+    }
+    Ok((wrong, count))
+}
+
+fn show(number: usize, played: &Played, json: bool) -> Result<(), Fault> {
+    if json {
+        println!("{}", serde_json::to_string(played).doing("scene")?);
+        return Ok(());
+    }
+    let mark = match &played.right {
+        Right::Yes => "ok",
+        Right::No(_) => "WRONG",
+    };
+    let measured = played.measured.as_ref().map(|m| format!(" [{m}]")).unwrap_or_default();
+    println!("{number:>2} {mark:<5} {}: {}{measured}", played.scene, played.outcome.line());
+    if let Right::No(why) = &played.right {
+        println!("         {why}");
+    }
+    Ok(())
+}

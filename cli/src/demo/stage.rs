@@ -1,0 +1,121 @@
+//! What the scenes play on: the running parts, and one client for each agent.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Expected, Played, Right};
+use crate::client::Client;
+use crate::fault::{Doing, Fault};
+use crate::place::Place;
+use crate::say::{Line, Outcome};
+
+/// A running `up` with a client for each agent.
+pub struct Stage {
+    /// Where everything is.
+    pub place: Place,
+    clients: BTreeMap<String, Client>,
+}
+
+impl Stage {
+    /// Opens a client for each agent of `up.json`.
+    ///
+    /// # Errors
+    /// Files that cannot be read.
+    pub fn open(place: Place) -> Result<Self, Fault> {
+        let mut clients = BTreeMap::new();
+        for name in place.up().agents.keys() {
+            clients.insert(name.clone(), Client::of_agent(&place, name)?);
+        }
+        Ok(Self { place, clients })
+    }
+
+    /// The client of an agent.
+    ///
+    /// # Errors
+    /// No such agent.
+    pub fn client(&self, name: &str) -> Result<&Client, Fault> {
+        self.clients.get(name).ok_or_else(|| Fault::new(format_args!("no agent `{name}`")))
+    }
+
+    /// One message of `agent` with this content, as text.
+    ///
+    /// # Errors
+    /// No answer.
+    pub async fn say(
+        &self,
+        agent: &str,
+        performative: &str,
+        urn: &str,
+        content: &str,
+    ) -> Result<Outcome, Fault> {
+        self.say_with_digest(agent, performative, urn, None, content).await
+    }
+
+    /// The same, naming the context by a digest too.
+    ///
+    /// # Errors
+    /// No answer.
+    pub async fn say_with_digest(
+        &self,
+        agent: &str,
+        performative: &str,
+        urn: &str,
+        digest: Option<&str>,
+        content: &str,
+    ) -> Result<Outcome, Fault> {
+        let sender = &self.place.agent(agent)?.id;
+        let receiver = &self.place.up().sample_agent.id;
+        let body = Line { performative, sender, receiver, urn, digest }.raw(content)?;
+        let url = &self.place.up().gateway.l8;
+        let reply = self.client(agent)?.post(url, "application/json", body.into_bytes()).await?;
+        Ok(Outcome::read(&reply))
+    }
+
+    /// How many messages reached the agent behind.
+    ///
+    /// # Errors
+    /// No answer.
+    pub async fn received(&self) -> Result<u64, Fault> {
+        let url = format!("{}/received", self.place.up().sample_agent.url);
+        let reply = self.client("operator")?.get(&url).await?;
+        let value: Value = serde_json::from_slice(&reply.body).doing("sample agent")?;
+        value
+            .get("received")
+            .and_then(Value::as_u64)
+            .ok_or_else(|| Fault::new("the sample agent does not count"))
+    }
+
+    /// Plays one message as a scene: holds verdict and code against `expected`, and counts what reached the agent.
+    ///
+    /// # Errors
+    /// No answer.
+    pub async fn scene(
+        &self,
+        scene: &'static str,
+        expected: Expected,
+        message: impl Future<Output = Result<Outcome, Fault>>,
+    ) -> Result<Played, Fault> {
+        let before = self.received().await?;
+        let outcome = message.await?;
+        let arrived = self.received().await? - before;
+        let right = judge(&outcome, expected, arrived);
+        Ok(Played { scene, outcome, measured: None, right })
+    }
+}
+
+/// Whether an outcome is the expected one, with nothing delivered that was refused.
+pub fn judge(outcome: &Outcome, expected: Expected, arrived: u64) -> Right {
+    let as_expected = match expected {
+        Expected::Allowed => outcome.verdict == "ALLOWED" && arrived == 1,
+        Expected::Refused(code) => outcome.code.as_deref() == Some(code) && arrived == 0,
+    };
+    if as_expected {
+        return Right::Yes;
+    }
+    let expected = match expected {
+        Expected::Allowed => "ALLOWED, delivered once".to_owned(),
+        Expected::Refused(code) => format!("REFUSED {code}, not delivered"),
+    };
+    Right::No(format!("expected {expected}; {arrived} message(s) reached the agent"))
+}

@@ -1,0 +1,120 @@
+//! `semgate log verify URL`: replays a whole log from outside and holds it byte for byte against what is served.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use semgate_statement::verify_log::FetchFault;
+use semgate_statement::{Fetch, FollowerConfig, LogReport, LogVerifier, verify_log};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use crate::authority::print_members as print;
+use crate::cert::now;
+use crate::client::{Client, read_roots};
+use crate::fault::{Doing, Fault};
+use crate::place::Place;
+
+/// The transparency log
+#[derive(Debug, Subcommand)]
+pub enum LogJob {
+    /// Replay the log; recompute status lists, floors and checkpoint, and compare them with what is served
+    Verify(Verify),
+}
+
+/// Which log.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// The authority's address; that of `--dir` without this
+    url: Option<String>,
+    /// The directory of `semgate up`, for roots and log key
+    #[arg(long, default_value = "./.semgate")]
+    dir: PathBuf,
+    /// PEM roots, instead of those of `--dir`
+    #[arg(long, requires_all = ["log_key", "authority", "url"])]
+    roots: Option<PathBuf>,
+    /// The verifier key of the log, `origin+id+key`
+    #[arg(long)]
+    log_key: Option<String>,
+    /// The authority's name
+    #[arg(long)]
+    authority: Option<String>,
+}
+
+/// Verifies.
+///
+/// # Errors
+/// The first thing that does not hold, with where it was found.
+pub fn run(job: LogJob, json: bool) -> Result<u8, Fault> {
+    let LogJob::Verify(verify) = job;
+    let (mut over_https, config) = verify.prepare()?;
+    if !json {
+        eprintln!("verifying {}", over_https.base);
+    }
+    let report = verify_log(&mut over_https, &config, now()).map_err(|e| {
+        Fault::new(format_args!("the log does not hold: {e}")).hint("keep what is served as evidence")
+    })?;
+    print(&shown(&report), json);
+    Ok(0)
+}
+
+fn shown(report: &LogReport) -> serde_json::Value {
+    json!({
+        "size": report.size, "root": report.root.to_string(), "statements": report.statements,
+        "documents": report.documents, "tiles": report.tiles, "shards": report.shards, "floors": report.floors,
+    })
+}
+
+impl Verify {
+    fn prepare(&self) -> Result<(OverHttps, FollowerConfig), Fault> {
+        let (url, roots, key, authority) = match (&self.url, &self.roots, &self.log_key, &self.authority) {
+            (Some(url), Some(roots), Some(key), Some(authority)) => {
+                (url.clone(), roots.clone(), key.clone(), authority.clone())
+            }
+            _ => {
+                let place = Place::open(&self.dir)?;
+                let url = self.url.clone().unwrap_or_else(|| place.up().authority_url.clone());
+                let (key, authority) = followed(&place)?;
+                (url, place.path(&place.up().roots), key, authority)
+            }
+        };
+        let log = LogVerifier::parse(&key).doing("log key")?;
+        let origin = log.name().to_owned();
+        let config = FollowerConfig::new(&authority, &origin, read_roots(&roots)?, log);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().doing("runtime")?;
+        let base = url.trim_end_matches('/').to_owned();
+        Ok((OverHttps { client: Client::new(&roots, None)?, base, runtime }, config))
+    }
+}
+
+/// The log key and the name of the one authority that the gateway of this place follows.
+///
+/// # Errors
+/// A configuration that cannot be read.
+pub fn followed(place: &Place) -> Result<(String, String), Fault> {
+    let path = place.path(&place.up().firewall_config);
+    let config: toml::Value =
+        toml::from_str(&crate::client::read(&path)?).doing(format_args!("`{}`", path.display()))?;
+    let authority = config.get("authority").and_then(|a| a.get(0));
+    let text =
+        |name: &str| authority.and_then(|a| a.get(name)).and_then(toml::Value::as_str).map(str::to_owned);
+    let missing = || Fault::new(format_args!("`{}` names no authority", path.display()));
+    Ok((text("log_key").ok_or_else(missing)?, text("name").ok_or_else(missing)?))
+}
+
+struct OverHttps {
+    client: Client,
+    base: String,
+    runtime: Runtime,
+}
+
+impl Fetch for OverHttps {
+    fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+        let url = format!("{}{path}", self.base);
+        let reply = self.runtime.block_on(self.client.get(&url)).map_err(|_| FetchFault::Unreachable)?;
+        match reply.status {
+            200 if u64::try_from(reply.body.len()).is_ok_and(|n| n <= max_bytes) => Ok(reply.body.to_vec()),
+            200 => Err(FetchFault::TooLarge),
+            other => Err(FetchFault::HttpStatus(other)),
+        }
+    }
+}

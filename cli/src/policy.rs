@@ -1,0 +1,95 @@
+//! `semgate policy check DIR`: would this policy directory be loaded beside these contexts?
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use semgate_contexts::{Context, DocumentLimits, Prefix, library};
+use semgate_policies::{Policies, PolicyLimits, PolicySource};
+use serde_json::json;
+
+use crate::fault::{Doing, Fault};
+
+/// Policies
+#[derive(Debug, Subcommand)]
+pub enum PolicyJob {
+    /// Would this directory be loaded? Says file, line, and what is wrong
+    Check(Check),
+}
+
+/// Which policies, beside which contexts.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// A directory of `*.cedar` and `entities.json`
+    #[arg(default_value = "./.semgate/policies")]
+    policies: PathBuf,
+    /// Context documents to type the policies by, besides the shipped library
+    #[arg(long = "context", value_name = "FILE")]
+    contexts: Vec<PathBuf>,
+    /// Without the shipped library
+    #[arg(long)]
+    no_library: bool,
+    /// Print the Cedar schema that the contexts give
+    #[arg(long)]
+    schema: bool,
+}
+
+/// Checks.
+///
+/// # Errors
+/// Status 1 with every fault, a line each, where the directory would not be loaded.
+pub fn run(job: PolicyJob, json: bool) -> Result<u8, Fault> {
+    let PolicyJob::Check(check) = job;
+    let contexts = check.contexts()?;
+    if check.schema {
+        let schema = semgate_policies::schema_text(&contexts).doing("schema")?;
+        println!("{schema}");
+    }
+    let source = PolicySource::read_dir(&check.policies)
+        .map_err(|e| Fault::new(e).hint("name a directory with `*.cedar` files and `entities.json`"))?;
+    match Policies::load(&source, &contexts, &PolicyLimits::default()) {
+        Ok(policies) => report(&check.policies, &policies, json),
+        Err(faults) => {
+            for fault in &faults {
+                if json {
+                    println!("{}", json!({"fault": fault.to_string()}));
+                } else {
+                    println!("{fault}");
+                }
+            }
+            let count = faults.len();
+            Err(Fault::new(format_args!("{count} fault(s): this policy set would not be loaded"))
+                .hint("a set is loaded whole or not at all"))
+        }
+    }
+}
+
+impl Check {
+    fn contexts(&self) -> Result<Vec<Arc<Context>>, Fault> {
+        let mut contexts = Vec::new();
+        let shipped = if self.no_library { &[][..] } else { library::all() };
+        for (name, bytes) in shipped {
+            let context =
+                Context::check(bytes, &Prefix::default(), &DocumentLimits::default()).doing(name)?;
+            contexts.push(Arc::new(context));
+        }
+        for file in &self.contexts {
+            contexts.push(Arc::new(crate::context::document(file)?));
+        }
+        Ok(contexts)
+    }
+}
+
+fn report(dir: &Path, policies: &Policies, json: bool) -> Result<u8, Fault> {
+    let digest = policies.digest().to_string();
+    let left_out: Vec<String> = policies.left_out().iter().map(ToString::to_string).collect();
+    if json {
+        println!("{}", json!({"policies": dir, "digest": digest, "left_out": left_out}));
+        return Ok(0);
+    }
+    println!("{}: good, {digest}", dir.display());
+    for context in left_out {
+        println!("left out: {context}");
+    }
+    Ok(0)
+}

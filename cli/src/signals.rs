@@ -1,0 +1,16 @@
+//! How a server is asked to end.
+
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Resolves at SIGTERM or SIGINT; where no handler can be installed, never.
+pub async fn end() {
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}

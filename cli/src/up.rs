@@ -1,0 +1,168 @@
+//! `semgate up`: authority, firewall and a sample agent on loopback, from files that also work alone with `authority run` and `firewall run`.
+
+mod layout;
+mod parts;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use semgate_contexts::library;
+use serde_json::json;
+
+use crate::client::Client;
+use crate::context::answer;
+use crate::fault::{Doing, Fault};
+use crate::place::{Place, UP_JSON, UpFile, write_up};
+use crate::signals;
+
+pub use layout::OPERATOR;
+
+/// How long the parts may take to answer: a cold start on a busy machine takes a few seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Where everything is kept, and on which ports it listens; ports are free ones unless given.
+#[derive(Debug, Clone, Args)]
+pub struct UpArgs {
+    /// The directory that holds all of it; made where there is none
+    #[arg(long, default_value = "./.semgate")]
+    pub dir: PathBuf,
+    /// The authority's address (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub authority: Option<SocketAddr>,
+    /// The gateway's address for native L8 (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub l8: Option<SocketAddr>,
+    /// The gateway's address for A2A (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub a2a: Option<SocketAddr>,
+    /// The gateway's admin address (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub admin: Option<SocketAddr>,
+    /// The sample agent's address (first start only)
+    #[arg(long, value_name = "ADDRESS")]
+    pub agent: Option<SocketAddr>,
+}
+
+impl UpArgs {
+    /// In this directory, on free ports.
+    pub fn in_dir(dir: &Path) -> Self {
+        Self { dir: dir.to_path_buf(), authority: None, l8: None, a2a: None, admin: None, agent: None }
+    }
+}
+
+/// Runs until SIGTERM.
+///
+/// # Errors
+/// Whatever kept a part from starting, or stopped it.
+pub async fn run(args: UpArgs) -> Result<u8, Fault> {
+    let running = start(&args, &|what| eprintln!("{what}")).await?;
+    let up = running.place.up();
+    println!("authority   {}", up.authority_url);
+    println!("firewall    {} (L8), {} (A2A)", up.gateway.l8, up.gateway.a2a);
+    println!("admin       {}", up.admin_url);
+    println!("agent       {} at {}", up.sample_agent.id, up.sample_agent.url);
+    println!(
+        "say something: semgate say supplyChain:v1.0 current_decision '{}'",
+        r#"{"item_id":"beer","quantity":120}"#
+    );
+    tokio::select! {
+        () = signals::end() => {}
+        () = running.parts.any_ended() => {}
+    }
+    running.stop().await.map(|()| 0)
+}
+
+/// Everything, running.
+pub struct Running {
+    /// Where it is.
+    pub place: Place,
+    parts: parts::Parts,
+}
+
+impl Running {
+    /// Ends the gateway first, then the authority, then the agent.
+    ///
+    /// # Errors
+    /// Whatever had stopped a part before.
+    pub async fn stop(self) -> Result<(), Fault> {
+        self.parts.stop().await
+    }
+}
+
+/// Makes what is missing, starts the parts, publishes the library, waits until all of it answers, and writes `up.json`.
+///
+/// # Errors
+/// Whatever kept a part from starting.
+pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault> {
+    let old = args.dir.join(UP_JSON);
+    if old.exists() {
+        std::fs::remove_file(&old).doing(format_args!("removing `{}`", old.display()))?;
+    }
+    let layout = layout::prepare(args, tell)?;
+    let mut parts = parts::Parts::default();
+    tell("starting the sample agent and the authority");
+    parts.agent(&layout).await?;
+    let authority = parts.authority(&layout).await?;
+    let authority_url = format!("https://{authority}");
+    let operator = Client::new(
+        &args.dir.join(&layout.roots),
+        Some((&args.dir.join(layout::cert(OPERATOR)), &args.dir.join(layout::key(OPERATOR)))),
+    )?;
+    tell("publishing the library");
+    publish_library(&operator, &authority_url).await?;
+    tell("starting the firewall");
+    let gateway = parts.gateway(&layout).await?;
+    let up = up_file(&layout, authority_url, &gateway);
+    until_ready(&operator, &up.admin_url).await?;
+    write_up(&args.dir, &up)?;
+    let place = Place::open(&args.dir)?;
+    Ok(Running { place, parts })
+}
+
+/// Publishes every shipped context and raises the floor of `payment` to v1.1 (WIRE); both are no-ops the second time.
+async fn publish_library(operator: &Client, authority: &str) -> Result<(), Fault> {
+    for (name, document) in library::all() {
+        let url = format!("{authority}/v1/contexts");
+        let reply = operator.post(&url, "application/json", document.to_vec()).await?;
+        answer(&reply).doing(format_args!("publishing `{name}`"))?;
+    }
+    let floor = json!({"line": "payment", "min": "v1.1", "reason": "v1.0 could be replayed"}).to_string();
+    let reply =
+        operator.post(&format!("{authority}/v1/floors"), "application/json", floor.into_bytes()).await?;
+    answer(&reply).doing("the floor of `payment`").map(|_| ())
+}
+
+async fn until_ready(client: &Client, admin: &str) -> Result<(), Fault> {
+    let began = Instant::now();
+    let mut last = String::new();
+    while began.elapsed() < PATIENCE {
+        match client.get(&format!("{admin}/readyz")).await {
+            Ok(reply) if reply.status == 200 => return Ok(()),
+            Ok(reply) => last = String::from_utf8_lossy(&reply.body).into_owned(),
+            Err(fault) => last = fault.to_string(),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Err(Fault::new(format_args!("the firewall is not ready after {} s: {last}", PATIENCE.as_secs())))
+}
+
+fn up_file(layout: &layout::Layout, authority_url: String, gateway: &parts::GatewayAt) -> UpFile {
+    UpFile {
+        authority_url,
+        gateway: crate::place::GatewayUrls { l8: gateway.l8.clone(), a2a: gateway.a2a.clone() },
+        admin_url: format!("http://{}", gateway.admin),
+        sample_agent: crate::place::SampleAgent {
+            id: layout::spiffe(layout::SAMPLE_AGENT),
+            url: format!("http://{}", layout.agent),
+        },
+        roots: layout.roots.clone(),
+        agents: layout.agents.clone(),
+        authority_config: layout::AUTHORITY_TOML.into(),
+        firewall_config: layout::FIREWALL_TOML.into(),
+        policies: layout::POLICIES.into(),
+        audit: layout::AUDIT.into(),
+        pid: std::process::id(),
+    }
+}

@@ -1,0 +1,254 @@
+//! The files of `up`: made once, then only read; certificates of agents and gateway are throw-away ones, made anew at each start.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use semgate_authority::{InitOptions, Publisher, TlsRequest, TlsUse, init, issue_tls};
+use semgate_policies::PolicySource;
+use serde::{Deserialize, Serialize};
+
+use super::UpArgs;
+use crate::fault::{Doing, Fault};
+use crate::place::AgentFile;
+
+/// The trust domain, and the name of the authority.
+pub const TRUST_DOMAIN: &str = "semgate.test";
+/// The agent behind the gateway.
+pub const SAMPLE_AGENT: &str = "wholesaler-1";
+/// The one who may publish, revoke and raise floors.
+pub const OPERATOR: &str = "operator";
+/// The authority's configuration.
+pub const AUTHORITY_TOML: &str = "authority.toml";
+/// The gateway's configuration.
+pub const FIREWALL_TOML: &str = "firewall.toml";
+/// The policy directory.
+pub const POLICIES: &str = "policies";
+/// The audit log.
+pub const AUDIT: &str = "firewall/audit.jsonl";
+/// What `up` itself must remember: the address of the sample agent and the verifier key of the log.
+const NOTES: &str = "up.toml";
+/// How long a throw-away certificate lives: longer than anyone leaves `up` running, shorter than the 90 days of the profile.
+const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
+
+/// Those who may speak: name, and the credentials that the shipped entity file gives them.
+const AGENTS: [(&str, &[&str]); 5] = [
+    ("retailer-7", &[]),
+    ("public-webapp-3", &[]),
+    ("treasurer-1", &["high-value-authorized"]),
+    ("courier-5", &[]),
+    (OPERATOR, &[]),
+];
+
+/// Where things are, once they are there.
+#[derive(Debug)]
+pub struct Layout {
+    /// The directory itself.
+    pub dir: PathBuf,
+    /// The roots, relative to it.
+    pub roots: PathBuf,
+    /// Where the sample agent listens.
+    pub agent: SocketAddr,
+    /// Those who may speak.
+    pub agents: BTreeMap<String, AgentFile>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Notes {
+    agent: SocketAddr,
+    roots: PathBuf,
+}
+
+/// The SPIFFE id of a name.
+pub fn spiffe(name: &str) -> String {
+    match name {
+        OPERATOR | "gateway" => format!("spiffe://{TRUST_DOMAIN}/{name}"),
+        _ => format!("spiffe://{TRUST_DOMAIN}/agent/{name}"),
+    }
+}
+
+/// The certificate of a name, relative to the directory.
+pub fn cert(name: &str) -> PathBuf {
+    PathBuf::from(format!("agents/{name}.pem"))
+}
+
+/// The key of a name, relative to the directory.
+pub fn key(name: &str) -> PathBuf {
+    PathBuf::from(format!("agents/{name}.key"))
+}
+
+/// Makes what is missing.
+///
+/// # Errors
+/// What the file system says; a directory that was half made by hand.
+pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
+    let dir = &args.dir;
+    let notes_file = dir.join(NOTES);
+    let notes = if notes_file.exists() {
+        let text = crate::client::read(&notes_file)?;
+        toml::from_str(&text).doing(format_args!("`{}`", notes_file.display()))?
+    } else {
+        tell(&format!("making a new authority and its keys in {}", dir.display()));
+        first_start(args)?
+    };
+    certificates(dir)?;
+    let agents = AGENTS
+        .iter()
+        .map(|(name, credentials)| ((*name).to_owned(), agent_file(name, credentials)))
+        .collect();
+    Ok(Layout { dir: dir.clone(), roots: notes.roots, agent: notes.agent, agents })
+}
+
+fn agent_file(name: &str, credentials: &[&str]) -> AgentFile {
+    AgentFile {
+        cert: cert(name),
+        key: key(name),
+        id: if name == OPERATOR { spiffe(name) } else { name.to_owned() },
+        credentials: credentials.iter().map(|c| (*c).to_owned()).collect(),
+    }
+}
+
+fn first_start(args: &UpArgs) -> Result<Notes, Fault> {
+    let dir = &args.dir;
+    for part in [dir.clone(), dir.join("agents"), dir.join("firewall"), dir.join(POLICIES)] {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&part);
+        made.doing(format_args!("making `{}`", part.display()))?;
+    }
+    let [authority, authority_admin, l8, a2a, admin, agent] =
+        addresses([args.authority, None, args.l8, args.a2a, args.admin, args.agent])?;
+    let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
+        Fault::new(e)
+            .hint("an earlier start was cut short: remove the directory, or name another with `--dir`")
+    })?;
+    let roots = made.roots.strip_prefix(dir).unwrap_or(&made.roots).to_path_buf();
+    for (name, text) in &PolicySource::shipped().files {
+        write_once(&dir.join(POLICIES).join(name), text.as_bytes())?;
+    }
+    write_once(&dir.join(POLICIES).join("entities.json"), &PolicySource::shipped().entities)?;
+    let firewall = firewall_toml(&roots, &made.log_key, authority, [l8, a2a, admin, agent]);
+    write_once(&dir.join(FIREWALL_TOML), firewall.as_bytes())?;
+    let notes = Notes { agent, roots };
+    // Last, so that it says: everything above is there.
+    write_once(&dir.join(NOTES), toml::to_string(&notes).doing("notes")?.as_bytes())?;
+    Ok(notes)
+}
+
+fn options(listen: SocketAddr, admin: SocketAddr) -> InitOptions {
+    InitOptions {
+        authority: TRUST_DOMAIN.to_owned(),
+        origin: None,
+        trust_domain: TRUST_DOMAIN.to_owned(),
+        lines: Vec::new(),
+        publishers: vec![Publisher::of_everything(&spiffe(OPERATOR))],
+        listen,
+        admin,
+        status_lifetime: Duration::from_secs(600),
+        server_names: vec!["localhost".to_owned()],
+        server_addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
+    }
+}
+
+/// Fills in free ports, all of them held until all are found, so that none is given twice.
+fn addresses<const N: usize>(given: [Option<SocketAddr>; N]) -> Result<[SocketAddr; N], Fault> {
+    let mut found = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)); N];
+    let mut held = Vec::with_capacity(N);
+    for (slot, given) in found.iter_mut().zip(given) {
+        *slot = match given {
+            Some(address) => address,
+            None => {
+                let listener = TcpListener::bind(*slot).doing("looking for a free port")?;
+                let address = listener.local_addr().doing("looking for a free port")?;
+                held.push(listener);
+                address
+            }
+        };
+    }
+    Ok(found)
+}
+
+fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 4]) -> String {
+    let [l8, a2a, admin, agent] = at;
+    let roots = roots.display();
+    let receiver = spiffe(SAMPLE_AGENT);
+    let contexts = "contexts = [\"*\"]";
+    format!(
+        r#"# The gateway of `semgate up`; also works alone: semgate firewall run --config firewall.toml
+state = "firewall"
+admin = "{admin}"
+policies = "{POLICIES}"
+audit = "{AUDIT}"
+
+[tls]
+certificate = "agents/gateway.pem"
+key = "agents/gateway.key"
+
+[[trust_domain]]
+name = "{TRUST_DOMAIN}"
+roots = "{roots}"
+
+[[authority]]
+name = "{TRUST_DOMAIN}"
+url = "https://{authority}"
+roots = "{roots}"
+tls_roots = "{roots}"
+origin = "{TRUST_DOMAIN}/log"
+log_key = "{log_key}"
+lines = ["*"]
+max_status_age = "15m"
+
+[[route]]
+name = "l8"
+listen = "{l8}"
+binding = "l8"
+receiver = "{receiver}"
+upstream = "http://{agent}/l8"
+{contexts}
+
+[[route]]
+name = "a2a"
+listen = "{a2a}"
+binding = "a2a"
+receiver = "{receiver}"
+upstream = "http://{agent}/a2a"
+{contexts}
+"#
+    )
+}
+
+/// Issues the throw-away certificates of agents and gateway.
+fn certificates(dir: &Path) -> Result<(), Fault> {
+    let request = |usage, name: &str, addresses: Vec<IpAddr>, dns: Vec<String>| TlsRequest {
+        usage,
+        spiffe: spiffe(name),
+        dns,
+        addresses,
+        lifetime: LIFETIME,
+    };
+    let localhost = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
+    let mut wanted =
+        vec![("gateway", request(TlsUse::Server, "gateway", localhost, vec!["localhost".to_owned()]))];
+    wanted
+        .extend(AGENTS.iter().map(|(name, _)| (*name, request(TlsUse::Agent, name, Vec::new(), Vec::new()))));
+    for (name, request) in wanted {
+        let leaf = issue_tls(dir, &request).doing(format_args!("certificate of `{name}`"))?;
+        write(&dir.join(key(name)), leaf.key_pem.as_bytes())?;
+        write(&dir.join(cert(name)), leaf.chain_pem.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn write_once(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    if path.exists() { Ok(()) } else { write(path, bytes) }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    use std::io::Write;
+    let doing = || format!("writing `{}`", path.display());
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path).doing(doing())?;
+    file.write_all(bytes).doing(doing())
+}

@@ -1,0 +1,155 @@
+//! The parts of `up`, each on a thread and a runtime of its own, so that one ends without the others.
+
+use std::net::SocketAddr;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::{oneshot, watch};
+
+use super::layout::{AUTHORITY_TOML, FIREWALL_TOML, Layout, SAMPLE_AGENT, spiffe};
+use crate::fault::{Doing, Fault};
+use crate::sample_agent;
+
+/// How long a part may take from start to its first answer.
+const START: Duration = Duration::from_secs(60);
+
+/// Where the gateway listens.
+#[derive(Debug, Clone)]
+pub struct GatewayAt {
+    /// URL for native L8.
+    pub l8: String,
+    /// URL for A2A.
+    pub a2a: String,
+    /// Admin.
+    pub admin: SocketAddr,
+}
+
+/// What runs, in the order of its start.
+#[derive(Default)]
+pub struct Parts {
+    running: Vec<Part>,
+}
+
+struct Part {
+    name: &'static str,
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<Result<(), Fault>>,
+}
+
+impl Parts {
+    /// Starts the sample agent.
+    pub async fn agent(&mut self, layout: &Layout) -> Result<(), Fault> {
+        let address = layout.agent;
+        self.start("sample agent", move |ready, stop| async move {
+            let listener = TcpListener::bind(address).await.map_err(|e| taken(address, &e))?;
+            let _ = ready.send(address);
+            sample_agent::serve(listener, spiffe(SAMPLE_AGENT), stopped(stop)).await
+        })
+        .await
+        .map(|_| ())
+    }
+
+    /// Starts the authority and says where it listens.
+    pub async fn authority(&mut self, layout: &Layout) -> Result<SocketAddr, Fault> {
+        let path = layout.dir.join(AUTHORITY_TOML);
+        self.start("authority", move |ready, stop| async move {
+            let config =
+                semgate_authority::Config::load(&path).doing(format_args!("`{}`", path.display()))?;
+            let tell = |bound: semgate_authority::Bound| drop(ready.send(bound.listen));
+            semgate_authority::run(config, tell, stopped(stop)).await.doing("authority")
+        })
+        .await
+    }
+
+    /// Starts the gateway and says where it listens.
+    pub async fn gateway(&mut self, layout: &Layout) -> Result<GatewayAt, Fault> {
+        let path = layout.dir.join(FIREWALL_TOML);
+        self.start("firewall", move |ready, stop| async move {
+            let config = semgate_gateway::Config::load(&path).doing(format_args!("`{}`", path.display()))?;
+            let tell = |bound: semgate_gateway::Bound| drop(at(&bound).map(|at| ready.send(at)));
+            semgate_gateway::run(config, tell, stopped(stop)).await.doing("firewall")
+        })
+        .await
+    }
+
+    async fn start<T, F, J>(&mut self, name: &'static str, job: F) -> Result<T, Fault>
+    where
+        T: Send + 'static,
+        F: FnOnce(mpsc::Sender<T>, watch::Receiver<bool>) -> J + Send + 'static,
+        J: Future<Output = Result<(), Fault>>,
+    {
+        let (ready_sender, ready) = mpsc::channel();
+        let (stop, stopped) = watch::channel(false);
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || {
+                let runtime =
+                    tokio::runtime::Builder::new_multi_thread().enable_all().build().doing("runtime")?;
+                runtime.block_on(job(ready_sender, stopped))
+            })
+            .doing(name)?;
+        let (answer_sender, answer) = oneshot::channel();
+        std::thread::spawn(move || answer_sender.send(ready.recv_timeout(START)));
+        match answer.await {
+            Ok(Ok(value)) => {
+                self.running.push(Part { name, stop, thread });
+                Ok(value)
+            }
+            _ if thread.is_finished() => Err(ended(name, thread)),
+            _ => Err(Fault::new(format_args!("the {name} does not answer after {} s", START.as_secs()))),
+        }
+    }
+
+    /// Resolves when a part has ended by itself.
+    pub async fn any_ended(&self) {
+        while !self.running.iter().any(|part| part.thread.is_finished()) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Ends all of it, the last started first.
+    ///
+    /// # Errors
+    /// The first fault that a part ended with.
+    pub async fn stop(self) -> Result<(), Fault> {
+        let ended = tokio::task::spawn_blocking(move || {
+            let mut outcome = Ok(());
+            for part in self.running.into_iter().rev() {
+                let _ = part.stop.send(true);
+                outcome = outcome.and(join(part.name, part.thread));
+            }
+            outcome
+        });
+        ended.await.doing("ending")?
+    }
+}
+
+fn at(bound: &semgate_gateway::Bound) -> Option<GatewayAt> {
+    let route = |name: &str| {
+        bound.routes.iter().find(|r| r.name == name).map(|r| r.url.trim_end_matches('/').to_owned())
+    };
+    Some(GatewayAt { l8: route("l8")?, a2a: route("a2a")?, admin: bound.admin })
+}
+
+fn ended(name: &'static str, thread: JoinHandle<Result<(), Fault>>) -> Fault {
+    match join(name, thread) {
+        Err(fault) => fault,
+        Ok(()) => Fault::new(format_args!("the {name} ended before it answered")),
+    }
+}
+
+fn join(name: &'static str, thread: JoinHandle<Result<(), Fault>>) -> Result<(), Fault> {
+    thread.join().unwrap_or_else(|_| Err(Fault::new(format_args!("the {name} broke down"))))
+}
+
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+fn taken(address: SocketAddr, e: &std::io::Error) -> Fault {
+    Fault::new(format_args!("cannot listen on `{address}`: {e}")).hint(
+        "the ports stand in up.toml, authority.toml and firewall.toml: change them, or use another `--dir`",
+    )
+}

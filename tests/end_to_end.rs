@@ -1,0 +1,401 @@
+//! The whole, through the running binary: what an operator and an agent see.
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::{SEMGATE, Up, wait_for};
+
+const DECISION: &str = r#"{"item_id":"beer","quantity":120}"#;
+const TRANSFER: &str = r#"{"sender_id":"acct-1","receiver_id":"acct-2","amount":100,"currency":"USD"}"#;
+
+#[test]
+fn the_demo_plays_the_papers_scenes_and_every_verdict_is_right() {
+    let output = Command::new(SEMGATE).arg("demo").output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{shown}{}", String::from_utf8_lossy(&output.stderr));
+    for code in [
+        "policy_denied",
+        "concept_undefined",
+        "context_untrusted",
+        "context_below_floor",
+        "ambiguity_limited",
+        "context_revoked",
+        "duplicate_key",
+    ] {
+        assert!(shown.contains(code), "no scene ends in `{code}`:\n{shown}");
+    }
+    assert!(!shown.contains("WRONG"), "{shown}");
+}
+
+#[test]
+fn up_json_says_where_everything_is_and_keys_are_private() {
+    let up = Up::start();
+    for pointer in ["/authority_url", "/gateway/l8", "/gateway/a2a"] {
+        assert!(up.text(pointer).starts_with("https://127.0.0.1:"), "{pointer}");
+    }
+    for pointer in ["/admin_url", "/sample_agent/url"] {
+        assert!(up.text(pointer).starts_with("http://127.0.0.1:"), "{pointer}");
+    }
+    for name in ["retailer-7", "public-webapp-3", "treasurer-1"] {
+        let key = up.path(&format!("/agents/{name}/key"));
+        assert_eq!(std::fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+        let chain = std::fs::read_to_string(up.path(&format!("/agents/{name}/cert"))).unwrap();
+        assert!(chain.matches("BEGIN CERTIFICATE").count() >= 2, "leaf and issuing certificate of {name}");
+    }
+    assert_eq!(
+        up.json.pointer("/agents/treasurer-1/credentials").unwrap(),
+        &json!(["high-value-authorized"])
+    );
+    for pointer in ["/authority_config", "/firewall_config", "/policies", "/roots"] {
+        assert!(up.path(pointer).exists(), "{pointer}");
+    }
+    assert_eq!(support::plain_get(&format!("{}/readyz", up.text("/admin_url"))).status, 200);
+}
+
+#[test]
+fn say_ends_with_0_when_allowed_and_3_when_refused_and_finds_its_record() {
+    let up = Up::start();
+    let (status, said) = up.say(&["supplyChain:v1.0", "current_decision", DECISION]);
+    assert_eq!((status, said["verdict"].as_str()), (0, Some("ALLOWED")), "{said}");
+    assert_eq!(up.received(), 1);
+
+    let contingency = r#"{"if_condition_text":"a","then_change_text":"b"}"#;
+    let (status, said) =
+        up.say(&["supplyChain:v1.0", "decision_contingency", contingency, "--as", "public-webapp-3"]);
+    assert_eq!((status, said["code"].as_str()), (3, Some("policy_denied")), "{said}");
+    assert_eq!(said["delivered"], "no");
+    assert_eq!(up.received(), 1, "nothing refused reaches the agent");
+
+    let id = said["decision_id"].as_str().unwrap();
+    let record = wait_for("the audit record", || up.audit().into_iter().find(|r| r["decision_id"] == id));
+    assert_eq!(record["verdict"], "refused");
+    assert_eq!(record["code"], "policy_denied");
+    assert_eq!(record["sender"], "spiffe://semgate.test/agent/public-webapp-3");
+    for member in [
+        "time",
+        "n",
+        "direction",
+        "receiver",
+        "protocol",
+        "performative",
+        "context",
+        "digest",
+        "concepts",
+        "policies",
+        "generation",
+        "duration_us",
+    ] {
+        assert!(record.get(member).is_some(), "no `{member}` in {record}");
+    }
+}
+
+#[test]
+fn amounts_are_compared_exactly_and_credentials_open_the_way() {
+    let up = Up::start();
+    let amounts = [
+        ("10000", "retailer-7", 0),
+        ("10000.0001", "retailer-7", 3),
+        ("1.2e4", "retailer-7", 3),
+        ("12000.0", "treasurer-1", 0),
+    ];
+    for (amount, agent, expected) in amounts {
+        let transfer = TRANSFER.replace("100,", &format!("{amount},"));
+        let (status, said) = up.say(&["payment:v1.1", "transfer", &transfer, "--as", agent]);
+        assert_eq!(status, expected, "{amount} by {agent}: {said}");
+    }
+}
+
+/// What a message may be named, and what comes of it. Each is refused before anything reaches the agent.
+#[test]
+fn every_bad_input_has_its_own_code_and_nothing_reaches_the_agent() {
+    let up = Up::start();
+    let l8 = up.text("/gateway/l8").to_owned();
+    let message = |changes: &[(&str, Value)]| {
+        let mut message = json!({
+            "protocol": "L8/1.0", "message_id": "m-1", "performative": "INFORM", "sender_id": "retailer-7",
+            "receiver_id": "wholesaler-1", "context": "urn:contexts:supplyChain:v1.0",
+            "content": {"concept": "current_decision", "item_id": "beer", "quantity": 120}});
+        for (name, value) in changes {
+            match value {
+                Value::Null => drop(message.as_object_mut().unwrap().remove(*name)),
+                value => message[*name] = value.clone(),
+            }
+        }
+        message.to_string()
+    };
+    let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    let cases: Vec<(&str, String, &str)> = vec![
+        ("sender is another", message(&[("sender_id", json!("treasurer-1"))]), "sender_mismatch"),
+        (
+            "receiver is not behind this route",
+            message(&[("receiver_id", json!("bank-1"))]),
+            "receiver_mismatch",
+        ),
+        ("no context", message(&[("context", Value::Null)]), "context_missing"),
+        (
+            "a version that was never published",
+            message(&[("context", json!("urn:contexts:payment:v9.9"))]),
+            "context_unknown",
+        ),
+        (
+            "a line that no policy mentions",
+            message(&[("context", json!("urn:contexts:weather:v1.0"))]),
+            "policy_denied",
+        ),
+        (
+            "below the floor",
+            message(&[("context", json!("urn:contexts:payment:v1.0"))]),
+            "context_below_floor",
+        ),
+        (
+            "another digest",
+            message(&[("digest", json!(format!("sha-256:{}", "0".repeat(64))))]),
+            "context_untrusted",
+        ),
+        ("a lock that nobody gave", message(&[("lock", json!("abc"))]), "lock_mismatch"),
+        ("an undefined concept", message(&[("content", json!({"my_mood": "happy"}))]), "concept_undefined"),
+        (
+            "content that does not fit",
+            message(&[(
+                "content",
+                json!({"concept": "current_decision", "item_id": "beer", "quantity": -1}),
+            )]),
+            "content_invalid",
+        ),
+        ("a member that is not named", message(&[("cc", json!("x"))]), "malformed"),
+        ("a key twice", message(&[]).replacen("{", r#"{"protocol":"L8/1.0","#, 1), "duplicate_key"),
+        ("a key that differs in case", message(&[("Sender_ID", json!("retailer-7"))]), "duplicate_key"),
+        ("bytes after the end", format!("{} x", message(&[])), "malformed"),
+        ("a lone surrogate", message(&[]).replace("beer", r"\ud800"), "malformed"),
+        ("too deep", message(&[]).replace("120", &deep), "too_deep"),
+        (
+            "too many nodes",
+            message(&[]).replace("120", &format!("[{}1]", "1,".repeat(30_000))),
+            "too_complex",
+        ),
+    ];
+    for (what, body, code) in cases {
+        let answer = up.post("retailer-7", &l8, &[], body.as_bytes());
+        assert_eq!(answer.code(), code, "{what}: {}", String::from_utf8_lossy(&answer.body));
+        assert!(answer.json()["hint"].is_string(), "{what}: a refusal says what to do");
+        assert!(answer.header("semgate-decision").is_some(), "{what}");
+    }
+    assert_eq!(up.received(), 0);
+}
+
+#[test]
+fn a_repeated_message_id_is_no_fault() {
+    let up = Up::start();
+    let l8 = up.text("/gateway/l8").to_owned();
+    let body = r#"{"protocol":"A2A/1.0","message_id":"same","performative":"INFORM","sender_id":"retailer-7","receiver_id":"wholesaler-1","context":"urn:contexts:supplyChain:v1.0","content":{"concept":"current_decision","item_id":"beer","quantity":1.2e2}}"#;
+    for _ in 0..2 {
+        assert_eq!(up.post("retailer-7", &l8, &[], body.as_bytes()).status, 200);
+    }
+}
+
+#[test]
+fn a_revoked_context_is_refused_within_a_second_and_stays_revoked_across_a_restart() {
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = temporary.path().join("up");
+    let up = Up::start_in(&dir);
+    let (status, said) = up.say(&["supplyChain:v1.0", "current_decision", DECISION]);
+    assert_eq!(status, 0, "{said}");
+    let revoked = up.semgate(&["context", "revoke", "supplyChain:v1.0", "--reason", "test"]);
+    assert!(revoked.status.success(), "{}", String::from_utf8_lossy(&revoked.stderr));
+    let began = Instant::now();
+    let refused = || {
+        (up.say(&["supplyChain:v1.0", "current_decision", DECISION]).1["code"] == "context_revoked")
+            .then_some(())
+    };
+    wait_for("the refusal", refused);
+    // The bound of the promise is a second; a debug build on a busy machine is given five.
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    up.stop();
+    let up = Up::start_in(&dir);
+    assert_eq!(up.say(&["supplyChain:v1.0", "current_decision", DECISION]).1["code"], "context_revoked");
+}
+
+#[test]
+fn floors_rise_and_are_followed() {
+    let up = Up::start();
+    assert_eq!(up.say(&["payment:v1.1", "transfer", TRANSFER]).0, 0);
+    let raised = up.semgate(&["context", "floor", "payment", "v2.0"]);
+    assert!(raised.status.success(), "{}", String::from_utf8_lossy(&raised.stderr));
+    wait_for("the refusal", || {
+        (up.say(&["payment:v1.1", "transfer", TRANSFER]).1["code"] == "context_below_floor").then_some(())
+    });
+    assert_eq!(up.say(&["payment:v2.0", "transfer", TRANSFER]).0, 0);
+    let lowered = up.semgate(&["context", "floor", "payment", "v1.0"]);
+    assert!(!lowered.status.success(), "floors are never lowered");
+}
+
+#[test]
+fn a_new_context_is_published_followed_and_used_once_a_policy_allows_it() {
+    let up = Up::start();
+    let document = up.dir.join("weather.json");
+    let text = r#"{"context":"urn:contexts:weather:v1.0","concepts":{"report":{"type":"object","properties":{"celsius":{"type":"integer"}},"required":["celsius"]}},"tasks":{},"codes":{}}"#;
+    std::fs::write(&document, text).unwrap();
+    let published = up.semgate(&["context", "publish", document.to_str().unwrap()]);
+    assert!(published.status.success(), "{}", String::from_utf8_lossy(&published.stderr));
+    assert_eq!(up.say(&["weather:v1.0", "report", r#"{"celsius":3}"#]).1["code"], "policy_denied");
+    let policy = r#"permit(principal == Agent::"spiffe://semgate.test/agent/retailer-7", action, resource is weather::report);"#;
+    std::fs::write(up.path("/policies").join("weather.cedar"), policy).unwrap();
+    wait_for("the policy to be live", || {
+        (up.say(&["weather:v1.0", "report", r#"{"celsius":3}"#]).0 == 0).then_some(())
+    });
+    assert_eq!(up.say(&["weather:v1.0", "report", r#"{"celsius":"3"}"#]).1["code"], "content_invalid");
+}
+
+#[test]
+fn a_broken_policy_never_goes_live_and_the_last_good_set_stays() {
+    let up = Up::start();
+    let file = up.path("/policies").join("broken.cedar");
+    std::fs::write(
+        &file,
+        "permit(principal, action, resource is payment::transfer) when { resource.amonut > 3 };",
+    )
+    .unwrap();
+    let check = Command::new(SEMGATE).args(["policy", "check"]).arg(up.path("/policies")).output().unwrap();
+    assert!(!check.status.success());
+    assert!(
+        String::from_utf8_lossy(&check.stdout).contains("amonut"),
+        "{}",
+        String::from_utf8_lossy(&check.stdout)
+    );
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(up.say(&["payment:v1.1", "transfer", TRANSFER]).0, 0);
+}
+
+/// DESIGN §2.5 and §3: the gateway starts and goes on while the authority is down, until the status is stale; it never fails open.
+#[test]
+fn without_the_authority_the_gateway_goes_on_until_the_status_is_stale() {
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = temporary.path().join("up");
+    // Once, to make the files; then with a head that lives for eight seconds.
+    Up::start_in(&dir).stop();
+    let config = dir.join("authority.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let line =
+        text.lines().find(|l| l.starts_with("status_lifetime")).expect("status_lifetime in authority.toml");
+    std::fs::write(&config, text.replace(line, r#"status_lifetime = "8s""#)).unwrap();
+    Up::start_in(&dir).stop();
+
+    let up_json: Value = serde_json::from_slice(&std::fs::read(dir.join("up.json")).unwrap()).unwrap();
+    let agent =
+        std::net::TcpListener::bind(support::address(up_json["sample_agent"]["url"].as_str().unwrap()))
+            .unwrap();
+    let answering = std::thread::spawn(move || one_empty_answer(&agent));
+    let mut gateway = Command::new(SEMGATE)
+        .args(["firewall", "run", "--config"])
+        .arg(dir.join("firewall.toml"))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let say = || {
+        let words = [
+            "--json",
+            "say",
+            "supplyChain:v1.0",
+            "current_decision",
+            DECISION,
+            "--performative",
+            "INFORM",
+            "--dir",
+        ];
+        let output = Command::new(SEMGATE).args(words).arg(&dir).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).ok()
+    };
+    let first = wait_for("the gateway without its authority", say);
+    assert_eq!(first["verdict"], "ALLOWED", "{first}");
+    answering.join().unwrap();
+    wait_for("the status to go stale", || (say()?["code"] == "status_stale").then_some(()));
+    Command::new("kill").args(["-TERM", &gateway.id().to_string()]).status().unwrap();
+    assert!(gateway.wait().unwrap().success(), "SIGTERM drains and ends well");
+}
+
+fn one_empty_answer(listener: &std::net::TcpListener) {
+    use std::io::{Read, Write};
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut request = Vec::new();
+    let mut buffer = [0; 1024];
+    while !request.ends_with(b"}") {
+        let n = stream.read(&mut buffer).unwrap();
+        request.extend_from_slice(&buffer[..n]);
+    }
+    stream.write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n").unwrap();
+}
+
+#[test]
+fn the_gateway_does_not_start_without_policies() {
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = temporary.path().join("up");
+    Up::start_in(&dir).stop();
+    for file in std::fs::read_dir(dir.join("policies")).unwrap() {
+        let file = file.unwrap().path();
+        if file.extension().is_some_and(|e| e == "cedar") {
+            std::fs::remove_file(file).unwrap();
+        }
+    }
+    let output = Command::new(SEMGATE)
+        .args(["firewall", "run", "--config"])
+        .arg(dir.join("firewall.toml"))
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let shown = String::from_utf8_lossy(&output.stderr).to_lowercase();
+    assert!(shown.contains("polic"), "{shown}");
+}
+
+/// DESIGN §3: sled holds only an index, which is rebuilt whenever it is missing or damaged.
+#[test]
+fn an_index_that_was_deleted_or_damaged_is_rebuilt_from_the_log() {
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = temporary.path().join("up");
+    Up::start_in(&dir).stop();
+    let index = dir.join("authority").join("index");
+    assert!(index.exists(), "the index lies where the operations guide says");
+    for damage in ["delete", "cut", "scribble"] {
+        match damage {
+            "delete" => std::fs::remove_dir_all(&index).unwrap(),
+            _ => damage_files(&index, damage == "cut"),
+        }
+        let up = Up::start_in(&dir);
+        let listed = up.semgate(&["--json", "context", "list"]);
+        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+        assert_eq!(listed["contexts"].as_array().unwrap().len(), 6, "{damage}");
+        assert_eq!(up.say(&["supplyChain:v1.0", "current_decision", DECISION]).0, 0, "{damage}");
+        up.stop();
+    }
+}
+
+fn damage_files(dir: &std::path::Path, cut: bool) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            damage_files(&path, cut);
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        let damaged =
+            if cut { bytes[..bytes.len() / 2].to_vec() } else { bytes.iter().map(|b| b ^ 0x5a).collect() };
+        std::fs::write(&path, damaged).unwrap();
+    }
+}
+
+#[test]
+fn log_verify_replays_what_is_served_and_finds_it_byte_for_byte() {
+    let up = Up::start();
+    let url = up.text("/authority_url").to_owned();
+    let verified = up.semgate(&["log", "verify", &url]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    let revoked = up.semgate(&["context", "revoke", "travel:v2.1"]);
+    assert!(revoked.status.success());
+    let verified = up.semgate(&["--json", "log", "verify", &url]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    let report: Value = serde_json::from_slice(&verified.stdout).unwrap();
+    assert_eq!(report["size"], 8, "six contexts, a floor and a revocation: {report}");
+}

@@ -1,0 +1,91 @@
+//! Other people's verifiers judge what the authority signed: joserfc, jwcrypto and openssl, by the recipes of `docs/spec/`.
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use support::{Up, python};
+
+fn fetched(up: &Up, path: &str) -> Vec<u8> {
+    let answer = up.authority(path);
+    assert_eq!(answer.status, 200, "{path}");
+    answer.body
+}
+
+fn jose(file: &Path, typ: &str) -> String {
+    let output = Command::new(python::interpreter())
+        .arg(python::script("verify_jose.py"))
+        .arg(file)
+        .arg(typ)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn joserfc_and_jwcrypto_verify_contexts_and_head() {
+    let up = Up::start();
+    let listed: Value = serde_json::from_slice(&fetched(&up, "/v1/contexts")).unwrap();
+    for context in listed["contexts"].as_array().unwrap() {
+        let urn = context["urn"].as_str().unwrap();
+        let file = up.dir.join("signed.json");
+        std::fs::write(&file, fetched(&up, &format!("/v1/contexts/{urn}"))).unwrap();
+        let shown = jose(&file, "context+jws");
+        let digest = context["digest"].as_str().unwrap();
+        assert_eq!(shown.matches(digest).count(), 2, "both libraries see the published payload: {shown}");
+    }
+    let file = up.dir.join("head.json");
+    std::fs::write(&file, fetched(&up, "/v1/feed/head")).unwrap();
+    jose(&file, "head+jws");
+}
+
+/// `openssl verify -x509_strict` accepts the chain of every signed context and of the head, and enforces the name constraints.
+#[test]
+fn openssl_verifies_every_chain_strictly() {
+    let up = Up::start();
+    let roots = up.path("/roots");
+    for path in [
+        "/v1/contexts/urn:contexts:payment:v1.1",
+        "/v1/contexts/urn:contexts:supplyChain:v1.0",
+        "/v1/feed/head",
+    ] {
+        let signed: Value = serde_json::from_slice(&fetched(&up, path)).unwrap();
+        let chain: Vec<&str> = signed["signatures"][0]["header"]["x5c"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|c| c.as_str().unwrap())
+            .collect();
+        let (leaf, above) = (up.dir.join("leaf.pem"), up.dir.join("above.pem"));
+        std::fs::write(&leaf, pem(chain[0])).unwrap();
+        std::fs::write(&above, chain[1..].iter().map(|c| pem(c)).collect::<String>()).unwrap();
+        let output = Command::new("openssl")
+            .args(["verify", "-x509_strict", "-purpose", "any", "-CAfile"])
+            .arg(&roots)
+            .arg("-untrusted")
+            .args([&above, &leaf])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{path}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+fn pem(base64: &str) -> String {
+    let lines: Vec<&str> = base64.as_bytes().chunks(64).map(|c| std::str::from_utf8(c).unwrap()).collect();
+    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+}
+
+/// A stranger verifies a context with nothing but openssl: the payload's signature under the leaf's key.
+#[test]
+fn openssl_verifies_the_signature_by_the_documented_recipe() {
+    let up = Up::start();
+    let file = up.dir.join("signed.json");
+    std::fs::write(&file, fetched(&up, "/v1/contexts/urn:contexts:payment:v1.1")).unwrap();
+    let output =
+        Command::new("python3").arg(python::script("openssl_recipe.py")).arg(&file).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Verified OK"));
+}

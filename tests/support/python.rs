@@ -1,0 +1,39 @@
+//! Python packages at pinned versions, in an environment below `target/` that the first test that needs it makes.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The interpreter of the environment, with everything of `tests/interop/requirements.txt`.
+///
+/// # Panics
+/// Where Python 3 or the packages cannot be had: a test that needs them is never skipped.
+pub fn interpreter() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let requirements = root.join("tests/interop/requirements.txt");
+        let wanted = std::fs::read_to_string(&requirements).expect("requirements.txt");
+        let home = root.join("target/interop-python");
+        let python = home.join("bin/python");
+        let stamp = home.join("installed.txt");
+        let lock = std::fs::File::create(root.join("target/interop-python.lock")).expect("lock file");
+        lock.lock().expect("one test installs at a time");
+        if std::fs::read_to_string(&stamp).ok().as_deref() != Some(wanted.as_str()) {
+            run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home));
+            run(Command::new(&python).args(["-m", "pip", "install", "-q", "-r"]).arg(&requirements));
+            std::fs::write(&stamp, wanted).expect("stamp");
+        }
+        python
+    })
+}
+
+/// A script of `tests/interop/`.
+pub fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/interop").join(name)
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
