@@ -119,3 +119,71 @@ fn there_is_one_tls_stack() {
         assert!(!SECOND_TLS.contains(&package.name.as_str()), "`{}` is a second TLS stack", package.name);
     }
 }
+
+/// Words that read a clock, draw randomness or open a socket by themselves; below floor 4 all three are arguments (DESIGN §1).
+const REACHING_OUT: &[&str] = &[
+    "SystemTime::now",
+    "Instant::now",
+    "SystemRandom::new",
+    "thread_rng",
+    "TcpStream",
+    "TcpListener",
+    "UdpSocket",
+];
+
+fn sources(dir: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(dir).expect("a folder of the house").flatten() {
+        let path = entry.path();
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default().to_owned();
+        if path.is_dir() {
+            if !["target", ".git", "node_modules"].contains(&name.as_str()) {
+                sources(&path, found);
+            }
+        } else if name.ends_with(".rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn house() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A room's own code, without its tests, benches and examples.
+fn is_code(path: &std::path::Path) -> bool {
+    let text = path.to_string_lossy();
+    text.contains("/src/") && !text.contains("test")
+}
+
+#[test]
+fn below_floor_four_clock_randomness_and_sockets_are_arguments() {
+    let lower = [
+        "contexts",
+        "certs",
+        "policies",
+        "firewall/message",
+        "authority/statement",
+        "firewall/negotiation",
+        "firewall/inspect",
+    ];
+    let mut files = Vec::new();
+    lower.iter().for_each(|room| sources(&house().join(room), &mut files));
+    for file in files.iter().filter(|f| is_code(f)) {
+        let text = std::fs::read_to_string(file).expect("source");
+        let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
+        for line in code {
+            let word = REACHING_OUT.iter().find(|w| line.contains(*w));
+            assert!(word.is_none(), "`{}` uses `{}`", file.display(), word.unwrap_or(&""));
+        }
+    }
+}
+
+#[test]
+fn no_room_is_too_large_to_be_read_at_once() {
+    let mut files = Vec::new();
+    sources(&house(), &mut files);
+    for file in files {
+        let lines = std::fs::read_to_string(&file).expect("source").lines().count();
+        assert!(lines <= 600, "`{}` has {lines} lines: it is two rooms", file.display());
+    }
+}

@@ -55,7 +55,8 @@ impl Client {
             Some((cert, key)) => {
                 let chain =
                     Chain::from_pem(&read(cert)?, &limits).doing(format_args!("`{}`", cert.display()))?;
-                let key_pair = KeyPair::from_pem(&read(key)?, &ring_random()).doing(format_args!("`{}`", key.display()))?;
+                let key_pair = KeyPair::from_pem(&read(key)?, &ring_random())
+                    .doing(format_args!("`{}`", key.display()))?;
                 Some((chain, key_pair))
             }
             None => None,

@@ -122,7 +122,14 @@ impl Up {
         let roots = Roots::from_pem(&text(self.path("/roots")), &limits).unwrap();
         let identity = agent.map(|name| {
             let chain = Chain::from_pem(&text(self.path(&format!("/agents/{name}/cert"))), &limits).unwrap();
-            (chain, KeyPair::from_pem(&text(self.path(&format!("/agents/{name}/key"))), &ring::rand::SystemRandom::new()).unwrap())
+            (
+                chain,
+                KeyPair::from_pem(
+                    &text(self.path(&format!("/agents/{name}/key"))),
+                    &ring::rand::SystemRandom::new(),
+                )
+                .unwrap(),
+            )
         });
         let trust = tls::ServerTrust { roots, expected: None };
         let shown = identity.as_ref().map(|(c, k)| (c, k));
