@@ -3,11 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use crate::canonical::jcs;
 use crate::digest::Digest;
+use crate::json;
 use crate::term::{Shape, Term};
 use crate::urn::{ContextUrn, Prefix};
 
+mod envelope;
 mod fault;
+mod terms;
+
+use envelope::Envelope;
 
 pub use crate::schema::SchemaLimits;
 pub use fault::DocumentFault;
@@ -33,6 +41,8 @@ pub struct DocumentLimits {
     pub max_code_bytes: usize,
     /// Bytes of `title`.
     pub max_title_bytes: usize,
+    /// Bytes of `description`: a page.
+    pub max_description_bytes: usize,
     /// Bounds of its schemas.
     pub schema: SchemaLimits,
 }
@@ -49,7 +59,20 @@ impl Default for DocumentLimits {
             max_codes: 8_192,
             max_code_bytes: 128,
             max_title_bytes: 256,
+            max_description_bytes: 4_096,
             schema: SchemaLimits::default(),
+        }
+    }
+}
+
+impl DocumentLimits {
+    fn reader(&self) -> json::Limits {
+        json::Limits {
+            max_bytes: self.max_input_bytes,
+            max_depth: self.max_depth,
+            max_nodes: self.max_nodes,
+            max_string_bytes: self.max_payload_bytes,
+            ..json::Limits::default()
         }
     }
 }
@@ -71,8 +94,9 @@ impl Context {
     /// # Errors
     /// The first [`DocumentFault`].
     pub fn check(bytes: &[u8], prefix: &Prefix, limits: &DocumentLimits) -> Result<Context, DocumentFault> {
-        let _ = (bytes, prefix, limits);
-        todo!()
+        let value = json::read(bytes, &limits.reader()).map_err(DocumentFault::Json)?.to_value();
+        let canonical = jcs(&value).map_err(DocumentFault::Canonical)?;
+        Context::build(&value, canonical, prefix, limits)
     }
 
     /// Like [`Context::check`], for bytes that must already be their own canonical form (RFC 8785).
@@ -84,8 +108,33 @@ impl Context {
         prefix: &Prefix,
         limits: &DocumentLimits,
     ) -> Result<Context, DocumentFault> {
-        let _ = (bytes, prefix, limits);
-        todo!()
+        let value = json::read(bytes, &limits.reader()).map_err(DocumentFault::Json)?.to_value();
+        let canonical = jcs(&value).map_err(DocumentFault::Canonical)?;
+        if canonical != bytes {
+            return Err(DocumentFault::NotCanonical);
+        }
+        Context::build(&value, canonical, prefix, limits)
+    }
+
+    fn build(
+        value: &Value,
+        canonical: Vec<u8>,
+        prefix: &Prefix,
+        limits: &DocumentLimits,
+    ) -> Result<Context, DocumentFault> {
+        if canonical.len() > limits.max_payload_bytes {
+            return Err(DocumentFault::TooLarge { bytes: canonical.len(), limit: limits.max_payload_bytes });
+        }
+        let envelope = Envelope::read(value, prefix, limits)?;
+        let terms = terms::compile(&envelope, limits)?;
+        Ok(Context {
+            urn: envelope.urn,
+            digest: Digest::of(&canonical),
+            bytes: canonical.into(),
+            title: envelope.title,
+            terms,
+            codes: envelope.codes,
+        })
     }
 
     /// The name and version that the document gives itself, in canonical form.
@@ -133,3 +182,6 @@ impl Context {
         self.codes.iter().map(|(name, codes)| (name.as_str(), codes.as_slice()))
     }
 }
+
+#[cfg(test)]
+mod tests;

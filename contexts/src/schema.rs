@@ -1,31 +1,117 @@
-//! JSON Schema 2020-12 as contexts use it: a bounded, closed profile, compiled once.
+//! JSON Schema 2020-12 as contexts use it: a bounded profile in which objects are closed, compiled once per document.
+//!
+//! The way of a schema: [`check`] (vocabulary, bounds, references), [`emit`] (closing), [`work`] (bounded work), then
+//! the `jsonschema` crate, which reads our own tree (`node`) and asks us for three keywords (`custom`). What the
+//! profile takes and refuses is told in `docs/spec/context-document.md`.
 
+mod check;
+mod custom;
+mod emit;
 mod fault;
+mod fields;
+mod free_text;
 mod limits;
+mod node;
+mod plain;
+mod source;
+mod validator;
+mod work;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+pub(crate) use check::pointer;
+pub(crate) use custom::is_refused;
+pub(crate) use fault::Located;
 pub use fault::{ContentFault, SchemaFault};
+pub(crate) use free_text::FreeText;
 pub use limits::SchemaLimits;
+#[doc(hidden)]
+pub use plain::{Plain, compile_plain};
+pub(crate) use validator::Validator;
 
-use crate::json::Object;
+use crate::term::FieldType;
+use source::{Source, types};
 
-/// A compiled schema.
-#[derive(Debug)]
-pub(crate) struct Validator;
-
-impl Validator {
-    pub(crate) fn conform(&self, instance: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
-        let _ = (instance, without);
-        todo!()
-    }
+/// One schema of a document that content can be held against.
+pub(crate) struct Wanted<'d> {
+    /// Where it stands, as segments of a JSON Pointer.
+    pub(crate) path: Vec<&'d str>,
+    pub(crate) schema: &'d Value,
+    /// The schema of a concept (and not of parameters or results).
+    pub(crate) concept: bool,
 }
 
-/// Where free text may stand.
+/// What was made of it.
 #[derive(Debug)]
-pub(crate) struct FreeText;
-
-impl FreeText {
-    pub(crate) fn found_in(&self, instance: &Object<'_>) -> bool {
-        let _ = instance;
-        todo!()
-    }
+pub(crate) struct Compiled {
+    pub(crate) validator: Validator,
+    pub(crate) fields: FieldType,
+    pub(crate) free_text: FreeText,
 }
+
+/// The parts of a document that schemas refer to.
+pub(crate) struct Parts<'d> {
+    pub(crate) defs: &'d Map<String, Value>,
+    pub(crate) concepts: &'d Map<String, Value>,
+    pub(crate) codes: &'d BTreeMap<String, Vec<String>>,
+}
+
+/// Checks all schemas of a document and compiles the ones that are wanted, in their order.
+pub(crate) fn compile<'d>(
+    parts: &Parts<'d>,
+    wanted: &[Wanted<'d>],
+    limits: &SchemaLimits,
+) -> Result<Vec<Compiled>, Located> {
+    let source = Source::new(parts.defs, parts.concepts, parts.codes);
+    check_all(&source, parts, wanted, limits)?;
+
+    let mut emitter = emit::Emitter::new(&source, limits);
+    let mut roots = Vec::with_capacity(wanted.len());
+    for want in wanted {
+        if source.types(want.schema) != types::OBJECT {
+            return Err(located(want, SchemaFault::NotAnObject));
+        }
+        roots.push(emitter.root(want.schema, &want.path)?);
+    }
+    let definitions = emitter.definitions();
+    work::bound(&roots, &definitions, limits).map_err(|fault| Located { path: String::new(), fault })?;
+
+    let mut places = free_text::Places::new(&source);
+    let starts: Vec<usize> = wanted.iter().map(|want| places.add(want.schema)).collect();
+    let map = Arc::new(places.finish());
+
+    let mut compiled = Vec::with_capacity(wanted.len());
+    for ((want, root), start) in wanted.iter().zip(roots).zip(starts) {
+        let validator =
+            Validator::compile(root, &definitions, limits).map_err(|fault| located(want, fault))?;
+        compiled.push(Compiled {
+            validator,
+            fields: fields::describe(&source, want.schema),
+            free_text: FreeText::new(Arc::clone(&map), start),
+        });
+    }
+    Ok(compiled)
+}
+
+fn check_all<'d>(
+    source: &Source<'d>,
+    parts: &Parts<'d>,
+    wanted: &[Wanted<'d>],
+    limits: &SchemaLimits,
+) -> Result<(), Located> {
+    let mut checker = check::Checker::new(source, limits);
+    for (name, schema) in parts.defs {
+        checker.schema(schema, &["$defs", name], false)?;
+    }
+    wanted.iter().try_for_each(|want| checker.schema(want.schema, &want.path, want.concept))
+}
+
+fn located(want: &Wanted<'_>, fault: SchemaFault) -> Located {
+    Located { path: check::pointer(&want.path), fault }
+}
+
+#[cfg(test)]
+mod tests;

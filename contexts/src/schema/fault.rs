@@ -5,7 +5,8 @@ use std::fmt;
 /// Why content does not fit: where and which rule, never a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContentFault {
-    /// JSON Pointer (RFC 6901) into the instance; a segment that the schema does not name is written `*`.
+    /// JSON Pointer (RFC 6901) into the instance; a segment that is no index and that the schema does not name is
+    /// written `*`, since names of members are content too.
     pub path: String,
     /// The keyword that refused, such as `required` or `x-code-list`.
     pub rule: String,
@@ -13,25 +14,104 @@ pub struct ContentFault {
 
 impl fmt::Display for ContentFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` does not fit `{}`", self.path, self.rule)
+        write!(f, "`{}` does not fit the rule `{}`", self.path, self.rule)
     }
 }
 
 impl std::error::Error for ContentFault {}
 
-/// Why a schema is refused.
+/// Why a schema is refused. Nothing of it is a value of a message: documents are public.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaFault {
     /// Neither an object nor a boolean.
     NotASchema,
+    /// A keyword that this profile does not know; a typo would silently do nothing.
+    UnknownKeyword {
+        /// The keyword, at most 64 characters of it.
+        keyword: String,
+    },
+    /// A keyword of JSON Schema that contexts do not use.
+    RefusedKeyword {
+        /// The keyword.
+        keyword: String,
+        /// Why.
+        why: &'static str,
+    },
+    /// The value of a keyword is not what it must be.
+    KeywordValue {
+        /// The keyword.
+        keyword: String,
+        /// What it must be.
+        must: &'static str,
+    },
+    /// A `$ref` that leads nowhere, or out of the document.
+    Reference {
+        /// Why.
+        why: &'static str,
+    },
+    /// References that lead back to the same value of an instance: validation would never end.
+    Cycle,
+    /// The schema of a concept, of parameters or of results takes something else than objects.
+    NotAnObject,
+    /// A schema that names no type and so says nothing; `true` opens it explicitly.
+    Untyped,
+    /// Arrays are taken and nothing says what they hold; `"items": true` opens them explicitly.
+    OpenArray,
+    /// `x-code-list` names a list that `codes` does not have.
+    UnknownCodeList,
+    /// A performative that does not exist, twice, or none at all.
+    Performatives,
+    /// More of something than allowed.
+    Limit {
+        /// Of what.
+        what: &'static str,
+        /// The bound.
+        limit: u64,
+    },
+    /// One value of a message could cause more subschema evaluations than allowed.
+    Work {
+        /// Evaluations, worst case.
+        work: u64,
+        /// The bound.
+        limit: u64,
+    },
+    /// The validator refuses to compile it.
+    Rejected {
+        /// The keyword at fault.
+        keyword: String,
+    },
 }
 
 impl fmt::Display for SchemaFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SchemaFault::NotASchema => f.write_str("a schema is an object, `true` or `false`"),
+            Self::NotASchema => f.write_str("a schema is an object, `true` or `false`"),
+            Self::UnknownKeyword { keyword } => write!(f, "unknown keyword `{keyword}`"),
+            Self::RefusedKeyword { keyword, why } => write!(f, "`{keyword}` is not used in contexts: {why}"),
+            Self::KeywordValue { keyword, must } => write!(f, "`{keyword}` must be {must}"),
+            Self::Reference { why } => write!(f, "`$ref` {why}"),
+            Self::Cycle => f.write_str("references lead back to the same value"),
+            Self::NotAnObject => f.write_str("must describe an object: write `\"type\": \"object\"`"),
+            Self::Untyped => f.write_str("names no `type`; write `true` to take anything"),
+            Self::OpenArray => {
+                f.write_str("takes arrays and does not say of what; `\"items\": true` takes anything")
+            }
+            Self::UnknownCodeList => f.write_str("`x-code-list` names no list of `codes`"),
+            Self::Performatives => f.write_str("must be a list of performatives, each once"),
+            Self::Limit { what, limit } => write!(f, "more than {limit} {what}"),
+            Self::Work { work, limit } => {
+                write!(f, "one value could cause {work} evaluations of subschemas, more than {limit}")
+            }
+            Self::Rejected { keyword } => write!(f, "does not compile: `{keyword}`"),
         }
     }
 }
 
 impl std::error::Error for SchemaFault {}
+
+/// A fault and where in the document it is.
+#[derive(Debug)]
+pub(crate) struct Located {
+    pub(crate) path: String,
+    pub(crate) fault: SchemaFault,
+}

@@ -6,11 +6,16 @@ pub struct SchemaLimits {
     /// Subschema evaluations that one value of a message can cause, worst case, computed when the document is
     /// compiled. With 20,000 values a message (the reader's limit) and about 30 ns each, 500 is 0.3 s.
     pub max_work_per_node: u64,
-    /// Schema nodes that the validator builds for one document, references and re-used branches counted as often
-    /// as they are built; each takes under 1 kB.
+    /// Schema nodes that the validator builds for one document, branches counted as often as they are built; each
+    /// takes about 1 kB.
     pub max_compiled_nodes: u64,
     /// Levels of instance for which the work is computed: no message is nested deeper.
     pub max_instance_depth: usize,
+    /// Applicators and references inside one another that look at the same value: each is a few stack frames,
+    /// times the levels of the instance.
+    pub max_in_place_depth: usize,
+    /// Entries of `$defs`.
+    pub max_defs: usize,
     /// Entries of one `enum`: compared one by one; longer lists belong into `codes`, which are searched.
     pub max_enum: usize,
     /// Members that one schema may name in `properties`, `required` and the like: looked up one by one.
@@ -25,7 +30,7 @@ pub struct SchemaLimits {
     pub max_pattern_bytes: usize,
     /// Largest `maxItems` beside `uniqueItems`, which may compare every pair.
     pub max_unique_items: u64,
-    /// Largest `maxLength` of free text, in characters: enough for a page, too little for a book of instructions.
+    /// Largest `maxLength` of free text, in characters: enough for some pages, too little for a book.
     pub max_free_text: u64,
 }
 
@@ -35,6 +40,8 @@ impl Default for SchemaLimits {
             max_work_per_node: 500,
             max_compiled_nodes: 20_000,
             max_instance_depth: 32,
+            max_in_place_depth: 16,
+            max_defs: 256,
             max_enum: 256,
             max_members: 256,
             max_pattern_properties: 8,

@@ -1,0 +1,196 @@
+//! The closed envelope of a document: its members, their names, the code lists.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{DocumentFault, DocumentLimits};
+use crate::urn::{ContextUrn, Prefix};
+
+/// The line of the control vocabulary.
+const CONTROL_LINE: &str = "snl";
+
+/// The concepts of the control vocabulary: they may be used under any context, so no other context defines them.
+const CONTROL_NAMES: [&str; 5] = ["ambiguous_parameter", "parameter_options", "HELLO", "SELECT", "LOCK"];
+
+/// The parts of a document, found and named, their schemas not yet looked at.
+pub(super) struct Envelope<'d> {
+    pub(super) urn: ContextUrn,
+    pub(super) title: Option<String>,
+    pub(super) concepts: &'d Map<String, Value>,
+    pub(super) tasks: BTreeMap<&'d str, Task<'d>>,
+    pub(super) codes: BTreeMap<String, Vec<String>>,
+    pub(super) defs: &'d Map<String, Value>,
+}
+
+/// The parts of a task.
+pub(super) struct Task<'d> {
+    pub(super) parameters: &'d Value,
+    pub(super) results: &'d Value,
+    pub(super) performatives: Option<&'d Value>,
+}
+
+static NOTHING: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+
+impl<'d> Envelope<'d> {
+    pub(super) fn read(
+        value: &'d Value,
+        prefix: &Prefix,
+        limits: &DocumentLimits,
+    ) -> Result<Self, DocumentFault> {
+        let document = value.as_object().ok_or_else(|| member("", "a document is an object"))?;
+        let known = ["context", "title", "description", "concepts", "tasks", "codes", "$defs"];
+        closed(document, "", &known)?;
+        let urn = document.get("context").ok_or_else(|| member("/context", "missing"))?;
+        let urn = urn.as_str().ok_or_else(|| member("/context", "must be a string"))?;
+        let urn = ContextUrn::parse(urn, prefix).map_err(DocumentFault::Urn)?;
+        let title = text(document, "title", limits.max_title_bytes)?;
+        text(document, "description", limits.max_description_bytes)?;
+
+        let concepts = section(document, "concepts")?;
+        let tasks = section(document, "tasks")?;
+        let count = concepts.len().saturating_add(tasks.len());
+        if count == 0 {
+            return Err(member("", "defines neither a concept nor a task"));
+        }
+        within("", "concepts and tasks", count, limits.max_terms)?;
+        let defs = section(document, "$defs")?;
+        within("/$defs", "definitions", defs.len(), limits.schema.max_defs)?;
+        for (section, names) in [("concepts", concepts), ("tasks", tasks), ("$defs", defs)] {
+            check_names(section, names)?;
+        }
+        check_namespace(&urn, concepts, tasks)?;
+        let codes = codes(section(document, "codes")?, limits)?;
+        let tasks = tasks.iter().map(|(name, task)| Ok((name.as_str(), read_task(name, task)?)));
+        Ok(Envelope {
+            urn,
+            title,
+            concepts,
+            tasks: tasks.collect::<Result<_, DocumentFault>>()?,
+            codes,
+            defs,
+        })
+    }
+}
+
+fn member(path: &str, what: &'static str) -> DocumentFault {
+    DocumentFault::Member { path: path.to_owned(), what }
+}
+
+/// A path of the document; unknown names are cut, since they stand in error text.
+fn path(segments: &[&str]) -> String {
+    let cut: Vec<String> = segments.iter().map(|segment| segment.chars().take(64).collect()).collect();
+    crate::schema::pointer(&cut)
+}
+
+fn within(path: &str, what: &'static str, count: usize, limit: usize) -> Result<(), DocumentFault> {
+    if count > limit {
+        return Err(DocumentFault::TooMany { path: path.to_owned(), what, limit });
+    }
+    Ok(())
+}
+
+fn closed(map: &Map<String, Value>, at: &str, known: &[&str]) -> Result<(), DocumentFault> {
+    match map.keys().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => {
+            Err(DocumentFault::Member { path: at.to_owned() + &path(&[name]), what: "unknown member" })
+        }
+        None => Ok(()),
+    }
+}
+
+fn section<'d>(
+    document: &'d Map<String, Value>,
+    name: &str,
+) -> Result<&'d Map<String, Value>, DocumentFault> {
+    match document.get(name) {
+        None => Ok(&NOTHING),
+        Some(Value::Object(map)) => Ok(map),
+        Some(_) => Err(DocumentFault::Member { path: path(&[name]), what: "must be an object" }),
+    }
+}
+
+fn text(document: &Map<String, Value>, name: &str, limit: usize) -> Result<Option<String>, DocumentFault> {
+    let Some(value) = document.get(name) else { return Ok(None) };
+    let text = value.as_str().ok_or_else(|| member(&path(&[name]), "must be a string"))?;
+    within(&path(&[name]), "bytes", text.len(), limit)?;
+    Ok(Some(text.to_owned()))
+}
+
+/// A letter, then letters, digits and underscores; at most 64.
+fn is_name(name: &str) -> bool {
+    name.len() <= 64
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+fn check_names(section: &str, names: &Map<String, Value>) -> Result<(), DocumentFault> {
+    let what = "a name is a letter, then letters, digits and `_`, at most 64";
+    match names.keys().find(|name| !is_name(name)) {
+        Some(name) => Err(DocumentFault::Member { path: path(&[section, name]), what }),
+        None => Ok(()),
+    }
+}
+
+/// Concepts, tasks and the results of tasks (`NAME_results` in policies) share one namespace.
+fn check_namespace(
+    urn: &ContextUrn,
+    concepts: &Map<String, Value>,
+    tasks: &Map<String, Value>,
+) -> Result<(), DocumentFault> {
+    let defined = |name: &str| concepts.contains_key(name) || tasks.contains_key(name);
+    for name in concepts.keys().chain(tasks.keys()) {
+        if urn.line().as_str() != CONTROL_LINE && CONTROL_NAMES.contains(&name.as_str()) {
+            return Err(DocumentFault::ReservedName { name: name.clone() });
+        }
+    }
+    for name in tasks.keys() {
+        let results = format!("{name}_results");
+        if concepts.contains_key(name) {
+            return Err(DocumentFault::NameCollision { name: name.clone() });
+        }
+        if defined(&results) {
+            return Err(DocumentFault::NameCollision { name: results });
+        }
+    }
+    Ok(())
+}
+
+fn read_task<'d>(name: &str, task: &'d Value) -> Result<Task<'d>, DocumentFault> {
+    let at = path(&["tasks", name]);
+    let map = task.as_object().ok_or_else(|| member(&at, "must be an object"))?;
+    closed(map, &at, &["parameters", "results", "performatives"])?;
+    let part = |part: &'static str| map.get(part).ok_or_else(|| member(&format!("{at}/{part}"), "missing"));
+    Ok(Task {
+        parameters: part("parameters")?,
+        results: part("results")?,
+        performatives: map.get("performatives"),
+    })
+}
+
+fn codes(
+    lists: &Map<String, Value>,
+    limits: &DocumentLimits,
+) -> Result<BTreeMap<String, Vec<String>>, DocumentFault> {
+    within("/codes", "code lists", lists.len(), limits.max_code_lists)?;
+    check_names("codes", lists)?;
+    lists.iter().map(|(name, list)| Ok((name.clone(), code_list(name, list, limits)?))).collect()
+}
+
+fn code_list(name: &str, list: &Value, limits: &DocumentLimits) -> Result<Vec<String>, DocumentFault> {
+    let at = path(&["codes", name]);
+    let what = "must be a list of strings, each once, not empty, without control characters";
+    let list = list.as_array().filter(|list| !list.is_empty()).ok_or_else(|| member(&at, what))?;
+    within(&at, "codes", list.len(), limits.max_codes)?;
+    let mut seen = std::collections::BTreeSet::new();
+    list.iter()
+        .enumerate()
+        .map(|(index, code)| {
+            let at = format!("{at}/{index}");
+            let code = code.as_str().ok_or_else(|| member(&at, what))?;
+            within(&at, "bytes", code.len(), limits.max_code_bytes)?;
+            let sound = !code.is_empty() && !code.chars().any(crate::schema::is_refused) && seen.insert(code);
+            if sound { Ok(code.to_owned()) } else { Err(member(&at, what)) }
+        })
+        .collect()
+}

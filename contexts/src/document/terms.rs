@@ -1,0 +1,111 @@
+//! From the parts of a document to its terms: performatives, compiled shapes.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::envelope::{Envelope, Task};
+use super::{DocumentFault, DocumentLimits};
+use crate::performative::{Performative, PerformativeSet};
+use crate::schema::{self, Compiled, Parts, SchemaFault, Wanted};
+use crate::term::{FieldType, Shape, Term, TermKind};
+
+/// Members that name the type of an instance and are taken off before it is validated.
+const NAMING_MEMBERS: [&str; 3] = ["concept_type", "concept", "task"];
+
+/// A shape to be: what its schema is and what else is known of it.
+struct Plan<'d> {
+    term: &'d str,
+    kind: TermKind,
+    name: String,
+    performatives: PerformativeSet,
+    wanted: Wanted<'d>,
+}
+
+/// Compiles every term of a document.
+pub(super) fn compile(
+    envelope: &Envelope<'_>,
+    limits: &DocumentLimits,
+) -> Result<BTreeMap<String, Term>, DocumentFault> {
+    let mut plans = Vec::new();
+    for (name, schema) in envelope.concepts {
+        let given = schema.get("x-performatives");
+        let performatives = match given {
+            None => PerformativeSet::ALL,
+            Some(list) => performatives(list, &["concepts", name, "x-performatives"])?,
+        };
+        let wanted = Wanted { path: vec!["concepts", name], schema, concept: true };
+        plans.push(Plan { term: name, kind: TermKind::Concept, name: name.clone(), performatives, wanted });
+    }
+    for (name, task) in &envelope.tasks {
+        plans.extend(task_plans(name, task)?);
+    }
+    let parts = Parts { defs: envelope.defs, concepts: envelope.concepts, codes: &envelope.codes };
+    let (wanted, rest): (Vec<_>, Vec<_>) = plans
+        .into_iter()
+        .map(|plan| (plan.wanted, (plan.term, plan.kind, plan.name, plan.performatives)))
+        .unzip();
+    let compiled = schema::compile(&parts, &wanted, &limits.schema)
+        .map_err(|located| DocumentFault::Schema { path: located.path, fault: located.fault })?;
+
+    let mut terms = BTreeMap::new();
+    for ((want, compiled), (term, kind, name, performatives)) in wanted.iter().zip(compiled).zip(rest) {
+        let shape = shape(want, compiled, name, performatives)?;
+        let entry = terms.entry(term.to_owned());
+        entry.or_insert_with(|| Term { name: term.to_owned(), kind, shapes: Vec::new() }).shapes.push(shape);
+    }
+    Ok(terms)
+}
+
+fn task_plans<'d>(name: &'d str, task: &Task<'d>) -> Result<[Plan<'d>; 2], DocumentFault> {
+    let all = match task.performatives {
+        None => PerformativeSet::ALL,
+        Some(list) => performatives(list, &["tasks", name, "performatives"])?,
+    };
+    let side = |asking: bool| all.iter().filter(|performative| performative.is_asking() == asking).collect();
+    let plan =
+        |part: &'static str, schema: &'d Value, type_name: String, performatives: PerformativeSet| Plan {
+            term: name,
+            kind: TermKind::Task,
+            name: type_name,
+            performatives,
+            wanted: Wanted { path: vec!["tasks", name, part], schema, concept: false },
+        };
+    Ok([
+        plan("parameters", task.parameters, name.to_owned(), side(true)),
+        plan("results", task.results, format!("{name}_results"), side(false)),
+    ])
+}
+
+fn performatives(list: &Value, path: &[&str]) -> Result<PerformativeSet, DocumentFault> {
+    let wrong = || DocumentFault::Schema { path: schema::pointer(path), fault: SchemaFault::Performatives };
+    let names = list.as_array().filter(|names| !names.is_empty()).ok_or_else(wrong)?;
+    let mut set = PerformativeSet::default();
+    for name in names {
+        let performative: Performative =
+            name.as_str().and_then(|name| name.parse().ok()).ok_or_else(wrong)?;
+        if set.contains(performative) {
+            return Err(wrong());
+        }
+        set = set.with(performative);
+    }
+    Ok(set)
+}
+
+fn shape(
+    want: &Wanted<'_>,
+    compiled: Compiled,
+    name: String,
+    performatives: PerformativeSet,
+) -> Result<Shape, DocumentFault> {
+    if let FieldType::Record(members) = &compiled.fields
+        && let Some(taken) = NAMING_MEMBERS.iter().find(|name| members.contains_key(**name))
+    {
+        let mut path = want.path.clone();
+        path.extend(["properties", taken]);
+        let what = "this member names the type of an instance and never reaches its schema";
+        return Err(DocumentFault::Member { path: schema::pointer(&path), what });
+    }
+    let Compiled { validator, fields, free_text } = compiled;
+    Ok(Shape { name, schema: want.schema.clone(), performatives, fields, free_text, validator })
+}

@@ -1,0 +1,421 @@
+//! The vocabulary of contexts: every keyword is known, well-formed, within its bound and where it may stand.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::fault::Located;
+use super::source::{Source, in_place};
+use super::{SchemaFault, SchemaLimits};
+
+/// What a keyword holds.
+enum Holds {
+    Schema,
+    Schemas,
+    NamedSchemas,
+    Reference,
+    Dialect,
+    Types,
+    Scalars,
+    Scalar,
+    Count,
+    Number,
+    PositiveNumber,
+    Truth,
+    Text,
+    Anything,
+    Pattern,
+    Format,
+    Names,
+    NamedNames,
+    FreeText,
+    CodeList,
+    Performatives,
+    Never(&'static str),
+}
+
+const NO_RESOURCE: &str = "a context is one resource, named by its URN; use `#/$defs/NAME`";
+const NOT_ASSERTED: &str = "it would not be checked";
+
+/// The formats that are asserted; all are decided in time linear in the text.
+pub(super) const FORMATS: [&str; 17] = [
+    "date",
+    "date-time",
+    "time",
+    "duration",
+    "email",
+    "idn-email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "iri",
+    "iri-reference",
+    "uri-template",
+    "uuid",
+    "json-pointer",
+    "relative-json-pointer",
+];
+
+fn keyword(name: &str) -> Option<Holds> {
+    Some(match name {
+        "items"
+        | "contains"
+        | "additionalProperties"
+        | "unevaluatedProperties"
+        | "propertyNames"
+        | "not"
+        | "if"
+        | "then"
+        | "else" => Holds::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Holds::Schemas,
+        "properties" | "patternProperties" | "dependentSchemas" => Holds::NamedSchemas,
+        "$ref" => Holds::Reference,
+        "$schema" => Holds::Dialect,
+        "type" => Holds::Types,
+        "enum" => Holds::Scalars,
+        "const" => Holds::Scalar,
+        "maxLength" | "minLength" | "maxItems" | "minItems" | "maxContains" | "minContains"
+        | "maxProperties" | "minProperties" => Holds::Count,
+        "maximum" | "minimum" | "exclusiveMaximum" | "exclusiveMinimum" => Holds::Number,
+        "multipleOf" => Holds::PositiveNumber,
+        "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => Holds::Truth,
+        "title" | "description" | "$comment" => Holds::Text,
+        "default" | "examples" => Holds::Anything,
+        "pattern" => Holds::Pattern,
+        "format" => Holds::Format,
+        "required" => Holds::Names,
+        "dependentRequired" => Holds::NamedNames,
+        "x-free-text" => Holds::FreeText,
+        "x-code-list" => Holds::CodeList,
+        "x-performatives" => Holds::Performatives,
+        "$id" | "$anchor" | "$dynamicAnchor" | "$dynamicRef" | "$recursiveRef" | "$recursiveAnchor"
+        | "$vocabulary" => Holds::Never(NO_RESOURCE),
+        "$defs" | "definitions" => Holds::Never("definitions stand at the top of the document, in `$defs`"),
+        "unevaluatedItems" => Holds::Never("write `items`, which says what an array holds in one place"),
+        "contentEncoding" | "contentMediaType" | "contentSchema" => Holds::Never(NOT_ASSERTED),
+        _ => return None,
+    })
+}
+
+/// Where a schema stands.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The schema of a concept: the one place of `x-performatives`.
+    concept: bool,
+    /// Inside `not`, `if`, `contains` or `propertyNames`: it tests, and what it says does not hold of content.
+    test: bool,
+}
+
+/// Goes over every schema of a document once.
+pub(super) struct Checker<'s, 'd> {
+    source: &'s Source<'d>,
+    limits: &'s SchemaLimits,
+    path: Vec<String>,
+    patterns: usize,
+    depths: HashMap<String, usize>,
+}
+
+type Checked = Result<(), Located>;
+
+impl<'s, 'd> Checker<'s, 'd> {
+    pub(super) fn new(source: &'s Source<'d>, limits: &'s SchemaLimits) -> Self {
+        Checker { source, limits, path: Vec::new(), patterns: 0, depths: HashMap::new() }
+    }
+
+    /// Checks the schema at `path`, with all below it; `concept` if it is the schema of a concept.
+    pub(super) fn schema(&mut self, schema: &Value, path: &[&str], concept: bool) -> Checked {
+        self.path = path.iter().map(|segment| (*segment).to_owned()).collect();
+        self.visit(schema, Place { concept, test: false })
+    }
+
+    fn fail<T>(&self, fault: SchemaFault) -> Result<T, Located> {
+        Err(Located { path: pointer(&self.path), fault })
+    }
+
+    fn must<T>(&self, keyword: &str, must: &'static str) -> Result<T, Located> {
+        self.fail(SchemaFault::KeywordValue { keyword: keyword.to_owned(), must })
+    }
+
+    fn within(&self, what: &'static str, count: usize, limit: usize) -> Checked {
+        if count > limit { self.fail(SchemaFault::Limit { what, limit: limit as u64 }) } else { Ok(()) }
+    }
+
+    fn below(&mut self, segments: &[&str], schema: &Value, place: Place) -> Checked {
+        self.path.extend(segments.iter().map(|segment| (*segment).to_owned()));
+        self.visit(schema, place)?;
+        self.path.truncate(self.path.len().saturating_sub(segments.len()));
+        Ok(())
+    }
+
+    fn visit(&mut self, schema: &Value, place: Place) -> Checked {
+        let map = match schema {
+            Value::Bool(_) => return Ok(()),
+            Value::Object(map) => map,
+            _ => return self.fail(SchemaFault::NotASchema),
+        };
+        for (name, value) in map {
+            self.keyword(map, name, value, place)?;
+        }
+        self.combinations(map)?;
+        self.depth_in_place(schema)
+    }
+
+    fn keyword(&mut self, map: &Map<String, Value>, name: &str, value: &Value, place: Place) -> Checked {
+        let below = Place { concept: false, test: place.test || is_test(name) };
+        match keyword(name) {
+            None => {
+                let keyword = name.chars().take(64).collect();
+                self.fail(SchemaFault::UnknownKeyword { keyword })
+            }
+            Some(Holds::Never(why)) => {
+                self.fail(SchemaFault::RefusedKeyword { keyword: name.to_owned(), why })
+            }
+            Some(Holds::Schema) => self.below(&[name], value, below),
+            Some(Holds::Schemas) => self.schemas(name, value, below),
+            Some(Holds::NamedSchemas) => self.named_schemas(name, value, below),
+            Some(Holds::Reference) => match value.as_str().map(|reference| self.source.resolve(reference)) {
+                Some(Ok(_)) => Ok(()),
+                Some(Err(fault)) => self.fail(fault),
+                None => self.must(name, "a string"),
+            },
+            Some(Holds::FreeText | Holds::CodeList) if place.test => self.fail(SchemaFault::RefusedKeyword {
+                keyword: name.to_owned(),
+                why: "inside `not`, `if`, `contains` and `propertyNames` it has no meaning",
+            }),
+            Some(Holds::FreeText) => self.free_text(map, value),
+            Some(Holds::CodeList) => match value.as_str() {
+                Some(list) if self.source.codes.contains_key(list) => self.string_only(map, name),
+                _ => self.fail(SchemaFault::UnknownCodeList),
+            },
+            Some(Holds::Performatives) if !place.concept => self.fail(SchemaFault::RefusedKeyword {
+                keyword: name.to_owned(),
+                why: "it stands on the schema of a concept; a task has `performatives`",
+            }),
+            Some(holds) => self.plain(name, value, &holds),
+        }
+    }
+
+    fn schemas(&mut self, name: &str, value: &Value, place: Place) -> Checked {
+        let Some(list) = value.as_array().filter(|list| !list.is_empty()) else {
+            return self.must(name, "a list of schemas, not empty");
+        };
+        for (index, schema) in list.iter().enumerate() {
+            self.below(&[name, &index.to_string()], schema, place)?;
+        }
+        Ok(())
+    }
+
+    fn named_schemas(&mut self, name: &str, value: &Value, place: Place) -> Checked {
+        let Some(map) = value.as_object() else {
+            return self.must(name, "an object of schemas");
+        };
+        self.within("members in one schema", map.len(), self.limits.max_members)?;
+        if name == "patternProperties" {
+            self.within("`patternProperties` in one schema", map.len(), self.limits.max_pattern_properties)?;
+        }
+        for (key, schema) in map {
+            if name == "patternProperties" {
+                self.pattern(key)?;
+            }
+            self.below(&[name, key], schema, place)?;
+        }
+        Ok(())
+    }
+
+    fn pattern(&mut self, pattern: &str) -> Checked {
+        self.patterns += 1;
+        self.within("patterns in the document", self.patterns, self.limits.max_patterns)?;
+        self.within("characters in one pattern", pattern.chars().count(), self.limits.max_pattern_length)
+    }
+
+    /// Keywords whose value can be judged alone.
+    fn plain(&mut self, name: &str, value: &Value, holds: &Holds) -> Checked {
+        let fits = match holds {
+            Holds::Dialect => value == "https://json-schema.org/draft/2020-12/schema",
+            Holds::Types => return self.types(value),
+            Holds::Scalars => return self.scalars(value),
+            Holds::Scalar => !value.is_object() && !value.is_array(),
+            Holds::Count => value.as_u64().is_some(),
+            Holds::Number => value.is_number(),
+            Holds::PositiveNumber => value.as_f64().is_some_and(|number| number > 0.0),
+            Holds::Truth => value.is_boolean(),
+            Holds::Text => value.is_string(),
+            Holds::Pattern => match value.as_str() {
+                Some(pattern) => return self.pattern(pattern),
+                None => false,
+            },
+            Holds::Format => value.as_str().is_some_and(|format| FORMATS.contains(&format)),
+            Holds::Names => return self.names(name, value),
+            Holds::NamedNames => match value.as_object() {
+                Some(map) => {
+                    self.within("members in one schema", map.len(), self.limits.max_members)?;
+                    return map.values().try_for_each(|names| self.names(name, names));
+                }
+                None => false,
+            },
+            _ => true,
+        };
+        if fits { Ok(()) } else { self.must(name, demand(holds)) }
+    }
+
+    fn types(&self, value: &Value) -> Checked {
+        let known =
+            |value: &Value| value.as_str().is_some_and(|name| super::source::types::named(name).is_some());
+        let fits = match value {
+            Value::Array(names) => {
+                !names.is_empty() && names.iter().all(known) && all_differ(names) && names.len() <= 7
+            }
+            name => known(name),
+        };
+        if fits { Ok(()) } else { self.must("type", "a type of JSON, or a list of them") }
+    }
+
+    fn scalars(&self, value: &Value) -> Checked {
+        let Some(values) = value.as_array().filter(|values| !values.is_empty()) else {
+            return self.must("enum", "a list, not empty");
+        };
+        self.within("entries in one `enum`; use `codes`", values.len(), self.limits.max_enum)?;
+        if values.iter().any(|value| value.is_object() || value.is_array()) || !all_differ(values) {
+            return self.must("enum", "strings, numbers, booleans or null, each once");
+        }
+        Ok(())
+    }
+
+    fn names(&self, keyword: &str, value: &Value) -> Checked {
+        let Some(names) = value.as_array().filter(|names| names.iter().all(Value::is_string)) else {
+            return self.must(keyword, "a list of names");
+        };
+        self.within("members in one schema", names.len(), self.limits.max_members)?;
+        if all_differ(names) { Ok(()) } else { self.must(keyword, "a list of names, each once") }
+    }
+
+    fn free_text(&self, map: &Map<String, Value>, value: &Value) -> Checked {
+        match value {
+            Value::Bool(false) => return Ok(()),
+            Value::Bool(true) => {}
+            _ => return self.must("x-free-text", "`true` or `false`"),
+        }
+        self.string_only(map, "x-free-text")?;
+        match map.get("maxLength").and_then(Value::as_u64) {
+            None => self.must("x-free-text", "beside `maxLength`"),
+            Some(length) if length > self.limits.max_free_text => self.fail(SchemaFault::Limit {
+                what: "characters of free text",
+                limit: self.limits.max_free_text,
+            }),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn string_only(&self, map: &Map<String, Value>, keyword: &str) -> Checked {
+        if map.get("type").is_some_and(|kind| kind == "string") {
+            Ok(())
+        } else {
+            self.must(keyword, "beside `\"type\": \"string\"`")
+        }
+    }
+
+    /// Keywords that need one another.
+    fn combinations(&self, map: &Map<String, Value>) -> Checked {
+        let has = |keyword: &str| map.contains_key(keyword);
+        if (has("then") || has("else")) && !has("if") {
+            return self.must(if has("then") { "then" } else { "else" }, "beside `if`");
+        }
+        if (has("maxContains") || has("minContains")) && !has("contains") {
+            return self.must("contains", "beside `maxContains` and `minContains`");
+        }
+        if map.get("uniqueItems") == Some(&Value::Bool(true)) {
+            let limit = self.limits.max_unique_items;
+            match map.get("maxItems").and_then(Value::as_u64) {
+                None => return self.must("uniqueItems", "beside `maxItems`"),
+                Some(items) if items > limit => {
+                    return self.fail(SchemaFault::Limit { what: "items beside `uniqueItems`", limit });
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// No cycle and no long chain of subschemas that look at the same value.
+    fn depth_in_place(&mut self, schema: &Value) -> Checked {
+        let mut stack = Vec::new();
+        match self.depth_of(schema, 1, &mut stack) {
+            Ok(_) => Ok(()),
+            Err(fault) => self.fail(fault),
+        }
+    }
+
+    /// The longest chain below `schema` in place; `above` stand over it. Each target is computed once.
+    fn depth_of(
+        &mut self,
+        schema: &Value,
+        above: usize,
+        stack: &mut Vec<String>,
+    ) -> Result<usize, SchemaFault> {
+        let limit = self.limits.max_in_place_depth;
+        let too_deep =
+            || SchemaFault::Limit { what: "subschemas inside one another on one value", limit: limit as u64 };
+        if above > limit {
+            return Err(too_deep());
+        }
+        let Value::Object(map) = schema else { return Ok(1) };
+        let mut deepest = 0;
+        for child in in_place(map) {
+            deepest = deepest.max(self.depth_of(child, above + 1, stack)?);
+        }
+        if let Some(Value::String(reference)) = map.get("$ref") {
+            if stack.contains(reference) {
+                return Err(SchemaFault::Cycle);
+            }
+            let below = match self.depths.get(reference) {
+                Some(known) => *known,
+                None => {
+                    let target = self.source.resolve(reference)?;
+                    stack.push(reference.clone());
+                    let below = self.depth_of(target, above + 1, stack)?;
+                    stack.pop();
+                    self.depths.insert(reference.clone(), below);
+                    below
+                }
+            };
+            deepest = deepest.max(below);
+        }
+        if above + deepest > limit { Err(too_deep()) } else { Ok(deepest + 1) }
+    }
+}
+
+/// Keywords whose subschema tests, so that what it says need not hold of content.
+fn is_test(keyword: &str) -> bool {
+    matches!(keyword, "not" | "if" | "contains" | "propertyNames")
+}
+
+fn demand(holds: &Holds) -> &'static str {
+    match holds {
+        Holds::Dialect => "`https://json-schema.org/draft/2020-12/schema`",
+        Holds::Scalar => "a string, a number, a boolean or null",
+        Holds::Count => "an integer, not negative",
+        Holds::Number => "a number",
+        Holds::PositiveNumber => "a number above zero",
+        Holds::Truth => "`true` or `false`",
+        Holds::Format => {
+            "a format that is asserted: `date`, `date-time`, `time`, `duration`, `email`, `hostname`, \
+                          `ipv4`, `ipv6`, `uri`, `uuid` and their like"
+        }
+        Holds::NamedNames => "an object of lists of names",
+        _ => "a string",
+    }
+}
+
+fn all_differ(values: &[Value]) -> bool {
+    values.iter().enumerate().all(|(index, value)| !values.iter().take(index).any(|earlier| earlier == value))
+}
+
+/// A JSON Pointer (RFC 6901).
+pub(crate) fn pointer<S: AsRef<str>>(segments: &[S]) -> String {
+    segments
+        .iter()
+        .map(|segment| format!("/{}", segment.as_ref().replace('~', "~0").replace('/', "~1")))
+        .collect()
+}

@@ -1,0 +1,140 @@
+//! Keywords that we check ourselves: free text, code lists, and `multipleOf` by digits instead of by doubles.
+
+use jsonschema::paths::Location;
+use jsonschema::{Keyword, ValidationError};
+use serde_json::{Map, Value};
+
+use super::node::{Node, Tree};
+use crate::json::Number;
+
+type Made<'a> = Result<Box<dyn for<'i> Keyword<'i, Tree>>, ValidationError<'a>>;
+
+/// A keyword that is a predicate; its error says nothing, since path and name of the keyword are added around it.
+struct Rule<P>(P);
+
+impl<'i, P> Keyword<'i, Tree> for Rule<P>
+where
+    P: Fn(Node<'i>) -> bool + Send + Sync,
+{
+    fn validate(&self, instance: Node<'i>) -> Result<(), ValidationError<'i>> {
+        if (self.0)(instance) { Ok(()) } else { Err(ValidationError::custom("refused")) }
+    }
+
+    fn is_valid(&self, instance: Node<'i>) -> bool {
+        (self.0)(instance)
+    }
+}
+
+/// `x-free-text: true`.
+pub(super) fn free_text<'a>(_: &'a Map<String, Value>, _: &'a Value, _: Location) -> Made<'a> {
+    Ok(Box::new(Rule(|node: Node<'_>| node.str().is_none_or(|text| !text.chars().any(is_refused)))))
+}
+
+/// Characters that free text must not hold: those that change what a reader sees without being seen themselves.
+///
+/// - controls (Unicode `Cc`): U+0000–001F (line feed and tab too), U+007F–009F;
+/// - line and paragraph separators U+2028, U+2029;
+/// - bidirectional marks, embeddings, overrides and isolates: U+061C, U+200E, U+200F, U+202A–202E, U+2066–2069;
+/// - tag characters U+E0000–E007F, which carry hidden ASCII.
+pub(crate) fn is_refused(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// `x-code-list`, whose value was replaced by the codes.
+pub(super) fn code_list<'a>(_: &'a Map<String, Value>, codes: &'a Value, _: Location) -> Made<'a> {
+    let mut codes: Vec<Box<str>> =
+        codes.as_array().into_iter().flatten().filter_map(Value::as_str).map(Box::from).collect();
+    codes.sort_unstable();
+    Ok(Box::new(Rule(move |node: Node<'_>| {
+        node.str().is_none_or(|text| codes.binary_search_by(|code| (**code).cmp(text)).is_ok())
+    })))
+}
+
+/// `multipleOf`.
+pub(super) fn multiple_of<'a>(_: &'a Map<String, Value>, value: &'a Value, _: Location) -> Made<'a> {
+    let text = value.to_string();
+    let Some((digits, exponent)) = Number::parse(&text).ok().map(|number| number.significand()) else {
+        return Err(ValidationError::custom("not a number within bounds"));
+    };
+    if digits == 0 || text.starts_with('-') {
+        return Err(ValidationError::custom("not above zero"));
+    }
+    Ok(Box::new(Rule(move |node: Node<'_>| {
+        node.number().is_none_or(|number| is_multiple(number.significand(), (digits, exponent)))
+    })))
+}
+
+/// Whether `a × 10^x` is an integral multiple of `b × 10^y`, exactly; neither `a` nor `b` ends in a zero.
+fn is_multiple((a, x): (u64, i16), (b, y): (u64, i16)) -> bool {
+    if a == 0 {
+        return true;
+    }
+    // With x < y, ten would have to divide `a`, whose last digit is not zero.
+    let Ok(shift) = u32::try_from(i32::from(x) - i32::from(y)) else { return false };
+    if b == 0 {
+        return false;
+    }
+    let b = u128::from(b);
+    (u128::from(a) % b * power_of_ten(shift, b)) % b == 0
+}
+
+/// `10^exponent mod modulus`, the modulus below 2^64.
+fn power_of_ten(exponent: u32, modulus: u128) -> u128 {
+    let (mut result, mut base, mut exponent) = (1 % modulus, 10 % modulus, exponent);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = result * base % modulus;
+        }
+        base = base * base % modulus;
+        exponent >>= 1;
+    }
+    result
+}
+
+/// Whether policies can hold multiples of this number: a multiple of 0.0001.
+pub(super) fn is_decimal4(value: &Value) -> bool {
+    Number::parse(&value.to_string()).is_ok_and(|number| is_multiple(number.significand(), (1, -4)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn multiple(value: &str, of: &str) -> bool {
+        is_multiple(Number::parse(value).unwrap().significand(), Number::parse(of).unwrap().significand())
+    }
+
+    #[test]
+    fn money_is_judged_by_its_digits() {
+        for value in
+            ["0", "0.3", "1.1", "12000.01", "1.2e4", "12000.0000", "0.0001", "-4.35", "9007199254740991"]
+        {
+            assert!(multiple(value, "0.0001"), "{value}");
+        }
+        for value in ["0.00001", "0.00075", "1.10001", "1e-5"] {
+            assert!(!multiple(value, "0.0001"), "{value}");
+        }
+        assert!(multiple("12.2", "0.1"));
+        assert!(multiple("12391239123", "1e-8"));
+        assert!(!multiple("0.00751", "0.0001"));
+        assert!(multiple("4.5", "1.5"));
+        assert!(!multiple("35", "1.5"));
+        assert!(multiple("1e15", "32"));
+        assert!(!multiple("10", "3"));
+        assert!(!multiple("9007199254740991", "0.123456789"));
+    }
+
+    #[test]
+    fn what_readers_cannot_see_is_refused() {
+        for c in
+            ['\0', '\n', '\t', '\u{7f}', '\u{85}', '\u{202e}', '\u{2066}', '\u{200f}', '\u{61c}', '\u{e0041}']
+        {
+            assert!(is_refused(c), "{c:?}");
+        }
+        for c in ['a', ' ', 'ä', '漢', '\u{1f600}', '\u{200d}', 'א'] {
+            assert!(!is_refused(c), "{c:?}");
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Closing: from schemas as they are written to schemas that the validator compiles.
+//!
+//! Plain JSON Schema takes any member that nothing forbids. Here an object takes only members that a schema names,
+//! unless `additionalProperties` or `unevaluatedProperties` opens it. Closing only ever narrows: what a closed
+//! schema accepts, the schema as written accepts too. So every subschema is emitted in one of three modes:
+//!
+//! - `Closed`: it alone looks at its value. An object schema gets `additionalProperties: false`, or, where it is
+//!   composed (`$ref` beside others, `allOf`, `anyOf`, `oneOf`, `if`, `dependentSchemas`),
+//!   `unevaluatedProperties: false`.
+//! - `Open`: it is one part of a composition that is closed as a whole; the values inside it are closed.
+//! - `Plain`: its failure can make content acceptable (`not`, `if`, one of `oneOf`, `contains`), so nothing in it may
+//!   be narrowed. Where such a part also vouches for members (`if`, `oneOf`), its `Open` form is demanded besides.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::fault::Located;
+use super::source::{Source, types};
+use super::{SchemaFault, SchemaLimits, check::pointer};
+
+/// How a subschema is emitted; see the module.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    Closed,
+    Open,
+    Plain,
+}
+
+impl Mode {
+    /// The mode of a subschema for a value inside.
+    fn inside(self) -> Mode {
+        if self == Mode::Plain { Mode::Plain } else { Mode::Closed }
+    }
+
+    /// The mode of a part of a composition.
+    fn part(self) -> Mode {
+        if self == Mode::Plain { Mode::Plain } else { Mode::Open }
+    }
+
+    fn letter(self) -> char {
+        match self {
+            Mode::Closed => 'c',
+            Mode::Open => 'o',
+            Mode::Plain => 'p',
+        }
+    }
+}
+
+type Emitted = Result<Value, Located>;
+
+/// Emits the schemas of one document; definitions are emitted when they are first referred to.
+pub(super) struct Emitter<'s, 'd> {
+    source: &'s Source<'d>,
+    limits: &'s SchemaLimits,
+    done: BTreeMap<String, Value>,
+    wanted: Vec<(String, Mode)>,
+    path: Vec<String>,
+    nodes: u64,
+}
+
+impl<'s, 'd> Emitter<'s, 'd> {
+    pub(super) fn new(source: &'s Source<'d>, limits: &'s SchemaLimits) -> Self {
+        Emitter { source, limits, done: BTreeMap::new(), wanted: Vec::new(), path: Vec::new(), nodes: 0 }
+    }
+
+    /// The closed form of the schema at `path`.
+    pub(super) fn root(&mut self, schema: &Value, path: &[&str]) -> Emitted {
+        self.path = path.iter().map(|segment| (*segment).to_owned()).collect();
+        let emitted = self.emit(schema, Mode::Closed)?;
+        while let Some((reference, mode)) = self.wanted.pop() {
+            let target = self
+                .source
+                .resolve(&reference)
+                .map_err(|fault| Located { path: pointer(&self.path), fault })?;
+            self.path = reference.trim_start_matches("#/").split('/').map(str::to_owned).collect();
+            let emitted = self.emit(target, mode)?;
+            self.done.insert(key(&reference, mode), emitted);
+        }
+        Ok(emitted)
+    }
+
+    /// The definitions that emitted schemas refer to, under their emitted names.
+    pub(super) fn definitions(self) -> BTreeMap<String, Value> {
+        self.done
+    }
+
+    fn fail<T>(&self, fault: SchemaFault) -> Result<T, Located> {
+        Err(Located { path: pointer(&self.path), fault })
+    }
+
+    fn emit(&mut self, schema: &Value, mode: Mode) -> Emitted {
+        self.nodes += 1;
+        if self.nodes > self.limits.max_compiled_nodes {
+            return self.fail(SchemaFault::Limit {
+                what: "compiled schemas",
+                limit: self.limits.max_compiled_nodes,
+            });
+        }
+        let Value::Object(map) = schema else { return Ok(schema.clone()) };
+        let mut out = Map::new();
+        let mut besides = Vec::new();
+        let referring = mode == Mode::Closed && is_reference_alone(map);
+        for (name, value) in map {
+            self.path.push(name.clone());
+            match name.as_str() {
+                "title" | "description" | "$comment" | "default" | "examples" | "deprecated" | "readOnly"
+                | "writeOnly" | "$schema" | "x-performatives" => {}
+                "$ref" => {
+                    let target = if referring { Mode::Closed } else { mode.part() };
+                    out.insert(name.clone(), self.reference(value, target));
+                }
+                "x-free-text" if mode != Mode::Plain && value == &Value::Bool(true) => {
+                    out.insert(name.clone(), value.clone());
+                }
+                "x-code-list" if mode != Mode::Plain => {
+                    let codes = value.as_str().and_then(|list| self.source.codes.get(list));
+                    out.insert(name.clone(), json!(codes));
+                }
+                "x-free-text" | "x-code-list" => {}
+                _ => self.applicator(name, value, mode, &mut out, &mut besides)?,
+            }
+            self.path.pop();
+        }
+        self.condition(map, mode, &mut out)?;
+        if !besides.is_empty() {
+            let all = out.entry("allOf").or_insert_with(|| json!([]));
+            if let Value::Array(all) = all {
+                all.append(&mut besides);
+            }
+        }
+        if mode == Mode::Closed && !referring {
+            self.close(schema, map, &mut out)?;
+        }
+        Ok(Value::Object(out))
+    }
+
+    fn applicator(
+        &mut self,
+        name: &str,
+        value: &Value,
+        mode: Mode,
+        out: &mut Map<String, Value>,
+        besides: &mut Vec<Value>,
+    ) -> Result<(), Located> {
+        let emitted = match name {
+            "properties" | "patternProperties" => self.named(value, mode.inside())?,
+            "dependentSchemas" => self.named(value, mode.part())?,
+            "allOf" | "anyOf" => self.list(value, mode.part())?,
+            "prefixItems" => self.list(value, mode.inside())?,
+            "items" | "additionalProperties" | "unevaluatedProperties" => self.emit(value, mode.inside())?,
+            "contains" | "propertyNames" | "not" => self.emit(value, Mode::Plain)?,
+            "if" | "then" | "else" => return Ok(()),
+            "oneOf" => {
+                let plain = self.list(value, Mode::Plain)?;
+                if mode != Mode::Plain {
+                    let open = self.list(value, Mode::Open)?;
+                    if open != plain {
+                        besides.push(json!({ "anyOf": open }));
+                    }
+                }
+                plain
+            }
+            _ => value.clone(),
+        };
+        out.insert(name.to_owned(), emitted);
+        Ok(())
+    }
+
+    fn named(&mut self, value: &Value, mode: Mode) -> Emitted {
+        let mut out = Map::new();
+        for (name, schema) in value.as_object().into_iter().flatten() {
+            self.path.push(name.clone());
+            out.insert(name.clone(), self.emit(schema, mode)?);
+            self.path.pop();
+        }
+        Ok(Value::Object(out))
+    }
+
+    fn list(&mut self, value: &Value, mode: Mode) -> Emitted {
+        let mut out = Vec::new();
+        for (index, schema) in value.as_array().into_iter().flatten().enumerate() {
+            self.path.push(index.to_string());
+            out.push(self.emit(schema, mode)?);
+            self.path.pop();
+        }
+        Ok(Value::Array(out))
+    }
+
+    /// `if` decides as it is written; where it passes, what it vouches for must also be closed inside.
+    fn condition(
+        &mut self,
+        map: &Map<String, Value>,
+        mode: Mode,
+        out: &mut Map<String, Value>,
+    ) -> Result<(), Located> {
+        let Some(condition) = map.get("if") else { return Ok(()) };
+        let plain = self.emit(condition, Mode::Plain)?;
+        let mut then = map.get("then").map(|schema| self.emit(schema, mode.part())).transpose()?;
+        if mode != Mode::Plain {
+            let open = self.emit(condition, Mode::Open)?;
+            if open != plain {
+                then = Some(match then {
+                    Some(then) => json!({ "allOf": [open, then] }),
+                    None => open,
+                });
+            }
+        }
+        out.insert("if".to_owned(), plain);
+        if let Some(then) = then {
+            out.insert("then".to_owned(), then);
+        }
+        if let Some(otherwise) = map.get("else") {
+            let otherwise = self.emit(otherwise, mode.part())?;
+            out.insert("else".to_owned(), otherwise);
+        }
+        Ok(())
+    }
+
+    fn reference(&mut self, value: &Value, mode: Mode) -> Value {
+        let reference = value.as_str().unwrap_or_default();
+        let key = key(reference, mode);
+        if !self.done.contains_key(&key) {
+            // Holds the place, so that a recursive definition is emitted once.
+            self.done.insert(key.clone(), Value::Bool(false));
+            self.wanted.push((reference.to_owned(), mode));
+        }
+        Value::String(format!("#/$defs/{key}"))
+    }
+
+    fn close(
+        &self,
+        schema: &Value,
+        map: &Map<String, Value>,
+        out: &mut Map<String, Value>,
+    ) -> Result<(), Located> {
+        let taken = self.source.types(schema);
+        if taken == types::ALL {
+            return self.fail(SchemaFault::Untyped);
+        }
+        if taken & types::ARRAY != 0 && !self.source.guards_arrays(schema) {
+            return self.fail(SchemaFault::OpenArray);
+        }
+        let opened = map.contains_key("additionalProperties") || map.contains_key("unevaluatedProperties");
+        if taken & types::OBJECT != 0 && !opened {
+            let composed = ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
+            let keyword = if composed.iter().any(|keyword| map.contains_key(*keyword)) {
+                "unevaluatedProperties"
+            } else {
+                "additionalProperties"
+            };
+            out.insert(keyword.to_owned(), Value::Bool(false));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the schema says nothing but a reference.
+fn is_reference_alone(map: &Map<String, Value>) -> bool {
+    map.contains_key("$ref")
+        && map.keys().all(|name| {
+            matches!(
+                name.as_str(),
+                "$ref"
+                    | "title"
+                    | "description"
+                    | "$comment"
+                    | "default"
+                    | "examples"
+                    | "deprecated"
+                    | "readOnly"
+                    | "writeOnly"
+                    | "$schema"
+                    | "x-performatives"
+            )
+        })
+}
+
+/// The emitted name of a definition: names hold no `.`, so these do not collide.
+fn key(reference: &str, mode: Mode) -> String {
+    let mark = mode.letter();
+    match reference.strip_prefix("#/$defs/") {
+        Some(name) => format!("{mark}.{name}"),
+        None => format!("{mark}.concept.{}", reference.rsplit('/').next().unwrap_or_default()),
+    }
+}
+
+/// The names of emitted definitions that a schema needs, and those that they need.
+pub(super) fn needed<'v>(schema: &'v Value, definitions: &'v BTreeMap<String, Value>) -> BTreeSet<&'v str> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![schema];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(map) => {
+                let target = map.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/"));
+                if let Some((name, schema)) = target.and_then(|name| definitions.get_key_value(name))
+                    && found.insert(name.as_str())
+                {
+                    open.push(schema);
+                }
+                open.extend(map.values());
+            }
+            Value::Array(list) => open.extend(list),
+            _ => {}
+        }
+    }
+    found
+}

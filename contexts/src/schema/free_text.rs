@@ -1,0 +1,183 @@
+//! Where free text may stand in an instance, so that a policy can ask whether there is any.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::source::{Source, branches, in_place, named};
+use crate::json::{Json, Object};
+
+/// Places of one subschema, by indices.
+#[derive(Debug, Default)]
+struct Place {
+    text: bool,
+    in_place: Vec<usize>,
+    properties: BTreeMap<String, usize>,
+    others: Vec<usize>,
+    items: Vec<usize>,
+}
+
+/// The places of a place and of all that look at the same value, merged.
+#[derive(Debug, Default)]
+struct Merged {
+    text: bool,
+    /// Some text stands here or further inside.
+    leads: bool,
+    properties: BTreeMap<String, Vec<usize>>,
+    others: Vec<usize>,
+    items: Vec<usize>,
+}
+
+/// All places of a document.
+#[derive(Debug)]
+pub(super) struct FreeTextMap {
+    places: Vec<Merged>,
+}
+
+/// Free text of one shape.
+#[derive(Debug)]
+pub(crate) struct FreeText {
+    map: Arc<FreeTextMap>,
+    root: usize,
+}
+
+impl FreeText {
+    pub(super) fn new(map: Arc<FreeTextMap>, root: usize) -> Self {
+        FreeText { map, root }
+    }
+
+    /// Whether a string that is not empty stands where the schema has free text.
+    pub(crate) fn found_in(&self, instance: &Object<'_>) -> bool {
+        self.map.in_object(&[self.root], instance)
+    }
+}
+
+impl FreeTextMap {
+    fn leading<'m>(&'m self, places: &'m [usize]) -> impl Iterator<Item = &'m Merged> {
+        places.iter().filter_map(|place| self.places.get(*place)).filter(|place| place.leads)
+    }
+
+    fn in_object(&self, places: &[usize], object: &Object<'_>) -> bool {
+        object.iter().any(|(name, value)| {
+            self.leading(places).any(|place| {
+                place.properties.get(name).is_some_and(|inside| self.in_value(inside, value))
+                    || self.in_value(&place.others, value)
+            })
+        })
+    }
+
+    fn in_value(&self, places: &[usize], value: &Json<'_>) -> bool {
+        match value {
+            Json::String(text) => !text.is_empty() && self.leading(places).any(|place| place.text),
+            Json::Object(object) => self.leading(places).next().is_some() && self.in_object(places, object),
+            Json::Array(items) => {
+                self.leading(places).any(|place| items.iter().any(|item| self.in_value(&place.items, item)))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Collects the places of a document, shape by shape.
+pub(super) struct Places<'s, 'd> {
+    source: &'s Source<'d>,
+    places: Vec<Place>,
+    known: HashMap<String, usize>,
+    waiting: Vec<(usize, &'d Value)>,
+}
+
+impl<'s, 'd> Places<'s, 'd> {
+    pub(super) fn new(source: &'s Source<'d>) -> Self {
+        Places { source, places: Vec::new(), known: HashMap::new(), waiting: Vec::new() }
+    }
+
+    /// Adds the schema of a shape and answers its place.
+    pub(super) fn add(&mut self, schema: &'d Value) -> usize {
+        let root = self.place(schema);
+        while let Some((index, schema)) = self.waiting.pop() {
+            if let Value::Object(map) = schema {
+                let place = self.read(map);
+                if let Some(slot) = self.places.get_mut(index) {
+                    *slot = place;
+                }
+            }
+        }
+        root
+    }
+
+    fn place(&mut self, schema: &'d Value) -> usize {
+        let index = self.places.len();
+        self.places.push(Place::default());
+        self.waiting.push((index, schema));
+        index
+    }
+
+    fn target(&mut self, reference: &str) -> Option<usize> {
+        if let Some(known) = self.known.get(reference) {
+            return Some(*known);
+        }
+        let schema = self.source.resolve(reference).ok()?;
+        let index = self.place(schema);
+        self.known.insert(reference.to_owned(), index);
+        Some(index)
+    }
+
+    fn read(&mut self, map: &'d Map<String, Value>) -> Place {
+        let mut place =
+            Place { text: map.get("x-free-text") == Some(&Value::Bool(true)), ..Place::default() };
+        place.in_place = in_place(map).map(|schema| self.place(schema)).collect();
+        if let Some(Value::String(reference)) = map.get("$ref") {
+            place.in_place.extend(self.target(reference));
+        }
+        place.properties =
+            named(map, "properties").map(|(name, schema)| (name.clone(), self.place(schema))).collect();
+        place.others = named(map, "patternProperties").map(|(_, schema)| self.place(schema)).collect();
+        for keyword in ["additionalProperties", "unevaluatedProperties"] {
+            place.others.extend(map.get(keyword).map(|schema| self.place(schema)));
+        }
+        place.items = branches(map, "prefixItems").map(|schema| self.place(schema)).collect();
+        place.items.extend(map.get("items").map(|schema| self.place(schema)));
+        place
+    }
+
+    /// Merges what looks at the same value and marks what leads to text.
+    pub(super) fn finish(self) -> FreeTextMap {
+        let mut places: Vec<Merged> = (0..self.places.len()).map(|index| self.merged(index)).collect();
+        loop {
+            let leading: Vec<bool> = places.iter().map(|place| place.leads).collect();
+            let leads = |indices: &[usize]| indices.iter().any(|index| leading.get(*index) == Some(&true));
+            let mut changed = false;
+            for place in &mut places {
+                let now = place.leads
+                    || leads(&place.others)
+                    || leads(&place.items)
+                    || place.properties.values().any(|inside| leads(inside));
+                changed |= now != place.leads;
+                place.leads = now;
+            }
+            if !changed {
+                return FreeTextMap { places };
+            }
+        }
+    }
+
+    fn merged(&self, index: usize) -> Merged {
+        let mut merged = Merged::default();
+        let mut seen = Vec::new();
+        let mut open = vec![index];
+        while let Some(index) = open.pop() {
+            let Some(place) = self.places.get(index).filter(|_| !seen.contains(&index)) else { continue };
+            seen.push(index);
+            merged.text |= place.text;
+            for (name, inside) in &place.properties {
+                merged.properties.entry(name.clone()).or_default().push(*inside);
+            }
+            merged.others.extend(&place.others);
+            merged.items.extend(&place.items);
+            open.extend(&place.in_place);
+        }
+        merged.leads = merged.text;
+        merged
+    }
+}

@@ -1,0 +1,236 @@
+//! The validator reads our own tree: no value is copied on the way from the strict reader to a verdict.
+
+use std::borrow::Cow;
+
+use jsonschema::json as backend;
+use jsonschema::json::NodeIdentity;
+use jsonschema::types::JsonType;
+use serde_json::Value;
+
+use crate::json::{Json, Number, Object};
+
+/// Tells `jsonschema` how to read our tree.
+pub(super) struct Tree;
+
+/// One value as the validator sees it.
+#[derive(Clone, Copy)]
+pub(super) enum Node<'a> {
+    /// A value of the tree.
+    Value(&'a Json<'a>),
+    /// The whole instance, without the member that names its type.
+    Root(Members<'a>),
+    /// The name of a member, for `propertyNames`.
+    Name(&'a str),
+}
+
+/// The members of an object, one of which may be hidden.
+#[derive(Clone, Copy)]
+pub(super) struct Members<'a> {
+    pub(super) object: &'a Object<'a>,
+    pub(super) without: Option<&'a str>,
+}
+
+/// The items of an array.
+#[derive(Clone, Copy)]
+pub(super) struct Items<'a>(&'a [Json<'a>]);
+
+/// A number; compared by its digits where that matters.
+pub(super) struct Digits<'a>(pub(super) &'a Number<'a>);
+
+impl backend::Json for Tree {
+    type Node<'a> = Node<'a>;
+    type PreparedKey = String;
+    type StringBuffer = ();
+
+    // Members stand in a list, so a pass over them costs about as much as one lookup.
+    const KEYS_PER_LOOKUP: usize = 4;
+
+    fn prepare_key(key: &str) -> String {
+        key.to_owned()
+    }
+
+    fn with_string_node<T>(_: &mut (), string: &str, f: impl FnOnce(Node<'_>) -> T) -> T {
+        f(Node::Name(string))
+    }
+}
+
+impl<'a> Node<'a> {
+    fn text(&self) -> Option<&'a str> {
+        match self {
+            Node::Value(Json::String(text)) => Some(text),
+            Node::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    pub(super) fn number(&self) -> Option<&'a Number<'a>> {
+        match self {
+            Node::Value(Json::Number(number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    pub(super) fn str(&self) -> Option<&'a str> {
+        self.text()
+    }
+}
+
+impl<'a> backend::Node<'a, Tree> for Node<'a> {
+    type Object = Members<'a>;
+    type Array = Items<'a>;
+    type Number = Digits<'a>;
+
+    fn as_object(&self) -> Option<Members<'a>> {
+        match self {
+            Node::Value(Json::Object(object)) => Some(Members { object, without: None }),
+            Node::Root(members) => Some(*members),
+            _ => None,
+        }
+    }
+
+    fn as_array(&self) -> Option<Items<'a>> {
+        match self {
+            Node::Value(Json::Array(items)) => Some(Items(items)),
+            _ => None,
+        }
+    }
+
+    fn as_string(&self) -> Option<Cow<'a, str>> {
+        self.text().map(Cow::Borrowed)
+    }
+
+    fn as_number(&self) -> Option<Digits<'a>> {
+        self.number().map(Digits)
+    }
+
+    fn as_boolean(&self) -> Option<bool> {
+        match self {
+            Node::Value(Json::Bool(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn is_null(&self) -> bool {
+        matches!(self, Node::Value(Json::Null))
+    }
+
+    fn json_type(&self) -> JsonType {
+        match self {
+            Node::Value(Json::Null) => JsonType::Null,
+            Node::Value(Json::Bool(_)) => JsonType::Boolean,
+            Node::Value(Json::Number(_)) => JsonType::Number,
+            Node::Value(Json::String(_)) | Node::Name(_) => JsonType::String,
+            Node::Value(Json::Array(_)) => JsonType::Array,
+            Node::Value(Json::Object(_)) | Node::Root(_) => JsonType::Object,
+        }
+    }
+
+    fn equals_value(&self, expected: &Value) -> bool {
+        match (self.text(), expected) {
+            (Some(text), Value::String(expected)) => text == expected,
+            (Some(_), _) | (None, Value::String(_)) => false,
+            _ => backend::cmp::equal(&self.to_value(), expected),
+        }
+    }
+
+    fn to_value(&self) -> Cow<'a, Value> {
+        Cow::Owned(match self {
+            Node::Value(value) => value.to_value(),
+            Node::Root(members) => members.object.to_value_without(members.without),
+            Node::Name(name) => Value::String((*name).to_owned()),
+        })
+    }
+
+    fn identity(&self) -> Option<NodeIdentity> {
+        match self {
+            Node::Value(value) => Some(NodeIdentity::new(std::ptr::from_ref(*value) as usize)),
+            // The object of the root may be the first thing inside some other value: the tag keeps them apart.
+            Node::Root(members) => Some(NodeIdentity::tagged(std::ptr::from_ref(members.object) as usize, 1)),
+            Node::Name(_) => None,
+        }
+    }
+}
+
+impl backend::JsonNumber for Digits<'_> {
+    fn as_u64(&self) -> Option<u64> {
+        self.0.as_i64_exact().and_then(|integer| u64::try_from(integer).ok())
+    }
+
+    fn as_i64(&self) -> Option<i64> {
+        self.0.as_i64_exact()
+    }
+
+    fn as_f64(&self) -> Option<f64> {
+        Some(self.0.as_f64())
+    }
+
+    fn as_str(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.0.text())
+    }
+
+    fn to_number(&self) -> Cow<'_, serde_json::Number> {
+        match self.0.to_value() {
+            Value::Number(number) => Cow::Owned(number),
+            _ => Cow::Owned(serde_json::Number::from(0)),
+        }
+    }
+
+    /// An integral number is an integer however it is written.
+    fn is_integer(&self) -> bool {
+        self.0.as_i64_exact().is_some()
+    }
+}
+
+impl<'a> backend::Object<'a, Tree> for Members<'a> {
+    type Node = Node<'a>;
+    type MemberName = &'a str;
+    type MembersIter = MembersIter<'a>;
+
+    fn len(&self) -> usize {
+        let hidden = self.without.is_some_and(|name| self.object.get(name).is_some());
+        self.object.len().saturating_sub(usize::from(hidden))
+    }
+
+    fn get(&self, key: &String) -> Option<Node<'a>> {
+        if self.without == Some(key.as_str()) {
+            return None;
+        }
+        self.object.get(key).map(Node::Value)
+    }
+
+    fn members(&self) -> MembersIter<'a> {
+        MembersIter { members: self.object.members().iter(), without: self.without }
+    }
+}
+
+/// Goes over the members that are not hidden.
+pub(super) struct MembersIter<'a> {
+    members: std::slice::Iter<'a, (Cow<'a, str>, Json<'a>)>,
+    without: Option<&'a str>,
+}
+
+impl<'a> Iterator for MembersIter<'a> {
+    type Item = (&'a str, Node<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (name, value) = self.members.next()?;
+            if self.without != Some(name.as_ref()) {
+                return Some((name.as_ref(), Node::Value(value)));
+            }
+        }
+    }
+}
+
+impl<'a> backend::Array<'a, Tree> for Items<'a> {
+    type Node = Node<'a>;
+    type ElementsIter = std::iter::Map<std::slice::Iter<'a, Json<'a>>, fn(&'a Json<'a>) -> Node<'a>>;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn elements(&self) -> Self::ElementsIter {
+        self.0.iter().map(Node::Value)
+    }
+}

@@ -1,0 +1,188 @@
+//! The schemas of one document as they are written, and what can be read off them without an instance.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value};
+
+use super::SchemaFault;
+
+/// Types of JSON as bits; an integral number is `INTEGER`, any other `FRACTION`.
+pub(super) mod types {
+    pub(crate) const NULL: u8 = 1;
+    pub(crate) const BOOLEAN: u8 = 2;
+    pub(crate) const INTEGER: u8 = 4;
+    pub(crate) const FRACTION: u8 = 8;
+    pub(crate) const STRING: u8 = 16;
+    pub(crate) const ARRAY: u8 = 32;
+    pub(crate) const OBJECT: u8 = 64;
+    pub(crate) const NUMBER: u8 = INTEGER | FRACTION;
+    pub(crate) const ALL: u8 = 127;
+
+    pub(crate) fn named(name: &str) -> Option<u8> {
+        Some(match name {
+            "null" => NULL,
+            "boolean" => BOOLEAN,
+            "integer" => INTEGER,
+            "number" => NUMBER,
+            "string" => STRING,
+            "array" => ARRAY,
+            "object" => OBJECT,
+            _ => return None,
+        })
+    }
+}
+
+/// Keywords that apply one list of subschemas to the same value.
+pub(super) const IN_PLACE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+/// Keywords that apply one subschema to the same value.
+pub(super) const IN_PLACE_ONE: [&str; 4] = ["not", "if", "then", "else"];
+
+/// Where references of a document lead, with memories of what was computed for each target.
+pub(super) struct Source<'d> {
+    pub(super) defs: &'d Map<String, Value>,
+    pub(super) concepts: &'d Map<String, Value>,
+    pub(super) codes: &'d BTreeMap<String, Vec<String>>,
+    types: RefCell<HashMap<String, u8>>,
+    guards: RefCell<HashMap<String, bool>>,
+}
+
+impl<'d> Source<'d> {
+    pub(super) fn new(
+        defs: &'d Map<String, Value>,
+        concepts: &'d Map<String, Value>,
+        codes: &'d BTreeMap<String, Vec<String>>,
+    ) -> Self {
+        Source { defs, concepts, codes, types: RefCell::default(), guards: RefCell::default() }
+    }
+
+    /// The schema that a reference names. Targets are `#/$defs/NAME` and `#/concepts/NAME` of the same document.
+    pub(super) fn resolve(&self, reference: &str) -> Result<&'d Value, SchemaFault> {
+        let found = if let Some(name) = reference.strip_prefix("#/$defs/") {
+            self.defs.get(name)
+        } else if let Some(name) = reference.strip_prefix("#/concepts/") {
+            self.concepts.get(name)
+        } else if reference.starts_with("urn:") {
+            return Err(SchemaFault::Reference { why: "to another context is not supported yet" });
+        } else {
+            return Err(SchemaFault::Reference { why: "must be `#/$defs/NAME` or `#/concepts/NAME`" });
+        };
+        found.ok_or(SchemaFault::Reference { why: "names nothing in this document" })
+    }
+
+    /// The types that a schema can take at most. References in place must not form cycles.
+    pub(super) fn types(&self, schema: &Value) -> u8 {
+        let Value::Object(map) = schema else {
+            return if schema == &Value::Bool(false) { 0 } else { types::ALL };
+        };
+        let mut found = types::ALL;
+        if let Some(wanted) = map.get("type") {
+            found &= type_keyword(wanted);
+        }
+        if let Some(Value::Array(values)) = map.get("enum") {
+            found &= values.iter().fold(0, |all, value| all | type_of(value));
+        }
+        if let Some(value) = map.get("const") {
+            found &= type_of(value);
+        }
+        if map.contains_key("x-code-list") {
+            found &= types::STRING;
+        }
+        if let Some(Value::String(reference)) = map.get("$ref") {
+            found &= self.types_of_reference(reference);
+        }
+        for branch in branches(map, "allOf") {
+            found &= self.types(branch);
+        }
+        for union in ["anyOf", "oneOf"] {
+            if map.contains_key(union) {
+                found &= branches(map, union).fold(0, |all, branch| all | self.types(branch));
+            }
+        }
+        found
+    }
+
+    fn types_of_reference(&self, reference: &str) -> u8 {
+        if let Some(known) = self.types.borrow().get(reference) {
+            return *known;
+        }
+        let found = self.resolve(reference).map_or(types::ALL, |target| self.types(target));
+        self.types.borrow_mut().insert(reference.to_owned(), found);
+        found
+    }
+
+    /// Whether every array that the schema takes is held to some `items`.
+    pub(super) fn guards_arrays(&self, schema: &Value) -> bool {
+        let Value::Object(map) = schema else { return true };
+        map.contains_key("items")
+            || map
+                .get("$ref")
+                .and_then(Value::as_str)
+                .is_some_and(|reference| self.reference_guards(reference))
+            || branches(map, "allOf").any(|branch| branch.is_object() && self.guards_arrays(branch))
+            || ["anyOf", "oneOf"].iter().any(|union| {
+                map.contains_key(*union)
+                    && branches(map, union)
+                        .all(|branch| self.types(branch) & types::ARRAY == 0 || self.guards_arrays(branch))
+            })
+    }
+
+    fn reference_guards(&self, reference: &str) -> bool {
+        if let Some(known) = self.guards.borrow().get(reference) {
+            return *known;
+        }
+        let found = self.resolve(reference).is_ok_and(|target| self.guards_arrays(target));
+        self.guards.borrow_mut().insert(reference.to_owned(), found);
+        found
+    }
+}
+
+/// The subschemas of a keyword that holds a list of them.
+pub(super) fn branches<'v>(map: &'v Map<String, Value>, keyword: &str) -> impl Iterator<Item = &'v Value> {
+    map.get(keyword).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The subschemas of a keyword that maps names to them.
+pub(super) fn named<'v>(
+    map: &'v Map<String, Value>,
+    keyword: &str,
+) -> impl Iterator<Item = (&'v String, &'v Value)> {
+    map.get(keyword).and_then(Value::as_object).into_iter().flatten()
+}
+
+/// Every subschema that looks at the same value, but for the target of `$ref`.
+pub(super) fn in_place<'v>(map: &'v Map<String, Value>) -> impl Iterator<Item = &'v Value> {
+    IN_PLACE_LISTS
+        .iter()
+        .flat_map(|keyword| branches(map, keyword))
+        .chain(IN_PLACE_ONE.iter().filter_map(|keyword| map.get(*keyword)))
+        .chain(named(map, "dependentSchemas").map(|(_, schema)| schema))
+}
+
+fn type_keyword(value: &Value) -> u8 {
+    match value {
+        Value::String(name) => types::named(name).unwrap_or(0),
+        Value::Array(names) => {
+            names.iter().filter_map(Value::as_str).fold(0, |all, name| all | types::named(name).unwrap_or(0))
+        }
+        _ => 0,
+    }
+}
+
+fn type_of(value: &Value) -> u8 {
+    match value {
+        Value::Null => types::NULL,
+        Value::Bool(_) => types::BOOLEAN,
+        Value::Number(number) if number.is_f64() => {
+            if number.as_f64().is_some_and(|number| number.fract() == 0.0) {
+                types::INTEGER
+            } else {
+                types::FRACTION
+            }
+        }
+        Value::Number(_) => types::INTEGER,
+        Value::String(_) => types::STRING,
+        Value::Array(_) => types::ARRAY,
+        Value::Object(_) => types::OBJECT,
+    }
+}

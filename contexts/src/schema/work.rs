@@ -1,0 +1,215 @@
+//! Bounded work: how many subschema evaluations one value of a message can cause, at worst, and how many nodes the
+//! validator builds.
+//!
+//! For a schema S and k levels below the value that it looks at, `evaluations(S, k)` bounds the evaluations that one
+//! value there can cause. At k = 0 it is one for S and the sum over its in-place subschemas; at k > 0 the sum over
+//! in-place subschemas and, of the subschemas for values inside, the largest over names (or positions) plus every
+//! pattern. A composition that is closed by `unevaluatedProperties` looks at its parts once more to learn which members
+//! they vouch for. All sums saturate.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value};
+
+use super::source::{branches, in_place, named};
+use super::{SchemaFault, SchemaLimits};
+
+/// One subschema, by indices of others.
+#[derive(Default)]
+struct Node {
+    in_place: Vec<usize>,
+    /// Looks at its in-place subschemas a second time.
+    marks: bool,
+    /// At most one of these meets a member.
+    one_of_members: Vec<usize>,
+    /// All of these may meet the same member.
+    all_of_members: Vec<usize>,
+    /// At most one of these meets an item.
+    one_of_items: Vec<usize>,
+    /// All of these may meet the same item.
+    all_of_items: Vec<usize>,
+    /// Meets the name of a member.
+    names: Option<usize>,
+}
+
+/// The emitted schemas of one document as a graph.
+struct Graph<'v> {
+    nodes: Vec<Node>,
+    definitions: &'v BTreeMap<String, Value>,
+    known: HashMap<&'v str, usize>,
+    waiting: Vec<(&'v str, usize)>,
+}
+
+impl<'v> Graph<'v> {
+    fn add(&mut self, schema: &'v Value) -> usize {
+        let index = self.nodes.len();
+        self.nodes.push(Node::default());
+        let Value::Object(map) = schema else { return index };
+        let node = self.node(map);
+        if let Some(place) = self.nodes.get_mut(index) {
+            *place = node;
+        }
+        index
+    }
+
+    fn node(&mut self, map: &'v Map<String, Value>) -> Node {
+        let mut node = Node { marks: map.contains_key("unevaluatedProperties"), ..Node::default() };
+        node.in_place = in_place(map).map(|schema| self.add(schema)).collect();
+        if let Some(target) = map.get("$ref").and_then(Value::as_str) {
+            node.in_place.extend(self.definition(target));
+        }
+        node.one_of_members = named(map, "properties").map(|(_, schema)| self.add(schema)).collect();
+        node.one_of_members.extend(map.get("additionalProperties").map(|schema| self.add(schema)));
+        node.all_of_members = named(map, "patternProperties").map(|(_, schema)| self.add(schema)).collect();
+        node.all_of_members.extend(map.get("unevaluatedProperties").map(|schema| self.add(schema)));
+        node.one_of_items = branches(map, "prefixItems").map(|schema| self.add(schema)).collect();
+        node.one_of_items.extend(map.get("items").map(|schema| self.add(schema)));
+        node.all_of_items.extend(map.get("contains").map(|schema| self.add(schema)));
+        node.names = map.get("propertyNames").map(|schema| self.add(schema));
+        node
+    }
+
+    /// The node of a definition; its content is added later, since definitions may be recursive.
+    fn definition(&mut self, target: &'v str) -> Option<usize> {
+        let name = target.strip_prefix("#/$defs/")?;
+        if let Some(known) = self.known.get(name) {
+            return Some(*known);
+        }
+        let index = self.nodes.len();
+        self.nodes.push(Node::default());
+        self.known.insert(name, index);
+        self.waiting.push((name, index));
+        Some(index)
+    }
+
+    fn add_waiting(&mut self) {
+        while let Some((name, index)) = self.waiting.pop() {
+            let Some(Value::Object(map)) = self.definitions.get(name) else { continue };
+            let node = self.node(map);
+            if let Some(place) = self.nodes.get_mut(index) {
+                *place = node;
+            }
+        }
+    }
+}
+
+/// What was computed for one number of levels: evaluations, and those of looking a second time.
+#[derive(Clone, Copy)]
+struct Cost {
+    evaluations: u64,
+    marking: u64,
+}
+
+/// Computes costs level by level; within a level, in-place subschemas first (they form no cycle).
+struct Costs<'g> {
+    nodes: &'g [Node],
+    inner: Vec<Cost>,
+    level: Vec<Option<Cost>>,
+    first: bool,
+}
+
+impl Costs<'_> {
+    fn of(&mut self, index: usize) -> Cost {
+        if let Some(Some(known)) = self.level.get(index) {
+            return *known;
+        }
+        let Some(node) = self.nodes.get(index) else { return Cost { evaluations: 0, marking: 0 } };
+        let mut evaluations = if self.first { 1 } else { self.inside(node) };
+        let mut marking = 0_u64;
+        for part in &node.in_place {
+            let part = self.of(*part);
+            evaluations = evaluations.saturating_add(part.evaluations);
+            marking = marking.saturating_add(part.evaluations).saturating_add(part.marking);
+        }
+        if node.marks {
+            evaluations = evaluations.saturating_add(marking);
+        }
+        let cost = Cost { evaluations, marking };
+        if let Some(place) = self.level.get_mut(index) {
+            *place = Some(cost);
+        }
+        cost
+    }
+
+    /// Evaluations by subschemas for values inside, one level up from where they were computed.
+    fn inside(&self, node: &Node) -> u64 {
+        let inner = |index: &usize| self.inner.get(*index).map_or(0, |cost| cost.evaluations);
+        let largest = |list: &[usize]| list.iter().map(inner).max().unwrap_or(0);
+        let sum = |list: &[usize]| list.iter().map(inner).fold(0_u64, u64::saturating_add);
+        let members = largest(&node.one_of_members).saturating_add(sum(&node.all_of_members));
+        // Names are no values of the message: they are charged to their members.
+        let members = members.saturating_add(node.names.as_ref().map_or(0, inner));
+        let items = largest(&node.one_of_items).saturating_add(sum(&node.all_of_items));
+        members.max(items)
+    }
+}
+
+/// Refuses schemas that could cause more than `max_work_per_node` evaluations on one value of a message, or more
+/// nodes of the validator than `max_compiled_nodes`.
+pub(super) fn bound(
+    roots: &[Value],
+    definitions: &BTreeMap<String, Value>,
+    limits: &SchemaLimits,
+) -> Result<u64, SchemaFault> {
+    let mut graph = Graph { nodes: Vec::new(), definitions, known: HashMap::new(), waiting: Vec::new() };
+    let starts: Vec<usize> = roots.iter().map(|root| graph.add(root)).collect();
+    graph.add_waiting();
+    let count = graph.nodes.len();
+    let mut costs = Costs { nodes: &graph.nodes, inner: Vec::new(), level: vec![None; count], first: true };
+    let mut worst = 0;
+    for _ in 0..=limits.max_instance_depth {
+        costs.level = vec![None; count];
+        for index in 0..count {
+            costs.of(index);
+        }
+        costs.inner =
+            costs.level.iter().map(|cost| cost.unwrap_or(Cost { evaluations: 0, marking: 0 })).collect();
+        costs.first = false;
+        for start in &starts {
+            worst = worst.max(costs.inner.get(*start).map_or(0, |cost| cost.evaluations));
+        }
+        if worst > limits.max_work_per_node {
+            return Err(SchemaFault::Work { work: worst, limit: limits.max_work_per_node });
+        }
+    }
+    built(&graph.nodes, &starts, limits)?;
+    Ok(worst)
+}
+
+/// Nodes that the validator builds: every subschema once where it stands, and the parts of a composition that is
+/// closed by `unevaluatedProperties` again, which doubles at each such level.
+fn built(nodes: &[Node], starts: &[usize], limits: &SchemaLimits) -> Result<(), SchemaFault> {
+    let limit = limits.max_compiled_nodes;
+    let mut total = 0_u64;
+    for start in starts {
+        let mut on_path = vec![false; nodes.len()];
+        total = total.saturating_add(size(nodes, *start, &mut on_path, limit.saturating_sub(total)));
+        if total > limit {
+            return Err(SchemaFault::Limit { what: "compiled schemas", limit });
+        }
+    }
+    Ok(())
+}
+
+/// Counts no further than `budget`.
+fn size(nodes: &[Node], index: usize, on_path: &mut [bool], budget: u64) -> u64 {
+    let Some(node) = nodes.get(index) else { return 0 };
+    match on_path.get_mut(index) {
+        Some(place) if !*place => *place = true,
+        _ => return 1,
+    }
+    let mut total = 1_u64;
+    let rounds = if node.marks { 2 } else { 1 };
+    let others = [&node.one_of_members, &node.all_of_members, &node.one_of_items, &node.all_of_items];
+    let parts = (0..rounds).flat_map(|_| node.in_place.iter());
+    for child in parts.chain(others.into_iter().flatten()).chain(&node.names) {
+        if total > budget {
+            break;
+        }
+        total = total.saturating_add(size(nodes, *child, on_path, budget.saturating_sub(total)));
+    }
+    if let Some(place) = on_path.get_mut(index) {
+        *place = false;
+    }
+    total
+}
