@@ -39,3 +39,6 @@ pub use fault::{LeftOut, Place, PolicyFault};
 pub use limits::PolicyLimits;
 pub use policies::{Policies, schema_text};
 pub use source::PolicySource;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+use super::Agents;
+use crate::{PolicyFault, PolicyLimits};
+
+fn read(text: &str) -> Result<Agents, Vec<String>> {
+    Agents::read(text.as_bytes(), &PolicyLimits::default())
+        .map_err(|faults| faults.iter().map(PolicyFault::to_string).collect())
+}
+
+fn one(members: &str) -> Result<Agents, Vec<String>> {
+    read(&format!("{{\"agents\":[{{{members}}}]}}"))
+}
+
+#[test]
+fn agents_are_found_by_id_and_alias() {
+    let agents = one(r#""id":"spiffe://d/a","alias":"a","groups":["y","x"],"credentials":["c"]"#).unwrap();
+    let entry = agents.by_alias("a").unwrap();
+    assert_eq!(agents.position("spiffe://d/a"), Some(0));
+    assert_eq!((entry.groups.as_slice(), entry.disabled), (&["x".to_owned(), "y".to_owned()][..], false));
+    assert!(agents.position("a").is_none() && agents.by_alias("spiffe://d/a").is_none());
+    assert!(agents.groups().contains("x"));
+}
+
+#[test]
+fn the_digest_tells_states_of_one_agent_apart() {
+    let digest = |members: &str| one(members).unwrap().entries()[0].digest;
+    let base = digest(r#""id":"spiffe://d/a","groups":[],"credentials":["c"]"#);
+    assert_eq!(base, digest(r#""credentials":["c"],"groups":[],"id":"spiffe://d/a","disabled":false"#));
+    assert_ne!(base, digest(r#""id":"spiffe://d/a","groups":["c"],"credentials":[]"#));
+    assert_ne!(base, digest(r#""id":"spiffe://d/a","groups":[],"credentials":["c"],"disabled":true"#));
+}
+
+#[test]
+fn an_alias_never_looks_like_a_spiffe_id() {
+    for alias in ["spiffe://d/b", "a/b", "a:b", "", "a b", "é"] {
+        let faults = one(&format!(r#""id":"spiffe://d/a","alias":"{alias}","groups":[],"credentials":[]"#)).unwrap_err();
+        assert!(faults[0].starts_with("entities.json: at `/agents/0/alias`: an alias is"), "{alias}: {faults:?}");
+    }
+}
+
+#[test]
+fn ids_are_spiffe_ids() {
+    for id in [
+        "retailer-7",
+        "spiffe://",
+        "spiffe://d",
+        "spiffe://d/",
+        "spiffe:///a",
+        "spiffe://D/a",
+        "spiffe://d/a/../b",
+        "spiffe://d/a//b",
+        "spiffe://d/a?x",
+        "SPIFFE://d/a",
+        "spiffe://d/%61",
+    ] {
+        let faults = one(&format!(r#""id":"{id}","groups":[],"credentials":[]"#)).unwrap_err();
+        assert!(faults[0].contains("not a SPIFFE id"), "{id}: {faults:?}");
+    }
+}
+
+#[test]
+fn the_form_is_closed_and_nothing_is_assumed() {
+    let id = r#""id":"spiffe://d/a""#;
+    for (members, expected) in [
+        (format!("{id},\"groups\":[]"), "at `/agents/0/credentials`: missing: write `[]` for none"),
+        (format!("{id},\"credentials\":[]"), "at `/agents/0/groups`: missing: write `[]` for none"),
+        (format!("{id},\"groups\":\"x\",\"credentials\":[]"), "at `/agents/0/groups`: not a list"),
+        (format!("{id},\"groups\":[],\"credentials\":[],\"Disabled\":true"), "at `/agents/0`: a member that is not one of"),
+        (format!("{id},\"groups\":[],\"credentials\":[],\"disabled\":\"yes\""), "at `/agents/0/disabled`: not `true` or"),
+        (format!("{id},\"groups\":[\"x\",\"x\"],\"credentials\":[]"), "at `/agents/0/groups/1`: the same name a second"),
+        (format!("{id},\"groups\":[],\"groups\":[],\"credentials\":[]"), "duplicate member name"),
+        (format!("{id},\"groups\":[\"a\\\"b\"],\"credentials\":[]"), "at `/agents/0/groups/0`: a name is"),
+    ] {
+        let faults = one(&members).unwrap_err();
+        assert!(faults[0].contains(expected), "{members}: {faults:?}");
+    }
+    assert!(read("[]").unwrap_err()[0].contains("not an object"));
+    assert!(read("{}").unwrap_err()[0].contains("at `/agents`: missing"));
+    assert!(read("").unwrap_err()[0].contains("malformed json"));
+    assert!(read(r#"{"agents":[]}"#).is_ok());
+}
+
+#[test]
+fn two_agents_share_neither_id_nor_alias() {
+    let agent = |id: &str, alias: &str| {
+        format!(r#"{{"id":"spiffe://d/{id}","alias":"{alias}","groups":[],"credentials":[]}}"#)
+    };
+    let two = |a: String, b: String| read(&format!("{{\"agents\":[{a},{b}]}}"));
+    assert!(two(agent("a", "x"), agent("b", "y")).is_ok());
+    assert_eq!(two(agent("a", "x"), agent("a", "y")).unwrap_err(), ["entities.json: at `/agents/1/id`: a second agent with this id"]);
+    assert_eq!(
+        two(agent("a", "x"), agent("b", "x")).unwrap_err(),
+        ["entities.json: at `/agents/1/alias`: a second agent with this alias"]
+    );
+}
+
+#[test]
+fn with_a_list_of_groups_a_group_outside_it_is_a_fault() {
+    let text = |groups: &str| {
+        format!(r#"{{"groups":[{groups}],"agents":[{{"id":"spiffe://d/a","groups":["x"],"credentials":[]}}]}}"#)
+    };
+    assert!(read(&text("\"x\",\"y\"")).unwrap().groups().contains("y"));
+    assert_eq!(
+        read(&text("\"y\"")).unwrap_err(),
+        ["entities.json: at `/agents/0`: group `x` is not in the list `groups`"]
+    );
+}
+
+#[test]
+fn limits_hold() {
+    let limits = PolicyLimits {
+        max_agents: 1,
+        max_memberships: 1,
+        ..PolicyLimits::default()
+    };
+    let text = r#"{"agents":[{"id":"spiffe://d/a","groups":["x","y"],"credentials":[]}]}"#;
+    assert!(Agents::read(text.as_bytes(), &limits).unwrap_err()[0].to_string().contains("more than 1 items"));
+    let text = r#"{"agents":[{},{}]}"#;
+    assert!(Agents::read(text.as_bytes(), &limits).unwrap_err()[0].to_string().contains("agents: more than 1"));
+    let limits = PolicyLimits {
+        max_entities_bytes: 3,
+        ..limits
+    };
+    assert!(Agents::read(b"{   }", &limits).unwrap_err()[0].to_string().contains("bytes of `entities.json`"));
+}

@@ -1,0 +1,255 @@
+//! Index, memory and the habit of handing over only what is read never change a verdict: held against Cedar's plain
+//! authorizer over the whole set, all agents, the whole instance and the whole context record, over generated policies
+//! and questions.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use cedar_policy::{
+    Authorizer, Context as CedarContext, Decision, Entities, Entity, EntityId, EntityTypeName, EntityUid, PolicySet,
+    Request, RestrictedExpression, Schema,
+};
+use proptest::prelude::*;
+use semgate_contexts::Performative;
+
+use super::{
+    Ask, COURIER, House, OPERATOR, RETAILER, STRANGER, TREASURER, WEBAPP, WHOLESALER, one_file, shipped_contexts,
+    transfer,
+};
+use crate::catalogue::Catalogue;
+use crate::convert;
+use crate::{Policies, PolicyFault, PolicyLimits, Question, Texts, Verdict, reads};
+
+const PRINCIPALS: [&str; 7] = [
+    "principal",
+    "principal is Agent",
+    "principal == Agent::\"spiffe://semgate.test/agent/retailer-7\"",
+    "principal == Agent::\"spiffe://semgate.test/agent/wholesaler-1\"",
+    "principal in Group::\"partners\"",
+    "principal is Agent in Group::\"planners\"",
+    "principal in Agent::\"spiffe://semgate.test/agent/courier-5\"",
+];
+
+const ACTIONS: [&str; 4] =
+    ["action", "action == Action::\"INFORM\"", "action in [Action::\"REQUEST\", Action::\"QUERY\"]", "action"];
+
+const RESOURCES: [&str; 6] = [
+    "resource",
+    "resource is payment::transfer",
+    "resource is supplyChain::current_decision",
+    "resource is supplyChain::decision_contingency",
+    "resource is snl::ambiguous_parameter",
+    "resource",
+];
+
+const CONDITIONS: [&str; 22] = [
+    "",
+    "when { context.free_text }",
+    "unless { context.direction == \"reply\" }",
+    "when { context.major > 1 && context.minor == 0 }",
+    "when { context.binding == \"l8\" || context.direction like \"re*\" }",
+    "when { context.receiver == Agent::\"spiffe://semgate.test/agent/wholesaler-1\" }",
+    "when { context.receiver in Group::\"repliers\" }",
+    "when { context.receiver.credentials.contains(\"high-value-authorized\") }",
+    "when { principal == context.receiver }",
+    "unless { principal.credentials.contains(\"high-value-authorized\") }",
+    "when { principal in Group::\"planners\" || principal in Group::\"repliers\" }",
+    "when { Agent::\"spiffe://semgate.test/agent/treasurer-1\".credentials.containsAll(principal.credentials) }",
+    "when { principal.credentials == Agent::\"spiffe://semgate.test/agent/wholesaler-1\".credentials }",
+    "when { resource is payment::transfer && resource.amount.greaterThan(decimal(\"10000.0\")) }",
+    "when { resource has quantity && resource.quantity * 9223372036854775807 > 7 }",
+    "when { resource has amount } unless { resource has quantity }",
+    "when { if context.free_text then resource has then_change_text else context.major == 1 }",
+    "when { action == Action::\"QUERY\" && principal has credentials }",
+    "when { [Action::\"INFORM\", Action::\"AGREE\"].contains(action) }",
+    "when { resource has parameter && resource.parameter like \"d*\" }",
+    "when { context.major * 9223372036854775807 > 0 }",
+    "when { resource is supplyChain::current_decision || resource is snl::ambiguous_parameter }",
+];
+
+/// Policies that are valid by themselves, so that every set of them loads.
+fn pool() -> &'static [String] {
+    static POOL: OnceLock<Vec<String>> = OnceLock::new();
+    POOL.get_or_init(|| {
+        let mut all = Vec::new();
+        // Every condition with 14 scopes, spread over the combinations.
+        for (c, condition) in CONDITIONS.iter().enumerate() {
+            for n in 0..14 {
+                let mixed = c * 31 + n * 17;
+                let effect = if mixed % 5 < 3 { "permit" } else { "forbid" };
+                let (p, a, r) = (PRINCIPALS[mixed % 7], ACTIONS[(mixed / 3) % 4], RESOURCES[(mixed / 2) % 6]);
+                all.push(format!("@id(\"{c}-{n}\") {effect} ({p}, {a}, {r}) {condition};"));
+            }
+        }
+        let limits = PolicyLimits {
+            max_left_out_tries: 0,
+            ..PolicyLimits::default()
+        };
+        let refused: HashSet<String> = match Policies::load(&one_file(&all.join("\n")), &shipped_contexts(), &limits) {
+            Ok(_) => HashSet::new(),
+            Err(faults) => faults
+                .iter()
+                .map(|fault| match fault {
+                    PolicyFault::Invalid { policy, .. } => policy.replace("p.cedar#", "@id(\"") + "\")",
+                    other => panic!("{other}"),
+                })
+                .collect(),
+        };
+        all.retain(|policy| !refused.iter().any(|id| policy.starts_with(id.as_str())));
+        assert!(all.len() > 100, "{} policies left", all.len());
+        all
+    })
+}
+
+fn senders() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![RETAILER, WEBAPP, TREASURER, COURIER, WHOLESALER, OPERATOR, STRANGER])
+}
+
+/// Urn, term, performative and instance.
+fn said() -> impl Strategy<Value = (&'static str, &'static str, Performative, String)> {
+    let amounts = prop::sample::select(vec!["0", "10000", "10000.0001", "1.2e4", "922337203685477.5807"]);
+    let payments = (prop::sample::select(vec!["payment:v1.0", "payment:v1.1", "payment:v2.0"]), amounts)
+        .prop_map(|(urn, amount)| (urn, "transfer", transfer(amount)));
+    let decisions = prop::sample::select(vec!["0", "1", "2.0", "900"])
+        .prop_map(|n| ("supplyChain:v1.0", "current_decision", format!(r#"{{"item_id":"x","quantity":{n}}}"#)));
+    let texts = prop::sample::select(vec!["", "more"]).prop_map(|text| {
+        let value = format!(r#"{{"if_condition_text":"","then_change_text":"{text}"}}"#);
+        ("supplyChain:v1.0", "decision_contingency", value)
+    });
+    let questions = prop::sample::select(vec!["date", "code"]).prop_map(|name| {
+        ("snl:v1.0", "ambiguous_parameter", format!(r#"{{"parameter":"{name}","value":"x"}}"#))
+    });
+    let actions = prop::sample::select(vec![
+        Performative::Inform,
+        Performative::Request,
+        Performative::Query,
+        Performative::Agree,
+    ]);
+    (prop_oneof![payments, decisions, texts, questions], actions)
+        .prop_map(|((urn, term, value), action)| (urn, term, action, value))
+}
+
+struct Plain {
+    set: PolicySet,
+    schema: Schema,
+    catalogue: Catalogue,
+}
+
+impl Plain {
+    fn new(policies: &str) -> Self {
+        let catalogue = Catalogue::build(&shipped_contexts());
+        Self {
+            set: policies.parse().unwrap(),
+            schema: catalogue.schema().unwrap(),
+            catalogue,
+        }
+    }
+
+    /// Cedar by the book: everything is there, and everything is checked against the schema.
+    fn decide(&self, house: &House, question: &Question<'_>) -> Verdict {
+        let uid = |name: &str, id: &str| {
+            EntityUid::from_type_name_and_id(name.parse::<EntityTypeName>().unwrap(), EntityId::new(id))
+        };
+        let shape = self.catalogue.shape(question.context.digest(), question.shape.name()).unwrap();
+        let resource = self.catalogue.types[shape.of_type].uid.clone();
+        let all = reads::Attributes {
+            all: true,
+            ..Default::default()
+        };
+        let attributes = convert::attributes(&shape.attributes, &all, question.value, question.without).unwrap();
+        let mut entities = vec![Entity::new_with_tags(resource.clone(), attributes, [], []).unwrap()];
+        for agent in house.policies.agents() {
+            let credentials = agent.credentials.iter().map(|c| RestrictedExpression::new_string(c.clone()));
+            let attributes = [("credentials".to_owned(), RestrictedExpression::new_set(credentials))];
+            let parents = agent.groups.iter().map(|group| uid("Group", group));
+            entities.push(Entity::new_with_tags(uid("Agent", &agent.id), attributes, parents, []).unwrap());
+        }
+        for id in HashSet::from([question.sender, question.receiver]) {
+            if house.policies.agent(id).is_none() {
+                let attributes = [("credentials".to_owned(), RestrictedExpression::new_set([]))];
+                entities.push(Entity::new_with_tags(uid("Agent", id), attributes, [], []).unwrap());
+            }
+        }
+        let entities = Entities::from_entities(entities, Some(&self.schema)).unwrap();
+        let version = question.context.urn().version();
+        let context = CedarContext::from_pairs([
+            ("receiver".to_owned(), RestrictedExpression::new_entity_uid(uid("Agent", question.receiver))),
+            ("major".to_owned(), RestrictedExpression::new_long(version.major.into())),
+            ("minor".to_owned(), RestrictedExpression::new_long(version.minor.into())),
+            ("binding".to_owned(), RestrictedExpression::new_string(question.binding.to_owned())),
+            ("direction".to_owned(), RestrictedExpression::new_string(question.direction.to_owned())),
+            ("free_text".to_owned(), RestrictedExpression::new_bool(question.shape.has_free_text(question.value))),
+        ])
+        .unwrap();
+        let action = uid("Action", question.action.as_str());
+        let request =
+            Request::new(uid("Agent", question.sender), action, resource, context, Some(&self.schema)).unwrap();
+        let response = Authorizer::new().is_authorized(&request, &self.set, &entities);
+        let name = |id: &cedar_policy::PolicyId| {
+            let own = self.set.annotation(id, "id").unwrap();
+            format!("p.cedar#{own}")
+        };
+        let erred: Vec<String> = response
+            .diagnostics()
+            .errors()
+            .map(|cedar_policy::AuthorizationError::PolicyEvaluationError(error)| name(error.policy_id()))
+            .collect();
+        if !erred.is_empty() {
+            return Verdict::Errored {
+                policies: erred.into_iter().collect(),
+                why: "".into(),
+            };
+        }
+        let policies: Texts = response.diagnostics().reason().map(name).collect();
+        match response.decision() {
+            Decision::Allow => Verdict::Permitted { policies },
+            Decision::Deny => Verdict::Denied {
+                policies,
+                notices: Texts::default(),
+            },
+        }
+    }
+}
+
+/// Cedar's words for an error name the first policy that erred, in no fixed order.
+fn without_words(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Errored { policies, .. } => Verdict::Errored {
+            policies,
+            why: "".into(),
+        },
+        other => other,
+    }
+}
+
+fn cases() -> u32 {
+    std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(48)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn index_and_memory_never_change_a_verdict(
+        chosen in prop::collection::hash_set(0..pool().len(), 1..14),
+        asked in prop::collection::vec((senders(), senders(), said(), any::<bool>()), 40),
+    ) {
+        let policies = chosen.iter().map(|n| pool()[*n].as_str()).collect::<Vec<_>>().join("\n");
+        let house = House::with(&policies).unwrap();
+        let plain = Plain::new(&policies);
+        // Twice over, so that the second round meets what the first one remembered.
+        for (sender, receiver, (urn, term, action, value), reply) in asked.iter().chain(&asked) {
+            if house.context(urn).term(term).unwrap().side(*action).is_err() {
+                continue;
+            }
+            let ask = Ask {
+                sender, receiver, action: *action, urn, term, value,
+                direction: if *reply { "reply" } else { "request" },
+            };
+            let (ours, theirs) = house.question(ask, |question| {
+                (without_words(house.policies.decide(question)), plain.decide(&house, question))
+            });
+            prop_assert_eq!(ours, theirs, "{} {} {} {}\n{}", sender, action, term, value, policies);
+        }
+    }
+}

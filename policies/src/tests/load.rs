@@ -1,0 +1,212 @@
+//! What a tired operator writes is refused when it is loaded, with file, line, column and what was meant.
+
+use super::{House, one_file, shipped_contexts};
+use crate::{Policies, PolicyFault, PolicyLimits, PolicySource};
+
+const CONTINGENCY: &str = r#"permit (
+  principal == Agent::"spiffe://semgate.test/agent/retailer-7",
+  action,
+  resource is supplyChain::decision_contingency
+);
+"#;
+
+const AMBIGUITY: &str = r#"permit (
+  principal in Group::"partners",
+  action in [Action::"QUERY", Action::"REQUEST"],
+  resource is snl::ambiguous_parameter
+)
+when { resource.parameter == "date" };
+"#;
+
+const PAYMENT: &str = r#"forbid (principal, action, resource is payment::transfer)
+when { resource.amount.greaterThan(decimal("10000.0")) }
+unless { principal.credentials.contains("high-value-authorized") };
+"#;
+
+/// Every fault of this text, a line each.
+fn faults(text: &str) -> String {
+    match House::with(text) {
+        Ok(_) => panic!("loaded: {text}"),
+        Err(faults) => faults.join("\n"),
+    }
+}
+
+fn broken(text: &str, right: &str, wrong: &str, expected: &[&str]) {
+    let broken = text.replacen(right, wrong, 1);
+    assert_ne!(broken, text, "nothing replaced");
+    let faults = faults(&broken);
+    for part in expected {
+        assert!(faults.contains(part), "`{part}` is not in:\n{faults}");
+    }
+}
+
+#[test]
+fn the_policies_as_they_are_meant_load() {
+    for text in [CONTINGENCY, AMBIGUITY, PAYMENT] {
+        assert!(House::with(text).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn a_wrong_field_is_refused() {
+    broken(PAYMENT, "resource.amount", "resource.amuont", &["p.cedar:2:8", "`amuont`", "did you mean `amount`?"]);
+    broken(AMBIGUITY, "resource.parameter", "resource.parameters", &["p.cedar:6:8", "`parameters`", "`parameter`"]);
+    broken(PAYMENT, "principal.credentials", "principal.credential", &["p.cedar:3:10", "`credentials`"]);
+    let text = CONTINGENCY.replace(");", ") when { resource.if_condition == \"x\" };");
+    assert!(faults(&text).contains("`if_condition`"), "{}", faults(&text));
+    let text = CONTINGENCY.replace(");", ") when { context.freetext };");
+    assert!(faults(&text).contains("`freetext`"), "{}", faults(&text));
+}
+
+#[test]
+fn a_wrong_type_is_refused() {
+    let meant = "a decimal is compared as in `resource.amount.greaterThan(decimal(\"10000.0\"))`";
+    let right = "resource.amount.greaterThan(decimal(\"10000.0\"))";
+    broken(PAYMENT, right, "resource.amount > 10000", &["p.cedar:2:8", "decimal", meant]);
+    broken(PAYMENT, right, "resource.amount.greaterThan(10000)", &["p.cedar:2:", meant]);
+    broken(PAYMENT, "decimal(\"10000.0\")", "decimal(\"10000\")", &["p.cedar:2:", "one to four digits behind its point"]);
+    broken(PAYMENT, "decimal(\"10000.0\")", "decimal(\"10000.00001\")", &["p.cedar:2:"]);
+    broken(AMBIGUITY, "== \"date\"", "== 3", &["p.cedar:6:8"]);
+    let text = CONTINGENCY.replace(");", ") when { context.major == \"1\" };");
+    assert!(faults(&text).contains("p.cedar:5:"), "{}", faults(&text));
+}
+
+#[test]
+fn a_wrong_concept_is_refused() {
+    broken(PAYMENT, "payment::transfer", "payment::transfr", &["p.cedar:1:", "did you mean `payment::transfer`?"]);
+    broken(PAYMENT, "payment::transfer", "transfer", &["p.cedar:1:", "`transfer` is known as `payment::transfer`"]);
+    broken(PAYMENT, "payment::transfer", "payments::transfer", &["`transfer` is known as `payment::transfer`"]);
+    broken(CONTINGENCY, "decision_contingency", "decision_contigency", &["`supplyChain::decision_contingency`"]);
+    broken(AMBIGUITY, "snl::ambiguous_parameter", "supplyChain::ambiguous_parameter", &["`snl::ambiguous_parameter`"]);
+    broken(
+        PAYMENT,
+        "resource is payment::transfer",
+        "resource == payment::transfer::\"all\"",
+        &["names an instance, and instances have no names (write `resource is payment::transfer`)"],
+    );
+    broken(
+        PAYMENT,
+        "resource is payment::transfer",
+        "resource in payment::transfer::\"all\"",
+        &["write `resource is payment::transfer`"],
+    );
+}
+
+#[test]
+fn a_missing_group_or_agent_is_refused() {
+    broken(AMBIGUITY, "\"partners\"", "\"partner\"", &[
+        "p.cedar:2:20: policy `p.cedar#1`: `Group::\"partner\"` is not in entities.json (did you mean `Group::\"partners\"`?)",
+    ]);
+    broken(AMBIGUITY, "\"partners\"", "\"finance\"", &["`Group::\"finance\"` is not in entities.json"]);
+    broken(CONTINGENCY, "agent/retailer-7", "agent/retailer-8", &["did you mean", "agent/retailer-7"]);
+    broken(CONTINGENCY, "spiffe://semgate.test/agent/retailer-7", "retailer-7", &[
+        "`Agent::\"retailer-7\"` is not in entities.json (`retailer-7` is an alias: write \
+         `Agent::\"spiffe://semgate.test/agent/retailer-7\"`)",
+    ]);
+    let text = PAYMENT.replace("principal.credentials.contains(\"high-value-authorized\")", "principal in Group::\"treasury\"");
+    assert!(faults(&text).contains("p.cedar:3:"), "{}", faults(&text));
+}
+
+#[test]
+fn a_string_for_a_number_is_refused() {
+    broken(PAYMENT, "resource.amount.greaterThan(decimal(\"10000.0\"))", "resource.amount > \"10000\"", &[
+        "p.cedar:2:8",
+        "a decimal is compared as in",
+    ]);
+    broken(PAYMENT, "decimal(\"10000.0\")", "\"10000.0\"", &["p.cedar:2:", "decimal"]);
+    let text = "permit (principal, action, resource is supplyChain::current_decision)\n  when { resource.quantity < \"100\" };";
+    assert!(faults(text).contains("p.cedar:2:"), "{}", faults(text));
+    assert!(faults(text).contains("a number is written without quotation marks"), "{}", faults(text));
+}
+
+#[test]
+fn a_policy_that_can_never_match_is_refused() {
+    broken(AMBIGUITY, "action in [Action::\"QUERY\", Action::\"REQUEST\"]", "action == Action::\"INFORM\"", &[
+        "p.cedar:1:1",
+        "policy",
+    ]);
+    broken(AMBIGUITY, "Action::\"QUERY\"", "Action::\"ASK\"", &["`Action::\"ASK\"`"]);
+    broken(PAYMENT, "resource.amount.greaterThan(decimal(\"10000.0\"))", "resource is travel::bookFlight", &["impossible"]);
+    broken(CONTINGENCY, "principal == Agent", "principal == Group", &["Group"]);
+}
+
+#[test]
+fn a_number_that_policies_do_not_see_is_named() {
+    let text = "permit (principal, action, resource is supplyChain::local_observation)\n  when { resource.confidence_score == 1 };";
+    let faults = faults(text);
+    assert!(faults.contains("p.cedar:2:"), "{faults}");
+    assert!(faults.contains("`confidence_score` is not visible to policies"), "{faults}");
+}
+
+#[test]
+fn syntax_is_refused_with_its_place() {
+    broken(PAYMENT, ")) }", ") }", &["p.cedar:2:"]);
+    broken(PAYMENT, "forbid", "forbidden", &["p.cedar:1:1"]);
+    broken(CONTINGENCY, "  action,\n", "", &["p.cedar:"]);
+    broken(CONTINGENCY, "Agent::\"spiffe://semgate.test/agent/retailer-7\"", "?principal", &["p.cedar:1:1", "a template"]);
+    broken(CONTINGENCY, "permit", "@id(\"a b\") permit", &["p.cedar:1:1", "an `@id` is"]);
+    let twice = format!("@id(\"a\") {PAYMENT}\n@id(\"a\") {PAYMENT}");
+    assert!(faults(&twice).contains("p.cedar:5:1: a second policy with the id `p.cedar#a`"), "{}", faults(&twice));
+}
+
+#[test]
+fn every_fault_is_reported_in_one_go_in_the_order_of_the_file() {
+    let text = format!("{}\n{}", PAYMENT.replace("amount", "amuont"), AMBIGUITY.replace("snl::", "sln::"));
+    let faults = faults(&text);
+    let first = faults.find("amuont").unwrap();
+    let second = faults.find("sln::").unwrap();
+    assert!(first < second, "{faults}");
+}
+
+#[test]
+fn no_policy_is_never_loaded() {
+    for text in ["", "// permit (principal, action, resource);\n"] {
+        assert_eq!(
+            House::with(text).err().unwrap(),
+            ["no policy: an empty policy set permits nothing and is never loaded"]
+        );
+    }
+    let none = PolicySource {
+        files: Vec::new(),
+        ..PolicySource::shipped()
+    };
+    let faults = Policies::load(&none, &shipped_contexts(), &PolicyLimits::default()).unwrap_err();
+    assert_eq!(faults, [PolicyFault::Empty]);
+}
+
+#[test]
+fn a_directory_is_read_as_it_is() {
+    let dir = std::env::temp_dir().join(format!("semgate-policies-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let shipped = PolicySource::shipped();
+    for (name, text) in &shipped.files {
+        std::fs::write(dir.join(name), text).unwrap();
+    }
+    assert!(matches!(PolicySource::read_dir(&dir), Err(PolicyFault::Unreadable { .. })), "without entities.json");
+    std::fs::write(dir.join("entities.json"), &shipped.entities).unwrap();
+    std::fs::write(dir.join("notes.txt"), "not a policy").unwrap();
+    assert_eq!(PolicySource::read_dir(&dir), Ok(shipped));
+    std::fs::write(dir.join("bytes.cedar"), [0xff]).unwrap();
+    assert!(matches!(PolicySource::read_dir(&dir), Err(PolicyFault::Unreadable { .. })), "not UTF-8");
+    let limits = PolicyLimits {
+        max_file_bytes: 10,
+        ..PolicyLimits::default()
+    };
+    assert!(matches!(PolicySource::read_dir_within(&dir, &limits), Err(PolicyFault::TooLarge { .. })));
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert!(matches!(PolicySource::read_dir(&dir), Err(PolicyFault::Unreadable { .. })), "no directory");
+}
+
+#[test]
+fn bounds_hold() {
+    let limits = PolicyLimits {
+        max_policies: 1,
+        max_files: 1,
+        ..PolicyLimits::default()
+    };
+    let twice = format!("{PAYMENT}{CONTINGENCY}");
+    let load = |source: &PolicySource| Policies::load(source, &shipped_contexts(), &limits).map(drop);
+    assert!(load(&one_file(PAYMENT)).is_ok());
+    assert!(matches!(load(&one_file(&twice)).unwrap_err()[0], PolicyFault::TooLarge { .. }));
+    assert!(matches!(load(&PolicySource::shipped()).unwrap_err()[0], PolicyFault::TooLarge { .. }));
+}

@@ -1,0 +1,137 @@
+//! The room as a whole: from files and documents to verdicts.
+
+mod generated;
+mod lines;
+mod load;
+mod paper;
+mod versions;
+
+use std::sync::Arc;
+
+use semgate_contexts::json::{self, Json};
+use semgate_contexts::{Context, DocumentLimits, Performative, Prefix, library};
+
+use crate::{Policies, PolicyLimits, PolicySource, Question, Verdict};
+
+pub(super) const RETAILER: &str = "spiffe://semgate.test/agent/retailer-7";
+pub(super) const WEBAPP: &str = "spiffe://semgate.test/agent/public-webapp-3";
+pub(super) const TREASURER: &str = "spiffe://semgate.test/agent/treasurer-1";
+pub(super) const COURIER: &str = "spiffe://semgate.test/agent/courier-5";
+pub(super) const WHOLESALER: &str = "spiffe://semgate.test/agent/wholesaler-1";
+pub(super) const OPERATOR: &str = "spiffe://semgate.test/operator";
+pub(super) const STRANGER: &str = "spiffe://semgate.test/agent/nobody-knows";
+
+pub(super) fn context(text: &str) -> Arc<Context> {
+    let limits = DocumentLimits::default();
+    Arc::new(Context::check(text.as_bytes(), &Prefix::default(), &limits).unwrap())
+}
+
+pub(super) fn shipped_contexts() -> Vec<Arc<Context>> {
+    library::all().iter().map(|(_, bytes)| context(std::str::from_utf8(bytes).unwrap())).collect()
+}
+
+/// Policies over contexts, and a short way to ask.
+pub(super) struct House {
+    pub contexts: Vec<Arc<Context>>,
+    pub policies: Policies,
+}
+
+/// A question in test words.
+#[derive(Clone, Copy)]
+pub(super) struct Ask<'a> {
+    pub sender: &'a str,
+    pub receiver: &'a str,
+    pub action: Performative,
+    pub urn: &'a str,
+    pub term: &'a str,
+    pub value: &'a str,
+    pub direction: &'a str,
+}
+
+impl Default for Ask<'_> {
+    fn default() -> Self {
+        Self {
+            sender: RETAILER,
+            receiver: WHOLESALER,
+            action: Performative::Request,
+            urn: "payment:v2.0",
+            term: "transfer",
+            value: "{}",
+            direction: "request",
+        }
+    }
+}
+
+impl House {
+    pub fn load(source: &PolicySource, contexts: Vec<Arc<Context>>) -> Result<Self, Vec<String>> {
+        match Policies::load(source, &contexts, &PolicyLimits::default()) {
+            Ok(policies) => Ok(Self { contexts, policies }),
+            Err(faults) => Err(faults.iter().map(ToString::to_string).collect()),
+        }
+    }
+
+    pub fn shipped() -> Self {
+        Self::load(&PolicySource::shipped(), shipped_contexts()).unwrap()
+    }
+
+    /// These policies in one file `p.cedar`, with the shipped agents and contexts.
+    pub fn with(policies: &str) -> Result<Self, Vec<String>> {
+        Self::load(&one_file(policies), shipped_contexts())
+    }
+
+    pub fn context(&self, urn: &str) -> &Context {
+        let full = format!("urn:contexts:{urn}");
+        self.contexts.iter().find(|context| context.urn().as_str() == full).unwrap()
+    }
+
+    pub fn question<R>(&self, ask: Ask<'_>, then: impl FnOnce(&Question<'_>) -> R) -> R {
+        let Json::Object(object) = json::read(ask.value.as_bytes(), &json::Limits::default()).unwrap() else {
+            panic!("an object")
+        };
+        let context = self.context(ask.urn);
+        let shape = context.term(ask.term).unwrap().side(ask.action).unwrap();
+        then(&Question {
+            sender: ask.sender,
+            receiver: ask.receiver,
+            action: ask.action,
+            context,
+            shape,
+            value: &object,
+            without: None,
+            binding: "l8",
+            direction: ask.direction,
+        })
+    }
+
+    /// Asks twice, so that a remembered verdict is seen as well.
+    pub fn ask(&self, ask: Ask<'_>) -> Verdict {
+        let (first, again) =
+            self.question(ask, |question| (self.policies.decide(question), self.policies.decide(question)));
+        assert_eq!(first, again, "a verdict changed by being remembered");
+        first
+    }
+}
+
+pub(super) fn one_file(policies: &str) -> PolicySource {
+    PolicySource {
+        files: vec![("p.cedar".to_owned(), policies.to_owned())],
+        ..PolicySource::shipped()
+    }
+}
+
+pub(super) fn permitted(by: &[&str]) -> Verdict {
+    Verdict::Permitted {
+        policies: by.iter().copied().collect(),
+    }
+}
+
+pub(super) fn denied(by: &[&str], notices: &[&str]) -> Verdict {
+    Verdict::Denied {
+        policies: by.iter().copied().collect(),
+        notices: notices.iter().copied().collect(),
+    }
+}
+
+pub(super) fn transfer(amount: &str) -> String {
+    format!(r#"{{"sender_id":"a","receiver_id":"b","amount":{amount},"currency":"EUR"}}"#)
+}
