@@ -3,14 +3,29 @@
 //! Bytes in, next request out (DESIGN §3, `docs/spec/follower.md`). A failure keeps the last good view and is reported;
 //! safety comes from `next_update` alone.
 
+mod accept;
 mod config;
 mod fault;
+mod judge;
+mod memory;
+mod recover;
+mod round;
+mod state;
+mod take;
+
+#[cfg(test)]
+mod tests;
 
 pub use config::{FollowerConfig, FollowerLimits, InLines, Lines};
 pub use fault::{FollowFault, Report};
 
+use crate::trust::Trust;
 use crate::view::View;
-use std::path::Path;
+use memory::Memory;
+use round::{Round, Want};
+use semgate_contexts::ContextUrn;
+use state::State;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the follower wants next.
@@ -60,20 +75,53 @@ pub enum Progress {
 #[derive(Debug)]
 pub struct Follower {
     config: FollowerConfig,
+    memory: Memory,
+    state: State,
     view: Arc<View>,
+    /// The view changed and no answer said so yet.
+    changed: bool,
+    round: Option<Round>,
+    /// `ETag` of the accepted head.
+    etag: Option<String>,
+    next_poll: u64,
+    hinted: bool,
+    failures: u32,
+    reports: Vec<Report>,
 }
 
 impl Follower {
     /// Opens the memory in `dir` (made if it is not there) and verifies all of it again. What is damaged or does not
     /// verify is ignored and reported, never trusted. Errors only if the directory itself cannot be used.
-    pub fn open(_config: FollowerConfig, _dir: &Path, _now: u64) -> Result<Follower, FollowFault> {
-        todo!()
+    /// One follower at a time may use a directory.
+    pub fn open(config: FollowerConfig, dir: &Path, now: u64) -> Result<Follower, FollowFault> {
+        let memory = Memory::open(dir)?;
+        let mut follower = Follower::with_memory(config, memory);
+        follower.recover(now);
+        follower.view = Arc::new(follower.state.view(&follower.config));
+        Ok(follower)
     }
 
     /// A follower that remembers nothing on disk: for tools that follow once.
     pub fn without_memory(config: FollowerConfig) -> Follower {
+        Follower::with_memory(config, Memory::none())
+    }
+
+    fn with_memory(config: FollowerConfig, memory: Memory) -> Follower {
         let view = Arc::new(View::empty(&config.authority, config.lines.clone()));
-        Follower { config, view }
+        let state = State { trust: Trust::new(config.authority.clone()), ..State::default() };
+        Follower {
+            config,
+            memory,
+            state,
+            view,
+            changed: false,
+            round: None,
+            etag: None,
+            next_poll: 0,
+            hinted: false,
+            failures: 0,
+            reports: Vec::new(),
+        }
     }
 
     /// What it was configured with.
@@ -81,25 +129,66 @@ impl Follower {
         &self.config
     }
 
-    /// What to do next. Ask again after every answer.
-    pub fn next(&mut self, _now: u64) -> Step {
-        todo!()
+    /// What to do next. Ask again after every answer; until it is answered, a request stays the same.
+    pub fn next(&mut self, now: u64) -> Step {
+        if let Some((request, _)) = self.round.as_ref().and_then(|round| round.asked.as_ref()) {
+            return Step::Get(request.clone());
+        }
+        // After a fault, hints wait for the backoff too: a flood of them must not become a flood of requests.
+        let hinted = self.hinted && self.failures == 0;
+        if now < self.next_poll && !hinted {
+            return Step::Idle { until: self.next_poll };
+        }
+        self.hinted = false;
+        let mut round = Round { requests: 1, ..Round::default() };
+        let request = self.request(&round, &Want::Head);
+        round.asked = Some((request.clone(), Want::Head));
+        self.round = Some(round);
+        Step::Get(request)
     }
 
-    /// Judges what came back for `path`. An error means that this round of following ended and the last good view stays;
-    /// faults of single contexts do not end it and are in [`Follower::reports`] alone.
-    pub fn answer(&mut self, _path: &str, _answer: Answer, _now: u64) -> Result<Progress, FollowFault> {
-        todo!()
+    /// Judges what came back for `path`. An error means that this round of following ended and the last good view
+    /// stays; faults of single contexts do not end it and are in [`Follower::reports`] alone.
+    ///
+    /// If the view changed before an error, the next answer that is none says [`Progress::ViewChanged`];
+    /// [`Follower::view`] has it at once.
+    pub fn answer(&mut self, path: &str, answer: Answer, now: u64) -> Result<Progress, FollowFault> {
+        let asked = self.round.as_ref().and_then(|round| round.asked.as_ref());
+        if asked.is_none_or(|(request, _)| request.path != path) {
+            return Err(FollowFault::Unasked);
+        }
+        let Some(mut round) = self.round.take() else { return Err(FollowFault::Unasked) };
+        let taken = self.take(&mut round, answer, now).and_then(|()| self.go_on(&mut round, now));
+        match taken {
+            Ok(Some(asked)) => {
+                round.asked = Some(asked);
+                self.round = Some(round);
+            }
+            Ok(None) => self.finish(round, now),
+            Err(fault) => {
+                self.give_up(round, fault.clone(), now);
+                return Err(fault);
+            }
+        }
+        Ok(if std::mem::take(&mut self.changed) { Progress::ViewChanged } else { Progress::Same })
     }
 
-    /// The request for `path` failed below HTTP: ends this round.
-    pub fn unreachable(&mut self, _path: &str, _now: u64) -> FollowFault {
-        todo!()
+    /// The request for `path` failed below HTTP: ends this round, or, for a single document, goes on without it.
+    pub fn unreachable(&mut self, path: &str, now: u64) -> FollowFault {
+        let asked = self.round.as_ref().and_then(|round| round.asked.as_ref());
+        if asked.is_none_or(|(request, _)| request.path != path) {
+            return FollowFault::Unasked;
+        }
+        if let Some(round) = self.round.take() {
+            self.give_up(round, FollowFault::Unreachable, now);
+        }
+        FollowFault::Unreachable
     }
 
-    /// Something came on the stream: poll the head now. A hint is never believed.
+    /// Something came on the stream: poll the head now, or as soon as the round under way is over. A hint is never
+    /// believed.
     pub fn hint(&mut self) {
-        todo!()
+        self.hinted = true;
     }
 
     /// The newest verified view.
@@ -107,8 +196,49 @@ impl Follower {
         Arc::clone(&self.view)
     }
 
-    /// Faults since the last call, oldest first; bounded.
+    /// Faults since the last call, oldest first; at most [`FollowerLimits::max_reports`], the first ones.
     pub fn reports(&mut self) -> Vec<Report> {
-        todo!()
+        std::mem::take(&mut self.reports)
+    }
+
+    /// Plans until something must be fetched.
+    fn go_on(&mut self, round: &mut Round, now: u64) -> Result<Option<(Request, Want)>, FollowFault> {
+        let Some(want) = self.plan(round, now)? else { return Ok(None) };
+        round.requests += 1;
+        if round.requests > self.config.limits.max_requests {
+            return Err(FollowFault::TooManyRequests);
+        }
+        Ok(Some((self.request(round, &want), want)))
+    }
+
+    fn finish(&mut self, mut round: Round, now: u64) {
+        if round.listing.is_some() {
+            self.state.listed = self.state.head.as_ref().map(|pinned| pinned.head.head().seq);
+            self.state.relist_at = round.incomplete.then(|| now + self.config.limits.retry_documents);
+        }
+        self.settle(&mut round, now);
+        self.failures = 0;
+        self.next_poll = now.saturating_add(self.config.poll);
+    }
+
+    fn give_up(&mut self, mut round: Round, fault: FollowFault, now: u64) {
+        let evidence = self.evidence(&round, &fault);
+        self.report(None, fault, evidence, now);
+        self.settle(&mut round, now);
+        self.failures = self.failures.saturating_add(1);
+        let wait = 1u64.checked_shl(self.failures - 1).unwrap_or(u64::MAX);
+        let longest = self.config.limits.max_backoff.max(1);
+        self.next_poll = now.saturating_add(wait.min(longest));
+    }
+
+    fn report(&mut self, urn: Option<ContextUrn>, fault: FollowFault, evidence: Option<PathBuf>, at: u64) {
+        if self.reports.len() < self.config.limits.max_reports {
+            self.reports.push(Report { at, urn, fault, evidence });
+        }
+    }
+
+    fn show(&mut self) {
+        self.view = Arc::new(self.state.view(&self.config));
+        self.changed = true;
     }
 }

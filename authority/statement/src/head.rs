@@ -269,11 +269,24 @@ impl VerifiedHead {
         &self.leaf
     }
 
-    /// Whether two heads of one size say the same in everything but times and signatures (DESIGN §3). If not, they
-    /// are an equivocation.
-    pub fn agrees_with(&self, other: &VerifiedHead) -> bool {
+    /// Guarantees that two heads of one size say the same in everything but times and signatures (DESIGN §3).
+    /// Otherwise they are an equivocation: keep both.
+    pub fn agrees_with(&self, other: &VerifiedHead) -> Result<(), Contradiction> {
         let (a, b) = (&self.head, &other.head);
-        (&a.authority, &a.origin, a.seq, &a.shards, a.floors, self.checkpoint.root)
-            == (&b.authority, &b.origin, b.seq, &b.shards, b.floors, other.checkpoint.root)
+        let same = (&a.authority, &a.origin, a.seq, &a.shards, a.floors, self.checkpoint.root)
+            == (&b.authority, &b.origin, b.seq, &b.shards, b.floors, other.checkpoint.root);
+        if same { Ok(()) } else { Err(Contradiction) }
     }
 }
+
+/// Two heads that cannot both be true.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Contradiction;
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("two heads of one size contradict each other")
+    }
+}
+
+impl std::error::Error for Contradiction {}

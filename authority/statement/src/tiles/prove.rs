@@ -85,6 +85,9 @@ pub fn leaf_hashes(
     if size > MAX_TREE_SIZE || indexes.iter().any(|index| *index >= size) {
         return Err(ProofFault::OutOfRange);
     }
+    if indexes.is_empty() {
+        return Ok(Vec::new());
+    }
     let needed: Vec<u64> = indexes.iter().map(|index| tlog_tiles::stored_hash_index(0, *index)).collect();
     read(&needed, size, root, source)
 }

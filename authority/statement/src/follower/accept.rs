@@ -1,0 +1,183 @@
+//! Accepting a head, showing what follows from it, and putting it on disk.
+
+use super::memory::Part;
+use super::round::Overlay;
+use super::state::{Document, Tiles};
+use super::{FollowFault, Follower, Round, judge};
+use crate::encoding::to_hex;
+use crate::status::{Status, StatusList};
+use crate::tiles::{TilePath, leaf_hashes};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// The file that makes everything else count: written last.
+pub(super) const HEAD: &str = "head.json";
+/// Indexes seen INVALID in heads that were refused for another reason.
+pub(super) const INVALID: &str = "invalid.json";
+/// Certificates that chains are built from.
+pub(super) const TRUST: &str = "trust.json";
+
+impl Follower {
+    /// The candidate is the head from now on: its statuses and floors apply at once.
+    pub(super) fn accept(&mut self, round: &mut Round, now: u64) -> Result<(), FollowFault> {
+        let (Some(candidate), Some(floors)) = (round.candidate.clone(), round.floors.clone()) else {
+            return Err(FollowFault::Unasked);
+        };
+        let list =
+            judge::statuses(&candidate.head, |sha256| round.shards.get(sha256).cloned(), &self.state)?;
+        let named: BTreeSet<[u8; 32]> = candidate.head.head().shards.iter().map(|s| s.sha256).collect();
+        self.state.shards = std::mem::take(&mut round.shards);
+        self.state.shards.retain(|sha256, _| named.contains(sha256));
+        self.state.statuses = list;
+        self.state.floors = floors;
+        self.settle_invalid(now);
+        self.state.known.append(&mut round.found);
+        self.state.head = Some(candidate);
+        self.state.complete = true;
+        self.etag = round.etag.take();
+        round.accepted = true;
+        round.dirty = false;
+        self.show();
+        if let Err(fault) = self.remember(round) {
+            self.report(None, fault, None, now);
+        }
+        Ok(())
+    }
+
+    /// What was seen INVALID in a refused head is INVALID in the accepted list by now. If it is not, it stays so here,
+    /// and that is a fault of the authority.
+    fn settle_invalid(&mut self, now: u64) {
+        let statuses = &self.state.statuses;
+        self.state.invalid.retain(|index| statuses.get(*index) != Some(Status::Invalid));
+        let returned: Vec<u64> = self.state.invalid.iter().copied().collect();
+        for index in returned {
+            self.report(None, FollowFault::Unrevoked { index }, None, now);
+        }
+    }
+
+    /// Known contexts that a verified list shows INVALID are revoked now, whatever becomes of the rest of its head.
+    pub(super) fn revoke_now(&mut self, round: &mut Round, list: &StatusList) {
+        let newly: Vec<u64> = self
+            .state
+            .known
+            .values()
+            .map(|known| known.index)
+            .filter(|i| list.get(*i) == Some(Status::Invalid) && self.state.status(*i) != Some(Status::Invalid))
+            .collect();
+        if newly.is_empty() {
+            return;
+        }
+        self.state.invalid.extend(newly);
+        self.show();
+        let invalid: Vec<u64> = self.state.invalid.iter().copied().collect();
+        let bytes = crate::format::write(&serde_json::json!({ "invalid": invalid }));
+        let written = bytes.map(|bytes| self.memory.write(INVALID, &bytes));
+        if !matches!(written, Ok(Ok(()))) {
+            round.incomplete = true;
+        }
+    }
+
+    /// The end of a round, good or bad: what was verified is shown and remembered.
+    pub(super) fn settle(&mut self, round: &mut Round, now: u64) {
+        if !std::mem::take(&mut round.dirty) {
+            return;
+        }
+        self.show();
+        if let Err(fault) = self.remember(round) {
+            self.report(None, fault, None, now);
+        }
+    }
+
+    /// Writes everything that is not on disk yet, the head last; then removes what nothing names any more.
+    fn remember(&mut self, round: &mut Round) -> Result<(), FollowFault> {
+        let Some(pinned) = self.state.head.clone() else { return Ok(()) };
+        self.keep_tiles(round);
+        let mut keep = Vec::new();
+        for (part, files) in self.files()? {
+            let there = self.memory.names(part)?;
+            let names: BTreeSet<String> = files.iter().map(|(name, _)| name.clone()).collect();
+            for (name, bytes) in files {
+                if !there.contains(&name) {
+                    self.memory.write_part(part, &name, &bytes)?;
+                }
+            }
+            keep.push((part, names));
+        }
+        let trust = self.state.trust.to_bytes().map_err(FollowFault::Trust)?;
+        self.memory.write(TRUST, &trust)?;
+        self.memory.write(HEAD, &pinned.bytes)?;
+        for (part, names) in keep {
+            self.memory.keep_only(part, &names);
+        }
+        let documents = self.state.known.values().filter(|known| matches!(known.document, Document::Loaded(_)));
+        self.memory.keep_only(Part::Contexts, &documents.map(|known| known.digest.hex()).collect());
+        Ok(())
+    }
+
+    /// All files that the accepted head needs, by kind.
+    #[allow(clippy::type_complexity)]
+    fn files(&self) -> Result<Vec<(Part, Vec<(String, Vec<u8>)>)>, FollowFault> {
+        let floors = crate::floors::FloorsDocument {
+            authority: self.config.authority.clone(),
+            floors: self.state.floors.clone(),
+        };
+        let floors = floors.to_bytes().map_err(FollowFault::Floors)?;
+        let floors_name = to_hex(&crate::encoding::sha256(&floors));
+        let shards = self.state.shards.iter().map(|(sha256, list)| (to_hex(sha256), list.clone()));
+        let tiles = self.state.tiles.iter().map(|(path, bytes)| (tile_name(path), bytes.clone()));
+        let entries =
+            self.state.known.values().map(|k| (format!("{}.json", k.index), k.entry.bytes().to_vec()));
+        Ok(vec![
+            (Part::Shards, shards.collect()),
+            (Part::Floors, vec![(floors_name, floors)]),
+            (Part::Tiles, tiles.collect()),
+            (Part::Entries, entries.collect()),
+        ])
+    }
+
+    /// Of all tiles at hand, keeps those that prove the known entries under the accepted root.
+    fn keep_tiles(&mut self, round: &mut Round) {
+        let Some(pinned) = &self.state.head else { return };
+        let checkpoint = pinned.head.checkpoint();
+        let indexes: Vec<u64> = self.state.known.values().map(|known| known.index).collect();
+        let tiles = Overlay { fresh: &round.tiles, old: &self.state.tiles, used: RefCell::default() };
+        if leaf_hashes(&indexes, checkpoint.size, checkpoint.root, &tiles).is_err() {
+            return;
+        }
+        let used = tiles.used.into_inner();
+        let kept: Tiles = used
+            .into_iter()
+            .filter_map(|path| {
+                let bytes = round.tiles.get(&path).or_else(|| self.state.tiles.get(&path))?;
+                Some((path, bytes.clone()))
+            })
+            .collect();
+        self.state.tiles = kept;
+    }
+
+    /// Keeps the two heads that contradict each other.
+    pub(super) fn evidence(&mut self, round: &Round, fault: &FollowFault) -> Option<PathBuf> {
+        let contradicts = matches!(
+            fault,
+            FollowFault::Equivocation { .. }
+                | FollowFault::Fork { .. }
+                | FollowFault::Unrevoked { .. }
+                | FollowFault::Rollback { .. }
+        );
+        let had = self.state.head.as_ref().filter(|_| contradicts)?;
+        let offered = round.refused_head.as_ref().or(round.candidate.as_ref().map(|c| &c.bytes))?;
+        let files = [("accepted-head.json", had.bytes.as_slice()), ("offered-head.json", offered.as_slice())];
+        self.memory.evidence(fault.as_str(), &files, self.config.limits.max_evidence)
+    }
+}
+
+/// A tile's name on disk: its path with underscores.
+pub(super) fn tile_name(path: &TilePath) -> String {
+    path.to_string().trim_start_matches("/tile/").replace('/', "_")
+}
+
+/// The tile of such a name.
+pub(super) fn tile_of_name(name: &str) -> Option<TilePath> {
+    TilePath::parse(&format!("/tile/{}", name.replace('_', "/"))).ok()
+}

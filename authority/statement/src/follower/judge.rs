@@ -1,0 +1,171 @@
+//! The judgements of a follower, each a function of bytes and of what was verified before.
+
+use super::state::{Known, Pinned, Published, State};
+use super::{FollowFault, FollowerConfig};
+use crate::context::verify_context;
+use crate::entry::Entry;
+use crate::head::{HeadFault, HeadRules, VerifiedHead};
+use crate::listing::Listed;
+use crate::statement::Statement;
+use crate::status::{Shard, StatusList};
+use crate::tiles::TreeHash;
+use crate::trust::Trust;
+use semgate_contexts::{Context, ContextUrn, Line, Version};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The rules for heads of this authority.
+pub(super) fn head_rules(config: &FollowerConfig) -> HeadRules<'_> {
+    HeadRules {
+        roots: &config.roots,
+        authority: &config.authority,
+        origin: &config.origin,
+        log: &config.log,
+    }
+}
+
+/// A head by itself, and against the one accepted before. Consistency of the logs comes later, from tiles.
+///
+/// `Ahead` is judged by the clock alone, not by what was accepted: else whoever holds a feed key could push "now"
+/// forward, sixty seconds a head.
+pub(super) fn head(
+    bytes: &[u8],
+    state: &State,
+    config: &FollowerConfig,
+    now: u64,
+) -> Result<VerifiedHead, FollowFault> {
+    let at = state.not_before(now);
+    let offered = VerifiedHead::verify(bytes, &head_rules(config), at).map_err(FollowFault::Head)?;
+    offered.check_times(now, config.max_status_age).map_err(FollowFault::Head)?;
+    if at >= offered.head().next_update {
+        return Err(FollowFault::Head(HeadFault::Expired));
+    }
+    let Some(Pinned { head: had, .. }) = &state.head else { return Ok(offered) };
+    let (had_size, size) = (had.head().seq, offered.head().seq);
+    if size < had_size {
+        return Err(FollowFault::Rollback { had: had_size, offered: size });
+    }
+    if size == had_size && offered.agrees_with(had).is_err() {
+        return Err(FollowFault::Equivocation { size });
+    }
+    if offered.head().issued_at < had.head().issued_at {
+        return Err(FollowFault::IssuedBack);
+    }
+    Ok(offered)
+}
+
+/// The status list of a head, from its shards. Refuses to let an INVALID return.
+pub(super) fn statuses(
+    head: &VerifiedHead,
+    list_of: impl Fn(&[u8; 32]) -> Option<Vec<u8>>,
+    state: &State,
+) -> Result<StatusList, FollowFault> {
+    let mut shards = Vec::new();
+    for shard in &head.head().shards {
+        let bytes = list_of(&shard.sha256).ok_or(FollowFault::Shard { n: shard.n })?;
+        shards.push(Shard { n: shard.n, entries: shard.entries, bytes });
+    }
+    let n = shards.len().saturating_sub(1) as u64;
+    let list = StatusList::from_shards(&shards).ok_or(FollowFault::Shard { n })?;
+    if let Some(index) = state.statuses.first_unrevoked(&list) {
+        return Err(FollowFault::Unrevoked { index });
+    }
+    Ok(list)
+}
+
+/// Floors never fall.
+pub(super) fn floors_not_lowered(
+    new: &BTreeMap<Line, Version>,
+    old: &BTreeMap<Line, Version>,
+) -> Result<(), FollowFault> {
+    for (line, min) in old {
+        if new.get(line).is_none_or(|now| now < min) {
+            return Err(FollowFault::FloorLowered { line: line.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// A floor of a followed line must have a published version at or above it.
+pub(super) fn floors_have_versions(
+    new: &BTreeMap<Line, Version>,
+    config: &FollowerConfig,
+    known: &Published,
+    found: &Published,
+) -> Result<(), FollowFault> {
+    for (line, min) in new {
+        let reached = |published: &Published| {
+            published.keys().any(|urn| urn.line() == line && urn.version() >= *min)
+        };
+        if config.lines.holds(line).is_some() && !reached(known) && !reached(found) {
+            return Err(FollowFault::FloorAboveVersions { line: line.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// A listed context against the entry at its index, whose leaf hash was proved to be in the log.
+pub(super) fn entry(
+    listed: &Listed,
+    bytes: &[u8],
+    proved: TreeHash,
+    trust: &Trust,
+    config: &FollowerConfig,
+) -> Result<Known, FollowFault> {
+    if TreeHash::of_leaf(bytes) != proved {
+        return Err(FollowFault::NotInLog);
+    }
+    let entry = Entry::read(bytes, &config.prefix).map_err(FollowFault::Statement)?;
+    let Statement::Publish { urn, digest, signer } = entry.unverified().clone() else {
+        return Err(FollowFault::WrongIndex);
+    };
+    if urn != listed.urn || digest != listed.digest {
+        return Err(FollowFault::WrongIndex);
+    }
+    entry.verify(trust, &config.roots).map_err(FollowFault::Statement)?;
+    Ok(Known { index: listed.index, entry, digest, signer, document: super::state::Document::Wanted })
+}
+
+/// A verified entry beside those known already: one digest and one index a URN, and time that only goes forward.
+pub(super) fn fits_known(
+    urn: &ContextUrn,
+    new: &Known,
+    known: &Published,
+    found: &Published,
+) -> Result<(), FollowFault> {
+    let before = known.get(urn).or_else(|| found.get(urn));
+    if before.is_some_and(|before| before.index != new.index || before.digest != new.digest) {
+        return Err(FollowFault::SecondDigest);
+    }
+    let time = new.entry.logged_at();
+    for other in known.values().chain(found.values()) {
+        let back = (other.index < new.index && other.entry.logged_at() > time)
+            || (other.index > new.index && other.entry.logged_at() < time);
+        if back {
+            return Err(FollowFault::LoggedBack);
+        }
+    }
+    Ok(())
+}
+
+/// A signed context against its publish statement; its chain is judged at the time of the statement.
+pub(super) fn document(
+    bytes: &[u8],
+    urn: &ContextUrn,
+    known: &Known,
+    config: &FollowerConfig,
+) -> Result<Arc<Context>, FollowFault> {
+    let at = known.entry.logged_at();
+    let signed = verify_context(bytes, &config.roots, at, &config.prefix, &config.documents)
+        .map_err(FollowFault::Document)?;
+    if *signed.context().digest() != known.digest {
+        return Err(FollowFault::Digest);
+    }
+    if signed.context().urn() != urn {
+        return Err(FollowFault::Urn);
+    }
+    if signed.signer() != known.signer {
+        return Err(FollowFault::Signer);
+    }
+    Ok(Arc::clone(signed.context()))
+}

@@ -1,0 +1,160 @@
+//! Files that outlive the process: written to a temporary name, synced, renamed, and the directory synced.
+//!
+//! Nothing read from here is trusted: every byte is verified again as if it came from the network (see `recover`).
+
+use crate::encoding::{sha256, to_hex};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// The name that a file has until it is whole.
+const TEMPORARY: &str = ".new";
+
+/// One kind of file; each has a directory of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Part {
+    Shards,
+    Floors,
+    Tiles,
+    Entries,
+    Contexts,
+}
+
+impl Part {
+    const ALL: [Part; 5] = [Part::Shards, Part::Floors, Part::Tiles, Part::Entries, Part::Contexts];
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Part::Shards => "shards",
+            Part::Floors => "floors",
+            Part::Tiles => "tiles",
+            Part::Entries => "entries",
+            Part::Contexts => "contexts",
+        }
+    }
+}
+
+/// The directory of one follower; none keeps everything in memory only.
+#[derive(Debug)]
+pub(super) struct Memory {
+    dir: Option<PathBuf>,
+    evidence: usize,
+}
+
+impl Memory {
+    /// Keeps nothing.
+    pub(super) fn none() -> Memory {
+        Memory { dir: None, evidence: 0 }
+    }
+
+    /// Makes the directories that are not there yet.
+    pub(super) fn open(dir: &Path) -> io::Result<Memory> {
+        for part in Part::ALL {
+            fs::create_dir_all(dir.join(part.as_str()))?;
+        }
+        let evidence = dir.join("evidence");
+        fs::create_dir_all(&evidence)?;
+        let evidence = fs::read_dir(evidence)?.count();
+        Ok(Memory { dir: Some(dir.to_owned()), evidence })
+    }
+
+    /// A file of the directory itself, at most `max` bytes; none if it is not there or longer.
+    pub(super) fn read(&self, name: &str, max: usize) -> io::Result<Option<Vec<u8>>> {
+        match &self.dir {
+            Some(dir) => read_file(&dir.join(name), max),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        match &self.dir {
+            Some(dir) => write_file(dir, name, bytes),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn read_part(&self, part: Part, name: &str, max: usize) -> io::Result<Option<Vec<u8>>> {
+        match &self.dir {
+            Some(dir) => read_file(&dir.join(part.as_str()).join(name), max),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn write_part(&self, part: Part, name: &str, bytes: &[u8]) -> io::Result<()> {
+        match &self.dir {
+            Some(dir) => write_file(&dir.join(part.as_str()), name, bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Names of the files of one kind.
+    pub(super) fn names(&self, part: Part) -> io::Result<BTreeSet<String>> {
+        let Some(dir) = &self.dir else { return Ok(BTreeSet::new()) };
+        let mut names = BTreeSet::new();
+        for entry in fs::read_dir(dir.join(part.as_str()))? {
+            if let Ok(name) = entry?.file_name().into_string() {
+                names.insert(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Removes the files of one kind that are not in `keep`. What cannot be removed stays and does no harm.
+    pub(super) fn keep_only(&self, part: Part, keep: &BTreeSet<String>) {
+        let (Some(dir), Ok(names)) = (&self.dir, self.names(part)) else { return };
+        for name in names.difference(keep) {
+            let _ = fs::remove_file(dir.join(part.as_str()).join(name));
+        }
+    }
+
+    /// Keeps evidence in a directory of its own, named by kind and content, so that the same is kept once. Answers
+    /// where; none past `max` or without a directory.
+    pub(super) fn evidence(&mut self, kind: &str, files: &[(&str, &[u8])], max: usize) -> Option<PathBuf> {
+        let dir = self.dir.as_ref()?.join("evidence");
+        let mut all = Vec::new();
+        for (name, bytes) in files {
+            all.extend_from_slice(name.as_bytes());
+            all.extend_from_slice(&sha256(bytes));
+        }
+        let hash = to_hex(&sha256(&all));
+        let target = dir.join(format!("{kind}-{}", hash.get(..16)?));
+        if target.exists() {
+            return Some(target);
+        }
+        if self.evidence >= max || fs::create_dir_all(&target).is_err() {
+            return None;
+        }
+        self.evidence += 1;
+        for (name, bytes) in files {
+            write_file(&target, name, bytes).ok()?;
+        }
+        sync_dir(&dir).ok()?;
+        Some(target)
+    }
+}
+
+fn read_file(path: &Path, max: usize) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = Vec::new();
+    file.take(max as u64 + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() <= max).then_some(bytes))
+}
+
+fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let temporary = dir.join(format!("{name}{TEMPORARY}"));
+    let mut file = File::create(&temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(&temporary, dir.join(name))?;
+    sync_dir(dir)
+}
+
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}

@@ -1,0 +1,195 @@
+//! Starting from disk: everything is verified again as if it had just been fetched. What fails is left out and reported.
+
+use super::accept::{HEAD, INVALID, TRUST, tile_of_name};
+use super::memory::Part;
+use super::state::{Document, Pinned, Published};
+use super::{FollowFault, Follower, judge};
+use crate::encoding::{sha256, to_hex};
+use crate::entry::Entry;
+use crate::floors::{FloorsDocument, MAX_FLOORS_BYTES};
+use crate::format::{Members, limits};
+use crate::head::{Head, MAX_HEAD_BYTES, TYPE, VerifiedHead};
+use crate::jws::General;
+use crate::listing::Listed;
+use crate::statement::Statement;
+use crate::tiles::{MAX_ENTRY_BYTES, leaf_hashes};
+use crate::trust::{MAX_TRUST_BYTES, Trust};
+use std::collections::BTreeSet;
+
+/// The longest list of revoked indexes that is read: far more than are ever pending.
+const MAX_INVALID_BYTES: usize = 1024 * 1024;
+
+impl Follower {
+    /// Fills the state from the memory. Without a head that verifies, nothing else counts.
+    pub(super) fn recover(&mut self, now: u64) {
+        match self.recover_head() {
+            Ok(Some(pinned)) => self.state.head = Some(pinned),
+            Ok(None) => return,
+            Err(()) => return self.damaged(HEAD, now),
+        }
+        self.recover_trust(now);
+        let complete = self.recover_shards().is_some() & self.recover_floors().is_some();
+        if !complete {
+            self.damaged("shards or floors", now);
+        }
+        self.state.complete = complete;
+        self.recover_tiles();
+        self.recover_entries(now);
+        self.recover_documents(now);
+        self.recover_invalid(now);
+    }
+
+    fn damaged(&mut self, part: &'static str, now: u64) {
+        self.report(None, FollowFault::Damaged { part }, None, now);
+    }
+
+    /// The head's chain is judged when it was issued, as it was when it was accepted; its lifetime bounds its use.
+    fn recover_head(&self) -> Result<Option<Pinned>, ()> {
+        let Some(bytes) = self.memory.read(HEAD, MAX_HEAD_BYTES).map_err(|_| ())? else { return Ok(None) };
+        let jws = General::read(&bytes, TYPE, &self.config.roots, MAX_HEAD_BYTES).map_err(|_| ())?;
+        let issued_at = Head::read(jws.unverified_payload()).map_err(|_| ())?.issued_at;
+        let head =
+            VerifiedHead::verify(&bytes, &judge::head_rules(&self.config), issued_at).map_err(|_| ())?;
+        Ok(Some(Pinned { bytes, head }))
+    }
+
+    fn recover_trust(&mut self, now: u64) {
+        let read = self.memory.read(TRUST, MAX_TRUST_BYTES).ok().flatten();
+        match read.map(|bytes| Trust::read(&bytes, self.config.roots.limits())) {
+            Some(Ok(trust)) => self.state.trust.merge(trust),
+            _ => self.damaged(TRUST, now),
+        }
+    }
+
+    fn recover_shards(&mut self) -> Option<()> {
+        let pinned = self.state.head.clone()?;
+        for shard in &pinned.head.head().shards {
+            let max = usize::try_from(crate::status::shard_bytes(shard.entries)).ok()?;
+            let list = self.memory.read_part(Part::Shards, &shard.hex(), max).ok()??;
+            if sha256(&list) != shard.sha256 {
+                return None;
+            }
+            self.state.shards.insert(shard.sha256, list);
+        }
+        let list = |sha256: &[u8; 32]| self.state.shards.get(sha256).cloned();
+        self.state.statuses = judge::statuses(&pinned.head, list, &self.state).ok()?;
+        Some(())
+    }
+
+    fn recover_floors(&mut self) -> Option<()> {
+        let named = self.state.head.as_ref()?.head.head().floors;
+        let bytes = self.memory.read_part(Part::Floors, &to_hex(&named), MAX_FLOORS_BYTES).ok()??;
+        if sha256(&bytes) != named {
+            return None;
+        }
+        self.state.floors = FloorsDocument::read(&bytes).ok()?.floors;
+        Some(())
+    }
+
+    /// Tiles are not believed either: they must hash to the root when entries are proved.
+    fn recover_tiles(&mut self) {
+        for name in self.memory.names(Part::Tiles).unwrap_or_default() {
+            let bytes = self.memory.read_part(Part::Tiles, &name, 256 * 32).ok().flatten();
+            if let (Some(path), Some(bytes)) = (tile_of_name(&name), bytes) {
+                self.state.tiles.insert(path, bytes);
+            }
+        }
+    }
+
+    /// Publish statements: read, verified, and proved to be in the log of the head. All or none, for one bad tile
+    /// spoils every proof.
+    fn recover_entries(&mut self, now: u64) {
+        let Some(pinned) = self.state.head.clone() else { return };
+        let checkpoint = pinned.head.checkpoint();
+        let mut read = Vec::new();
+        for name in self.memory.names(Part::Entries).unwrap_or_default() {
+            let index = name.strip_suffix(".json").and_then(|n| n.parse::<u64>().ok());
+            let bytes = self.memory.read_part(Part::Entries, &name, MAX_ENTRY_BYTES).ok().flatten();
+            if let (Some(index), Some(bytes)) = (index, bytes)
+                && index < checkpoint.size
+            {
+                read.push((index, bytes));
+            }
+        }
+        let indexes: Vec<u64> = read.iter().map(|(index, _)| *index).collect();
+        let proved = leaf_hashes(&indexes, checkpoint.size, checkpoint.root, &self.state.tiles);
+        let Ok(proved) = proved else {
+            self.state.tiles.clear();
+            return self.damaged("tiles", now);
+        };
+        let mut known = Published::new();
+        for ((index, bytes), leaf) in read.into_iter().zip(proved) {
+            let entry = Entry::read(&bytes, &self.config.prefix).ok();
+            let listed = entry.as_ref().and_then(|entry| listed_as(entry, index));
+            let judged = listed.as_ref().and_then(|listed| {
+                let new = judge::entry(listed, &bytes, leaf, &self.state.trust, &self.config).ok()?;
+                judge::fits_known(&listed.urn, &new, &known, &Published::new()).ok()?;
+                Some(new)
+            });
+            match (listed, judged) {
+                (Some(listed), Some(new)) if self.config.lines.holds(listed.urn.line()).is_some() => {
+                    known.insert(listed.urn, new);
+                }
+                (Some(_), Some(_)) => {} // the lines that belong to the authority were narrowed
+                _ => self.damaged("entries", now),
+            }
+        }
+        self.state.known = known;
+    }
+
+    fn recover_documents(&mut self, now: u64) {
+        let there = self.memory.names(Part::Contexts).unwrap_or_default();
+        let mut damaged = 0;
+        for (urn, known) in &mut self.state.known {
+            let name = known.digest.hex();
+            if !there.contains(&name) {
+                continue; // fetched with the next round
+            }
+            let max = crate::context::MAX_SIGNED_BYTES;
+            let bytes = self.memory.read_part(Part::Contexts, &name, max).ok().flatten();
+            match bytes.map(|bytes| judge::document(&bytes, urn, known, &self.config)) {
+                Some(Ok(context)) => known.document = Document::Loaded(context),
+                _ => damaged += 1,
+            }
+        }
+        if damaged > 0 {
+            self.damaged("contexts", now);
+        }
+    }
+
+    /// Indexes that must stay INVALID. They can only take away: a forged one revokes, and never the other way round.
+    fn recover_invalid(&mut self, now: u64) {
+        match self.memory.read(INVALID, MAX_INVALID_BYTES) {
+            Ok(Some(bytes)) => match read_invalid(&bytes) {
+                Some(invalid) => {
+                    let known: BTreeSet<u64> = self.state.known.values().map(|k| k.index).collect();
+                    self.state.invalid = invalid.intersection(&known).copied().collect();
+                }
+                None => self.damaged(INVALID, now),
+            },
+            Ok(None) => {}
+            Err(_) => self.damaged(INVALID, now),
+        }
+    }
+}
+
+/// What a listing would say of a publish statement.
+fn listed_as(entry: &Entry, index: u64) -> Option<Listed> {
+    match entry.unverified() {
+        Statement::Publish { urn, digest, .. } => {
+            Some(Listed { urn: urn.clone(), digest: *digest, index, status: crate::status::Status::Valid })
+        }
+        _ => None,
+    }
+}
+
+fn read_invalid(bytes: &[u8]) -> Option<BTreeSet<u64>> {
+    let json = semgate_contexts::json::read(bytes, &limits(MAX_INVALID_BYTES)).ok()?;
+    let members = Members::closed(&json, &["invalid"], &[]).ok()?;
+    members
+        .list("invalid")
+        .ok()?
+        .iter()
+        .map(|n| n.as_number().and_then(|n| n.as_i64_exact()).and_then(|n| u64::try_from(n).ok()))
+        .collect()
+}

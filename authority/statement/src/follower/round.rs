@@ -1,0 +1,260 @@
+//! One round of following: from a poll of the head to the last document that it made necessary.
+//!
+//! [`Follower::plan`] looks at what is there and names the first thing that is missing; each answer adds one thing and
+//! plans again. So the order of the judgements is the order of the steps in `plan`, and nothing is judged twice with
+//! different bytes.
+
+use super::state::{Document, Pinned, Published, Tiles};
+use super::{FollowFault, Follower, Request, judge};
+use crate::listing::Listed;
+use crate::tiles::{ProofFault, TilePath, TileSource, check_consistency, leaf_hashes};
+use semgate_contexts::{ContextUrn, Line, Version};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// What a request is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Want {
+    Head,
+    Tile(TilePath),
+    Shard(usize),
+    Floors,
+    Listing,
+    Trust,
+    Bundle(TilePath),
+    Document(ContextUrn),
+}
+
+impl Want {
+    /// The word for it in faults.
+    pub(super) fn what(&self) -> &'static str {
+        match self {
+            Want::Head => "head",
+            Want::Tile(_) => "tile",
+            Want::Shard(_) => "status shard",
+            Want::Floors => "floors",
+            Want::Listing => "listing",
+            Want::Trust => "trust document",
+            Want::Bundle(_) => "entry bundle",
+            Want::Document(_) => "signed context",
+        }
+    }
+}
+
+/// What is under way.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    /// The request that waits for its answer.
+    pub(super) asked: Option<(Request, Want)>,
+    pub(super) requests: u64,
+    /// The head of this round; that of the state once it is accepted.
+    pub(super) candidate: Option<Pinned>,
+    pub(super) accepted: bool,
+    /// A head that was refused, for evidence.
+    pub(super) refused_head: Option<Vec<u8>>,
+    pub(super) etag: Option<String>,
+    pub(super) tiles: Tiles,
+    /// Partial tiles that are gone: the full ones are asked for in their place.
+    pub(super) full: BTreeSet<TilePath>,
+    pub(super) shards: HashMap<[u8; 32], Vec<u8>>,
+    pub(super) floors: Option<BTreeMap<Line, Version>>,
+    /// What is left of the listing, by index from the end, so that the next one is popped.
+    pub(super) listing: Option<Vec<Listed>>,
+    pub(super) trust_fetched: bool,
+    /// Entries of wanted bundles, by index.
+    pub(super) entries: HashMap<u64, Vec<u8>>,
+    /// Verified publish statements that wait for the head to be accepted.
+    pub(super) found: Published,
+    /// Something of the state changed that the view does not show yet.
+    pub(super) dirty: bool,
+    /// Something failed that a later round should try again.
+    pub(super) incomplete: bool,
+}
+
+/// Tiles of this round before those of the rounds before; remembers which were looked at.
+pub(super) struct Overlay<'a> {
+    pub(super) fresh: &'a Tiles,
+    pub(super) old: &'a Tiles,
+    pub(super) used: RefCell<BTreeSet<TilePath>>,
+}
+
+impl TileSource for Overlay<'_> {
+    fn tile(&self, path: &TilePath) -> Option<Vec<u8>> {
+        self.used.borrow_mut().insert(*path);
+        self.fresh.get(path).or_else(|| self.old.get(path)).cloned()
+    }
+}
+
+impl Follower {
+    /// The next thing that this round needs; none when it is done.
+    pub(super) fn plan(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
+        if round.candidate.is_none() {
+            return Ok(Some(Want::Head));
+        }
+        if !round.accepted
+            && let Some(want) = self.plan_head(round, now)?
+        {
+            return Ok(Some(want));
+        }
+        if let Some(want) = self.plan_entries(round, now)? {
+            return Ok(Some(want));
+        }
+        if !round.accepted {
+            // The floors waited for versions that the listing might show, and it did not.
+            self.judge_floors(round)?;
+            self.accept(round, now)?;
+        }
+        Ok(self.plan_documents(now))
+    }
+
+    /// Consistency, statuses and floors of a head that is not accepted yet.
+    fn plan_head(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
+        let Some(candidate) = round.candidate.clone() else { return Ok(None) };
+        match self.prove_prefix(round, &candidate) {
+            Ok(()) => {}
+            Err(ProofFault::Missing(tiles)) => return Ok(tiles.first().map(|tile| Want::Tile(*tile))),
+            Err(ProofFault::NotAPrefix) => {
+                let had = self.state.head.as_ref().map_or(0, |pinned| pinned.head.head().seq);
+                return Err(FollowFault::Fork { had, offered: candidate.head.head().seq });
+            }
+            Err(fault) => return Err(FollowFault::Tiles(fault)),
+        }
+        let shards = &candidate.head.head().shards;
+        let missing = shards.iter().position(|s| !round.shards.contains_key(&s.sha256));
+        if let Some(missing) = missing {
+            return Ok(Some(Want::Shard(missing)));
+        }
+        let list = judge::statuses(&candidate.head, |sha256| round.shards.get(sha256).cloned(), &self.state)?;
+        if round.floors.is_none() {
+            // Revocations never wait for anything else.
+            self.revoke_now(round, &list);
+            return Ok(Some(Want::Floors));
+        }
+        if round.listing.is_none() && self.judge_floors(round).is_err_and(|f| may_heal(&f)) {
+            self.revoke_now(round, &list);
+            return Ok(None);
+        }
+        if round.listing.is_none() {
+            self.judge_floors(round)?;
+            self.accept(round, now)?;
+        }
+        Ok(None)
+    }
+
+    /// That what was accepted before is a prefix of the candidate's log, and every known entry is in it.
+    fn prove_prefix(&self, round: &Round, candidate: &Pinned) -> Result<(), ProofFault> {
+        let checkpoint = candidate.head.checkpoint();
+        let tiles = Overlay { fresh: &round.tiles, old: &self.state.tiles, used: RefCell::default() };
+        if let Some(had) = &self.state.head {
+            let had = had.head.checkpoint();
+            if (had.size, had.root) == (checkpoint.size, checkpoint.root) {
+                return Ok(());
+            }
+            check_consistency(had.size, had.root, checkpoint.size, checkpoint.root, &tiles)?;
+        }
+        let indexes: Vec<u64> = self.state.known.values().map(|known| known.index).collect();
+        leaf_hashes(&indexes, checkpoint.size, checkpoint.root, &tiles).map(|_| ())
+    }
+
+    fn judge_floors(&self, round: &Round) -> Result<(), FollowFault> {
+        let floors = round.floors.as_ref().ok_or(FollowFault::FloorsSwapped)?;
+        judge::floors_not_lowered(floors, &self.state.floors)?;
+        judge::floors_have_versions(floors, &self.config, &self.state.known, &round.found)
+    }
+
+    /// The listing of a log that has grown, and each wanted line of it from the log itself.
+    fn plan_entries(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
+        let Some(candidate) = round.candidate.clone() else { return Ok(None) };
+        let size = candidate.head.head().seq;
+        if round.listing.is_none() {
+            let due = self.state.relist_at.is_some_and(|at| at <= now);
+            if self.state.listed == Some(size) && !due && round.accepted {
+                return Ok(None);
+            }
+            return Ok(Some(Want::Listing));
+        }
+        while let Some(listed) = round.listing.as_ref().and_then(|l| l.last()).cloned() {
+            match self.plan_entry(round, &candidate, &listed, now)? {
+                Some(want) => return Ok(Some(want)),
+                None => {
+                    round.entries.remove(&listed.index);
+                    round.listing.as_mut().map(Vec::pop);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// One line of the listing: what it still needs, or none once it was judged.
+    fn plan_entry(
+        &mut self,
+        round: &mut Round,
+        candidate: &Pinned,
+        listed: &Listed,
+        now: u64,
+    ) -> Result<Option<Want>, FollowFault> {
+        let checkpoint = candidate.head.checkpoint();
+        let Some(bytes) = round.entries.get(&listed.index).cloned() else {
+            let path = TilePath::entries_holding(listed.index, checkpoint.size);
+            return Ok(path.map(Want::Bundle));
+        };
+        let tiles = Overlay { fresh: &round.tiles, old: &self.state.tiles, used: RefCell::default() };
+        let proved = match leaf_hashes(&[listed.index], checkpoint.size, checkpoint.root, &tiles) {
+            Ok(hashes) => hashes,
+            Err(ProofFault::Missing(tiles)) => return Ok(tiles.first().map(|tile| Want::Tile(*tile))),
+            Err(fault) => return Err(FollowFault::Tiles(fault)),
+        };
+        let proved = proved.first().copied().ok_or(FollowFault::Tiles(ProofFault::OutOfRange))?;
+        if self.needs_trust(round, &bytes) {
+            return Ok(Some(Want::Trust));
+        }
+        let judged = judge::entry(listed, &bytes, proved, &self.state.trust, &self.config).and_then(|known| {
+            judge::fits_known(&listed.urn, &known, &self.state.known, &round.found).map(|()| known)
+        });
+        match judged {
+            Ok(known) => {
+                let known_already =
+                    self.state.known.contains_key(&listed.urn) || round.found.contains_key(&listed.urn);
+                if !known_already && self.state.known.len() + round.found.len() >= self.config.limits.max_contexts {
+                    return Err(FollowFault::TooManyContexts);
+                }
+                if !known_already {
+                    round.found.insert(listed.urn.clone(), known);
+                }
+                if round.accepted {
+                    self.state.known.append(&mut round.found);
+                    round.dirty = true;
+                }
+            }
+            Err(fault) => self.refuse_entry(round, listed, &bytes, fault, now),
+        }
+        Ok(None)
+    }
+
+    /// Whether the signer of an entry is unknown and the trust document was not asked for in this round.
+    fn needs_trust(&self, round: &Round, bytes: &[u8]) -> bool {
+        if round.trust_fetched {
+            return false;
+        }
+        crate::entry::Entry::read(bytes, &self.config.prefix)
+            .is_ok_and(|entry| self.state.trust.chain(&entry.signed().key()).is_none())
+    }
+
+    /// The next document to fetch: of a published context that is not revoked.
+    fn plan_documents(&self, now: u64) -> Option<Want> {
+        let wanted = self.state.known.iter().find(|(_, known)| {
+            let due = match &known.document {
+                Document::Wanted => true,
+                Document::Loaded(_) => false,
+                Document::Failed { retry_at, .. } => *retry_at <= now,
+            };
+            due && self.state.status(known.index) != Some(crate::status::Status::Invalid)
+        });
+        wanted.map(|(urn, _)| Want::Document(urn.clone()))
+    }
+}
+
+/// Floors that may be right once the versions of this head are known.
+fn may_heal(fault: &FollowFault) -> bool {
+    matches!(fault, FollowFault::FloorAboveVersions { .. })
+}

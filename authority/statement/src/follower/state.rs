@@ -1,0 +1,114 @@
+//! What a follower has verified so far, and the view that follows from it.
+
+use super::FollowerConfig;
+use crate::entry::Entry;
+use crate::head::VerifiedHead;
+use crate::status::{Status, StatusList};
+use crate::tiles::TilePath;
+use crate::trust::Trust;
+use crate::view::{LoadedContext, View};
+use semgate_certs::Thumbprint;
+use semgate_contexts::{Context, ContextUrn, Digest, Line, Version};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// A head with the bytes that it was verified from.
+#[derive(Clone, Debug)]
+pub(super) struct Pinned {
+    pub(super) bytes: Vec<u8>,
+    pub(super) head: VerifiedHead,
+}
+
+/// A publish statement that was verified and proved to be in the log, and how far its document is.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) index: u64,
+    pub(super) entry: Entry,
+    pub(super) digest: Digest,
+    pub(super) signer: Thumbprint,
+    pub(super) document: Document,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Document {
+    Wanted,
+    Loaded(Arc<Context>),
+    Failed { why: Arc<str>, retry_at: u64 },
+}
+
+pub(super) type Published = BTreeMap<ContextUrn, Known>;
+pub(super) type Tiles = HashMap<TilePath, Vec<u8>>;
+
+/// Everything that was verified.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    /// The newest accepted head.
+    pub(super) head: Option<Pinned>,
+    /// Whether statuses and floors are those of the head; not so after a damaged memory.
+    pub(super) complete: bool,
+    pub(super) statuses: StatusList,
+    /// The lists that `statuses` was put together from, by SHA-256.
+    pub(super) shards: HashMap<[u8; 32], Vec<u8>>,
+    pub(super) floors: BTreeMap<Line, Version>,
+    /// Indexes seen INVALID in heads that were refused for another reason: they stay INVALID too.
+    pub(super) invalid: BTreeSet<u64>,
+    pub(super) known: Published,
+    pub(super) tiles: Tiles,
+    pub(super) trust: Trust,
+    /// Log size at which the listing was last gone through.
+    pub(super) listed: Option<u64>,
+    /// When to go through it again although the log is the same, because something failed.
+    pub(super) relist_at: Option<u64>,
+}
+
+impl State {
+    /// "Now" never precedes the latest verified `issued_at` (DESIGN §3).
+    pub(super) fn not_before(&self, now: u64) -> u64 {
+        self.head.as_ref().map_or(now, |pinned| now.max(pinned.head.head().issued_at))
+    }
+
+    /// The status at an index: INVALID wherever it was seen, else that of the accepted shards.
+    pub(super) fn status(&self, index: u64) -> Option<Status> {
+        if self.invalid.contains(&index) { Some(Status::Invalid) } else { self.statuses.get(index) }
+    }
+
+    /// The view that all this amounts to.
+    pub(super) fn view(&self, config: &FollowerConfig) -> View {
+        let mut view = View::empty(&config.authority, config.lines.clone());
+        let Some(pinned) = &self.head else { return view };
+        let head = pinned.head.head();
+        view.size = head.seq;
+        view.root = pinned.head.checkpoint().root;
+        view.issued_at = head.issued_at;
+        if self.complete {
+            // A memory written under a longer `max_status_age` does not outlive a shorter one.
+            view.next_update = head.next_update.min(head.issued_at.saturating_add(config.max_status_age));
+        }
+        view.floors = Arc::new(self.floors.clone());
+        view.contexts = self
+            .known
+            .iter()
+            .map(|(urn, known)| (urn.clone(), Arc::new(self.loaded(urn, known))))
+            .collect();
+        view
+    }
+
+    fn loaded(&self, urn: &ContextUrn, known: &Known) -> LoadedContext {
+        let (context, fault) = match &known.document {
+            Document::Wanted => (None, None),
+            Document::Loaded(context) => (Some(Arc::clone(context)), None),
+            Document::Failed { why, .. } => (None, Some(Arc::clone(why))),
+        };
+        LoadedContext {
+            urn: urn.clone(),
+            digest: known.digest,
+            index: known.index,
+            logged_at: known.entry.logged_at(),
+            signer: known.signer,
+            // Without a list there is no telling; the view is stale then, and suspended passes nothing.
+            status: self.status(known.index).unwrap_or(Status::Suspended),
+            context,
+            fault,
+        }
+    }
+}

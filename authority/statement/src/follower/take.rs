@@ -1,0 +1,282 @@
+//! What is asked for, and taking in what came back: status, size and form, before anything is judged.
+
+use super::state::{Document, Pinned};
+use super::{Answer, FollowFault, Follower, Request, Round, Want, judge};
+use crate::encoding::sha256;
+use crate::floors::{FloorsDocument, MAX_FLOORS_BYTES};
+use crate::format::FormatFault;
+use crate::head::MAX_HEAD_BYTES;
+use crate::listing::{Listed, Listing, MAX_LISTING_BYTES};
+use crate::tiles::{MAX_BUNDLE_BYTES, TileFault, TilePath, decode_bundle};
+use crate::token::{MAX_TOKEN_BYTES, Token, TokenFault};
+use crate::trust::{MAX_TRUST_BYTES, Trust};
+use semgate_contexts::ContextUrn;
+use std::sync::Arc;
+
+impl Follower {
+    /// The request for something wanted, with the byte limit of its format.
+    pub(super) fn request(&self, round: &Round, want: &Want) -> Request {
+        let here = |path: &TilePath| if round.full.contains(path) { path.full() } else { *path };
+        let (path, max_bytes) = match want {
+            Want::Head => ("/v1/feed/head".to_owned(), MAX_HEAD_BYTES as u64),
+            Want::Tile(path) => (here(path).to_string(), 256 * 32),
+            Want::Shard(at) => {
+                let shards = round.candidate.as_ref().map(|c| c.head.head().shards.as_slice());
+                let hex = shards.and_then(|s| s.get(*at)).map(|s| s.hex()).unwrap_or_default();
+                (format!("/v1/feed/shards/{hex}"), MAX_TOKEN_BYTES as u64)
+            }
+            Want::Floors => ("/v1/floors".to_owned(), MAX_FLOORS_BYTES as u64),
+            Want::Listing => ("/v1/contexts".to_owned(), MAX_LISTING_BYTES as u64),
+            Want::Trust => ("/v1/trust".to_owned(), MAX_TRUST_BYTES as u64),
+            Want::Bundle(path) => (here(path).to_string(), MAX_BUNDLE_BYTES),
+            Want::Document(urn) => {
+                let digest = self.state.known.get(urn).map(|known| known.digest.to_string());
+                let path = format!("/v1/contexts/by-digest/{}", digest.unwrap_or_default());
+                (path, crate::context::MAX_SIGNED_BYTES as u64)
+            }
+        };
+        // Only a poll of the head can be answered by "nothing new".
+        let if_none_match = if *want == Want::Head { self.etag.clone() } else { None };
+        Request { path, if_none_match, max_bytes }
+    }
+
+    /// Takes the answer to what was asked. Faults of one context are reported and the round goes on.
+    pub(super) fn take(&mut self, round: &mut Round, answer: Answer, now: u64) -> Result<(), FollowFault> {
+        let Some((request, want)) = round.asked.take() else { return Err(FollowFault::Unasked) };
+        if want == Want::Head && answer.status == 304 && self.etag.is_some() {
+            return self.take_unchanged(round, now);
+        }
+        let gone = matches!(answer.status, 404 | 410);
+        if let (true, Want::Tile(path) | Want::Bundle(path)) = (gone, &want)
+            && path.full() != *path
+            && round.full.insert(*path)
+        {
+            // A log may delete a partial tile once the full one exists (tlog-tiles, "Partial Tiles").
+            return Ok(());
+        }
+        let Answer { status, etag, body } = answer;
+        let body = checked_body(&want, &request, status, &body);
+        match want {
+            Want::Document(urn) => {
+                let judged = body.and_then(|bytes| self.take_document(&urn, bytes));
+                if let Err(fault) = judged {
+                    self.refuse_document(round, &urn, fault, now);
+                }
+                round.dirty = true;
+                Ok(())
+            }
+            Want::Bundle(path) => {
+                if let Err(fault) = body.and_then(|bytes| take_bundle(round, &path, bytes)) {
+                    self.skip_bundle(round, &path, &fault, now);
+                }
+                Ok(())
+            }
+            Want::Head => self.take_head(round, body?, etag, now),
+            Want::Tile(path) => take_tile(round, path, body?),
+            Want::Shard(at) => take_shard(round, at, body?),
+            Want::Floors => self.take_floors(round, body?),
+            Want::Listing => self.take_listing(round, body?),
+            Want::Trust => self.take_trust(round, body?),
+        }
+    }
+
+    /// 304: the accepted head is still the newest. It may have left something to do, or have expired.
+    fn take_unchanged(&mut self, round: &mut Round, now: u64) -> Result<(), FollowFault> {
+        let Some(pinned) = self.state.head.clone() else { return Err(FollowFault::Unasked) };
+        if now >= pinned.head.head().next_update {
+            return Err(FollowFault::Head(crate::head::HeadFault::Expired));
+        }
+        round.candidate = Some(pinned);
+        round.accepted = true;
+        Ok(())
+    }
+
+    fn take_head(
+        &mut self,
+        round: &mut Round,
+        bytes: &[u8],
+        etag: Option<String>,
+        now: u64,
+    ) -> Result<(), FollowFault> {
+        let candidate = Pinned { bytes: bytes.to_vec(), head: self.judge_head(round, bytes, now)? };
+        let head = candidate.head.head();
+        for shard in &head.shards {
+            if let Some(list) = self.state.shards.get(&shard.sha256) {
+                round.shards.insert(shard.sha256, list.clone());
+            }
+        }
+        let had = self.state.head.as_ref().filter(|_| self.state.complete);
+        if had.is_some_and(|had| had.head.head().floors == head.floors) {
+            round.floors = Some(self.state.floors.clone());
+        }
+        round.etag = etag.filter(|etag| etag.len() <= 256);
+        round.candidate = Some(candidate);
+        Ok(())
+    }
+
+    fn judge_head(
+        &mut self,
+        round: &mut Round,
+        bytes: &[u8],
+        now: u64,
+    ) -> Result<crate::head::VerifiedHead, FollowFault> {
+        let judged = judge::head(bytes, &self.state, &self.config, now);
+        if judged.is_err() {
+            round.refused_head = Some(bytes.to_vec());
+        }
+        judged
+    }
+
+    fn take_floors(&mut self, round: &mut Round, bytes: &[u8]) -> Result<(), FollowFault> {
+        let named = round.candidate.as_ref().map(|c| c.head.head().floors);
+        if named != Some(sha256(bytes)) {
+            return Err(FollowFault::FloorsSwapped);
+        }
+        let document = FloorsDocument::read(bytes).map_err(FollowFault::Floors)?;
+        if document.authority != self.config.authority {
+            return Err(FollowFault::Floors(FormatFault::Member("authority")));
+        }
+        round.floors = Some(document.floors);
+        Ok(())
+    }
+
+    /// Keeps what this follower wants of a listing, the first entry last.
+    fn take_listing(&mut self, round: &mut Round, bytes: &[u8]) -> Result<(), FollowFault> {
+        let listing = Listing::read(bytes, &self.config.prefix).map_err(FollowFault::Listing)?;
+        let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
+        let mut wanted: Vec<Listed> = listing
+            .contexts
+            .into_iter()
+            // A listing may be newer than the head; what it knows beyond comes with the next one.
+            .filter(|c| c.index < size && self.config.lines.holds(c.urn.line()).is_some())
+            .filter(|c| {
+                let known = self.state.known.get(&c.urn);
+                known.is_none_or(|known| known.index != c.index || known.digest != c.digest)
+            })
+            .collect();
+        wanted.sort_by_key(|c| std::cmp::Reverse(c.index));
+        wanted.dedup();
+        round.listing = Some(wanted);
+        Ok(())
+    }
+
+    fn take_trust(&mut self, round: &mut Round, bytes: &[u8]) -> Result<(), FollowFault> {
+        let trust = Trust::read(bytes, self.config.roots.limits()).map_err(FollowFault::Trust)?;
+        if trust.authority() != self.config.authority {
+            return Err(FollowFault::Trust(FormatFault::Member("authority")));
+        }
+        self.state.trust.merge(trust);
+        round.trust_fetched = true;
+        Ok(())
+    }
+
+    fn take_document(&mut self, urn: &ContextUrn, bytes: &[u8]) -> Result<(), FollowFault> {
+        let known = self.state.known.get_mut(urn).ok_or(FollowFault::Unasked)?;
+        let context = judge::document(bytes, urn, known, &self.config)?;
+        known.document = Document::Loaded(context);
+        self.memory.write_part(super::memory::Part::Contexts, &known.digest.hex(), bytes)?;
+        Ok(())
+    }
+
+    fn refuse_document(&mut self, round: &mut Round, urn: &ContextUrn, fault: FollowFault, now: u64) {
+        if matches!(fault, FollowFault::Memory(_)) {
+            // The document is good; only its copy on disk is missing.
+            return self.report(Some(urn.clone()), fault, None, now);
+        }
+        let retry_at = now.saturating_add(self.config.limits.retry_documents);
+        if let Some(known) = self.state.known.get_mut(urn) {
+            known.document = Document::Failed { why: Arc::from(fault.to_string()), retry_at };
+        }
+        round.dirty = true;
+        self.report(Some(urn.clone()), fault, None, now);
+    }
+
+    /// A listed context whose entry does not hold: not loaded, reported, and the rest goes on.
+    pub(super) fn refuse_entry(
+        &mut self,
+        round: &mut Round,
+        listed: &Listed,
+        bytes: &[u8],
+        fault: FollowFault,
+        now: u64,
+    ) {
+        round.incomplete = true;
+        let evidence = match (&fault, self.state.known.get(&listed.urn).or_else(|| round.found.get(&listed.urn))) {
+            (FollowFault::SecondDigest, Some(before)) => {
+                let head = round.candidate.as_ref().map_or(&[][..], |c| &c.bytes);
+                let files =
+                    [("first-entry.json", before.entry.bytes()), ("second-entry.json", bytes), ("head.json", head)];
+                self.memory.evidence(fault.as_str(), &files, self.config.limits.max_evidence)
+            }
+            _ => None,
+        };
+        self.report(Some(listed.urn.clone()), fault, evidence, now);
+    }
+
+    /// A bundle that cannot be had takes every listed context in it along.
+    fn skip_bundle(&mut self, round: &mut Round, path: &TilePath, fault: &FollowFault, now: u64) {
+        round.incomplete = true;
+        let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
+        let Some(listing) = round.listing.take() else { return };
+        let (lost, kept): (Vec<_>, Vec<_>) =
+            listing.into_iter().partition(|c| TilePath::entries_holding(c.index, size) == Some(*path));
+        round.listing = Some(kept);
+        for listed in lost {
+            self.report(Some(listed.urn), fault.clone(), None, now);
+        }
+    }
+}
+
+fn checked_body<'a>(
+    want: &Want,
+    request: &Request,
+    status: u16,
+    body: &'a [u8],
+) -> Result<&'a [u8], FollowFault> {
+    if status != 200 {
+        return Err(FollowFault::HttpStatus { what: want.what(), status });
+    }
+    if body.len() as u64 > request.max_bytes {
+        return Err(FollowFault::TooLarge { what: want.what() });
+    }
+    Ok(body)
+}
+
+/// A tile as wide as it was wanted; a full one in its place is cut.
+fn take_tile(round: &mut Round, path: TilePath, bytes: &[u8]) -> Result<(), FollowFault> {
+    let sent = if round.full.contains(&path) { path.full() } else { path };
+    if bytes.len() != sent.width() as usize * 32 {
+        return Err(FollowFault::Bundle(TileFault::Length));
+    }
+    let bytes = bytes.get(..path.width() as usize * 32).unwrap_or_default();
+    round.tiles.insert(path, bytes.to_vec());
+    Ok(())
+}
+
+/// Keeps the wanted entries of a bundle.
+fn take_bundle(round: &mut Round, path: &TilePath, bytes: &[u8]) -> Result<(), FollowFault> {
+    let sent = if round.full.contains(path) { path.full() } else { *path };
+    let entries = decode_bundle(bytes, sent.width()).map_err(FollowFault::Bundle)?;
+    let TilePath::Entries { n, .. } = *path else { return Err(FollowFault::Unasked) };
+    let wanted = round.listing.as_deref().unwrap_or_default();
+    for (index, entry) in (n * u64::from(crate::tiles::TILE_WIDTH)..).zip(entries).take(path.width() as usize) {
+        if wanted.iter().any(|c| c.index == index) {
+            round.entries.insert(index, entry.to_vec());
+        }
+    }
+    Ok(())
+}
+
+/// A shard counts by the SHA-256 of its list, which the head names; its own signature is for other readers.
+fn take_shard(round: &mut Round, at: usize, bytes: &[u8]) -> Result<(), FollowFault> {
+    let named = round.candidate.as_ref().and_then(|c| c.head.head().shards.get(at)).cloned();
+    let named = named.ok_or(FollowFault::Unasked)?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| FollowFault::Token(TokenFault::Jws(crate::jws::JwsFault::Serialisation)))?;
+    let token = Token::read(text).map_err(FollowFault::Token)?;
+    if sha256(token.list()) != named.sha256 {
+        return Err(FollowFault::Shard { n: named.n });
+    }
+    round.shards.insert(named.sha256, token.list().to_vec());
+    Ok(())
+}
