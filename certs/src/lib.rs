@@ -19,6 +19,8 @@ mod peer;
 mod pem;
 mod read;
 mod spiffe;
+#[cfg(test)]
+mod testing;
 pub mod tls;
 mod usage;
 mod verify;

@@ -4,7 +4,8 @@ use crate::leaf::one_id;
 use crate::read::Facts;
 use crate::verify::verify_chain;
 use crate::{
-    Chain, ChainFault, ChainLimits, Roots, SpiffeFault, SpiffeId, Thumbprint, TrustDomain, Usage, VerifiedLeaf,
+    Chain, ChainFault, ChainLimits, Roots, SpiffeFault, SpiffeId, Thumbprint, TrustDomain, Usage,
+    VerifiedLeaf,
 };
 use rustls_pki_types::CertificateDer;
 use std::collections::BTreeMap;
@@ -28,6 +29,21 @@ pub enum PeerFault {
     OtherId,
     /// The chain was refused under the roots of that trust domain.
     Chain(ChainFault),
+}
+
+impl PeerFault {
+    /// A short stable name for records and specifications, such as `several_ids`; that of the chain's fault if it is one.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PeerFault::NoCertificate => "no_certificate",
+            PeerFault::NoSpiffeId => "no_spiffe_id",
+            PeerFault::SeveralIds => "several_ids",
+            PeerFault::NotSpiffe(_) => "not_spiffe",
+            PeerFault::UnknownTrustDomain => "unknown_trust_domain",
+            PeerFault::OtherId => "other_id",
+            PeerFault::Chain(fault) => fault.as_str(),
+        }
+    }
 }
 
 impl fmt::Display for PeerFault {

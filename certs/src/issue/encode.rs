@@ -1,8 +1,8 @@
 //! Profiles into DER, by rcgen.
 
 use super::{
-    Family, IssueFault, IssuingProfile, LeafNames, LeafProfile, LineScope, MAX_CA_LIFETIME, MAX_LEAF_LIFETIME,
-    RootProfile,
+    Family, IssueFault, IssuingProfile, LeafNames, LeafProfile, LineScope, MAX_CA_LIFETIME,
+    MAX_LEAF_LIFETIME, RootProfile,
 };
 use crate::names::{Within, within};
 use crate::read::{Facts, Purpose, Role};
@@ -11,8 +11,8 @@ use crate::{
     uri_of_line,
 };
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa, KeyUsagePurpose,
-    NameConstraints, SanType, SerialNumber,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa,
+    KeyUsagePurpose, NameConstraints, SanType, SerialNumber,
 };
 use ring::rand::SecureRandom;
 use ring::signature::EcdsaKeyPair;
@@ -39,7 +39,8 @@ impl Issuer {
         key: KeyPair,
         random: &dyn SecureRandom,
     ) -> Result<Issuer, IssueFault> {
-        let mut params = params(&profile.name, profile.not_before, profile.lifetime, MAX_CA_LIFETIME, random)?;
+        let mut params =
+            params(&profile.name, profile.not_before, profile.lifetime, MAX_CA_LIFETIME, random)?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let signer = Signer::new(&key, random)?;
@@ -62,7 +63,8 @@ impl Issuer {
             return Err(IssueFault::NotAnIssuer);
         }
         self.check_times(profile.not_before, profile.lifetime)?;
-        let mut params = params(&profile.name, profile.not_before, profile.lifetime, MAX_CA_LIFETIME, random)?;
+        let mut params =
+            params(&profile.name, profile.not_before, profile.lifetime, MAX_CA_LIFETIME, random)?;
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         params.extended_key_usages =
@@ -89,7 +91,8 @@ impl Issuer {
             return Err(IssueFault::NotDelegated);
         }
         self.check_times(profile.not_before, profile.lifetime)?;
-        let mut params = params(&profile.name, profile.not_before, profile.lifetime, MAX_LEAF_LIFETIME, random)?;
+        let mut params =
+            params(&profile.name, profile.not_before, profile.lifetime, MAX_LEAF_LIFETIME, random)?;
         // Writes `CA:FALSE`, and with it the subject key identifier.
         params.is_ca = IsCa::ExplicitNoCa;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];

@@ -9,8 +9,7 @@ use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_sig
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{
-    CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError,
-    SignatureScheme,
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError, SignatureScheme,
 };
 use std::sync::Arc;
 use webpki::EndEntityCert;

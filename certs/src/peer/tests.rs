@@ -1,0 +1,98 @@
+use super::*;
+use crate::testing::{DAY, Forged, NOW, World, dns, leaf_params, root_params, uri};
+use rcgen::SanType;
+
+const RETAILER: &str = "spiffe://semgate.test/agent/retailer-7";
+
+fn domain(text: &str) -> TrustDomain {
+    TrustDomain::parse(text).unwrap()
+}
+
+fn peers(world: &World) -> PeerRoots {
+    PeerRoots::new().with(domain("semgate.test"), world.root.roots())
+}
+
+fn shown(world: &World, names: Vec<SanType>) -> Vec<CertificateDer<'static>> {
+    vec![world.tls.issue(&leaf_params(Usage::Agent, names)).der, world.tls.der.clone()]
+}
+
+#[test]
+fn a_peer_is_the_one_spiffe_id_of_its_certificate() {
+    let world = World::new();
+    let shown = shown(&world, vec![uri(RETAILER), dns("retailer-7.agents.test")]);
+    let peer = peers(&world).identify(&shown, NOW).unwrap();
+    assert_eq!(peer.id().as_str(), RETAILER);
+    assert_eq!(peer.leaf(), &shown[0]);
+    assert_eq!(peer.thumbprint(), Thumbprint::of(&shown[0]));
+    assert_eq!(peer.not_after(), NOW + 29 * DAY);
+}
+
+#[test]
+fn every_other_certificate_is_nobody_and_the_reason_is_told_apart() {
+    let world = World::new();
+    let other = World::other();
+    let peers = peers(&world).with(domain("other.test"), other.root.roots());
+    let not_spiffe = PeerFault::NotSpiffe(SpiffeFault::Scheme);
+    for (names, fault) in [
+        (vec![], PeerFault::NoSpiffeId),
+        (vec![dns("retailer-7.agents.test")], PeerFault::NoSpiffeId),
+        (vec![uri(RETAILER), uri("spiffe://semgate.test/agent/treasurer-1")], PeerFault::SeveralIds),
+        (vec![uri(RETAILER), uri("https://semgate.test/")], PeerFault::SeveralIds),
+        (vec![uri(RETAILER), uri(RETAILER)], PeerFault::SeveralIds),
+        (vec![uri("https://semgate.test/agent/retailer-7")], not_spiffe),
+        (vec![uri("spiffe://semgate.test/agent/../operator")], PeerFault::NotSpiffe(SpiffeFault::Path)),
+        (vec![uri("spiffe://unknown.test/agent/a")], PeerFault::UnknownTrustDomain),
+        // A root of one trust domain does not speak for another.
+        (vec![uri("spiffe://other.test/agent/a")], PeerFault::Chain(ChainFault::UnknownIssuer)),
+        (vec![uri(RETAILER), dns("*.agents.test")], PeerFault::Chain(ChainFault::Wildcard)),
+    ] {
+        let label = format!("{names:?}");
+        assert_eq!(peers.identify(&shown(&world, names), NOW).map(|_| ()), Err(fault), "{label}");
+    }
+    assert_eq!(peers.identify(&[], NOW).map(|_| ()), Err(PeerFault::NoCertificate));
+    let garbage = CertificateDer::from(b"\x30\x00".to_vec());
+    let verdict = peers.identify(&[garbage], NOW).map(|_| ());
+    assert_eq!(verdict, Err(PeerFault::Chain(ChainFault::Malformed)));
+}
+
+#[test]
+fn a_client_certificate_does_not_serve_and_a_server_certificate_does_not_ask() {
+    let world = World::new();
+    let peers = peers(&world);
+    let client = shown(&world, vec![uri(RETAILER)]);
+    let server = world.tls.issue(&leaf_params(Usage::Server, vec![uri(RETAILER)]));
+    let server = vec![server.der, world.tls.der.clone()];
+    assert!(peers.identify_server(&server, NOW).is_ok());
+    let wrong = Err(PeerFault::Chain(ChainFault::WrongUsage));
+    assert_eq!(peers.identify_server(&client, NOW).map(|_| ()), wrong);
+    assert_eq!(peers.identify(&server, NOW).map(|_| ()), wrong);
+}
+
+#[test]
+fn a_peer_is_nobody_after_its_certificate_or_its_root_has_expired() {
+    let world = World::new();
+    let shown = shown(&world, vec![uri(RETAILER)]);
+    let late = peers(&world).identify(&shown, NOW + 30 * DAY).map(|_| ());
+    assert_eq!(late, Err(PeerFault::Chain(ChainFault::Expired)));
+}
+
+#[test]
+fn no_configured_domain_identifies_nobody() {
+    let world = World::new();
+    let shown = shown(&world, vec![uri(RETAILER)]);
+    let verdict = PeerRoots::new().identify(&shown, NOW).map(|_| ());
+    assert_eq!(verdict, Err(PeerFault::UnknownTrustDomain));
+}
+
+#[test]
+fn a_chain_past_the_limits_is_refused_before_it_is_read() {
+    let world = World::new();
+    let mut shown = shown(&world, vec![uri(RETAILER)]);
+    let strangers = Forged::root(root_params()).der;
+    shown.extend(std::iter::repeat_n(strangers, 3));
+    let verdict = peers(&world).identify(&shown, NOW).map(|_| ());
+    assert_eq!(verdict, Err(PeerFault::Chain(ChainFault::TooLong)));
+    let huge = CertificateDer::from(vec![0x30; 17 * 1024]);
+    let verdict = peers(&world).identify(&[huge], NOW).map(|_| ());
+    assert_eq!(verdict, Err(PeerFault::Chain(ChainFault::TooLong)));
+}
