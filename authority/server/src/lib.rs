@@ -1,1 +1,27 @@
-//! A room of the house; its parts follow.
+//! The Schema Authority: submit → check → sign → append → publish, over HTTPS (DESIGN §3, WIRE "Authority over HTTPS").
+//!
+//! The log and the documents are the database: plain files, on disk before anything is answered. Everything else (the sled index,
+//! statuses, floors, lists) is computed from them and may be deleted. See `docs/spec/authority-api.md` and
+//! `docs/authority-operations.md`.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod clock;
+pub mod config;
+mod disk;
+mod fault;
+mod http;
+mod index;
+mod init;
+mod keys;
+mod ledger;
+mod metrics;
+mod publish;
+mod run;
+mod store;
+mod submit;
+
+pub use config::{Config, ConfigFault, Limits, LinePattern, Publisher};
+pub use fault::RunFault;
+pub use http::problem::Code;
+pub use init::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse, init, issue_tls};
+pub use run::{Bound, HeadTimes, Rebuilt, RoleStatus, Status, rebuild_index, run, status};

@@ -1,0 +1,134 @@
+//! `authority.toml`: read strictly, checked whole, printed back with every default filled in. Nothing here binds a port or opens
+//! the state directory.
+
+mod limits;
+mod raw;
+mod rights;
+mod span;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use semgate_certs::TrustDomain;
+use semgate_contexts::Prefix;
+
+pub use limits::Limits;
+pub use rights::{LinePattern, Publisher};
+
+/// The shortest `status_lifetime` (WIRE, head): below two seconds a renewal at half of it would be once a second or more.
+pub const MIN_STATUS_LIFETIME: Duration = Duration::from_secs(2);
+/// The longest `status_lifetime`: a revocation must not take longer than a day to be believed by a cut-off follower.
+pub const MAX_STATUS_LIFETIME: Duration = Duration::from_secs(86_400);
+/// The default `status_lifetime` (WIRE, head).
+pub const STATUS_LIFETIME: Duration = Duration::from_secs(600);
+
+/// A PEM chain and the PEM key that belongs to it.
+#[derive(Debug, Clone)]
+pub struct KeyFiles {
+    /// PEM chain, leaf (or the issuing certificate) first.
+    pub certificate: PathBuf,
+    /// PEM PKCS#8 key, 0600.
+    pub key: PathBuf,
+}
+
+/// The role keys of an authority (DESIGN §3).
+#[derive(Debug, Clone)]
+pub struct Keys {
+    /// The issuing certificate from which a context signer is minted for each line on demand.
+    pub context_issuing: KeyFiles,
+    /// Signs revoke, suspend, resume, retire and floor statements.
+    pub status: KeyFiles,
+    /// Signs heads and shards.
+    pub feed: KeyFiles,
+    /// Signs checkpoints: an Ed25519 signed-note key file. It only orders.
+    pub log: PathBuf,
+}
+
+/// The TLS identity of the public address.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// The server's certificate and key.
+    pub server: KeyFiles,
+    /// PEM roots under which the certificates of publishers are verified.
+    pub client_roots: PathBuf,
+    /// The trust domains that these roots speak for; those of the publishers and of the authority's own name unless given.
+    pub trust_domains: Vec<TrustDomain>,
+}
+
+/// A whole configuration. Guarantees: every path is absolute or relative to the process as the file's own directory was, every number is
+/// inside its bounds, no publisher is named twice. Does not guarantee that the files exist; [`run`](crate::run) looks.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The name of this authority, e.g. `semgate.test`.
+    pub authority: String,
+    /// The origin line of its log, e.g. `semgate.test/log`.
+    pub origin: String,
+    /// The prefix of its context URNs, `urn:contexts` unless configured.
+    pub prefix: Prefix,
+    /// The public address (HTTPS).
+    pub listen: SocketAddr,
+    /// The admin address (plain HTTP).
+    pub admin: SocketAddr,
+    /// The address that others reach it at, without a final slash; status list tokens name it. `https://<authority>` unless given.
+    pub public_url: String,
+    /// The state directory.
+    pub state: PathBuf,
+    /// How long a head is good for.
+    pub status_lifetime: Duration,
+    /// PEM roots that this authority's own chains verify under.
+    pub roots: PathBuf,
+    /// TLS of the public address.
+    pub tls: Tls,
+    /// The role keys.
+    pub keys: Keys,
+    /// Who may write what. Empty is allowed and means: nobody may.
+    pub publishers: Vec<Publisher>,
+    /// Every bound.
+    pub limits: Limits,
+}
+
+impl Config {
+    /// Reads and checks a file. Relative paths in it are relative to its own directory.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no TOML, has an unknown key, or a value outside its bounds.
+    pub fn load(path: &Path) -> Result<Self, ConfigFault> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| ConfigFault { file: path.to_path_buf(), what: e.to_string() })?;
+        let base = path.parent().unwrap_or_else(|| Path::new(""));
+        Self::parse(&text, base).map_err(|what| ConfigFault { file: path.to_path_buf(), what })
+    }
+
+    fn parse(text: &str, base: &Path) -> Result<Self, String> {
+        let raw: raw::File = toml::from_str(text).map_err(|e| raw::one_line(&e, text))?;
+        raw.check(base)
+    }
+
+    /// The settings in effect as TOML, every default written out, paths resolved; loading it gives the same configuration.
+    #[must_use]
+    pub fn effective(&self) -> String {
+        raw::File::of(self).print()
+    }
+}
+
+/// Why a configuration file is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigFault {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong, one line.
+    pub what: String,
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.file.display(), self.what)
+    }
+}
+
+impl std::error::Error for ConfigFault {}

@@ -1,0 +1,69 @@
+//! Every bound of the server, with the reason for its number.
+
+use std::time::Duration;
+
+/// Bounds of a running authority; all can be set under `[limits]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a submitted context. A payload is at most 90 kB (WIRE); pretty-printed, or base64 with its chain, it grows by about half.
+    pub context_bytes: usize,
+    /// Bytes of any other request body: a reason and a name fit in a fraction of this.
+    pub request_bytes: usize,
+    /// Bytes of a `reason`; it becomes part of a log entry of at most 65,535 bytes and is read by people.
+    pub reason_bytes: usize,
+    /// Bytes of a request's head: no request of this interface needs 2 kB.
+    pub header_bytes: usize,
+    /// How long a peer may take over the TLS handshake: ten round trips of a slow link.
+    pub handshake_timeout: Duration,
+    /// How long a peer may take to send a request's head, also when idle between requests.
+    pub header_timeout: Duration,
+    /// How long a peer may take to send a body: `context_bytes` at about 25 kB/s.
+    pub body_timeout: Duration,
+    /// How long a submission may wait for its head to be public; a healthy disk takes milliseconds.
+    pub answer_timeout: Duration,
+    /// Concurrent connections; each costs two buffers of at most `header_bytes`.
+    pub connections: usize,
+    /// Concurrent followers of the stream, out of `connections`: others poll, which loses nothing (push is a hint).
+    pub followers: usize,
+    /// The longest silence on a stream; below the 30 s at which common proxies give up.
+    pub heartbeat: Duration,
+    /// How long a peer may leave what it was sent unread before its connection is closed: slow followers are dropped by this.
+    pub write_timeout: Duration,
+    /// Submissions waiting for the log; more are answered 503 at once instead of late.
+    pub queue: usize,
+    /// Submissions in one group commit: one entry tile of the log.
+    pub batch: usize,
+    /// Older versions of shards that are kept for followers that read the head a moment ago: 16 kB each at most.
+    pub kept_shards: usize,
+    /// Files of evidence kept, so that a publisher cannot fill the disk with refused documents.
+    pub evidence_files: usize,
+    /// Requests that may be checking or signing a document at once; each holds a compiled schema.
+    pub checks: usize,
+    /// How long connections may take to end at shutdown.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            context_bytes: 256 * 1024,
+            request_bytes: 16 * 1024,
+            reason_bytes: 1024,
+            header_bytes: 16 * 1024,
+            handshake_timeout: Duration::from_secs(10),
+            header_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(10),
+            answer_timeout: Duration::from_secs(30),
+            connections: 1024,
+            followers: 512,
+            heartbeat: Duration::from_secs(15),
+            write_timeout: Duration::from_secs(10),
+            queue: 1024,
+            batch: 256,
+            kept_shards: 256,
+            evidence_files: 1000,
+            checks: 64,
+            grace: Duration::from_secs(10),
+        }
+    }
+}

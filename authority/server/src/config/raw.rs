@@ -1,0 +1,299 @@
+//! The shape of the file, and the way between it and [`Config`](super::Config).
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use semgate_certs::{SpiffeId, TrustDomain};
+use semgate_contexts::Prefix;
+use serde::{Deserialize, Serialize};
+
+use super::span::Span;
+use super::{Config, KeyFiles, Keys, Limits, LinePattern, Publisher, Tls};
+use super::{MAX_STATUS_LIFETIME, MIN_STATUS_LIFETIME, STATUS_LIFETIME};
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    authority: String,
+    origin: Option<String>,
+    prefix: Option<String>,
+    listen: SocketAddr,
+    admin: SocketAddr,
+    public_url: Option<String>,
+    state: PathBuf,
+    status_lifetime: Option<Span>,
+    roots: PathBuf,
+    tls: RawTls,
+    keys: RawKeys,
+    #[serde(default)]
+    publisher: Vec<RawPublisher>,
+    #[serde(default)]
+    limits: RawLimits,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTls {
+    certificate: PathBuf,
+    key: PathBuf,
+    client_roots: PathBuf,
+    trust_domains: Option<Vec<String>>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawKeys {
+    context_issuing: RawPair,
+    status: RawPair,
+    feed: RawPair,
+    log: RawLog,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPair {
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLog {
+    key: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPublisher {
+    id: String,
+    #[serde(default)]
+    publish: Vec<String>,
+    #[serde(default)]
+    revoke: Vec<String>,
+    #[serde(default)]
+    floor: Vec<String>,
+}
+
+macro_rules! limits {
+    ($(($name:ident, $kind:ident, $low:expr, $high:expr)),+ $(,)?) => {
+        #[derive(Debug, Default, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct RawLimits { $($name: Option<limits!(@type $kind)>),+ }
+
+        impl RawLimits {
+            fn of(limits: &Limits) -> Self {
+                Self { $($name: Some(limits!(@raw $kind, limits.$name))),+ }
+            }
+
+            fn check(self) -> Result<Limits, String> {
+                let mut limits = Limits::default();
+                $(if let Some(value) = self.$name {
+                    limits.$name = limits!(@take $kind, stringify!($name), value, $low, $high)?;
+                })+
+                Ok(limits)
+            }
+        }
+    };
+    (@type count) => { usize };
+    (@type span) => { Span };
+    (@raw count, $value:expr) => { $value };
+    (@raw span, $value:expr) => { Span($value) };
+    (@take count, $name:expr, $value:expr, $low:expr, $high:expr) => { count($name, $value, $low, $high) };
+    (@take span, $name:expr, $value:expr, $low:expr, $high:expr) => { span($name, $value, $low, $high) };
+}
+
+// Each with its lowest and highest value; durations in milliseconds.
+limits! {
+    (context_bytes, count, 1024, 1 << 20),
+    (request_bytes, count, 256, 1 << 20),
+    (reason_bytes, count, 1, 16 * 1024),
+    (header_bytes, count, 8192, 1 << 20),
+    (handshake_timeout, span, 100, 120_000),
+    (header_timeout, span, 100, 600_000),
+    (body_timeout, span, 100, 600_000),
+    (answer_timeout, span, 100, 600_000),
+    (connections, count, 1, 1 << 20),
+    (followers, count, 0, 1 << 20),
+    (heartbeat, span, 100, 600_000),
+    (write_timeout, span, 100, 600_000),
+    (queue, count, 1, 1 << 20),
+    (batch, count, 1, 65_536),
+    (kept_shards, count, 1, 1 << 16),
+    (evidence_files, count, 0, 1 << 20),
+    (checks, count, 1, 4096),
+    (grace, span, 0, 600_000),
+}
+
+fn count(name: &str, value: usize, low: usize, high: usize) -> Result<usize, String> {
+    if value < low || value > high {
+        return Err(format!("`limits.{name}` is {value}; it is at least {low} and at most {high}"));
+    }
+    Ok(value)
+}
+
+fn span(name: &str, value: Span, low: u64, high: u64) -> Result<std::time::Duration, String> {
+    let ms = value.0.as_millis();
+    if ms < u128::from(low) || ms > u128::from(high) {
+        return Err(format!("`limits.{name}` is {value}; it is at least {low}ms and at most {high}ms"));
+    }
+    Ok(value.0)
+}
+
+impl File {
+    pub fn check(self, base: &Path) -> Result<Config, String> {
+        let lifetime = self.status_lifetime.map_or(STATUS_LIFETIME, |s| s.0);
+        if lifetime < MIN_STATUS_LIFETIME || lifetime > MAX_STATUS_LIFETIME || lifetime.subsec_nanos() != 0 {
+            return Err(format!(
+                "`status_lifetime` is {}; it is whole seconds, at least 2s and at most 1d",
+                Span(lifetime)
+            ));
+        }
+        name("authority", &self.authority)?;
+        let origin = self.origin.unwrap_or_else(|| format!("{}/log", self.authority));
+        name("origin", &origin)?;
+        let publishers = publishers(self.publisher)?;
+        let prefix = match &self.prefix {
+            Some(text) => Prefix::parse(text).map_err(|e| format!("`prefix`: {e}"))?,
+            None => Prefix::default(),
+        };
+        let domains = trust_domains(self.tls.trust_domains, &publishers, &self.authority)?;
+        let at = |path: PathBuf| base.join(path);
+        let pair = |p: RawPair| KeyFiles { certificate: base.join(p.certificate), key: base.join(p.key) };
+        Ok(Config {
+            public_url: public_url(self.public_url, &self.authority)?,
+            authority: self.authority,
+            origin,
+            prefix,
+            listen: self.listen,
+            admin: self.admin,
+            state: at(self.state),
+            status_lifetime: lifetime,
+            roots: at(self.roots),
+            tls: Tls {
+                server: KeyFiles { certificate: at(self.tls.certificate), key: at(self.tls.key) },
+                client_roots: at(self.tls.client_roots),
+                trust_domains: domains,
+            },
+            keys: Keys {
+                context_issuing: pair(self.keys.context_issuing),
+                status: pair(self.keys.status),
+                feed: pair(self.keys.feed),
+                log: at(self.keys.log.key),
+            },
+            publishers,
+            limits: self.limits.check()?,
+        })
+    }
+
+    pub fn of(config: &Config) -> Self {
+        let pair = |p: &KeyFiles| RawPair { certificate: p.certificate.clone(), key: p.key.clone() };
+        let texts = |patterns: &[LinePattern]| patterns.iter().map(ToString::to_string).collect();
+        Self {
+            authority: config.authority.clone(),
+            origin: Some(config.origin.clone()),
+            prefix: Some(config.prefix.as_str().to_owned()),
+            listen: config.listen,
+            admin: config.admin,
+            public_url: Some(config.public_url.clone()),
+            state: config.state.clone(),
+            status_lifetime: Some(Span(config.status_lifetime)),
+            roots: config.roots.clone(),
+            tls: RawTls {
+                certificate: config.tls.server.certificate.clone(),
+                key: config.tls.server.key.clone(),
+                client_roots: config.tls.client_roots.clone(),
+                trust_domains: Some(config.tls.trust_domains.iter().map(|d| d.as_str().to_owned()).collect()),
+            },
+            keys: RawKeys {
+                context_issuing: pair(&config.keys.context_issuing),
+                status: pair(&config.keys.status),
+                feed: pair(&config.keys.feed),
+                log: RawLog { key: config.keys.log.clone() },
+            },
+            publisher: config
+                .publishers
+                .iter()
+                .map(|p| RawPublisher {
+                    id: p.id.clone(),
+                    publish: texts(&p.publish),
+                    revoke: texts(&p.revoke),
+                    floor: texts(&p.floor),
+                })
+                .collect(),
+            limits: RawLimits::of(&config.limits),
+        }
+    }
+
+    pub fn print(&self) -> String {
+        // A path that is not UTF-8 is the only thing that cannot be printed as TOML.
+        toml::to_string(self).unwrap_or_else(|e| format!("# cannot be printed: {e}\n"))
+    }
+}
+
+/// Names go into signed notes: a space, a plus or a line break there would end the name early (C2SP signed-note).
+fn name(what: &str, text: &str) -> Result<(), String> {
+    let wrong = |c: char| c.is_whitespace() || c.is_control() || c == '+';
+    if text.is_empty() || text.len() > 200 || text.contains(wrong) {
+        return Err(format!(
+            "`{what}` is empty, longer than 200 bytes, or has a space, a control character or `+`"
+        ));
+    }
+    Ok(())
+}
+
+fn public_url(given: Option<String>, authority: &str) -> Result<String, String> {
+    let url = given.unwrap_or_else(|| format!("https://{authority}"));
+    let host = url.strip_prefix("https://").unwrap_or_default();
+    if host.is_empty() || host.ends_with('/') || !host.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err("`public_url` is not an https address without a final slash".to_owned());
+    }
+    Ok(url)
+}
+
+fn publishers(raw: Vec<RawPublisher>) -> Result<Vec<Publisher>, String> {
+    let mut out: Vec<Publisher> = Vec::with_capacity(raw.len());
+    for one in raw {
+        SpiffeId::parse(&one.id).map_err(|e| format!("publisher `{}`: {e}", one.id))?;
+        if out.iter().any(|p| p.id == one.id) {
+            return Err(format!("publisher `{}` is named twice", one.id));
+        }
+        let patterns =
+            |texts: Vec<String>| texts.iter().map(|t| LinePattern::parse(t)).collect::<Result<Vec<_>, _>>();
+        out.push(Publisher {
+            publish: patterns(one.publish)?,
+            revoke: patterns(one.revoke)?,
+            floor: patterns(one.floor)?,
+            id: one.id,
+        });
+    }
+    Ok(out)
+}
+
+fn trust_domains(
+    given: Option<Vec<String>>,
+    publishers: &[Publisher],
+    authority: &str,
+) -> Result<Vec<TrustDomain>, String> {
+    let mut out = Vec::new();
+    if let Some(names) = given {
+        for name in names {
+            out.push(TrustDomain::parse(&name).map_err(|e| format!("`tls.trust_domains`, `{name}`: {e}"))?);
+        }
+    } else {
+        let ids = publishers.iter().filter_map(|p| SpiffeId::parse(&p.id).ok());
+        out.extend(ids.map(|id| id.trust_domain().clone()));
+        out.extend(TrustDomain::parse(authority));
+    }
+    out.sort();
+    out.dedup();
+    Ok(out)
+}
+
+/// The first line of a TOML fault with the line number it happened on.
+pub(super) fn one_line(fault: &toml::de::Error, text: &str) -> String {
+    let what = fault.message().replace('\n', "; ");
+    match fault.span().and_then(|s| text.get(..s.start)) {
+        Some(before) => format!("line {}: {what}", before.matches('\n').count() + 1),
+        None => what,
+    }
+}

@@ -1,0 +1,76 @@
+//! Who may write what: three separate rights (publish, revoke, floor), each a list of line patterns.
+
+use std::fmt;
+
+/// A set of URN lines. A line is matched as it is written, label by label; `acme.*` covers everything below `acme`, not `acme` itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinePattern {
+    /// `*`: every line.
+    Every,
+    /// `acme.*`: every line that begins with these labels and has at least one more.
+    Below(String),
+    /// `acme.logistics`: this line only.
+    Exactly(String),
+}
+
+impl LinePattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// Anything but `*`, a line, or a line followed by `.*`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text == "*" {
+            return Ok(Self::Every);
+        }
+        let (line, below) = match text.strip_suffix(".*") {
+            Some(line) => (line, true),
+            None => (text, false),
+        };
+        if let Err(fault) = semgate_contexts::Line::parse(line) {
+            return Err(format!("`{text}` is no line pattern: {fault}"));
+        }
+        Ok(if below { Self::Below(line.to_owned()) } else { Self::Exactly(line.to_owned()) })
+    }
+
+    /// Whether `line` is in the set.
+    #[must_use]
+    pub fn covers(&self, line: &str) -> bool {
+        match self {
+            Self::Every => true,
+            Self::Exactly(exact) => exact == line,
+            Self::Below(head) => line.strip_prefix(head.as_str()).is_some_and(|rest| rest.starts_with('.')),
+        }
+    }
+}
+
+impl fmt::Display for LinePattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Every => f.write_str("*"),
+            Self::Below(head) => write!(f, "{head}.*"),
+            Self::Exactly(line) => f.write_str(line),
+        }
+    }
+}
+
+/// One who may write, known by the SPIFFE id of the client certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Publisher {
+    /// The SPIFFE id, compared byte for byte.
+    pub id: String,
+    /// Lines whose contexts this one may publish.
+    pub publish: Vec<LinePattern>,
+    /// Lines whose contexts this one may revoke, suspend, resume and retire.
+    pub revoke: Vec<LinePattern>,
+    /// Lines whose floor this one may raise.
+    pub floor: Vec<LinePattern>,
+}
+
+impl Publisher {
+    /// One with every right on every line: what `init` writes for the operator.
+    #[must_use]
+    pub fn of_everything(id: &str) -> Self {
+        let every = || vec![LinePattern::Every];
+        Self { id: id.to_owned(), publish: every(), revoke: every(), floor: every() }
+    }
+}

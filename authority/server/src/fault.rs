@@ -1,0 +1,88 @@
+//! Why an authority did not start, or stopped.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Why [`run`](crate::run) or one of the offline jobs ended. Text is one line and fit for an operator.
+#[derive(Debug)]
+pub enum RunFault {
+    /// Another process holds the lock file of this state directory.
+    Locked(PathBuf),
+    /// A file or directory could not be read or written.
+    Io {
+        /// What was being done, e.g. ``reading``.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The log, a document or a certificate on disk is not what it must be; nothing is repaired by guessing.
+    Damaged {
+        /// The file that is wrong.
+        path: PathBuf,
+        /// In what way.
+        what: String,
+    },
+    /// A key, certificate or chain of the configuration cannot be used.
+    Keys {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+    },
+    /// An address could not be bound.
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The configuration asks for something that cannot be.
+    Config(String),
+    /// The task that writes the log has ended; the text says why.
+    Stopped(String),
+}
+
+impl RunFault {
+    /// An I/O fault with the file that it concerns.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { doing, path, source }
+    }
+
+    /// A damaged file.
+    pub(crate) fn damaged(path: &Path, what: impl fmt::Display) -> Self {
+        Self::Damaged { path: path.to_path_buf(), what: what.to_string() }
+    }
+
+    /// An unusable key or certificate.
+    pub(crate) fn keys(path: &Path, what: impl fmt::Display) -> Self {
+        Self::Keys { path: path.to_path_buf(), what: what.to_string() }
+    }
+}
+
+impl fmt::Display for RunFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Locked(path) => write!(f, "another authority holds `{}`", path.display()),
+            Self::Io { doing, path, source } => write!(f, "{doing} `{}`: {source}", path.display()),
+            Self::Damaged { path, what } => write!(f, "`{}` is damaged: {what}", path.display()),
+            Self::Keys { path, what } => write!(f, "`{}` cannot be used: {what}", path.display()),
+            Self::Bind { address, source } => write!(f, "cannot listen on `{address}`: {source}"),
+            Self::Config(what) => write!(f, "configuration: {what}"),
+            Self::Stopped(what) => write!(f, "the authority stopped: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for RunFault {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } | Self::Bind { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

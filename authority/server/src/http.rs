@@ -1,0 +1,60 @@
+//! The interface: what is public, who may write, and what a fault looks like.
+
+pub mod problem;
+
+mod admin;
+mod answer;
+mod body;
+mod patient;
+mod read;
+mod router;
+mod serve;
+mod stream;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use semgate_contexts::DocumentLimits;
+use tokio::sync::{Semaphore, watch};
+
+pub(crate) use admin::admin;
+pub(crate) use router::router;
+pub(crate) use serve::{Listening, serve};
+
+use crate::Config;
+use crate::keys::{Keys, Signers};
+use crate::metrics::Metrics;
+use crate::publish::Published;
+use crate::store::{Documents, Layout};
+use crate::submit::{SharedIndex, Submit};
+
+/// What every handler may use.
+pub(crate) struct App {
+    pub config: Config,
+    pub layout: Layout,
+    pub document_limits: DocumentLimits,
+    pub keys: Arc<Keys>,
+    pub signers: Signers,
+    pub documents: Documents,
+    pub index: SharedIndex,
+    pub submit: Submit,
+    pub public: watch::Receiver<Arc<Published>>,
+    pub stopping: watch::Receiver<bool>,
+    pub followers: Arc<Semaphore>,
+    pub checks: Semaphore,
+    pub metrics: Arc<Metrics>,
+    /// The verifier key of the log, for showing it.
+    pub log_key: String,
+    /// What was found at start: the state of the index, and what is missing.
+    pub found: crate::run::Found,
+}
+
+impl App {
+    /// What is public now.
+    pub fn public(&self) -> Arc<Published> {
+        Arc::clone(&self.public.borrow())
+    }
+}

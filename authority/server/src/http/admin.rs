@@ -1,0 +1,51 @@
+//! The admin address: plain HTTP, for the operator's own machines. It tells, it changes nothing.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::{HeaderValue, StatusCode, header};
+
+use super::App;
+use super::answer;
+use super::problem::{Code, Problem};
+use crate::clock::now;
+use crate::run::status_of;
+
+/// The router of the admin address.
+pub(crate) fn admin(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .route("/status", get(status))
+        .fallback(|| async { Problem::from(Code::NotFound) })
+        .with_state(app)
+}
+
+/// Ready: the head is good now, and this authority is not ending.
+async fn ready(State(app): State<Arc<App>>) -> Response {
+    let public = app.public();
+    if *app.stopping.borrow() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
+    }
+    if now() >= public.next_update {
+        return (StatusCode::SERVICE_UNAVAILABLE, "the head has expired\n").into_response();
+    }
+    (StatusCode::OK, "ok\n").into_response()
+}
+
+async fn metrics(State(app): State<Arc<App>>) -> Response {
+    let mut answer = app.metrics.render().into_response();
+    let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    answer.headers_mut().insert(header::CONTENT_TYPE, text);
+    answer
+}
+
+async fn status(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    let status = status_of(&app);
+    let value = serde_json::to_value(status).map_err(|fault| Problem::new(Code::Internal, fault))?;
+    Ok(answer::json(StatusCode::OK, &value))
+}

@@ -1,0 +1,152 @@
+//! The one place where a fault becomes an answer: an RFC 9457 problem document with a stable `code` and a `hint`.
+//!
+//! Codes are listed in `docs/spec/authority-api.md`; a test reads that table. A code is never given a second meaning.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::json;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])+ $name:ident, $text:literal, $status:ident, $hint:literal;)+) => {
+        /// Why a request was refused; each with its HTTP status and a hint.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Code { $($(#[$doc])+ $name),+ }
+
+        impl Code {
+            /// Every code, in the order of the documentation.
+            pub const ALL: &[Code] = &[$(Code::$name),+];
+
+            /// The stable text.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text),+ }
+            }
+
+            /// The HTTP status.
+            #[must_use]
+            pub fn status(self) -> StatusCode {
+                match self { $(Self::$name => StatusCode::$status),+ }
+            }
+
+            /// What the caller can do.
+            #[must_use]
+            pub fn hint(self) -> &'static str {
+                match self { $(Self::$name => $hint),+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The body is not the JSON that the route takes.
+    Malformed, "malformed", BAD_REQUEST, "send exactly the members that openapi.json names, as UTF-8 JSON";
+    /// Two members of one object have the same name.
+    DuplicateKey, "duplicate_key", BAD_REQUEST, "name each member once";
+    /// No client certificate on a request that writes.
+    CertificateRequired, "certificate_required", UNAUTHORIZED, "connect with the client certificate of a publisher";
+    /// The certificate is verified, but its owner has no such right on this line.
+    NotPermitted, "not_permitted", FORBIDDEN, "ask the operator for the right on this line (`[[publisher]]` in authority.toml)";
+    /// No such route.
+    NotFound, "not_found", NOT_FOUND, "see /openapi.json for the routes";
+    /// No such context is published here.
+    ContextUnknown, "context_unknown", NOT_FOUND, "see /v1/contexts for what is published";
+    /// No shard of that number or digest, or no longer.
+    ShardUnknown, "shard_unknown", NOT_FOUND, "read /v1/feed/head anew and ask for the shards that it names";
+    /// No such tile in the published log.
+    TileUnknown, "tile_unknown", NOT_FOUND, "ask for tiles within the size of /checkpoint";
+    /// The route exists, the method does not.
+    MethodNotAllowed, "method_not_allowed", METHOD_NOT_ALLOWED, "see the header `Allow`";
+    /// The body did not arrive in time.
+    RequestTimeout, "request_timeout", REQUEST_TIMEOUT, "send the whole body at once";
+    /// Another digest is published under this URN; the offer is kept as evidence.
+    UrnTaken, "urn_taken", CONFLICT, "a published version never changes; publish the next version";
+    /// A published line differs from this one only in case.
+    LineCaseTaken, "line_case_taken", CONFLICT, "choose a line that differs in more than case, or write it as it is published";
+    /// The context's status does not allow this act.
+    TransitionRefused, "transition_refused", CONFLICT, "see its status in /v1/contexts; a revoked context stays revoked";
+    /// The floor is higher already.
+    FloorLowered, "floor_lowered", CONFLICT, "a floor only rises; lowering one takes a statement by the root key";
+    /// No published version is at or above the floor.
+    FloorUnpublished, "floor_unpublished", CONFLICT, "publish a version at or above the floor first";
+    /// The body is longer than its limit.
+    TooLarge, "too_large", PAYLOAD_TOO_LARGE, "a context has at most 90 kB of payload";
+    /// Neither a bare nor a signed context, or not JSON.
+    MediaTypeUnsupported, "media_type_unsupported", UNSUPPORTED_MEDIA_TYPE, "send application/json or, for a signed context, application/jose+json";
+    /// The document is not a context document, or its schemas are not within bounds.
+    DocumentInvalid, "document_invalid", UNPROCESSABLE_ENTITY, "run `semgate context check` on the document";
+    /// The signed context does not verify: form, signature or chain.
+    SignatureInvalid, "signature_invalid", UNPROCESSABLE_ENTITY, "sign with `semgate context sign` under a chain of this authority's roots";
+    /// No signer of this authority may sign for the line.
+    LineNotDelegated, "line_not_delegated", UNPROCESSABLE_ENTITY, "the issuing certificate of this authority does not cover the line";
+    /// A URN, line, version or reason is not in its form.
+    ParameterInvalid, "parameter_invalid", UNPROCESSABLE_ENTITY, "see /openapi.json for the form of each parameter";
+    /// Something failed inside; the operator's log says what.
+    Internal, "internal", INTERNAL_SERVER_ERROR, "tell the operator of this authority";
+    /// Schema comparison is not built into this authority.
+    CompareUnavailable, "compare_unavailable", NOT_IMPLEMENTED, "compare the documents yourself; nothing was compared here";
+    /// Too many submissions or followers at once.
+    Busy, "busy", SERVICE_UNAVAILABLE, "try again after the seconds of `Retry-After`";
+    /// The submission could not be brought to disk; it was not published.
+    StorageFailed, "storage_failed", SERVICE_UNAVAILABLE, "try again; the operator's log says what the disk answered";
+    /// The key that would sign it has no valid certificate.
+    SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "the operator has to renew the certificate of the role";
+    /// The new head was not public in time; the statement may still be published.
+    Unfinished, "unfinished", SERVICE_UNAVAILABLE, "ask again; the same submission again is safe";
+    /// The authority is ending; whether the submission was published is to be asked after it is back.
+    Stopping, "stopping", SERVICE_UNAVAILABLE, "try again when the authority is back; the same submission again is safe";
+}
+
+/// A refused request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub code: Code,
+    pub detail: String,
+    pub allow: Option<&'static str>,
+}
+
+impl Problem {
+    /// A problem with what is wrong in this case; never a value out of a payload.
+    pub fn new(code: Code, detail: impl std::fmt::Display) -> Self {
+        Self { code, detail: detail.to_string(), allow: None }
+    }
+}
+
+impl From<Code> for Problem {
+    fn from(code: Code) -> Self {
+        Self { code, detail: String::new(), allow: None }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = self.code.status();
+        let mut body = json!({
+            "type": "about:blank",
+            "title": status.canonical_reason().unwrap_or("error"),
+            "status": status.as_u16(),
+            "code": self.code.as_str(),
+            "hint": self.code.hint(),
+        });
+        if let (false, Some(members)) = (self.detail.is_empty(), body.as_object_mut()) {
+            members.insert("detail".to_owned(), self.detail.clone().into());
+        }
+        let mut answer = (status, body.to_string()).into_response();
+        let headers = answer.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        match self.code {
+            // RFC 9110 §15.5.2 asks for a challenge; there is no registered scheme for client certificates.
+            Code::CertificateRequired => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Client-Certificate"));
+            }
+            Code::Busy | Code::StorageFailed | Code::Stopping | Code::Unfinished => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            _ => {}
+        }
+        if let Some(allow) = self.allow {
+            headers.insert(header::ALLOW, HeaderValue::from_static(allow));
+        }
+        answer
+    }
+}

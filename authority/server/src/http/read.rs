@@ -1,0 +1,163 @@
+//! What anybody may read. Everything here comes from what is public under one head, from write-once files, or from the index.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::HeaderMap;
+use semgate_contexts::{ContextUrn, Digest};
+use semgate_statement::tiles::{TILE_WIDTH, TilePath};
+use semgate_statement::{Listing, context, head, token};
+
+use super::answer::{IMMUTABLE, REVALIDATE, document};
+use super::problem::{Code, Problem};
+use super::{App, stream};
+use crate::index::IndexFault;
+use crate::publish::{Document, newest_token};
+use crate::store::{cut, widest, with_width};
+use crate::submit::index_of;
+
+type Answer = Result<Response, Problem>;
+type Shared = State<Arc<App>>;
+
+const JSON: &str = "application/json";
+const TEXT: &str = "text/plain; charset=utf-8";
+const BYTES: &str = "application/octet-stream";
+
+/// `GET /v1/feed/head`
+pub(super) async fn head(State(app): Shared, headers: HeaderMap) -> Answer {
+    Ok(document(&headers, &app.public().head, head::MEDIA_TYPE, REVALIDATE))
+}
+
+/// `GET /v1/feed/stream`
+pub(super) async fn feed(State(app): Shared) -> Answer {
+    let place = Arc::clone(&app.followers).try_acquire_owned();
+    let place =
+        place.map_err(|_| Problem::new(Code::Busy, "there are too many followers; poll the head instead"))?;
+    Ok(stream::follow(app.public.clone(), app.stopping.clone(), app.config.limits.heartbeat, place))
+}
+
+/// `GET /v1/feed/shards/{name}`: by digest of the inflated list, or by number.
+pub(super) async fn shard(State(app): Shared, Path(name): Path<String>, headers: HeaderMap) -> Answer {
+    let public = app.public();
+    if name.len() == 64 {
+        let shard = public.shard(&name).ok_or(Code::ShardUnknown)?;
+        return Ok(document(&headers, &shard.token, token::MEDIA_TYPE, IMMUTABLE));
+    }
+    let n: usize = name.parse().map_err(|_| Code::ShardUnknown)?;
+    if n.to_string() != name {
+        return Err(Code::ShardUnknown.into());
+    }
+    let keys = &app.keys;
+    let newest = newest_token(&public, n, &app.config.public_url, &keys.feed.identity, &keys.random);
+    let newest = newest.ok_or(Code::ShardUnknown)?.map_err(|fault| Problem::new(Code::Internal, fault))?;
+    Ok(document(&headers, &newest, token::MEDIA_TYPE, REVALIDATE))
+}
+
+/// `GET /v1/floors`
+pub(super) async fn floors(State(app): Shared, headers: HeaderMap) -> Answer {
+    Ok(document(&headers, &app.public().floors, JSON, REVALIDATE))
+}
+
+/// `GET /v1/trust`
+pub(super) async fn trust(State(app): Shared, headers: HeaderMap) -> Answer {
+    Ok(document(&headers, &app.public().trust, JSON, REVALIDATE))
+}
+
+/// `GET /checkpoint`
+pub(super) async fn checkpoint(State(app): Shared, headers: HeaderMap) -> Answer {
+    Ok(document(&headers, &app.public().checkpoint, TEXT, REVALIDATE))
+}
+
+/// `GET /v1/contexts`
+pub(super) async fn contexts(State(app): Shared, headers: HeaderMap) -> Answer {
+    let work = Arc::clone(&app);
+    let listing = away(move || {
+        let contexts = index_of(&work.index).all().map_err(|fault| broken(&work, &fault))?;
+        Listing { contexts }.to_bytes().map_err(|fault| Problem::new(Code::Internal, fault))
+    });
+    Ok(document(&headers, &Document::new(listing.await?), JSON, REVALIDATE))
+}
+
+/// `GET /v1/contexts/{urn}`
+pub(super) async fn context(State(app): Shared, Path(urn): Path<String>, headers: HeaderMap) -> Answer {
+    let urn = ContextUrn::parse(&urn, &app.config.prefix).map_err(|_| Code::ContextUnknown)?;
+    let work = Arc::clone(&app);
+    let signed = away(move || {
+        let record = index_of(&work.index).get(&urn).map_err(|fault| broken(&work, &fault))?;
+        read_document(&work, &record.ok_or(Code::ContextUnknown)?.digest)
+    });
+    Ok(document(&headers, &Document::new(signed.await?), context::MEDIA_TYPE, REVALIDATE))
+}
+
+/// `GET /v1/contexts/by-digest/{digest}`
+pub(super) async fn by_digest(State(app): Shared, Path(digest): Path<String>, headers: HeaderMap) -> Answer {
+    let digest = Digest::parse(&digest).map_err(|_| Code::ContextUnknown)?;
+    let work = Arc::clone(&app);
+    let signed = away(move || {
+        if !index_of(&work.index).is_published(&digest).map_err(|fault| broken(&work, &fault))? {
+            return Err(Code::ContextUnknown.into());
+        }
+        read_document(&work, &digest)
+    });
+    Ok(document(&headers, &Document::new(signed.await?), context::MEDIA_TYPE, IMMUTABLE))
+}
+
+/// `GET /tile/…`: any width that the public log has, also one whose file was superseded by a wider one.
+pub(super) async fn tile(State(app): Shared, Path(rest): Path<String>, headers: HeaderMap) -> Answer {
+    let tile = TilePath::parse(&format!("/tile/{rest}")).map_err(|_| Code::TileUnknown)?;
+    let public = app.public();
+    let width = widest(&tile, public.size).filter(|width| tile.width() <= *width).ok_or(Code::TileUnknown)?;
+    let whole = with_width(tile, width);
+    let bytes = if width == TILE_WIDTH {
+        let path = app.layout.log.join(tile.full().to_string().trim_start_matches('/'));
+        away(move || {
+            std::fs::read(&path).map_err(|e| {
+                tracing::error!("reading `{}`: {e}", path.display());
+                Problem::from(Code::Internal)
+            })
+        })
+        .await?
+    } else {
+        let (_, bytes) = public.edge.get(&tile.full()).ok_or(Code::Internal)?;
+        bytes.to_vec()
+    };
+    let bytes = if tile.width() == width { Some(bytes) } else { cut(&whole, &bytes, tile.width()) };
+    Ok(document(&headers, &Document::new(bytes.ok_or(Code::Internal)?), BYTES, IMMUTABLE))
+}
+
+/// `GET /openapi.json`
+pub(super) async fn openapi(headers: HeaderMap) -> Answer {
+    Ok(document(&headers, &Document::new(super::router::OPENAPI), JSON, REVALIDATE))
+}
+
+/// An index that cannot be read is rebuilt, and the caller asked to come again.
+pub(super) fn broken(app: &App, fault: &IndexFault) -> Problem {
+    tracing::error!("the index could not be read: {fault}");
+    app.submit.reindex();
+    Problem::new(Code::Busy, "the index is being rebuilt")
+}
+
+fn read_document(app: &App, digest: &Digest) -> Result<Vec<u8>, Problem> {
+    match app.documents.read(digest) {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => {
+            tracing::error!("the document `{digest}` is published and its file is missing");
+            Err(Problem::new(Code::Internal, "the document is published, but its file is missing here"))
+        }
+        Err(fault) => {
+            tracing::error!("{fault}");
+            Err(Code::Internal.into())
+        }
+    }
+}
+
+/// Files and the index are read where a slow disk stops nobody else.
+pub(super) async fn away<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(_) => Err(Code::Internal.into()),
+    }
+}

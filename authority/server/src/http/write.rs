@@ -1,0 +1,339 @@
+//! Who may write, and what: certificate → right on the line → document or parameter → the sequencer.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::Request as HttpRequest;
+use axum::response::Response;
+use bytes::Bytes;
+use http::StatusCode;
+use semgate_certs::{Chain, Peer};
+use semgate_contexts::{Context, ContextUrn, Line, Version};
+use semgate_statement::context::{ContextFault, verify_context};
+use semgate_statement::jws::General;
+use semgate_statement::statement::check_reason;
+use semgate_statement::{Act, SignedStatement, Statement, context, sign_context};
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::App;
+use super::answer;
+use super::body;
+use super::problem::{Code, Problem};
+use super::read::{away, broken};
+use super::serve::Caller;
+use crate::LinePattern;
+use crate::Publisher;
+use crate::clock::now;
+use crate::keys::SignerFault;
+use crate::submit::{Done, Job, Request, index_of};
+
+type Answer = Result<Response, Problem>;
+type Shared = State<Arc<App>>;
+
+/// One of the three rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Right {
+    Publish,
+    Revoke,
+    Floor,
+}
+
+impl Right {
+    fn lines(self, publisher: &Publisher) -> &[LinePattern] {
+        match self {
+            Self::Publish => &publisher.publish,
+            Self::Revoke => &publisher.revoke,
+            Self::Floor => &publisher.floor,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Publish => "publish",
+            Self::Revoke => "revoke",
+            Self::Floor => "floor",
+        }
+    }
+}
+
+/// A caller who holds a right on some line. Only [`Author::of`] makes one.
+#[derive(Debug, Clone)]
+struct Author {
+    peer: Arc<Peer>,
+    publisher: Publisher,
+    right: Right,
+}
+
+impl Author {
+    /// The publisher behind a request; refuses those without a certificate, and those who hold the right on no line at all, before
+    /// their body is read.
+    fn of(app: &App, request: &HttpRequest<Body>, right: Right) -> Result<Self, Problem> {
+        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.0.clone());
+        let peer = caller.ok_or(Code::CertificateRequired)?;
+        // A connection may outlive the certificate that it began with.
+        if peer.not_after() < now() {
+            return Err(Problem::new(
+                Code::CertificateRequired,
+                "the certificate of this connection has expired",
+            ));
+        }
+        let publisher = app.config.publishers.iter().find(|p| p.id == peer.id().as_str());
+        match publisher {
+            Some(publisher) if !right.lines(publisher).is_empty() => {
+                Ok(Self { peer, publisher: publisher.clone(), right })
+            }
+            _ => Err(refused(right, peer.id().as_str())),
+        }
+    }
+
+    /// Whether the right covers this line.
+    fn may(&self, line: &Line) -> Result<(), Problem> {
+        if self.right.lines(&self.publisher).iter().any(|pattern| pattern.covers(line.as_str())) {
+            return Ok(());
+        }
+        Err(refused(self.right, self.peer.id().as_str()))
+    }
+}
+
+fn refused(right: Right, id: &str) -> Problem {
+    Problem::new(Code::NotPermitted, format_args!("`{id}` has no right `{}` on this line", right.as_str()))
+}
+
+/// `POST /v1/contexts`
+pub(super) async fn publish(State(app): Shared, request: HttpRequest<Body>) -> Answer {
+    let author = Author::of(&app, &request, Right::Publish)?;
+    let signed = match body::media_type(request.headers())?.as_str() {
+        "application/json" => false,
+        context::MEDIA_TYPE => true,
+        _ => return Err(Code::MediaTypeUnsupported.into()),
+    };
+    let limits = &app.config.limits;
+    let bytes = body::read(request.into_body(), limits.context_bytes, limits.body_timeout).await?;
+    let place = app.checks.acquire().await.map_err(|_| Code::Stopping)?;
+    let work = Arc::clone(&app);
+    let by = author.peer.id().as_str().to_owned();
+    let prepared =
+        away(
+            move || {
+                if signed { prepare_signed(&work, &author, &bytes) } else { prepare(&work, &author, &bytes) }
+            },
+        );
+    let (urn, digest, prepared) = prepared.await?;
+    drop(place);
+    let done = match prepared {
+        Prepared::Known(index) => Done { fresh: false, index, seq: app.public().size },
+        Prepared::Ask(request) => ask(&app, request, by).await?,
+    };
+    let body = json!({"urn": urn, "digest": digest, "index": done.index, "seq": done.seq});
+    Ok(answer::json(status_of(&done), &body))
+}
+
+fn status_of(done: &Done) -> StatusCode {
+    if done.fresh { StatusCode::CREATED } else { StatusCode::OK }
+}
+
+/// A submission before it goes to the sequencer.
+enum Prepared {
+    /// The same digest is published already.
+    Known(u64),
+    /// The sequencer decides.
+    Ask(Request),
+}
+
+/// A bare document: checked, brought into canonical form, and signed by the signer of its line.
+fn prepare(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String, Prepared), Problem> {
+    let document = Context::check(bytes, &app.config.prefix, &app.document_limits)
+        .map_err(|fault| Problem::new(document_code(&fault), fault))?;
+    author.may(document.urn().line())?;
+    let names = (document.urn().as_str().to_owned(), document.digest().to_string());
+    if let Some(known) = known(app, &document, document.bytes())? {
+        return Ok((names.0, names.1, known));
+    }
+    let signer = signer(app, document.urn().line())?;
+    let signed = sign_context(&document, &signer, &app.keys.random)
+        .map_err(|fault| Problem::new(Code::Internal, fault))?;
+    let request = publish_request(app, &document, signed, signer.chain.clone())?;
+    Ok((names.0, names.1, Prepared::Ask(request)))
+}
+
+/// A signed document: verified under our roots as of now, and kept byte for byte.
+fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String, Prepared), Problem> {
+    let roots = &app.keys.roots;
+    let checked =
+        verify_context(bytes, roots, now(), &app.config.prefix, &app.document_limits).map_err(|fault| {
+            let code = match &fault {
+                ContextFault::Jws(_) => Code::SignatureInvalid,
+                ContextFault::Document(fault) => document_code(fault),
+                ContextFault::LineNotDelegated => Code::SignatureInvalid,
+            };
+            Problem::new(code, fault)
+        })?;
+    let document = checked.context();
+    author.may(document.urn().line())?;
+    let names = (document.urn().as_str().to_owned(), document.digest().to_string());
+    if let Some(known) = known(app, document, bytes)? {
+        return Ok((names.0, names.1, known));
+    }
+    let jws = General::read(bytes, context::TYPE, roots, context::MAX_SIGNED_BYTES)
+        .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
+    let request = publish_request(app, document, bytes.to_vec(), jws.chain().clone())?;
+    Ok((names.0, names.1, Prepared::Ask(request)))
+}
+
+/// What the index says of this URN: the same digest, another one, or nothing.
+fn known(app: &App, document: &Context, offered: &[u8]) -> Result<Option<Prepared>, Problem> {
+    let record = index_of(&app.index).get(document.urn()).map_err(|fault| broken(app, &fault))?;
+    Ok(record.map(|record| {
+        if record.digest == *document.digest() {
+            return Prepared::Known(record.index);
+        }
+        Prepared::Ask(Request::Conflict {
+            urn: document.urn().clone(),
+            digest: *document.digest(),
+            document: offered.to_vec(),
+        })
+    }))
+}
+
+/// The statement that publishes a signed document. It is signed by the authority's own signer of the line; `signer` names the
+/// certificate that signed the document.
+fn publish_request(app: &App, document: &Context, signed: Vec<u8>, chain: Chain) -> Result<Request, Problem> {
+    let ours = signer(app, document.urn().line())?;
+    let statement = Statement::Publish {
+        urn: document.urn().clone(),
+        digest: *document.digest(),
+        signer: chain.thumbprint(),
+    };
+    let statement = SignedStatement::sign(statement, &ours, &app.keys.random)
+        .map_err(|fault| Problem::new(Code::Internal, fault))?;
+    let chains = vec![ours.chain.clone(), chain];
+    Ok(Request::Publish { statement: Box::new(statement), document: signed, chains })
+}
+
+fn signer(app: &App, line: &Line) -> Result<Arc<semgate_statement::SigningIdentity>, Problem> {
+    app.signers.of(line, now()).map_err(|fault| match fault {
+        SignerFault::NotDelegated(what) => Problem::new(Code::LineNotDelegated, what),
+        SignerFault::Storage(fault) => {
+            tracing::error!("{fault}");
+            Code::StorageFailed.into()
+        }
+    })
+}
+
+fn document_code(fault: &semgate_contexts::DocumentFault) -> Code {
+    use semgate_contexts::DocumentFault as F;
+    use semgate_contexts::json::Fault;
+    match fault {
+        F::Json(Fault::DuplicateKey { .. }) => Code::DuplicateKey,
+        F::Json(Fault::Malformed { .. }) => Code::Malformed,
+        F::Json(Fault::TooLarge) | F::TooLarge { .. } => Code::TooLarge,
+        _ => Code::DocumentInvalid,
+    }
+}
+
+/// `POST /v1/contexts/{urn}/{act}`
+async fn change(app: Arc<App>, act: Act, urn: &str, request: HttpRequest<Body>) -> Answer {
+    let author = Author::of(&app, &request, Right::Revoke)?;
+    body::only_json(request.headers())?;
+    let [reason] = small(&app, request, ["reason"]).await?;
+    let urn = ContextUrn::parse(urn, &app.config.prefix)
+        .map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
+    author.may(urn.line())?;
+    let reason = checked(&app, reason)?;
+    let by = author.peer.id().as_str().to_owned();
+    let done = ask(&app, Request::Change { act, urn: urn.clone(), reason }, by).await?;
+    let body = json!({"urn": urn.as_str(), "kind": act.as_str(), "index": done.index, "seq": done.seq});
+    Ok(answer::json(status_of(&done), &body))
+}
+
+/// `POST /v1/contexts/{urn}/revoke`
+pub(super) async fn revoke(
+    State(app): Shared,
+    Path(urn): Path<String>,
+    request: HttpRequest<Body>,
+) -> Answer {
+    change(app, Act::Revoke, &urn, request).await
+}
+
+/// `POST /v1/contexts/{urn}/suspend`
+pub(super) async fn suspend(
+    State(app): Shared,
+    Path(urn): Path<String>,
+    request: HttpRequest<Body>,
+) -> Answer {
+    change(app, Act::Suspend, &urn, request).await
+}
+
+/// `POST /v1/contexts/{urn}/resume`
+pub(super) async fn resume(
+    State(app): Shared,
+    Path(urn): Path<String>,
+    request: HttpRequest<Body>,
+) -> Answer {
+    change(app, Act::Resume, &urn, request).await
+}
+
+/// `POST /v1/contexts/{urn}/retire`
+pub(super) async fn retire(
+    State(app): Shared,
+    Path(urn): Path<String>,
+    request: HttpRequest<Body>,
+) -> Answer {
+    change(app, Act::Retire, &urn, request).await
+}
+
+/// `POST /v1/floors`
+pub(super) async fn floor(State(app): Shared, request: HttpRequest<Body>) -> Answer {
+    let author = Author::of(&app, &request, Right::Floor)?;
+    body::only_json(request.headers())?;
+    let [line, min, reason] = small(&app, request, ["line", "min", "reason"]).await?;
+    let line = Line::parse(&line).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
+    author.may(&line)?;
+    let min = Version::parse(&min).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
+    let reason = checked(&app, reason)?;
+    let by = author.peer.id().as_str().to_owned();
+    let done = ask(&app, Request::Floor { line: line.clone(), min, reason }, by).await?;
+    let body = json!({"line": line.as_str(), "min": min.to_string(), "index": done.index, "seq": done.seq});
+    Ok(answer::json(status_of(&done), &body))
+}
+
+/// `POST /v1/compare`: not built yet. It says so instead of answering anything that could be taken for a comparison.
+pub(super) async fn compare() -> Problem {
+    Problem::new(Code::CompareUnavailable, "schema comparison is not built into this authority")
+}
+
+async fn small<const N: usize>(
+    app: &App,
+    request: HttpRequest<Body>,
+    names: [&'static str; N],
+) -> Result<[String; N], Problem> {
+    let limits = &app.config.limits;
+    let bytes = body::read(request.into_body(), limits.request_bytes, limits.body_timeout).await?;
+    body::texts(&bytes, names)
+}
+
+fn checked(app: &App, reason: String) -> Result<String, Problem> {
+    if reason.len() > app.config.limits.reason_bytes {
+        let max = app.config.limits.reason_bytes;
+        return Err(Problem::new(
+            Code::ParameterInvalid,
+            format_args!("`reason` is longer than {max} bytes"),
+        ));
+    }
+    check_reason(&reason).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
+    Ok(reason)
+}
+
+/// Hands a request to the sequencer and waits for its head.
+async fn ask(app: &App, request: Request, by: String) -> Result<Done, Problem> {
+    let (to, from) = oneshot::channel();
+    app.submit.send(Job { request, by, answer: to })?;
+    match timeout(app.config.limits.answer_timeout, from).await {
+        Ok(Ok(answered)) => answered,
+        Ok(Err(_)) => Err(Code::Stopping.into()),
+        Err(_) => Err(Code::Unfinished.into()),
+    }
+}

@@ -1,0 +1,283 @@
+//! The index: URN → digest, log index, status; digest → URN. sled, and nothing rests on it.
+//!
+//! It is compared with the log at every start. Missing, behind, ahead, damaged or unwilling to open: it is deleted and built anew from
+//! what the log says, and the operator is told why. sled's own recovery is not relied on (DESIGN §6).
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use semgate_contexts::{ContextUrn, Digest, Prefix};
+use semgate_statement::{Listed, Status, TreeHash};
+
+use crate::{RunFault, disk};
+
+#[cfg(test)]
+mod tests;
+
+/// sled's page cache: the whole index of ten thousand contexts fits.
+const CACHE: u64 = 16 << 20;
+/// How long sled may take to open; a damaged file has been seen to hang it.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Layout of keys and values; another number means: build it anew.
+const FORMAT: &[u8] = b"1";
+const META_FORMAT: &[u8] = b"format";
+const META_POSITION: &[u8] = b"position";
+/// `u`: URN → record.
+const BY_URN: &[u8] = b"u";
+/// `d`: digest → URN.
+const BY_DIGEST: &[u8] = b"d";
+
+/// What is known of a published context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub digest: Digest,
+    pub index: u64,
+    pub status: Status,
+}
+
+/// Which log the index reflects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub size: u64,
+    pub root: TreeHash,
+}
+
+/// Why the index was built anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// There was none.
+    Missing,
+    /// It ends before the log does: the process was killed before sled flushed.
+    Behind,
+    /// It could not be opened or read, or does not say what the log says.
+    Damaged(String),
+    /// Somebody asked for it.
+    Asked,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("missing"),
+            Self::Behind => f.write_str("behind the log"),
+            Self::Damaged(what) => write!(f, "damaged: {what}"),
+            Self::Asked => f.write_str("asked for"),
+        }
+    }
+}
+
+/// The index could not be read or written. It is to be built anew; the log knows everything that it knew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct IndexFault(String);
+
+impl fmt::Display for IndexFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<sled::Error> for IndexFault {
+    fn from(e: sled::Error) -> Self {
+        Self(e.to_string())
+    }
+}
+
+/// An open index.
+#[derive(Debug, Clone)]
+pub(crate) struct Index {
+    db: sled::Db,
+    urns: sled::Tree,
+    digests: sled::Tree,
+    prefix: Prefix,
+}
+
+impl Index {
+    /// Opens the index in `dir` and compares it with what the log says. If they differ in anything, it is built anew from `listed`; the
+    /// answer says why.
+    pub fn open(
+        dir: &Path,
+        prefix: &Prefix,
+        position: Position,
+        listed: &[Listed],
+    ) -> Result<(Self, Option<Reason>), RunFault> {
+        let reason = match Self::find(dir, prefix, position, listed) {
+            Ok(index) => return Ok((index, None)),
+            Err(reason) => reason,
+        };
+        let index = Self::rebuild(dir, prefix, position, listed)?;
+        Ok((index, Some(reason)))
+    }
+
+    fn find(dir: &Path, prefix: &Prefix, position: Position, listed: &[Listed]) -> Result<Self, Reason> {
+        if !dir.exists() {
+            return Err(Reason::Missing);
+        }
+        let listed = listed.to_vec();
+        let checked = apart(dir, prefix, move |index| {
+            let found = index.compare(position, &listed);
+            found.map(|()| index)
+        });
+        checked.unwrap_or_else(|fault| Err(Reason::Damaged(fault.0)))
+    }
+
+    /// Deletes whatever is there and builds the index from what the log says.
+    pub fn rebuild(
+        dir: &Path,
+        prefix: &Prefix,
+        position: Position,
+        listed: &[Listed],
+    ) -> Result<Self, RunFault> {
+        remove(dir)?;
+        disk::make_dir(dir)?;
+        let failed = |e: IndexFault| RunFault::damaged(dir, format_args!("a new index cannot be made: {e}"));
+        let index = apart(dir, prefix, |index| index).map_err(failed)?;
+        index.db.insert(META_FORMAT, FORMAT).map_err(|e| failed(e.into()))?;
+        index.update(position, listed).map_err(failed)?;
+        index.flush().map_err(failed)?;
+        Ok(index)
+    }
+
+    /// Writes what changed and the position that it brings the index to. The position is written last.
+    pub fn update(&self, position: Position, changed: &[Listed]) -> Result<(), IndexFault> {
+        for one in changed {
+            let record = Record { digest: one.digest, index: one.index, status: one.status };
+            self.urns.insert(one.urn.as_str(), encode(&record))?;
+            self.digests.insert(one.digest.as_bytes(), one.urn.as_str())?;
+        }
+        self.db.insert(META_POSITION, encode_position(&position))?;
+        Ok(())
+    }
+
+    /// What is known of a URN.
+    pub fn get(&self, urn: &ContextUrn) -> Result<Option<Record>, IndexFault> {
+        let Some(value) = self.urns.get(urn.as_str())? else { return Ok(None) };
+        decode(&value).map(Some).ok_or_else(|| IndexFault("a record cannot be read".to_owned()))
+    }
+
+    /// Whether a digest is that of a published context.
+    pub fn is_published(&self, digest: &Digest) -> Result<bool, IndexFault> {
+        Ok(self.digests.contains_key(digest.as_bytes())?)
+    }
+
+    /// Everything, by index.
+    pub fn all(&self) -> Result<Vec<Listed>, IndexFault> {
+        let mut all = Vec::with_capacity(self.urns.len());
+        for pair in self.urns.iter() {
+            let (key, value) = pair?;
+            let urn = std::str::from_utf8(&key).ok().and_then(|t| ContextUrn::parse(t, &self.prefix).ok());
+            let (Some(urn), Some(record)) = (urn, decode(&value)) else {
+                return Err(IndexFault("a record cannot be read".to_owned()));
+            };
+            all.push(Listed { urn, digest: record.digest, index: record.index, status: record.status });
+        }
+        all.sort_by_key(|one| one.index);
+        Ok(all)
+    }
+
+    /// Brings everything to disk: for a clean end, so that the next start finds the index where the log is.
+    pub fn flush(&self) -> Result<(), IndexFault> {
+        self.db.flush()?;
+        Ok(())
+    }
+
+    /// Whether this is the index of the log at `position`, which says `listed`.
+    fn compare(&self, position: Position, listed: &[Listed]) -> Result<(), Reason> {
+        let damaged = |what: &str| Reason::Damaged(what.to_owned());
+        let failed = |e: sled::Error| Reason::Damaged(e.to_string());
+        if self.db.get(META_FORMAT).map_err(failed)?.as_deref() != Some(FORMAT) {
+            return Err(damaged("it is of another format"));
+        }
+        let at = self.db.get(META_POSITION).map_err(failed)?;
+        let at = at.as_deref().and_then(decode_position).ok_or_else(|| damaged("it has no position"))?;
+        if at.size < position.size {
+            return Err(Reason::Behind);
+        }
+        if at != position {
+            return Err(damaged("it is of another log"));
+        }
+        let all = self.all().map_err(|e| Reason::Damaged(e.0))?;
+        if all != listed || self.digests.len() != listed.len() {
+            return Err(damaged("it does not say what the log says"));
+        }
+        for one in listed {
+            let urn = self.digests.get(one.digest.as_bytes()).map_err(failed)?;
+            if urn.as_deref() != Some(one.urn.as_str().as_bytes()) {
+                return Err(damaged("it does not say what the log says"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Opens sled and does a first piece of work with it, both away from this thread: it may panic or hang on damaged files, and neither
+/// must take the authority along.
+fn apart<T: Send + 'static>(
+    dir: &Path,
+    prefix: &Prefix,
+    work: impl FnOnce(Index) -> T + Send + 'static,
+) -> Result<T, IndexFault> {
+    let (to, from) = mpsc::channel();
+    let dir: PathBuf = dir.to_path_buf();
+    let prefix = prefix.clone();
+    std::thread::Builder::new()
+        .name("index-open".to_owned())
+        .spawn(move || {
+            let opened = (|| {
+                let db = sled::Config::new().path(&dir).cache_capacity(CACHE).open()?;
+                let urns = db.open_tree(BY_URN)?;
+                let digests = db.open_tree(BY_DIGEST)?;
+                Ok::<_, IndexFault>(Index { db, urns, digests, prefix })
+            })();
+            // Nobody listens any more after the timeout; what was opened is dropped with the message.
+            let _ = to.send(opened.map(work));
+        })
+        .map_err(|e| IndexFault(e.to_string()))?;
+    match from.recv_timeout(OPEN_TIMEOUT) {
+        Ok(done) => done,
+        Err(mpsc::RecvTimeoutError::Timeout) => Err(IndexFault("it does not open in time".to_owned())),
+        Err(mpsc::RecvTimeoutError::Disconnected) => Err(IndexFault("sled panicked on it".to_owned())),
+    }
+}
+
+fn remove(dir: &Path) -> Result<(), RunFault> {
+    let removed = if dir.is_dir() { fs::remove_dir_all(dir) } else { fs::remove_file(dir) };
+    match removed {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(RunFault::io("removing", dir)(e)),
+        _ => Ok(()),
+    }
+}
+
+fn encode(record: &Record) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(41);
+    bytes.extend_from_slice(record.digest.as_bytes());
+    bytes.extend_from_slice(&record.index.to_be_bytes());
+    bytes.push(record.status.bits());
+    bytes
+}
+
+fn decode(bytes: &[u8]) -> Option<Record> {
+    let (digest, rest) = bytes.split_first_chunk::<32>()?;
+    let (index, rest) = rest.split_first_chunk::<8>()?;
+    let [status @ 0..=3] = rest else { return None };
+    Some(Record {
+        digest: Digest::from_bytes(*digest),
+        index: u64::from_be_bytes(*index),
+        status: Status::from_bits(*status),
+    })
+}
+
+fn encode_position(position: &Position) -> Vec<u8> {
+    let mut bytes = position.size.to_be_bytes().to_vec();
+    bytes.extend_from_slice(&position.root.0);
+    bytes
+}
+
+fn decode_position(bytes: &[u8]) -> Option<Position> {
+    let (size, rest) = bytes.split_first_chunk::<8>()?;
+    let root: [u8; 32] = rest.try_into().ok()?;
+    Some(Position { size: u64::from_be_bytes(*size), root: TreeHash(root) })
+}

@@ -1,0 +1,135 @@
+//! `authority init`: roots, issuing certificates, role keys and a configuration, for a new authority.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use semgate_certs::LineScope;
+
+use crate::config::Publisher;
+
+mod make;
+
+pub use make::{init, issue_tls};
+
+/// What a new authority is to be.
+#[derive(Debug, Clone)]
+pub struct InitOptions {
+    /// Its name, e.g. `semgate.test`.
+    pub authority: String,
+    /// The origin of its log; `<authority>/log` where none is given.
+    pub origin: Option<String>,
+    /// The SPIFFE trust domain of its own identities, e.g. `semgate.test`.
+    pub trust_domain: String,
+    /// URN lines that its issuing certificate is delegated.
+    pub lines: LineScope,
+    /// Who may write.
+    pub publishers: Vec<Publisher>,
+    /// The public address.
+    pub listen: SocketAddr,
+    /// The admin address.
+    pub admin: SocketAddr,
+    /// How long a head is good for.
+    pub status_lifetime: Duration,
+    /// DNS names in the server certificate.
+    pub server_names: Vec<String>,
+    /// IP addresses in the server certificate.
+    pub server_addresses: Vec<IpAddr>,
+}
+
+/// What `init` made.
+#[derive(Debug, Clone)]
+pub struct Initialised {
+    /// The configuration file.
+    pub config: PathBuf,
+    /// PEM roots, for everyone who verifies.
+    pub roots: PathBuf,
+    /// The verifier key of the log, for followers.
+    pub log_key: String,
+    /// The origin of the log, for followers.
+    pub origin: String,
+    /// Every file that was written.
+    pub written: Vec<PathBuf>,
+}
+
+/// For which side of TLS a leaf is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsUse {
+    /// A server (may also act as client: a gateway speaks both ways).
+    Server,
+    /// An agent or an operator.
+    Agent,
+}
+
+/// A TLS identity to issue.
+#[derive(Debug, Clone)]
+pub struct TlsRequest {
+    /// Its use.
+    pub usage: TlsUse,
+    /// Its one SPIFFE id.
+    pub spiffe: String,
+    /// DNS names, for servers.
+    pub dns: Vec<String>,
+    /// IP addresses, for servers.
+    pub addresses: Vec<IpAddr>,
+    /// How long it is good for, at most 90 days.
+    pub lifetime: Duration,
+}
+
+/// An issued TLS identity.
+#[derive(Debug, Clone)]
+pub struct TlsLeaf {
+    /// PEM chain, leaf first.
+    pub chain_pem: String,
+    /// PEM PKCS#8 key; to be stored 0600.
+    pub key_pem: String,
+}
+
+/// Why `init` or `issue_tls` failed.
+#[derive(Debug)]
+pub enum InitFault {
+    /// A file that would be written exists; nothing is ever overwritten.
+    Exists(PathBuf),
+    /// A file could not be read or written.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// An option cannot be used, or a certificate could not be made.
+    Option(String),
+}
+
+impl fmt::Display for InitFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists(path) => write!(f, "`{}` exists and is not overwritten", path.display()),
+            Self::Io { path, source } => write!(f, "`{}`: {source}", path.display()),
+            Self::Option(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for InitFault {}
+
+impl InitOptions {
+    /// An authority for every line, named like its trust domain, on free loopback ports, whose operator
+    /// (`spiffe://<trust domain>/operator`) has every right.
+    #[must_use]
+    pub fn on_loopback(authority: &str) -> Self {
+        Self {
+            authority: authority.to_owned(),
+            origin: None,
+            trust_domain: authority.to_owned(),
+            lines: LineScope::All,
+            publishers: vec![Publisher::of_everything(&format!("spiffe://{authority}/operator"))],
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            admin: SocketAddr::from(([127, 0, 0, 1], 0)),
+            status_lifetime: crate::config::STATUS_LIFETIME,
+            server_names: vec!["localhost".to_owned()],
+            server_addresses: vec![IpAddr::from([127, 0, 0, 1])],
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The making: certificates first, in memory; then every file, none of which may exist.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ring::rand::SystemRandom;
+use semgate_certs::{
+    Chain, ChainLimits, Family, IssueFault, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope,
+    RootProfile, SpiffeId, Usage,
+};
+
+use semgate_statement::LogKey;
+
+use super::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse};
+use crate::disk;
+
+const DAY: u64 = 86_400;
+/// Leaves live as long as DESIGN §3 lets them; `init` is for machines without an issuing service beside them.
+const LEAF_LIFETIME: u64 = 90 * DAY;
+/// Certificates begin a little in the past, for verifiers whose clocks run behind.
+const BACKDATE: u64 = 300;
+
+/// The state directory below the directory of the configuration.
+const STATE: &str = "authority";
+/// The role keys, below the directory of the configuration.
+const KEYS: &str = "authority/keys";
+/// Keys that the running authority never needs: to be moved to where nobody reaches them.
+const OFFLINE: &str = "offline";
+
+/// Makes a new authority below `dir`: `roots.pem`, `authority.toml`, the state directory with its role keys (`authority/keys`), and
+/// the keys of root and TLS issuing certificate (`offline`), which the running authority never reads. Files are 0600, directories 0700.
+///
+/// # Errors
+/// Refuses when any file that it would write exists; then nothing is written. An option that no certificate can hold.
+pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault> {
+    let origin = options.origin.clone().unwrap_or_else(|| format!("{}/log", options.authority));
+    let made = Made::new(options, &origin)?;
+    let (skey, vkey) = log_key(&origin)?;
+    let config = config_text(options, &origin);
+    let files: Vec<(String, String)> = vec![
+        ("roots.pem".into(), made.root.chain().to_pem()),
+        (format!("{OFFLINE}/root.pem"), made.root.chain().to_pem()),
+        (format!("{OFFLINE}/root.key"), made.root.key().to_pem()),
+        (format!("{OFFLINE}/tls-issuing.pem"), made.tls.chain().to_pem()),
+        (format!("{OFFLINE}/tls-issuing.key"), made.tls.key().to_pem()),
+        (format!("{KEYS}/context-issuing.pem"), made.contexts.chain().to_pem()),
+        (format!("{KEYS}/context-issuing.key"), made.contexts.key().to_pem()),
+        (format!("{KEYS}/status.pem"), made.status.0.to_pem()),
+        (format!("{KEYS}/status.key"), made.status.1.to_pem()),
+        (format!("{KEYS}/feed.pem"), made.feed.0.to_pem()),
+        (format!("{KEYS}/feed.key"), made.feed.1.to_pem()),
+        (format!("{KEYS}/tls.pem"), made.server.0.to_pem()),
+        (format!("{KEYS}/tls.key"), made.server.1.to_pem()),
+        (format!("{KEYS}/log.key"), skey),
+        (format!("{KEYS}/log.pub"), format!("{vkey}\n")),
+        ("authority.toml".into(), config),
+    ];
+    let written = write_new(dir, &files)?;
+    Ok(Initialised {
+        config: dir.join("authority.toml"),
+        roots: dir.join("roots.pem"),
+        log_key: vkey,
+        origin,
+        written,
+    })
+}
+
+struct Made {
+    root: Issuer,
+    contexts: Issuer,
+    tls: Issuer,
+    status: (Chain, KeyPair),
+    feed: (Chain, KeyPair),
+    server: (Chain, KeyPair),
+}
+
+impl Made {
+    fn new(options: &InitOptions, origin: &str) -> Result<Self, InitFault> {
+        if origin.is_empty() || options.authority.is_empty() {
+            return Err(InitFault::Option("the authority and its origin need a name".to_owned()));
+        }
+        let random = &SystemRandom::new();
+        let from = now().saturating_sub(BACKDATE);
+        let name = &options.authority;
+        let root = Issuer::root(&RootProfile::new(format!("{name} root"), from), key(random)?, random)
+            .map_err(issue("root"))?;
+        let profile = IssuingProfile::new(format!("{name} contexts"), Family::Contexts, from);
+        let contexts = root
+            .issuing(&profile.lines(options.lines.clone()), key(random)?, random)
+            .map_err(issue("issuing certificate for contexts"))?;
+        let profile = IssuingProfile::new(format!("{name} tls"), Family::Tls, from);
+        let tls =
+            root.issuing(&profile, key(random)?, random).map_err(issue("issuing certificate for tls"))?;
+        let status = role(&contexts, Usage::Status, &options.lines, from)?;
+        let feed = role(&contexts, Usage::Feed, &options.lines, from)?;
+        let server = TlsRequest {
+            usage: TlsUse::Server,
+            spiffe: format!("spiffe://{}/authority", options.trust_domain),
+            dns: options.server_names.clone(),
+            addresses: options.server_addresses.clone(),
+            lifetime: std::time::Duration::from_secs(LEAF_LIFETIME),
+        };
+        let server = tls_leaf(&tls, &server)?;
+        Ok(Self { root, contexts, tls, status, feed, server })
+    }
+}
+
+/// Issues a TLS identity from the TLS issuing key that [`init`] left below `dir` in `offline`. Writes nothing.
+///
+/// # Errors
+/// The issuing key is not there (taken offline), or the request cannot be certified.
+pub fn issue_tls(dir: &Path, request: &TlsRequest) -> Result<TlsLeaf, InitFault> {
+    let read = |name: &str| {
+        let path = dir.join(OFFLINE).join(name);
+        std::fs::read_to_string(&path).map_err(|source| InitFault::Io { path, source })
+    };
+    let chain = Chain::from_pem(&read("tls-issuing.pem")?, &ChainLimits::default())
+        .map_err(|e| InitFault::Option(format!("tls-issuing.pem: {e}")))?;
+    let key = KeyPair::from_pem(&read("tls-issuing.key")?, &SystemRandom::new())
+        .map_err(|e| InitFault::Option(format!("tls-issuing.key: {e}")))?;
+    let issuer = Issuer::from_parts(chain, key).map_err(issue("issuing certificate for tls"))?;
+    let (chain, key) = tls_leaf(&issuer, request)?;
+    Ok(TlsLeaf { chain_pem: chain.to_pem(), key_pem: key.to_pem() })
+}
+
+fn tls_leaf(issuer: &Issuer, request: &TlsRequest) -> Result<(Chain, KeyPair), InitFault> {
+    let random = &SystemRandom::new();
+    let from = now().saturating_sub(BACKDATE);
+    let id = SpiffeId::parse(&request.spiffe)
+        .map_err(|e| InitFault::Option(format!("`{}`: {e}", request.spiffe)))?;
+    let profile = match request.usage {
+        TlsUse::Server => {
+            LeafProfile::server(Some(id), request.dns.clone(), request.addresses.clone(), from).also_client()
+        }
+        TlsUse::Agent => LeafProfile::agent(id, from),
+    };
+    let key = key(random)?;
+    let chain = issuer
+        .leaf(&profile.lifetime(request.lifetime.as_secs()), key.public(), random)
+        .map_err(issue("tls certificate"))?;
+    Ok((chain, key))
+}
+
+fn role(issuer: &Issuer, usage: Usage, lines: &LineScope, from: u64) -> Result<(Chain, KeyPair), InitFault> {
+    let random = &SystemRandom::new();
+    let key = key(random)?;
+    let profile = LeafProfile::role(usage, lines.clone(), from).lifetime(LEAF_LIFETIME);
+    let chain = issuer.leaf(&profile, key.public(), random).map_err(issue("role certificate"))?;
+    Ok((chain, key))
+}
+
+fn key(random: &SystemRandom) -> Result<KeyPair, InitFault> {
+    KeyPair::generate(random).map_err(|e| InitFault::Option(e.to_string()))
+}
+
+fn issue(what: &'static str) -> impl FnOnce(IssueFault) -> InitFault {
+    move |fault| InitFault::Option(format!("{what}: {fault}"))
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
+}
+
+fn log_key(origin: &str) -> Result<(String, String), InitFault> {
+    let key = LogKey::generate(origin, &SystemRandom::new())
+        .map_err(|e| InitFault::Option(format!("log key for `{origin}`: {e}")))?;
+    Ok((key.to_text().to_owned() + "\n", key.verifier().to_string()))
+}
+
+fn config_text(options: &InitOptions, origin: &str) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::new();
+    // Writing into a String cannot fail.
+    let _ = write!(
+        text,
+        "# An authority of Semgate; see docs/authority-operations.md. Paths are relative to this file.\n\
+         authority = {authority}\norigin = {origin}\nlisten = \"{listen}\"\nadmin = \"{admin}\"\n\
+         state = \"{STATE}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n\n\
+         [tls]\ncertificate = \"{KEYS}/tls.pem\"\nkey = \"{KEYS}/tls.key\"\nclient_roots = \"roots.pem\"\n\
+         trust_domains = [{domain}]\n\n\
+         [keys]\n\
+         context_issuing = {{ certificate = \"{KEYS}/context-issuing.pem\", key = \"{KEYS}/context-issuing.key\" }}\n\
+         status = {{ certificate = \"{KEYS}/status.pem\", key = \"{KEYS}/status.key\" }}\n\
+         feed = {{ certificate = \"{KEYS}/feed.pem\", key = \"{KEYS}/feed.key\" }}\n\
+         log = {{ key = \"{KEYS}/log.key\" }}\n",
+        authority = quoted(&options.authority),
+        origin = quoted(origin),
+        listen = options.listen,
+        admin = options.admin,
+        lifetime = options.status_lifetime.as_secs(),
+        domain = quoted(&options.trust_domain),
+    );
+    for publisher in &options.publishers {
+        let list = |patterns: &[crate::LinePattern]| {
+            patterns.iter().map(|p| quoted(&p.to_string())).collect::<Vec<_>>().join(", ")
+        };
+        let _ = write!(
+            text,
+            "\n[[publisher]]\nid = {}\npublish = [{}]\nrevoke = [{}]\nfloor = [{}]\n",
+            quoted(&publisher.id),
+            list(&publisher.publish),
+            list(&publisher.revoke),
+            list(&publisher.floor)
+        );
+    }
+    text
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// Writes every file or, if one of them exists, none.
+fn write_new(dir: &Path, files: &[(String, String)]) -> Result<Vec<PathBuf>, InitFault> {
+    if let Some((name, _)) = files.iter().find(|(name, _)| dir.join(name).exists()) {
+        return Err(InitFault::Exists(dir.join(name)));
+    }
+    let mut written = Vec::with_capacity(files.len());
+    for (name, text) in files {
+        let path = dir.join(name);
+        disk::make_dir(&disk::parent(&path)).map_err(|e| InitFault::Option(e.to_string()))?;
+        let done =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).and_then(|mut file| {
+                file.write_all(text.as_bytes())?;
+                file.sync_all()
+            });
+        done.map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => InitFault::Exists(path.clone()),
+            _ => InitFault::Io { path: path.clone(), source },
+        })?;
+        written.push(path);
+    }
+    Ok(written)
+}

@@ -1,0 +1,84 @@
+//! Counters and gauges, read at `/metrics` of the admin address. They live in a recorder of this authority's own, so that several
+//! servers in one process (as `semgate up` runs them) never share or fight over the global one.
+
+use metrics::{Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+
+static ABOUT: Metadata<'static> = Metadata::new("semgate_authority", Level::INFO, Some(module_path!()));
+
+/// The recorder of one authority.
+pub(crate) struct Metrics {
+    recorder: PrometheusRecorder,
+    handle: PrometheusHandle,
+}
+
+impl Metrics {
+    /// A recorder with nothing in it but descriptions.
+    pub fn new() -> Self {
+        let recorder = PrometheusBuilder::new()
+            .set_buckets(&[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5])
+            .unwrap_or_else(|_| PrometheusBuilder::new())
+            .build_recorder();
+        let handle = recorder.handle();
+        let one = Self { recorder, handle };
+        for (name, what) in [
+            ("semgate_authority_requests_total", "requests answered, by method and status"),
+            ("semgate_authority_connections_refused_total", "connections closed because there were too many"),
+            ("semgate_authority_handshakes_failed_total", "connections whose tls handshake failed"),
+            ("semgate_authority_entries_total", "log entries committed by this process"),
+            ("semgate_authority_batches_total", "group commits by this process"),
+            ("semgate_authority_conflicts_total", "second digests offered for a published urn"),
+            ("semgate_authority_index_rebuilt_total", "times the index was built anew by this process"),
+        ] {
+            one.recorder.describe_counter(KeyName::from_const_str(name), None, SharedString::const_str(what));
+        }
+        for (name, what) in [
+            ("semgate_authority_log_size", "entries of the log"),
+            ("semgate_authority_contexts", "published contexts"),
+            ("semgate_authority_evidence", "files of evidence"),
+            ("semgate_authority_head_issued_seconds", "issued_at of the current head, unix time"),
+            ("semgate_authority_head_next_update_seconds", "next_update of the current head, unix time"),
+            ("semgate_authority_certificate_not_after_seconds", "end of a role's certificate, unix time"),
+        ] {
+            one.recorder.describe_gauge(KeyName::from_const_str(name), None, SharedString::const_str(what));
+        }
+        let name = KeyName::from_const_str("semgate_authority_commit_seconds");
+        one.recorder.describe_histogram(
+            name,
+            None,
+            SharedString::const_str("time of a group commit, until its head is public"),
+        );
+        one
+    }
+
+    /// Counts one.
+    pub fn count(&self, name: &'static str, labels: &[(&'static str, String)]) {
+        self.add(name, labels, 1);
+    }
+
+    /// Counts several.
+    pub fn add(&self, name: &'static str, labels: &[(&'static str, String)], by: u64) {
+        self.recorder.register_counter(&key(name, labels), &ABOUT).increment(by);
+    }
+
+    /// Sets a gauge.
+    pub fn gauge(&self, name: &'static str, labels: &[(&'static str, String)], value: u64) {
+        self.recorder.register_gauge(&key(name, labels), &ABOUT).set(value as f64);
+    }
+
+    /// Adds a duration in seconds to a histogram.
+    pub fn took(&self, name: &'static str, seconds: f64) {
+        self.recorder.register_histogram(&key(name, &[]), &ABOUT).record(seconds);
+    }
+
+    /// The Prometheus text.
+    pub fn render(&self) -> String {
+        self.handle.run_upkeep();
+        self.handle.render()
+    }
+}
+
+fn key(name: &'static str, labels: &[(&'static str, String)]) -> Key {
+    let labels: Vec<Label> = labels.iter().map(|(k, v)| Label::new(*k, v.clone())).collect();
+    Key::from_parts(name, labels)
+}

@@ -1,0 +1,227 @@
+//! Start, serve, end; and the jobs that need no server.
+
+mod open;
+mod status;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio_rustls::TlsAcceptor;
+
+pub(crate) use status::status_of;
+pub use status::{HeadTimes, RoleStatus, Status, status};
+
+use crate::clock::now;
+use crate::config::Config;
+use crate::http::{App, Listening, admin, router, serve};
+use crate::index::{Index, Reason};
+use crate::keys::{self, Signers};
+use crate::metrics::Metrics;
+use crate::store::Layout;
+use crate::submit::{Queue, Sequencer, Submit, index_of, queue};
+use crate::{RunFault, disk};
+
+/// The addresses that an authority really listens on (ports of 0 replaced).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound {
+    /// The public address (HTTPS).
+    pub listen: SocketAddr,
+    /// The admin address (plain HTTP).
+    pub admin: SocketAddr,
+}
+
+/// What `rebuild_index` did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Rebuilt {
+    /// Entries of the log.
+    pub size: u64,
+    /// Contexts in the index.
+    pub contexts: u64,
+    /// Published contexts whose document file is missing.
+    pub missing_documents: u64,
+}
+
+/// What was found when the state directory was opened.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Found {
+    /// `ready`, or `rebuilt: <why>`.
+    pub index: String,
+    pub missing_documents: u64,
+    pub missing_certificates: u64,
+    pub repaired_tiles: u64,
+    pub removed_files: u64,
+}
+
+/// Runs until `shutdown` resolves, then ends gracefully. `ready` is called once, when both addresses answer.
+///
+/// Everything that can be wrong with configuration, keys, log and documents shows before a port is bound.
+///
+/// # Errors
+/// Why it could not start, or why it had to stop.
+pub async fn run(
+    config: Config,
+    ready: impl FnOnce(Bound),
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), RunFault> {
+    let prepared = away(move || prepare(config)).await??;
+    let Prepared { app, sequencer, queue, tls, submit, lock } = prepared;
+    let public_listener = bind(app.config.listen).await?;
+    let admin_listener = bind(app.config.admin).await?;
+    let bound = Bound { listen: address(&public_listener)?, admin: address(&admin_listener)? };
+    if !bound.admin.ip().is_loopback() {
+        tracing::warn!(
+            "the admin address {} is not on loopback, and it asks nobody who they are",
+            bound.admin
+        );
+    }
+    let (stop, stopping) = watch::channel(false);
+    let app = Arc::new(App { stopping: stopping.clone(), ..app });
+    let (ended_to, mut ended) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("sequencer".to_owned())
+        .spawn(move || {
+            let _ = ended_to.send(sequencer.run(&queue));
+        })
+        .map_err(|e| RunFault::Stopped(format!("no thread for the log: {e}")))?;
+    let listening = Listening {
+        tls,
+        peers: Arc::new(keys::peers(&app.config)?),
+        router: router(Arc::clone(&app)),
+        limits: app.config.limits.clone(),
+        metrics: Arc::clone(&app.metrics),
+    };
+    let serving = tokio::spawn(serve(public_listener, listening, stopping.clone()));
+    let mut admin_stopping = stopping;
+    let admin = axum::serve(admin_listener, admin(Arc::clone(&app))).with_graceful_shutdown(async move {
+        let _ = admin_stopping.wait_for(|stop| *stop).await;
+    });
+    let admin = tokio::spawn(async move { admin.await });
+    tracing::info!(
+        "authority `{}` listens on https://{}, admin http://{}",
+        app.config.authority,
+        bound.listen,
+        bound.admin
+    );
+    ready(bound);
+    let early = tokio::select! {
+        () = shutdown => None,
+        result = &mut ended => Some(result),
+    };
+    // Connections first, so that submissions under way are still answered; then the log; the lock last.
+    let _ = stop.send(true);
+    let grace = app.config.limits.grace;
+    let _ = serving.await;
+    let admin_abort = admin.abort_handle();
+    if tokio::time::timeout(grace.min(std::time::Duration::from_secs(1)), admin).await.is_err() {
+        admin_abort.abort();
+    }
+    let result = match early {
+        Some(result) => result,
+        None => {
+            let submit = submit.clone();
+            away(move || submit.stop()).await?;
+            ended.await
+        }
+    };
+    drop(lock);
+    result.unwrap_or_else(|_| Err(RunFault::Stopped("the thread of the log ended without a word".to_owned())))
+}
+
+struct Prepared {
+    app: App,
+    sequencer: Sequencer,
+    queue: Queue,
+    tls: TlsAcceptor,
+    submit: Submit,
+    lock: disk::Lock,
+}
+
+/// Everything before a port is bound.
+fn prepare(config: Config) -> Result<Prepared, RunFault> {
+    let layout = Layout::new(&config.state);
+    disk::make_dir(&layout.state)?;
+    let lock = disk::Lock::take(&layout.state)?;
+    layout.prepare()?;
+    let keys = Arc::new(keys::Keys::load(&config, now())?);
+    let signers = Signers::load(&config, &layout, keys.roots.clone())?;
+    let tls = tls(&config)?;
+    let metrics = Arc::new(Metrics::new());
+    let (submit, queue) = queue(&config.limits);
+    let opened = open::open(&config, &layout, &keys)?;
+    let (sequencer, found) =
+        open::sequencer(&config, &layout, opened, Arc::clone(&keys), Arc::clone(&metrics))?;
+    let (_, stopping) = watch::channel(false);
+    let app = App {
+        document_limits: semgate_contexts::DocumentLimits::default(),
+        documents: sequencer.documents.clone(),
+        index: Arc::clone(&sequencer.index),
+        submit: submit.clone(),
+        public: sequencer.public.subscribe(),
+        stopping,
+        followers: Arc::new(Semaphore::new(config.limits.followers)),
+        checks: Semaphore::new(config.limits.checks),
+        metrics,
+        log_key: sequencer.log.verifier().to_string(),
+        found,
+        signers,
+        keys,
+        layout,
+        config,
+    };
+    Ok(Prepared { app, sequencer, queue, tls, submit, lock })
+}
+
+fn tls(config: &Config) -> Result<TlsAcceptor, RunFault> {
+    let (chain, key) = keys::pair(&config.tls.server)?;
+    let clients = semgate_certs::tls::ClientAuth::Optional(Arc::new(keys::peers(config)?));
+    let clock = Arc::new(semgate_certs::tls::DefaultTimeProvider);
+    let made = semgate_certs::tls::server_config(&chain, &key, clients, clock)
+        .map_err(|e| RunFault::keys(&config.tls.server.certificate, e))?;
+    Ok(TlsAcceptor::from(Arc::new(made)))
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, RunFault> {
+    TcpListener::bind(address).await.map_err(|source| RunFault::Bind { address, source })
+}
+
+fn address(listener: &TcpListener) -> Result<SocketAddr, RunFault> {
+    listener.local_addr().map_err(|e| RunFault::Stopped(format!("an address cannot be read back: {e}")))
+}
+
+async fn away<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, RunFault> {
+    tokio::task::spawn_blocking(work).await.map_err(|e| RunFault::Stopped(e.to_string()))
+}
+
+/// Deletes and rebuilds the index from log and documents, offline.
+///
+/// # Errors
+/// The state directory is locked by a running authority, or the log is damaged.
+pub fn rebuild_index(config: &Config) -> Result<Rebuilt, RunFault> {
+    let layout = Layout::new(&config.state);
+    if !layout.state.is_dir() {
+        return Err(RunFault::Damaged { path: layout.state, what: "there is no state directory".to_owned() });
+    }
+    let _lock = disk::Lock::take(&layout.state)?;
+    layout.prepare()?;
+    let keys = Arc::new(keys::Keys::load(config, now())?);
+    let opened = open::open(config, &layout, &keys)?;
+    let listed = opened.ledger.replay().listing().contexts;
+    let position = opened.position();
+    let index = Index::rebuild(&layout.index, &config.prefix, position, &listed)?;
+    index.flush().map_err(|e| RunFault::damaged(&layout.index, e))?;
+    tracing::warn!("the index was {}; rebuilt from the log: {} contexts", Reason::Asked, listed.len());
+    Ok(Rebuilt {
+        size: position.size,
+        contexts: listed.len() as u64,
+        missing_documents: opened.missing_documents,
+    })
+}
+
+/// The number of contexts that the index knows; only to be shown.
+pub(crate) fn indexed(app: &App) -> Option<u64> {
+    index_of(&app.index).all().ok().map(|all| all.len() as u64)
+}

@@ -1,0 +1,217 @@
+//! Opening a state directory: log, documents, certificates, index; each checked, and what was done about it said.
+
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use semgate_contexts::Digest;
+use semgate_statement::Trust;
+use semgate_statement::head::{HeadRules, VerifiedHead};
+use tokio::sync::watch;
+
+use super::Found;
+use crate::clock::now;
+use crate::index::{Index, Position};
+use crate::keys::{self, Keys};
+use crate::ledger::Ledger;
+use crate::metrics::Metrics;
+use crate::publish::{HeadNames, Heads};
+use crate::store::{Documents, Evidence, Layout, Log, Recovery};
+use crate::submit::{Sequencer, reopen};
+use crate::{Config, RunFault, disk};
+
+/// An opened log with what it needs to be served.
+pub(super) struct Opened {
+    pub log: Log,
+    pub ledger: Ledger,
+    pub recovery: Recovery,
+    pub documents: Documents,
+    pub trust: Trust,
+    pub missing_documents: u64,
+    pub missing_certificates: u64,
+}
+
+impl Opened {
+    pub fn position(&self) -> Position {
+        Position { size: self.log.size(), root: self.log.root() }
+    }
+}
+
+/// Opens the log, folds it, and looks whether everything that it names is there.
+pub(super) fn open(config: &Config, layout: &Layout, keys: &Keys) -> Result<Opened, RunFault> {
+    let (log, ledger, recovery) = reopen(&layout.log, keys::log_key(config)?, &config.prefix)?;
+    report(config, &log, &recovery);
+    let documents = Documents::new(layout);
+    let (trust, missing_certificates) = trust(config, keys, &ledger, &documents)?;
+    let published: std::collections::HashSet<Digest> =
+        ledger.replay().contexts().map(|(_, p)| p.digest).collect();
+    let mut missing_documents = 0;
+    for (urn, p) in ledger.replay().contexts() {
+        if !documents.path(&p.digest).is_file() {
+            missing_documents += 1;
+            tracing::error!(
+                "the document of `{}` is missing; restore `{}`",
+                urn.as_str(),
+                documents.path(&p.digest).display()
+            );
+        }
+    }
+    let orphans = documents.remove_unpublished(&|digest| published.contains(digest))?;
+    if orphans > 0 {
+        tracing::warn!("removed {orphans} documents whose statements never reached the log");
+    }
+    Ok(Opened { log, ledger, recovery, documents, trust, missing_documents, missing_certificates })
+}
+
+fn report(config: &Config, log: &Log, recovery: &Recovery) {
+    let origin = &config.origin;
+    if recovery.begun {
+        tracing::info!("began the log `{origin}`");
+    } else {
+        tracing::info!("opened the log `{origin}`: {} entries, root {}", log.size(), log.root());
+    }
+    if recovery.repaired > 0 {
+        tracing::warn!(
+            "wrote {} hash tiles anew from the entries: they were missing or wrong",
+            recovery.repaired
+        );
+    }
+    if recovery.removed > 0 {
+        tracing::warn!(
+            "removed {} files that the checkpoint does not cover: a write was cut short",
+            recovery.removed
+        );
+    }
+}
+
+/// The chains of everything that signed an entry or a published document; those that are missing are said and counted.
+fn trust(
+    config: &Config,
+    keys: &Keys,
+    ledger: &Ledger,
+    documents: &Documents,
+) -> Result<(Trust, u64), RunFault> {
+    let mut trust = Trust::new(config.authority.clone());
+    let mut missing = 0;
+    let document_signers = ledger.replay().contexts().map(|(_, p)| p.signer);
+    let thumbprints: std::collections::BTreeSet<_> =
+        ledger.signers().iter().copied().chain(document_signers).collect();
+    for thumbprint in thumbprints {
+        match documents.chain(&thumbprint)? {
+            Some(chain) => trust.insert(chain),
+            None => match keys.status.as_ref().filter(|role| role.identity.thumbprint() == thumbprint) {
+                Some(role) => trust.insert(role.identity.chain.clone()),
+                None => {
+                    missing += 1;
+                    let path = documents.chain_path(&thumbprint);
+                    tracing::error!("the chain of a signer is missing; restore `{}`", path.display());
+                }
+            },
+        }
+    }
+    Ok((trust, missing))
+}
+
+/// The sequencer over an opened log, with its first head made and its index in step.
+pub(super) fn sequencer(
+    config: &Config,
+    layout: &Layout,
+    opened: Opened,
+    keys: Arc<Keys>,
+    metrics: Arc<Metrics>,
+) -> Result<(Sequencer, Found), RunFault> {
+    let listed = opened.ledger.replay().listing().contexts;
+    let (index, reason) = Index::open(&layout.index, &config.prefix, opened.position(), &listed)?;
+    let mut found = Found {
+        index: "ready".to_owned(),
+        missing_documents: opened.missing_documents,
+        missing_certificates: opened.missing_certificates,
+        repaired_tiles: opened.recovery.repaired,
+        removed_files: opened.recovery.removed,
+    };
+    match reason {
+        // A new log has no index yet; that is nothing to be alarmed about.
+        Some(_) if opened.log.size() == 0 => {}
+        Some(reason) => {
+            metrics.count("semgate_authority_index_rebuilt_total", &[]);
+            tracing::warn!("the index was {reason}; rebuilt from the log: {} contexts", listed.len());
+            found.index = format!("rebuilt: {reason}");
+        }
+        None => {}
+    }
+    let names = HeadNames {
+        authority: config.authority.clone(),
+        origin: config.origin.clone(),
+        public_url: config.public_url.clone(),
+        lifetime: config.status_lifetime.as_secs(),
+        kept_shards: config.limits.kept_shards,
+    };
+    let mut heads = Heads::new(names, last_issued(config, layout, &keys, &opened.log)?);
+    let first = heads
+        .make(&opened.log, &opened.ledger, &opened.trust, &keys.feed.identity, &keys.random, now())
+        .map_err(|e| RunFault::Stopped(format!("the first head could not be made: {e}")))?;
+    let evidence = Evidence::open(layout, config.limits.evidence_files)?;
+    gauges(&metrics, &first, &evidence, &keys);
+    let (public, _) = watch::channel(Arc::new(first));
+    let sequencer = Sequencer {
+        authority: config.authority.clone(),
+        prefix: config.prefix.clone(),
+        limits: config.limits.clone(),
+        renew_after: Duration::from_millis(
+            u64::try_from(config.status_lifetime.as_millis() / 2).unwrap_or(1000),
+        ),
+        keys,
+        log: opened.log,
+        ledger: opened.ledger,
+        trust: opened.trust,
+        documents: opened.documents,
+        evidence,
+        index: Arc::new(RwLock::new(index)),
+        index_dir: layout.index.clone(),
+        head_file: layout.head.clone(),
+        heads,
+        public,
+        metrics,
+    };
+    Ok((sequencer, found))
+}
+
+fn gauges(metrics: &Metrics, first: &crate::publish::Published, evidence: &Evidence, keys: &Keys) {
+    metrics.gauge("semgate_authority_log_size", &[], first.size);
+    metrics.gauge("semgate_authority_contexts", &[], first.contexts);
+    metrics.gauge("semgate_authority_evidence", &[], evidence.len() as u64);
+    metrics.gauge("semgate_authority_head_issued_seconds", &[], first.issued_at);
+    metrics.gauge("semgate_authority_head_next_update_seconds", &[], first.next_update);
+    let roles = [("feed", Some(&keys.feed)), ("status", keys.status.as_ref())];
+    for (name, role) in roles {
+        let until = role.map_or(0, |role| role.leaf.not_after());
+        metrics.gauge("semgate_authority_certificate_not_after_seconds", &[("role", name.to_owned())], until);
+    }
+}
+
+/// `issued_at` of the last head of the process before, so that times do not go back when the clock does. The file is believed only if
+/// it verifies, and only this number of it is used; a head of a larger log than ours means that this log lost entries.
+fn last_issued(config: &Config, layout: &Layout, keys: &Keys, log: &Log) -> Result<u64, RunFault> {
+    let Some(bytes) = disk::read(&layout.head)? else { return Ok(0) };
+    let verifier = keys::log_key(config)?;
+    let rules = HeadRules {
+        roots: &keys.roots,
+        authority: &config.authority,
+        origin: &config.origin,
+        log: verifier.verifier(),
+    };
+    match VerifiedHead::verify(&bytes, &rules, now()) {
+        Ok(head) if head.checkpoint().size > log.size() => Err(RunFault::damaged(
+            &layout.head,
+            format_args!(
+                "a head of {} entries was signed here, but the log has {}: serving it would be a rollback",
+                head.checkpoint().size,
+                log.size()
+            ),
+        )),
+        Ok(head) => Ok(head.head().issued_at.min(now().saturating_add(config.status_lifetime.as_secs()))),
+        Err(fault) => {
+            tracing::warn!("the last head is not usable and is ignored: {fault}");
+            Ok(0)
+        }
+    }
+}

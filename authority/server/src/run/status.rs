@@ -1,0 +1,148 @@
+//! What an authority says about itself: from its own memory at `GET /status` of the admin address, or from its directory.
+
+use serde::{Deserialize, Serialize};
+
+use super::indexed;
+use crate::http::App;
+use crate::keys::{self, Keys};
+use crate::ledger::Ledger;
+use crate::store::{Layout, Log};
+use crate::{Config, RunFault, disk};
+
+/// When a head was issued and until when it is good, in seconds since the Unix epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadTimes {
+    /// When it was signed.
+    pub issued_at: u64,
+    /// When it stops counting.
+    pub next_update: u64,
+}
+
+/// A role's certificate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleStatus {
+    /// `status` or `feed`.
+    pub role: String,
+    /// The last second at which its chain is valid; none if it is not valid now.
+    pub not_after: Option<u64>,
+}
+
+/// What an authority's state directory, or its admin address at `GET /status`, says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// The authority's name.
+    pub authority: String,
+    /// The origin of its log.
+    pub origin: String,
+    /// The verifier key of its log.
+    pub log_key: String,
+    /// Entries of the log.
+    pub size: u64,
+    /// Root hash of the log, base64.
+    pub root: String,
+    /// The newest head; none when it is not running.
+    pub head: Option<HeadTimes>,
+    /// Published contexts.
+    pub contexts: u64,
+    /// Lines with a floor.
+    pub floors: u64,
+    /// Files of evidence.
+    pub evidence: u64,
+    /// `ready`, `rebuilt: <why>` (at the last start), `unreadable`, `missing`, or `not looked at` (offline).
+    pub index: String,
+    /// Published contexts whose document file is missing.
+    pub missing_documents: u64,
+    /// Signers whose chain is missing.
+    pub missing_certificates: u64,
+    /// Certificates of the roles.
+    pub roles: Vec<RoleStatus>,
+}
+
+/// The running authority's own word.
+pub(crate) fn status_of(app: &App) -> Status {
+    let public = app.public();
+    let index = match indexed(app) {
+        Some(_) => app.found.index.clone(),
+        None => "unreadable".to_owned(),
+    };
+    Status {
+        authority: app.config.authority.clone(),
+        origin: app.config.origin.clone(),
+        log_key: app.log_key.clone(),
+        size: public.size,
+        root: public.root.to_string(),
+        head: Some(HeadTimes { issued_at: public.issued_at, next_update: public.next_update }),
+        contexts: public.contexts,
+        floors: public.floor_count,
+        evidence: disk::list(&app.layout.evidence).map_or(0, |names| names.len() as u64),
+        index,
+        missing_documents: app.found.missing_documents,
+        missing_certificates: app.found.missing_certificates,
+        roles: roles(&app.keys),
+    }
+}
+
+fn roles(keys: &Keys) -> Vec<RoleStatus> {
+    vec![
+        RoleStatus { role: "feed".to_owned(), not_after: Some(keys.feed.leaf.not_after()) },
+        RoleStatus {
+            role: "status".to_owned(),
+            not_after: keys.status.as_ref().map(|role| role.leaf.not_after()),
+        },
+    ]
+}
+
+/// Reads the state directory without locking or changing it: good beside a running authority too, for which `GET /status` on the admin
+/// address says more.
+///
+/// # Errors
+/// There is no readable log, or its entries do not hash to its checkpoint.
+pub fn status(config: &Config) -> Result<Status, RunFault> {
+    let layout = Layout::new(&config.state);
+    let key = keys::log_key(config)?;
+    let mut last = None;
+    // A running authority may replace the incomplete tiles while they are read; then the next try finds the new ones.
+    for _ in 0..3 {
+        match look(config, &layout, &key) {
+            Ok(status) => return Ok(status),
+            Err(fault) => last = Some(fault),
+        }
+    }
+    Err(last.unwrap_or_else(|| RunFault::Stopped("nothing was read".to_owned())))
+}
+
+fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Result<Status, RunFault> {
+    let mut ledger = Ledger::default();
+    let checkpoint = Log::peek(&layout.log, key.verifier(), &mut |index, bytes| {
+        let damaged = |what: &dyn std::fmt::Display| {
+            RunFault::damaged(&layout.log, format_args!("entry {index}: {what}"))
+        };
+        let entry = semgate_statement::Entry::read(bytes, &config.prefix).map_err(|e| damaged(&e))?;
+        ledger.apply(&entry).map_err(|e| damaged(&e))
+    })?;
+    let replay = ledger.replay();
+    let missing = replay
+        .contexts()
+        .filter(|(_, p)| !layout.documents.join(format!("{}.json", p.digest.hex())).is_file());
+    let missing_certificates = ledger
+        .signers()
+        .iter()
+        .filter(|thumbprint| !layout.certificates.join(format!("{thumbprint}.pem")).is_file())
+        .count() as u64;
+    let roles = keys::Keys::load(config, crate::clock::now()).map(|keys| roles(&keys)).unwrap_or_default();
+    Ok(Status {
+        authority: config.authority.clone(),
+        origin: config.origin.clone(),
+        log_key: key.verifier().to_string(),
+        size: checkpoint.size,
+        root: checkpoint.root.to_string(),
+        head: None,
+        contexts: replay.contexts().count() as u64,
+        floors: replay.floors().len() as u64,
+        evidence: disk::list(&layout.evidence)?.len() as u64,
+        index: if layout.index.exists() { "not looked at" } else { "missing" }.to_owned(),
+        missing_documents: missing.count() as u64,
+        missing_certificates,
+        roles,
+    })
+}

@@ -1,0 +1,62 @@
+//! The state directory: what lies where. `docs/authority-operations.md` says for each file what trusts it and what does not.
+
+mod documents;
+mod log;
+
+#[cfg(test)]
+mod log_tests;
+
+use std::path::{Path, PathBuf};
+
+pub(crate) use documents::{Documents, Evidence};
+pub(crate) use log::{AppendFault, Edge, Log, Recovery, cut, widest, with_width};
+
+use crate::{RunFault, disk};
+
+/// The places below a state directory.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    /// The state directory itself.
+    pub state: PathBuf,
+    /// Tiles, entry bundles and the checkpoint: the log.
+    pub log: PathBuf,
+    /// Signed contexts, named by the digest of their payload.
+    pub documents: PathBuf,
+    /// Chains of everything that signed an entry, named by thumbprint.
+    pub certificates: PathBuf,
+    /// Context signers minted on demand, named by line.
+    pub signers: PathBuf,
+    /// What was refused and must not be forgotten.
+    pub evidence: PathBuf,
+    /// sled: only an index.
+    pub index: PathBuf,
+    /// The last head, for its time only.
+    pub head: PathBuf,
+}
+
+impl Layout {
+    /// The places below `state`.
+    pub fn new(state: &Path) -> Self {
+        Self {
+            state: state.to_path_buf(),
+            log: state.join("log"),
+            documents: state.join("documents"),
+            certificates: state.join("certificates"),
+            signers: state.join("signers"),
+            evidence: state.join("evidence"),
+            index: state.join("index"),
+            head: state.join("head.json"),
+        }
+    }
+
+    /// Makes what is missing and removes what a crash left half written.
+    pub fn prepare(&self) -> Result<(), RunFault> {
+        for dir in
+            [&self.state, &self.log, &self.documents, &self.certificates, &self.signers, &self.evidence]
+        {
+            disk::make_dir(dir)?;
+            disk::sweep(dir)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,327 @@
+//! The log on disk: C2SP `tlog-tiles` files and one signed checkpoint.
+//!
+//! **The checkpoint file is the commit record.** An append writes, in this order and each fsynced: entry bundles, hash tiles, checkpoint.
+//! Nothing is told to anyone before the checkpoint is durable, so a crash before it leaves a log that nobody has heard of any later
+//! state of, and a crash after it leaves the new one whole. What lies past the checkpoint at start was never acknowledged, never seen,
+//! and is removed; so no two trees of one size are ever signed. Hash tiles follow from the entries and are repaired from them;
+//! entries follow from nothing, and a log whose entries do not hash to its checkpoint does not start.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use semgate_statement::checkpoint::{Checkpoint, LogKey, LogVerifier};
+use semgate_statement::tiles::{TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle, encode_bundle};
+
+use crate::{RunFault, disk};
+
+/// The incomplete tiles at the end of a tree, by the name of the full tile that each grows into.
+pub(crate) type Edge = BTreeMap<TilePath, (u32, Arc<[u8]>)>;
+
+/// An open log; the only writer of its directory.
+pub(crate) struct Log {
+    dir: PathBuf,
+    key: LogKey,
+    tree: Tree,
+    checkpoint: String,
+    edge: Edge,
+}
+
+/// What opening a log found to do.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Recovery {
+    /// There was no log: a new one of size 0 was begun.
+    pub begun: bool,
+    /// Hash tiles that were missing or wrong and were written anew from the entries.
+    pub repaired: u64,
+    /// Files past the checkpoint, or superseded, that were removed.
+    pub removed: u64,
+}
+
+/// Why an append did not happen.
+#[derive(Debug)]
+pub(crate) enum AppendFault {
+    /// Before the commit point: the log on disk is what it was.
+    Before(RunFault),
+    /// At the commit point: whether the new checkpoint survives a power cut is unknown, so this process must end and start anew.
+    Commit(RunFault),
+}
+
+impl Log {
+    /// Opens or begins the log in `dir`, hands every entry to `each` in order, and checks all of it against the checkpoint.
+    pub fn open(
+        dir: &Path,
+        key: LogKey,
+        each: &mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>,
+    ) -> Result<(Self, Recovery), RunFault> {
+        let mut recovery = Recovery::default();
+        let path = dir.join("checkpoint");
+        let (checkpoint, note) = match read_checkpoint(&path, key.verifier())? {
+            Some(found) => found,
+            None => {
+                begin(dir, &path, &key)?;
+                recovery.begun = true;
+                read_checkpoint(&path, key.verifier())?
+                    .ok_or_else(|| RunFault::damaged(&path, "it cannot be read back"))?
+            }
+        };
+        let mut log =
+            Self { dir: dir.to_path_buf(), key, tree: Tree::new(), checkpoint: note, edge: Edge::new() };
+        let wrong = log.replay(checkpoint.size, each)?;
+        if log.tree.root() != checkpoint.root {
+            // The hash tiles on disk are the witness of which entries changed; they are left as they are.
+            let near = wrong.first().map(|(tile, _)| format!("; the first tile that differs is `{tile}`"));
+            let what = format!(
+                "its {} entries do not hash to the root of the checkpoint{}",
+                checkpoint.size,
+                near.unwrap_or_default()
+            );
+            return Err(RunFault::damaged(dir, what));
+        }
+        for (tile, bytes) in &wrong {
+            let path = log.path(tile);
+            disk::make_dir(&disk::parent(&path))?;
+            disk::write(&path, bytes)?;
+        }
+        recovery.repaired = wrong.len() as u64;
+        recovery.removed = log.remove_leftovers()?;
+        Ok((log, recovery))
+    }
+
+    /// Reads a log without changing anything: every entry in order, checked against the checkpoint.
+    pub fn peek(
+        dir: &Path,
+        key: &LogVerifier,
+        each: &mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>,
+    ) -> Result<Checkpoint, RunFault> {
+        let path = dir.join("checkpoint");
+        let (checkpoint, _) = read_checkpoint(&path, key)?
+            .ok_or_else(|| RunFault::damaged(&path, "there is none: no log was begun here"))?;
+        let mut tree = Tree::new();
+        let mut index = 0;
+        while let Some(bundle) = TilePath::entries_holding(index, checkpoint.size) {
+            let bytes = read_bundle(dir, &bundle)?;
+            let damaged = |e| RunFault::damaged(&place(dir, &bundle), e);
+            let entries = decode_bundle(&bytes, bundle.width()).map_err(damaged)?;
+            tree.append(&entries).map_err(damaged)?;
+            for entry in entries {
+                each(index, entry)?;
+                index += 1;
+            }
+        }
+        if tree.root() != checkpoint.root {
+            return Err(RunFault::damaged(dir, "its entries do not hash to the root of the checkpoint"));
+        }
+        Ok(checkpoint)
+    }
+
+    /// The key that its checkpoints are verified with.
+    pub fn verifier(&self) -> &LogVerifier {
+        self.key.verifier()
+    }
+
+    /// Where it lies.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The log key once more, for opening the log again.
+    pub fn key_again(&self) -> Result<LogKey, RunFault> {
+        LogKey::from_text(self.key.to_text()).map_err(|e| RunFault::damaged(&self.dir, e))
+    }
+
+    /// Entries in the log.
+    pub fn size(&self) -> u64 {
+        self.tree.size()
+    }
+
+    /// Its root hash.
+    pub fn root(&self) -> TreeHash {
+        self.tree.root()
+    }
+
+    /// The signed checkpoint that covers all of it.
+    pub fn checkpoint(&self) -> &str {
+        &self.checkpoint
+    }
+
+    /// The incomplete tiles at its end.
+    pub fn edge(&self) -> &Edge {
+        &self.edge
+    }
+
+    /// Appends entries: when this answers, they are on disk under a new durable checkpoint.
+    pub fn append(&mut self, entries: &[Vec<u8>]) -> Result<(), AppendFault> {
+        let mut tree = self.tree.clone();
+        let before = |e: &dyn std::fmt::Display| AppendFault::Before(RunFault::damaged(&self.dir, e));
+        let files = tree.append(entries).map_err(|e| before(&e))?;
+        let note = self.key.sign(tree.size(), tree.root()).map_err(|e| before(&e))?;
+        let mut dirs = BTreeSet::new();
+        for file in &files {
+            let path = self.path(&file.path);
+            let dir = disk::parent(&path);
+            disk::make_dir(&dir).map_err(AppendFault::Before)?;
+            disk::write_unsynced_name(&path, &file.bytes).map_err(AppendFault::Before)?;
+            dirs.insert(dir);
+        }
+        for dir in &dirs {
+            disk::sync_dir(dir).map_err(AppendFault::Before)?;
+        }
+        disk::write(&self.dir.join("checkpoint"), note.as_bytes()).map_err(AppendFault::Commit)?;
+        self.tree = tree;
+        self.checkpoint = note;
+        for file in files {
+            self.advance(file.path, file.bytes);
+        }
+        Ok(())
+    }
+
+    /// Takes a written file into the edge and removes the narrower one that it replaces.
+    fn advance(&mut self, path: TilePath, bytes: Vec<u8>) {
+        let full = path.full();
+        let old = if path.width() == TILE_WIDTH {
+            self.edge.remove(&full)
+        } else {
+            self.edge.insert(full, (path.width(), bytes.into()))
+        };
+        if let Some((width, _)) = old {
+            // Left behind it does no harm: the next start removes it.
+            let _ = fs::remove_file(self.path(&with_width(full, width)));
+            if path.width() == TILE_WIDTH {
+                let _ = fs::remove_dir(disk::parent(&self.path(&with_width(full, width))));
+            }
+        }
+    }
+
+    fn path(&self, tile: &TilePath) -> PathBuf {
+        place(&self.dir, tile)
+    }
+
+    /// Reads the bundles and rebuilds the tree; answers the files that are not on disk as they must be.
+    fn replay(
+        &mut self,
+        size: u64,
+        each: &mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>,
+    ) -> Result<Vec<(TilePath, Vec<u8>)>, RunFault> {
+        let mut wrong = Vec::new();
+        let mut index = 0;
+        while let Some(bundle) = TilePath::entries_holding(index, size) {
+            let path = self.path(&bundle);
+            let bytes = read_bundle(&self.dir, &bundle)?;
+            let entries = decode_bundle(&bytes, bundle.width()).map_err(|e| RunFault::damaged(&path, e))?;
+            for file in self.tree.append(&entries).map_err(|e| RunFault::damaged(&path, e))? {
+                let key = file.path.full();
+                if file.path.width() < TILE_WIDTH {
+                    self.edge.insert(key, (file.path.width(), file.bytes.into()));
+                    continue;
+                }
+                self.edge.remove(&key);
+                if disk::read(&self.path(&file.path))?.as_ref() != Some(&file.bytes) {
+                    wrong.push((file.path, file.bytes));
+                }
+            }
+            for entry in entries {
+                each(index, entry)?;
+                index += 1;
+            }
+        }
+        for (full, (width, bytes)) in &self.edge {
+            let tile = with_width(*full, *width);
+            if disk::read(&self.path(&tile))?.as_deref() != Some(bytes) {
+                wrong.push((tile, bytes.to_vec()));
+            }
+        }
+        Ok(wrong)
+    }
+
+    /// Removes every tile file that is not one of this tree: half-written, superseded, or past the checkpoint.
+    fn remove_leftovers(&self) -> Result<u64, RunFault> {
+        let mut removed = 0;
+        let mut dirs = vec![self.dir.join("tile")];
+        while let Some(dir) = dirs.pop() {
+            for name in disk::list(&dir)? {
+                let path = dir.join(&name);
+                if path.is_dir() {
+                    dirs.push(path);
+                    continue;
+                }
+                let relative = path.strip_prefix(&self.dir).map(|p| format!("/{}", p.display()));
+                let tile = relative.ok().and_then(|text| TilePath::parse(&text).ok());
+                if !tile.is_some_and(|tile| self.holds(&tile)) {
+                    fs::remove_file(&path).map_err(RunFault::io("removing", &path))?;
+                    removed += 1;
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    fn holds(&self, tile: &TilePath) -> bool {
+        widest(tile, self.size()) == Some(tile.width())
+    }
+}
+
+fn place(dir: &Path, tile: &TilePath) -> PathBuf {
+    dir.join(tile.to_string().trim_start_matches('/'))
+}
+
+/// The bundle of just this width, or the beginning of a wider one.
+fn read_bundle(dir: &Path, bundle: &TilePath) -> Result<Vec<u8>, RunFault> {
+    let path = place(dir, bundle);
+    if let Some(bytes) = disk::read(&path)? {
+        return Ok(bytes);
+    }
+    for width in (bundle.width() + 1..=TILE_WIDTH).rev() {
+        let wider = with_width(bundle.full(), width);
+        if let Some(bytes) = disk::read(&place(dir, &wider))? {
+            return cut(&wider, &bytes, bundle.width())
+                .ok_or_else(|| RunFault::damaged(&path, "it is missing"));
+        }
+    }
+    Err(RunFault::damaged(&path, "it is missing, and entries follow from nothing else"))
+}
+
+/// How wide a tree of `size` makes the tile of this name; none if it has no such tile.
+pub(crate) fn widest(tile: &TilePath, size: u64) -> Option<u32> {
+    let found = match *tile {
+        TilePath::Hashes { level, n, .. } => TilePath::hashes_in(level, n, size),
+        TilePath::Entries { n, .. } => TilePath::entries_holding(n.checked_mul(u64::from(TILE_WIDTH))?, size),
+    };
+    found.map(|tile| tile.width())
+}
+
+/// The first `width` items of a tile; none if it is not a tile of at least that width.
+pub(crate) fn cut(tile: &TilePath, bytes: &[u8], width: u32) -> Option<Vec<u8>> {
+    match tile {
+        TilePath::Hashes { .. } => bytes.get(..width as usize * 32).map(<[u8]>::to_vec),
+        TilePath::Entries { .. } => {
+            let entries = decode_bundle(bytes, tile.width()).ok()?;
+            encode_bundle(entries.get(..width as usize)?).ok()
+        }
+    }
+}
+
+pub(crate) fn with_width(tile: TilePath, width: u32) -> TilePath {
+    match tile {
+        TilePath::Hashes { level, n, .. } => TilePath::Hashes { level, n, width },
+        TilePath::Entries { n, .. } => TilePath::Entries { n, width },
+    }
+}
+
+fn read_checkpoint(path: &Path, key: &LogVerifier) -> Result<Option<(Checkpoint, String)>, RunFault> {
+    let Some(bytes) = disk::read(path)? else { return Ok(None) };
+    let checkpoint = Checkpoint::verify(&bytes, key, key.name()).map_err(|e| RunFault::damaged(path, e))?;
+    let note = String::from_utf8(bytes).map_err(|e| RunFault::damaged(path, e))?;
+    Ok(Some((checkpoint, note)))
+}
+
+/// A new log has no files at all: tiles without a checkpoint are a log that lost its commit record, not a new one.
+fn begin(dir: &Path, path: &Path, key: &LogKey) -> Result<(), RunFault> {
+    if !disk::list(&dir.join("tile"))?.is_empty() {
+        let what = "it is missing although there are tiles; restore it from a backup or from what followers saw last";
+        return Err(RunFault::damaged(path, what));
+    }
+    let note = key.sign(0, TreeHash::EMPTY).map_err(|e| RunFault::damaged(path, e))?;
+    disk::write(path, note.as_bytes())
+}

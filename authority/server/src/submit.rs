@@ -1,0 +1,246 @@
+//! submit → check → sign → append → publish: one thread owns the log and does nothing else.
+//!
+//! Submissions queue up while a commit is on its way to the disk; the next commit takes all of them (group commit), so the fsyncs are
+//! paid once for each batch. A submission is answered when the head that covers it is public. The order within a batch is: documents
+//! and chains, entry bundles, hash tiles, checkpoint (the commit point), index, head, answers.
+
+mod check;
+mod commit;
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use semgate_certs::Chain;
+use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
+use semgate_statement::{Act, SignedStatement, Trust};
+use tokio::sync::{oneshot, watch};
+
+use crate::clock::now;
+use crate::http::problem::{Code, Problem};
+use crate::index::{Index, Position, Reason};
+use crate::keys::Keys;
+use crate::ledger::Ledger;
+use crate::metrics::Metrics;
+use crate::publish::{Heads, Published};
+use crate::store::{Documents, Evidence, Log};
+use crate::{Limits, RunFault};
+
+pub(crate) use commit::reopen;
+
+/// What somebody with the right to it asks the authority to say.
+#[derive(Debug)]
+pub(crate) enum Request {
+    /// Publish a signed context. Everything about it but its place in the log was checked.
+    Publish {
+        /// The publish statement, signed.
+        statement: Box<SignedStatement>,
+        /// The signed context, bytes as they will be served.
+        document: Vec<u8>,
+        /// The chain of the document's signer and that of the statement's.
+        chains: Vec<Chain>,
+    },
+    /// A second digest for a published URN: to be kept as evidence.
+    Conflict {
+        /// What is published.
+        urn: ContextUrn,
+        /// Digest of what was offered.
+        digest: Digest,
+        /// What was offered, as far as it can be kept.
+        document: Vec<u8>,
+    },
+    /// Change the status of a context.
+    Change {
+        /// What happens to it.
+        act: Act,
+        /// The context.
+        urn: ContextUrn,
+        /// Why.
+        reason: String,
+    },
+    /// Raise a floor.
+    Floor {
+        /// The line.
+        line: Line,
+        /// The lowest version that still counts.
+        min: Version,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What was said, now or before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Done {
+    /// Whether a new entry was appended for it.
+    pub fresh: bool,
+    /// Position of the statement in the log.
+    pub index: u64,
+    /// Size of the log under the head that is public now.
+    pub seq: u64,
+}
+
+/// One request with the place for its answer.
+pub(crate) struct Job {
+    pub request: Request,
+    /// SPIFFE id of who asks, for evidence and the operator's log.
+    pub by: String,
+    pub answer: oneshot::Sender<Result<Done, Problem>>,
+}
+
+enum Message {
+    Job(Box<Job>),
+    Reindex,
+    Stop,
+}
+
+/// The way to the sequencer.
+#[derive(Clone)]
+pub(crate) struct Submit(SyncSender<Message>);
+
+impl Submit {
+    /// Queues a job; a full queue is answered at once.
+    pub fn send(&self, job: Job) -> Result<(), Problem> {
+        self.0.try_send(Message::Job(Box::new(job))).map_err(|e| match e {
+            TrySendError::Full(_) => Problem::new(Code::Busy, "too many submissions are waiting"),
+            TrySendError::Disconnected(_) => Problem::from(Code::Stopping),
+        })
+    }
+
+    /// Asks for a new index, because the one there is cannot be read. A full queue means that it is asked for again.
+    pub fn reindex(&self) {
+        let _ = self.0.try_send(Message::Reindex);
+    }
+
+    /// Asks the sequencer to end after what is queued before this.
+    pub fn stop(&self) {
+        let _ = self.0.send(Message::Stop);
+    }
+}
+
+/// The index, replaceable while it is read.
+pub(crate) type SharedIndex = Arc<RwLock<Index>>;
+
+/// The index as it is now.
+pub(crate) fn index_of(shared: &SharedIndex) -> Index {
+    shared.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// The only writer of log, documents, evidence and index.
+pub(crate) struct Sequencer {
+    pub authority: String,
+    pub prefix: Prefix,
+    pub limits: Limits,
+    /// Half of `status_lifetime`: a head is renewed when it is this old.
+    pub renew_after: Duration,
+    pub keys: Arc<Keys>,
+    pub log: Log,
+    pub ledger: Ledger,
+    pub trust: Trust,
+    pub documents: Documents,
+    pub evidence: Evidence,
+    pub index: SharedIndex,
+    pub index_dir: PathBuf,
+    pub head_file: PathBuf,
+    pub heads: Heads,
+    pub public: watch::Sender<Arc<Published>>,
+    pub metrics: Arc<Metrics>,
+}
+
+/// A queue and its reader.
+pub(crate) fn queue(limits: &Limits) -> (Submit, Queue) {
+    let (to, from) = sync_channel(limits.queue);
+    (Submit(to), Queue(from))
+}
+
+/// The reading end of the queue.
+pub(crate) struct Queue(Receiver<Message>);
+
+impl Sequencer {
+    /// Runs until it is asked to stop or the disk fails at the commit point.
+    pub fn run(mut self, queue: &Queue) -> Result<(), RunFault> {
+        let mut renewed = Instant::now();
+        loop {
+            match queue.0.recv_timeout(self.nap(renewed)) {
+                Ok(Message::Job(first)) => {
+                    let (batch, stop) = self.gather(*first, queue);
+                    if self.commit(batch)? {
+                        renewed = Instant::now();
+                    }
+                    if stop {
+                        break;
+                    }
+                }
+                Ok(Message::Reindex) => self.reindex(),
+                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.is_due(renewed) {
+                self.publish(&[])?;
+                renewed = Instant::now();
+            }
+        }
+        self.end(queue);
+        Ok(())
+    }
+
+    /// How long to wait for a submission: never past the next renewal, and at most a second, so that a clock that was set or a machine
+    /// that slept is noticed.
+    fn nap(&self, renewed: Instant) -> Duration {
+        let left = self.renew_after.saturating_sub(renewed.elapsed());
+        left.clamp(Duration::from_millis(1), Duration::from_secs(1))
+    }
+
+    fn is_due(&self, renewed: Instant) -> bool {
+        let by_clock = now() >= self.heads.issued_at().saturating_add(self.renew_after.as_secs().max(1));
+        renewed.elapsed() >= self.renew_after || (by_clock && renewed.elapsed() >= Duration::from_millis(500))
+    }
+
+    /// Everything that is waiting, up to a batch.
+    fn gather(&mut self, first: Job, queue: &Queue) -> (Vec<Job>, bool) {
+        let mut batch = vec![first];
+        while batch.len() < self.limits.batch {
+            match queue.0.try_recv() {
+                Ok(Message::Job(job)) => batch.push(*job),
+                Ok(Message::Reindex) => self.reindex(),
+                Ok(Message::Stop) => return (batch, true),
+                Err(_) => break,
+            }
+        }
+        (batch, false)
+    }
+
+    fn reindex(&mut self) {
+        self.rebuild_index(&Reason::Damaged("it could not be read while running".to_owned()));
+    }
+
+    /// Builds the index anew from the ledger, while running. If even that fails, look-ups are answered 503 and the log goes on.
+    fn rebuild_index(&mut self, reason: &Reason) {
+        let listed = self.ledger.replay().listing().contexts;
+        match Index::rebuild(&self.index_dir, &self.prefix, self.position(), &listed) {
+            Ok(index) => {
+                *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+                self.metrics.count("semgate_authority_index_rebuilt_total", &[]);
+                tracing::warn!("the index was {reason}; rebuilt from the log: {} contexts", listed.len());
+            }
+            Err(fault) => tracing::error!("the index was {reason}, and could not be rebuilt: {fault}"),
+        }
+    }
+
+    fn position(&self) -> Position {
+        Position { size: self.log.size(), root: self.log.root() }
+    }
+
+    /// Answers what is still queued and leaves the index where the log is.
+    fn end(self, queue: &Queue) {
+        while let Ok(message) = queue.0.try_recv() {
+            if let Message::Job(job) = message {
+                let _ = job.answer.send(Err(Code::Stopping.into()));
+            }
+        }
+        if let Err(fault) = index_of(&self.index).flush() {
+            tracing::warn!("the index could not be flushed and will be rebuilt at the next start: {fault}");
+        }
+    }
+}

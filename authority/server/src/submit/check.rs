@@ -1,0 +1,133 @@
+//! What a request would append, or why not; judged against the log as it will be when the batch before it in line is committed.
+
+use semgate_certs::{Chain, Usage, verify_chain};
+use semgate_contexts::{ContextUrn, Digest, Line, Version};
+use semgate_statement::{Act, Entry, ReplayFault, SignedStatement, Statement, Trust};
+
+use super::{Request, Sequencer};
+use crate::clock::now;
+use crate::http::problem::{Code, Problem};
+
+/// What becomes of a request.
+pub(super) enum Judged {
+    /// An entry is to be appended.
+    New(Box<Entry>),
+    /// It was said before, here.
+    Known(u64),
+}
+
+impl Sequencer {
+    /// Judges a request and signs what it asks for. Nothing is written and the ledger is not changed.
+    pub(super) fn judge(&self, request: &Request) -> Result<Judged, Problem> {
+        match request {
+            Request::Publish { statement, chains, .. } => self.judge_publish(statement, chains),
+            Request::Conflict { .. } => Err(Code::UrnTaken.into()),
+            Request::Change { act, urn, reason } => self.judge_change(*act, urn, reason),
+            Request::Floor { line, min, reason } => self.judge_floor(line, *min, reason),
+        }
+    }
+
+    fn judge_publish(&self, signed: &SignedStatement, chains: &[Chain]) -> Result<Judged, Problem> {
+        let at = self.time();
+        match self.ledger.replay().check(at, signed.unverified()) {
+            Ok(()) => {
+                // The document's chain is judged at `logged_at` by everyone who reads it, so it must hold then and not only when checked.
+                for chain in chains {
+                    verify_chain(chain, &self.keys.roots, Usage::Context, at)
+                        .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
+                }
+                self.entry(at, signed.clone(), chains)
+            }
+            Err(ReplayFault::PublishedTwice { index }) => Ok(Judged::Known(index)),
+            Err(fault @ ReplayFault::SecondDigest) => Err(Problem::new(Code::UrnTaken, fault)),
+            Err(fault @ ReplayFault::LineDiffersInCase) => Err(Problem::new(Code::LineCaseTaken, fault)),
+            Err(fault) => Err(Problem::new(Code::Internal, fault)),
+        }
+    }
+
+    fn judge_change(&self, act: Act, urn: &ContextUrn, reason: &str) -> Result<Judged, Problem> {
+        let replay = self.ledger.replay();
+        let index = replay.published(urn).ok_or(Code::ContextUnknown)?.index;
+        let at = self.time();
+        let statement = Statement::Change { act, urn: urn.clone(), index, reason: reason.to_owned() };
+        let done_before = match replay.check(at, &statement) {
+            Ok(()) => return self.by_status_key(at, statement),
+            Err(ReplayFault::Revoked) => act == Act::Revoke,
+            Err(ReplayFault::SuspendedAlready | ReplayFault::RetiredAlready) => true,
+            // Resumed and since then not suspended again: the same act again. Never suspended: nothing to resume.
+            Err(ReplayFault::NotSuspended) => self.ledger.act_at(index, act).is_some(),
+            Err(fault) => return Err(Problem::new(Code::TransitionRefused, fault)),
+        };
+        match (done_before, self.ledger.act_at(index, act), replay.check(at, &statement)) {
+            (true, Some(known), _) => Ok(Judged::Known(known)),
+            (_, _, Err(fault)) => Err(Problem::new(Code::TransitionRefused, fault)),
+            (_, _, Ok(())) => Err(Code::Internal.into()),
+        }
+    }
+
+    fn judge_floor(&self, line: &Line, min: Version, reason: &str) -> Result<Judged, Problem> {
+        let replay = self.ledger.replay();
+        let at = self.time();
+        let statement = Statement::Floor { line: line.clone(), min, reason: reason.to_owned() };
+        match replay.check(at, &statement) {
+            Ok(()) => self.by_status_key(at, statement),
+            Err(fault @ ReplayFault::FloorNotRaised) => {
+                match (replay.floors().get(line), self.ledger.floor_at(line)) {
+                    (Some(floor), Some(known)) if *floor == min => Ok(Judged::Known(known)),
+                    _ => Err(Problem::new(Code::FloorLowered, fault)),
+                }
+            }
+            Err(fault @ ReplayFault::FloorAboveVersions) => Err(Problem::new(Code::FloorUnpublished, fault)),
+            Err(fault) => Err(Problem::new(Code::Internal, fault)),
+        }
+    }
+
+    fn by_status_key(&self, at: u64, statement: Statement) -> Result<Judged, Problem> {
+        let role = self.keys.status.as_ref().filter(|role| at <= role.leaf.not_after());
+        let role = role.ok_or_else(|| {
+            Problem::new(Code::SignerUnavailable, "the status key has no valid certificate")
+        })?;
+        let signed = SignedStatement::sign(statement, &role.identity, &self.keys.random)
+            .map_err(|fault| Problem::new(Code::Internal, fault))?;
+        self.entry(at, signed, std::slice::from_ref(&role.identity.chain))
+    }
+
+    /// An entry that every follower will accept: it is verified as they will, before it is appended.
+    fn entry(&self, at: u64, signed: SignedStatement, chains: &[Chain]) -> Result<Judged, Problem> {
+        let entry = Entry::new(at, signed).map_err(|fault| Problem::new(Code::Internal, fault))?;
+        let mut trust = Trust::new(self.authority.clone());
+        chains.iter().for_each(|chain| trust.insert(chain.clone()));
+        entry.verify(&trust, &self.keys.roots).map_err(|fault| {
+            tracing::error!("an entry that followers would refuse was not appended: {fault}");
+            Problem::new(Code::LineNotDelegated, fault)
+        })?;
+        Ok(Judged::New(Box::new(entry)))
+    }
+
+    /// `logged_at` of the next entry: now, and never earlier than the entry before.
+    fn time(&self) -> u64 {
+        now().max(self.ledger.replay().last_logged_at())
+    }
+
+    /// The record of a second digest for a published URN (F0-35).
+    pub(super) fn evidence(
+        &self,
+        urn: &ContextUrn,
+        offered: &Digest,
+        by: &str,
+        document: &[u8],
+    ) -> Option<Vec<u8>> {
+        let published = self.ledger.replay().published(urn)?;
+        let record = serde_json::json!({
+            "kind": "second_digest",
+            "at": now(),
+            "by": by,
+            "urn": urn.as_str(),
+            "index": published.index,
+            "published": published.digest.to_string(),
+            "offered": offered.to_string(),
+            "document": String::from_utf8_lossy(document),
+        });
+        serde_json::to_vec(&record).ok()
+    }
+}
