@@ -71,10 +71,7 @@ impl Agents {
             return;
         };
         if list.len() > limits.max_agents {
-            faults.push(PolicyFault::TooLarge {
-                what: "agents".to_owned(),
-                limit: limits.max_agents,
-            });
+            faults.push(PolicyFault::TooLarge { what: "agents".to_owned(), limit: limits.max_agents });
             return;
         }
         for (position, item) in list.iter().enumerate() {
@@ -133,24 +130,23 @@ impl Agents {
 }
 
 fn at(pointer: &str, why: impl Into<String>) -> PolicyFault {
-    PolicyFault::Entities {
-        pointer: pointer.to_owned(),
-        why: why.into(),
-    }
+    PolicyFault::Entities { pointer: pointer.to_owned(), why: why.into() }
 }
 
 fn closed(object: &Object<'_>, members: &[&str], pointer: &str, faults: &mut Vec<PolicyFault>) {
     for (name, _) in object.iter() {
         if !members.contains(&name) {
-            faults.push(at(
-                pointer,
-                format!("a member that is not one of `{}`", members.join("`, `")),
-            ));
+            faults.push(at(pointer, format!("a member that is not one of `{}`", members.join("`, `"))));
         }
     }
 }
 
-fn entry(item: &Json<'_>, pointer: &str, limits: &PolicyLimits, faults: &mut Vec<PolicyFault>) -> Option<AgentEntry> {
+fn entry(
+    item: &Json<'_>,
+    pointer: &str,
+    limits: &PolicyLimits,
+    faults: &mut Vec<PolicyFault>,
+) -> Option<AgentEntry> {
     let Json::Object(object) = item else {
         faults.push(at(pointer, "not an object"));
         return None;
@@ -201,17 +197,16 @@ fn entry(item: &Json<'_>, pointer: &str, limits: &PolicyLimits, faults: &mut Vec
         return None;
     }
     let digest = entry_digest(&id, alias.as_deref(), &groups, &credentials, disabled);
-    Some(AgentEntry {
-        id,
-        alias,
-        groups,
-        credentials,
-        disabled,
-        digest,
-    })
+    Some(AgentEntry { id, alias, groups, credentials, disabled, digest })
 }
 
-fn entry_digest(id: &str, alias: Option<&str>, groups: &[String], credentials: &[String], disabled: bool) -> Digest {
+fn entry_digest(
+    id: &str,
+    alias: Option<&str>,
+    groups: &[String],
+    credentials: &[String],
+    disabled: bool,
+) -> Digest {
     Digest::of(
         serde_json::json!({"alias": alias, "credentials": credentials, "disabled": disabled, "groups": groups, "id": id})
             .to_string()
@@ -253,7 +248,8 @@ fn is_name(name: &str) -> bool {
 }
 
 fn is_alias(alias: &str) -> bool {
-    (1..=128).contains(&alias.len()) && alias.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+    (1..=128).contains(&alias.len())
+        && alias.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
 /// SPIFFE-ID §2: scheme, a trust domain of lower-case letters, digits, `.`, `-`, `_`, and a path of plain segments.

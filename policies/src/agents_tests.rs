@@ -32,8 +32,12 @@ fn the_digest_tells_states_of_one_agent_apart() {
 #[test]
 fn an_alias_never_looks_like_a_spiffe_id() {
     for alias in ["spiffe://d/b", "a/b", "a:b", "", "a b", "é"] {
-        let faults = one(&format!(r#""id":"spiffe://d/a","alias":"{alias}","groups":[],"credentials":[]"#)).unwrap_err();
-        assert!(faults[0].starts_with("entities.json: at `/agents/0/alias`: an alias is"), "{alias}: {faults:?}");
+        let faults = one(&format!(r#""id":"spiffe://d/a","alias":"{alias}","groups":[],"credentials":[]"#))
+            .unwrap_err();
+        assert!(
+            faults[0].starts_with("entities.json: at `/agents/0/alias`: an alias is"),
+            "{alias}: {faults:?}"
+        );
     }
 }
 
@@ -64,9 +68,18 @@ fn the_form_is_closed_and_nothing_is_assumed() {
         (format!("{id},\"groups\":[]"), "at `/agents/0/credentials`: missing: write `[]` for none"),
         (format!("{id},\"credentials\":[]"), "at `/agents/0/groups`: missing: write `[]` for none"),
         (format!("{id},\"groups\":\"x\",\"credentials\":[]"), "at `/agents/0/groups`: not a list"),
-        (format!("{id},\"groups\":[],\"credentials\":[],\"Disabled\":true"), "at `/agents/0`: a member that is not one of"),
-        (format!("{id},\"groups\":[],\"credentials\":[],\"disabled\":\"yes\""), "at `/agents/0/disabled`: not `true` or"),
-        (format!("{id},\"groups\":[\"x\",\"x\"],\"credentials\":[]"), "at `/agents/0/groups/1`: the same name a second"),
+        (
+            format!("{id},\"groups\":[],\"credentials\":[],\"Disabled\":true"),
+            "at `/agents/0`: a member that is not one of",
+        ),
+        (
+            format!("{id},\"groups\":[],\"credentials\":[],\"disabled\":\"yes\""),
+            "at `/agents/0/disabled`: not `true` or",
+        ),
+        (
+            format!("{id},\"groups\":[\"x\",\"x\"],\"credentials\":[]"),
+            "at `/agents/0/groups/1`: the same name a second",
+        ),
         (format!("{id},\"groups\":[],\"groups\":[],\"credentials\":[]"), "duplicate member name"),
         (format!("{id},\"groups\":[\"a\\\"b\"],\"credentials\":[]"), "at `/agents/0/groups/0`: a name is"),
     ] {
@@ -86,7 +99,10 @@ fn two_agents_share_neither_id_nor_alias() {
     };
     let two = |a: String, b: String| read(&format!("{{\"agents\":[{a},{b}]}}"));
     assert!(two(agent("a", "x"), agent("b", "y")).is_ok());
-    assert_eq!(two(agent("a", "x"), agent("a", "y")).unwrap_err(), ["entities.json: at `/agents/1/id`: a second agent with this id"]);
+    assert_eq!(
+        two(agent("a", "x"), agent("a", "y")).unwrap_err(),
+        ["entities.json: at `/agents/1/id`: a second agent with this id"]
+    );
     assert_eq!(
         two(agent("a", "x"), agent("b", "x")).unwrap_err(),
         ["entities.json: at `/agents/1/alias`: a second agent with this alias"]
@@ -96,7 +112,9 @@ fn two_agents_share_neither_id_nor_alias() {
 #[test]
 fn with_a_list_of_groups_a_group_outside_it_is_a_fault() {
     let text = |groups: &str| {
-        format!(r#"{{"groups":[{groups}],"agents":[{{"id":"spiffe://d/a","groups":["x"],"credentials":[]}}]}}"#)
+        format!(
+            r#"{{"groups":[{groups}],"agents":[{{"id":"spiffe://d/a","groups":["x"],"credentials":[]}}]}}"#
+        )
     };
     assert!(read(&text("\"x\",\"y\"")).unwrap().groups().contains("y"));
     assert_eq!(
@@ -107,18 +125,13 @@ fn with_a_list_of_groups_a_group_outside_it_is_a_fault() {
 
 #[test]
 fn limits_hold() {
-    let limits = PolicyLimits {
-        max_agents: 1,
-        max_memberships: 1,
-        ..PolicyLimits::default()
-    };
+    let limits = PolicyLimits { max_agents: 1, max_memberships: 1, ..PolicyLimits::default() };
     let text = r#"{"agents":[{"id":"spiffe://d/a","groups":["x","y"],"credentials":[]}]}"#;
     assert!(Agents::read(text.as_bytes(), &limits).unwrap_err()[0].to_string().contains("more than 1 items"));
     let text = r#"{"agents":[{},{}]}"#;
-    assert!(Agents::read(text.as_bytes(), &limits).unwrap_err()[0].to_string().contains("agents: more than 1"));
-    let limits = PolicyLimits {
-        max_entities_bytes: 3,
-        ..limits
-    };
+    assert!(
+        Agents::read(text.as_bytes(), &limits).unwrap_err()[0].to_string().contains("agents: more than 1")
+    );
+    let limits = PolicyLimits { max_entities_bytes: 3, ..limits };
     assert!(Agents::read(b"{   }", &limits).unwrap_err()[0].to_string().contains("bytes of `entities.json`"));
 }

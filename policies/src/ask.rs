@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use cedar_policy::{
-    Authorizer, Context as CedarContext, Decision, Effect, Entities, Entity, EntityId, EntityTypeName, EntityUid,
-    Request, Response, RestrictedExpression,
+    Authorizer, Context as CedarContext, Decision, Effect, Entities, Entity, EntityId, EntityTypeName,
+    EntityUid, Request, Response, RestrictedExpression,
 };
 use semgate_contexts::Performative;
 
@@ -62,11 +62,7 @@ impl Known {
     pub fn new(list: Agents) -> Result<Self, String> {
         let parse = |name: &str| name.parse().map_err(|e: cedar_policy::ParseErrors| e.to_string());
         let (agent_type, group_type): (EntityTypeName, EntityTypeName) = (parse("Agent")?, parse("Group")?);
-        let mut known = Self {
-            list,
-            entities: Vec::new(),
-            agent_type,
-        };
+        let mut known = Self { list, entities: Vec::new(), agent_type };
         for entry in known.list.entries() {
             let groups = entry.groups.iter();
             let parents: HashSet<EntityUid> = groups
@@ -83,7 +79,12 @@ impl Known {
         EntityUid::from_type_name_and_id(self.agent_type.clone(), EntityId::new(id))
     }
 
-    fn entity(&self, id: &str, credentials: &[String], parents: HashSet<EntityUid>) -> Result<Entity, String> {
+    fn entity(
+        &self,
+        id: &str,
+        credentials: &[String],
+        parents: HashSet<EntityUid>,
+    ) -> Result<Entity, String> {
         let credentials = credentials.iter().map(|held| RestrictedExpression::new_string(held.clone()));
         let attributes = [("credentials".to_owned(), RestrictedExpression::new_set(credentials))];
         Entity::new_with_tags(self.uid(id), attributes, parents, []).map_err(|e| e.to_string())
@@ -121,9 +122,7 @@ impl Answers {
             };
             (Arc::clone(&policy.id), answer)
         };
-        Self {
-            by_id: written.iter().map(answer).collect(),
-        }
+        Self { by_id: written.iter().map(answer).collect() }
     }
 
     /// Cedar's response as a verdict: any error is a refusal, whatever Cedar decided without the policy that erred.
@@ -132,11 +131,12 @@ impl Answers {
         if let Some(first) = errors.peek() {
             return errored(response, &first.to_string());
         }
-        let reasons = || response.diagnostics().reason().filter_map(|id| self.by_id.get(AsRef::<str>::as_ref(id)));
+        let reasons =
+            || response.diagnostics().reason().filter_map(|id| self.by_id.get(AsRef::<str>::as_ref(id)));
         match response.decision() {
-            Decision::Allow => Verdict::Permitted {
-                policies: reasons().map(|answer| Arc::clone(&answer.id)).collect(),
-            },
+            Decision::Allow => {
+                Verdict::Permitted { policies: reasons().map(|answer| Arc::clone(&answer.id)).collect() }
+            }
             Decision::Deny => {
                 let forbids = || reasons().filter(|answer| answer.effect == Effect::Forbid);
                 Verdict::Denied {
@@ -152,17 +152,11 @@ fn errored(response: &Response, why: &str) -> Verdict {
     let id = |error: &cedar_policy::AuthorizationError| match error {
         cedar_policy::AuthorizationError::PolicyEvaluationError(error) => error.policy_id().to_string(),
     };
-    Verdict::Errored {
-        policies: response.diagnostics().errors().map(id).collect(),
-        why: why.into(),
-    }
+    Verdict::Errored { policies: response.diagnostics().errors().map(id).collect(), why: why.into() }
 }
 
 fn internal(why: impl Into<Arc<str>>) -> Verdict {
-    Verdict::Errored {
-        policies: Texts::default(),
-        why: why.into(),
-    }
+    Verdict::Errored { policies: Texts::default(), why: why.into() }
 }
 
 /// What a question comes to once names are looked up.
@@ -184,9 +178,7 @@ impl Asker {
             return internal("the type of the concept is missing");
         };
         if let Err(misfit) = convert::check(&shape.attributes, question.value, question.without) {
-            return Verdict::Untypable {
-                path: misfit.pointer(),
-            };
+            return Verdict::Untypable { path: misfit.pointer() };
         }
         let sender = self.agents.list.position(question.sender);
         if self.agents.disabled(sender) {
@@ -203,7 +195,11 @@ impl Asker {
             shape,
             info,
             sender,
-            receiver: if context.wants("receiver") { self.agents.list.position(question.receiver) } else { None },
+            receiver: if context.wants("receiver") {
+                self.agents.list.position(question.receiver)
+            } else {
+                None
+            },
             free_text: context.wants("free_text") && question.shape.has_free_text(question.value),
         };
         let Some(key) = key(question, bucket, &found) else {
@@ -238,11 +234,8 @@ impl Asker {
         let mut more: Vec<Entity> = Vec::new();
         if !reads.resource.none() {
             let shape = &found.shape.attributes;
-            let attributes = convert::attributes(shape, &reads.resource, question.value, question.without).map_err(
-                |misfit| Verdict::Untypable {
-                    path: misfit.pointer(),
-                },
-            )?;
+            let attributes = convert::attributes(shape, &reads.resource, question.value, question.without)
+                .map_err(|misfit| Verdict::Untypable { path: misfit.pointer() })?;
             let entity = Entity::new_with_tags(found.info.uid.clone(), attributes, [], []);
             more.push(entity.map_err(|e| internal(e.to_string()))?);
         }
@@ -271,7 +264,12 @@ impl Asker {
         Ok((request, entities))
     }
 
-    fn context(&self, question: &Question<'_>, bucket: &Bucket, found: &Found<'_>) -> Result<CedarContext, String> {
+    fn context(
+        &self,
+        question: &Question<'_>,
+        bucket: &Bucket,
+        found: &Found<'_>,
+    ) -> Result<CedarContext, String> {
         let value = |member: &str| match member {
             "receiver" => RestrictedExpression::new_entity_uid(self.agents.uid(question.receiver)),
             "major" => RestrictedExpression::new_long(i64::from(found.shape.major)),
@@ -281,7 +279,8 @@ impl Asker {
             _ => RestrictedExpression::new_bool(found.free_text),
         };
         let members = CONTEXT_MEMBERS.into_iter().filter(|member| bucket.reads.context.wants(member));
-        CedarContext::from_pairs(members.map(|member| (member.to_owned(), value(member)))).map_err(|e| e.to_string())
+        CedarContext::from_pairs(members.map(|member| (member.to_owned(), value(member))))
+            .map_err(|e| e.to_string())
     }
 }
 
@@ -307,5 +306,10 @@ fn key(question: &Question<'_>, bucket: &Bucket, found: &Found<'_>) -> Option<Ke
     };
     let number = |position: Option<u32>| u128::from(position.unwrap_or(u32::MAX));
     let small = (question.action as u128) << 5 | binding << 3 | direction << 1 | u128::from(found.free_text);
-    Some(number(found.sender) << 96 | number(found.receiver) << 64 | u128::from(found.shape.number) << 32 | small)
+    Some(
+        number(found.sender) << 96
+            | number(found.receiver) << 64
+            | u128::from(found.shape.number) << 32
+            | small,
+    )
 }

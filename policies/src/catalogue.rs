@@ -5,15 +5,17 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
-use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet};
+use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet, Shape};
 use serde_json::{Map, Value, json};
 
 use crate::kinds::Attributes;
 use crate::names::{namespace, type_name};
+use crate::openness::Place;
 use crate::{LeftOut, PolicyFault};
 
 /// Members of the context record that every request carries.
-pub(crate) const CONTEXT_MEMBERS: [&str; 6] = ["receiver", "major", "minor", "binding", "direction", "free_text"];
+pub(crate) const CONTEXT_MEMBERS: [&str; 6] =
+    ["receiver", "major", "minor", "binding", "direction", "free_text"];
 
 /// One entity type.
 #[derive(Debug, Clone)]
@@ -93,10 +95,7 @@ impl Catalogue {
                     shapes = with;
                     kept.push(context);
                 }
-                Err(why) => self.left_out.push(LeftOut {
-                    urn: context.urn().clone(),
-                    why,
-                }),
+                Err(why) => self.left_out.push(LeftOut { urn: context.urn().clone(), why }),
             }
         }
         let Some(line) = kept.first().map(|context| context.urn().line().clone()) else {
@@ -131,19 +130,14 @@ impl Catalogue {
         // and every question about it is refused.
         let type_name = EntityTypeName::from_str(&name).ok()?;
         let uid = EntityUid::from_type_name_and_id(type_name, EntityId::new("instance"));
-        self.types.push(TypeInfo {
-            name,
-            line: line.clone(),
-            performatives,
-            attributes,
-            uid,
-        });
+        self.types.push(TypeInfo { name, line: line.clone(), performatives, attributes, uid });
         Some(self.types.len() - 1)
     }
 
     fn add_shapes(&mut self, context: &Context, places: &HashMap<(String, u32), usize>) {
         let version = context.urn().version();
         let mut infos = Vec::new();
+        let document = document(context);
         for shape in context.shapes() {
             let key = (shape.name().to_owned(), version.major);
             let Some(of_type) = places.get(&key).copied() else {
@@ -155,7 +149,7 @@ impl Catalogue {
                 of_type,
                 major: version.major,
                 minor: version.minor,
-                attributes: Attributes::of(shape.fields()),
+                attributes: attributes(&document, shape),
             });
         }
         let so_far: usize = self.shapes.values().map(Vec::len).sum();
@@ -223,18 +217,31 @@ impl Catalogue {
     }
 }
 
+/// The document as a value, to look up what its references mean; every shape is open if that fails.
+fn document(context: &Context) -> Value {
+    serde_json::from_slice(context.bytes()).unwrap_or(Value::Null)
+}
+
+fn attributes(document: &Value, shape: &Shape) -> Attributes {
+    Attributes::of(shape.fields(), Some(Place::new(document, shape.schema())))
+}
+
 /// The shapes of a line with one more version, or why it cannot join.
-fn with_version(shapes: &BTreeMap<String, Majors>, context: &Context) -> Result<BTreeMap<String, Majors>, String> {
+fn with_version(
+    shapes: &BTreeMap<String, Majors>,
+    context: &Context,
+) -> Result<BTreeMap<String, Majors>, String> {
     let mut with = shapes.clone();
+    let document = document(context);
     for shape in context.shapes() {
-        let own = Attributes::of(shape.fields());
+        let own = attributes(&document, shape);
         let majors = with.entry(shape.name().to_owned()).or_default();
         let merged = match majors.get(&context.urn().version().major) {
             None => (own, shape.performatives()),
             Some((before, performatives)) => {
-                let attributes = before
-                    .merge(&own)
-                    .map_err(|conflict| format!("within one major version, `{}`: {conflict}", shape.name()))?;
+                let attributes = before.merge(&own).map_err(|conflict| {
+                    format!("within one major version, `{}`: {conflict}", shape.name())
+                })?;
                 (attributes, performatives.iter().chain(shape.performatives().iter()).collect())
             }
         };
@@ -244,7 +251,11 @@ fn with_version(shapes: &BTreeMap<String, Majors>, context: &Context) -> Result<
 }
 
 /// The types that the versions of one shape make: one if the majors agree (then without a major), else one for each.
-fn named(line: &Line, shape: &str, majors: &Majors) -> Vec<(Option<u32>, String, Attributes, PerformativeSet)> {
+fn named(
+    line: &Line,
+    shape: &str,
+    majors: &Majors,
+) -> Vec<(Option<u32>, String, Attributes, PerformativeSet)> {
     let space = namespace(line);
     let name = type_name(shape);
     let mut all = majors.values();
@@ -254,7 +265,9 @@ fn named(line: &Line, shape: &str, majors: &Majors) -> Vec<(Option<u32>, String,
         attributes.merge(more).map(|attributes| (attributes, performatives))
     });
     match together {
-        Ok((attributes, performatives)) => vec![(None, format!("{space}::{name}"), attributes, performatives)],
+        Ok((attributes, performatives)) => {
+            vec![(None, format!("{space}::{name}"), attributes, performatives)]
+        }
         Err(_) => majors
             .iter()
             .map(|(major, (attributes, performatives))| {

@@ -1,6 +1,6 @@
 //! Does every policy fit the schema, and does everything that it names exist? In words that say what was meant.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cedar_policy::{EntityUid, PolicySet, Schema, ValidationError, ValidationMode, Validator};
 use miette::Diagnostic;
@@ -48,12 +48,14 @@ impl<'a> Texts<'a> {
             "Group" if agents.groups().contains(id) => return None,
             "Group" => closest(id, agents.groups().iter().map(String::as_str))
                 .map(|near| format!("did you mean `Group::\"{near}\"`?"))
-                .or_else(|| Some("a group is there once an agent is in it, or the list `groups` names it".to_owned())),
+                .or_else(|| {
+                    Some("a group is there once an agent is in it, or the list `groups` names it".to_owned())
+                }),
             // The validator knows every action.
             name if name == "Action" || name.ends_with("::Action") => return None,
             name => {
                 return Some(PolicyFault::Invalid {
-                    place: self.place_of_name(written, id),
+                    place: self.place_of_name(written, uid),
                     policy: written.id.to_string(),
                     why: format!("`{uid}` names an instance, and instances have no names"),
                     hint: Some(format!("write `resource is {name}`")),
@@ -61,16 +63,18 @@ impl<'a> Texts<'a> {
             }
         };
         Some(PolicyFault::UnknownEntity {
-            place: self.place_of_name(written, id),
+            place: self.place_of_name(written, uid),
             policy: written.id.to_string(),
             entity: uid.to_string(),
             hint,
         })
     }
 
-    fn place_of_name(&self, written: &Written, id: &str) -> Place {
+    fn place_of_name(&self, written: &Written, uid: &EntityUid) -> Place {
         let (file, text) = self.file(written);
-        let within = text.get(written.start..).and_then(|rest| rest.find(&format!("\"{id}\"")));
+        let rest = text.get(written.start..).unwrap_or_default();
+        let within =
+            rest.find(&uid.to_string()).or_else(|| rest.find(&format!("\"{}\"", uid.id().unescaped())));
         place(file, text, written.start + within.unwrap_or(0))
     }
 
@@ -86,15 +90,15 @@ impl<'a> Texts<'a> {
                 push_new(&mut faults, self.fault(written, error, meant(error, catalogue)));
             }
         }
+        // That a policy can never match mostly follows from an error in it.
+        let wrong: HashSet<String> = faults.iter().filter_map(policy_in).map(str::to_owned).collect();
         for warning in result.validation_warnings() {
-            if let Some(written) = find(warning.policy_id()) {
+            if let Some(written) = find(warning.policy_id()).filter(|written| !wrong.contains(&*written.id)) {
                 push_new(&mut faults, self.fault(written, warning, None));
             }
         }
         if faults.is_empty() && !result.validation_passed_without_warnings() {
-            faults.push(PolicyFault::Schema {
-                why: result.to_string(),
-            });
+            faults.push(PolicyFault::Schema { why: result.to_string() });
         }
         faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
         faults
@@ -127,6 +131,14 @@ fn place_in(fault: &PolicyFault) -> Option<&Place> {
     }
 }
 
+/// The policy that a fault is about.
+pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
+    match fault {
+        PolicyFault::Invalid { policy, .. } => Some(policy),
+        _ => None,
+    }
+}
+
 fn agent_hint(id: &str, agents: &Agents) -> Option<String> {
     if let Some(entry) = agents.by_alias(id) {
         return Some(format!("`{id}` is an alias: write `Agent::\"{}\"`", entry.id));
@@ -143,7 +155,9 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
             let name = text.split('`').rev().nth(1)?;
             unknown_type(name, catalogue)
         }
-        ValidationError::UnexpectedType(_) | ValidationError::IncompatibleTypes(_) if text.contains("decimal") => {
+        ValidationError::UnexpectedType(_) | ValidationError::IncompatibleTypes(_)
+            if text.contains("decimal") =>
+        {
             Some("a decimal is compared as in `resource.amount.greaterThan(decimal(\"10000.0\"))`".to_owned())
         }
         ValidationError::UnexpectedType(_) if text.contains("Long") && text.contains("String") => {
@@ -171,7 +185,8 @@ fn unknown_type(name: &str, catalogue: &Catalogue) -> Option<String> {
     if !same.is_empty() {
         return Some(format!("`{concept}` is known as {}", same.join(" and ")));
     }
-    closest(name, catalogue.types.iter().map(|info| info.name.as_str())).map(|near| format!("did you mean `{near}`?"))
+    closest(name, catalogue.types.iter().map(|info| info.name.as_str()))
+        .map(|near| format!("did you mean `{near}`?"))
 }
 
 /// A member that is there, but that no policy sees.

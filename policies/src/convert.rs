@@ -29,7 +29,11 @@ impl Misfit {
 
 /// Checks every number that policies could see, whether or not one reads it: what an instance may hold does not depend
 /// on which policies are live.
-pub(crate) fn check(attributes: &Attributes, object: &Object<'_>, without: Option<&str>) -> Result<(), Misfit> {
+pub(crate) fn check(
+    attributes: &Attributes,
+    object: &Object<'_>,
+    without: Option<&str>,
+) -> Result<(), Misfit> {
     for (name, attribute) in &attributes.members {
         let Some(kind) = &attribute.kind else { continue };
         if matches!(kind, Kind::String | Kind::Bool) || without == Some(name) {
@@ -90,10 +94,7 @@ fn value_of(kind: &Kind, value: &Json<'_>) -> Result<RestrictedExpression, Misfi
             .collect::<Result<Vec<_>, _>>()
             .map(RestrictedExpression::new_set),
         (Kind::Record(members), Json::Object(object)) => {
-            let all = reads::Attributes {
-                all: true,
-                ..Default::default()
-            };
+            let all = reads::Attributes { all: true, ..Default::default() };
             let fields = attributes(members, &all, object, None)?;
             RestrictedExpression::new_record(fields).map_err(|_| Misfit::here())
         }

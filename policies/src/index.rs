@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use cedar_policy::{ActionConstraint, EntityTypeName, EntityUid, PolicySet, PrincipalConstraint, ResourceConstraint};
+use cedar_policy::{
+    ActionConstraint, EntityTypeName, EntityUid, PolicySet, PrincipalConstraint, ResourceConstraint,
+};
 use semgate_contexts::Performative;
 
 use crate::agents::Agents;
@@ -82,11 +84,7 @@ impl Builder<'_> {
                 reads.join(&written.reads);
             }
         }
-        let bucket = Arc::new(Bucket {
-            set,
-            reads,
-            empty: policies.is_empty(),
-        });
+        let bucket = Arc::new(Bucket { set, reads, empty: policies.is_empty() });
         self.made.insert(policies, Arc::clone(&bucket));
         Ok(bucket)
     }
@@ -96,10 +94,7 @@ impl Index {
     /// Builds the index; the error is Cedar refusing to hold two policies of one id, which loading has excluded.
     pub fn build(written: &[Written], catalogue: &Catalogue, agents: &Agents) -> Result<Self, String> {
         let scopes: Vec<Scope> = written.iter().map(|policy| scope(policy, catalogue)).collect();
-        let mut builder = Builder {
-            written,
-            made: HashMap::new(),
-        };
+        let mut builder = Builder { written, made: HashMap::new() };
         let mut everyone: Vec<u32> = Vec::new();
         let mut named: HashMap<Who, Vec<u32>> = HashMap::new();
         for (position, policy) in (0_u32..).zip(written) {
@@ -121,11 +116,7 @@ impl Index {
                 *slot = Some(bucket);
             }
         }
-        let mut index = Self {
-            common,
-            classes: Vec::new(),
-            of_agent: Vec::new(),
-        };
+        let mut index = Self { common, classes: Vec::new(), of_agent: Vec::new() };
         let mut classes: HashMap<Vec<u32>, u32> = HashMap::new();
         // Class 0: senders that no policy names, known or not.
         index.add_class(&[], &everyone, written, &scopes, &at_place, &mut builder)?;
@@ -277,9 +268,6 @@ fn who(written: &Written) -> Who {
 impl Bucket {
     /// The verdict of an empty set.
     pub fn nothing() -> Verdict {
-        Verdict::Denied {
-            policies: Texts::default(),
-            notices: Texts::default(),
-        }
+        Verdict::Denied { policies: Texts::default(), notices: Texts::default() }
     }
 }

@@ -6,6 +6,8 @@ use std::fmt;
 use semgate_contexts::FieldType;
 use serde_json::{Value, json};
 
+use crate::openness::Place;
+
 /// A type that policies see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -59,15 +61,17 @@ impl fmt::Display for Conflict {
 }
 
 impl Kind {
-    /// The type of a field; `None` if policies cannot see it.
-    pub fn of(field: &FieldType) -> Option<Self> {
+    /// The type of a field, whose schema stands at `place`; `None` if policies cannot see it.
+    fn of(field: &FieldType, place: Option<Place<'_>>) -> Option<Self> {
         match field {
             FieldType::Text { .. } => Some(Self::String),
             FieldType::Boolean => Some(Self::Bool),
             FieldType::Integer => Some(Self::Long),
             FieldType::Decimal => Some(Self::Decimal),
-            FieldType::Array(items) => Some(Self::Set(Box::new(Self::of(items)?))),
-            FieldType::Record(_) => Some(Self::Record(Attributes::of(field))),
+            FieldType::Array(items) => {
+                Some(Self::Set(Box::new(Self::of(items, place.and_then(Place::items))?)))
+            }
+            FieldType::Record(_) => Some(Self::Record(Attributes::of(field, place))),
             FieldType::OtherNumber | FieldType::Opaque => None,
         }
     }
@@ -77,11 +81,7 @@ impl Kind {
             (Self::Record(a), Self::Record(b)) => Ok(Self::Record(a.merge_at(b, path)?)),
             (Self::Set(a), Self::Set(b)) => Ok(Self::Set(Box::new(a.merge(b, path)?))),
             (a, b) if a == b => Ok(a.clone()),
-            (a, b) => Err(Conflict {
-                path: path.to_owned(),
-                before: a.to_string(),
-                here: b.to_string(),
-            }),
+            (a, b) => Err(Conflict { path: path.to_owned(), before: a.to_string(), here: b.to_string() }),
         }
     }
 
@@ -111,25 +111,21 @@ impl fmt::Display for Kind {
 }
 
 impl Attributes {
-    /// The members of a shape; none if nothing can be said about them.
-    pub fn of(fields: &FieldType) -> Self {
-        let FieldType::Record(fields) = fields else {
-            return Self {
-                members: BTreeMap::new(),
-                open: true,
-            };
-        };
-        let member = |(name, field): (&String, &semgate_contexts::Field)| {
-            let attribute = Attribute {
-                kind: Kind::of(&field.kind),
-                required: field.required,
-            };
-            (name.clone(), attribute)
-        };
-        Self {
-            members: fields.iter().map(member).collect(),
-            open: false,
+    /// The members of a shape, whose schema stands at `place`; none if nothing can be said about them. Without a place
+    /// the object counts as open.
+    pub fn of(fields: &FieldType, place: Option<Place<'_>>) -> Self {
+        let open = place.is_none_or(Place::open);
+        let mut members = BTreeMap::new();
+        if let FieldType::Record(fields) = fields {
+            for (name, field) in fields {
+                let attribute = Attribute {
+                    kind: Kind::of(&field.kind, place.and_then(|place| place.member(name))),
+                    required: field.required,
+                };
+                members.insert(name.clone(), attribute);
+            }
         }
+        Self { members, open }
     }
 
     /// Both versions in one type: a member is required only if both require it. What one version shows and the other
@@ -156,10 +152,7 @@ impl Attributes {
             };
             members.insert(name.clone(), merged);
         }
-        Ok(Self {
-            members,
-            open: self.open || other.open,
-        })
+        Ok(Self { members, open: self.open || other.open })
     }
 
     /// The Cedar schema of a record with these members, without those that policies do not see.
@@ -183,16 +176,9 @@ impl Attribute {
         if let (Some(kind), true) = (&self.kind, open) {
             let (known, unknown) = (kind.to_string(), "not visible (the object is open)".to_owned());
             let (before, here) = if here { (unknown, known) } else { (known, unknown) };
-            return Err(Conflict {
-                path: path.to_owned(),
-                before,
-                here,
-            });
+            return Err(Conflict { path: path.to_owned(), before, here });
         }
-        Ok(Self {
-            kind: self.kind.clone(),
-            required: false,
-        })
+        Ok(Self { kind: self.kind.clone(), required: false })
     }
 }
 
@@ -202,11 +188,7 @@ fn merge_kinds(a: Option<&Kind>, b: Option<&Kind>, path: &str) -> Result<Option<
         (Some(a), Some(b)) => a.merge(b, path).map(Some),
         (a, b) => {
             let say = |kind: Option<&Kind>| kind.map_or_else(|| "not visible".to_owned(), Kind::to_string);
-            Err(Conflict {
-                path: path.to_owned(),
-                before: say(a),
-                here: say(b),
-            })
+            Err(Conflict { path: path.to_owned(), before: say(a), here: say(b) })
         }
     }
 }

@@ -5,10 +5,7 @@ fn record(members: &[(&str, Option<Kind>, bool)]) -> Attributes {
         members: members
             .iter()
             .map(|(name, kind, required)| {
-                let attribute = Attribute {
-                    kind: kind.clone(),
-                    required: *required,
-                };
+                let attribute = Attribute { kind: kind.clone(), required: *required };
                 ((*name).to_owned(), attribute)
             })
             .collect(),
@@ -19,7 +16,11 @@ fn record(members: &[(&str, Option<Kind>, bool)]) -> Attributes {
 #[test]
 fn a_member_is_required_only_if_every_version_requires_it() {
     let a = record(&[("x", Some(Kind::Long), true), ("y", Some(Kind::Long), true)]);
-    let b = record(&[("x", Some(Kind::Long), true), ("y", Some(Kind::Long), false), ("z", Some(Kind::Bool), true)]);
+    let b = record(&[
+        ("x", Some(Kind::Long), true),
+        ("y", Some(Kind::Long), false),
+        ("z", Some(Kind::Bool), true),
+    ]);
     let merged = a.merge(&b).unwrap();
     let required: Vec<_> = merged.members.iter().map(|(name, a)| (name.as_str(), a.required)).collect();
     assert_eq!(required, [("x", true), ("y", false), ("z", false)]);
@@ -28,7 +29,9 @@ fn a_member_is_required_only_if_every_version_requires_it() {
 
 #[test]
 fn another_type_is_a_conflict_at_any_depth() {
-    let nested = |kind| record(&[("o", Some(Kind::Set(Box::new(Kind::Record(record(&[("x", Some(kind), true)]))))), true)]);
+    let nested = |kind| {
+        record(&[("o", Some(Kind::Set(Box::new(Kind::Record(record(&[("x", Some(kind), true)]))))), true)])
+    };
     let conflict = nested(Kind::Long).merge(&nested(Kind::String)).unwrap_err();
     assert_eq!(conflict.to_string(), "`o.x` is an integer in other versions and a string here");
 }

@@ -6,15 +6,7 @@
 //! not permitted is denied, and any error while a policy is evaluated is a refusal. A [`Policies`] value never
 //! changes: a reload builds another one (one *generation*), so a remembered verdict can never outlive what it was
 //! computed from.
-#![cfg_attr(
-    test,
-    allow(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::indexing_slicing
-    )
-)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod agents;
 mod ask;
@@ -28,6 +20,7 @@ mod kinds;
 mod limits;
 mod memory;
 mod names;
+mod openness;
 mod parse;
 mod policies;
 mod reads;

@@ -19,9 +19,7 @@ impl Memory {
     /// At least `slots` slots, rounded up to a power of two; none for 0.
     pub fn new(slots: usize) -> Self {
         let count = if slots == 0 { 0 } else { slots.next_power_of_two() };
-        Self {
-            slots: (0..count).map(|_| Mutex::new(None)).collect(),
-        }
+        Self { slots: (0..count).map(|_| Mutex::new(None)).collect() }
     }
 
     fn slot(&self, key: Key) -> Option<&Mutex<Option<(Key, Verdict)>>> {
@@ -66,9 +64,7 @@ mod tests {
     fn a_verdict_is_found_under_its_own_key_only_and_the_table_stays_bounded() {
         let memory = Memory::new(60);
         assert_eq!(memory.slots.len(), 64);
-        let verdict = |n: u128| Verdict::Permitted {
-            policies: Texts::from_iter([n.to_string()]),
-        };
+        let verdict = |n: u128| Verdict::Permitted { policies: Texts::from_iter([n.to_string()]) };
         for key in 0..10_000_u128 {
             memory.put(key << 40, &verdict(key));
             assert_eq!(memory.get(key << 40), Some(verdict(key)));

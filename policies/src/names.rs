@@ -8,8 +8,21 @@ const RESERVED: [&str; 10] = ["true", "false", "if", "then", "else", "in", "is",
 /// Names that a type of a namespace must not take, because they mean something without a namespace (Cedar RFC 70), or
 /// because a reader would take them for Cedar's own types.
 const TAKEN: [&str; 15] = [
-    "Agent", "Group", "Action", "Bool", "Boolean", "Long", "String", "Set", "Record", "Entity", "Extension", "decimal",
-    "ipaddr", "datetime", "duration",
+    "Agent",
+    "Group",
+    "Action",
+    "Bool",
+    "Boolean",
+    "Long",
+    "String",
+    "Set",
+    "Record",
+    "Entity",
+    "Extension",
+    "decimal",
+    "ipaddr",
+    "datetime",
+    "duration",
 ];
 
 /// The Cedar namespace of a line: `acme.if-then.3d` → `acme::if_then::_3d`.
@@ -34,11 +47,7 @@ fn namespace_label(label: &str) -> String {
 
 /// The Cedar name of a concept, of a task's parameters or of its results, within the namespace of its line.
 pub(crate) fn type_name(shape: &str) -> String {
-    if RESERVED.contains(&shape) || TAKEN.contains(&shape) {
-        format!("{shape}_")
-    } else {
-        shape.to_owned()
-    }
+    if RESERVED.contains(&shape) || TAKEN.contains(&shape) { format!("{shape}_") } else { shape.to_owned() }
 }
 
 #[cfg(test)]
@@ -60,7 +69,9 @@ mod tests {
 
     #[test]
     fn words_that_mean_something_to_cedar_get_an_underscore() {
-        for (shape, expected) in [("transfer", "transfer"), ("in", "in_"), ("Agent", "Agent_"), ("String", "String_")] {
+        for (shape, expected) in
+            [("transfer", "transfer"), ("in", "in_"), ("Agent", "Agent_"), ("String", "String_")]
+        {
             assert_eq!(type_name(shape), expected);
         }
     }

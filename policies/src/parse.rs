@@ -34,15 +34,15 @@ impl Written {
 }
 
 /// Parses every file; all faults of all files are found in one go.
-pub(crate) fn parse(files: &[(String, String)], limits: &PolicyLimits) -> Result<Vec<Written>, Vec<PolicyFault>> {
+pub(crate) fn parse(
+    files: &[(String, String)],
+    limits: &PolicyLimits,
+) -> Result<Vec<Written>, Vec<PolicyFault>> {
     let mut faults = Vec::new();
     let mut all = Vec::new();
     let mut ids = HashSet::new();
     if files.len() > limits.max_files {
-        return Err(vec![PolicyFault::TooLarge {
-            what: "policy files".to_owned(),
-            limit: limits.max_files,
-        }]);
+        return Err(vec![PolicyFault::TooLarge { what: "policy files".to_owned(), limit: limits.max_files }]);
     }
     for (index, (name, text)) in files.iter().enumerate() {
         if text.len() > limits.max_file_bytes {
@@ -68,10 +68,7 @@ pub(crate) fn parse(files: &[(String, String)], limits: &PolicyLimits) -> Result
         }
     }
     if all.len() > limits.max_policies {
-        faults.push(PolicyFault::TooLarge {
-            what: "policies".to_owned(),
-            limit: limits.max_policies,
-        });
+        faults.push(PolicyFault::TooLarge { what: "policies".to_owned(), limit: limits.max_policies });
     }
     if faults.is_empty() && all.is_empty() {
         faults.push(PolicyFault::Empty);
@@ -84,17 +81,15 @@ fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<
     let set: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
         errors
             .iter()
-            .map(|error| PolicyFault::Syntax {
-                place: place_of(name, text, error, 0),
-                why: words(error),
-            })
+            .map(|error| PolicyFault::Syntax { place: place_of(name, text, error, 0), why: words(error) })
             .collect::<Vec<_>>()
     })?;
     if let Some(template) = set.templates().next() {
         let start = text.find(template.to_cedar().trim()).unwrap_or(0);
         return Err(vec![PolicyFault::Syntax {
             place: place(name, text, start),
-            why: "a template (`?principal`, `?resource`) is not a policy: write the agent or group out".to_owned(),
+            why: "a template (`?principal`, `?resource`) is not a policy: write the agent or group out"
+                .to_owned(),
         }]);
     }
     let mut found = Vec::new();
@@ -120,12 +115,8 @@ fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<
             None => (position + 1).to_string(),
         };
         let id = format!("{name}#{own_id}");
-        let reads = Reads::of(policy).map_err(|why| {
-            vec![PolicyFault::Syntax {
-                place: place(name, text, start),
-                why,
-            }]
-        })?;
+        let reads = Reads::of(policy)
+            .map_err(|why| vec![PolicyFault::Syntax { place: place(name, text, start), why }])?;
         found.push(Written {
             policy: policy.new_id(PolicyId::new(&id)),
             id: id.into(),
@@ -155,7 +146,8 @@ pub(crate) fn place(file: &str, text: &str, offset: usize) -> Place {
 
 /// The place that a Cedar diagnostic points at, else that of `otherwise`.
 pub(crate) fn place_of(file: &str, text: &str, diagnostic: &dyn Diagnostic, otherwise: usize) -> Place {
-    let offset = diagnostic.labels().and_then(|mut labels| labels.next()).map_or(otherwise, |label| label.offset());
+    let offset =
+        diagnostic.labels().and_then(|mut labels| labels.next()).map_or(otherwise, |label| label.offset());
     place(file, text, offset)
 }
 

@@ -9,7 +9,7 @@ use semgate_contexts::{Context, Digest, Line};
 use crate::agents::Agents;
 use crate::ask::{Answers, Asker};
 use crate::catalogue::Catalogue;
-use crate::check::Texts as Checked;
+use crate::check::{Texts as Checked, policy_in};
 use crate::index::Index;
 use crate::memory::Memory;
 use crate::parse::{self, Written};
@@ -43,21 +43,16 @@ impl Policies {
         contexts: &[Arc<Context>],
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        let (written, agents) = match (
-            parse::parse(&source.files, limits),
-            Agents::read(&source.entities, limits),
-        ) {
-            (Ok(written), Ok(agents)) => (written, agents),
-            (written, agents) => {
-                let mut faults = written.err().unwrap_or_default();
-                faults.extend(agents.err().unwrap_or_default());
-                return Err(faults);
-            }
-        };
-        let texts = Checked {
-            files: &source.files,
-            written: &written,
-        };
+        let (written, agents) =
+            match (parse::parse(&source.files, limits), Agents::read(&source.entities, limits)) {
+                (Ok(written), Ok(agents)) => (written, agents),
+                (written, agents) => {
+                    let mut faults = written.err().unwrap_or_default();
+                    faults.extend(agents.err().unwrap_or_default());
+                    return Err(faults);
+                }
+            };
+        let texts = Checked { files: &source.files, written: &written };
         let unknown = texts.unknown_names(&agents);
         let (catalogue, unfit) = fit(texts, contexts, limits)?;
         let mut faults = unknown;
@@ -77,11 +72,7 @@ impl Policies {
             authorizer: Authorizer::new(),
             actions: crate::ask::actions().map_err(schema_fault)?,
         };
-        Ok(Self {
-            digest: digest_of(source),
-            asker,
-            ids,
-        })
+        Ok(Self { digest: digest_of(source), asker, ids })
     }
 
     /// What is live: SHA-256 over name, length and bytes of every policy file and of `entities.json`, as
@@ -138,11 +129,6 @@ impl Policies {
     pub fn decide(&self, question: &Question<'_>) -> Verdict {
         self.asker.decide(question)
     }
-
-    #[cfg(test)]
-    pub(crate) const fn asker(&self) -> &Asker {
-        &self.asker
-    }
 }
 
 /// The Cedar schema that these contexts give, in Cedar's own syntax: for `policy check --schema` and for editors.
@@ -188,7 +174,9 @@ fn fit(
     if at_first.is_empty() {
         return Ok((all, at_first));
     }
-    let invalid = |faults: &[PolicyFault]| faults.iter().filter_map(policy_of).map(str::to_owned).collect::<HashSet<_>>();
+    let invalid = |faults: &[PolicyFault]| {
+        faults.iter().filter_map(policy_in).map(str::to_owned).collect::<HashSet<_>>()
+    };
     let mut sorted: Vec<Arc<Context>> = contexts.to_vec();
     sorted.sort_by(|a, b| (a.urn().line(), a.urn().version()).cmp(&(b.urn().line(), b.urn().version())));
     // The highest version first: it is the one that came last.
@@ -224,16 +212,11 @@ fn fit(
     Ok((catalogue, faults))
 }
 
-fn policy_of(fault: &PolicyFault) -> Option<&str> {
-    match fault {
-        PolicyFault::Invalid { policy, .. } => Some(policy),
-        _ => None,
-    }
-}
-
 fn invalidates(context: &Context, faults: &[PolicyFault]) -> LeftOut {
     LeftOut {
         urn: context.urn().clone(),
-        why: faults.first().map_or_else(String::new, |fault| format!("it would make a policy invalid: {fault}")),
+        why: faults
+            .first()
+            .map_or_else(String::new, |fault| format!("it would make a policy invalid: {fault}")),
     }
 }

@@ -11,7 +11,8 @@ fn names(set: &std::collections::BTreeSet<String>) -> Vec<&str> {
 
 #[test]
 fn a_scope_reads_nothing_of_the_instance() {
-    let text = r#"permit (principal == Agent::"a", action == Action::"INFORM", resource is payment::transfer);"#;
+    let text =
+        r#"permit (principal == Agent::"a", action == Action::"INFORM", resource is payment::transfer);"#;
     assert_eq!(Reads::of(&text.parse().unwrap()).unwrap(), Reads::default());
 }
 

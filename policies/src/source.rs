@@ -77,10 +77,8 @@ impl PolicySource {
 /// Reads a file, refusing more than `limit` bytes before they are all in memory.
 fn read_at_most(path: &Path, limit: usize, what: &str) -> Result<Vec<u8>, PolicyFault> {
     use std::io::Read as _;
-    let unreadable = |e: std::io::Error| PolicyFault::Unreadable {
-        path: path.display().to_string(),
-        why: e.to_string(),
-    };
+    let unreadable =
+        |e: std::io::Error| PolicyFault::Unreadable { path: path.display().to_string(), why: e.to_string() };
     let mut bytes = Vec::new();
     std::fs::File::open(path)
         .map_err(unreadable)?
@@ -88,10 +86,7 @@ fn read_at_most(path: &Path, limit: usize, what: &str) -> Result<Vec<u8>, Policy
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     if bytes.len() > limit {
-        return Err(PolicyFault::TooLarge {
-            what: format!("bytes of `{what}`"),
-            limit,
-        });
+        return Err(PolicyFault::TooLarge { what: format!("bytes of `{what}`"), limit });
     }
     Ok(bytes)
 }

@@ -6,15 +6,15 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use cedar_policy::{
-    Authorizer, Context as CedarContext, Decision, Entities, Entity, EntityId, EntityTypeName, EntityUid, PolicySet,
-    Request, RestrictedExpression, Schema,
+    Authorizer, Context as CedarContext, Decision, Entities, Entity, EntityId, EntityTypeName, EntityUid,
+    PolicySet, Request, RestrictedExpression, Schema,
 };
 use proptest::prelude::*;
 use semgate_contexts::Performative;
 
 use super::{
-    Ask, COURIER, House, OPERATOR, RETAILER, STRANGER, TREASURER, WEBAPP, WHOLESALER, one_file, shipped_contexts,
-    transfer,
+    Ask, COURIER, House, OPERATOR, RETAILER, STRANGER, TREASURER, WEBAPP, WHOLESALER, one_file,
+    shipped_contexts, transfer,
 };
 use crate::catalogue::Catalogue;
 use crate::convert;
@@ -30,8 +30,12 @@ const PRINCIPALS: [&str; 7] = [
     "principal in Agent::\"spiffe://semgate.test/agent/courier-5\"",
 ];
 
-const ACTIONS: [&str; 4] =
-    ["action", "action == Action::\"INFORM\"", "action in [Action::\"REQUEST\", Action::\"QUERY\"]", "action"];
+const ACTIONS: [&str; 4] = [
+    "action",
+    "action == Action::\"INFORM\"",
+    "action in [Action::\"REQUEST\", Action::\"QUERY\"]",
+    "action",
+];
 
 const RESOURCES: [&str; 6] = [
     "resource",
@@ -81,20 +85,18 @@ fn pool() -> &'static [String] {
                 all.push(format!("@id(\"{c}-{n}\") {effect} ({p}, {a}, {r}) {condition};"));
             }
         }
-        let limits = PolicyLimits {
-            max_left_out_tries: 0,
-            ..PolicyLimits::default()
-        };
-        let refused: HashSet<String> = match Policies::load(&one_file(&all.join("\n")), &shipped_contexts(), &limits) {
-            Ok(_) => HashSet::new(),
-            Err(faults) => faults
-                .iter()
-                .map(|fault| match fault {
-                    PolicyFault::Invalid { policy, .. } => policy.replace("p.cedar#", "@id(\"") + "\")",
-                    other => panic!("{other}"),
-                })
-                .collect(),
-        };
+        let limits = PolicyLimits { max_left_out_tries: 0, ..PolicyLimits::default() };
+        let refused: HashSet<String> =
+            match Policies::load(&one_file(&all.join("\n")), &shipped_contexts(), &limits) {
+                Ok(_) => HashSet::new(),
+                Err(faults) => faults
+                    .iter()
+                    .map(|fault| match fault {
+                        PolicyFault::Invalid { policy, .. } => policy.replace("p.cedar#", "@id(\"") + "\")",
+                        other => panic!("{other}"),
+                    })
+                    .collect(),
+            };
         all.retain(|policy| !refused.iter().any(|id| policy.starts_with(id.as_str())));
         assert!(all.len() > 100, "{} policies left", all.len());
         all
@@ -107,11 +109,12 @@ fn senders() -> impl Strategy<Value = &'static str> {
 
 /// Urn, term, performative and instance.
 fn said() -> impl Strategy<Value = (&'static str, &'static str, Performative, String)> {
-    let amounts = prop::sample::select(vec!["0", "10000", "10000.0001", "1.2e4", "922337203685477.5807"]);
+    let amounts = prop::sample::select(vec!["0", "10000", "10000.0001", "1.2e4", "922337203685477.58"]);
     let payments = (prop::sample::select(vec!["payment:v1.0", "payment:v1.1", "payment:v2.0"]), amounts)
         .prop_map(|(urn, amount)| (urn, "transfer", transfer(amount)));
-    let decisions = prop::sample::select(vec!["0", "1", "2.0", "900"])
-        .prop_map(|n| ("supplyChain:v1.0", "current_decision", format!(r#"{{"item_id":"x","quantity":{n}}}"#)));
+    let decisions = prop::sample::select(vec!["0", "1", "2.0", "900"]).prop_map(|n| {
+        ("supplyChain:v1.0", "current_decision", format!(r#"{{"item_id":"x","quantity":{n}}}"#))
+    });
     let texts = prop::sample::select(vec!["", "more"]).prop_map(|text| {
         let value = format!(r#"{{"if_condition_text":"","then_change_text":"{text}"}}"#);
         ("supplyChain:v1.0", "decision_contingency", value)
@@ -138,11 +141,7 @@ struct Plain {
 impl Plain {
     fn new(policies: &str) -> Self {
         let catalogue = Catalogue::build(&shipped_contexts());
-        Self {
-            set: policies.parse().unwrap(),
-            schema: catalogue.schema().unwrap(),
-            catalogue,
-        }
+        Self { set: policies.parse().unwrap(), schema: catalogue.schema().unwrap(), catalogue }
     }
 
     /// Cedar by the book: everything is there, and everything is checked against the schema.
@@ -152,11 +151,9 @@ impl Plain {
         };
         let shape = self.catalogue.shape(question.context.digest(), question.shape.name()).unwrap();
         let resource = self.catalogue.types[shape.of_type].uid.clone();
-        let all = reads::Attributes {
-            all: true,
-            ..Default::default()
-        };
-        let attributes = convert::attributes(&shape.attributes, &all, question.value, question.without).unwrap();
+        let all = reads::Attributes { all: true, ..Default::default() };
+        let attributes =
+            convert::attributes(&shape.attributes, &all, question.value, question.without).unwrap();
         let mut entities = vec![Entity::new_with_tags(resource.clone(), attributes, [], []).unwrap()];
         for agent in house.policies.agents() {
             let credentials = agent.credentials.iter().map(|c| RestrictedExpression::new_string(c.clone()));
@@ -178,12 +175,16 @@ impl Plain {
             ("minor".to_owned(), RestrictedExpression::new_long(version.minor.into())),
             ("binding".to_owned(), RestrictedExpression::new_string(question.binding.to_owned())),
             ("direction".to_owned(), RestrictedExpression::new_string(question.direction.to_owned())),
-            ("free_text".to_owned(), RestrictedExpression::new_bool(question.shape.has_free_text(question.value))),
+            (
+                "free_text".to_owned(),
+                RestrictedExpression::new_bool(question.shape.has_free_text(question.value)),
+            ),
         ])
         .unwrap();
         let action = uid("Action", question.action.as_str());
         let request =
-            Request::new(uid("Agent", question.sender), action, resource, context, Some(&self.schema)).unwrap();
+            Request::new(uid("Agent", question.sender), action, resource, context, Some(&self.schema))
+                .unwrap();
         let response = Authorizer::new().is_authorized(&request, &self.set, &entities);
         let name = |id: &cedar_policy::PolicyId| {
             let own = self.set.annotation(id, "id").unwrap();
@@ -195,18 +196,12 @@ impl Plain {
             .map(|cedar_policy::AuthorizationError::PolicyEvaluationError(error)| name(error.policy_id()))
             .collect();
         if !erred.is_empty() {
-            return Verdict::Errored {
-                policies: erred.into_iter().collect(),
-                why: "".into(),
-            };
+            return Verdict::Errored { policies: erred.into_iter().collect(), why: "".into() };
         }
         let policies: Texts = response.diagnostics().reason().map(name).collect();
         match response.decision() {
             Decision::Allow => Verdict::Permitted { policies },
-            Decision::Deny => Verdict::Denied {
-                policies,
-                notices: Texts::default(),
-            },
+            Decision::Deny => Verdict::Denied { policies, notices: Texts::default() },
         }
     }
 }
@@ -214,10 +209,7 @@ impl Plain {
 /// Cedar's words for an error name the first policy that erred, in no fixed order.
 fn without_words(verdict: Verdict) -> Verdict {
     match verdict {
-        Verdict::Errored { policies, .. } => Verdict::Errored {
-            policies,
-            why: "".into(),
-        },
+        Verdict::Errored { policies, .. } => Verdict::Errored { policies, why: "".into() },
         other => other,
     }
 }
@@ -227,7 +219,7 @@ fn cases() -> u32 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn index_and_memory_never_change_a_verdict(

@@ -49,8 +49,18 @@ fn the_policies_as_they_are_meant_load() {
 
 #[test]
 fn a_wrong_field_is_refused() {
-    broken(PAYMENT, "resource.amount", "resource.amuont", &["p.cedar:2:8", "`amuont`", "did you mean `amount`?"]);
-    broken(AMBIGUITY, "resource.parameter", "resource.parameters", &["p.cedar:6:8", "`parameters`", "`parameter`"]);
+    broken(
+        PAYMENT,
+        "resource.amount",
+        "resource.amuont",
+        &["p.cedar:2:8", "`amuont`", "did you mean `amount`?"],
+    );
+    broken(
+        AMBIGUITY,
+        "resource.parameter",
+        "resource.parameters",
+        &["p.cedar:6:8", "`parameters`", "`parameter`"],
+    );
     broken(PAYMENT, "principal.credentials", "principal.credential", &["p.cedar:3:10", "`credentials`"]);
     let text = CONTINGENCY.replace(");", ") when { resource.if_condition == \"x\" };");
     assert!(faults(&text).contains("`if_condition`"), "{}", faults(&text));
@@ -64,7 +74,12 @@ fn a_wrong_type_is_refused() {
     let right = "resource.amount.greaterThan(decimal(\"10000.0\"))";
     broken(PAYMENT, right, "resource.amount > 10000", &["p.cedar:2:8", "decimal", meant]);
     broken(PAYMENT, right, "resource.amount.greaterThan(10000)", &["p.cedar:2:", meant]);
-    broken(PAYMENT, "decimal(\"10000.0\")", "decimal(\"10000\")", &["p.cedar:2:", "one to four digits behind its point"]);
+    broken(
+        PAYMENT,
+        "decimal(\"10000.0\")",
+        "decimal(\"10000\")",
+        &["p.cedar:2:", "one to four digits behind its point"],
+    );
     broken(PAYMENT, "decimal(\"10000.0\")", "decimal(\"10000.00001\")", &["p.cedar:2:"]);
     broken(AMBIGUITY, "== \"date\"", "== 3", &["p.cedar:6:8"]);
     let text = CONTINGENCY.replace(");", ") when { context.major == \"1\" };");
@@ -73,11 +88,36 @@ fn a_wrong_type_is_refused() {
 
 #[test]
 fn a_wrong_concept_is_refused() {
-    broken(PAYMENT, "payment::transfer", "payment::transfr", &["p.cedar:1:", "did you mean `payment::transfer`?"]);
-    broken(PAYMENT, "payment::transfer", "transfer", &["p.cedar:1:", "`transfer` is known as `payment::transfer`"]);
-    broken(PAYMENT, "payment::transfer", "payments::transfer", &["`transfer` is known as `payment::transfer`"]);
-    broken(CONTINGENCY, "decision_contingency", "decision_contigency", &["`supplyChain::decision_contingency`"]);
-    broken(AMBIGUITY, "snl::ambiguous_parameter", "supplyChain::ambiguous_parameter", &["`snl::ambiguous_parameter`"]);
+    broken(
+        PAYMENT,
+        "payment::transfer",
+        "payment::transfr",
+        &["p.cedar:1:", "did you mean `payment::transfer`?"],
+    );
+    broken(
+        PAYMENT,
+        "payment::transfer",
+        "transfer",
+        &["p.cedar:1:", "`transfer` is known as `payment::transfer`"],
+    );
+    broken(
+        PAYMENT,
+        "payment::transfer",
+        "payments::transfer",
+        &["`transfer` is known as `payment::transfer`"],
+    );
+    broken(
+        CONTINGENCY,
+        "decision_contingency",
+        "decision_contigency",
+        &["`supplyChain::decision_contingency`"],
+    );
+    broken(
+        AMBIGUITY,
+        "snl::ambiguous_parameter",
+        "supplyChain::ambiguous_parameter",
+        &["`snl::ambiguous_parameter`"],
+    );
     broken(
         PAYMENT,
         "resource is payment::transfer",
@@ -94,25 +134,38 @@ fn a_wrong_concept_is_refused() {
 
 #[test]
 fn a_missing_group_or_agent_is_refused() {
-    broken(AMBIGUITY, "\"partners\"", "\"partner\"", &[
-        "p.cedar:2:20: policy `p.cedar#1`: `Group::\"partner\"` is not in entities.json (did you mean `Group::\"partners\"`?)",
-    ]);
+    broken(
+        AMBIGUITY,
+        "\"partners\"",
+        "\"partner\"",
+        &[
+            "p.cedar:2:16: policy `p.cedar#1`: `Group::\"partner\"` is not in entities.json (did you mean `Group::\"partners\"`?)",
+        ],
+    );
     broken(AMBIGUITY, "\"partners\"", "\"finance\"", &["`Group::\"finance\"` is not in entities.json"]);
     broken(CONTINGENCY, "agent/retailer-7", "agent/retailer-8", &["did you mean", "agent/retailer-7"]);
-    broken(CONTINGENCY, "spiffe://semgate.test/agent/retailer-7", "retailer-7", &[
-        "`Agent::\"retailer-7\"` is not in entities.json (`retailer-7` is an alias: write \
-         `Agent::\"spiffe://semgate.test/agent/retailer-7\"`)",
-    ]);
-    let text = PAYMENT.replace("principal.credentials.contains(\"high-value-authorized\")", "principal in Group::\"treasury\"");
+    broken(
+        CONTINGENCY,
+        "spiffe://semgate.test/agent/retailer-7",
+        "retailer-7",
+        &["`Agent::\"retailer-7\"` is not in entities.json (`retailer-7` is an alias: write \
+         `Agent::\"spiffe://semgate.test/agent/retailer-7\"`)"],
+    );
+    let text = PAYMENT.replace(
+        "principal.credentials.contains(\"high-value-authorized\")",
+        "principal in Group::\"treasury\"",
+    );
     assert!(faults(&text).contains("p.cedar:3:"), "{}", faults(&text));
 }
 
 #[test]
 fn a_string_for_a_number_is_refused() {
-    broken(PAYMENT, "resource.amount.greaterThan(decimal(\"10000.0\"))", "resource.amount > \"10000\"", &[
-        "p.cedar:2:8",
-        "a decimal is compared as in",
-    ]);
+    broken(
+        PAYMENT,
+        "resource.amount.greaterThan(decimal(\"10000.0\"))",
+        "resource.amount > \"10000\"",
+        &["p.cedar:2:8", "a decimal is compared as in"],
+    );
     broken(PAYMENT, "decimal(\"10000.0\")", "\"10000.0\"", &["p.cedar:2:", "decimal"]);
     let text = "permit (principal, action, resource is supplyChain::current_decision)\n  when { resource.quantity < \"100\" };";
     assert!(faults(text).contains("p.cedar:2:"), "{}", faults(text));
@@ -121,12 +174,19 @@ fn a_string_for_a_number_is_refused() {
 
 #[test]
 fn a_policy_that_can_never_match_is_refused() {
-    broken(AMBIGUITY, "action in [Action::\"QUERY\", Action::\"REQUEST\"]", "action == Action::\"INFORM\"", &[
-        "p.cedar:1:1",
-        "policy",
-    ]);
+    broken(
+        AMBIGUITY,
+        "action in [Action::\"QUERY\", Action::\"REQUEST\"]",
+        "action == Action::\"INFORM\"",
+        &["p.cedar:1:1", "policy"],
+    );
     broken(AMBIGUITY, "Action::\"QUERY\"", "Action::\"ASK\"", &["`Action::\"ASK\"`"]);
-    broken(PAYMENT, "resource.amount.greaterThan(decimal(\"10000.0\"))", "resource is travel::bookFlight", &["impossible"]);
+    broken(
+        PAYMENT,
+        "resource.amount.greaterThan(decimal(\"10000.0\"))",
+        "resource is travel::bookFlight",
+        &["impossible"],
+    );
     broken(CONTINGENCY, "principal == Agent", "principal == Group", &["Group"]);
 }
 
@@ -143,10 +203,19 @@ fn syntax_is_refused_with_its_place() {
     broken(PAYMENT, ")) }", ") }", &["p.cedar:2:"]);
     broken(PAYMENT, "forbid", "forbidden", &["p.cedar:1:1"]);
     broken(CONTINGENCY, "  action,\n", "", &["p.cedar:"]);
-    broken(CONTINGENCY, "Agent::\"spiffe://semgate.test/agent/retailer-7\"", "?principal", &["p.cedar:1:1", "a template"]);
+    broken(
+        CONTINGENCY,
+        "Agent::\"spiffe://semgate.test/agent/retailer-7\"",
+        "?principal",
+        &["p.cedar:1:1", "a template"],
+    );
     broken(CONTINGENCY, "permit", "@id(\"a b\") permit", &["p.cedar:1:1", "an `@id` is"]);
     let twice = format!("@id(\"a\") {PAYMENT}\n@id(\"a\") {PAYMENT}");
-    assert!(faults(&twice).contains("p.cedar:5:1: a second policy with the id `p.cedar#a`"), "{}", faults(&twice));
+    assert!(
+        faults(&twice).contains("p.cedar:5:1: a second policy with the id `p.cedar#a`"),
+        "{}",
+        faults(&twice)
+    );
 }
 
 #[test]
@@ -166,10 +235,7 @@ fn no_policy_is_never_loaded() {
             ["no policy: an empty policy set permits nothing and is never loaded"]
         );
     }
-    let none = PolicySource {
-        files: Vec::new(),
-        ..PolicySource::shipped()
-    };
+    let none = PolicySource { files: Vec::new(), ..PolicySource::shipped() };
     let faults = Policies::load(&none, &shipped_contexts(), &PolicyLimits::default()).unwrap_err();
     assert_eq!(faults, [PolicyFault::Empty]);
 }
@@ -182,16 +248,17 @@ fn a_directory_is_read_as_it_is() {
     for (name, text) in &shipped.files {
         std::fs::write(dir.join(name), text).unwrap();
     }
-    assert!(matches!(PolicySource::read_dir(&dir), Err(PolicyFault::Unreadable { .. })), "without entities.json");
+    assert!(
+        matches!(PolicySource::read_dir(&dir), Err(PolicyFault::Unreadable { .. })),
+        "without entities.json"
+    );
     std::fs::write(dir.join("entities.json"), &shipped.entities).unwrap();
     std::fs::write(dir.join("notes.txt"), "not a policy").unwrap();
     assert_eq!(PolicySource::read_dir(&dir), Ok(shipped));
     std::fs::write(dir.join("bytes.cedar"), [0xff]).unwrap();
     assert!(matches!(PolicySource::read_dir(&dir), Err(PolicyFault::Unreadable { .. })), "not UTF-8");
-    let limits = PolicyLimits {
-        max_file_bytes: 10,
-        ..PolicyLimits::default()
-    };
+    std::fs::remove_file(dir.join("bytes.cedar")).unwrap();
+    let limits = PolicyLimits { max_file_bytes: 10, ..PolicyLimits::default() };
     assert!(matches!(PolicySource::read_dir_within(&dir, &limits), Err(PolicyFault::TooLarge { .. })));
     std::fs::remove_dir_all(&dir).unwrap();
     assert!(matches!(PolicySource::read_dir(&dir), Err(PolicyFault::Unreadable { .. })), "no directory");
@@ -199,11 +266,7 @@ fn a_directory_is_read_as_it_is() {
 
 #[test]
 fn bounds_hold() {
-    let limits = PolicyLimits {
-        max_policies: 1,
-        max_files: 1,
-        ..PolicyLimits::default()
-    };
+    let limits = PolicyLimits { max_policies: 1, max_files: 1, ..PolicyLimits::default() };
     let twice = format!("{PAYMENT}{CONTINGENCY}");
     let load = |source: &PolicySource| Policies::load(source, &shipped_contexts(), &limits).map(drop);
     assert!(load(&one_file(PAYMENT)).is_ok());

@@ -113,23 +113,15 @@ impl House {
 }
 
 pub(super) fn one_file(policies: &str) -> PolicySource {
-    PolicySource {
-        files: vec![("p.cedar".to_owned(), policies.to_owned())],
-        ..PolicySource::shipped()
-    }
+    PolicySource { files: vec![("p.cedar".to_owned(), policies.to_owned())], ..PolicySource::shipped() }
 }
 
 pub(super) fn permitted(by: &[&str]) -> Verdict {
-    Verdict::Permitted {
-        policies: by.iter().copied().collect(),
-    }
+    Verdict::Permitted { policies: by.iter().copied().collect() }
 }
 
 pub(super) fn denied(by: &[&str], notices: &[&str]) -> Verdict {
-    Verdict::Denied {
-        policies: by.iter().copied().collect(),
-        notices: notices.iter().copied().collect(),
-    }
+    Verdict::Denied { policies: by.iter().copied().collect(), notices: notices.iter().copied().collect() }
 }
 
 pub(super) fn transfer(amount: &str) -> String {

@@ -3,10 +3,12 @@
 use semgate_contexts::Performative;
 
 use super::{
-    Ask, COURIER, House, OPERATOR, RETAILER, STRANGER, TREASURER, WEBAPP, WHOLESALER, denied, permitted, transfer,
+    Ask, COURIER, House, OPERATOR, RETAILER, STRANGER, TREASURER, WEBAPP, WHOLESALER, denied, permitted,
+    transfer,
 };
 
-const CONTINGENCY: &str = r#"{"if_condition_text":"demand spike","then_change_text":"increase order by 10 units"}"#;
+const CONTINGENCY: &str =
+    r#"{"if_condition_text":"demand spike","then_change_text":"increase order by 10 units"}"#;
 const OVER: &str = "a payment over 10000 needs the credential high-value-authorized";
 
 fn contingency(sender: &str) -> Ask<'_> {
@@ -35,18 +37,14 @@ fn any_payment_over_10000_is_rejected_unless_the_sender_has_high_value_authorize
     let house = House::shipped();
     let ask = |sender, amount: &str| {
         let value = transfer(amount);
-        house.ask(Ask {
-            sender,
-            value: &value,
-            ..Ask::default()
-        })
+        house.ask(Ask { sender, value: &value, ..Ask::default() })
     };
     let passes = permitted(&["lines.cedar#transfers"]);
     let rejected = denied(&["payment.cedar#high-value"], &[OVER]);
     for amount in ["0", "9999.9999", "10000", "10000.0", "1e4", "1.0E+4", "10000.0000"] {
         assert_eq!(ask(RETAILER, amount), passes, "{amount}");
     }
-    for amount in ["10000.0001", "12000", "12000.0", "1.2e4", "922337203685477.5807"] {
+    for amount in ["10000.0001", "12000", "12000.0", "1.2e4", "922337203685477.58"] {
         assert_eq!(ask(RETAILER, amount), rejected, "{amount}");
         assert_eq!(ask(WEBAPP, amount), rejected, "{amount}");
         assert_eq!(ask(TREASURER, amount), passes, "{amount}");
@@ -62,12 +60,7 @@ fn the_threshold_holds_in_every_loaded_version_and_under_every_performative() {
         let actions: Vec<_> = shape.shapes().flat_map(|shape| shape.performatives().iter()).collect();
         assert!(actions.len() > 5);
         for action in actions {
-            let verdict = house.ask(Ask {
-                action,
-                urn,
-                value: &value,
-                ..Ask::default()
-            });
+            let verdict = house.ask(Ask { action, urn, value: &value, ..Ask::default() });
             assert_eq!(verdict, denied(&["payment.cedar#high-value"], &[OVER]), "{urn} {action}");
         }
     }
@@ -108,16 +101,10 @@ fn courier_5_may_use_contingencies_but_sends_no_free_text() {
     let house = House::shipped();
     let notice = ["this agent may not send free text"];
     assert_eq!(house.ask(contingency(COURIER)), denied(&["free-text.cedar#no-free-text"], &notice));
-    let empty = Ask {
-        value: r#"{"if_condition_text":"","then_change_text":""}"#,
-        ..contingency(COURIER)
-    };
+    let empty = Ask { value: r#"{"if_condition_text":"","then_change_text":""}"#, ..contingency(COURIER) };
     assert_eq!(house.ask(empty), permitted(&["supply-chain.cedar#planners-contingency"]));
-    let decision = Ask {
-        term: "current_decision",
-        value: r#"{"item_id":"x","quantity":3}"#,
-        ..contingency(COURIER)
-    };
+    let decision =
+        Ask { term: "current_decision", value: r#"{"item_id":"x","quantity":3}"#, ..contingency(COURIER) };
     assert_eq!(house.ask(decision), permitted(&["lines.cedar#decisions"]));
 }
 
@@ -125,7 +112,9 @@ fn courier_5_may_use_contingencies_but_sends_no_free_text() {
 fn the_wholesaler_answers_on_every_line_and_asks_on_none() {
     let house = House::shipped();
     let value = transfer("12000");
-    for (direction, expected) in [("reply", permitted(&["lines.cedar#reply-transfers"])), ("request", denied(&[], &[]))] {
+    for (direction, expected) in
+        [("reply", permitted(&["lines.cedar#reply-transfers"])), ("request", denied(&[], &[]))]
+    {
         let verdict = house.ask(Ask {
             sender: WHOLESALER,
             receiver: TREASURER,
@@ -151,11 +140,7 @@ fn the_operator_and_strangers_may_say_nothing() {
     for sender in [OPERATOR, STRANGER, "", "retailer-7"] {
         assert_eq!(house.ask(contingency(sender)), denied(&[], &[]), "{sender}");
         let value = transfer("1");
-        let ask = Ask {
-            sender,
-            value: &value,
-            ..Ask::default()
-        };
+        let ask = Ask { sender, value: &value, ..Ask::default() };
         assert_eq!(house.ask(ask), denied(&[], &[]), "{sender}");
     }
 }

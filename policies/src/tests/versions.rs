@@ -24,11 +24,9 @@ const X_TEXT: &str = r#""x":{"type":"string","maxLength":9}"#;
 const Y_INT: &str = r#""y":{"type":"integer"}"#;
 
 fn load(policies: &str, contexts: Vec<Arc<Context>>) -> Result<House, Vec<String>> {
-    let agents = r#"{"agents":[{"id":"spiffe://semgate.test/agent/retailer-7","groups":[],"credentials":[]}]}"#;
-    let source = PolicySource {
-        entities: agents.into(),
-        ..one_file(policies)
-    };
+    let agents =
+        r#"{"agents":[{"id":"spiffe://semgate.test/agent/retailer-7","groups":[],"credentials":[]}]}"#;
+    let source = PolicySource { entities: agents.into(), ..one_file(policies) };
     House::load(&source, contexts)
 }
 
@@ -58,7 +56,10 @@ fn the_shipped_schema_is_what_docs_policy_md_says() {
         "entity bookFlight_results",
         "\"receiver\": Agent",
     ] {
-        assert!(schema.contains(part) || flat(&schema).contains(&flat(part)), "`{part}` is not in:\n{schema}");
+        assert!(
+            schema.contains(part) || flat(&schema).contains(&flat(part)),
+            "`{part}` is not in:\n{schema}"
+        );
     }
     assert!(!schema.contains("confidence_score"), "other numbers are not visible");
 }
@@ -76,12 +77,18 @@ fn an_attribute_is_required_only_if_every_version_requires_it() {
             note("demo:v2.0", &format!("{X_INT},{Y_INT}"), "\"x\",\"y\""),
         ]
     };
-    assert!(load("permit (principal, action, resource is demo::note) when { resource.x > 1 };", versions()).is_ok());
-    let faults = load("permit (principal, action, resource is demo::note) when { resource.y > 1 };", versions());
+    assert!(
+        load("permit (principal, action, resource is demo::note) when { resource.x > 1 };", versions())
+            .is_ok()
+    );
+    let faults =
+        load("permit (principal, action, resource is demo::note) when { resource.y > 1 };", versions());
     let faults = faults.err().unwrap().join("\n");
     assert!(faults.contains("not every loaded version requires it: ask `resource has …` first"), "{faults}");
-    let house =
-        load("permit (principal, action, resource is demo::note) when { resource has y && resource.y > 1 };", versions());
+    let house = load(
+        "permit (principal, action, resource is demo::note) when { resource has y && resource.y > 1 };",
+        versions(),
+    );
     let house = house.unwrap();
     assert_eq!(inform(&house, "demo:v2.0", r#"{"x":1,"y":2}"#), permitted(&["p.cedar#1"]));
     assert_ne!(inform(&house, "demo:v1.0", r#"{"x":1}"#), permitted(&["p.cedar#1"]));
@@ -89,8 +96,13 @@ fn an_attribute_is_required_only_if_every_version_requires_it() {
 
 #[test]
 fn majors_that_disagree_on_a_type_are_told_apart() {
-    let versions =
-        || vec![note("demo:v1.0", X_INT, "\"x\""), note("demo:v1.1", X_INT, "\"x\""), note("demo:v2.0", X_TEXT, "\"x\"")];
+    let versions = || {
+        vec![
+            note("demo:v1.0", X_INT, "\"x\""),
+            note("demo:v1.1", X_INT, "\"x\""),
+            note("demo:v2.0", X_TEXT, "\"x\""),
+        ]
+    };
     let house = load(
         r#"permit (principal, action, resource is demo::v1::note) when { resource.x > 1 };
            permit (principal, action, resource is demo::v2::note) when { resource.x == "a" };"#,
@@ -109,11 +121,17 @@ fn majors_that_disagree_on_a_type_are_told_apart() {
 #[test]
 fn a_version_that_would_split_a_type_in_use_is_left_out_alone() {
     let policies = "permit (principal, action, resource is demo::note) when { resource.x > 1 };";
-    let contexts =
-        vec![note("demo:v2.0", X_TEXT, "\"x\""), note("demo:v1.0", X_INT, "\"x\""), note("other:v1.0", X_INT, "")];
+    let contexts = vec![
+        note("demo:v2.0", X_TEXT, "\"x\""),
+        note("demo:v1.0", X_INT, "\"x\""),
+        note("other:v1.0", X_INT, ""),
+    ];
     let house = load(policies, contexts).unwrap();
     assert_eq!(left_out(&house).len(), 1);
-    assert!(left_out(&house)[0].starts_with("`urn:contexts:demo:v2.0` is left out: it would make a policy invalid: "));
+    assert!(
+        left_out(&house)[0]
+            .starts_with("`urn:contexts:demo:v2.0` is left out: it would make a policy invalid: ")
+    );
     assert_eq!(inform(&house, "demo:v1.0", r#"{"x":2}"#), permitted(&["p.cedar#1"]));
     assert!(matches!(inform(&house, "demo:v2.0", r#"{"x":"a"}"#), Verdict::Errored { .. }));
 }
@@ -131,7 +149,10 @@ fn several_versions_that_would_invalidate_policies_are_left_out_and_the_rest_goe
     let house = load(policies, contexts).unwrap();
     let out = left_out(&house);
     assert_eq!(out.len(), 2, "{out:?}");
-    assert!(out[0].starts_with("`urn:contexts:demo:v2.0`") && out[1].starts_with("`urn:contexts:third:v1.1`"), "{out:?}");
+    assert!(
+        out[0].starts_with("`urn:contexts:demo:v2.0`") && out[1].starts_with("`urn:contexts:third:v1.1`"),
+        "{out:?}"
+    );
 }
 
 #[test]
@@ -140,7 +161,9 @@ fn a_minor_version_that_contradicts_its_major_is_left_out() {
     let house = load("permit (principal, action, resource is demo::note);", contexts).unwrap();
     assert_eq!(
         left_out(&house),
-        ["`urn:contexts:demo:v1.1` is left out: within one major version, `note`: `x` is an integer in other versions and a string here"]
+        [
+            "`urn:contexts:demo:v1.1` is left out: within one major version, `note`: `x` is an integer in other versions and a string here"
+        ]
     );
 }
 
@@ -166,7 +189,10 @@ fn an_open_object_never_hides_what_another_version_names() {
     ];
     let house = load("permit (principal, action, resource is demo::note);", contexts).unwrap();
     let out = left_out(&house);
-    assert!(out.len() == 1 && out[0].contains("`y` is not visible (the object is open) in other versions"), "{out:?}");
+    assert!(
+        out.len() == 1 && out[0].contains("`y` is not visible (the object is open) in other versions"),
+        "{out:?}"
+    );
 }
 
 #[test]
@@ -190,23 +216,23 @@ fn names_that_would_be_the_same_to_policies_are_refused_one_by_one() {
 fn words_of_cedar_are_spoken_with_an_underscore() {
     let contexts = vec![
         concept("in.is:v1.0", "Agent", X_INT, "\"x\"", "false"),
-        concept("acme.if-then.3d:v1.0", "String", r#""like":{"type":"integer"},"a b":{"type":"boolean"}"#, "\"like\"", "false"),
+        concept(
+            "acme.if-then.3d:v1.0",
+            "String",
+            r#""like":{"type":"integer"},"a b":{"type":"boolean"}"#,
+            "\"like\"",
+            "false",
+        ),
     ];
     let house = load(
         r#"permit (principal, action, resource is in_::is_::Agent_) when { resource.x == 1 };
            permit (principal, action, resource is acme::if_then::_3d::String_)
-             when { resource["like"] == 1 && (!(resource has "a b") || resource["a b"]) };"#,
+             when { resource["like"] == 1 && (if resource has "a b" then resource["a b"] else true) };"#,
         contexts,
     )
     .unwrap();
     let ask = |urn, term, value| {
-        house.ask(Ask {
-            action: Performative::Inform,
-            urn,
-            term,
-            value,
-            ..Ask::default()
-        })
+        house.ask(Ask { action: Performative::Inform, urn, term, value, ..Ask::default() })
     };
     assert_eq!(ask("in.is:v1.0", "Agent", r#"{"x":1}"#), permitted(&["p.cedar#1"]));
     assert_eq!(ask("acme.if-then.3d:v1.0", "String", r#"{"like":1,"a b":true}"#), permitted(&["p.cedar#2"]));
@@ -216,12 +242,47 @@ fn words_of_cedar_are_spoken_with_an_underscore() {
 #[test]
 fn every_name_that_cedar_might_keep_for_itself_loads() {
     let names = [
-        "true", "false", "if", "then", "else", "in", "is", "like", "has", "Agent", "Group", "Action", "Bool", "Boolean",
-        "Long", "String", "Set", "Record", "Entity", "Extension", "decimal", "ipaddr", "datetime", "duration",
-        "principal", "action", "resource", "context", "permit", "forbid", "when", "unless", "namespace", "entity", "type",
+        "true",
+        "false",
+        "if",
+        "then",
+        "else",
+        "in",
+        "is",
+        "like",
+        "has",
+        "Agent",
+        "Group",
+        "Action",
+        "Bool",
+        "Boolean",
+        "Long",
+        "String",
+        "Set",
+        "Record",
+        "Entity",
+        "Extension",
+        "decimal",
+        "ipaddr",
+        "datetime",
+        "duration",
+        "principal",
+        "action",
+        "resource",
+        "context",
+        "permit",
+        "forbid",
+        "when",
+        "unless",
+        "namespace",
+        "entity",
+        "type",
     ];
     for name in names {
-        let house = load("permit (principal, action, resource);", vec![concept("demo:v1.0", name, X_INT, "", "false")]);
+        let house = load(
+            "permit (principal, action, resource);",
+            vec![concept("demo:v1.0", name, X_INT, "", "false")],
+        );
         let house = house.unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
         assert_eq!(left_out(&house), [""; 0], "{name}");
     }
@@ -265,16 +326,9 @@ fn a_context_that_the_policies_do_not_know_is_an_error_and_not_a_denial() {
     let unknown = note("demo:v1.0", X_INT, "");
     let shape = unknown.term("note").unwrap().side(Performative::Inform).unwrap();
     let value = transfer("1");
-    let ask = Ask {
-        value: &value,
-        ..Ask::default()
-    };
+    let ask = Ask { value: &value, ..Ask::default() };
     let verdict = known.question(ask, |question| {
-        known.policies.decide(&crate::Question {
-            context: &unknown,
-            shape,
-            ..*question
-        })
+        known.policies.decide(&crate::Question { context: &unknown, shape, ..*question })
     });
     assert!(matches!(verdict, Verdict::Errored { .. }), "{verdict:?}");
 }

@@ -1,0 +1,165 @@
+//! May an instance carry members that a shape's fields do not list?
+//!
+//! Such members are invisible to policies. Where another version lists one of them, the two must not be one type: asking
+//! `resource has amount` would be answered `false` for an instance that has an amount. Whatever is not recognised here
+//! counts as open, which can only tell versions apart that need not be.
+
+use serde_json::Value;
+
+/// Schemas that may lie behind one another by `$ref`; more is a circle.
+const MAX_HOPS: usize = 16;
+
+/// Keywords that bring no member of their own into an object.
+const HARMLESS: [&str; 21] = [
+    "type",
+    "properties",
+    "required",
+    "minProperties",
+    "maxProperties",
+    "propertyNames",
+    "dependentRequired",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "$ref",
+    "title",
+    "description",
+    "$comment",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "const",
+    "enum",
+];
+
+/// A schema within its document.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'v> {
+    document: &'v Value,
+    schema: &'v Value,
+}
+
+impl<'v> Place<'v> {
+    pub const fn new(document: &'v Value, schema: &'v Value) -> Self {
+        Self { document, schema }
+    }
+
+    const fn at(self, schema: &'v Value) -> Self {
+        Self { schema, ..self }
+    }
+
+    /// True unless every member that an instance can have is listed.
+    pub fn open(self) -> bool {
+        self.open_within(MAX_HOPS)
+    }
+
+    fn open_within(self, hops: usize) -> bool {
+        let (Some(map), Some(hops)) = (self.schema.as_object(), hops.checked_sub(1)) else {
+            return true;
+        };
+        map.iter().any(|(keyword, value)| match keyword.as_str() {
+            "additionalProperties" | "unevaluatedProperties" => value != &Value::Bool(false),
+            "allOf" => self.parts(value).any(|part| part.open_within(hops)),
+            // The branches of a union are not listed, so they must bring nothing that could be.
+            "anyOf" | "oneOf" => {
+                self.parts(value).any(|part| part.open_within(hops) || part.brings_members())
+            }
+            "$ref" => self.target().is_none_or(|target| target.open_within(hops)),
+            other => !HARMLESS.contains(&other) && !other.starts_with("x-"),
+        })
+    }
+
+    fn brings_members(self) -> bool {
+        ["properties", "$ref", "allOf", "anyOf", "oneOf"]
+            .into_iter()
+            .any(|keyword| self.schema.get(keyword).is_some())
+    }
+
+    fn parts(self, list: &'v Value) -> impl Iterator<Item = Self> {
+        list.as_array().into_iter().flatten().map(move |part| self.at(part))
+    }
+
+    fn target(self) -> Option<Self> {
+        let pointer = self.schema.get("$ref")?.as_str()?.strip_prefix('#')?;
+        self.document.pointer(pointer).map(|schema| self.at(schema))
+    }
+
+    /// The schema of a member, if one place alone speaks of it.
+    pub fn member(self, name: &str) -> Option<Self> {
+        self.one(MAX_HOPS, &|schema| schema.get("properties")?.get(name))
+    }
+
+    /// The schema of an array's items, if one place alone speaks of them.
+    pub fn items(self) -> Option<Self> {
+        self.one(MAX_HOPS, &|schema| schema.get("items"))
+    }
+
+    fn one(self, hops: usize, find: &dyn Fn(&'v Value) -> Option<&'v Value>) -> Option<Self> {
+        let hops = hops.checked_sub(1)?;
+        let own = find(self.schema).map(|schema| self.at(schema));
+        let parts = self.schema.get("allOf").into_iter().flat_map(|list| self.parts(list));
+        let elsewhere = self.target().into_iter().chain(parts).filter_map(|part| part.one(hops, find));
+        let mut all = own.into_iter().chain(elsewhere);
+        let first = all.next();
+        if all.next().is_some() { None } else { first }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Place;
+    use serde_json::{Value, json};
+
+    fn open(schema: &Value) -> bool {
+        let document = json!({"$defs": {
+            "closed": {"type": "object", "properties": {"a": {}}},
+            "open": {"type": "object", "additionalProperties": true},
+            "circle": {"$ref": "#/$defs/circle"},
+        }});
+        Place::new(&document, schema).open()
+    }
+
+    #[test]
+    fn an_object_is_closed_unless_it_says_otherwise() {
+        for schema in [
+            json!({"type": "object", "properties": {"a": {}}, "required": ["a"], "x-performatives": []}),
+            json!({"type": "object", "properties": {}, "additionalProperties": false}),
+            json!({"$ref": "#/$defs/closed"}),
+            json!({"allOf": [{"$ref": "#/$defs/closed"}, {"properties": {"b": {}}}], "unevaluatedProperties": false}),
+            json!({"properties": {"a": {}}, "anyOf": [{"required": ["a"]}, {"minProperties": 2}]}),
+        ] {
+            assert!(!open(&schema), "{schema}");
+        }
+        for schema in [
+            json!(true),
+            json!({"additionalProperties": true}),
+            json!({"additionalProperties": {"type": "integer"}}),
+            json!({"unevaluatedProperties": true}),
+            json!({"patternProperties": {"^a": {}}}),
+            json!({"$ref": "#/$defs/open"}),
+            json!({"$ref": "#/$defs/circle"}),
+            json!({"$ref": "#/$defs/none"}),
+            json!({"$ref": "urn:contexts:other:v1.0"}),
+            json!({"allOf": [{"$ref": "#/$defs/open"}]}),
+            json!({"oneOf": [{"properties": {"b": {}}}, {}]}),
+            json!({"if": {}, "then": {"properties": {"b": {}}}}),
+            json!({"dependentSchemas": {"a": {"properties": {"b": {}}}}}),
+        ] {
+            assert!(open(&schema), "{schema}");
+        }
+    }
+
+    #[test]
+    fn members_and_items_are_found_through_references() {
+        let document = json!({"$defs": {"list": {"items": {"type": "object"}}}});
+        let schema =
+            json!({"allOf": [{"properties": {"l": {"$ref": "#/$defs/list"}}}], "properties": {"m": {}}});
+        let place = Place::new(&document, &schema);
+        assert!(place.member("m").is_some() && place.member("x").is_none());
+        assert!(place.member("l").unwrap().items().is_some());
+        let twice = json!({"allOf": [{"properties": {"m": {}}}], "properties": {"m": {}}});
+        assert!(Place::new(&document, &twice).member("m").is_none());
+    }
+}
