@@ -8,6 +8,7 @@ use ring::digest::{SHA256, digest};
 use rustls_pki_types::pem::SectionKind;
 use rustls_pki_types::{CertificateDer, TrustAnchor};
 use semgate_contexts::Prefix;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Bounds of everything that is read as a certificate.
@@ -193,12 +194,14 @@ pub(crate) struct Root {
     pub(crate) not_before: u64,
     pub(crate) not_after: u64,
     pub(crate) path_length: Option<u32>,
+    pub(crate) thumbprint: Thumbprint,
 }
 
 /// Roots that chains must end at, with the prefix of the URNs that they speak for and the bounds to read chains with.
 #[derive(Clone, Debug)]
 pub struct Roots {
     pub(crate) roots: Vec<Root>,
+    pub(crate) revoked: BTreeSet<Thumbprint>,
     pub(crate) prefix: Prefix,
     pub(crate) limits: ChainLimits,
 }
@@ -228,12 +231,20 @@ impl Roots {
             _ => {}
         }
         let roots = certificates.iter().map(|der| root(der, limits)).collect::<Result<_, _>>()?;
-        Ok(Roots { roots, prefix: Prefix::default(), limits: limits.clone() })
+        Ok(Roots { roots, revoked: BTreeSet::new(), prefix: Prefix::default(), limits: limits.clone() })
     }
 
     /// The same roots for URNs with another prefix.
     pub fn with_prefix(mut self, prefix: Prefix) -> Roots {
         self.prefix = prefix;
+        self
+    }
+
+    /// The same roots without these root and issuing certificates, at whatever time a chain is judged (DESIGN §3: root
+    /// and issuing certificates must not be revoked now). A leaf in the list is not affected: what a compromised signer
+    /// signed is told apart by its place in the log.
+    pub fn with_revoked(mut self, certificates: impl IntoIterator<Item = Thumbprint>) -> Roots {
+        self.revoked.extend(certificates);
         self
     }
 
@@ -250,7 +261,8 @@ fn root(der: &CertificateDer<'static>, limits: &ChainLimits) -> Result<Root, Pem
     let facts = Facts::read(der, limits).map_err(|_| PemFault::BadRoot)?;
     let Role::Issuer { path_length, may_sign: true } = facts.role else { return Err(PemFault::BadRoot) };
     let anchor = webpki::anchor_from_trusted_cert(der).map_err(|_| PemFault::BadRoot)?.to_owned();
-    Ok(Root { anchor, not_before: facts.not_before, not_after: facts.not_after, path_length })
+    let thumbprint = Thumbprint::of(der);
+    Ok(Root { anchor, not_before: facts.not_before, not_after: facts.not_after, path_length, thumbprint })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::chain::Root;
 use crate::leaf;
 use crate::read::{Facts, Role};
-use crate::{Chain, Family, Roots, Usage, VerifiedLeaf};
+use crate::{Chain, Family, Roots, Thumbprint, Usage, VerifiedLeaf};
 use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use std::fmt;
 use std::time::Duration;
@@ -36,6 +36,8 @@ pub enum ChainFault {
     FamiliesMixed,
     /// A name lies outside what an issuer was delegated.
     NotPermittedByNameConstraints,
+    /// An issuing certificate or root that the verifier was told is revoked.
+    IssuerRevoked,
     /// More issuing certificates than an issuer allows below it.
     PathLength,
     /// A CA certificate in the place of a leaf, or a leaf in the place of a CA, or an issuer that may not sign certificates.
@@ -71,6 +73,7 @@ impl ChainFault {
             ChainFault::UsageNotAlone => "usage_not_alone",
             ChainFault::FamiliesMixed => "families_mixed",
             ChainFault::NotPermittedByNameConstraints => "name_constraints",
+            ChainFault::IssuerRevoked => "issuer_revoked",
             ChainFault::PathLength => "path_length",
             ChainFault::WrongRole => "wrong_role",
             ChainFault::BadSignature => "bad_signature",
@@ -96,6 +99,7 @@ impl fmt::Display for ChainFault {
             ChainFault::UsageNotAlone => "the certificate holds more than its one usage",
             ChainFault::FamiliesMixed => "an issuing certificate serves both contexts and connections",
             ChainFault::NotPermittedByNameConstraints => "a name lies outside what an issuer was delegated",
+            ChainFault::IssuerRevoked => "an issuing certificate or root is revoked",
             ChainFault::PathLength => "the chain is longer than an issuer allows",
             ChainFault::WrongRole => "a certificate stands in the place of another role",
             ChainFault::BadSignature => "a signature of the chain does not fit",
@@ -117,8 +121,8 @@ impl std::error::Error for ChainFault {}
 /// since the Unix epoch; `notBefore` and `notAfter` are inclusive, RFC 5280 §4.1.2.5).
 ///
 /// webpki builds the path and checks signatures, validity, roles, path length, name constraints and extended key usage,
-/// which for the contexts family every issuing certificate must hold too. Then this crate checks the root's own validity
-/// and path length, that issuers may sign certificates and serve one family only, that a leaf of the contexts family
+/// which for the contexts family every issuing certificate must hold too. Then this crate checks that no
+/// issuer is revoked, the root's own validity and path length, that issuers may sign certificates and serve one family only, that a leaf of the contexts family
 /// holds one usage and lives for 90 days at most, and that the names are those of the usage.
 ///
 /// # Errors
@@ -138,11 +142,17 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
     let mut issuers = 0;
     let (mut not_before, mut not_after) = (facts.not_before, facts.not_after);
     for certificate in path.issuers {
+        if roots.revoked.contains(&Thumbprint::of(&certificate)) {
+            return Err(ChainFault::IssuerRevoked);
+        }
         let issuer = Facts::read(&certificate, limits)?;
         check_issuer(&issuer, usage.family())?;
         not_before = not_before.max(issuer.not_before);
         not_after = not_after.min(issuer.not_after);
         issuers += 1;
+    }
+    if roots.revoked.contains(&path.root.thumbprint) {
+        return Err(ChainFault::IssuerRevoked);
     }
     if path.root.path_length.is_some_and(|most| issuers > most) {
         return Err(ChainFault::PathLength);

@@ -173,7 +173,7 @@ impl Issuer {
     }
 }
 
-/// What all certificates share: version 3, a random serial of 127 bits, key identifiers, bounded times.
+/// What all certificates share: version 3, a random serial of 16 bytes, key identifiers, bounded times.
 fn params(
     name: &str,
     not_before: u64,

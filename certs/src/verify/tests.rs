@@ -6,9 +6,12 @@ mod delegation;
 mod names;
 mod openssl;
 mod times;
+mod vectors;
 
-use crate::testing::{Forged, NOW, World};
-use crate::{Chain, ChainLimits, PeerFault, PeerRoots, Roots, TrustDomain, Usage, verify_chain};
+use crate::testing::{Forged, NOW, World, both, instant, leaf_params, root_params};
+use crate::{
+    Chain, ChainFault, ChainLimits, PeerFault, PeerRoots, Roots, Thumbprint, TrustDomain, Usage, verify_chain,
+};
 use rustls_pki_types::CertificateDer;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -64,7 +67,7 @@ impl Case {
         self
     }
 
-    fn as_peer(mut self) -> Case {
+    fn of_peer(mut self) -> Case {
         self.peer = true;
         self
     }
@@ -164,4 +167,42 @@ fn the_page_of_cases_is_up_to_date() {
         stored == page,
         "docs/spec/certificate-cases.md is not up to date; write it again with SEMGATE_BLESS=1"
     );
+}
+
+#[test]
+fn a_revoked_issuing_certificate_or_root_vouches_for_nothing_at_any_time_but_a_leaf_is_the_logs_matter() {
+    let world = World::new();
+    let leaf = world.contexts.issue(&leaf_params(Usage::Context, both("payment")));
+    let chain = vec![leaf.der.clone(), world.contexts.der.clone()];
+    let chain = Chain::from_der(chain, &ChainLimits::default()).unwrap();
+    for (revoked, verdict) in [
+        (&world.contexts.der, Err(ChainFault::IssuerRevoked)),
+        (&world.root.der, Err(ChainFault::IssuerRevoked)),
+        (&world.tls.der, Ok(())),
+        (&leaf.der, Ok(())),
+    ] {
+        let roots = world.root.roots().with_revoked([Thumbprint::of(revoked)]);
+        for at in [NOW - 3600, NOW] {
+            assert_eq!(verify_chain(&chain, &roots, Usage::Context, at).map(|_| ()), verdict);
+        }
+    }
+}
+
+#[test]
+fn a_root_that_was_renewed_with_its_key_counts_beside_the_expired_one() {
+    let world = World::new();
+    let mut params = root_params();
+    params.not_after = instant(NOW - 1);
+    let key = rcgen::KeyPair::try_from(world.root.key.serialized_der()).unwrap();
+    let old: CertificateDer<'static> = params.self_signed(&key).unwrap().into();
+    let leaf = world.contexts.issue(&leaf_params(Usage::Context, both("payment")));
+    let chain = vec![leaf.der.clone(), world.contexts.der.clone()];
+    let chain = Chain::from_der(chain, &ChainLimits::default()).unwrap();
+    let verdict = |roots: Vec<CertificateDer<'static>>| {
+        let roots = Roots::from_der(roots, &ChainLimits::default()).unwrap();
+        verify_chain(&chain, &roots, Usage::Context, NOW).map(|_| ())
+    };
+    assert_eq!(verdict(vec![old.clone()]), Err(ChainFault::Expired));
+    assert_eq!(verdict(vec![old.clone(), world.root.der.clone()]), Ok(()));
+    assert_eq!(verdict(vec![world.root.der.clone(), old]), Ok(()));
 }

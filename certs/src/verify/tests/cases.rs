@@ -57,7 +57,7 @@ pub(super) fn good(world: &World) -> Vec<Case> {
     let foreign = world.root.issue(&params);
     let leaf = foreign.issue(&leaf_params(Usage::Agent, fitting(Usage::Agent)));
     all.push(
-        Case::new("an agent under an issuer without usages", world, Usage::Agent, &leaf, &foreign).as_peer(),
+        Case::new("an agent under an issuer without usages", world, Usage::Agent, &leaf, &foreign).of_peer(),
     );
     let leaf = world.root.issue(&leaf_params(Usage::Context, both("payment")));
     all.push(Case::new("straight under the root", world, Usage::Context, &leaf, &leaf).chain(&[&leaf.der]));
@@ -177,7 +177,7 @@ pub(super) fn usages(world: &World) -> Vec<Case> {
     let leaf = issuing.issue(&leaf_params(Usage::Agent, fitting(Usage::Agent)));
     all.push(
         Case::new("an agent under an issuer of both families", world, Usage::Agent, &leaf, &issuing)
-            .as_peer()
+            .of_peer()
             .refused("families_mixed")
             .differs("openssl does not mind further usages"),
     );
@@ -226,6 +226,6 @@ pub(super) fn shapes(world: &World) -> Vec<Case> {
         case("not a certificate at all", &leaf)
             .chain(&[&CertificateDer::from(b"\x30\x03\x02\x01\x00".to_vec())])
             .refused("malformed"),
-        case("nobody's time", &leaf).at(NOW + 100_000 * 86_400).refused("expired"),
+        case("three centuries later", &leaf).at(NOW + 100_000 * 86_400).refused("expired"),
     ]
 }
