@@ -5,8 +5,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use semgate_certs::LineScope;
-
 use crate::config::Publisher;
 
 mod make;
@@ -22,8 +20,8 @@ pub struct InitOptions {
     pub origin: Option<String>,
     /// The SPIFFE trust domain of its own identities, e.g. `semgate.test`.
     pub trust_domain: String,
-    /// URN lines that its issuing certificate is delegated.
-    pub lines: LineScope,
+    /// URN lines that its issuing certificate is delegated, each with those below it; empty delegates all.
+    pub lines: Vec<String>,
     /// Who may write.
     pub publishers: Vec<Publisher>,
     /// The public address.
@@ -123,7 +121,7 @@ impl InitOptions {
             authority: authority.to_owned(),
             origin: None,
             trust_domain: authority.to_owned(),
-            lines: LineScope::All,
+            lines: Vec::new(),
             publishers: vec![Publisher::of_everything(&format!("spiffe://{authority}/operator"))],
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             admin: SocketAddr::from(([127, 0, 0, 1], 0)),

@@ -52,8 +52,6 @@ pub(crate) struct Found {
     pub index: String,
     pub missing_documents: u64,
     pub missing_certificates: u64,
-    pub repaired_tiles: u64,
-    pub removed_files: u64,
 }
 
 /// Runs until `shutdown` resolves, then ends gracefully. `ready` is called once, when both addresses answer.

@@ -12,6 +12,7 @@ use semgate_certs::{
     RootProfile, SpiffeId, Usage,
 };
 
+use semgate_contexts::Line;
 use semgate_statement::LogKey;
 
 use super::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse};
@@ -87,15 +88,16 @@ impl Made {
         let name = &options.authority;
         let root = Issuer::root(&RootProfile::new(format!("{name} root"), from), key(random)?, random)
             .map_err(issue("root"))?;
+        let lines = scope(&options.lines)?;
         let profile = IssuingProfile::new(format!("{name} contexts"), Family::Contexts, from);
         let contexts = root
-            .issuing(&profile.lines(options.lines.clone()), key(random)?, random)
+            .issuing(&profile.lines(lines.clone()), key(random)?, random)
             .map_err(issue("issuing certificate for contexts"))?;
         let profile = IssuingProfile::new(format!("{name} tls"), Family::Tls, from);
         let tls =
             root.issuing(&profile, key(random)?, random).map_err(issue("issuing certificate for tls"))?;
-        let status = role(&contexts, Usage::Status, &options.lines, from)?;
-        let feed = role(&contexts, Usage::Feed, &options.lines, from)?;
+        let status = role(&contexts, Usage::Status, &lines, from)?;
+        let feed = role(&contexts, Usage::Feed, &lines, from)?;
         let server = TlsRequest {
             usage: TlsUse::Server,
             spiffe: format!("spiffe://{}/authority", options.trust_domain),
@@ -106,6 +108,17 @@ impl Made {
         let server = tls_leaf(&tls, &server)?;
         Ok(Self { root, contexts, tls, status, feed, server })
     }
+}
+
+fn scope(lines: &[String]) -> Result<LineScope, InitFault> {
+    if lines.is_empty() {
+        return Ok(LineScope::All);
+    }
+    let parsed: Result<Vec<Line>, InitFault> = lines
+        .iter()
+        .map(|line| Line::parse(line).map_err(|e| InitFault::Option(format!("line `{line}`: {e}"))))
+        .collect();
+    parsed.map(LineScope::Trees)
 }
 
 /// Issues a TLS identity from the TLS issuing key that [`init`] left below `dir` in `offline`. Writes nothing.

@@ -23,7 +23,6 @@ use crate::{Config, RunFault, disk};
 pub(super) struct Opened {
     pub log: Log,
     pub ledger: Ledger,
-    pub recovery: Recovery,
     pub documents: Documents,
     pub trust: Trust,
     pub missing_documents: u64,
@@ -59,7 +58,7 @@ pub(super) fn open(config: &Config, layout: &Layout, keys: &Keys) -> Result<Open
     if orphans > 0 {
         tracing::warn!("removed {orphans} documents whose statements never reached the log");
     }
-    Ok(Opened { log, ledger, recovery, documents, trust, missing_documents, missing_certificates })
+    Ok(Opened { log, ledger, documents, trust, missing_documents, missing_certificates })
 }
 
 fn report(config: &Config, log: &Log, recovery: &Recovery) {
@@ -125,8 +124,6 @@ pub(super) fn sequencer(
         index: "ready".to_owned(),
         missing_documents: opened.missing_documents,
         missing_certificates: opened.missing_certificates,
-        repaired_tiles: opened.recovery.repaired,
-        removed_files: opened.recovery.removed,
     };
     match reason {
         // A new log has no index yet; that is nothing to be alarmed about.
