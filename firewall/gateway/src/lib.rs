@@ -1,1 +1,35 @@
-//! A room of the house; its parts follow.
+//! Sockets, TLS, limits, forwarding and audit: everything of the firewall that touches the world.
+//!
+//! The path of a message is the list of files, one verb each: `listen` → `identify` → `admit` → `receive` → (the inspector:
+//! parse → resolve → conform → decide → meter) → `forward` → `reply` → `record`. `refuse` is the only place where a
+//! [`Refusal`](semgate_inspect::Refusal) becomes an HTTP or JSON-RPC answer. Beside the path: `follow` keeps the
+//! generation that messages are judged under, `admin` answers the operator.
+//!
+//! Each stage takes the value that only the stage before it can build; `forward` consumes a
+//! [`Permit`](semgate_inspect::Permit). Nothing is ever sent twice: there is no retry.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod admin;
+mod admit;
+mod card;
+pub mod config;
+mod decision;
+mod fault;
+mod follow;
+mod forward;
+mod framing;
+mod identify;
+mod listen;
+mod materials;
+mod measure;
+mod path;
+mod receive;
+mod record;
+mod refuse;
+mod reply;
+mod run;
+mod upstream;
+
+pub use config::{Config, ConfigFault, Limits};
+pub use fault::RunFault;
+pub use run::{Bound, BoundRoute, Checked, check, run};

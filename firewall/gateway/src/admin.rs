@@ -1,0 +1,119 @@
+//! What the operator may ask, on loopback only: `/healthz`, `/readyz`, `/metrics`, `/status`.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Json, Response};
+use axum::routing::get;
+use semgate_statement::View;
+use semgate_statement::view::Freshness;
+use serde_json::{Value, json};
+
+use crate::follow::PolicyState;
+use crate::measure::Metrics;
+use crate::path::{Shared, unix_now};
+use crate::run::BoundRoute;
+
+/// What the answers are made of.
+#[derive(Clone)]
+pub(crate) struct Admin {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) metrics: Metrics,
+    pub(crate) policies: Arc<PolicyState>,
+    pub(crate) routes: Arc<[BoundRoute]>,
+}
+
+impl Admin {
+    /// The service.
+    pub(crate) fn router(self) -> Router {
+        Router::new()
+            .route("/healthz", get(|| async { "ok\n" }))
+            .route("/readyz", get(ready))
+            .route("/metrics", get(metrics))
+            .route("/status", get(status))
+            .with_state(self)
+    }
+
+    /// Everything that keeps a message from passing right now; empty means ready.
+    fn obstacles(&self) -> Vec<String> {
+        let now = unix_now();
+        let mut obstacles = Vec::new();
+        for view in self.shared.inspector.generation().views() {
+            if view.freshness(now) == Freshness::Stale {
+                let what = if view.size() == 0 { "has never been heard" } else { "has a stale status" };
+                obstacles.push(format!("authority `{}` {what}", view.authority()));
+            }
+        }
+        if !self.policies.report().live {
+            obstacles.push("the policies do not fit the known contexts".to_owned());
+        }
+        if self.shared.audit.working().is_err() {
+            obstacles.push("the audit takes no records".to_owned());
+        }
+        obstacles
+    }
+
+    fn status(&self) -> Value {
+        let generation = self.shared.inspector.generation();
+        let report = self.policies.report();
+        let now = unix_now();
+        let authorities: Vec<Value> = generation.views().iter().map(|view| authority(view, now)).collect();
+        let digest = report.live.then(|| generation.policies().digest().to_string());
+        let routes: Vec<Value> =
+            self.routes.iter().map(|route| json!({"name": route.name, "url": route.url})).collect();
+        json!({
+            "ready": self.obstacles().is_empty(),
+            "obstacles": self.obstacles(),
+            "generation": generation.number(),
+            "policies": {
+                "digest": digest,
+                "current": report.current,
+                "faults": report.faults,
+                "contexts_left_out": report.left_out,
+            },
+            "authorities": authorities,
+            "audit": {
+                "written": self.shared.audit.written(),
+                "lost": self.shared.audit.lost(),
+                "working": self.shared.audit.working().is_ok(),
+            },
+            "routes": routes,
+        })
+    }
+}
+
+fn authority(view: &View, now: u64) -> Value {
+    let floors: serde_json::Map<String, Value> = view
+        .floors()
+        .iter()
+        .map(|(line, floor)| (line.as_str().to_owned(), floor.to_string().into()))
+        .collect();
+    json!({
+        "name": view.authority(),
+        "size": view.size(),
+        "issued_at": view.issued_at(),
+        "next_update": view.next_update(),
+        "fresh": view.freshness(now) == Freshness::Fresh,
+        "contexts": view.contexts().count(),
+        "floors": floors,
+    })
+}
+
+async fn ready(State(admin): State<Admin>) -> Response {
+    let obstacles = admin.obstacles();
+    if obstacles.is_empty() {
+        return "ready\n".into_response();
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", obstacles.join("\n"))).into_response()
+}
+
+async fn metrics(State(admin): State<Admin>) -> Response {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], admin.metrics.render()).into_response()
+}
+
+async fn status(State(admin): State<Admin>) -> Json<Value> {
+    Json(admin.status())
+}

@@ -1,0 +1,97 @@
+//! What a head may say.
+
+use super::*;
+use http::Request;
+
+fn door(protocol: Protocol) -> Door {
+    Door { protocol, path: "/l8".to_owned(), extension: "urn:contexts:snl:v1.0".to_owned() }
+}
+
+fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Parts {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(()).unwrap().into_parts().0
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+fn code(protocol: Protocol, parts: &Parts) -> Option<Code> {
+    admit(&door(protocol), parts, &Limits::default()).err().map(|refusal| refusal.code())
+}
+
+#[test]
+fn method_and_path_are_those_of_the_binding() {
+    let table = [
+        (Protocol::L8, "POST", "/", None),
+        (Protocol::L8, "POST", "/l8", None),
+        (Protocol::L8, "POST", "/l8/", Some(Code::MethodUnsupported)),
+        (Protocol::L8, "POST", "//", Some(Code::MethodUnsupported)),
+        (Protocol::L8, "POST", "/%2e", Some(Code::MethodUnsupported)),
+        (Protocol::L8, "GET", "/", Some(Code::MethodUnsupported)),
+        (Protocol::L8, "PUT", "/", Some(Code::MethodUnsupported)),
+        (Protocol::L8, "POST", "/?a=b", Some(Code::Malformed)),
+        (Protocol::L8, "POST", "/?", Some(Code::Malformed)),
+        (Protocol::L8, "GET", CARD_PATH, Some(Code::MethodUnsupported)),
+        (Protocol::A2a, "GET", CARD_PATH, None),
+        (Protocol::A2a, "POST", CARD_PATH, Some(Code::MethodUnsupported)),
+        (Protocol::A2a, "GET", "/.well-known/agent-card.json?x", Some(Code::Malformed)),
+        (Protocol::A2a, "POST", "/?A2A-Version=1.0", Some(Code::Malformed)),
+    ];
+    for (protocol, method, path, wanted) in table {
+        assert_eq!(code(protocol, &head(method, path, &[JSON])), wanted, "{protocol:?} {method} {path}");
+    }
+}
+
+#[test]
+fn content_type_and_encoding_have_few_spellings() {
+    let table: &[(&[(&str, &str)], Option<Code>)] = &[
+        (&[("content-type", "application/json; charset=utf-8")], None),
+        (&[("content-type", "Application/JSON;charset=\"UTF-8\"")], None),
+        (&[], Some(Code::Malformed)),
+        (&[("content-type", "text/plain")], Some(Code::Malformed)),
+        (&[("content-type", "application/json; charset=utf-16")], Some(Code::Malformed)),
+        (&[("content-type", "application/json; charset=utf-8; x=y")], Some(Code::Malformed)),
+        (&[JSON, JSON], Some(Code::Malformed)),
+        (&[JSON, ("content-encoding", "gzip")], None),
+        (&[JSON, ("content-encoding", "Identity")], None),
+        (&[JSON, ("content-encoding", "br")], Some(Code::EncodingUnsupported)),
+        (&[JSON, ("content-encoding", "gzip, gzip")], Some(Code::EncodingUnsupported)),
+        (&[JSON, ("content-encoding", "")], Some(Code::EncodingUnsupported)),
+        (
+            &[JSON, ("content-encoding", "gzip"), ("content-encoding", "gzip")],
+            Some(Code::EncodingUnsupported),
+        ),
+        (&[JSON, ("content-length", "1048577")], Some(Code::TooLarge)),
+        (&[JSON, ("content-length", "1048576")], None),
+    ];
+    for (headers, wanted) in table {
+        assert_eq!(code(Protocol::L8, &head("POST", "/", headers)), *wanted, "{headers:?}");
+    }
+}
+
+#[test]
+fn the_extension_is_seen_among_others() {
+    let ours = ("a2a-extensions", "https://x.test/ext, urn:contexts:snl:v1.0");
+    for (header, wanted) in [(ours, true), (("a2a-extensions", "urn:contexts:snl:v1.1"), false)] {
+        let parts = head("POST", "/", &[JSON, header]);
+        match admit(&door(Protocol::A2a), &parts, &Limits::default()) {
+            Ok(Arrival::Message(admitted)) => assert_eq!(admitted.extension, wanted),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn an_agent_past_its_burst_waits_and_another_does_not() {
+    let keeper = Gatekeeper::new(&Limits { agent_rate: 1, agent_burst: 3, ..Limits::default() });
+    let (one, two) = (Arc::from("spiffe://a/agent/one"), Arc::from("spiffe://a/agent/two"));
+    for _ in 0..3 {
+        assert!(keeper.count(&one).is_ok());
+    }
+    let refusal = keeper.count(&one).unwrap_err();
+    assert_eq!(refusal.code(), Code::RateLimited);
+    assert!(refusal.retry_after().is_some_and(|wait| wait.as_millis() > 0));
+    assert!(keeper.count(&two).is_ok());
+}

@@ -1,0 +1,178 @@
+//! `firewall.toml`: read strictly, checked whole, printed back with every default filled in. Nothing here binds a port, opens
+//! a key or talks to anyone; [`check`](crate::check) does the next step and still binds nothing.
+
+mod address;
+mod fault;
+mod limits;
+mod raw;
+mod rules;
+mod scope;
+mod span;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use semgate_contexts::{Line, Prefix, Version};
+
+pub use address::{Listen, Place, Upstream};
+pub use fault::ConfigFault;
+pub use limits::Limits;
+pub use scope::ContextScope;
+
+/// The default `max_status_age` of an authority (DESIGN §3): longer lifetimes in a head are refused by the follower.
+pub const MAX_STATUS_AGE: Duration = Duration::from_secs(900);
+/// The longest `max_status_age` accepted: a revocation that takes longer than a day to bite is none.
+pub const LONGEST_STATUS_AGE: Duration = Duration::from_secs(86_400);
+
+/// A PEM chain, leaf first, and the PEM PKCS#8 key of its leaf.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdentityFiles {
+    /// The chain.
+    pub certificate: PathBuf,
+    /// The key, 0600.
+    pub key: PathBuf,
+}
+
+/// A trust domain whose agents may connect: an id under this name counts only under these roots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustDomain {
+    /// The host part of the agents' SPIFFE ids.
+    pub name: String,
+    /// PEM roots.
+    pub roots: PathBuf,
+}
+
+/// One authority that is followed. All of it is configured and none of it is ever learnt from the feed (DESIGN §3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthorityConfig {
+    /// Its name, as its heads state it.
+    pub name: String,
+    /// `https://host:port`, without a path.
+    pub url: Upstream,
+    /// Roots of the chains that sign contexts, statements, heads and shards.
+    pub roots: PathBuf,
+    /// Roots of its TLS certificate; `roots` unless given.
+    pub tls_roots: PathBuf,
+    /// The origin line of its log.
+    pub origin: String,
+    /// The signed-note verifier key of its log.
+    pub log_key: String,
+    /// The lines that it alone speaks for: `*`, `payment`, or `acme.*` for all below.
+    pub lines: Vec<String>,
+    /// The longest life of a head that is accepted.
+    pub max_status_age: Duration,
+    /// How often the head is asked for when no event comes.
+    pub poll: Duration,
+}
+
+/// The protocol of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Native L8 JSON.
+    L8,
+    /// A2A 1.0 over JSON-RPC.
+    A2a,
+}
+
+impl Protocol {
+    /// As configuration, audit and metrics spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::L8 => "l8",
+            Self::A2a => "a2a",
+        }
+    }
+}
+
+/// One listener, and the one agent behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteConfig {
+    /// Its name, in metrics and status.
+    pub name: String,
+    /// Where it listens.
+    pub listen: Listen,
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// SPIFFE id of the agent behind.
+    pub receiver: String,
+    /// Where that agent is.
+    pub upstream: Upstream,
+    /// The lines and versions that the receiver understands.
+    pub contexts: Vec<ContextScope>,
+    /// The one sender of a plain listener; `None` means TLS with client certificates.
+    pub plain_sender: Option<String>,
+    /// The URL written into the agent card; the listener's own unless given.
+    pub public_url: Option<String>,
+}
+
+/// Where audit records go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditConfig {
+    /// The file, appended to, 0600.
+    pub path: PathBuf,
+    /// Whether each batch is forced to disk (fsync) after it is written.
+    pub fsync: bool,
+}
+
+/// A whole configuration. Guarantees: paths are resolved against the file's own directory, every number is inside its bounds,
+/// plain listeners and plain upstreams are local, names are unique, and no line is claimed by two authorities. Does not guarantee
+/// that the files exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The state directory: the followers' memory.
+    pub state: PathBuf,
+    /// The admin address (plain HTTP, loopback).
+    pub admin: SocketAddr,
+    /// The policy directory.
+    pub policies: PathBuf,
+    /// Where audit records go.
+    pub audit: AuditConfig,
+    /// Serving threads; 0 in the file means one for each core.
+    pub workers: usize,
+    /// The prefix of context URNs.
+    pub prefix: Prefix,
+    /// The gateway's own identity, towards callers and agents. `None` only if no listener and no upstream needs one.
+    pub tls: Option<IdentityFiles>,
+    /// Whose agents may connect.
+    pub trust_domains: Vec<TrustDomain>,
+    /// Who is followed.
+    pub authorities: Vec<AuthorityConfig>,
+    /// What is served.
+    pub routes: Vec<RouteConfig>,
+    /// The operator's own floors, beside the authorities'.
+    pub floors: Vec<(Line, Version)>,
+    /// Every bound.
+    pub limits: Limits,
+}
+
+impl Config {
+    /// Reads and checks a file. Relative paths in it are relative to its own directory.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no TOML, has an unknown key, or breaks a rule; see [`ConfigFault`].
+    pub fn load(path: &Path) -> Result<Self, ConfigFault> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| ConfigFault::Read { path: path.to_owned(), what: e.kind().to_string() })?;
+        let base = path.parent().unwrap_or_else(|| Path::new(""));
+        Self::parse(&text, base)
+    }
+
+    /// As [`Config::load`], from text; relative paths are relative to `base`.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn parse(text: &str, base: &Path) -> Result<Self, ConfigFault> {
+        let file: raw::File = toml::from_str(text).map_err(|e| ConfigFault::syntax(&e, text))?;
+        rules::check(file, base)
+    }
+
+    /// The settings in effect as TOML: paths resolved, every default written out. Parsing it gives the same configuration.
+    #[must_use]
+    pub fn effective(&self) -> String {
+        raw::File::of(self).print()
+    }
+}

@@ -1,0 +1,139 @@
+//! Where to listen and where the agent is.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+/// A listening address: `127.0.0.1:8443`, `[::1]:8443` or `unix:/run/semgate/l8.sock`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// TCP; port 0 takes a free one.
+    Tcp(SocketAddr),
+    /// A Unix stream socket, created 0600, an old socket in its place removed.
+    Unix(PathBuf),
+}
+
+impl Listen {
+    pub(super) fn parse(text: &str, base: &Path) -> Option<Self> {
+        match text.strip_prefix("unix:") {
+            Some("") => None,
+            Some(path) => Some(Self::Unix(base.join(path))),
+            None => text.parse().ok().map(Self::Tcp),
+        }
+    }
+
+    /// Whether what is sent here can only come from this machine.
+    pub(super) fn local(&self) -> bool {
+        match self {
+            Self::Tcp(address) => address.ip().is_loopback(),
+            Self::Unix(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// Where to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Host (a name or an address without brackets) and port.
+    Tcp(String, u16),
+    /// A Unix stream socket.
+    Unix(PathBuf),
+}
+
+/// An agent or an authority: `http://127.0.0.1:9001/l8`, `https://agents.example:8443/l8` or `unix:/run/agent.sock`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstream {
+    /// Where to connect to.
+    pub place: Place,
+    /// Whether over TLS.
+    pub tls: bool,
+    /// The path of messages; always begins with `/`, never has a query.
+    pub path: String,
+}
+
+impl Upstream {
+    /// Takes the spellings above and no other: no user, query, fragment, percent-encoding or `..` in the path.
+    pub(super) fn parse(text: &str, base: &Path) -> Option<Self> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            let place = Place::Unix(base.join(path));
+            return (!path.is_empty()).then_some(Self { place, tls: false, path: "/".to_owned() });
+        }
+        let (tls, rest) = match text.strip_prefix("https://") {
+            Some(rest) => (true, rest),
+            None => (false, text.strip_prefix("http://")?),
+        };
+        let (authority, path) = match rest.find('/') {
+            Some(at) => (rest.get(..at)?, rest.get(at..)?),
+            None => (rest, "/"),
+        };
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~:".contains(&b);
+        if !path.bytes().all(plain) || path.split('/').any(|part| part == "..") {
+            return None;
+        }
+        let (host, port) = host_and_port(authority, if tls { 443 } else { 80 })?;
+        Some(Self { place: Place::Tcp(host, port), tls, path: path.to_owned() })
+    }
+
+    /// Whether it is on this machine.
+    pub(super) fn local(&self) -> bool {
+        match &self.place {
+            Place::Unix(_) => true,
+            Place::Tcp(host, _) => {
+                host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+            }
+        }
+    }
+
+    /// What goes into `Host`: the address with its port, or `localhost` for a Unix socket.
+    #[must_use]
+    pub fn host_header(&self) -> String {
+        match &self.place {
+            Place::Tcp(host, port) if host.contains(':') => format!("[{host}]:{port}"),
+            Place::Tcp(host, port) => format!("{host}:{port}"),
+            Place::Unix(_) => "localhost".to_owned(),
+        }
+    }
+}
+
+fn host_and_port(authority: &str, default: u16) -> Option<(String, u16)> {
+    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
+        let (host, port) = rest.split_once(']')?;
+        host.parse::<std::net::Ipv6Addr>().ok()?;
+        (host, port.strip_prefix(':'))
+    } else {
+        match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        }
+    };
+    let named = |b: u8| b.is_ascii_alphanumeric() || b"-.:".contains(&b);
+    if host.is_empty() || host.len() > 253 || !host.bytes().all(named) {
+        return None;
+    }
+    let port = match port {
+        Some(text) => text.parse().ok().filter(|port| *port != 0)?,
+        None => default,
+    };
+    Some((host.to_owned(), port))
+}
+
+impl fmt::Display for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Unix(path) => write!(f, "unix:{}", path.display()),
+            Place::Tcp(..) => {
+                let scheme = if self.tls { "https" } else { "http" };
+                write!(f, "{scheme}://{}{}", self.host_header(), self.path)
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Every bound of the gateway, with the reason for its number.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::fault::ConfigFault;
+use super::span::Span;
+
+/// Bounds of one gateway. `Default` is what an empty `[limits]` means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections open at once on one listener; further ones wait in the kernel's backlog. 4096: at the default buffers
+    /// that is about 100 MB if every one of them sends a full head and nothing else.
+    pub connections: usize,
+    /// TLS handshake, whole. 5 s: three round trips at the worst mobile latency, and no more for a silent socket.
+    pub handshake_timeout: Duration,
+    /// Silence on a kept connection before it is closed. 75 s, as nginx has it.
+    pub idle_timeout: Duration,
+    /// From the first byte of a head to its end. 10 s: a head is one packet or two; slower is slowloris.
+    pub header_timeout: Duration,
+    /// From the end of the head to the end of the body. 20 s: 1 MiB at 50 kB/s.
+    pub body_timeout: Duration,
+    /// How long a reply may sit unread in the socket. 20 s, as the body.
+    pub write_timeout: Duration,
+    /// Bytes of request line and headers. 16 KiB: twice nginx's, since callers may bring large traces that are dropped anyway.
+    pub header_bytes: usize,
+    /// Header lines. 64: a busy proxy chain adds about twenty.
+    pub headers: usize,
+    /// Bytes of a request's body, compressed and inflated alike. 1 MiB: the paper's messages are under 2 kB; free text up
+    /// to a book chapter fits.
+    pub body_bytes: usize,
+    /// Inflated bytes for each compressed byte, judged past 64 KiB. 100: repetitive JSON reaches about 30, a bomb 1000.
+    pub inflate_ratio: usize,
+    /// Nesting of JSON. 32: the deepest shipped message has 9.
+    pub depth: usize,
+    /// JSON values in a message. 20,000: 1 MiB of small numbers would be 500,000 and cost far more than it says.
+    pub nodes: usize,
+    /// Concepts in a message. 64: the paper's largest has three; each costs one policy decision.
+    pub concepts: usize,
+    /// Messages a second from one agent, all routes together, refused ones included. 1000: at 25 µs each that is a fortieth of
+    /// a core, so tens of agents share one.
+    pub agent_rate: u32,
+    /// Messages at once from one agent before the rate bites. 2000: two seconds of it.
+    pub agent_burst: u32,
+    /// Connecting to the agent behind, TLS included. 2 s: it is near.
+    pub connect_timeout: Duration,
+    /// From the request written to the reply's last byte. 30 s: agents think.
+    pub upstream_timeout: Duration,
+    /// Bytes of a reply. 1 MiB, as the request.
+    pub reply_bytes: usize,
+    /// Kept connections to one agent on one core. 64: more hardly helps a single-threaded runtime.
+    pub upstream_idle: usize,
+    /// How long such a connection is kept unused. 4 s: below the 5 s after which Node.js and uvicorn close theirs, so that
+    /// a message is hardly ever sent into a connection that is being closed.
+    pub upstream_idle_timeout: Duration,
+    /// Audit records waiting to be written. 8192: about a second of full load; full means refused.
+    pub audit_queue: usize,
+    /// From the signal to the end, for messages in flight. 35 s: just past `upstream_timeout`.
+    pub drain_timeout: Duration,
+    /// How often the policy directory is looked at for changes. 2 s: reading a few small files.
+    pub policy_poll: Duration,
+    /// Asking the authority for one thing, whole. 10 s: the largest is a tile of a few hundred kB.
+    pub fetch_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            handshake_timeout: Duration::from_secs(5),
+            idle_timeout: Duration::from_secs(75),
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(20),
+            write_timeout: Duration::from_secs(20),
+            header_bytes: 16 * 1024,
+            headers: 64,
+            body_bytes: 1024 * 1024,
+            inflate_ratio: 100,
+            depth: 32,
+            nodes: 20_000,
+            concepts: 64,
+            agent_rate: 1000,
+            agent_burst: 2000,
+            connect_timeout: Duration::from_secs(2),
+            upstream_timeout: Duration::from_secs(30),
+            reply_bytes: 1024 * 1024,
+            upstream_idle: 64,
+            upstream_idle_timeout: Duration::from_secs(4),
+            audit_queue: 8192,
+            drain_timeout: Duration::from_secs(35),
+            policy_poll: Duration::from_secs(2),
+            fetch_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Writes the struct of the file, its filling-in and its reading-out from one list, so that no limit can be forgotten in one.
+macro_rules! file_limits {
+    (durations: $($span:ident),* ; numbers: $($number:ident: $kind:ty = $low:literal..=$high:literal),* $(,)?) => {
+        /// `[limits]` as written; every key may be left out.
+        #[derive(Clone, Debug, Default, Deserialize, Serialize)]
+        #[serde(deny_unknown_fields)]
+        pub(super) struct FileLimits {
+            $(#[serde(skip_serializing_if = "Option::is_none")] $number: Option<u64>,)*
+            $(#[serde(skip_serializing_if = "Option::is_none")] $span: Option<Span>,)*
+        }
+
+        impl FileLimits {
+            /// # Errors
+            /// The first key out of its bounds.
+            pub(super) fn check(&self) -> Result<Limits, ConfigFault> {
+                let mut limits = Limits::default();
+                $(if let Some(written) = self.$number {
+                    let must = concat!("between ", $low, " and ", $high);
+                    if !($low..=$high).contains(&written) {
+                        return Err(ConfigFault::value(concat!("limits.", stringify!($number)), must));
+                    }
+                    limits.$number = <$kind>::try_from(written)
+                        .map_err(|_| ConfigFault::value(concat!("limits.", stringify!($number)), must))?;
+                })*
+                $(if let Some(Span(written)) = self.$span {
+                    // a timeout of nothing refuses everything; one of an hour is none
+                    if written < Duration::from_millis(10) || written > Duration::from_secs(3600) {
+                        return Err(ConfigFault::value(
+                            concat!("limits.", stringify!($span)), "between 10ms and 1h"));
+                    }
+                    limits.$span = written;
+                })*
+                Ok(limits)
+            }
+
+            pub(super) fn of(limits: &Limits) -> Self {
+                Self {
+                    $($number: Some(limits.$number as u64),)*
+                    $($span: Some(Span(limits.$span)),)*
+                }
+            }
+        }
+    };
+}
+
+file_limits! {
+    durations: handshake_timeout, idle_timeout, header_timeout, body_timeout, write_timeout, connect_timeout, upstream_timeout,
+        upstream_idle_timeout, drain_timeout, policy_poll, fetch_timeout;
+    numbers:
+        connections: usize = 1..=1_000_000,
+        header_bytes: usize = 512..=1_048_576,
+        headers: usize = 4..=1024,
+        body_bytes: usize = 64..=67_108_864,
+        inflate_ratio: usize = 1..=10_000,
+        depth: usize = 4..=128,
+        nodes: usize = 16..=10_000_000,
+        concepts: usize = 1..=4096,
+        agent_rate: u32 = 1..=1_000_000,
+        agent_burst: u32 = 1..=1_000_000,
+        reply_bytes: usize = 64..=67_108_864,
+        upstream_idle: usize = 0..=65_536,
+        audit_queue: usize = 1..=1_000_000,
+}

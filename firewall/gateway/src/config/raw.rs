@@ -1,0 +1,150 @@
+//! The file as it is written: strings, and every key known.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::limits::FileLimits;
+use super::span::Span;
+use super::{AuthorityConfig, Config, IdentityFiles, RouteConfig};
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub state: PathBuf,
+    pub admin: Option<String>,
+    pub policies: PathBuf,
+    pub audit: PathBuf,
+    pub audit_fsync: Option<bool>,
+    pub workers: Option<u64>,
+    pub prefix: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<FileTls>,
+    #[serde(default)]
+    pub floors: BTreeMap<String, String>,
+    #[serde(default)]
+    pub limits: FileLimits,
+    #[serde(default)]
+    pub trust_domain: Vec<FileDomain>,
+    #[serde(default)]
+    pub authority: Vec<FileAuthority>,
+    #[serde(default)]
+    pub route: Vec<FileRoute>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileTls {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileDomain {
+    pub name: String,
+    pub roots: PathBuf,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileAuthority {
+    pub name: String,
+    pub url: String,
+    pub roots: PathBuf,
+    pub tls_roots: Option<PathBuf>,
+    pub origin: String,
+    pub log_key: String,
+    pub lines: Vec<String>,
+    pub max_status_age: Option<Span>,
+    pub poll: Option<Span>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileRoute {
+    pub name: String,
+    pub listen: String,
+    pub binding: String,
+    pub receiver: String,
+    pub upstream: String,
+    pub contexts: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plain_sender: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_url: Option<String>,
+}
+
+impl File {
+    pub(super) fn of(config: &Config) -> Self {
+        Self {
+            state: config.state.clone(),
+            admin: Some(config.admin.to_string()),
+            policies: config.policies.clone(),
+            audit: config.audit.path.clone(),
+            audit_fsync: Some(config.audit.fsync),
+            workers: Some(config.workers as u64),
+            prefix: Some(config.prefix.as_str().to_owned()),
+            tls: config.tls.as_ref().map(FileTls::of),
+            floors: config
+                .floors
+                .iter()
+                .map(|(line, version)| (line.as_str().to_owned(), version.to_string()))
+                .collect(),
+            limits: FileLimits::of(&config.limits),
+            trust_domain: config
+                .trust_domains
+                .iter()
+                .map(|domain| FileDomain { name: domain.name.clone(), roots: domain.roots.clone() })
+                .collect(),
+            authority: config.authorities.iter().map(FileAuthority::of).collect(),
+            route: config.routes.iter().map(FileRoute::of).collect(),
+        }
+    }
+
+    pub(super) fn print(&self) -> String {
+        toml::to_string_pretty(self).unwrap_or_else(|fault| format!("# cannot be printed: {fault}\n"))
+    }
+}
+
+impl FileTls {
+    fn of(files: &IdentityFiles) -> Self {
+        Self { certificate: files.certificate.clone(), key: files.key.clone() }
+    }
+
+    pub(super) fn under(&self, base: &Path) -> IdentityFiles {
+        IdentityFiles { certificate: base.join(&self.certificate), key: base.join(&self.key) }
+    }
+}
+
+impl FileAuthority {
+    fn of(authority: &AuthorityConfig) -> Self {
+        Self {
+            name: authority.name.clone(),
+            url: authority.url.to_string(),
+            roots: authority.roots.clone(),
+            tls_roots: Some(authority.tls_roots.clone()),
+            origin: authority.origin.clone(),
+            log_key: authority.log_key.clone(),
+            lines: authority.lines.clone(),
+            max_status_age: Some(Span(authority.max_status_age)),
+            poll: Some(Span(authority.poll)),
+        }
+    }
+}
+
+impl FileRoute {
+    fn of(route: &RouteConfig) -> Self {
+        Self {
+            name: route.name.clone(),
+            listen: route.listen.to_string(),
+            binding: route.protocol.as_str().to_owned(),
+            receiver: route.receiver.clone(),
+            upstream: route.upstream.to_string(),
+            contexts: route.contexts.iter().map(ToString::to_string).collect(),
+            plain_sender: route.plain_sender.clone(),
+            public_url: route.public_url.clone(),
+        }
+    }
+}

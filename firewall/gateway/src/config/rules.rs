@@ -1,0 +1,297 @@
+//! From the file as written to a [`Config`] whose parts agree.
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use semgate_certs::SpiffeId;
+use semgate_contexts::{Line, Prefix, Version};
+use semgate_statement::Lines;
+
+use super::raw::{File, FileAuthority, FileRoute};
+use super::span::Span;
+use super::*;
+
+/// The admin address unless given: loopback, and a port next to no well-known one.
+const ADMIN: &str = "127.0.0.1:9470";
+
+/// How often a head is asked for when no event comes: a revocation is believed after this at the latest while the stream is cut.
+const POLL: Duration = Duration::from_secs(5);
+
+/// More serving threads than any machine of the class has cores.
+const MAX_WORKERS: u64 = 256;
+
+pub(super) fn check(file: File, base: &Path) -> Result<Config, ConfigFault> {
+    let limits = file.limits.check()?;
+    let config = Config {
+        state: base.join(&file.state),
+        admin: admin(file.admin.as_deref().unwrap_or(ADMIN))?,
+        policies: base.join(&file.policies),
+        audit: AuditConfig { path: base.join(&file.audit), fsync: file.audit_fsync.unwrap_or(false) },
+        workers: workers(file.workers.unwrap_or(0))?,
+        prefix: prefix(file.prefix.as_deref())?,
+        tls: file.tls.as_ref().map(|tls| tls.under(base)),
+        trust_domains: trust_domains(&file, base)?,
+        authorities: file.authority.iter().map(|a| authority(a, base)).collect::<Result<_, _>>()?,
+        routes: file.route.iter().map(|r| route(r, base)).collect::<Result<_, _>>()?,
+        floors: floors(&file)?,
+        limits,
+    };
+    agree(&config)?;
+    Ok(config)
+}
+
+fn admin(text: &str) -> Result<SocketAddr, ConfigFault> {
+    let address: SocketAddr = text
+        .parse()
+        .map_err(|_| ConfigFault::value("admin", "an address with a port, such as `127.0.0.1:9470`"))?;
+    if address.ip().is_loopback() {
+        Ok(address)
+    } else {
+        Err(ConfigFault::PlainText { key: "admin".to_owned() })
+    }
+}
+
+fn workers(written: u64) -> Result<usize, ConfigFault> {
+    if written > MAX_WORKERS {
+        return Err(ConfigFault::value("workers", "at most 256"));
+    }
+    match usize::try_from(written) {
+        Ok(0) | Err(_) => Ok(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
+        Ok(n) => Ok(n),
+    }
+}
+
+fn prefix(written: Option<&str>) -> Result<Prefix, ConfigFault> {
+    written.map_or_else(
+        || Ok(Prefix::default()),
+        |text| {
+            Prefix::parse(text)
+                .map_err(|fault| ConfigFault::value("prefix", format!("a urn prefix: {fault}")))
+        },
+    )
+}
+
+fn trust_domains(file: &File, base: &Path) -> Result<Vec<TrustDomain>, ConfigFault> {
+    let mut seen = HashSet::new();
+    let mut domains = Vec::new();
+    for domain in &file.trust_domain {
+        if semgate_certs::TrustDomain::parse(&domain.name).is_err() {
+            return Err(ConfigFault::value(
+                "trust_domain.name",
+                "a spiffe trust domain, such as `semgate.test`",
+            ));
+        }
+        once(&mut seen, "trust_domain.name", &domain.name)?;
+        domains.push(TrustDomain { name: domain.name.clone(), roots: base.join(&domain.roots) });
+    }
+    Ok(domains)
+}
+
+fn authority(file: &FileAuthority, base: &Path) -> Result<AuthorityConfig, ConfigFault> {
+    let key = |name: &str| format!("authority.{name}");
+    let named = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
+    let first = file.name.bytes().next();
+    if !first.is_some_and(|b| b.is_ascii_alphanumeric())
+        || file.name.len() > 128
+        || !file.name.bytes().all(named)
+    {
+        return Err(ConfigFault::value(key("name"), "letters, digits, hyphens, dots"));
+    }
+    let url = Upstream::parse(&file.url, base)
+        .filter(|url| url.tls && url.path == "/")
+        .ok_or_else(|| ConfigFault::value(key("url"), "`https://host:port` without a path"))?;
+    if file.origin.is_empty() || file.origin.bytes().any(|b| !b.is_ascii_graphic() || b == b'+') {
+        return Err(ConfigFault::value(key("origin"), "the origin line of the log"));
+    }
+    if !file.log_key.starts_with(&format!("{}+", file.origin)) {
+        return Err(ConfigFault::value(key("log_key"), "the verifier key of `origin`"));
+    }
+    if file.lines.is_empty() {
+        return Err(ConfigFault::value(key("lines"), "at least one line, or `*`"));
+    }
+    if Lines::parse(&file.lines).is_err() {
+        return Err(ConfigFault::value(key("lines"), "lines, such as `payment`, `acme.*`, or `*`"));
+    }
+    Ok(AuthorityConfig {
+        name: file.name.clone(),
+        url,
+        roots: base.join(&file.roots),
+        tls_roots: base.join(file.tls_roots.as_ref().unwrap_or(&file.roots)),
+        origin: file.origin.clone(),
+        log_key: file.log_key.clone(),
+        lines: file.lines.clone(),
+        max_status_age: within(
+            &key("max_status_age"),
+            file.max_status_age,
+            MAX_STATUS_AGE,
+            1,
+            LONGEST_STATUS_AGE,
+        )?,
+        poll: within(&key("poll"), file.poll, POLL, 1, Duration::from_secs(3600))?,
+    })
+}
+
+fn within(
+    key: &str,
+    written: Option<Span>,
+    default: Duration,
+    least: u64,
+    most: Duration,
+) -> Result<Duration, ConfigFault> {
+    let value = written.map_or(default, |Span(value)| value);
+    if value < Duration::from_secs(least) || value > most {
+        let most = Span(most);
+        return Err(ConfigFault::value(key, format!("between {least}s and {most}")));
+    }
+    Ok(value)
+}
+
+fn route(file: &FileRoute, base: &Path) -> Result<RouteConfig, ConfigFault> {
+    let named = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
+    if file.name.is_empty() || file.name.len() > 64 || !file.name.bytes().all(named) {
+        return Err(ConfigFault::value("route.name", "1 to 64 letters, digits, hyphens, dots"));
+    }
+    let key = |name: &str| format!("route `{}`: {name}", file.name);
+    let agent = |name: &str, id: &str| match SpiffeId::parse(id) {
+        Ok(_) => Ok(id.to_owned()),
+        Err(_) => Err(ConfigFault::value(
+            key(name),
+            "a spiffe id, such as `spiffe://semgate.test/agent/retailer-7`",
+        )),
+    };
+    let listen = Listen::parse(&file.listen, base)
+        .ok_or_else(|| ConfigFault::value(key("listen"), "an address with a port, or `unix:/path`"))?;
+    let protocol = match file.binding.as_str() {
+        "l8" => Protocol::L8,
+        "a2a" => Protocol::A2a,
+        _ => return Err(ConfigFault::value(key("binding"), "`l8` or `a2a`")),
+    };
+    let upstream = Upstream::parse(&file.upstream, base).ok_or_else(|| {
+        ConfigFault::value(
+            key("upstream"),
+            "`https://host:port/path`, `http://` on loopback, or `unix:/path`",
+        )
+    })?;
+    let plain_sender = file.plain_sender.as_deref().map(|id| agent("plain_sender", id)).transpose()?;
+    if plain_sender.is_some() && !listen.local() {
+        return Err(ConfigFault::PlainText { key: key("listen") });
+    }
+    if !upstream.tls && !upstream.local() {
+        return Err(ConfigFault::PlainText { key: key("upstream") });
+    }
+    let public_url =
+        file.public_url.as_deref().map(|url| public_url(&key("public_url"), url, base)).transpose()?;
+    if protocol == Protocol::A2a && public_url.is_none() && !names_a_host(&listen) {
+        return Err(ConfigFault::Missing {
+            key: key("public_url"),
+            needed: "the agent card states it".to_owned(),
+        });
+    }
+    if file.contexts.is_empty() {
+        return Err(ConfigFault::value(key("contexts"), "at least one line, or `*`"));
+    }
+    let scope = |text: &String| {
+        ContextScope::parse(text).ok_or_else(|| {
+            ConfigFault::value(
+                key("contexts"),
+                "lines, such as `payment`, `payment:v2`, `payment:v1.1`, or `*`",
+            )
+        })
+    };
+    Ok(RouteConfig {
+        name: file.name.clone(),
+        listen,
+        protocol,
+        receiver: agent("receiver", &file.receiver)?,
+        upstream,
+        contexts: file.contexts.iter().map(scope).collect::<Result<_, _>>()?,
+        plain_sender,
+        public_url,
+    })
+}
+
+/// The card must say an address that callers can use: `0.0.0.0` and a Unix socket are none.
+fn names_a_host(listen: &Listen) -> bool {
+    matches!(listen, Listen::Tcp(address) if !address.ip().is_unspecified())
+}
+
+fn public_url(key: &str, url: &str, base: &Path) -> Result<String, ConfigFault> {
+    Upstream::parse(url, base)
+        .filter(|parsed| matches!(parsed.place, Place::Tcp(..)) && (parsed.tls || parsed.local()))
+        .map(|_| url.to_owned())
+        .ok_or_else(|| ConfigFault::value(key, "a url without query, https unless on loopback"))
+}
+
+fn floors(file: &File) -> Result<Vec<(Line, Version)>, ConfigFault> {
+    let mut floors = Vec::new();
+    for (line, version) in &file.floors {
+        match (Line::parse(line), Version::parse(version)) {
+            (Ok(line), Ok(version)) => floors.push((line, version)),
+            _ => {
+                return Err(ConfigFault::value(
+                    "floors",
+                    "lines with versions, such as `payment = \"v1.1\"`",
+                ));
+            }
+        }
+    }
+    Ok(floors)
+}
+
+fn once<'a>(seen: &mut HashSet<&'a str>, key: &str, what: &'a str) -> Result<(), ConfigFault> {
+    if seen.insert(what) {
+        return Ok(());
+    }
+    Err(ConfigFault::Twice { key: key.to_owned(), what: what.to_owned() })
+}
+
+/// What no single table can say about itself.
+fn agree(config: &Config) -> Result<(), ConfigFault> {
+    let missing = |key: &str, needed: &str| {
+        Err(ConfigFault::Missing { key: key.to_owned(), needed: needed.to_owned() })
+    };
+    if config.routes.is_empty() {
+        return missing("route", "there is nothing to serve");
+    }
+    if config.authorities.is_empty() {
+        return missing("authority", "no context could ever be allowed");
+    }
+    let tls_listener = config.routes.iter().any(|route| route.plain_sender.is_none());
+    let tls_upstream = config.routes.iter().any(|route| route.upstream.tls);
+    if config.tls.is_none() && (tls_listener || tls_upstream) {
+        return missing("tls", "listeners and https upstreams need the gateway's own certificate");
+    }
+    if config.trust_domains.is_empty() && (tls_listener || tls_upstream) {
+        return missing("trust_domain", "no certificate could ever be verified");
+    }
+    let mut names = HashSet::new();
+    let mut lines = HashSet::new();
+    for authority in &config.authorities {
+        once(&mut names, "authority.name", &authority.name)?;
+        for line in &authority.lines {
+            once(&mut lines, "authority.lines", line)?;
+        }
+    }
+    if lines.contains("*") && config.authorities.len() > 1 {
+        return Err(ConfigFault::value(
+            "authority.lines",
+            "without `*` where there is more than one authority",
+        ));
+    }
+    let mut names = HashSet::new();
+    let mut places: Vec<&Listen> = Vec::new();
+    for route in &config.routes {
+        once(&mut names, "route.name", &route.name)?;
+        let shared = !matches!(route.listen, Listen::Tcp(address) if address.port() == 0);
+        if shared && places.contains(&&route.listen) {
+            return Err(ConfigFault::Twice {
+                key: "route.listen".to_owned(),
+                what: route.listen.to_string(),
+            });
+        }
+        places.push(&route.listen);
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! A configuration that starts is the one its owner meant.
+
+use super::*;
+
+const GOOD: &str = r#"
+state = "firewall"
+policies = "policies"
+audit = "firewall/audit.jsonl"
+[tls]
+certificate = "gw.pem"
+key = "gw.key"
+[floors]
+payment = "v1.1"
+[limits]
+body_timeout = "2500ms"
+headers = 40
+[[trust_domain]]
+name = "semgate.test"
+roots = "roots.pem"
+[[authority]]
+name = "semgate.test"
+url = "https://127.0.0.1:9001"
+roots = "roots.pem"
+origin = "semgate.test/log"
+log_key = "semgate.test/log+00000000+AAAA"
+lines = ["*"]
+max_status_age = "15m"
+[[route]]
+name = "l8"
+listen = "127.0.0.1:0"
+binding = "l8"
+receiver = "spiffe://semgate.test/agent/wholesaler-1"
+upstream = "http://127.0.0.1:9100/l8"
+contexts = ["travel", "payment:v1", "supplyChain:v1.0"]
+[[route]]
+name = "a2a"
+listen = "127.0.0.1:0"
+binding = "a2a"
+receiver = "spiffe://semgate.test/agent/wholesaler-1"
+upstream = "http://127.0.0.1:9100/a2a"
+contexts = ["*"]
+"#;
+
+fn parse(text: &str) -> Result<Config, ConfigFault> {
+    Config::parse(text, Path::new("/etc/semgate"))
+}
+
+#[test]
+fn a_full_file_reads_and_its_effective_form_reads_back_alike() {
+    let config = parse(GOOD).unwrap();
+    assert_eq!(config.state, Path::new("/etc/semgate/firewall"));
+    assert_eq!(config.limits.body_timeout, Duration::from_millis(2500));
+    assert_eq!(config.limits.headers, 40);
+    assert_eq!(config.routes[0].contexts.len(), 3);
+    let printed = config.effective();
+    assert_eq!(Config::parse(&printed, Path::new("/elsewhere")), Ok(config), "{printed}");
+}
+
+#[test]
+fn every_limit_is_printed() {
+    let printed = parse(GOOD).unwrap().effective();
+    let debug = format!("{:?}", Limits::default());
+    let names = debug.split(['{', ',']).filter_map(|part| part.split_once(':'));
+    let mut count = 0;
+    for (name, _) in names {
+        assert!(printed.contains(&format!("\n{} = ", name.trim())), "{name} is not in\n{printed}");
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
+}
+
+#[test]
+fn each_broken_rule_names_its_key() {
+    let table: &[(&str, &str, &str)] = &[
+        ("state = \"firewall\"", "state = \"firewall\"\nstat = 1", "line 3: unknown field `stat`"),
+        ("headers = 40", "header = 40", "unknown field `header`"),
+        ("headers = 40", "headers = 3", "`limits.headers` must be between 4 and 1024"),
+        ("headers = 40", "idle_timeout = 0", "`limits.idle_timeout` must be between 10ms and 1h"),
+        ("\"2500ms\"", "\"2500 ms\"", "invalid value"),
+        ("\"2500ms\"", "-1", "invalid value"),
+        ("policies = \"policies\"\n", "", "missing field `policies`"),
+        ("payment = \"v1.1\"", "payment = \"1.1\"", "`floors` must be"),
+        ("\"15m\"", "\"25h\"", "`authority.max_status_age` must be between 1s and 24h"),
+        ("https://127.0.0.1:9001", "http://127.0.0.1:9001", "`authority.url` must be"),
+        ("https://127.0.0.1:9001", "https://127.0.0.1:9001/x", "`authority.url` must be"),
+        ("semgate.test/log+0", "other/log+0", "`authority.log_key` must be the verifier key"),
+        ("lines = [\"*\"]", "lines = []", "`authority.lines` must be at least one"),
+        ("lines = [\"*\"]", "lines = [\"payment\", \"payment\"]", "`authority.lines` names `payment` twice"),
+        ("contexts = [\"*\"]", "contexts = [\"payment:1\"]", "route `a2a`: contexts"),
+        ("contexts = [\"*\"]", "contexts = []", "route `a2a`: contexts"),
+        ("binding = \"a2a\"", "binding = \"mcp\"", "route `a2a`: binding"),
+        ("name = \"a2a\"", "name = \"l8\"", "`route.name` names `l8` twice"),
+        (
+            "upstream = \"http://127.0.0.1:9100/a2a\"",
+            "upstream = \"http://10.0.0.1:9100/a2a\"",
+            "without tls",
+        ),
+        (
+            "upstream = \"http://127.0.0.1:9100/a2a\"",
+            "upstream = \"http://127.0.0.1:9100/a?b\"",
+            "route `a2a`: upstream",
+        ),
+        (
+            "upstream = \"http://127.0.0.1:9100/a2a\"",
+            "upstream = \"http://127.0.0.1:9100/../a\"",
+            "route `a2a`: upstream",
+        ),
+        ("state = \"firewall\"", "state = \"firewall\"\nadmin = \"0.0.0.0:1\"", "`admin` is without tls"),
+        ("[tls]\ncertificate = \"gw.pem\"\nkey = \"gw.key\"\n", "", "`tls` is missing"),
+        (
+            "[[trust_domain]]\nname = \"semgate.test\"\nroots = \"roots.pem\"\n",
+            "",
+            "`trust_domain` is missing",
+        ),
+        ("state = \"firewall\"", "state = \"firewall\"\nworkers = 1000", "`workers` must be at most 256"),
+        ("state = \"firewall\"", "state = \"firewall\"\nprefix = \"contexts\"", "`prefix` must be"),
+    ];
+    for (from, to, said) in table {
+        assert!(GOOD.contains(from), "{from}");
+        let fault = parse(&GOOD.replacen(from, to, 1)).map(|_| ()).unwrap_err().to_string();
+        assert!(fault.contains(said), "{to:?} said {fault:?}, not {said:?}");
+    }
+}
+
+#[test]
+fn f0_60_a_plain_listener_is_local_and_has_one_sender() {
+    let plain = GOOD.replacen(
+        "binding = \"l8\"",
+        "binding = \"l8\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"",
+        1,
+    );
+    assert!(parse(&plain).is_ok());
+    let socket = plain.replacen("listen = \"127.0.0.1:0\"", "listen = \"unix:l8.sock\"", 1);
+    let config = parse(&socket).unwrap();
+    assert_eq!(config.routes[0].listen, Listen::Unix("/etc/semgate/l8.sock".into()));
+    let open = plain.replacen("listen = \"127.0.0.1:0\"", "listen = \"0.0.0.0:80\"", 1);
+    assert_eq!(parse(&open), Err(ConfigFault::PlainText { key: "route `l8`: listen".to_owned() }));
+}
+
+#[test]
+fn an_open_a2a_listener_must_say_its_public_url() {
+    let open = GOOD.replace(
+        "listen = \"127.0.0.1:0\"\nbinding = \"a2a\"",
+        "listen = \"0.0.0.0:443\"\nbinding = \"a2a\"",
+    );
+    assert!(parse(&open).unwrap_err().to_string().contains("public_url"));
+    let said = open.replace("binding = \"a2a\"", "binding = \"a2a\"\npublic_url = \"https://gw.example/\"");
+    assert!(parse(&said).is_ok());
+    let plain = open.replace("binding = \"a2a\"", "binding = \"a2a\"\npublic_url = \"http://gw.example/\"");
+    assert!(parse(&plain).unwrap_err().to_string().contains("public_url"));
+}
+
+#[test]
+fn durations_print_as_they_read() {
+    for text in ["0ms", "250ms", "1s", "90s", "10m", "2h"] {
+        assert_eq!(super::span::Span::parse(text).unwrap().to_string(), text);
+    }
+    for text in ["", "s", "1", "1d", "1 s", "-1s", "1.5s", "99999999999999999999s", "18446744073709551615h"] {
+        assert_eq!(super::span::Span::parse(text), None, "{text}");
+    }
+}
+
+#[test]
+fn nothing_printed_names_a_secret() {
+    let fault = parse(&GOOD.replacen("key = \"gw.key\"", "key = 7", 1)).unwrap_err();
+    assert!(matches!(fault, ConfigFault::Syntax { .. }), "{fault:?}");
+}

@@ -1,0 +1,176 @@
+//! What messages are judged by, kept current: one thread of its own follows every authority and the policy directory and
+//! swaps whole generations into the inspector. Nothing here is ever set off by a message (DESIGN §2.5).
+//!
+//! A new view goes live the moment it is verified, under the policies that are live; only then are the policies typed
+//! against it. So a revocation never waits for a policy load, and a rejected policy set never holds one back.
+
+mod authority;
+mod fetch;
+mod hints;
+mod policies;
+
+pub(crate) use authority::open;
+pub(crate) use policies::{PolicyState, first};
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use semgate_contexts::{Context, Line, Prefix, Version};
+use semgate_inspect::Generation;
+use semgate_policies::Policies;
+use semgate_statement::{Follower, View};
+use tokio::sync::Notify;
+
+use crate::config::Config;
+use crate::fault::RunFault;
+use crate::materials::{self, Materials};
+use crate::measure::Metrics;
+use crate::path::Shared;
+
+/// How often samples are folded, quiet agents forgotten and gauges set.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// What the thread begins with.
+pub(crate) struct Follow {
+    pub(crate) config: Arc<Config>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) metrics: Metrics,
+    pub(crate) materials: Arc<ArcSwap<Materials>>,
+    pub(crate) state: Arc<PolicyState>,
+    pub(crate) followers: Vec<Follower>,
+    pub(crate) policies: Arc<Policies>,
+}
+
+impl Follow {
+    /// Spawns every task of the thread on its `LocalSet`; they end with it.
+    ///
+    /// # Errors
+    /// SIGHUP cannot be listened for, or an authority's roots cannot be used.
+    pub(crate) fn spawn(self) -> Result<(), RunFault> {
+        let views = self.followers.iter().map(Follower::view).collect();
+        let publisher = Rc::new(Publisher {
+            views: RefCell::new(views),
+            policies: RefCell::new(self.policies),
+            floors: self.config.floors.iter().cloned().collect(),
+            prefix: self.config.prefix.clone(),
+            shared: Arc::clone(&self.shared),
+            metrics: self.metrics.clone(),
+            reload: Notify::new(),
+        });
+        for (place, (follower, settings)) in
+            self.followers.into_iter().zip(&self.config.authorities).enumerate()
+        {
+            let tls = materials::authority(&self.config, settings)?;
+            let timeout = self.config.limits.fetch_timeout;
+            let task = authority::Task::new(place, settings, follower, tls, timeout, Rc::clone(&publisher));
+            tokio::task::spawn_local(task.run());
+        }
+        let task = policies::Task::new(&self.config, Rc::clone(&publisher), Arc::clone(&self.state));
+        tokio::task::spawn_local(task.run());
+        tokio::task::spawn_local(upkeep(Rc::clone(&publisher)));
+        hangup(publisher, self.config, self.materials)
+    }
+}
+
+/// Puts generations together. Lives on the one thread, so two changes never race.
+struct Publisher {
+    views: RefCell<Vec<Arc<View>>>,
+    policies: RefCell<Arc<Policies>>,
+    floors: BTreeMap<Line, Version>,
+    prefix: Prefix,
+    shared: Arc<Shared>,
+    metrics: Metrics,
+    /// Rung when the policies should be looked at again.
+    reload: Notify,
+}
+
+impl Publisher {
+    fn view_changed(&self, place: usize, view: Arc<View>) {
+        if let Some(slot) = self.views.borrow_mut().get_mut(place) {
+            *slot = view;
+        }
+        self.publish();
+    }
+
+    fn policies_changed(&self, policies: Policies) {
+        *self.policies.borrow_mut() = Arc::new(policies);
+        self.publish();
+    }
+
+    fn publish(&self) {
+        let views = self.views.borrow().clone();
+        let policies = Arc::clone(&self.policies.borrow());
+        match Generation::new(views, policies, self.floors.clone(), self.prefix.clone()) {
+            Ok(generation) => {
+                let number = self.shared.inspector.swap(generation);
+                tracing::debug!(number, "a new generation is live");
+            }
+            // the same parts were accepted at the start, so this is a fault of ours; the last good one stays
+            Err(why) => tracing::error!(%why, "a generation could not be made"),
+        }
+        self.gauges();
+    }
+
+    /// Every verified document that is held, whatever its status: policies may still speak of it.
+    fn contexts(&self) -> Vec<Arc<Context>> {
+        documents(&self.views.borrow())
+    }
+
+    fn gauges(&self) {
+        let generation = self.shared.inspector.generation();
+        #[allow(clippy::cast_precision_loss, reason = "gauges are floats by their format")]
+        let set = |name, labels: &[(&'static str, String)], value: u64| {
+            self.metrics.gauge(name, labels).set(value as f64)
+        };
+        set("semgate_generation", &[], generation.number());
+        set("semgate_audit_written", &[], self.shared.audit.written());
+        set("semgate_audit_lost", &[], self.shared.audit.lost());
+        for view in generation.views() {
+            let labels = [("authority", view.authority().to_owned())];
+            set("semgate_log_size", &labels, view.size());
+            set("semgate_status_expires", &labels, view.next_update());
+            set("semgate_contexts", &labels, view.contexts().count() as u64);
+        }
+    }
+}
+
+/// The documents of some views.
+pub(crate) fn documents(views: &[Arc<View>]) -> Vec<Arc<Context>> {
+    views.iter().flat_map(|view| view.contexts().filter_map(|loaded| loaded.context.clone())).collect()
+}
+
+async fn upkeep(publisher: Rc<Publisher>) {
+    loop {
+        tokio::time::sleep(UPKEEP).await;
+        publisher.metrics.upkeep();
+        publisher.shared.gatekeeper.forget_quiet();
+        publisher.gauges();
+    }
+}
+
+/// SIGHUP: the audit file is opened again, keys and certificates are read again, the policies are looked at again.
+fn hangup(
+    publisher: Rc<Publisher>,
+    config: Arc<Config>,
+    materials: Arc<ArcSwap<Materials>>,
+) -> Result<(), RunFault> {
+    let mut signal = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
+        .map_err(|why| RunFault::system("signals", why))?;
+    tokio::task::spawn_local(async move {
+        while signal.recv().await.is_some() {
+            publisher.shared.audit.reopen();
+            match Materials::load(&config) {
+                Ok(fresh) => materials.store(Arc::new(fresh)),
+                Err(why) => {
+                    tracing::error!(%why, "keys and certificates are not reloaded, the old ones are kept")
+                }
+            }
+            publisher.reload.notify_one();
+        }
+    });
+    Ok(())
+}

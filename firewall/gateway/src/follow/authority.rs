@@ -1,0 +1,152 @@
+//! Follows one authority: asks for what the follower wants next, and gives it what came.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ring::rand::{SecureRandom, SystemRandom};
+use semgate_statement::{Follower, FollowerConfig, Lines, LogVerifier, Progress, Step};
+use tokio::sync::Notify;
+use tokio_rustls::rustls::ClientConfig;
+
+use super::Publisher;
+use super::fetch::Fetcher;
+use super::hints;
+use crate::config::{AuthorityConfig, Config};
+use crate::fault::RunFault;
+use crate::materials;
+use crate::path::unix_now;
+
+/// Hints closer together than this are one: an authority that chatters must not keep its followers busy.
+const HINT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Opens the follower of an authority with its memory, so that the gateway can start while the authority is away.
+///
+/// # Errors
+/// Its roots, key or lines cannot be used, or its directory cannot.
+pub(crate) fn open(config: &Config, authority: &AuthorityConfig) -> Result<Follower, RunFault> {
+    let dir = config.state.join("authorities").join(&authority.name);
+    let fault = |what: &'static str, why: &dyn std::fmt::Display| RunFault::File {
+        path: dir.clone(),
+        what,
+        why: why.to_string(),
+    };
+    let log = LogVerifier::parse(&authority.log_key).map_err(|why| fault("log key for", &why))?;
+    let roots = materials::roots(&authority.roots, config)?;
+    let mut settings = FollowerConfig::new(&authority.name, &authority.origin, roots, log);
+    settings.prefix = config.prefix.clone();
+    settings.lines = Lines::parse(&authority.lines).map_err(|why| fault("lines of", &why))?;
+    settings.max_status_age = authority.max_status_age.as_secs();
+    settings.poll = authority.poll.as_secs().max(1);
+    Follower::open(settings, &dir, unix_now()).map_err(|why| fault("follower memory", &why))
+}
+
+/// The loop of one authority.
+pub(super) struct Task {
+    place: usize,
+    name: String,
+    follower: Follower,
+    fetcher: Fetcher,
+    publisher: Rc<Publisher>,
+    hint: Rc<Notify>,
+    random: SystemRandom,
+    /// Whether the contexts changed since the policies were last told.
+    unsettled: bool,
+    /// Whether the last round ended in a fault: then waits are spread.
+    failed: bool,
+}
+
+impl Task {
+    pub(super) fn new(
+        place: usize,
+        authority: &AuthorityConfig,
+        follower: Follower,
+        tls: Arc<ClientConfig>,
+        timeout: Duration,
+        publisher: Rc<Publisher>,
+    ) -> Self {
+        let hint = Rc::new(Notify::new());
+        let stream = hints::listen(authority.url.clone(), Arc::clone(&tls), timeout, Rc::clone(&hint));
+        tokio::task::spawn_local(stream);
+        Self {
+            place,
+            name: authority.name.clone(),
+            follower,
+            fetcher: Fetcher::new(&authority.url, tls, timeout),
+            publisher,
+            hint,
+            random: SystemRandom::new(),
+            unsettled: false,
+            failed: false,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        loop {
+            match self.follower.next(unix_now()) {
+                Step::Get(request) => self.get(request).await,
+                Step::Idle { until } => {
+                    if std::mem::take(&mut self.unsettled) {
+                        self.publisher.reload.notify_one();
+                    }
+                    self.wait(until).await;
+                }
+            }
+        }
+    }
+
+    async fn get(&mut self, request: semgate_statement::follower::Request) {
+        let outcome = match self.fetcher.get(&request).await {
+            Ok(answer) => self.follower.answer(&request.path, answer, unix_now()),
+            Err(why) => {
+                tracing::debug!(authority = self.name, %why, "the authority was not reached");
+                Err(self.follower.unreachable(&request.path, unix_now()))
+            }
+        };
+        let counted = match outcome {
+            Ok(Progress::ViewChanged) => {
+                self.publisher.view_changed(self.place, self.follower.view());
+                self.unsettled = true;
+                self.failed = false;
+                "changed"
+            }
+            Ok(Progress::Same) => {
+                self.failed = false;
+                "same"
+            }
+            Err(why) => {
+                if !std::mem::replace(&mut self.failed, true) {
+                    tracing::warn!(authority = self.name, %why, "following failed, the last good view stays");
+                }
+                "failed"
+            }
+        };
+        let labels = [("authority", self.name.clone()), ("outcome", counted.to_owned())];
+        self.publisher.metrics.counter("semgate_follow_total", &labels).increment(1);
+        for report in self.follower.reports() {
+            tracing::warn!(authority = self.name, %report, "reported by the follower");
+        }
+    }
+
+    /// Until then, or until a hint.
+    async fn wait(&mut self, until: u64) {
+        let mut pause = Duration::from_secs(until.saturating_sub(unix_now()).max(1));
+        if self.failed {
+            pause = pause.saturating_add(self.jitter(pause));
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = self.hint.notified() => {
+                self.follower.hint();
+                tokio::time::sleep(HINT_PAUSE).await;
+            }
+        }
+    }
+
+    /// Up to a quarter of `pause`, so that gateways that lost one authority together do not come back together.
+    fn jitter(&self, pause: Duration) -> Duration {
+        let mut byte = [0_u8; 1];
+        let _ = self.random.fill(&mut byte);
+        pause.mul_f64(f64::from(byte[0]) / 1024.0)
+    }
+}

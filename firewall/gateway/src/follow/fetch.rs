@@ -1,0 +1,105 @@
+//! One thing at a time from one authority, over one kept connection.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, ETAG, HOST, IF_NONE_MATCH};
+use http::{HeaderValue, Request, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1::SendRequest;
+use semgate_statement::Answer;
+use semgate_statement::follower::Request as Wanted;
+use tokio_rustls::rustls::ClientConfig;
+
+use crate::config::Upstream;
+use crate::upstream::{ConnectFault, Connector};
+
+/// Why nothing came back.
+#[derive(Debug)]
+pub(super) enum FetchFault {
+    Connect(ConnectFault),
+    /// The follower asked for a path that HTTP cannot carry.
+    Path,
+    /// The exchange broke.
+    Http(hyper::Error),
+    Timeout,
+}
+
+impl fmt::Display for FetchFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect(why) => why.fmt(f),
+            Self::Path => f.write_str("the path cannot be asked for"),
+            Self::Http(why) => write!(f, "the exchange broke: {why}"),
+            Self::Timeout => f.write_str("the answer took too long"),
+        }
+    }
+}
+
+pub(super) struct Fetcher {
+    connector: Connector,
+    host: String,
+    timeout: Duration,
+    kept: Option<SendRequest<Full<Bytes>>>,
+}
+
+impl Fetcher {
+    pub(super) fn new(url: &Upstream, tls: Arc<ClientConfig>, timeout: Duration) -> Self {
+        let connector = Connector::fixed(url, tls, timeout);
+        Self { connector, host: url.host_header(), timeout, kept: None }
+    }
+
+    /// One GET. Redirects are not followed; of the body at most one byte more than asked for is read.
+    ///
+    /// # Errors
+    /// [`FetchFault`]; the connection is then dropped, and the next call opens another.
+    pub(super) async fn get(&mut self, wanted: &Wanted) -> Result<Answer, FetchFault> {
+        let kept = self.kept.take();
+        let whole = tokio::time::timeout(self.timeout, self.exchange(kept, wanted)).await;
+        let (answer, link) = whole.map_err(|_| FetchFault::Timeout)??;
+        self.kept = link;
+        Ok(answer)
+    }
+
+    async fn exchange(
+        &self,
+        kept: Option<SendRequest<Full<Bytes>>>,
+        wanted: &Wanted,
+    ) -> Result<(Answer, Option<SendRequest<Full<Bytes>>>), FetchFault> {
+        let mut link = match kept {
+            Some(mut link) if link.ready().await.is_ok() => link,
+            _ => self.connector.connect().await.map_err(FetchFault::Connect)?.link,
+        };
+        let response = link.send_request(self.request(wanted)?).await.map_err(FetchFault::Http)?;
+        let status = response.status().as_u16();
+        let etag = response.headers().get(ETAG).and_then(|etag| etag.to_str().ok()).map(str::to_owned);
+        let mut stream = response.into_body();
+        let limit = usize::try_from(wanted.max_bytes).unwrap_or(usize::MAX).saturating_add(1);
+        let mut body = Vec::new();
+        while let Some(frame) = stream.frame().await {
+            let Ok(data) = frame.map_err(FetchFault::Http)?.into_data() else { continue };
+            let room = limit.saturating_sub(body.len());
+            body.extend_from_slice(data.get(..room.min(data.len())).unwrap_or_default());
+            if body.len() >= limit {
+                // too much: the follower refuses it, and what is left on this connection is not worth reading
+                return Ok((Answer { status, etag, body }, None));
+            }
+        }
+        Ok((Answer { status, etag, body }, Some(link)))
+    }
+
+    fn request(&self, wanted: &Wanted) -> Result<Request<Full<Bytes>>, FetchFault> {
+        let mut request = Request::new(Full::new(Bytes::new()));
+        *request.uri_mut() = Uri::try_from(wanted.path.as_str()).map_err(|_| FetchFault::Path)?;
+        let value = |text: &str| HeaderValue::try_from(text).map_err(|_| FetchFault::Path);
+        let headers = request.headers_mut();
+        headers.insert(HOST, value(&self.host)?);
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        if let Some(etag) = &wanted.if_none_match {
+            headers.insert(IF_NONE_MATCH, value(etag)?);
+        }
+        Ok(request)
+    }
+}

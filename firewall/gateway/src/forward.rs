@@ -1,0 +1,194 @@
+//! A permit becomes bytes on the connection of its destination: exactly the checked ones, once.
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HOST};
+use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use semgate_inspect::{Code, Delivered, Permit, Refusal, Sent};
+
+use crate::admit::{A2A_EXTENSIONS, A2A_VERSION, L9_CONTEXT};
+use crate::config::{Limits, Protocol, Upstream};
+use crate::fault::RunFault;
+use crate::identify::Identity;
+use crate::receive::{self, Cut};
+use crate::record::Recorded;
+use crate::refuse::DECISION;
+use crate::upstream::{ConnectFault, Lease, Pool, SendFault};
+use tokio::time::Instant;
+
+/// RFC 9440.
+const CLIENT_CERT: HeaderName = HeaderName::from_static("client-cert");
+/// The verified sender, for agents that read no certificates.
+pub(crate) const SENDER: HeaderName = HeaderName::from_static("semgate-sender");
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// What goes to one agent with every message. The list is closed: no other header of the caller is carried.
+#[derive(Debug)]
+pub(crate) struct Address {
+    uri: Uri,
+    host: HeaderValue,
+    protocol: Protocol,
+    extension: HeaderValue,
+}
+
+impl Address {
+    /// # Errors
+    /// A path or host that HTTP cannot carry; the configuration has refused them before.
+    pub(crate) fn new(upstream: &Upstream, protocol: Protocol, extension: &str) -> Result<Self, RunFault> {
+        let fault = |e: &dyn std::fmt::Display| RunFault::system("upstream address", e);
+        Ok(Self {
+            uri: Uri::try_from(upstream.path.as_str()).map_err(|e| fault(&e))?,
+            host: HeaderValue::try_from(upstream.host_header()).map_err(|e| fault(&e))?,
+            protocol,
+            extension: HeaderValue::try_from(extension).map_err(|e| fault(&e))?,
+        })
+    }
+
+    /// The value that names our extension.
+    pub(crate) fn extension(&self) -> &HeaderValue {
+        &self.extension
+    }
+
+    /// A question for the agent's card: nobody's message, so nobody is named.
+    pub(crate) fn card_request(&self, path: &'static str) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(Bytes::new()));
+        *request.uri_mut() = Uri::from_static(path);
+        request.headers_mut().insert(HOST, self.host.clone());
+        request.headers_mut().insert(ACCEPT, JSON);
+        request
+    }
+}
+
+/// What the agent behind is told beside the bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told<'t> {
+    pub(crate) identity: &'t Identity,
+    /// The caller's `L9-Context`, which the inspector held against the message.
+    pub(crate) l9_context: Option<&'t str>,
+    /// Whether the caller asked for our extension.
+    pub(crate) extension: bool,
+    pub(crate) decision: &'t str,
+}
+
+fn request(address: &Address, told: &Told<'_>, body: Bytes) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = address.uri.clone();
+    let headers = request.headers_mut();
+    headers.insert(HOST, address.host.clone());
+    headers.insert(CONTENT_TYPE, JSON);
+    headers.insert(ACCEPT, JSON);
+    headers.insert(SENDER, told.identity.sender().clone());
+    if let Some(certificate) = told.identity.client_cert() {
+        headers.insert(CLIENT_CERT, certificate.clone());
+    }
+    if let Ok(decision) = HeaderValue::from_str(told.decision) {
+        headers.insert(DECISION, decision);
+    }
+    if let Some(Ok(context)) = told.l9_context.map(HeaderValue::from_str) {
+        headers.insert(L9_CONTEXT, context);
+    }
+    if address.protocol == Protocol::A2a {
+        headers.insert(A2A_VERSION, HeaderValue::from_static("1.0"));
+        if told.extension {
+            headers.insert(A2A_EXTENSIONS, address.extension.clone());
+        }
+    }
+    request
+}
+
+/// What the agent behind answered, unjudged.
+#[derive(Debug)]
+pub(crate) struct Returned {
+    pub(crate) sent: Sent,
+    pub(crate) head: http::response::Parts,
+    pub(crate) body: Bytes,
+}
+
+/// Spends the permit. The connection was opened before the permit was renewed, so nothing but the write is between the last
+/// look at the generation and the bytes.
+///
+/// # Errors
+/// What was sent, and `upstream_unavailable`, `upstream_timeout` or `upstream_invalid` with what is known of the delivery.
+pub(crate) async fn forward(
+    permit: Permit,
+    _recorded: Recorded,
+    pool: &Pool,
+    lease: Lease,
+    address: &Address,
+    told: &Told<'_>,
+    limits: &Limits,
+) -> Result<Returned, (Sent, Refusal)> {
+    let (body, sent) = permit.spend();
+    match exchange(pool, lease, request(address, told, body), limits).await {
+        Ok((head, body)) => Ok(Returned { sent, head, body }),
+        Err(refusal) => Err((sent, refusal)),
+    }
+}
+
+/// Sends, and reads the whole reply; the connection is kept only then.
+///
+/// # Errors
+/// As [`forward`].
+pub(crate) async fn exchange(
+    pool: &Pool,
+    lease: Lease,
+    request: Request<Full<Bytes>>,
+    limits: &Limits,
+) -> Result<(http::response::Parts, Bytes), Refusal> {
+    let deadline = Instant::now() + limits.upstream_timeout;
+    let (lease, response): (Lease, Response<Incoming>) =
+        match tokio::time::timeout_at(deadline, pool.send(lease, request)).await {
+            Ok(sent) => sent.map_err(lost)?,
+            Err(_) => return Err(timeout(Delivered::Unknown)),
+        };
+    let (head, body) = response.into_parts();
+    match tokio::time::timeout_at(deadline, receive::collect(body, limits.reply_bytes)).await {
+        Ok(Ok(body)) => {
+            pool.keep(lease);
+            Ok((head, body))
+        }
+        Ok(Err(Cut::TooLarge)) => Err(invalid("the agent behind answered more than the limit")),
+        Ok(Err(Cut::Broken)) => Err(invalid("the reply of the agent behind was cut")),
+        // its head came, so it has the message
+        Err(_) => Err(timeout(Delivered::Yes)),
+    }
+}
+
+const ONCE: &str = "do not send it again before you know what became of it";
+
+fn lost(fault: SendFault) -> Refusal {
+    match fault {
+        SendFault::NotSent => unreachable_agent(),
+        SendFault::Lost => Refusal::new(
+            Code::UpstreamUnavailable,
+            "the connection to the agent behind ended without a reply",
+        )
+        .with_hint(format!("nobody knows whether the message arrived: {ONCE}"))
+        .with_delivered(Delivered::Unknown),
+    }
+}
+
+fn timeout(delivered: Delivered) -> Refusal {
+    Refusal::new(Code::UpstreamTimeout, "the agent behind did not answer in time")
+        .with_hint(ONCE)
+        .with_delivered(delivered)
+}
+
+pub(crate) fn invalid(reason: &str) -> Refusal {
+    Refusal::new(Code::UpstreamInvalid, reason)
+        .with_hint(format!("the message was delivered: {ONCE}"))
+        .with_delivered(Delivered::Yes)
+}
+
+fn unreachable_agent() -> Refusal {
+    Refusal::new(Code::UpstreamUnavailable, "the agent behind cannot be reached")
+        .with_hint("nothing was delivered: send it again later")
+}
+
+/// No connection could be opened; the operator reads why.
+pub(crate) fn unreachable(fault: &ConnectFault) -> Refusal {
+    unreachable_agent().with_detail(fault.to_string())
+}

@@ -1,0 +1,387 @@
+//! Where one request ends and the next begins, read strictly and before anything else reads the bytes.
+//!
+//! Two readers that disagree about a boundary are the whole of request smuggling (RFC 9112 §11.2), so this reader
+//! accepts one spelling only and everything behind it sees nothing else: CRLF line ends, no folding, no second
+//! `Content-Length`, never `Content-Length` beside `Transfer-Encoding`, `chunked` alone, no chunk extensions, no
+//! trailers. hyper parses the same bytes again afterwards; it never sees what was refused here.
+
+mod guard;
+
+use std::fmt;
+
+pub(crate) use guard::{Guard, GuardLimits, Serving, Watch};
+
+/// Why the bytes of a connection are not one plain HTTP/1.1 request after another. The text is fit for outsiders
+/// and never holds a byte of what was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FramingFault {
+    /// The request line is not `METHOD SP /path SP HTTP/1.1`.
+    RequestLine,
+    /// The target is not in origin form (absolute, authority and asterisk forms name other hosts or none).
+    Target,
+    /// Another version than HTTP/1.1.
+    Version,
+    /// A line end that is not CRLF, or a stray CR.
+    LineEnd,
+    /// A header line that continues the one before (obs-fold, RFC 9112 §5.2).
+    Folded,
+    /// A header name that is no token, or is followed by white space.
+    HeaderName,
+    /// A control character in a header value.
+    HeaderValue,
+    /// No `Host`, more than one, or an empty one.
+    Host,
+    /// More than one `Content-Length`, a list, or no decimal number.
+    ContentLength,
+    /// `Transfer-Encoding` other than exactly one `chunked`.
+    TransferEncoding,
+    /// `Content-Length` and `Transfer-Encoding` in one request.
+    BothLengths,
+    /// `Upgrade`, `HTTP2-Settings`, or `Connection: upgrade`.
+    Upgrade,
+    /// A `Trailer` header, or bytes after the last chunk.
+    Trailers,
+    /// `Expect` with anything but `100-continue`.
+    Expect,
+    /// A chunk that is not `hex CRLF data CRLF`, or that carries an extension.
+    Chunk,
+    /// More header bytes or header lines than the limits allow.
+    HeadTooLarge,
+    /// The head did not arrive in time.
+    HeadTooSlow,
+}
+
+impl FramingFault {
+    /// One line for outsiders.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::RequestLine => "the request line is not `METHOD /path HTTP/1.1`",
+            Self::Target => "the request target is not a plain path",
+            Self::Version => "only HTTP/1.1 is spoken here",
+            Self::LineEnd => "a line of the head does not end in CRLF",
+            Self::Folded => "a header is folded over two lines",
+            Self::HeaderName => "a header name is not a token followed by a colon",
+            Self::HeaderValue => "a header value holds a control character",
+            Self::Host => "there is not exactly one `Host` header",
+            Self::ContentLength => "there is not exactly one decimal `Content-Length`",
+            Self::TransferEncoding => "`Transfer-Encoding` is not exactly `chunked`",
+            Self::BothLengths => "`Content-Length` and `Transfer-Encoding` contradict each other",
+            Self::Upgrade => "connections are not upgraded",
+            Self::Trailers => "trailers are not accepted",
+            Self::Expect => "`Expect` is not `100-continue`",
+            Self::Chunk => "the chunked body is malformed",
+            Self::HeadTooLarge => "the head of the request is too large",
+            Self::HeadTooSlow => "the head of the request did not arrive in time",
+        }
+    }
+}
+
+impl fmt::Display for FramingFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason())
+    }
+}
+
+impl std::error::Error for FramingFault {}
+
+/// What follows a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// So many bytes (none if there was neither header).
+    Length(u64),
+    /// Chunks.
+    Chunked,
+}
+
+/// What [`scan_head`] found at the front of the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// No end of the head yet; nothing wrong so far.
+    Partial,
+    /// The head takes this many bytes, and this follows it.
+    Complete {
+        /// Length of the head with its empty line.
+        bytes: usize,
+        /// What follows.
+        body: Body,
+    },
+}
+
+/// Bounds of a head.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadLimits {
+    /// Bytes of request line and headers together.
+    pub max_bytes: usize,
+    /// Header lines.
+    pub max_headers: usize,
+}
+
+/// Reads the head at the front of `bytes`. `searched` says how many bytes an earlier call has already looked
+/// through without finding the end, so that a slow sender costs linear work.
+///
+/// # Errors
+/// The first [`FramingFault`] of a complete head, or [`FramingFault::HeadTooLarge`] as soon as it is certain, or
+/// [`FramingFault::LineEnd`] for the first bare LF.
+pub fn scan_head(bytes: &[u8], searched: usize, limits: &HeadLimits) -> Result<Head, FramingFault> {
+    let Some(end) = end_of_head(bytes, searched)? else {
+        if bytes.len() > limits.max_bytes {
+            return Err(FramingFault::HeadTooLarge);
+        }
+        return Ok(Head::Partial);
+    };
+    if end > limits.max_bytes {
+        return Err(FramingFault::HeadTooLarge);
+    }
+    let head = bytes.get(..end.saturating_sub(2)).unwrap_or_default();
+    let mut lines = Lines { rest: head };
+    request_line(lines.next().ok_or(FramingFault::RequestLine)??)?;
+    let mut facts = Facts::default();
+    let mut count = 0_usize;
+    for line in lines {
+        count = count.saturating_add(1);
+        if count > limits.max_headers {
+            return Err(FramingFault::HeadTooLarge);
+        }
+        facts.header(line?)?;
+    }
+    Ok(Head::Complete { bytes: end, body: facts.body()? })
+}
+
+/// The index after the first empty line. Every LF up to there must follow a CR.
+fn end_of_head(bytes: &[u8], searched: usize) -> Result<Option<usize>, FramingFault> {
+    // three bytes back: the end may have been cut anywhere inside CR LF CR LF
+    let mut at = searched.saturating_sub(3);
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)) {
+        let lf = at.saturating_add(found);
+        if lf == 0 || bytes.get(lf.saturating_sub(1)) != Some(&b'\r') {
+            return Err(FramingFault::LineEnd);
+        }
+        if lf == 1 {
+            return Err(FramingFault::RequestLine); // an empty line before the request line
+        }
+        if lf >= 3 && bytes.get(lf.saturating_sub(3)..lf) == Some(b"\r\n\r") {
+            return Ok(Some(lf.saturating_add(1)));
+        }
+        at = lf.saturating_add(1);
+    }
+    Ok(None)
+}
+
+struct Lines<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Result<&'a [u8], FramingFault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr(b'\r', self.rest).unwrap_or(self.rest.len());
+        let line = self.rest.get(..end).unwrap_or_default();
+        match self.rest.get(end..end.saturating_add(2)) {
+            Some(b"\r\n") => {
+                self.rest = self.rest.get(end.saturating_add(2)..).unwrap_or_default();
+                Some(Ok(line))
+            }
+            _ => {
+                self.rest = &[];
+                Some(Err(FramingFault::LineEnd))
+            }
+        }
+    }
+}
+
+fn request_line(line: &[u8]) -> Result<(), FramingFault> {
+    let mut parts = line.split(|byte| *byte == b' ');
+    let (Some(method), Some(target), Some(version), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Err(FramingFault::RequestLine);
+    };
+    if method.is_empty() || method.len() > 16 || !method.iter().all(u8::is_ascii_uppercase) {
+        return Err(FramingFault::RequestLine);
+    }
+    if version != b"HTTP/1.1" {
+        return Err(FramingFault::Version);
+    }
+    if target.first() != Some(&b'/') || target.iter().any(|byte| !byte.is_ascii_graphic() || *byte == b'#') {
+        return Err(FramingFault::Target);
+    }
+    Ok(())
+}
+
+/// What a header line can say about boundaries.
+#[derive(Default)]
+struct Facts {
+    host: bool,
+    length: Option<u64>,
+    chunked: bool,
+}
+
+impl Facts {
+    fn header(&mut self, line: &[u8]) -> Result<(), FramingFault> {
+        if matches!(line.first(), Some(b' ' | b'\t')) {
+            return Err(FramingFault::Folded);
+        }
+        let colon = memchr::memchr(b':', line).ok_or(FramingFault::HeaderName)?;
+        let name = line.get(..colon).unwrap_or_default();
+        if name.is_empty() || !name.iter().copied().all(is_token) {
+            return Err(FramingFault::HeaderName);
+        }
+        let value = line.get(colon.saturating_add(1)..).unwrap_or_default();
+        if value.iter().any(|byte| (*byte < 0x20 && *byte != b'\t') || *byte == 0x7f) {
+            return Err(FramingFault::HeaderValue);
+        }
+        self.known(name, value.trim_ascii())
+    }
+
+    fn known(&mut self, name: &[u8], value: &[u8]) -> Result<(), FramingFault> {
+        match name.len() {
+            4 if name.eq_ignore_ascii_case(b"host") => {
+                if value.is_empty() || std::mem::replace(&mut self.host, true) {
+                    return Err(FramingFault::Host);
+                }
+            }
+            6 if name.eq_ignore_ascii_case(b"expect") => {
+                if !value.eq_ignore_ascii_case(b"100-continue") {
+                    return Err(FramingFault::Expect);
+                }
+            }
+            7 if name.eq_ignore_ascii_case(b"upgrade") => return Err(FramingFault::Upgrade),
+            7 if name.eq_ignore_ascii_case(b"trailer") => return Err(FramingFault::Trailers),
+            10 if name.eq_ignore_ascii_case(b"connection") => {
+                let mut options = value.split(|byte| *byte == b',');
+                if options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"upgrade")) {
+                    return Err(FramingFault::Upgrade);
+                }
+            }
+            14 if name.eq_ignore_ascii_case(b"content-length") => {
+                if self.length.replace(decimal(value)?).is_some() {
+                    return Err(FramingFault::ContentLength);
+                }
+            }
+            14 if name.eq_ignore_ascii_case(b"http2-settings") => return Err(FramingFault::Upgrade),
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                if !value.eq_ignore_ascii_case(b"chunked") || std::mem::replace(&mut self.chunked, true) {
+                    return Err(FramingFault::TransferEncoding);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn body(&self) -> Result<Body, FramingFault> {
+        if !self.host {
+            return Err(FramingFault::Host);
+        }
+        match (self.length, self.chunked) {
+            (Some(_), true) => Err(FramingFault::BothLengths),
+            (None, true) => Ok(Body::Chunked),
+            (length, false) => Ok(Body::Length(length.unwrap_or(0))),
+        }
+    }
+}
+
+/// `1*DIGIT`, at most eighteen of them: far past every body limit, and never an overflow.
+fn decimal(value: &[u8]) -> Result<u64, FramingFault> {
+    if value.is_empty() || value.len() > 18 || !value.iter().all(u8::is_ascii_digit) {
+        return Err(FramingFault::ContentLength);
+    }
+    Ok(value.iter().fold(0_u64, |sum, digit| {
+        sum.saturating_mul(10).saturating_add(u64::from(digit.saturating_sub(b'0')))
+    }))
+}
+
+/// RFC 9110 §5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Follows the chunks of one body (RFC 9112 §7.1) without changing them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Chunks {
+    state: ChunkState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ChunkState {
+    Size { value: u64, digits: u8 },
+    SizeLf { value: u64 },
+    Data { left: u64 },
+    DataCr,
+    DataLf,
+    EndCr,
+    EndLf,
+    Done,
+}
+
+impl Default for ChunkState {
+    fn default() -> Self {
+        Self::Size { value: 0, digits: 0 }
+    }
+}
+
+/// Hex digits of a chunk size: eight are four gigabytes, past every body limit.
+const MAX_SIZE_DIGITS: u8 = 8;
+
+impl Chunks {
+    /// How many bytes at the front of `bytes` belong to this body.
+    ///
+    /// # Errors
+    /// [`FramingFault::Chunk`] or [`FramingFault::Trailers`].
+    pub fn take(&mut self, bytes: &[u8]) -> Result<usize, FramingFault> {
+        let mut at = 0_usize;
+        while let Some(&byte) = bytes.get(at) {
+            self.state = match self.state {
+                ChunkState::Done => break,
+                ChunkState::Data { left } => {
+                    let here = bytes.len().saturating_sub(at);
+                    let step = usize::try_from(left).map_or(here, |left| left.min(here));
+                    at = at.saturating_add(step);
+                    let left = left.saturating_sub(step as u64);
+                    self.state = if left == 0 { ChunkState::DataCr } else { ChunkState::Data { left } };
+                    continue;
+                }
+                ChunkState::Size { value, digits } => size(byte, value, digits)?,
+                ChunkState::SizeLf { value } => {
+                    expect(byte, b'\n')?;
+                    if value == 0 { ChunkState::EndCr } else { ChunkState::Data { left: value } }
+                }
+                ChunkState::DataCr => expect(byte, b'\r').map(|()| ChunkState::DataLf)?,
+                ChunkState::DataLf => expect(byte, b'\n').map(|()| ChunkState::default())?,
+                ChunkState::EndCr if byte == b'\r' => ChunkState::EndLf,
+                ChunkState::EndCr => return Err(FramingFault::Trailers),
+                ChunkState::EndLf => expect(byte, b'\n').map(|()| ChunkState::Done)?,
+            };
+            at = at.saturating_add(1);
+        }
+        Ok(at)
+    }
+
+    /// Whether the last chunk and its empty line have been taken.
+    pub fn done(&self) -> bool {
+        self.state == ChunkState::Done
+    }
+}
+
+fn size(byte: u8, value: u64, digits: u8) -> Result<ChunkState, FramingFault> {
+    if byte == b'\r' && digits > 0 {
+        return Ok(ChunkState::SizeLf { value });
+    }
+    let digit = (byte as char).to_digit(16).ok_or(FramingFault::Chunk)?;
+    if digits >= MAX_SIZE_DIGITS {
+        return Err(FramingFault::Chunk);
+    }
+    Ok(ChunkState::Size { value: (value << 4) | u64::from(digit), digits: digits.saturating_add(1) })
+}
+
+fn expect(byte: u8, wanted: u8) -> Result<(), FramingFault> {
+    if byte == wanted { Ok(()) } else { Err(FramingFault::Chunk) }
+}
+
+#[cfg(test)]
+mod tests;

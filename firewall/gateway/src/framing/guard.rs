@@ -1,0 +1,359 @@
+//! A stream that hands hyper nothing but well-framed requests.
+//!
+//! Bytes of a head are held back until the whole head has been read strictly. If it is faulty, hyper gets a request of our own
+//! making instead, and the service, which sees the fault in [`Watch`], answers it: so every framing fault ends in a
+//! problem document with a decision id, like any other refusal. Nothing after a fault is ever read as a request.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Buf, BytesMut};
+use hyper::rt::ReadBufCursor;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::time::{Instant, Sleep};
+
+use super::{Body, Chunks, FramingFault, Head, HeadLimits, scan_head};
+
+/// What hyper reads in place of a faulty head. It never reaches a route: the service looks at [`Watch`] first.
+const REPLACEMENT: &[u8] = b"POST /.refused HTTP/1.1\r\nHost: refused.invalid\r\nConnection: close\r\n\r\n";
+
+/// Read at a time: two heads of a typical message with its body.
+const READ: usize = 4096;
+
+/// After a refusal, unread bytes are taken and thrown away for so long, so that closing does not reset the connection before
+/// the caller has read the answer (RFC 9112 §9.6).
+const LINGER: Duration = Duration::from_secs(1);
+/// And so many of them at most.
+const LINGER_BYTES: usize = 4 * 1024 * 1024;
+
+/// Bounds of one connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GuardLimits {
+    pub(crate) head: HeadLimits,
+    pub(crate) header_timeout: Duration,
+    pub(crate) idle_timeout: Duration,
+    pub(crate) write_timeout: Duration,
+}
+
+/// What the guard and the service of one connection tell each other.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// The fault, and the number of the request that it is in, from 1.
+    fault: Cell<Option<(u64, FramingFault)>>,
+    /// Requests that the service has begun.
+    begun: Cell<u64>,
+    /// Whether the service is at work: then silence is not idleness.
+    busy: Cell<bool>,
+}
+
+impl Watch {
+    /// The service begins the next request; the value says which, and ends the work when dropped.
+    pub(crate) fn begin(self: &Rc<Self>) -> Serving {
+        let number = self.begun.get().saturating_add(1);
+        self.begun.set(number);
+        self.busy.set(true);
+        Serving { watch: Rc::clone(self), number }
+    }
+}
+
+/// One request between its head and its answer.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    watch: Rc<Watch>,
+    number: u64,
+}
+
+impl Serving {
+    /// The fault in this request's head or body, if there was one so far.
+    pub(crate) fn fault(&self) -> Option<FramingFault> {
+        self.watch.fault.get().and_then(|(number, fault)| (number == self.number).then_some(fault))
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.watch.busy.set(false);
+    }
+}
+
+enum State {
+    /// Collecting a head.
+    Head,
+    /// Handing on the head that was read.
+    Release { left: usize, body: Body },
+    /// Handing on a body of known length.
+    Length(u64),
+    /// Handing on chunks.
+    Chunked(Chunks),
+    /// Handing on the replacement of a faulty head.
+    Replace { at: usize },
+    /// A fault was found; nothing more is handed on.
+    Broken,
+}
+
+/// The stream. Not [`Send`]: a connection stays on its core.
+pub(crate) struct Guard<S> {
+    inner: S,
+    limits: GuardLimits,
+    watch: Rc<Watch>,
+    state: State,
+    buffer: BytesMut,
+    searched: usize,
+    heads: u64,
+    /// When reading must have got on; `None` while a body is read, which has a timeout of its own.
+    deadline: Option<Instant>,
+    timer: Option<Pin<Box<Sleep>>>,
+    write_timer: Option<Pin<Box<Sleep>>>,
+    linger: Option<(Pin<Box<Sleep>>, usize)>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
+    pub(crate) fn new(inner: S, limits: GuardLimits, watch: Rc<Watch>) -> Self {
+        Self {
+            inner,
+            limits,
+            watch,
+            state: State::Head,
+            buffer: BytesMut::with_capacity(READ),
+            searched: 0,
+            heads: 0,
+            deadline: None,
+            timer: None,
+            write_timer: None,
+            linger: None,
+        }
+    }
+
+    /// Reads more of the socket into the buffer; 0 is the end.
+    fn fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.buffer.reserve(READ);
+        let read = pin!(self.inner.read_buf(&mut self.buffer));
+        read.poll(cx)
+    }
+
+    /// As [`Guard::fill`] while a head is awaited, bounded in time: `Ok(None)` means too late.
+    fn fill_head(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<usize>>> {
+        let was_empty = self.buffer.is_empty();
+        if let Poll::Ready(read) = self.fill(cx) {
+            if was_empty {
+                self.deadline = Some(Instant::now() + self.limits.header_timeout);
+            }
+            return Poll::Ready(read.map(Some));
+        }
+        let idle = self.limits.idle_timeout;
+        let mut deadline = *self.deadline.get_or_insert_with(|| Instant::now() + idle);
+        // the timer is moved only when it rings, not for each request
+        loop {
+            let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+            if timer.deadline() > deadline {
+                timer.as_mut().reset(deadline);
+            }
+            ready!(timer.as_mut().poll(cx));
+            let now = Instant::now();
+            if was_empty && self.watch.busy.get() {
+                deadline = now + idle;
+                self.deadline = Some(deadline);
+            }
+            if now >= deadline {
+                return Poll::Ready(Ok(None));
+            }
+            timer.as_mut().reset(deadline);
+        }
+    }
+
+    fn fault(&mut self, fault: FramingFault) {
+        self.watch.fault.set(Some((self.heads, fault)));
+    }
+
+    /// One step towards a whole head. `Ready(Ok(true))` means: go on; `false`: the connection is over.
+    fn step_head(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        if self.buffer.len() > self.searched {
+            match scan_head(&self.buffer, self.searched, &self.limits.head) {
+                Ok(Head::Complete { bytes, body }) => {
+                    self.heads = self.heads.saturating_add(1);
+                    self.searched = 0;
+                    self.deadline = None;
+                    self.state = State::Release { left: bytes, body };
+                    return Poll::Ready(Ok(true));
+                }
+                Ok(Head::Partial) => self.searched = self.buffer.len(),
+                Err(fault) => return Poll::Ready(Ok(self.replace(fault))),
+            }
+        }
+        match ready!(self.fill_head(cx))? {
+            Some(0) => Poll::Ready(Ok(false)),
+            Some(_) => Poll::Ready(Ok(true)),
+            // silence on a kept connection is no request, so it gets no answer
+            None if self.buffer.is_empty() => Poll::Ready(Ok(false)),
+            None => Poll::Ready(Ok(self.replace(FramingFault::HeadTooSlow))),
+        }
+    }
+
+    fn replace(&mut self, fault: FramingFault) -> bool {
+        self.heads = self.heads.saturating_add(1);
+        self.fault(fault);
+        self.state = State::Replace { at: 0 };
+        true
+    }
+
+    /// Hands on what is there. Returns whether anything was, or whether to go on.
+    fn hand_on(&mut self, out: &mut ReadBufCursor<'_>) -> Result<usize, FramingFault> {
+        let room = out.remaining().min(self.buffer.len());
+        let size = match &mut self.state {
+            State::Release { left, .. } => room.min(*left),
+            State::Length(left) => usize::try_from(*left).map_or(room, |left| room.min(left)),
+            State::Chunked(chunks) => {
+                let taken = chunks.take(self.buffer.get(..room).unwrap_or_default());
+                taken.inspect_err(|_| self.state = State::Broken)?
+            }
+            State::Head | State::Replace { .. } | State::Broken => 0,
+        };
+        out.put_slice(self.buffer.get(..size).unwrap_or_default());
+        self.buffer.advance(size);
+        self.state = match std::mem::replace(&mut self.state, State::Broken) {
+            State::Release { left, body } if left > size => {
+                State::Release { left: left.saturating_sub(size), body }
+            }
+            State::Release { body: Body::Chunked, .. } => State::Chunked(Chunks::default()),
+            State::Release { body: Body::Length(0), .. } => State::Head,
+            State::Release { body: Body::Length(length), .. } => State::Length(length),
+            State::Length(left) if left > size as u64 => State::Length(left.saturating_sub(size as u64)),
+            State::Length(_) => State::Head,
+            State::Chunked(chunks) if chunks.done() => State::Head,
+            other => other,
+        };
+        Ok(size)
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>, mut out: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        let mut given = 0_usize;
+        loop {
+            match &mut self.state {
+                State::Head if given > 0 => return Poll::Ready(Ok(())),
+                State::Head => {
+                    if !ready!(self.step_head(cx))? {
+                        return Poll::Ready(Ok(()));
+                    }
+                    continue;
+                }
+                State::Replace { at } => {
+                    let rest = REPLACEMENT.get(*at..).unwrap_or_default();
+                    let size = rest.len().min(out.remaining());
+                    out.put_slice(rest.get(..size).unwrap_or_default());
+                    *at = at.saturating_add(size);
+                    if *at >= REPLACEMENT.len() {
+                        self.state = State::Broken;
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                // an end here would look like a caller who left; the answer is still to be written
+                State::Broken => return Poll::Pending,
+                State::Release { .. } | State::Length(_) | State::Chunked(_) => {}
+            }
+            if self.buffer.is_empty() {
+                if given > 0 {
+                    return Poll::Ready(Ok(()));
+                }
+                if ready!(self.fill(cx))? == 0 {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            match self.hand_on(&mut out) {
+                Ok(size) => given = given.saturating_add(size),
+                Err(fault) => {
+                    self.fault(fault);
+                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, fault)));
+                }
+            }
+            if out.remaining() == 0 {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+
+    /// Bounds how long written bytes may sit unread.
+    fn written<T>(&mut self, cx: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if poll.is_ready() {
+            self.write_timer = None;
+            return poll;
+        }
+        let limit = self.limits.write_timeout;
+        let timer = self.write_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        ready!(timer.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Throws away what is still coming after an answer that did not wait for it.
+    fn linger(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if matches!(self.state, State::Head | State::Release { .. }) {
+            return Poll::Ready(Ok(()));
+        }
+        loop {
+            let (timer, left) =
+                self.linger.get_or_insert_with(|| (Box::pin(tokio::time::sleep(LINGER)), LINGER_BYTES));
+            if *left == 0 || timer.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            self.buffer.clear();
+            let read = match ready!(self.fill(cx)) {
+                Ok(0) | Err(_) => return Poll::Ready(Ok(())),
+                Ok(read) => read,
+            };
+            if let Some((_, left)) = &mut self.linger {
+                *left = left.saturating_sub(read);
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> hyper::rt::Read for Guard<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, out: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().read(cx, out)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> hyper::rt::Write for Guard<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let poll = Pin::new(&mut this.inner).poll_write(cx, bytes);
+        this.written(cx, poll)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let poll = Pin::new(&mut this.inner).poll_flush(cx);
+        this.written(cx, poll)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.linger.is_none() {
+            let poll = Pin::new(&mut this.inner).poll_shutdown(cx);
+            ready!(this.written(cx, poll))?;
+        }
+        this.linger(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let poll = Pin::new(&mut this.inner).poll_write_vectored(cx, slices);
+        this.written(cx, poll)
+    }
+}
+
+#[cfg(test)]
+#[path = "guard_tests.rs"]
+mod tests;

@@ -1,0 +1,91 @@
+//! Who is on the other end of a connection. Settled once, when the connection opens; no header ever names a sender
+//! (DESIGN §2.3). What may end meanwhile is the certificate, so its end is looked at for each message.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
+use semgate_certs::{CertificateDer, PeerFault, PeerRoots};
+use semgate_inspect::{Code, Peer, Refusal};
+
+/// The peer of one connection, and what the agent behind is told about it.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    peer: Peer,
+    key: Arc<str>,
+    /// The last second at which its chain is valid; `None` for a configured sender.
+    not_after: Option<u64>,
+    /// `Client-Cert` (RFC 9440 §2.2): the leaf as a byte sequence of structured fields.
+    client_cert: Option<HeaderValue>,
+    /// `Semgate-Sender`: the SPIFFE id.
+    sender: HeaderValue,
+}
+
+impl Identity {
+    /// The peer that showed these certificates in a TLS handshake.
+    ///
+    /// # Errors
+    /// [`PeerFault`]: then there is no connection.
+    pub(crate) fn certified(
+        roots: &PeerRoots,
+        shown: &[CertificateDer<'_>],
+        at: u64,
+    ) -> Result<Self, PeerFault> {
+        let peer = roots.identify(shown, at)?;
+        let encoded = format!(":{}:", STANDARD.encode(peer.leaf().as_ref()));
+        Ok(Self {
+            not_after: Some(peer.not_after()),
+            client_cert: HeaderValue::try_from(encoded).ok(),
+            // a SPIFFE id is visible ASCII, so this is always a header value
+            sender: HeaderValue::try_from(peer.id().as_str()).map_err(|_| PeerFault::NoSpiffeId)?,
+            key: peer.id().as_str().into(),
+            peer: Peer::certified(&peer),
+        })
+    }
+
+    /// The one sender of a plain listener.
+    ///
+    /// # Errors
+    /// [`PeerFault::NoSpiffeId`] for a text that is no header value; the configuration has refused it before.
+    pub(crate) fn configured(id: &str) -> Result<Self, PeerFault> {
+        let sender = HeaderValue::try_from(id).map_err(|_| PeerFault::NoSpiffeId)?;
+        Ok(Self { peer: Peer::configured(id), key: id.into(), not_after: None, client_cert: None, sender })
+    }
+
+    /// The peer, while its certificate lasts.
+    ///
+    /// # Errors
+    /// `sender_mismatch` once the certificate of a long connection has run out.
+    pub(crate) fn peer(&self, now: u64) -> Result<&Peer, Refusal> {
+        match self.not_after {
+            Some(end) if now > end => Err(Refusal::new(
+                Code::SenderMismatch,
+                "the client certificate of this connection is not valid any more",
+            )
+            .with_hint("connect again with a current certificate")),
+            _ => Ok(&self.peer),
+        }
+    }
+
+    /// The SPIFFE id, whether or not it still counts: for the record.
+    pub(crate) fn id(&self) -> &str {
+        self.peer.id()
+    }
+
+    /// The id as limits count it.
+    pub(crate) fn key(&self) -> &Arc<str> {
+        &self.key
+    }
+
+    pub(crate) fn client_cert(&self) -> Option<&HeaderValue> {
+        self.client_cert.as_ref()
+    }
+
+    pub(crate) fn sender(&self) -> &HeaderValue {
+        &self.sender
+    }
+}

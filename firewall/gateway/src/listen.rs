@@ -1,0 +1,267 @@
+//! Sockets: one set of listeners for each core, so that a connection lives and dies on the core that took it.
+
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use socket2::{Domain, Protocol as Transport, Socket, Type};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+
+use crate::config::{Limits, Listen};
+use crate::fault::RunFault;
+use crate::framing::{Guard, GuardLimits, HeadLimits, Watch};
+use crate::identify::Identity;
+use crate::materials::Materials;
+use crate::path::{self, Lane, unix_now};
+
+/// Connections that wait in the kernel while the accepting core is busy.
+const BACKLOG: i32 = 1024;
+
+/// After an accept that failed for want of descriptors: trying again at once would only spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A bound listener of one core, not yet part of a runtime.
+pub(crate) enum Bound {
+    Tcp(std::net::TcpListener),
+    Unix(std::os::unix::net::UnixListener),
+}
+
+/// Binds `listen` once for each core. Returns the address with the port that was taken.
+///
+/// # Errors
+/// [`RunFault::Bind`].
+pub(crate) fn bind(listen: &Listen, cores: usize) -> Result<(Vec<Bound>, Listen), RunFault> {
+    let fault = |why: std::io::Error| RunFault::Bind { address: listen.to_string(), why: why.to_string() };
+    let mut all = Vec::with_capacity(cores);
+    match listen {
+        Listen::Tcp(address) => {
+            let mut address = *address;
+            for _ in 0..cores {
+                let listener = tcp(address).map_err(fault)?;
+                address = listener.local_addr().map_err(fault)?;
+                all.push(Bound::Tcp(listener));
+            }
+            Ok((all, Listen::Tcp(address)))
+        }
+        Listen::Unix(path) => {
+            let listener = unix(path).map_err(fault)?;
+            for _ in 1..cores {
+                all.push(Bound::Unix(listener.try_clone().map_err(fault)?));
+            }
+            all.push(Bound::Unix(listener));
+            Ok((all, listen.clone()))
+        }
+    }
+}
+
+fn tcp(address: std::net::SocketAddr) -> std::io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Transport::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Only an old socket is removed, never a file of another kind.
+fn unix(path: &Path) -> std::io::Result<std::os::unix::net::UnixListener> {
+    if let Ok(old) = std::fs::symlink_metadata(path)
+        && old.file_type().is_socket()
+    {
+        std::fs::remove_file(path)?;
+    }
+    let listener = std::os::unix::net::UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Who may speak on a listener.
+#[derive(Clone)]
+pub(crate) enum Entrance {
+    /// TLS with client certificates; renewed on SIGHUP.
+    Tls(Arc<ArcSwap<Materials>>),
+    /// Plain, and everyone is this one sender.
+    Plain(Rc<Identity>),
+}
+
+/// One listener of one core.
+pub(crate) struct Listener {
+    pub(crate) lane: Rc<Lane>,
+    pub(crate) entrance: Entrance,
+    /// Connections of this listener on this core.
+    pub(crate) slots: Arc<Semaphore>,
+    /// Turns true when the gateway drains.
+    pub(crate) stop: watch::Receiver<bool>,
+}
+
+impl Listener {
+    /// Takes connections until the gateway drains.
+    ///
+    /// # Errors
+    /// The socket cannot be used by the runtime.
+    pub(crate) async fn run(self: Rc<Self>, bound: Bound) -> std::io::Result<()> {
+        let mut stop = self.stop.clone();
+        match bound {
+            Bound::Tcp(listener) => {
+                let listener = TcpListener::from_std(listener)?;
+                loop {
+                    let slot = Arc::clone(&self.slots).acquire_owned().await;
+                    let accepted = tokio::select! {
+                        biased;
+                        _ = stop.wait_for(|stop| *stop) => return Ok(()),
+                        accepted = listener.accept() => accepted,
+                    };
+                    match accepted {
+                        Ok((stream, _)) => {
+                            let _ = stream.set_nodelay(true);
+                            self.take(stream, slot);
+                        }
+                        Err(why) => self.rest(&why).await,
+                    }
+                }
+            }
+            Bound::Unix(listener) => {
+                let listener = UnixListener::from_std(listener)?;
+                loop {
+                    let slot = Arc::clone(&self.slots).acquire_owned().await;
+                    let accepted = tokio::select! {
+                        biased;
+                        _ = stop.wait_for(|stop| *stop) => return Ok(()),
+                        accepted = listener.accept() => accepted,
+                    };
+                    match accepted {
+                        Ok((stream, _)) => self.take(stream, slot),
+                        Err(why) => self.rest(&why).await,
+                    }
+                }
+            }
+        }
+    }
+
+    async fn rest(&self, why: &std::io::Error) {
+        self.lane.metrics.connection("not_accepted");
+        tracing::warn!(%why, route = self.lane.route.name, "a connection could not be accepted");
+        tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
+
+    /// A connection gets a task of its own; `slot` is given back when it ends.
+    fn take<S, P>(self: &Rc<Self>, stream: S, slot: P)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+        P: 'static,
+    {
+        let this = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            let _slot = slot;
+            match &this.entrance {
+                Entrance::Plain(identity) => this.serve(stream, Rc::clone(identity)).await,
+                Entrance::Tls(materials) => {
+                    let materials = materials.load_full();
+                    this.secure(&materials, stream).await;
+                }
+            }
+        });
+    }
+
+    /// The TLS handshake, and who it was with.
+    async fn secure<S>(&self, materials: &Materials, stream: S)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        let Some(server) = &materials.server else { return };
+        let accept = TlsAcceptor::from(Arc::clone(server)).accept(stream);
+        let limit = self.lane.shared.limits.handshake_timeout;
+        let stream = match tokio::time::timeout(limit, accept).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(why)) => {
+                tracing::debug!(%why, route = self.lane.route.name, "a handshake failed");
+                return self.lane.metrics.connection("handshake_failed");
+            }
+            Err(_) => return self.lane.metrics.connection("handshake_timeout"),
+        };
+        let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
+        match Identity::certified(&materials.peers, shown, unix_now()) {
+            Ok(identity) => self.serve(stream, Rc::new(identity)).await,
+            Err(why) => {
+                tracing::info!(%why, route = self.lane.route.name, "a peer was not identified");
+                self.lane.metrics.connection("not_identified");
+            }
+        }
+    }
+
+    /// HTTP/1.1 behind the guard, until either side is done.
+    async fn serve<S>(&self, stream: S, identity: Rc<Identity>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        self.lane.metrics.connection("begun");
+        let watch = Rc::new(Watch::default());
+        let guard = Guard::new(stream, guard_limits(&self.lane.shared.limits), Rc::clone(&watch));
+        let lane = Rc::clone(&self.lane);
+        let service = service_fn(move |request| {
+            let serving = watch.begin();
+            let answer = path::serve(Rc::clone(&lane), Rc::clone(&identity), serving, request);
+            async move { Ok::<_, std::convert::Infallible>(answer.await) }
+        });
+        let _open = Open::count(self.lane.metrics.open.clone());
+        let connection = builder(&self.lane.shared.limits).serve_connection(guard, service);
+        let mut connection = std::pin::pin!(connection);
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            biased;
+            _ = connection.as_mut() => {}
+            _ = stop.wait_for(|stop| *stop) => {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
+        }
+    }
+}
+
+fn guard_limits(limits: &Limits) -> GuardLimits {
+    GuardLimits {
+        head: HeadLimits { max_bytes: limits.header_bytes, max_headers: limits.headers },
+        header_timeout: limits.header_timeout,
+        idle_timeout: limits.idle_timeout,
+        write_timeout: limits.write_timeout,
+    }
+}
+
+fn builder(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder
+        .keep_alive(true)
+        .half_close(false)
+        .max_headers(limits.headers)
+        // the guard bounds the head; hyper must be able to hold one, and wants 8 KiB at least
+        .max_buf_size(limits.header_bytes.saturating_add(16 * 1024))
+        // the guard bounds the time, and answers
+        .header_read_timeout(None);
+    builder
+}
+
+/// Counts a connection while it is open.
+struct Open(metrics::Gauge);
+
+impl Open {
+    fn count(gauge: metrics::Gauge) -> Self {
+        gauge.increment(1.0);
+        Self(gauge)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.decrement(1.0);
+    }
+}

@@ -1,0 +1,106 @@
+//! Keys and certificates from their files, and the TLS configurations made of them. Read at the start and again on SIGHUP:
+//! leaves live for at most 90 days, gateways for longer.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ring::rand::SystemRandom;
+use semgate_certs::tls::{
+    ClientAuth, DefaultTimeProvider, ExpectedServer, ServerTrust, client_config, server_config,
+};
+use semgate_certs::{Chain, ChainLimits, KeyPair, PeerRoots, Roots, SpiffeId, TrustDomain};
+use tokio_rustls::rustls::{ClientConfig, ServerConfig};
+
+use crate::config::{AuthorityConfig, Config, IdentityFiles};
+use crate::fault::RunFault;
+
+/// What TLS needs, in both directions.
+pub(crate) struct Materials {
+    /// Whose agents may connect, and under which roots.
+    pub(crate) peers: Arc<PeerRoots>,
+    /// For TLS listeners; `None` if there is none.
+    pub(crate) server: Option<Arc<ServerConfig>>,
+    /// For each route with an https upstream, by the route's place in the configuration.
+    pub(crate) upstreams: Vec<Option<Arc<ClientConfig>>>,
+}
+
+impl Materials {
+    /// # Errors
+    /// A file that cannot be read or used, with its name.
+    pub(crate) fn load(config: &Config) -> Result<Self, RunFault> {
+        let mut peers = PeerRoots::new();
+        for domain in &config.trust_domains {
+            let name = TrustDomain::parse(&domain.name).map_err(|e| RunFault::Tls { why: e.to_string() })?;
+            peers = peers.with(name, roots(&domain.roots, config)?);
+        }
+        let peers = Arc::new(peers);
+        let identity = config.tls.as_ref().map(identity).transpose()?;
+        let server = match &identity {
+            Some((chain, key)) => Some(Arc::new(
+                server_config(
+                    chain,
+                    key,
+                    ClientAuth::Required(Arc::clone(&peers)),
+                    Arc::new(DefaultTimeProvider),
+                )
+                .map_err(|e| RunFault::Tls { why: e.to_string() })?,
+            )),
+            None => None,
+        };
+        let upstream = |route: &crate::config::RouteConfig| match &identity {
+            Some((chain, key)) if route.upstream.tls => agent(config, &route.receiver, chain, key).map(Some),
+            _ => Ok(None),
+        };
+        let upstreams = config.routes.iter().map(upstream).collect::<Result<_, _>>()?;
+        Ok(Self { peers, server, upstreams })
+    }
+}
+
+/// Towards one agent: it must be the route's receiver, under the roots of the receiver's own trust domain.
+fn agent(
+    config: &Config,
+    receiver: &str,
+    chain: &Chain,
+    key: &KeyPair,
+) -> Result<Arc<ClientConfig>, RunFault> {
+    let id = SpiffeId::parse(receiver).map_err(|e| RunFault::Tls { why: e.to_string() })?;
+    let domain = config.trust_domains.iter().find(|domain| domain.name == id.trust_domain().as_str());
+    let domain = domain.ok_or_else(|| RunFault::Tls {
+        why: format!("no trust domain is configured for the receiver `{receiver}`"),
+    })?;
+    let trust = ServerTrust { roots: roots(&domain.roots, config)?, expected: ExpectedServer::Id(id) };
+    client_config(trust, Some((chain, key)), Arc::new(DefaultTimeProvider))
+        .map(Arc::new)
+        .map_err(|e| RunFault::Tls { why: e.to_string() })
+}
+
+/// Towards an authority: public, so without a certificate of our own.
+pub(crate) fn authority(config: &Config, authority: &AuthorityConfig) -> Result<Arc<ClientConfig>, RunFault> {
+    let trust = ServerTrust { roots: roots(&authority.tls_roots, config)?, expected: ExpectedServer::Named };
+    client_config(trust, None, Arc::new(DefaultTimeProvider))
+        .map(Arc::new)
+        .map_err(|e| RunFault::Tls { why: e.to_string() })
+}
+
+/// # Errors
+/// The file cannot be read, or holds no roots.
+pub(crate) fn roots(path: &Path, config: &Config) -> Result<Roots, RunFault> {
+    let roots = Roots::from_pem(&read(path, "roots")?, &ChainLimits::default());
+    roots.map(|roots| roots.with_prefix(config.prefix.clone())).map_err(|why| fault(path, "roots", &why))
+}
+
+fn identity(files: &IdentityFiles) -> Result<(Chain, KeyPair), RunFault> {
+    let chain = Chain::from_pem(&read(&files.certificate, "certificate")?, &ChainLimits::default())
+        .map_err(|why| fault(&files.certificate, "certificate", &why))?;
+    let key = KeyPair::from_pem(&read(&files.key, "key")?, &SystemRandom::new())
+        .map_err(|why| fault(&files.key, "key", &why))?;
+    Ok((chain, key))
+}
+
+fn read(path: &Path, what: &'static str) -> Result<String, RunFault> {
+    std::fs::read_to_string(path).map_err(|why| fault(path, what, &why))
+}
+
+fn fault(path: &Path, what: &'static str, why: &dyn std::fmt::Display) -> RunFault {
+    RunFault::File { path: path.to_owned(), what, why: why.to_string() }
+}

@@ -1,0 +1,183 @@
+//! Counts and times, for `/metrics`. Names and codes only: no payload value, no agent's name.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use semgate_inspect::{Code, Direction};
+
+use crate::fault::RunFault;
+
+/// Seconds; from a tenth of what a decision costs to past the upstream timeout.
+const BUCKETS: &[f64] = &[
+    0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.001, 0.002_5, 0.01, 0.025, 0.1, 0.25, 1.0, 2.5, 10.0,
+    30.0,
+];
+
+const METADATA: Metadata<'static> = Metadata::new("semgate_gateway", Level::INFO, None);
+
+/// The recorder of one gateway: several may run in one process, so it is never installed globally.
+#[derive(Clone)]
+pub(crate) struct Metrics(Arc<Inner>);
+
+struct Inner {
+    recorder: PrometheusRecorder,
+    handle: PrometheusHandle,
+    /// Counters made when they are first needed.
+    rare: Mutex<HashMap<(String, &'static str, &'static str), Counter>>,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Result<Self, RunFault> {
+        let builder =
+            PrometheusBuilder::new().set_buckets(BUCKETS).map_err(|e| RunFault::system("metrics", e))?;
+        let recorder = builder.build_recorder();
+        let handle = recorder.handle();
+        let metrics = Self(Arc::new(Inner { recorder, handle, rare: Mutex::default() }));
+        metrics.describe();
+        Ok(metrics)
+    }
+
+    fn describe(&self) {
+        let counters = [
+            (
+                "semgate_messages_total",
+                "Messages by route, direction and verdict; `allowed` or the refusal's code.",
+            ),
+            ("semgate_connections_total", "Connections by listener and how they began."),
+            ("semgate_cards_total", "Agent cards served."),
+            ("semgate_follow_total", "Requests to authorities by outcome."),
+            ("semgate_policy_loads_total", "Loads of the policy directory by outcome."),
+        ];
+        for (name, text) in counters {
+            self.0.recorder.describe_counter(name.into(), None, text.into());
+        }
+        let gauges = [
+            ("semgate_connections", "Connections open."),
+            ("semgate_generation", "Number of the live generation."),
+            ("semgate_log_size", "Size of the authority's log as followed."),
+            ("semgate_status_expires", "Unix time at which the authority's status turns stale."),
+            ("semgate_contexts", "Contexts known of the authority."),
+            (
+                "semgate_policy_set_current",
+                "1 if the policies on disk are the live ones, 0 if they were rejected.",
+            ),
+            ("semgate_audit_written", "Audit records written since the start."),
+            ("semgate_audit_lost", "Audit records that found no room; their messages were refused."),
+        ];
+        for (name, text) in gauges {
+            self.0.recorder.describe_gauge(name.into(), None, text.into());
+        }
+        let text = "Time from a message's head to its verdict, and for replies to the reply's verdict.";
+        self.0.recorder.describe_histogram("semgate_duration_seconds".into(), None, text.into());
+    }
+
+    pub(crate) fn counter(&self, name: &'static str, labels: &[(&'static str, String)]) -> Counter {
+        self.0.recorder.register_counter(&key(name, labels), &METADATA)
+    }
+
+    pub(crate) fn gauge(&self, name: &'static str, labels: &[(&'static str, String)]) -> Gauge {
+        self.0.recorder.register_gauge(&key(name, labels), &METADATA)
+    }
+
+    fn histogram(&self, name: &'static str, labels: &[(&'static str, String)]) -> Histogram {
+        self.0.recorder.register_histogram(&key(name, labels), &METADATA)
+    }
+
+    /// The text format of Prometheus.
+    pub(crate) fn render(&self) -> String {
+        self.0.handle.render()
+    }
+
+    /// Folds recorded samples into the buckets, so that memory stays bounded when nobody asks.
+    pub(crate) fn upkeep(&self) {
+        self.0.handle.run_upkeep();
+    }
+
+    /// The handles of one route.
+    pub(crate) fn route(&self, name: &str) -> RouteMetrics {
+        let of = |direction: Direction| {
+            let labels = [("route", name.to_owned()), ("direction", direction.as_str().to_owned())];
+            let mut allowed = labels.to_vec();
+            allowed.push(("verdict", "allowed".to_owned()));
+            Way {
+                allowed: self.counter("semgate_messages_total", &allowed),
+                duration: self.histogram("semgate_duration_seconds", &labels),
+            }
+        };
+        RouteMetrics {
+            metrics: self.clone(),
+            route: name.to_owned(),
+            request: of(Direction::Request),
+            reply: of(Direction::Reply),
+            cards: self.counter("semgate_cards_total", &[("route", name.to_owned())]),
+            open: self.gauge("semgate_connections", &[("route", name.to_owned())]),
+        }
+    }
+}
+
+fn key(name: &'static str, labels: &[(&'static str, String)]) -> Key {
+    let labels: Vec<Label> = labels.iter().map(|(name, value)| Label::new(*name, value.clone())).collect();
+    Key::from_parts(name, labels)
+}
+
+/// What one route counts; the frequent handles are made once.
+#[derive(Clone)]
+pub(crate) struct RouteMetrics {
+    metrics: Metrics,
+    route: String,
+    request: Way,
+    reply: Way,
+    pub(crate) cards: Counter,
+    pub(crate) open: Gauge,
+}
+
+#[derive(Clone)]
+struct Way {
+    allowed: Counter,
+    duration: Histogram,
+}
+
+impl RouteMetrics {
+    fn way(&self, direction: Direction) -> &Way {
+        match direction {
+            Direction::Request => &self.request,
+            Direction::Reply => &self.reply,
+        }
+    }
+
+    pub(crate) fn allowed(&self, direction: Direction, seconds: f64) {
+        let way = self.way(direction);
+        way.allowed.increment(1);
+        way.duration.record(seconds);
+    }
+
+    pub(crate) fn refused(&self, direction: Direction, code: Code, seconds: f64) {
+        self.rare(direction, code.as_str());
+        self.way(direction).duration.record(seconds);
+    }
+
+    pub(crate) fn abandoned(&self) {
+        self.rare(Direction::Reply, "abandoned");
+    }
+
+    fn rare(&self, direction: Direction, verdict: &'static str) {
+        let name = (self.route.clone(), direction.as_str(), verdict);
+        let mut rare = self.metrics.0.rare.lock().unwrap_or_else(PoisonError::into_inner);
+        let labels = [
+            ("route", self.route.clone()),
+            ("direction", direction.as_str().to_owned()),
+            ("verdict", verdict.to_owned()),
+        ];
+        let counter =
+            rare.entry(name).or_insert_with(|| self.metrics.counter("semgate_messages_total", &labels));
+        counter.increment(1);
+    }
+
+    /// A connection that began, or why it did not.
+    pub(crate) fn connection(&self, how: &'static str) {
+        let labels = [("route", self.route.clone()), ("outcome", how.to_owned())];
+        self.metrics.counter("semgate_connections_total", &labels).increment(1);
+    }
+}

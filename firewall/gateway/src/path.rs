@@ -1,0 +1,266 @@
+//! The path of one message, verb by verb: admit → receive → inspect → forward → reply → record. Whatever stops it becomes a
+//! record and an answer in one place at the end.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use http::Request;
+use hyper::body::Incoming;
+use semgate_inspect::{
+    Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Now, Peer, Permit, Refusal, Route, Sent,
+};
+
+use crate::admit::{self, Admitted, Arrival, Door, Gatekeeper};
+use crate::card::Card;
+use crate::config::Limits;
+use crate::decision::{DecisionId, Decisions};
+use crate::forward::{self, Address, Told};
+use crate::framing::Serving;
+use crate::identify::Identity;
+use crate::measure::RouteMetrics;
+use crate::receive::{self, Received};
+use crate::record::{Audit, NotRecorded, Outcome, Record, Recorded};
+use crate::refuse::{self, Answer};
+use crate::reply;
+use crate::upstream::Pool;
+
+/// What all cores share.
+pub(crate) struct Shared {
+    pub(crate) inspector: Inspector,
+    pub(crate) limits: Limits,
+    pub(crate) audit: Audit,
+    pub(crate) gatekeeper: Gatekeeper,
+    pub(crate) started: Instant,
+}
+
+impl Shared {
+    /// Both clocks.
+    pub(crate) fn now(&self) -> Now {
+        let monotonic = self.started.elapsed().as_millis();
+        Now { unix: unix_now(), monotonic_ms: u64::try_from(monotonic).unwrap_or(u64::MAX) }
+    }
+}
+
+/// Seconds since the Unix epoch; 0 for a clock before it.
+pub(crate) fn unix_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// One route on one core.
+pub(crate) struct Lane {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) route: Arc<Route>,
+    pub(crate) door: Door,
+    pub(crate) address: Address,
+    pub(crate) pool: Pool,
+    pub(crate) card: Card,
+    pub(crate) decisions: Rc<Decisions>,
+    pub(crate) metrics: RouteMetrics,
+    /// The route's receiver: who answers, by configuration on loopback, and by what [`Pool`] verifies over TLS.
+    pub(crate) replier: Peer,
+}
+
+/// Serves one request of a connection, whatever becomes of it.
+pub(crate) async fn serve(
+    lane: Rc<Lane>,
+    identity: Rc<Identity>,
+    serving: Serving,
+    request: Request<Incoming>,
+) -> Answer {
+    let way =
+        Way { lane: &lane, identity: &identity, decision: lane.decisions.next(), began: Instant::now() };
+    match way.run(&serving, request).await {
+        Ok(answer) => answer,
+        Err(stopped) => way.stop(&stopped),
+    }
+}
+
+/// One message on its way.
+struct Way<'w> {
+    lane: &'w Lane,
+    identity: &'w Identity,
+    decision: DecisionId,
+    began: Instant,
+}
+
+/// A refusal, and which of the two messages it stopped.
+struct Stopped {
+    direction: Direction,
+    refusal: Refusal,
+}
+
+impl From<Refusal> for Stopped {
+    fn from(refusal: Refusal) -> Self {
+        Self { direction: Direction::Request, refusal }
+    }
+}
+
+impl Way<'_> {
+    async fn run(&self, serving: &Serving, request: Request<Incoming>) -> Result<Answer, Stopped> {
+        if let Some(fault) = serving.fault() {
+            return Err(refuse::framing(fault).into());
+        }
+        let shared = &*self.lane.shared;
+        let peer = self.identity.peer(unix_now())?;
+        let (parts, body) = request.into_parts();
+        let admitted = match admit::admit(&self.lane.door, &parts, &shared.limits)? {
+            Arrival::Card => return Ok(self.lane.card.answer(self.lane, self.decision).await),
+            Arrival::Message(admitted) => admitted,
+        };
+        shared.gatekeeper.count(self.identity.key())?;
+        let received = receive::receive(admitted, body, serving, &shared.limits).await?;
+        self.message(peer, received).await
+    }
+
+    async fn message(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
+        let shared = &*self.lane.shared;
+        let Received { admitted, bytes } = received;
+        let l9_context: Vec<&str> = admitted.l9_context.iter().map(String::as_str).collect();
+        let a2a_version: Vec<&str> = admitted.a2a_version.iter().map(String::as_str).collect();
+        let headers = HeaderClaims { l9_context: &l9_context, a2a_version: &a2a_version };
+        let permit = shared.inspector.inspect(&self.lane.route, peer, &headers, bytes, shared.now())?;
+        let lease = match self.lane.pool.lease().await {
+            Ok(lease) => lease,
+            Err(fault) => return Err(unspent(permit, forward::unreachable(&fault)).into()),
+        };
+        // opening a connection may have taken a while: what is live now decides
+        let permit = match shared.inspector.renew(permit, shared.now()) {
+            Ok(permit) => permit,
+            Err(refusal) => {
+                self.lane.pool.keep(lease);
+                return Err(refusal.into());
+            }
+        };
+        let recorded = match self.record(Outcome::Allowed, permit.facts().clone()) {
+            Ok(recorded) => recorded,
+            Err(NotRecorded) => {
+                self.lane.pool.keep(lease);
+                return Err(unspent(permit, no_audit(Delivered::No)).into());
+            }
+        };
+        self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
+        self.forward(permit, recorded, lease, &admitted).await
+    }
+
+    async fn forward(
+        &self,
+        permit: Permit,
+        recorded: Recorded,
+        lease: crate::upstream::Lease,
+        admitted: &Admitted,
+    ) -> Result<Answer, Stopped> {
+        let lane = self.lane;
+        let notice = permit.notice().cloned();
+        let mut buffer = [0; 26];
+        let told = Told {
+            identity: self.identity,
+            l9_context: admitted.l9_context.first().map(String::as_str),
+            extension: admitted.extension,
+            decision: self.decision.text(&mut buffer),
+        };
+        let awaiting = Awaiting { way: self, facts: Some(reply_facts(permit.facts())) };
+        let limits = &lane.shared.limits;
+        let returned =
+            forward::forward(permit, recorded, &lane.pool, lease, &lane.address, &told, limits).await;
+        let judged = returned.and_then(|returned| {
+            reply::judge(&lane.shared.inspector, returned, &lane.replier, &lane.address, lane.shared.now())
+        });
+        let facts = awaiting.came();
+        let (sent, passed) = judged.map_err(|(sent, refusal)| stopped_reply(&sent, refusal, facts))?;
+        if self.record(Outcome::Allowed, passed.permit.facts().clone()).is_err() {
+            let facts = passed.permit.facts().clone();
+            return Err(stopped_reply(&sent, no_audit(Delivered::Yes), facts));
+        }
+        lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
+        Ok(reply::hand_back(passed, notice.as_ref(), &lane.address, self.decision))
+    }
+
+    fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
+        let duration = self.began.elapsed().as_micros();
+        self.lane.shared.audit.record(Record {
+            time: unix_now(),
+            decision: self.decision,
+            outcome,
+            facts,
+            duration_us: u64::try_from(duration).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// The record and the answer of a refusal. That its record finds no room changes nothing: it is refused already.
+    fn stop(&self, stopped: &Stopped) -> Answer {
+        let Stopped { direction, refusal } = stopped;
+        let mut facts = refusal.facts().clone();
+        if facts.sender.is_empty() {
+            let (sender, receiver) = (self.identity.id(), self.lane.route.receiver.as_str());
+            let (sender, receiver) = match direction {
+                Direction::Request => (sender, receiver),
+                Direction::Reply => (receiver, sender),
+            };
+            facts.sender = sender.to_owned();
+            facts.receiver = receiver.to_owned();
+            facts.protocol = self.lane.door.protocol.as_str();
+        }
+        facts.direction = *direction;
+        tracing::info!(
+            decision = %self.decision, code = %refusal.code(), route = self.lane.route.name, detail = refusal.detail(),
+            "{}", refusal.reason()
+        );
+        self.lane.metrics.refused(*direction, refusal.code(), self.began.elapsed().as_secs_f64());
+        let _ = self.record(Outcome::Refused(refusal.code()), facts);
+        refuse::refuse(refusal, self.lane.door.protocol, self.decision)
+    }
+}
+
+/// A message is out and its reply is not here yet. Should the caller leave meanwhile, that is recorded too.
+struct Awaiting<'w> {
+    way: &'w Way<'w>,
+    facts: Option<Facts>,
+}
+
+impl Awaiting<'_> {
+    /// The reply came, or will not: what follows makes the record.
+    fn came(mut self) -> Facts {
+        self.facts.take().unwrap_or_default()
+    }
+}
+
+impl Drop for Awaiting<'_> {
+    fn drop(&mut self) {
+        if let Some(facts) = self.facts.take() {
+            self.way.lane.metrics.abandoned();
+            let _ = self.way.record(Outcome::Abandoned, facts);
+        }
+    }
+}
+
+/// What is known of a reply before it is read: the request's, turned round.
+fn reply_facts(request: &Facts) -> Facts {
+    Facts {
+        direction: Direction::Reply,
+        sender: request.receiver.clone(),
+        receiver: request.sender.clone(),
+        protocol: request.protocol,
+        context: request.context.clone(),
+        digest: request.digest,
+        generation: request.generation,
+        ..Facts::default()
+    }
+}
+
+fn stopped_reply(sent: &Sent, refusal: Refusal, facts: Facts) -> Stopped {
+    let refusal = if refusal.facts().sender.is_empty() { refusal.with_facts(facts) } else { refusal };
+    Stopped { direction: Direction::Reply, refusal: refusal.with_rpc_id(sent.rpc_id().cloned()) }
+}
+
+/// A permit that will not be used leaves its id and facts to the refusal.
+fn unspent(permit: Permit, refusal: Refusal) -> Refusal {
+    let (_, sent) = permit.spend();
+    refusal.with_rpc_id(sent.rpc_id().cloned()).with_facts(sent.facts().clone())
+}
+
+fn no_audit(delivered: Delivered) -> Refusal {
+    Refusal::new(Code::AuditUnavailable, "the audit takes no records, so nothing may pass")
+        .with_hint("send it again later; the operator knows")
+        .with_delivered(delivered)
+}

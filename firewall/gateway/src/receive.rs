@@ -1,0 +1,100 @@
+//! The body, whole, within its limits, and as identity.
+
+mod inflate;
+
+#[cfg(test)]
+mod tests;
+
+use bytes::{Bytes, BytesMut};
+use http::header::CONTENT_LENGTH;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use semgate_inspect::{Code, Refusal};
+use tokio::time::Instant;
+
+use crate::admit::{Admitted, Encoding};
+use crate::config::Limits;
+use crate::framing::Serving;
+use crate::refuse;
+
+/// The bytes of one message, in the order and number that the caller sent, inflated if they were compressed.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub(crate) admitted: Admitted,
+    pub(crate) bytes: Bytes,
+}
+
+/// Reads the body of an admitted request.
+///
+/// # Errors
+/// `too_large`, `too_slow`, `encoding_unsupported`, or `malformed` with the framing fault.
+pub(crate) async fn receive(
+    admitted: Admitted,
+    body: Incoming,
+    serving: &Serving,
+    limits: &Limits,
+) -> Result<Received, Refusal> {
+    if body.size_hint().lower() > limits.body_bytes as u64 {
+        return Err(too_large(limits.body_bytes));
+    }
+    let deadline = Instant::now() + limits.body_timeout;
+    let read = tokio::time::timeout_at(deadline, collect(body, limits.body_bytes)).await;
+    let bytes = match read {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(Cut::TooLarge)) => return Err(too_large(limits.body_bytes)),
+        Ok(Err(Cut::Broken)) => return Err(refuse::framing_or_cut(serving.fault())),
+        Err(_) => return Err(too_slow()),
+    };
+    let bytes = match admitted.encoding {
+        Encoding::Identity => bytes,
+        encoding => inflate::inflate(encoding, &bytes, limits)?,
+    };
+    Ok(Received { admitted, bytes })
+}
+
+/// Why a body was not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// More bytes than the limit.
+    TooLarge,
+    /// The stream ended early or was framed wrongly.
+    Broken,
+}
+
+/// All data of a body up to `limit`; trailers are dropped. One frame, the usual case, is not copied.
+pub(crate) async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, Cut> {
+    let mut first = Bytes::new();
+    let mut more = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| Cut::Broken)?.into_data() else { continue };
+        if first.len().saturating_add(more.len()).saturating_add(data.len()) > limit {
+            return Err(Cut::TooLarge);
+        }
+        if first.is_empty() && more.is_empty() {
+            first = data;
+        } else {
+            if more.is_empty() {
+                more.reserve(first.len().saturating_add(data.len()).saturating_mul(2).min(limit));
+                more.extend_from_slice(&first);
+                first = Bytes::new();
+            }
+            more.extend_from_slice(&data);
+        }
+    }
+    Ok(if more.is_empty() { first } else { more.freeze() })
+}
+
+/// Whether a stated length is past the limit, known from the head alone.
+pub(crate) fn stated_too_large(headers: &http::HeaderMap, limit: usize) -> Option<Refusal> {
+    let stated: u64 = headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()?;
+    (stated > limit as u64).then(|| too_large(limit))
+}
+
+pub(crate) fn too_large(limit: usize) -> Refusal {
+    Refusal::new(Code::TooLarge, "the body is larger than the limit")
+        .with_hint(format!("send at most {limit} bytes, compressed and inflated alike"))
+}
+
+fn too_slow() -> Refusal {
+    Refusal::new(Code::TooSlow, "the body did not arrive in time").with_hint("send the body at once")
+}

@@ -1,0 +1,60 @@
+//! Compressed bodies, inflated within limits.
+
+use std::io::Read;
+
+use bytes::Bytes;
+use flate2::bufread::{GzDecoder, ZlibDecoder};
+use semgate_inspect::{Code, Refusal};
+
+use crate::admit::Encoding;
+use crate::config::Limits;
+
+/// Below this many bytes the ratio is not judged: small bodies compress as they like.
+const RATIO_FROM: usize = 64 * 1024;
+
+/// Bytes inflated between two looks at the limits.
+const STEP: usize = 16 * 1024;
+
+/// # Errors
+/// `too_large` past the absolute limit or the ratio; `malformed` for a damaged stream, or bytes behind its end (a second
+/// gzip member is such bytes).
+pub(super) fn inflate(encoding: Encoding, packed: &Bytes, limits: &Limits) -> Result<Bytes, Refusal> {
+    let (bytes, rest) = match encoding {
+        Encoding::Identity => return Ok(packed.clone()),
+        Encoding::Gzip => {
+            let mut decoder = GzDecoder::new(&packed[..]);
+            let bytes = read(&mut decoder, packed.len(), limits)?;
+            (bytes, decoder.into_inner())
+        }
+        Encoding::Deflate => {
+            let mut decoder = ZlibDecoder::new(&packed[..]);
+            let bytes = read(&mut decoder, packed.len(), limits)?;
+            (bytes, decoder.into_inner())
+        }
+    };
+    if !rest.is_empty() {
+        return Err(damaged("there are bytes behind the end of the compressed body"));
+    }
+    Ok(Bytes::from(bytes))
+}
+
+fn read(decoder: &mut impl Read, packed: usize, limits: &Limits) -> Result<Vec<u8>, Refusal> {
+    let ratio = packed.saturating_mul(limits.inflate_ratio);
+    let mut out = Vec::new();
+    let mut step = vec![0_u8; STEP];
+    loop {
+        let size = decoder.read(&mut step).map_err(|_| damaged("the compressed body is damaged"))?;
+        if size == 0 {
+            return Ok(out);
+        }
+        out.extend_from_slice(step.get(..size).unwrap_or_default());
+        if out.len() > limits.body_bytes || (out.len() > RATIO_FROM && out.len() > ratio) {
+            return Err(super::too_large(limits.body_bytes));
+        }
+    }
+}
+
+fn damaged(reason: &str) -> Refusal {
+    Refusal::new(Code::Malformed, reason)
+        .with_hint("send the body as one gzip or zlib stream, or uncompressed")
+}

@@ -1,0 +1,146 @@
+//! The audit: one line for each message, queued before the message is forwarded (DESIGN §2.9).
+//!
+//! A bounded queue leads to one thread that owns the file. A record is accepted or the message is refused: when the queue is
+//! full, and from a failed write until a write works again. Half a line is never left behind: bytes that could not be written
+//! are kept and written first when the file takes them again.
+
+mod line;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+
+use semgate_inspect::{Code, Facts};
+
+use crate::decision::DecisionId;
+use crate::fault::RunFault;
+
+/// What happened to a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It may pass.
+    Allowed,
+    /// It was stopped.
+    Refused(Code),
+    /// The caller left before the reply came; nobody got it.
+    Abandoned,
+}
+
+/// One record, as handed to the writer. It owns identifiers only, never a payload value.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// Unix seconds.
+    pub(crate) time: u64,
+    pub(crate) decision: DecisionId,
+    pub(crate) outcome: Outcome,
+    pub(crate) facts: Facts,
+    pub(crate) duration_us: u64,
+}
+
+/// Proof that a record is in the queue: what `forward` asks for besides the permit.
+#[derive(Debug)]
+#[must_use = "a message whose record is not queued may not be forwarded"]
+pub(crate) struct Recorded(());
+
+/// The queue is full or the file takes nothing.
+#[derive(Debug)]
+pub(crate) struct NotRecorded;
+
+enum Item {
+    Record(Box<Record>),
+    Reopen,
+    End,
+}
+
+#[derive(Debug, Default)]
+struct Health {
+    failing: AtomicBool,
+    written: AtomicU64,
+    lost: AtomicU64,
+}
+
+/// The gateway's end of the queue. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Audit {
+    queue: SyncSender<Item>,
+    health: Arc<Health>,
+}
+
+/// The thread behind the queue.
+pub(crate) struct AuditWriter {
+    queue: SyncSender<Item>,
+    thread: JoinHandle<()>,
+}
+
+impl Audit {
+    /// Opens the file (0600, appended to) and starts the thread.
+    ///
+    /// # Errors
+    /// The file cannot be opened: without an audit there is no gateway.
+    pub(crate) fn open(path: PathBuf, fsync: bool, queue: usize) -> Result<(Self, AuditWriter), RunFault> {
+        let health = Arc::new(Health::default());
+        let file = writer::Writer::open(path, fsync, Arc::clone(&health))?;
+        let (sender, receiver) = sync_channel(queue);
+        let thread = std::thread::Builder::new()
+            .name("semgate-audit".to_owned())
+            .spawn(move || file.run(&receiver))
+            .map_err(|e| RunFault::system("audit thread", e))?;
+        Ok((Self { queue: sender.clone(), health }, AuditWriter { queue: sender, thread }))
+    }
+
+    /// Queues a record. While writing fails, only refusals are: what was not forwarded must not read as allowed.
+    ///
+    /// # Errors
+    /// [`NotRecorded`]: the message may not pass.
+    pub(crate) fn record(&self, record: Record) -> Result<Recorded, NotRecorded> {
+        if record.outcome == Outcome::Allowed {
+            let _ = self.working()?;
+        }
+        match self.queue.try_send(Item::Record(Box::new(record))) {
+            Ok(()) => self.working(),
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
+                self.health.lost.fetch_add(1, Ordering::Relaxed);
+                Err(NotRecorded)
+            }
+        }
+    }
+
+    /// Whether the last write worked.
+    ///
+    /// # Errors
+    /// [`NotRecorded`] while it did not.
+    pub(crate) fn working(&self) -> Result<Recorded, NotRecorded> {
+        if self.health.failing.load(Ordering::Relaxed) { Err(NotRecorded) } else { Ok(Recorded(())) }
+    }
+
+    /// Records written since the start.
+    pub(crate) fn written(&self) -> u64 {
+        self.health.written.load(Ordering::Relaxed)
+    }
+
+    /// Records that found no room.
+    pub(crate) fn lost(&self) -> u64 {
+        self.health.lost.load(Ordering::Relaxed)
+    }
+
+    /// Opens the file again by its name, for log rotation; the old one is kept if that fails.
+    pub(crate) fn reopen(&self) {
+        // a full queue is being worked on; the next signal will do
+        let _ = self.queue.try_send(Item::Reopen);
+    }
+}
+
+impl AuditWriter {
+    /// Writes what is queued, forces it to disk, and ends the thread.
+    pub(crate) fn finish(self) {
+        if self.queue.send(Item::End).is_ok() {
+            let _ = self.thread.join();
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A record as one line of JSON, with the members of WIRE in their order.
+
+use serde::Serialize;
+
+use super::{Outcome, Record};
+
+#[derive(Serialize)]
+struct Line<'a> {
+    time: u64,
+    n: u64,
+    decision_id: &'a str,
+    direction: &'static str,
+    verdict: &'static str,
+    code: Option<&'static str>,
+    sender: Option<&'a str>,
+    receiver: Option<&'a str>,
+    protocol: Option<&'static str>,
+    performative: Option<&'static str>,
+    context: Option<&'a str>,
+    digest: Option<String>,
+    concepts: &'a [String],
+    policies: &'a [String],
+    generation: u64,
+    duration_us: u64,
+}
+
+/// Appends the line of a record, newline included.
+pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
+    let facts = &record.facts;
+    let (verdict, code) = match record.outcome {
+        Outcome::Allowed => ("allowed", None),
+        Outcome::Refused(code) => ("refused", Some(code.as_str())),
+        Outcome::Abandoned => ("abandoned", None),
+    };
+    let line = Line {
+        time: record.time,
+        n,
+        decision_id: record.decision.text(&mut [0; 26]),
+        direction: facts.direction.as_str(),
+        verdict,
+        code,
+        sender: known(&facts.sender),
+        receiver: known(&facts.receiver),
+        protocol: known(facts.protocol),
+        performative: facts.performative.map(|performative| performative.as_str()),
+        context: facts.context.as_deref(),
+        digest: facts.digest.map(|digest| digest.to_string()),
+        concepts: &facts.concepts,
+        policies: &facts.policies,
+        generation: facts.generation,
+        duration_us: record.duration_us,
+    };
+    // only strings and numbers: writing them into memory cannot fail
+    if serde_json::to_writer(&mut *out, &line).is_ok() {
+        out.push(b'\n');
+    }
+}
+
+fn known(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}

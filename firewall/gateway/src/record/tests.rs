@@ -1,0 +1,130 @@
+//! No record, no message.
+
+use super::*;
+use crate::decision::Decisions;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+fn record() -> Record {
+    let facts = Facts {
+        sender: "spiffe://semgate.test/agent/retailer-7".to_owned(),
+        protocol: "l8",
+        context: Some("urn:contexts:supplyChain:v1.0".to_owned()),
+        concepts: vec!["current_decision".to_owned()],
+        generation: 3,
+        ..Facts::default()
+    };
+    let decision = Decisions::new().next();
+    Record {
+        time: 1_700_000_000,
+        decision,
+        outcome: Outcome::Refused(Code::PolicyDenied),
+        facts,
+        duration_us: 25,
+    }
+}
+
+fn lines(path: &std::path::Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_record_has_the_members_of_the_wire_format_in_their_order() {
+    let mut out = Vec::new();
+    line::write(&record(), 7, &mut out);
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.ends_with("}\n"));
+    let members: Vec<&str> =
+        "time n decision_id direction verdict code sender receiver protocol performative context \
+        digest concepts policies generation duration_us"
+            .split_whitespace()
+            .collect();
+    let mut at = 0;
+    for member in &members {
+        let found =
+            text[at..].find(&format!("\"{member}\":")).unwrap_or_else(|| panic!("{member} in {text}"));
+        at += found + 1;
+    }
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value.as_object().unwrap().len(), members.len());
+    assert_eq!(value["code"], "policy_denied");
+    assert_eq!(value["receiver"], serde_json::Value::Null);
+}
+
+#[test]
+fn numbers_go_on_over_a_restart_and_the_file_is_private() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state/audit.jsonl");
+    for _ in 0..2 {
+        let (audit, writer) = Audit::open(path.clone(), true, 8).unwrap();
+        let _ = audit.record(record()).unwrap();
+        let _ = audit.record(record()).unwrap();
+        writer.finish();
+        assert_eq!(audit.written(), 2);
+    }
+    let numbers: Vec<u64> = lines(&path).iter().map(|line| line["n"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [1, 2, 3, 4]);
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_rotated_file_is_reopened_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+    let _ = audit.record(record()).unwrap();
+    wait(|| audit.written() == 1);
+    std::fs::rename(&path, dir.path().join("old")).unwrap();
+    audit.reopen();
+    let _ = audit.record(record()).unwrap();
+    writer.finish();
+    assert_eq!(lines(&path)[0]["n"], 2);
+}
+
+#[test]
+fn a_full_disk_refuses_until_it_takes_records_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+    let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+    let _ = audit.record(record());
+    wait(|| audit.working().is_err());
+    assert!(audit.record(record()).is_err());
+    // space comes back: the name now leads to a real file, as after a rotation
+    std::fs::remove_file(&path).unwrap();
+    audit.reopen();
+    wait(|| audit.working().is_ok());
+    let _ = audit.record(record()).unwrap();
+    writer.finish();
+    let numbers: Vec<u64> = lines(&path).iter().map(|line| line["n"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [1, 2, 3], "what could not be written is written later, whole and once");
+}
+
+#[test]
+fn a_full_queue_refuses() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+    let (audit, _writer) = Audit::open(path, false, 4).unwrap();
+    wait(|| {
+        let _ = audit.record(record());
+        audit.lost() > 0
+    });
+    assert!(audit.record(record()).is_err());
+}
+
+#[test]
+fn an_audit_that_cannot_be_opened_stops_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let fault = Audit::open(dir.path().to_owned(), false, 4).map(|_| ()).unwrap_err();
+    assert!(matches!(fault, RunFault::File { what: "audit file", .. }), "{fault}");
+}
+
+fn wait(mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(10);
+    while !done() {
+        assert!(Instant::now() < end, "waited in vain");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

@@ -1,0 +1,163 @@
+//! The thread that owns the audit file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::time::Duration;
+
+use super::{Health, Item, line};
+use crate::fault::RunFault;
+
+/// Bytes written at a time at most: bounds what one failed write keeps in memory.
+const BATCH: usize = 256 * 1024;
+/// How often a failing file is tried again.
+const RETRY: Duration = Duration::from_millis(250);
+/// The end of an old file in which its last number is looked for; a line is shorter than a fiftieth of it.
+const TAIL: u64 = 64 * 1024;
+
+pub(super) struct Writer {
+    path: PathBuf,
+    fsync: bool,
+    file: File,
+    health: Arc<Health>,
+    /// The number of the next record.
+    n: u64,
+    /// Bytes that the file has not taken yet, and the records among them.
+    pending: Vec<u8>,
+    records: u64,
+}
+
+impl Writer {
+    pub(super) fn open(path: PathBuf, fsync: bool, health: Arc<Health>) -> Result<Self, RunFault> {
+        let fault = |why: std::io::Error| RunFault::File {
+            path: path.clone(),
+            what: "audit file",
+            why: why.to_string(),
+        };
+        if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+            std::fs::create_dir_all(dir).map_err(fault)?;
+        }
+        let last = last_number(&path).map_err(fault)?;
+        let file = append(&path).map_err(fault)?;
+        let n = last.saturating_add(1);
+        Ok(Self { path, fsync, file, health, n, pending: Vec::new(), records: 0 })
+    }
+
+    pub(super) fn run(mut self, queue: &Receiver<Item>) {
+        loop {
+            let item = if self.pending.is_empty() {
+                queue.recv().unwrap_or(Item::End)
+            } else {
+                match queue.recv_timeout(RETRY) {
+                    Ok(item) => item,
+                    Err(RecvTimeoutError::Timeout) => {
+                        self.flush();
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Disconnected) => Item::End,
+                }
+            };
+            let ends = self.batch(item, queue);
+            self.flush();
+            if ends {
+                let _ = self.file.sync_data();
+                return;
+            }
+        }
+    }
+
+    /// Takes `item` and what else is waiting, up to a batch. Returns whether the end was among it.
+    fn batch(&mut self, item: Item, queue: &Receiver<Item>) -> bool {
+        let mut next = Some(item);
+        while let Some(item) = next {
+            match item {
+                Item::Record(record) => {
+                    line::write(&record, self.n, &mut self.pending);
+                    self.n = self.n.saturating_add(1);
+                    self.records = self.records.saturating_add(1);
+                }
+                Item::Reopen => self.reopen(),
+                Item::End => return true,
+            }
+            if self.pending.len() >= BATCH {
+                return false;
+            }
+            next = match queue.try_recv() {
+                Ok(item) => Some(item),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => return true,
+            };
+        }
+        false
+    }
+
+    fn reopen(&mut self) {
+        self.flush();
+        match append(&self.path) {
+            Ok(file) => self.file = file,
+            Err(why) => tracing::error!(%why, "the audit file cannot be reopened, the old one is kept"),
+        }
+    }
+
+    /// Writes what is pending. While that fails the queue is still emptied only up to a batch, and then fills.
+    fn flush(&mut self) {
+        while !self.pending.is_empty() {
+            match self.file.write(&self.pending) {
+                Ok(0) => return self.failed(&std::io::ErrorKind::WriteZero.into()),
+                Ok(written) => drop(self.pending.drain(..written)),
+                Err(why) if why.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(why) => return self.failed(&why),
+            }
+        }
+        if self.fsync
+            && let Err(why) = self.file.sync_data()
+        {
+            return self.failed(&why);
+        }
+        self.health.written.fetch_add(std::mem::take(&mut self.records), Ordering::Relaxed);
+        if self.health.failing.swap(false, Ordering::Relaxed) {
+            tracing::warn!("the audit file takes records again");
+        }
+    }
+
+    fn failed(&mut self, why: &std::io::Error) {
+        if !self.health.failing.swap(true, Ordering::Relaxed) {
+            tracing::error!(%why, "the audit file takes no records, messages are refused");
+        }
+        // while nothing can be written, wait here, so that the queue fills instead of memory
+        if self.pending.len() >= BATCH {
+            std::thread::sleep(RETRY);
+        }
+    }
+}
+
+fn append(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}
+
+/// The `n` of the last whole line, so that numbers go on over a restart and a gap shows.
+fn last_number(path: &Path) -> std::io::Result<u64> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(why) => return Err(why),
+    };
+    if !file.metadata()?.is_file() {
+        return Ok(0);
+    }
+    let size = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail)?;
+    let number = |line: &[u8]| -> Option<u64> {
+        let at = line.windows(4).position(|window| window == b"\"n\":")?;
+        let digits = line.get(at.saturating_add(4)..)?;
+        let end = digits.iter().position(|byte| !byte.is_ascii_digit())?;
+        std::str::from_utf8(digits.get(..end)?).ok()?.parse().ok()
+    };
+    Ok(tail.split(|byte| *byte == b'\n').rev().find_map(number).unwrap_or(0))
+}

@@ -1,0 +1,82 @@
+//! From a configuration to a running gateway, and back to an end without a cut message.
+
+mod start;
+mod threads;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+
+use crate::config::{Config, Listen};
+use crate::fault::RunFault;
+
+/// One route as it really listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundRoute {
+    /// The route's name.
+    pub name: String,
+    /// The address, with the port that was taken.
+    pub listen: Listen,
+    /// The URL for callers: `https://…/` (`http://…/` for a plain listener, the configured `public_url` if there is one);
+    /// for a Unix socket `unix:…`.
+    pub url: String,
+}
+
+/// Where a running gateway answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// The routes, in the order of the configuration.
+    pub routes: Vec<BoundRoute>,
+    /// The admin address.
+    pub admin: SocketAddr,
+}
+
+/// What a start would begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Contexts in the followers' memory.
+    pub contexts: usize,
+    /// Why the policies would not be live at once: they do not fit the contexts that are known so far. Empty if they would.
+    pub policies_waiting: Vec<String>,
+}
+
+/// Looks at everything that a start needs (keys, roots, followers' memory, policies) and binds nothing.
+///
+/// # Errors
+/// What would stop the start.
+pub fn check(config: &Config) -> Result<Checked, RunFault> {
+    let parts = start::Parts::load(config)?;
+    Ok(Checked { contexts: parts.contexts(), policies_waiting: parts.policies.1.report().faults })
+}
+
+/// Runs until `shutdown` resolves, then drains: no new connection, messages in flight end within the drain limit. `ready`
+/// is called once, when all addresses are bound; whether a fresh generation is live is what `/readyz` says.
+///
+/// SIGHUP, while it runs, reopens the audit file, reads keys and certificates again, and reloads the policies.
+///
+/// # Errors
+/// Why it does not start, or which of its threads ended; other failures refuse messages instead of ending it.
+pub async fn run<R, S>(config: Config, ready: R, shutdown: S) -> Result<(), RunFault>
+where
+    R: FnOnce(Bound),
+    S: Future<Output = ()>,
+{
+    let (stop, stopping) = watch::channel(false);
+    let (ended, mut died) = mpsc::channel(1);
+    let config = Arc::new(config);
+    let (bound, running) = {
+        let config = Arc::clone(&config);
+        let start = move || threads::start(&config, &stopping, &ended);
+        tokio::task::spawn_blocking(start).await.map_err(|why| RunFault::system("start", why))??
+    };
+    ready(bound);
+    let outcome = tokio::select! {
+        () = shutdown => Ok(()),
+        Some(name) = died.recv() => Err(RunFault::System { why: format!("the thread `{name}` ended by itself") }),
+    };
+    let _ = stop.send(true);
+    let joined = tokio::task::spawn_blocking(move || running.join()).await;
+    outcome.and(joined.map_err(|why| RunFault::system("end", why)))
+}

@@ -1,0 +1,101 @@
+//! What a start needs, loaded and not yet serving anyone.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use semgate_contexts::json;
+use semgate_inspect::{Generation, InspectLimits, Inspector, Route, TextParts};
+use semgate_message::Binding;
+use semgate_policies::{Policies, PolicySource};
+use semgate_statement::Follower;
+
+use crate::admit::Gatekeeper;
+use crate::config::{Config, Limits, Protocol, RouteConfig};
+use crate::fault::RunFault;
+use crate::follow::{self, PolicyState};
+use crate::materials::Materials;
+use crate::path::Shared;
+use crate::record::Audit;
+
+/// Everything that is read before a port is bound.
+pub(super) struct Parts {
+    pub(super) materials: Materials,
+    pub(super) followers: Vec<Follower>,
+    pub(super) policies: (Policies, PolicyState, PolicySource),
+}
+
+impl Parts {
+    pub(super) fn load(config: &Config) -> Result<Self, RunFault> {
+        let materials = Materials::load(config)?;
+        let followers: Vec<Follower> = config
+            .authorities
+            .iter()
+            .map(|authority| follow::open(config, authority))
+            .collect::<Result<_, _>>()?;
+        for authority in &config.authorities {
+            let _ = crate::materials::authority(config, authority)?;
+        }
+        let views: Vec<_> = followers.iter().map(Follower::view).collect();
+        let policies = follow::first(config, &follow::documents(&views))?;
+        Ok(Self { materials, followers, policies })
+    }
+
+    /// Contexts that the followers remember.
+    pub(super) fn contexts(&self) -> usize {
+        self.followers.iter().map(|follower| follower.view().contexts().count()).sum()
+    }
+}
+
+/// The inspector's bounds from the gateway's.
+fn inspect_limits(limits: &Limits) -> InspectLimits {
+    let json = json::Limits {
+        max_bytes: limits.body_bytes.max(limits.reply_bytes),
+        max_depth: limits.depth,
+        max_nodes: limits.nodes,
+        ..json::Limits::default()
+    };
+    let default = InspectLimits::default();
+    InspectLimits {
+        json,
+        concepts: limits.concepts,
+        messages_per_second: limits.agent_rate.try_into().unwrap_or(default.messages_per_second),
+        message_burst: limits.agent_burst.try_into().unwrap_or(default.message_burst),
+        ..default
+    }
+}
+
+/// What all cores share, with its first generation.
+pub(super) fn shared(
+    config: &Config,
+    followers: &[Follower],
+    policies: Arc<Policies>,
+    audit: Audit,
+) -> Result<Arc<Shared>, RunFault> {
+    let views = followers.iter().map(Follower::view).collect();
+    let floors = config.floors.iter().cloned().collect();
+    let generation = Generation::new(views, policies, floors, config.prefix.clone())
+        .map_err(|why| RunFault::system("configuration", why))?;
+    Ok(Arc::new(Shared {
+        inspector: Inspector::new(inspect_limits(&config.limits), generation),
+        limits: config.limits.clone(),
+        audit,
+        gatekeeper: Gatekeeper::new(&config.limits),
+        started: Instant::now(),
+    }))
+}
+
+/// A route as the inspector knows it.
+pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
+    Arc::new(Route {
+        name: route.name.clone(),
+        binding: match route.protocol {
+            Protocol::L8 => Binding::L8,
+            Protocol::A2a => Binding::A2a,
+        },
+        receiver: route.receiver.clone(),
+        upstream: route.upstream.to_string(),
+        contexts: route.contexts.iter().map(crate::config::ContextScope::for_route).collect(),
+        text_parts: TextParts::default(),
+        tenant: None,
+    })
+}

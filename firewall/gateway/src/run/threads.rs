@@ -1,0 +1,296 @@
+//! The threads: one for each core that serves, one that follows and answers the operator, one that writes the audit.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use arc_swap::ArcSwap;
+use semgate_inspect::{Peer, Route};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::LocalSet;
+
+use super::{Bound, BoundRoute, start};
+use crate::admin::Admin;
+use crate::admit::Door;
+use crate::card::Card;
+use crate::config::{Config, Listen, RouteConfig};
+use crate::decision::Decisions;
+use crate::fault::RunFault;
+use crate::follow::Follow;
+use crate::forward::Address;
+use crate::identify::Identity;
+use crate::listen::{self, Entrance, Listener};
+use crate::materials::Materials;
+use crate::measure::{Metrics, RouteMetrics};
+use crate::path::{Lane, Shared};
+use crate::record::{Audit, AuditWriter};
+use crate::upstream::{Connector, Pool};
+
+/// The threads of a gateway.
+pub(super) struct Running {
+    workers: Vec<JoinHandle<()>>,
+    follower: JoinHandle<()>,
+    /// Ends the follower, which outlives the drain: revocations count to the last message.
+    end: watch::Sender<bool>,
+    audit: AuditWriter,
+}
+
+impl Running {
+    /// Waits for the drain, then for the last audit record.
+    pub(super) fn join(self) {
+        for worker in self.workers {
+            let _ = worker.join();
+        }
+        let _ = self.end.send(true);
+        let _ = self.follower.join();
+        self.audit.finish();
+    }
+}
+
+/// Binds every address, then starts every thread. If one thread cannot start, those before it end with `stopping`.
+pub(super) fn start(
+    config: &Arc<Config>,
+    stopping: &watch::Receiver<bool>,
+    ended: &mpsc::Sender<String>,
+) -> Result<(Bound, Running), RunFault> {
+    let parts = start::Parts::load(config)?;
+    let (policies, state, _) = parts.policies;
+    let (policies, state) = (Arc::new(policies), Arc::new(state));
+    let (audit, writer) =
+        Audit::open(config.audit.path.clone(), config.audit.fsync, config.limits.audit_queue)?;
+    let shared = start::shared(config, &parts.followers, Arc::clone(&policies), audit)?;
+    let metrics = Metrics::new()?;
+    let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
+
+    let mut routes = Vec::new();
+    let mut cores: Vec<Vec<Seat>> = (0..config.workers).map(|_| Vec::new()).collect();
+    for (at, route) in config.routes.iter().enumerate() {
+        let (bound, taken) = listen::bind(&route.listen, config.workers)?;
+        let url = url(route, &taken);
+        let seat = Seat::of(at, route, &url, &shared, &metrics);
+        for (core, bound) in cores.iter_mut().zip(bound) {
+            core.push(Seat { bound: Some(bound), ..seat.clone() });
+        }
+        routes.push(BoundRoute { name: route.name.clone(), listen: taken, url });
+    }
+    let (admin_socket, admin_address) = bind_admin(config.admin)?;
+
+    let admin = Admin {
+        shared: Arc::clone(&shared),
+        metrics: metrics.clone(),
+        policies: Arc::clone(&state),
+        routes: routes.clone().into(),
+    };
+    let follow = Follow {
+        config: Arc::clone(config),
+        shared: Arc::clone(&shared),
+        metrics,
+        materials: Arc::clone(&materials),
+        state,
+        followers: parts.followers,
+        policies,
+    };
+    let mut workers = Vec::new();
+    for (number, seats) in cores.into_iter().enumerate() {
+        let core = Core {
+            config: Arc::clone(config),
+            shared: Arc::clone(&shared),
+            materials: Arc::clone(&materials),
+        };
+        let stop = stopping.clone();
+        workers.push(thread(format!("semgate-{number}"), ended, move |local, runtime| {
+            local.block_on(runtime, core.run(seats, stop))
+        })?);
+    }
+    let (end, ending) = watch::channel(false);
+    let follower = thread("semgate-follow".to_owned(), ended, move |local, runtime| {
+        local.block_on(runtime, background(follow, admin, admin_socket, ending))
+    })?;
+    Ok((Bound { routes, admin: admin_address }, Running { workers, follower, end, audit: writer }))
+}
+
+/// A thread with a single-threaded runtime of its own. Its end, however it comes, is told.
+fn thread(
+    name: String,
+    ended: &mpsc::Sender<String>,
+    body: impl FnOnce(&LocalSet, &tokio::runtime::Runtime) -> Result<(), RunFault> + Send + 'static,
+) -> Result<JoinHandle<()>, RunFault> {
+    struct Tell(mpsc::Sender<String>, String);
+    impl Drop for Tell {
+        fn drop(&mut self) {
+            let _ = self.0.try_send(std::mem::take(&mut self.1));
+        }
+    }
+    let tell = Tell(ended.clone(), name.clone());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|why| RunFault::system("runtime", why))?;
+    std::thread::Builder::new()
+        .name(name.clone())
+        .spawn(move || {
+            let _tell = tell;
+            let local = LocalSet::new();
+            if let Err(why) = body(&local, &runtime) {
+                tracing::error!(thread = name, %why, "a thread ended");
+            }
+            // connections and followers end here, before their runtime does
+            drop(local);
+            runtime.shutdown_background();
+        })
+        .map_err(|why| RunFault::system("thread", why))
+}
+
+fn bind_admin(address: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr), RunFault> {
+    let fault = |why: std::io::Error| RunFault::Bind { address: address.to_string(), why: why.to_string() };
+    let socket = std::net::TcpListener::bind(address).map_err(fault)?;
+    socket.set_nonblocking(true).map_err(fault)?;
+    let taken = socket.local_addr().map_err(fault)?;
+    Ok((socket, taken))
+}
+
+fn url(route: &RouteConfig, taken: &Listen) -> String {
+    match (&route.public_url, taken) {
+        (Some(url), _) => url.clone(),
+        (None, Listen::Unix(_)) => taken.to_string(),
+        (None, Listen::Tcp(address)) => {
+            let scheme = if route.plain_sender.is_some() { "http" } else { "https" };
+            format!("{scheme}://{address}/")
+        }
+    }
+}
+
+/// One route as one core will serve it.
+struct Seat {
+    at: usize,
+    url: String,
+    route: Arc<Route>,
+    extension: String,
+    metrics: RouteMetrics,
+    bound: Option<listen::Bound>,
+}
+
+impl Clone for Seat {
+    fn clone(&self) -> Self {
+        Self {
+            at: self.at,
+            url: self.url.clone(),
+            route: Arc::clone(&self.route),
+            extension: self.extension.clone(),
+            metrics: self.metrics.clone(),
+            bound: None,
+        }
+    }
+}
+
+impl Seat {
+    fn of(at: usize, route: &RouteConfig, url: &str, shared: &Shared, metrics: &Metrics) -> Self {
+        Self {
+            at,
+            url: url.to_owned(),
+            route: start::route(route),
+            extension: shared.inspector.generation().extension().to_owned(),
+            metrics: metrics.route(&route.name),
+            bound: None,
+        }
+    }
+}
+
+/// One serving thread.
+struct Core {
+    config: Arc<Config>,
+    shared: Arc<Shared>,
+    materials: Arc<ArcSwap<Materials>>,
+}
+
+impl Core {
+    async fn run(self, seats: Vec<Seat>, mut stop: watch::Receiver<bool>) -> Result<(), RunFault> {
+        let decisions = Rc::new(Decisions::new());
+        let each = self.config.limits.connections.div_ceil(self.config.workers.max(1));
+        let each = u32::try_from(each.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
+        let mut slots = Vec::new();
+        for mut seat in seats {
+            let bound = seat.bound.take();
+            let places = Arc::new(Semaphore::new(each as usize));
+            slots.push(Arc::clone(&places));
+            let listener = Rc::new(self.listener(seat, Rc::clone(&decisions), places, stop.clone())?);
+            tokio::task::spawn_local(async move {
+                if let Some(bound) = bound
+                    && let Err(why) = listener.run(bound).await
+                {
+                    tracing::error!(%why, "a listener ended");
+                }
+            });
+        }
+        let _ = stop.wait_for(|stop| *stop).await;
+        // all places of a listener are free once its last connection is done
+        let drained = async {
+            for places in &slots {
+                let _ = places.acquire_many(each).await;
+            }
+        };
+        if tokio::time::timeout(self.config.limits.drain_timeout, drained).await.is_err() {
+            tracing::warn!("connections were cut at the end of the drain limit");
+        }
+        Ok(())
+    }
+
+    fn listener(
+        &self,
+        seat: Seat,
+        decisions: Rc<Decisions>,
+        slots: Arc<Semaphore>,
+        stop: watch::Receiver<bool>,
+    ) -> Result<Listener, RunFault> {
+        let fault = || RunFault::System { why: "a route is missing".to_owned() };
+        let config = self.config.routes.get(seat.at).ok_or_else(fault)?;
+        let limits = &self.config.limits;
+        let entrance = match &config.plain_sender {
+            Some(id) => {
+                let identity =
+                    Identity::configured(id).map_err(|why| RunFault::system("plain sender", why))?;
+                Entrance::Plain(Rc::new(identity))
+            }
+            None => Entrance::Tls(Arc::clone(&self.materials)),
+        };
+        let connector =
+            Connector::live(&config.upstream, Arc::clone(&self.materials), seat.at, limits.connect_timeout);
+        let alias = config.receiver.rsplit('/').next().unwrap_or_default().to_owned();
+        let lane = Lane {
+            shared: Arc::clone(&self.shared),
+            door: Door {
+                protocol: config.protocol,
+                path: config.upstream.path.clone(),
+                extension: seat.extension.clone(),
+            },
+            address: Address::new(&config.upstream, config.protocol, &seat.extension)?,
+            pool: Pool::new(connector, limits.upstream_idle, limits.upstream_idle_timeout),
+            card: Card::new(seat.url, alias, seat.extension),
+            decisions,
+            metrics: seat.metrics,
+            replier: Peer::configured(&config.receiver),
+            route: seat.route,
+        };
+        Ok(Listener { lane: Rc::new(lane), entrance, slots, stop })
+    }
+}
+
+/// The thread that follows and answers the operator.
+async fn background(
+    follow: Follow,
+    admin: Admin,
+    socket: std::net::TcpListener,
+    mut end: watch::Receiver<bool>,
+) -> Result<(), RunFault> {
+    follow.spawn()?;
+    let listener = tokio::net::TcpListener::from_std(socket).map_err(|why| RunFault::system("admin", why))?;
+    let serve = axum::serve(listener, admin.router());
+    tokio::task::spawn_local(async move {
+        if let Err(why) = serve.await {
+            tracing::error!(%why, "the admin address ended");
+        }
+    });
+    let _ = end.wait_for(|end| *end).await;
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Connections to one agent, on one core.
+//!
+//! A connection carries one message at a time and is kept only after a reply was read to its end. Nothing is sent twice: a kept
+//! connection that turns out closed is replaced only when hyper gives the request back, which it does only if none
+//! of it was written.
+
+mod connect;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use tokio::time::Instant;
+
+use crate::path::unix_now;
+
+pub(crate) use connect::{ConnectFault, Connected, Connector};
+
+/// Connections to one agent. Not [`Send`]: it stays on its core.
+pub(crate) struct Pool {
+    connector: Connector,
+    idle: RefCell<VecDeque<Idle>>,
+    max_idle: usize,
+    idle_timeout: Duration,
+}
+
+struct Idle {
+    open: Connected,
+    since: Instant,
+}
+
+/// One connection, ready for one message.
+pub(crate) struct Lease {
+    open: Connected,
+    /// Whether it has carried a message before, and so may have been closed meanwhile.
+    kept: bool,
+}
+
+/// Why no reply head came.
+#[derive(Debug)]
+pub(crate) enum SendFault {
+    /// Not one byte of the message was written; the agent does not have it.
+    NotSent,
+    /// It was written in part or whole, and then the connection ended or spoke no HTTP.
+    Lost,
+}
+
+impl Pool {
+    pub(crate) fn new(connector: Connector, max_idle: usize, idle_timeout: Duration) -> Self {
+        Self { connector, idle: RefCell::default(), max_idle, idle_timeout }
+    }
+
+    /// A kept connection that is still open, newest first, else a new one.
+    ///
+    /// # Errors
+    /// Why none could be opened.
+    pub(crate) async fn lease(&self) -> Result<Lease, ConnectFault> {
+        loop {
+            let Some(idle) = self.idle.borrow_mut().pop_back() else { return self.fresh().await };
+            if idle.since.elapsed() >= self.idle_timeout {
+                // the rest is older still
+                self.idle.borrow_mut().clear();
+                continue;
+            }
+            let mut open = idle.open;
+            if open.not_after.is_some_and(|end| unix_now() > end) {
+                continue;
+            }
+            // its reply was read to the end, so this waits at most for its task to notice
+            if poll_fn(|cx| open.link.poll_ready(cx)).await.is_ok() {
+                return Ok(Lease { open, kept: true });
+            }
+        }
+    }
+
+    async fn fresh(&self) -> Result<Lease, ConnectFault> {
+        Ok(Lease { open: self.connector.connect().await?, kept: false })
+    }
+
+    /// Sends one message and waits for the head of its reply.
+    ///
+    /// # Errors
+    /// [`SendFault`], which says whether anything was written.
+    pub(crate) async fn send(
+        &self,
+        mut lease: Lease,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(Lease, Response<Incoming>), SendFault> {
+        let fault = match lease.open.link.try_send_request(request).await {
+            Ok(response) => return Ok((lease, response)),
+            Err(fault) => fault,
+        };
+        let kept = lease.kept;
+        drop(lease);
+        match fault.into_message() {
+            // given back: hyper had not begun to write it
+            Some(request) if kept => {
+                let mut lease = self.fresh().await.map_err(|_| SendFault::NotSent)?;
+                match lease.open.link.try_send_request(request).await {
+                    Ok(response) => Ok((lease, response)),
+                    Err(fault) if fault.message().is_some() => Err(SendFault::NotSent),
+                    Err(_) => Err(SendFault::Lost),
+                }
+            }
+            Some(_) => Err(SendFault::NotSent),
+            None => Err(SendFault::Lost),
+        }
+    }
+
+    /// Keeps a connection whose reply was read to its end.
+    pub(crate) fn keep(&self, lease: Lease) {
+        if lease.open.link.is_closed() || self.max_idle == 0 {
+            return;
+        }
+        let mut idle = self.idle.borrow_mut();
+        if idle.len() >= self.max_idle {
+            idle.pop_front();
+        }
+        idle.push_back(Idle { open: lease.open, since: Instant::now() });
+    }
+}

@@ -1,0 +1,168 @@
+//! Opening a connection to the configured place, and to no other.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1::{Builder, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::ClientConfig;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use crate::config::{Place, Upstream};
+use crate::materials::Materials;
+use crate::path::unix_now;
+
+/// Response headers read at most: a reply brings a few, and none but the named ones pass.
+const MAX_HEADERS: usize = 64;
+/// Bytes read ahead at most while the head of a reply is not complete.
+const MAX_BUFFER: usize = 64 * 1024;
+
+/// Why no connection was opened. For the operator; outsiders learn only that the agent could not be reached.
+#[derive(Debug)]
+pub(crate) enum ConnectFault {
+    /// Name, socket or kernel.
+    Io(std::io::Error),
+    /// The TLS handshake: the certificate is not the one expected, or the peer speaks no TLS 1.3.
+    Tls(std::io::Error),
+    /// It took too long.
+    Timeout,
+    /// HTTP could not be begun.
+    Http,
+}
+
+impl fmt::Display for ConnectFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(why) => write!(f, "connecting failed: {why}"),
+            Self::Tls(why) => write!(f, "the tls handshake failed: {why}"),
+            Self::Timeout => f.write_str("connecting took too long"),
+            Self::Http => f.write_str("http could not be begun"),
+        }
+    }
+}
+
+impl std::error::Error for ConnectFault {}
+
+/// Where the TLS configuration of a connection comes from.
+#[derive(Clone)]
+enum Secure {
+    /// No TLS: loopback or a Unix socket.
+    No,
+    /// One configuration for ever.
+    Fixed(Arc<ClientConfig>),
+    /// The live one of the route at this place.
+    Live(Arc<ArcSwap<Materials>>, usize),
+}
+
+/// Opens connections to one place.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    place: Place,
+    secure: Secure,
+    timeout: Duration,
+}
+
+/// A connection that was opened.
+pub(crate) struct Connected {
+    pub(crate) link: SendRequest<Full<Bytes>>,
+    /// The last second at which the peer's certificate is valid; `None` without TLS.
+    pub(crate) not_after: Option<u64>,
+}
+
+impl Connector {
+    /// To the agent of the route at `at` in the configuration.
+    pub(crate) fn live(
+        upstream: &Upstream,
+        materials: Arc<ArcSwap<Materials>>,
+        at: usize,
+        timeout: Duration,
+    ) -> Self {
+        let secure = if upstream.tls { Secure::Live(materials, at) } else { Secure::No };
+        Self { place: upstream.place.clone(), secure, timeout }
+    }
+
+    /// To an https address under one configuration.
+    pub(crate) fn fixed(upstream: &Upstream, tls: Arc<ClientConfig>, timeout: Duration) -> Self {
+        Self { place: upstream.place.clone(), secure: Secure::Fixed(tls), timeout }
+    }
+
+    /// # Errors
+    /// [`ConnectFault`].
+    pub(crate) async fn connect(&self) -> Result<Connected, ConnectFault> {
+        tokio::time::timeout(self.timeout, self.open()).await.unwrap_or(Err(ConnectFault::Timeout))
+    }
+
+    async fn open(&self) -> Result<Connected, ConnectFault> {
+        match &self.place {
+            Place::Unix(path) => {
+                let stream = UnixStream::connect(path).await.map_err(ConnectFault::Io)?;
+                Ok(Connected { link: begin(stream).await?, not_after: None })
+            }
+            Place::Tcp(host, port) => {
+                let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(ConnectFault::Io)?;
+                // a message is one write; waiting for more only adds delay
+                let _ = stream.set_nodelay(true);
+                match &self.secure {
+                    Secure::No => Ok(Connected { link: begin(stream).await?, not_after: None }),
+                    Secure::Fixed(tls) => {
+                        let stream = handshake(tls, host, stream).await?;
+                        Ok(Connected { link: begin(stream).await?, not_after: None })
+                    }
+                    Secure::Live(materials, at) => {
+                        self.agent(&materials.load_full(), *at, host, stream).await
+                    }
+                }
+            }
+        }
+    }
+
+    /// The handshake has verified that this is the route's receiver; what is read again is until when.
+    async fn agent(
+        &self,
+        materials: &Materials,
+        at: usize,
+        host: &str,
+        stream: TcpStream,
+    ) -> Result<Connected, ConnectFault> {
+        let none =
+            || ConnectFault::Tls(std::io::Error::other("there is no tls configuration for this route"));
+        let tls = materials.upstreams.get(at).and_then(Option::as_ref).ok_or_else(none)?;
+        let stream = handshake(tls, host, stream).await?;
+        let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
+        let peer = materials.peers.identify_server(shown, unix_now());
+        let peer = peer.map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
+        Ok(Connected { not_after: Some(peer.not_after()), link: begin(stream).await? })
+    }
+}
+
+async fn handshake(
+    tls: &Arc<ClientConfig>,
+    host: &str,
+    stream: TcpStream,
+) -> Result<TlsStream<TcpStream>, ConnectFault> {
+    let name =
+        ServerName::try_from(host.to_owned()).map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
+    TlsConnector::from(Arc::clone(tls)).connect(name, stream).await.map_err(ConnectFault::Tls)
+}
+
+async fn begin<S>(stream: S) -> Result<SendRequest<Full<Bytes>>, ConnectFault>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let mut builder = Builder::new();
+    builder.max_headers(MAX_HEADERS).max_buf_size(MAX_BUFFER);
+    let (link, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(|_| ConnectFault::Http)?;
+    tokio::task::spawn_local(async move {
+        // what goes wrong on it reaches the sender of the message that was under way
+        let _ = connection.await;
+    });
+    Ok(link)
+}
