@@ -38,13 +38,12 @@ const NO_RESOURCE: &str = "a context is one resource, named by its URN; use `#/$
 const NOT_ASSERTED: &str = "it would not be checked";
 
 /// The formats that are asserted; all are decided in time linear in the text.
-pub(super) const FORMATS: [&str; 17] = [
+pub(super) const FORMATS: [&str; 16] = [
     "date",
     "date-time",
     "time",
     "duration",
     "email",
-    "idn-email",
     "hostname",
     "ipv4",
     "ipv6",

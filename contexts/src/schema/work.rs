@@ -176,40 +176,25 @@ pub(super) fn bound(
     Ok(worst)
 }
 
-/// Nodes that the validator builds: every subschema once where it stands, and the parts of a composition that is
-/// closed by `unevaluatedProperties` again, which doubles at each such level.
+/// Nodes that the validator builds: for each wanted schema, all that it leads to, each once (definitions are shared).
 fn built(nodes: &[Node], starts: &[usize], limits: &SchemaLimits) -> Result<(), SchemaFault> {
     let limit = limits.max_compiled_nodes;
     let mut total = 0_u64;
     for start in starts {
-        let mut on_path = vec![false; nodes.len()];
-        total = total.saturating_add(size(nodes, *start, &mut on_path, limit.saturating_sub(total)));
+        let mut seen = vec![false; nodes.len()];
+        let mut open = vec![*start];
+        while let Some(index) = open.pop() {
+            let (Some(place), Some(node)) = (seen.get_mut(index), nodes.get(index)) else { continue };
+            if std::mem::replace(place, true) {
+                continue;
+            }
+            total = total.saturating_add(1);
+            let inside = [&node.one_of_members, &node.all_of_members, &node.one_of_items, &node.all_of_items];
+            open.extend(node.in_place.iter().chain(inside.into_iter().flatten()).chain(&node.names));
+        }
         if total > limit {
             return Err(SchemaFault::Limit { what: "compiled schemas", limit });
         }
     }
     Ok(())
-}
-
-/// Counts no further than `budget`.
-fn size(nodes: &[Node], index: usize, on_path: &mut [bool], budget: u64) -> u64 {
-    let Some(node) = nodes.get(index) else { return 0 };
-    match on_path.get_mut(index) {
-        Some(place) if !*place => *place = true,
-        _ => return 1,
-    }
-    let mut total = 1_u64;
-    let rounds = if node.marks { 2 } else { 1 };
-    let others = [&node.one_of_members, &node.all_of_members, &node.one_of_items, &node.all_of_items];
-    let parts = (0..rounds).flat_map(|_| node.in_place.iter());
-    for child in parts.chain(others.into_iter().flatten()).chain(&node.names) {
-        if total > budget {
-            break;
-        }
-        total = total.saturating_add(size(nodes, *child, on_path, budget.saturating_sub(total)));
-    }
-    if let Some(place) = on_path.get_mut(index) {
-        *place = false;
-    }
-    total
 }
