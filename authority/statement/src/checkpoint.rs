@@ -89,7 +89,8 @@ impl LogKey {
     pub fn from_text(text: &str) -> Result<LogKey, CheckpointFault> {
         let text = text.trim();
         let signer = StandardSigner::new(text).map_err(|_| CheckpointFault::Key)?;
-        let (_, key) = text.rsplit_once('+').ok_or(CheckpointFault::Key)?;
+        // The key is base64, which may hold a `+` too.
+        let key = text.splitn(5, '+').nth(4).ok_or(CheckpointFault::Key)?;
         let secret = crate::encoding::from_base64(key).ok_or(CheckpointFault::Key)?;
         let (_, seed) = secret.split_first().ok_or(CheckpointFault::Key)?;
         let pair =
