@@ -222,6 +222,10 @@ impl Follower {
     }
 
     fn give_up(&mut self, mut round: Round, fault: FollowFault, now: u64) {
+        if matches!(fault, FollowFault::Tiles(_)) {
+            // Whichever tile was wrong, the next round fetches all of them again.
+            self.state.tiles.clear();
+        }
         let evidence = self.evidence(&round, &fault);
         self.report(None, fault, evidence, now);
         self.settle(&mut round, now);

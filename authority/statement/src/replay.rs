@@ -194,6 +194,12 @@ impl Replay {
         self.statuses.set(index, status);
     }
 
+    /// Counts an entry without its meaning: only the authority in `testing` lies so.
+    #[doc(hidden)]
+    pub fn skip_for_tests(&mut self) {
+        self.statuses.push(Status::Valid);
+    }
+
     /// Entries applied.
     pub fn size(&self) -> u64 {
         self.statuses.len()

@@ -1,1 +1,331 @@
-//! A small authority in memory, for the tests of this crate and of those above it. Not part of the product.
+//! A small authority in memory, for the tests of this crate and of those above it. Not part of the product: it panics
+//! where a test should stop, checks nothing that it is told to sign, and can be told to lie.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+use crate::checkpoint::LogKey;
+use crate::context::sign_context;
+use crate::encoding::{sha256, to_hex};
+use crate::entry::Entry;
+use crate::follower::{Answer, FollowFault, Follower, FollowerConfig, Step};
+use crate::head::{Head, ShardRef};
+use crate::jws::SigningIdentity;
+use crate::replay::Replay;
+use crate::statement::{Act, SignedStatement, Statement};
+use crate::tiles::{TilePath, Tree};
+use crate::token::{Claims, Token};
+use crate::trust::Trust;
+use crate::verify_log::{Fetch, FetchFault};
+use ring::rand::SystemRandom;
+use semgate_certs::{
+    ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope, RootProfile, Roots, Usage,
+};
+use semgate_contexts::{Context, ContextUrn, Digest, DocumentLimits, Line, Prefix, Version};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub const AUTHORITY: &str = "semgate.test";
+pub const ORIGIN: &str = "semgate.test/log";
+/// 2026-06-01T00:00:00Z.
+pub const START: u64 = 1_780_272_000;
+
+/// The keys of one authority.
+pub struct Keys {
+    pub roots: Roots,
+    pub contexts: Issuer,
+    pub status: SigningIdentity,
+    pub feed: SigningIdentity,
+    pub log: LogKey,
+    pub random: SystemRandom,
+    /// First second of every certificate.
+    pub since: u64,
+}
+
+impl Keys {
+    pub fn new(since: u64) -> Keys {
+        let random = SystemRandom::new();
+        let key = || KeyPair::generate(&random).unwrap();
+        let root = Issuer::root(&RootProfile::new("test root", since), key(), &random).unwrap();
+        let issuing = IssuingProfile::new("test contexts", Family::Contexts, since);
+        let contexts = root.issuing(&issuing, key(), &random).unwrap();
+        let roots = Roots::from_der(root.chain().certificates().to_vec(), &ChainLimits::default()).unwrap();
+        let role = |usage| {
+            let profile = LeafProfile::role(usage, LineScope::All, since).lifetime(90 * 86_400);
+            let key = key();
+            let chain = contexts.leaf(&profile, key.public(), &random).unwrap();
+            SigningIdentity::new(key, chain)
+        };
+        let (status, feed) = (role(Usage::Status), role(Usage::Feed));
+        let log = LogKey::generate(ORIGIN, &random).unwrap();
+        Keys { roots, status, feed, log, contexts, random, since }
+    }
+
+    /// A new context signer for these lines.
+    pub fn signer(&self, lines: &[&str]) -> SigningIdentity {
+        let lines = lines.iter().map(|line| Line::parse(line).unwrap()).collect();
+        let key = KeyPair::generate(&self.random).unwrap();
+        let profile = LeafProfile::context(lines, self.since);
+        let chain = self.contexts.leaf(&profile, key.public(), &self.random).unwrap();
+        SigningIdentity::new(key, chain)
+    }
+}
+
+/// An authority whose answers are in memory. Cloning it forks it: both have the same keys and past.
+#[derive(Clone)]
+pub struct MemoryAuthority {
+    pub keys: Arc<Keys>,
+    pub now: u64,
+    /// Seconds that a head lives.
+    pub lifetime: u64,
+    pub tree: Tree,
+    pub tiles: BTreeMap<TilePath, Vec<u8>>,
+    pub replay: Replay,
+    pub trust: Trust,
+    pub documents: BTreeMap<Digest, Vec<u8>>,
+    pub head: Head,
+    pub signed_head: Vec<u8>,
+    pub floors: Vec<u8>,
+    pub shards: BTreeMap<String, Vec<u8>>,
+    /// Statements are logged without a new head, until [`MemoryAuthority::renew`].
+    pub batch: bool,
+    /// Answers that are given in place of the true ones: lies.
+    pub lies: BTreeMap<String, Answer>,
+    /// Paths that were asked for.
+    pub asked: Vec<String>,
+    signers: BTreeMap<Line, Arc<SigningIdentity>>,
+}
+
+impl MemoryAuthority {
+    /// An authority of new keys with an empty log and a first head.
+    pub fn new(now: u64) -> MemoryAuthority {
+        let keys = Arc::new(Keys::new(now - 3600));
+        let mut trust = Trust::new(AUTHORITY);
+        trust.insert(keys.status.chain.clone());
+        let head = Head {
+            authority: AUTHORITY.to_owned(),
+            origin: ORIGIN.to_owned(),
+            seq: 0,
+            issued_at: now,
+            next_update: now + 600,
+            checkpoint: String::new(),
+            shards: Vec::new(),
+            floors: [0; 32],
+        };
+        let mut authority = MemoryAuthority {
+            keys,
+            now,
+            lifetime: 600,
+            tree: Tree::new(),
+            tiles: BTreeMap::new(),
+            replay: Replay::new(),
+            trust,
+            documents: BTreeMap::new(),
+            head,
+            signed_head: Vec::new(),
+            floors: Vec::new(),
+            shards: BTreeMap::new(),
+            batch: false,
+            lies: BTreeMap::new(),
+            asked: Vec::new(),
+            signers: BTreeMap::new(),
+        };
+        authority.renew();
+        authority
+    }
+
+    /// The same with the whole shipped library published and the floor of `payment` at v1.1.
+    pub fn with_library(now: u64) -> MemoryAuthority {
+        let mut authority = MemoryAuthority::new(now);
+        for (_, document) in semgate_contexts::library::all() {
+            authority.publish(document);
+        }
+        authority.floor("payment", "v1.1");
+        authority
+    }
+
+    pub fn context(document: &[u8]) -> Context {
+        Context::check(document, &Prefix::default(), &DocumentLimits::default()).unwrap()
+    }
+
+    /// A small document of this name, with one concept.
+    pub fn document(short: &str, concept: &str) -> Vec<u8> {
+        let schema = serde_json::json!({
+            "type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}, "required": ["n"],
+        });
+        let document = serde_json::json!({
+            "context": format!("urn:contexts:{short}"), "concepts": {concept: schema},
+        });
+        serde_json::to_vec(&document).unwrap()
+    }
+
+    pub fn urn(short: &str) -> ContextUrn {
+        ContextUrn::parse_short(short, &Prefix::default()).unwrap()
+    }
+
+    pub fn signer(&mut self, line: &Line) -> Arc<SigningIdentity> {
+        let keys = &self.keys;
+        Arc::clone(
+            self.signers.entry(line.clone()).or_insert_with(|| Arc::new(keys.signer(&[line.as_str()]))),
+        )
+    }
+
+    /// Signs and publishes a document; answers its index and renews the head.
+    pub fn publish(&mut self, document: &[u8]) -> u64 {
+        let context = MemoryAuthority::context(document);
+        let signer = self.signer(context.urn().line());
+        self.publish_by(&context, &signer, &signer)
+    }
+
+    /// Publishes a document with a signer for it and one for the statement.
+    pub fn publish_by(&mut self, context: &Context, signer: &SigningIdentity, by: &SigningIdentity) -> u64 {
+        let signed = sign_context(context, signer, &self.keys.random).unwrap();
+        self.documents.insert(*context.digest(), signed);
+        let (urn, digest) = (context.urn().clone(), *context.digest());
+        self.log(Statement::Publish { urn, digest, signer: signer.thumbprint() }, by)
+    }
+
+    pub fn change(&mut self, act: Act, short: &str) -> u64 {
+        let urn = MemoryAuthority::urn(short);
+        let index = self.replay.published(&urn).unwrap().index;
+        let keys = Arc::clone(&self.keys);
+        self.log(Statement::Change { act, urn, index, reason: "test".to_owned() }, &keys.status)
+    }
+
+    pub fn floor(&mut self, line: &str, min: &str) -> u64 {
+        let keys = Arc::clone(&self.keys);
+        let (line, min) = (Line::parse(line).unwrap(), Version::parse(min).unwrap());
+        self.log(Statement::Floor { line, min, reason: "test".to_owned() }, &keys.status)
+    }
+
+    /// Appends any statement by anyone, replayed if that is possible, and renews the head.
+    pub fn log(&mut self, statement: Statement, by: &SigningIdentity) -> u64 {
+        self.trust.insert(by.chain.clone());
+        let possible = self.replay.check(self.now, &statement).is_ok();
+        let signed = SignedStatement::sign(statement, by, &self.keys.random).unwrap();
+        let entry = Entry::new(self.now, signed).unwrap();
+        let index = self.tree.size();
+        for file in self.tree.append(&[entry.bytes()]).unwrap() {
+            self.tiles.insert(file.path, file.bytes);
+        }
+        if possible {
+            self.replay.apply(&entry).unwrap();
+        } else {
+            // A lie in the log: the status list must still cover it.
+            self.replay.skip_for_tests();
+        }
+        if !self.batch {
+            self.renew();
+        }
+        index
+    }
+
+    /// A new head for what is there, issued now.
+    pub fn renew(&mut self) {
+        self.floors = self.replay.floors_document(AUTHORITY).to_bytes().unwrap();
+        let shards = self.replay.statuses().shards();
+        self.shards.clear();
+        for shard in &shards {
+            let hex = to_hex(&shard.sha256());
+            let claims = Claims {
+                sub: format!("https://{AUTHORITY}/v1/feed/shards/{}", shard.n),
+                iat: self.now,
+                exp: None,
+                ttl: None,
+            };
+            let token = Token::sign(shard, &claims, &self.keys.feed, &self.keys.random).unwrap();
+            self.shards.insert(shard.n.to_string(), token.clone().into_bytes());
+            self.shards.insert(hex, token.into_bytes());
+        }
+        self.head.seq = self.tree.size();
+        self.head.issued_at = self.now;
+        self.head.next_update = self.now + self.lifetime;
+        self.head.checkpoint = self.keys.log.sign(self.tree.size(), self.tree.root()).unwrap();
+        self.head.shards = shards.iter().map(ShardRef::of).collect();
+        self.head.floors = sha256(&self.floors);
+        self.sign_head();
+    }
+
+    /// Signs `self.head` as it stands, true or not.
+    pub fn sign_head(&mut self) {
+        self.signed_head = self.head.sign(&self.keys.feed, &self.keys.random).unwrap();
+    }
+
+    /// Says this in place of the true answer.
+    pub fn lie(&mut self, path: &str, body: impl Into<Vec<u8>>) {
+        self.lies.insert(path.to_owned(), Answer { status: 200, etag: None, body: body.into() });
+    }
+
+    /// What is served under a path.
+    pub fn get(&mut self, path: &str, if_none_match: Option<&str>) -> Answer {
+        self.asked.push(path.to_owned());
+        if let Some(lie) = self.lies.get(path) {
+            return lie.clone();
+        }
+        let found = self.body(path);
+        let etag = found.as_ref().map(|body| format!("\"{}\"", to_hex(&sha256(body))));
+        match found {
+            Some(_) if etag.as_deref() == if_none_match => Answer { status: 304, etag, body: Vec::new() },
+            Some(body) => Answer { status: 200, etag, body },
+            None => Answer { status: 404, etag: None, body: Vec::new() },
+        }
+    }
+
+    fn body(&self, path: &str) -> Option<Vec<u8>> {
+        if let Some(name) = path.strip_prefix("/v1/feed/shards/") {
+            return self.shards.get(name).cloned();
+        }
+        if let Some(digest) = path.strip_prefix("/v1/contexts/by-digest/") {
+            return self.documents.get(&Digest::parse(digest).ok()?).cloned();
+        }
+        match path {
+            "/v1/feed/head" => Some(self.signed_head.clone()),
+            "/v1/floors" => Some(self.floors.clone()),
+            "/v1/contexts" => Some(self.replay.listing().to_bytes().unwrap()),
+            "/v1/trust" => Some(self.trust.to_bytes().unwrap()),
+            "/checkpoint" => Some(self.head.checkpoint.clone().into_bytes()),
+            tile => self.tiles.get(&TilePath::parse(tile).ok()?).cloned(),
+        }
+    }
+
+    /// What a follower of this authority is configured with.
+    pub fn config(&self) -> FollowerConfig {
+        FollowerConfig::new(AUTHORITY, ORIGIN, self.keys.roots.clone(), self.keys.log.verifier().clone())
+    }
+
+    /// Runs one round of a follower at `self.now`; answers the fault that ended it, if one did.
+    pub fn follow(&mut self, follower: &mut Follower) -> Result<(), FollowFault> {
+        follower.hint();
+        let mut now = self.now;
+        // After a fault, hints wait for the backoff.
+        if let Step::Idle { until } = follower.next(now) {
+            now = until;
+        }
+        for _ in 0..100_000 {
+            match follower.next(now) {
+                Step::Idle { .. } => return Ok(()),
+                Step::Get(request) => {
+                    let answer = self.get(&request.path, request.if_none_match.as_deref());
+                    follower.answer(&request.path, answer, now)?;
+                }
+            }
+        }
+        panic!("the follower never comes to rest");
+    }
+
+    /// A follower without memory that has followed once.
+    pub fn follower(&mut self) -> Follower {
+        let mut follower = Follower::without_memory(self.config());
+        self.follow(&mut follower).unwrap();
+        follower
+    }
+}
+
+impl Fetch for MemoryAuthority {
+    fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+        let answer = MemoryAuthority::get(self, path, None);
+        match answer.status {
+            200 if answer.body.len() as u64 <= max_bytes => Ok(answer.body),
+            200 => Err(FetchFault::TooLarge),
+            status => Err(FetchFault::HttpStatus(status)),
+        }
+    }
+}

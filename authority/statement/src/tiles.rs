@@ -2,7 +2,7 @@
 //!
 //! - [`TilePath`]: the name of one file, `/tile/<level>/<N>[.p/<W>]` or `/tile/entries/<N>[.p/<W>]`.
 //! - [`Tree`]: the right edge of a tree; says which files an append writes, and the root.
-//! - [`check_consistency`], [`leaf_hashes`]: proofs that a client computes from tiles alone.
+//! - [`check_consistency`], [`leaf_hashes`]: proofs that a client computes from tiles alone, every tile authenticated.
 //!
 //! Hashes are those of RFC 6962 §2.1; the hash arithmetic is `tlog_tiles`.
 

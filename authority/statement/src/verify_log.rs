@@ -1,83 +1,240 @@
-//! Checks a whole log from outside: downloads every tile, computes the root anew, replays, and holds status lists,
-//! floors and documents byte for byte against what is served.
+//! Checks a whole log from outside: downloads every tile, computes the root anew, replays, and holds tiles, status
+//! lists, floors and documents byte for byte against what is served. Trusts nothing but the configuration.
 
-use std::fmt;
+mod fault;
 
-/// Where the bytes come from: a blocking HTTP client, or a directory.
-pub trait Fetch {
-    /// Gets a path under the authority's address, at most `max_bytes`. Only a 200 is an answer.
-    fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault>;
-}
+#[cfg(test)]
+mod tests;
 
-/// Why a path could not be fetched.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FetchFault {
-    /// No answer.
-    Unreachable,
-    /// Another status than 200.
-    HttpStatus(u16),
-    /// Longer than the limit.
-    TooLarge,
-}
+pub use fault::{Fetch, FetchFault, LogFault, LogReport};
 
-impl fmt::Display for FetchFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FetchFault::Unreachable => f.write_str("could not be reached"),
-            FetchFault::HttpStatus(status) => write!(f, "answered {status}"),
-            FetchFault::TooLarge => f.write_str("longer than its limit"),
+use crate::checkpoint::{Checkpoint, MAX_CHECKPOINT_BYTES};
+use crate::context::{MAX_SIGNED_BYTES, verify_context};
+use crate::encoding::sha256;
+use crate::entry::Entry;
+use crate::floors::MAX_FLOORS_BYTES;
+use crate::follower::FollowerConfig;
+use crate::head::{Head, HeadRules, MAX_HEAD_BYTES, VerifiedHead};
+use crate::listing::{Listing, MAX_LISTING_BYTES};
+use crate::replay::Replay;
+use crate::statement::StatementFault;
+use crate::tiles::{MAX_BUNDLE_BYTES, TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle};
+use crate::token::{MAX_TOKEN_BYTES, Token};
+use crate::trust::{MAX_TRUST_BYTES, Trust};
+use std::collections::BTreeMap;
+
+/// How often everything is started again because the head moved under the check. A busy authority appends a few times
+/// a second; only floors, listing and trust can differ, and they are small.
+const ATTEMPTS: usize = 3;
+
+/// Verifies everything that an authority serves, at `now`. The configuration is that of a follower; its lines are
+/// ignored, for the whole log is checked.
+pub fn verify_log(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<LogReport, LogFault> {
+    let mut last = LogFault::Moving;
+    for _ in 0..ATTEMPTS {
+        let head = fetch_head(fetch, config, now)?;
+        let result = Check { fetch, config, head: &head }.run();
+        match result {
+            Err(fault) if fault.may_be_a_race() && fetch_head(fetch, config, now)?.head() != head.head() => {
+                last = fault;
+            }
+            other => return other,
         }
+    }
+    Err(last)
+}
+
+fn get(fetch: &mut dyn Fetch, path: &str, max: usize) -> Result<Vec<u8>, LogFault> {
+    fetch.get(path, max as u64).map_err(|fault| LogFault::Fetch { path: path.to_owned(), fault })
+}
+
+fn fetch_head(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<VerifiedHead, LogFault> {
+    let bytes = get(fetch, "/v1/feed/head", MAX_HEAD_BYTES)?;
+    let rules = HeadRules {
+        roots: &config.roots,
+        authority: &config.authority,
+        origin: &config.origin,
+        log: &config.log,
+    };
+    let head = VerifiedHead::verify(&bytes, &rules, now).map_err(LogFault::Head)?;
+    head.check_times(now, config.max_status_age).map_err(LogFault::Head)?;
+    Ok(head)
+}
+
+struct Check<'a> {
+    fetch: &'a mut dyn Fetch,
+    config: &'a FollowerConfig,
+    head: &'a VerifiedHead,
+}
+
+impl Check<'_> {
+    fn run(mut self) -> Result<LogReport, LogFault> {
+        let head = self.head.head().clone();
+        let trust = self.trust()?;
+        let entries = self.entries(head.seq)?;
+        let tiles = self.tiles(&entries)?;
+        let replay = self.replay(&entries, &trust)?;
+        self.checkpoint(&entries)?;
+        let shards = self.shards(&replay, &head)?;
+        self.floors(&replay, &head)?;
+        self.listing(&replay)?;
+        let documents = self.documents(&replay)?;
+        Ok(LogReport {
+            size: head.seq,
+            root: self.head.checkpoint().root,
+            tiles,
+            statements: head.seq,
+            documents,
+            shards,
+            floors: replay.floors().len(),
+        })
+    }
+
+    fn get(&mut self, path: &str, max: usize) -> Result<Vec<u8>, LogFault> {
+        get(self.fetch, path, max)
+    }
+
+    /// A tile file; the full one, cut, where a partial one is gone.
+    fn tile(&mut self, path: TilePath, max: u64) -> Result<(Vec<u8>, u32), LogFault> {
+        match self.fetch.get(&path.to_string(), max) {
+            Err(FetchFault::HttpStatus(404 | 410)) if path.full() != path => {
+                let full = path.full();
+                let bytes = self.fetch.get(&full.to_string(), max);
+                bytes
+                    .map(|bytes| (bytes, TILE_WIDTH))
+                    .map_err(|fault| LogFault::Fetch { path: full.to_string(), fault })
+            }
+            Err(fault) => Err(LogFault::Fetch { path: path.to_string(), fault }),
+            Ok(bytes) => Ok((bytes, path.width())),
+        }
+    }
+
+    fn trust(&mut self) -> Result<Trust, LogFault> {
+        let bytes = self.get("/v1/trust", MAX_TRUST_BYTES)?;
+        let trust = Trust::read(&bytes, self.config.roots.limits()).map_err(LogFault::Trust)?;
+        if trust.authority() == self.config.authority { Ok(trust) } else { Err(LogFault::TrustOfAnother) }
+    }
+
+    fn entries(&mut self, size: u64) -> Result<Vec<Vec<u8>>, LogFault> {
+        let mut entries = Vec::new();
+        let mut at = 0;
+        while let Some(path) = TilePath::entries_holding(at, size) {
+            let (bytes, width) = self.tile(path, MAX_BUNDLE_BYTES)?;
+            let bundle = decode_bundle(&bytes, width)
+                .map_err(|fault| LogFault::Tile { path: path.to_string(), fault })?;
+            entries.extend(bundle.into_iter().take(path.width() as usize).map(<[u8]>::to_vec));
+            at += u64::from(TILE_WIDTH);
+        }
+        Ok(entries)
+    }
+
+    /// Builds the tree anew and compares every hash tile with what is served.
+    fn tiles(&mut self, entries: &[Vec<u8>]) -> Result<u64, LogFault> {
+        let mut tree = Tree::new();
+        let mut files: BTreeMap<TilePath, Vec<u8>> = BTreeMap::new();
+        let built = tree
+            .append(entries)
+            .map_err(|fault| LogFault::Tile { path: "/tile/entries".to_owned(), fault })?;
+        for file in built.into_iter().filter(|file| matches!(file.path, TilePath::Hashes { .. })) {
+            files.insert(file.path, file.bytes);
+        }
+        if tree.root() != self.head.checkpoint().root {
+            return Err(LogFault::Root);
+        }
+        let count = files.len() as u64;
+        for (path, expected) in files {
+            let (bytes, width) = self.tile(path, u64::from(TILE_WIDTH) * 32)?;
+            let whole = bytes.len() == width as usize * 32;
+            if !whole || bytes.get(..expected.len()) != Some(&expected) {
+                return Err(LogFault::TileDiffers { path: path.to_string() });
+            }
+        }
+        Ok(count)
+    }
+
+    fn replay(&mut self, entries: &[Vec<u8>], trust: &Trust) -> Result<Replay, LogFault> {
+        let mut replay = Replay::new();
+        for (index, bytes) in (0u64..).zip(entries) {
+            let wrong = |fault: StatementFault| LogFault::Statement { index, fault };
+            let entry = Entry::read(bytes, &self.config.prefix).map_err(wrong)?;
+            entry.verify(trust, &self.config.roots).map_err(wrong)?;
+            replay.apply(&entry).map_err(|fault| LogFault::Replay { index, fault })?;
+        }
+        Ok(replay)
+    }
+
+    /// `/checkpoint` may be newer than the head, never older or of another history.
+    fn checkpoint(&mut self, entries: &[Vec<u8>]) -> Result<(), LogFault> {
+        let bytes = self.get("/checkpoint", MAX_CHECKPOINT_BYTES)?;
+        let served = Checkpoint::verify(&bytes, &self.config.log, &self.config.origin)
+            .map_err(LogFault::Checkpoint)?;
+        let ours = self.head.checkpoint();
+        if served.size < ours.size || (served.size == ours.size && served.root != ours.root) {
+            return Err(LogFault::CheckpointDiffers);
+        }
+        if served.size == 0 && (served.root != TreeHash::EMPTY || !entries.is_empty()) {
+            return Err(LogFault::CheckpointDiffers);
+        }
+        Ok(())
+    }
+
+    /// Each recomputed list must be the one that the head names, and the served token must hold it and be signed by
+    /// the head's key.
+    fn shards(&mut self, replay: &Replay, head: &Head) -> Result<u64, LogFault> {
+        let lists = replay.statuses().shards();
+        if lists.len() != head.shards.len() {
+            return Err(LogFault::Shard { n: lists.len() as u64 });
+        }
+        for (list, named) in lists.iter().zip(&head.shards) {
+            let n = named.n;
+            if list.sha256() != named.sha256 || list.entries != named.entries {
+                return Err(LogFault::Shard { n });
+            }
+            let bytes = self.get(&format!("/v1/feed/shards/{}", named.hex()), MAX_TOKEN_BYTES)?;
+            let text = String::from_utf8(bytes).map_err(|_| LogFault::Shard { n })?;
+            let token = Token::read(&text).map_err(LogFault::Token)?;
+            token.verify(self.head.leaf()).map_err(LogFault::Token)?;
+            if token.list() != list.bytes {
+                return Err(LogFault::Shard { n });
+            }
+        }
+        Ok(lists.len() as u64)
+    }
+
+    fn floors(&mut self, replay: &Replay, head: &Head) -> Result<(), LogFault> {
+        let ours =
+            replay.floors_document(&self.config.authority).to_bytes().map_err(|_| LogFault::FloorsDiffer)?;
+        let served = self.get("/v1/floors", MAX_FLOORS_BYTES)?;
+        if sha256(&ours) != head.floors { Err(LogFault::FloorsDiffer) } else { same_floors(&ours, &served) }
+    }
+
+    fn listing(&mut self, replay: &Replay) -> Result<(), LogFault> {
+        let bytes = self.get("/v1/contexts", MAX_LISTING_BYTES)?;
+        let served = Listing::read(&bytes, &self.config.prefix).map_err(|_| LogFault::ListingDiffers)?;
+        if served == replay.listing() { Ok(()) } else { Err(LogFault::ListingDiffers) }
+    }
+
+    /// Each published document, by digest; its chain is judged at the time of its statement.
+    fn documents(&mut self, replay: &Replay) -> Result<u64, LogFault> {
+        let mut count = 0;
+        for (urn, published) in replay.contexts() {
+            let path = format!("/v1/contexts/by-digest/{}", published.digest);
+            let bytes = self.get(&path, MAX_SIGNED_BYTES)?;
+            let (roots, at) = (&self.config.roots, published.logged_at);
+            let signed = verify_context(&bytes, roots, at, &self.config.prefix, &self.config.documents)
+                .map_err(|fault| LogFault::Document { urn: urn.clone(), fault })?;
+            let same = signed.context().urn() == urn
+                && *signed.context().digest() == published.digest
+                && signed.signer() == published.signer;
+            if !same {
+                return Err(LogFault::DocumentDiffers { urn: urn.clone() });
+            }
+            count += 1;
+        }
+        Ok(count)
     }
 }
 
-impl std::error::Error for FetchFault {}
-
-/// What was checked.
-#[derive(Clone, Debug)]
-pub struct LogReport {
-    /// Size of the log.
-    pub size: u64,
-    /// Root hash, computed from the entries.
-    pub root: crate::tiles::TreeHash,
-    /// Hash tiles compared.
-    pub tiles: u64,
-    /// Statements verified.
-    pub statements: u64,
-    /// Documents verified.
-    pub documents: u64,
-    /// Status shards compared.
-    pub shards: u64,
-    /// Floors compared.
-    pub floors: usize,
-}
-
-/// Why the log does not hold.
-#[derive(Clone, Debug)]
-pub enum LogFault {
-    /// A path could not be fetched.
-    Fetch {
-        /// The path.
-        path: String,
-        /// Why.
-        fault: FetchFault,
-    },
-}
-
-impl fmt::Display for LogFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LogFault::Fetch { path, fault } => write!(f, "`{path}`: {fault}"),
-        }
-    }
-}
-
-impl std::error::Error for LogFault {}
-
-/// Verifies everything that an authority serves, at `now`. The configuration is that of a follower.
-pub fn verify_log(
-    _fetch: &mut dyn Fetch,
-    _config: &crate::follower::FollowerConfig,
-    _now: u64,
-) -> Result<LogReport, LogFault> {
-    todo!()
+fn same_floors(ours: &[u8], served: &[u8]) -> Result<(), LogFault> {
+    if ours == served { Ok(()) } else { Err(LogFault::FloorsDiffer) }
 }

@@ -1,6 +1,5 @@
 use super::*;
 
-
 #[test]
 fn a_key_whose_base64_has_a_plus_reads_back() {
     let mut with_plus = 0;

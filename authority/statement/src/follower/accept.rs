@@ -24,8 +24,7 @@ impl Follower {
         let (Some(candidate), Some(floors)) = (round.candidate.clone(), round.floors.clone()) else {
             return Err(FollowFault::Unasked);
         };
-        let list =
-            judge::statuses(&candidate.head, |sha256| round.shards.get(sha256).cloned(), &self.state)?;
+        let list = judge::statuses(&candidate.head, |sha256| round.shards.get(sha256).cloned(), &self.state)?;
         let named: BTreeSet<[u8; 32]> = candidate.head.head().shards.iter().map(|s| s.sha256).collect();
         self.state.shards = std::mem::take(&mut round.shards);
         self.state.shards.retain(|sha256, _| named.contains(sha256));
@@ -63,7 +62,9 @@ impl Follower {
             .known
             .values()
             .map(|known| known.index)
-            .filter(|i| list.get(*i) == Some(Status::Invalid) && self.state.status(*i) != Some(Status::Invalid))
+            .filter(|i| {
+                list.get(*i) == Some(Status::Invalid) && self.state.status(*i) != Some(Status::Invalid)
+            })
             .collect();
         if newly.is_empty() {
             return;
@@ -95,12 +96,9 @@ impl Follower {
         self.keep_tiles(round);
         let mut keep = Vec::new();
         for (part, files) in self.files()? {
-            let there = self.memory.names(part)?;
             let names: BTreeSet<String> = files.iter().map(|(name, _)| name.clone()).collect();
             for (name, bytes) in files {
-                if !there.contains(&name) {
-                    self.memory.write_part(part, &name, &bytes)?;
-                }
+                self.memory.write_part(part, &name, &bytes)?;
             }
             keep.push((part, names));
         }
@@ -110,7 +108,8 @@ impl Follower {
         for (part, names) in keep {
             self.memory.keep_only(part, &names);
         }
-        let documents = self.state.known.values().filter(|known| matches!(known.document, Document::Loaded(_)));
+        let documents =
+            self.state.known.values().filter(|known| matches!(known.document, Document::Loaded(_)));
         self.memory.keep_only(Part::Contexts, &documents.map(|known| known.digest.hex()).collect());
         Ok(())
     }

@@ -16,12 +16,7 @@ use std::sync::Arc;
 
 /// The rules for heads of this authority.
 pub(super) fn head_rules(config: &FollowerConfig) -> HeadRules<'_> {
-    HeadRules {
-        roots: &config.roots,
-        authority: &config.authority,
-        origin: &config.origin,
-        log: &config.log,
-    }
+    HeadRules { roots: &config.roots, authority: &config.authority, origin: &config.origin, log: &config.log }
 }
 
 /// A head by itself, and against the one accepted before. Consistency of the logs comes later, from tiles.
@@ -94,9 +89,8 @@ pub(super) fn floors_have_versions(
     found: &Published,
 ) -> Result<(), FollowFault> {
     for (line, min) in new {
-        let reached = |published: &Published| {
-            published.keys().any(|urn| urn.line() == line && urn.version() >= *min)
-        };
+        let reached =
+            |published: &Published| published.keys().any(|urn| urn.line() == line && urn.version() >= *min);
         if config.lines.holds(line).is_some() && !reached(known) && !reached(found) {
             return Err(FollowFault::FloorAboveVersions { line: line.clone() });
         }

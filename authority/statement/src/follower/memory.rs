@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const TEMPORARY: &str = ".new";
 
 /// One kind of file; each has a directory of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Part {
     Shards,
     Floors,
@@ -40,12 +40,14 @@ impl Part {
 pub(super) struct Memory {
     dir: Option<PathBuf>,
     evidence: usize,
+    /// Files that are known to hold what they should: written, or verified, by this process.
+    good: BTreeSet<(Part, String)>,
 }
 
 impl Memory {
     /// Keeps nothing.
     pub(super) fn none() -> Memory {
-        Memory { dir: None, evidence: 0 }
+        Memory { dir: None, evidence: 0, good: BTreeSet::new() }
     }
 
     /// Makes the directories that are not there yet.
@@ -56,7 +58,7 @@ impl Memory {
         let evidence = dir.join("evidence");
         fs::create_dir_all(&evidence)?;
         let evidence = fs::read_dir(evidence)?.count();
-        Ok(Memory { dir: Some(dir.to_owned()), evidence })
+        Ok(Memory { dir: Some(dir.to_owned()), evidence, good: BTreeSet::new() })
     }
 
     /// A file of the directory itself, at most `max` bytes; none if it is not there or longer.
@@ -81,11 +83,20 @@ impl Memory {
         }
     }
 
-    pub(super) fn write_part(&self, part: Part, name: &str, bytes: &[u8]) -> io::Result<()> {
-        match &self.dir {
-            Some(dir) => write_file(&dir.join(part.as_str()), name, bytes),
-            None => Ok(()),
+    /// Writes a file unless it is known to be there and good. Its name says its content.
+    pub(super) fn write_part(&mut self, part: Part, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let Some(dir) = &self.dir else { return Ok(()) };
+        let key = (part, name.to_owned());
+        if !self.good.contains(&key) {
+            write_file(&dir.join(part.as_str()), name, bytes)?;
+            self.good.insert(key);
         }
+        Ok(())
+    }
+
+    /// A file was read and verified: it need not be written again.
+    pub(super) fn verified(&mut self, part: Part, name: String) {
+        self.good.insert((part, name));
     }
 
     /// Names of the files of one kind.
@@ -101,7 +112,8 @@ impl Memory {
     }
 
     /// Removes the files of one kind that are not in `keep`. What cannot be removed stays and does no harm.
-    pub(super) fn keep_only(&self, part: Part, keep: &BTreeSet<String>) {
+    pub(super) fn keep_only(&mut self, part: Part, keep: &BTreeSet<String>) {
+        self.good.retain(|(other, name)| *other != part || keep.contains(name));
         let (Some(dir), Ok(names)) = (&self.dir, self.names(part)) else { return };
         for name in names.difference(keep) {
             let _ = fs::remove_file(dir.join(part.as_str()).join(name));

@@ -1,8 +1,9 @@
 //! Starting from disk: everything is verified again as if it had just been fetched. What fails is left out and reported.
 
-use super::accept::{HEAD, INVALID, TRUST, tile_of_name};
+use super::accept::{HEAD, INVALID, TRUST, tile_name, tile_of_name};
 use super::memory::Part;
-use super::state::{Document, Pinned, Published};
+use super::round::Overlay;
+use super::state::{Document, Pinned, Published, Tiles};
 use super::{FollowFault, Follower, judge};
 use crate::encoding::{sha256, to_hex};
 use crate::entry::Entry;
@@ -12,8 +13,9 @@ use crate::head::{Head, MAX_HEAD_BYTES, TYPE, VerifiedHead};
 use crate::jws::General;
 use crate::listing::Listed;
 use crate::statement::Statement;
-use crate::tiles::{MAX_ENTRY_BYTES, leaf_hashes};
+use crate::tiles::{MAX_ENTRY_BYTES, ProofFault, TreeHash, leaf_hashes};
 use crate::trust::{MAX_TRUST_BYTES, Trust};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// The longest list of revoked indexes that is read: far more than are ever pending.
@@ -69,6 +71,7 @@ impl Follower {
             if sha256(&list) != shard.sha256 {
                 return None;
             }
+            self.memory.verified(Part::Shards, shard.hex());
             self.state.shards.insert(shard.sha256, list);
         }
         let list = |sha256: &[u8; 32]| self.state.shards.get(sha256).cloned();
@@ -83,6 +86,7 @@ impl Follower {
             return None;
         }
         self.state.floors = FloorsDocument::read(&bytes).ok()?.floors;
+        self.memory.verified(Part::Floors, to_hex(&named));
         Some(())
     }
 
@@ -112,8 +116,7 @@ impl Follower {
             }
         }
         let indexes: Vec<u64> = read.iter().map(|(index, _)| *index).collect();
-        let proved = leaf_hashes(&indexes, checkpoint.size, checkpoint.root, &self.state.tiles);
-        let Ok(proved) = proved else {
+        let Ok(proved) = self.prove_from_disk(&indexes, checkpoint) else {
             self.state.tiles.clear();
             return self.damaged("tiles", now);
         };
@@ -128,6 +131,7 @@ impl Follower {
             });
             match (listed, judged) {
                 (Some(listed), Some(new)) if self.config.lines.holds(listed.urn.line()).is_some() => {
+                    self.memory.verified(Part::Entries, format!("{index}.json"));
                     known.insert(listed.urn, new);
                 }
                 (Some(_), Some(_)) => {} // the lines that belong to the authority were narrowed
@@ -135,6 +139,23 @@ impl Follower {
             }
         }
         self.state.known = known;
+    }
+
+    /// Proves leaves from the tiles on disk; those that were not needed for it are dropped, for nothing vouches for them.
+    fn prove_from_disk(
+        &mut self,
+        indexes: &[u64],
+        checkpoint: &crate::checkpoint::Checkpoint,
+    ) -> Result<Vec<TreeHash>, ProofFault> {
+        let fresh = Tiles::new();
+        let tiles = Overlay { fresh: &fresh, old: &self.state.tiles, used: RefCell::default() };
+        let proved = leaf_hashes(indexes, checkpoint.size, checkpoint.root, &tiles)?;
+        let used = tiles.used.into_inner();
+        self.state.tiles.retain(|path, _| used.contains(path));
+        for path in self.state.tiles.keys() {
+            self.memory.verified(Part::Tiles, tile_name(path));
+        }
+        Ok(proved)
     }
 
     fn recover_documents(&mut self, now: u64) {
@@ -148,7 +169,10 @@ impl Follower {
             let max = crate::context::MAX_SIGNED_BYTES;
             let bytes = self.memory.read_part(Part::Contexts, &name, max).ok().flatten();
             match bytes.map(|bytes| judge::document(&bytes, urn, known, &self.config)) {
-                Some(Ok(context)) => known.document = Document::Loaded(context),
+                Some(Ok(context)) => {
+                    known.document = Document::Loaded(context);
+                    self.memory.verified(Part::Contexts, name);
+                }
                 _ => damaged += 1,
             }
         }

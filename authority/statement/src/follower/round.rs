@@ -208,14 +208,17 @@ impl Follower {
         if self.needs_trust(round, &bytes) {
             return Ok(Some(Want::Trust));
         }
-        let judged = judge::entry(listed, &bytes, proved, &self.state.trust, &self.config).and_then(|known| {
-            judge::fits_known(&listed.urn, &known, &self.state.known, &round.found).map(|()| known)
-        });
+        let judged =
+            judge::entry(listed, &bytes, proved, &self.state.trust, &self.config).and_then(|known| {
+                judge::fits_known(&listed.urn, &known, &self.state.known, &round.found).map(|()| known)
+            });
         match judged {
             Ok(known) => {
                 let known_already =
                     self.state.known.contains_key(&listed.urn) || round.found.contains_key(&listed.urn);
-                if !known_already && self.state.known.len() + round.found.len() >= self.config.limits.max_contexts {
+                if !known_already
+                    && self.state.known.len() + round.found.len() >= self.config.limits.max_contexts
+                {
                     return Err(FollowFault::TooManyContexts);
                 }
                 if !known_already {

@@ -85,11 +85,8 @@ impl State {
             view.next_update = head.next_update.min(head.issued_at.saturating_add(config.max_status_age));
         }
         view.floors = Arc::new(self.floors.clone());
-        view.contexts = self
-            .known
-            .iter()
-            .map(|(urn, known)| (urn.clone(), Arc::new(self.loaded(urn, known))))
-            .collect();
+        view.contexts =
+            self.known.iter().map(|(urn, known)| (urn.clone(), Arc::new(self.loaded(urn, known)))).collect();
         view
     }
 

@@ -201,15 +201,19 @@ impl Follower {
         now: u64,
     ) {
         round.incomplete = true;
-        let evidence = match (&fault, self.state.known.get(&listed.urn).or_else(|| round.found.get(&listed.urn))) {
-            (FollowFault::SecondDigest, Some(before)) => {
-                let head = round.candidate.as_ref().map_or(&[][..], |c| &c.bytes);
-                let files =
-                    [("first-entry.json", before.entry.bytes()), ("second-entry.json", bytes), ("head.json", head)];
-                self.memory.evidence(fault.as_str(), &files, self.config.limits.max_evidence)
-            }
-            _ => None,
-        };
+        let evidence =
+            match (&fault, self.state.known.get(&listed.urn).or_else(|| round.found.get(&listed.urn))) {
+                (FollowFault::SecondDigest, Some(before)) => {
+                    let head = round.candidate.as_ref().map_or(&[][..], |c| &c.bytes);
+                    let files = [
+                        ("first-entry.json", before.entry.bytes()),
+                        ("second-entry.json", bytes),
+                        ("head.json", head),
+                    ];
+                    self.memory.evidence(fault.as_str(), &files, self.config.limits.max_evidence)
+                }
+                _ => None,
+            };
         self.report(Some(listed.urn.clone()), fault, evidence, now);
     }
 
@@ -259,7 +263,8 @@ fn take_bundle(round: &mut Round, path: &TilePath, bytes: &[u8]) -> Result<(), F
     let entries = decode_bundle(bytes, sent.width()).map_err(FollowFault::Bundle)?;
     let TilePath::Entries { n, .. } = *path else { return Err(FollowFault::Unasked) };
     let wanted = round.listing.as_deref().unwrap_or_default();
-    for (index, entry) in (n * u64::from(crate::tiles::TILE_WIDTH)..).zip(entries).take(path.width() as usize) {
+    for (index, entry) in (n * u64::from(crate::tiles::TILE_WIDTH)..).zip(entries).take(path.width() as usize)
+    {
         if wanted.iter().any(|c| c.index == index) {
             round.entries.insert(index, entry.to_vec());
         }

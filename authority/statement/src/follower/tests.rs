@@ -1,1 +1,214 @@
+use super::*;
+use crate::format::FormatFault;
+use crate::head::HeadFault;
+use crate::jws::{JwsFault, SigningIdentity};
+use crate::statement::{Act, Statement, StatementFault};
+use crate::status::Status;
+use crate::testing::{Keys, MemoryAuthority, START};
+use crate::tiles::ProofFault;
+use crate::view::Standing;
+use semgate_certs::{ChainFault, KeyPair, LeafProfile, LineScope, Usage};
+use semgate_contexts::{Digest, Line, Version};
 
+mod attacks;
+mod disk;
+mod fuzz;
+
+fn urn(short: &str) -> ContextUrn {
+    MemoryAuthority::urn(short)
+}
+
+fn standing(follower: &Follower, short: &str, now: u64) -> Standing {
+    follower.view().standing(&urn(short), now)
+}
+
+#[test]
+fn a_first_round_loads_the_library_its_status_and_its_floors() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let mut follower = Follower::without_memory(authority.config());
+    assert_eq!(standing(&follower, "payment:v1.1", START), Standing::NotCovered);
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(follower.reports(), vec![]);
+    let view = follower.view();
+    assert_eq!(view.contexts().count(), semgate_contexts::library::all().len());
+    for loaded in view.contexts() {
+        assert_eq!(view.standing(&loaded.urn, START), Standing::Valid, "{}", loaded.urn);
+        assert_eq!(view.context(&loaded.urn).unwrap().digest(), &loaded.digest);
+    }
+    assert_eq!(view.floor(&Line::parse("payment").unwrap()), Some(Version::new(1, 1)));
+    assert_eq!(view.size(), authority.tree.size());
+    assert_eq!(view.root(), authority.tree.root());
+    assert_eq!(standing(&follower, "payment:v9.0", START), Standing::NotCovered);
+}
+
+#[test]
+fn all_seven_states_are_told_apart() {
+    let mut authority = MemoryAuthority::with_library(START);
+    authority.change(Act::Revoke, "payment:v1.0");
+    authority.change(Act::Suspend, "payment:v1.1");
+    authority.change(Act::Retire, "payment:v2.0");
+    let mut config = authority.config();
+    config.lines = Lines::parse(&["payment", "travel", "acme.*"]).unwrap();
+    let mut follower = Follower::without_memory(config);
+    authority.follow(&mut follower).unwrap();
+    let late = START + 600;
+    assert_eq!(standing(&follower, "travel:v2.1", START), Standing::Valid);
+    assert_eq!(standing(&follower, "payment:v2.0", START), Standing::Deprecated);
+    assert_eq!(standing(&follower, "payment:v1.1", START), Standing::Suspended);
+    assert_eq!(standing(&follower, "payment:v1.0", START), Standing::Revoked);
+    assert_eq!(standing(&follower, "travel:v2.1", late), Standing::Stale);
+    assert_eq!(standing(&follower, "payment:v2.0", late), Standing::Stale);
+    assert_eq!(standing(&follower, "payment:v1.0", late), Standing::Revoked);
+    assert_eq!(standing(&follower, "acme.logistics:v1.0", START), Standing::NotCovered);
+    assert_eq!(standing(&follower, "supplyChain:v1.0", START), Standing::UnknownAuthority);
+    assert!(follower.view().contexts().all(|loaded| loaded.urn.line().as_str() != "supplyChain"));
+}
+
+#[test]
+fn a_poll_that_finds_nothing_new_costs_one_304() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let mut follower = authority.follower();
+    let before = follower.view();
+    authority.asked.clear();
+    authority.now += 5;
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(authority.asked, ["/v1/feed/head"]);
+    assert!(Arc::ptr_eq(&before, &follower.view()));
+}
+
+#[test]
+fn a_renewed_head_costs_one_request_and_moves_the_time_only() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let mut follower = authority.follower();
+    authority.asked.clear();
+    authority.now += 300;
+    authority.renew();
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(authority.asked, ["/v1/feed/head"]);
+    assert_eq!(follower.view().next_update(), START + 900);
+    assert_eq!(standing(&follower, "travel:v2.1", START + 899), Standing::Valid);
+}
+
+#[test]
+fn a_revocation_is_seen_before_anything_else_is_fetched() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let mut follower = authority.follower();
+    authority.now += 1;
+    authority.change(Act::Revoke, "travel:v2.1");
+    follower.hint();
+    authority.asked.clear();
+    for _ in 0..10 {
+        let Step::Get(request) = follower.next(authority.now) else { break };
+        let answer = authority.get(&request.path, request.if_none_match.as_deref());
+        let changed = follower.answer(&request.path, answer, authority.now).unwrap() == Progress::ViewChanged;
+        if changed {
+            assert!(request.path.starts_with("/v1/feed/shards/"), "{}", request.path);
+            break;
+        }
+    }
+    assert_eq!(standing(&follower, "travel:v2.1", authority.now), Standing::Revoked);
+    assert!(authority.asked.iter().all(|path| path != "/v1/contexts" && path != "/v1/floors"));
+}
+
+#[test]
+fn a_log_that_grows_past_many_tiles_is_followed_step_by_step() {
+    let mut authority = MemoryAuthority::new(START);
+    let mut follower = authority.follower();
+    authority.batch = true;
+    for step in 0..6u64 {
+        for n in 0..90u64 {
+            let name = format!("line{}:v1.{n}", step % 2 + 10 * (n % 3) + step * 100);
+            if n % 30 == 0 {
+                authority.publish(&MemoryAuthority::document(&name, "thing"));
+            } else {
+                let document = MemoryAuthority::document(&format!("other:v{}.{n}", step + 1), "thing");
+                let context = MemoryAuthority::context(&document);
+                let signer = authority.signer(context.urn().line());
+                authority.publish_by(&context, &signer, &signer);
+            }
+        }
+        authority.now += 10;
+        authority.renew();
+        authority.follow(&mut follower).unwrap();
+        assert_eq!(follower.view().size(), 90 * (step + 1));
+    }
+    assert_eq!(follower.reports(), vec![]);
+    assert_eq!(follower.view().contexts().count(), 540);
+    assert_eq!(standing(&follower, "other:v1.1", authority.now), Standing::Valid);
+}
+
+#[test]
+fn a_partial_tile_that_is_gone_is_taken_from_the_full_one() {
+    let mut authority = MemoryAuthority::new(START);
+    authority.batch = true;
+    for n in 0..200 {
+        authority.publish(&MemoryAuthority::document(&format!("other:v1.{n}"), "thing"));
+    }
+    authority.renew();
+    // The head stays at 200 while the log grows to 256 and drops its partial tiles.
+    let (head, floors, shards) =
+        (authority.signed_head.clone(), authority.floors.clone(), authority.shards.clone());
+    for n in 200..256 {
+        authority.publish(&MemoryAuthority::document(&format!("other:v1.{n}"), "thing"));
+    }
+    authority.lie("/v1/feed/head", head);
+    authority.lie("/v1/floors", floors);
+    authority.shards.extend(shards);
+    authority.tiles.retain(|path, _| path.width() == 256);
+    let follower = authority.follower();
+    assert_eq!(follower.view().size(), 200);
+    assert_eq!(follower.view().contexts().count(), 200);
+}
+
+#[test]
+fn faults_are_waited_after_longer_each_time_and_hints_wait_too() {
+    let authority = MemoryAuthority::with_library(START);
+    let mut follower = Follower::without_memory(authority.config());
+    let mut now = START;
+    for wait in [1, 2, 4, 8, 16, 30, 30] {
+        let Step::Get(request) = follower.next(now) else { panic!("due") };
+        assert_eq!(follower.unreachable(&request.path, now), FollowFault::Unreachable);
+        follower.hint();
+        assert_eq!(follower.next(now), Step::Idle { until: now + wait });
+        now += wait;
+    }
+}
+
+#[test]
+fn an_answer_to_nothing_that_was_asked_is_refused() {
+    let authority = MemoryAuthority::with_library(START);
+    let mut follower = Follower::without_memory(authority.config());
+    let answer = Answer { status: 200, etag: None, body: Vec::new() };
+    assert_eq!(follower.answer("/v1/feed/head", answer.clone(), START), Err(FollowFault::Unasked));
+    let _ = follower.next(START);
+    assert_eq!(follower.answer("/v1/floors", answer, START), Err(FollowFault::Unasked));
+}
+
+#[test]
+fn a_document_that_failed_is_fetched_again_later() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let path =
+        format!("/v1/contexts/by-digest/{}", authority.replay.published(&urn("travel:v2.1")).unwrap().digest);
+    authority.lies.insert(path.clone(), Answer { status: 503, etag: None, body: Vec::new() });
+    let mut follower = authority.follower();
+    assert_eq!(
+        follower.reports().into_iter().map(|r| (r.urn, r.fault)).collect::<Vec<_>>(),
+        vec![(Some(urn("travel:v2.1")), FollowFault::HttpStatus { what: "signed context", status: 503 })]
+    );
+    assert!(follower.view().context(&urn("travel:v2.1")).is_none());
+    assert!(follower.view().loaded(&urn("travel:v2.1")).unwrap().fault.is_some());
+    authority.lies.clear();
+    authority.now += 60;
+    authority.follow(&mut follower).unwrap();
+    assert!(follower.view().context(&urn("travel:v2.1")).is_some());
+}
+
+#[test]
+fn lines_are_read_as_patterns() {
+    let lines = Lines::parse(&["payment", "acme.*"]).unwrap();
+    let holds = |name: &str| lines.holds(&Line::parse(name).unwrap()).is_some();
+    assert!(holds("payment") && holds("acme.logistics") && holds("acme.a.b"));
+    assert!(!holds("acme") && !holds("acmelogistics") && !holds("Payment") && !holds("payment.x"));
+    assert_eq!(Lines::parse(&["a", "*"]).unwrap(), Lines::All);
+    assert!(Lines::parse(&["a*"]).is_err());
+}

@@ -65,14 +65,7 @@ impl Tree {
 
     /// The root hash (RFC 6962 §2.1); [`TreeHash::EMPTY`] for the empty tree.
     pub fn root(&self) -> TreeHash {
-        let mut right: Option<TreeHash> = None;
-        for hashes in &self.levels {
-            // The tiles' hashes are complete subtrees; what the lower levels left over is the last, smaller one.
-            let mut row = hashes.clone();
-            row.extend(right);
-            right = subtree(&row);
-        }
-        right.unwrap_or(TreeHash::EMPTY)
+        fold_edge(&self.levels).unwrap_or(TreeHash::EMPTY)
     }
 
     /// Appends entries and answers every file that this makes or widens: bundles first, then hash tiles from the
@@ -154,8 +147,18 @@ fn edge_tile(level: u8, count: u64) -> Option<TilePath> {
     (width > 0).then_some(TilePath::Hashes { level, n, width })
 }
 
+/// The root of a tree from the incomplete last tile of each level, lowest level first: the hashes of a tile are complete
+/// subtrees, and what the lower levels amount to is the last, smaller one. None for no hashes.
+pub(super) fn fold_edge(rows: &[Vec<TreeHash>]) -> Option<TreeHash> {
+    rows.iter().fold(None, |right, hashes| {
+        let mut row = hashes.clone();
+        row.extend(right);
+        subtree(&row)
+    })
+}
+
 /// RFC 6962 §2.1 over nodes: all but the last are complete subtrees of one size; none for no nodes.
-fn subtree(nodes: &[TreeHash]) -> Option<TreeHash> {
+pub(super) fn subtree(nodes: &[TreeHash]) -> Option<TreeHash> {
     match nodes {
         [] => None,
         [one] => Some(*one),
@@ -172,7 +175,7 @@ fn write_hashes(hashes: &[TreeHash]) -> Vec<u8> {
     hashes.iter().flat_map(|h| h.0).collect()
 }
 
-fn read_hashes(bytes: &[u8], width: u32) -> Result<Vec<TreeHash>, TileFault> {
+pub(super) fn read_hashes(bytes: &[u8], width: u32) -> Result<Vec<TreeHash>, TileFault> {
     let (hashes, rest) = bytes.as_chunks::<32>();
     if !rest.is_empty() || hashes.len() != width as usize {
         return Err(TileFault::Length);

@@ -1,10 +1,13 @@
 //! The reading side: proofs that a client computes for itself from tiles, each tile authenticated against the root.
+//!
+//! `tlog_tiles::TileHashReader` is not used for this: version 0.2.0 counts the subtrees of the tree where it should
+//! count their tiles, so that a tile below the right edge can be returned without having been compared with its
+//! parent. A test beside this file (`…a_changed_tile_is_inconsistent`) holds the case.
 
-use super::{MAX_TREE_SIZE, TILE_HEIGHT, TilePath, TreeHash};
-use std::cell::RefCell;
-use std::collections::HashMap;
+use super::append::{fold_edge, read_hashes, subtree};
+use super::{MAX_TREE_SIZE, TILE_HEIGHT, TILE_WIDTH, TilePath, TreeHash};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use tlog_tiles::{Hash, HashReader as _, Tile, TileHashReader, TileReader};
 
 /// Where tile files come from: a directory, or what was fetched so far.
 pub trait TileSource {
@@ -18,7 +21,7 @@ impl TileSource for HashMap<TilePath, Vec<u8>> {
     }
 }
 
-impl TileSource for std::collections::BTreeMap<TilePath, Vec<u8>> {
+impl TileSource for BTreeMap<TilePath, Vec<u8>> {
     fn tile(&self, path: &TilePath) -> Option<Vec<u8>> {
         self.get(path).cloned()
     }
@@ -27,7 +30,7 @@ impl TileSource for std::collections::BTreeMap<TilePath, Vec<u8>> {
 /// Why a proof could not be computed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProofFault {
-    /// These tiles are not here yet (or have the wrong length): fetch them and ask again.
+    /// These tiles are not here yet (or have the wrong length): fetch them and ask again. There may be more after them.
     Missing(Vec<TilePath>),
     /// The tiles do not hash to the root.
     Inconsistent,
@@ -67,11 +70,20 @@ pub fn check_consistency(
     if old_size == 0 {
         return if old_root == TreeHash::EMPTY { Ok(()) } else { Err(ProofFault::NotAPrefix) };
     }
-    let needed = tlog_tiles::sub_tree_index(0, old_size, Vec::new());
-    let hashes = read(&needed, size, root, source)?;
-    // The subtrees of the old tree, largest first; folded from the right they are its root.
-    let folded = hashes.into_iter().rev().reduce(|right, left| TreeHash::of_node(left, right));
-    if folded == Some(old_root) { Ok(()) } else { Err(ProofFault::NotAPrefix) }
+    let mut tiles = Authenticated::new(size, root, source);
+    // The right edge of the old tree: in each level, the start of one tile of the new tree.
+    let edge: Vec<(u8, u64, usize)> = levels(old_size)
+        .filter_map(|(level, count)| {
+            let width = usize::try_from(count % u64::from(TILE_WIDTH)).ok()?;
+            (width > 0).then_some((level, count / u64::from(TILE_WIDTH), width))
+        })
+        .collect();
+    tiles.authenticate(edge.iter().map(|(level, n, _)| (*level, *n)))?;
+    let mut rows = Vec::new();
+    for (level, n, width) in edge {
+        rows.push(tiles.get(level, n)?.get(..width).ok_or(ProofFault::OutOfRange)?.to_vec());
+    }
+    if fold_edge(&rows) == Some(old_root) { Ok(()) } else { Err(ProofFault::NotAPrefix) }
 }
 
 /// The leaf hashes at these indexes of the tree of `size` with `root`, each proved to be in it. Compare them with
@@ -88,52 +100,102 @@ pub fn leaf_hashes(
     if indexes.is_empty() {
         return Ok(Vec::new());
     }
-    let needed: Vec<u64> = indexes.iter().map(|index| tlog_tiles::stored_hash_index(0, *index)).collect();
-    read(&needed, size, root, source)
+    let mut tiles = Authenticated::new(size, root, source);
+    tiles.authenticate(indexes.iter().map(|index| (0, index / u64::from(TILE_WIDTH))))?;
+    let mut leaves = Vec::with_capacity(indexes.len());
+    for index in indexes {
+        let within = usize::try_from(index % u64::from(TILE_WIDTH)).map_err(|_| ProofFault::OutOfRange)?;
+        let tile = tiles.get(0, index / u64::from(TILE_WIDTH))?;
+        leaves.push(*tile.get(within).ok_or(ProofFault::OutOfRange)?);
+    }
+    Ok(leaves)
 }
 
-fn read(
-    stored: &[u64],
+/// Levels of tiles in a tree, each with the number of its hashes.
+fn levels(size: u64) -> impl Iterator<Item = (u8, u64)> {
+    (0u8..8)
+        .map(move |level| (level, size >> (u32::from(TILE_HEIGHT) * u32::from(level))))
+        .filter(|(_, n)| *n > 0)
+}
+
+/// Tiles of one tree that were proved to belong to it.
+struct Authenticated<'a> {
     size: u64,
     root: TreeHash,
-    source: &dyn TileSource,
-) -> Result<Vec<TreeHash>, ProofFault> {
-    if size == 0 {
-        // The tile reader indexes into the subtrees of the tree, and the empty one has none.
-        return if stored.is_empty() { Ok(Vec::new()) } else { Err(ProofFault::OutOfRange) };
-    }
-    let reader = Reader { source, missing: RefCell::new(Vec::new()) };
-    let found = TileHashReader::new(size, Hash(root.0), &reader).read_hashes(stored);
-    match found {
-        Ok(hashes) => Ok(hashes.into_iter().map(|h| TreeHash(h.0)).collect()),
-        Err(_) => {
-            let missing = reader.missing.into_inner();
-            Err(if missing.is_empty() { ProofFault::Inconsistent } else { ProofFault::Missing(missing) })
-        }
-    }
-}
-
-struct Reader<'a> {
     source: &'a dyn TileSource,
-    missing: RefCell<Vec<TilePath>>,
+    proved: BTreeMap<(u8, u64), Vec<TreeHash>>,
+    missing: Vec<TilePath>,
 }
 
-impl TileReader for Reader<'_> {
-    fn height(&self) -> u8 {
-        TILE_HEIGHT
+impl<'a> Authenticated<'a> {
+    fn new(size: u64, root: TreeHash, source: &'a dyn TileSource) -> Authenticated<'a> {
+        Authenticated { size, root, source, proved: BTreeMap::new(), missing: Vec::new() }
     }
 
-    fn read_tiles(&self, tiles: &[Tile]) -> Result<Vec<Vec<u8>>, tlog_tiles::Error> {
-        let mut data = Vec::with_capacity(tiles.len());
-        for tile in tiles {
-            let path = TilePath::Hashes { level: tile.level(), n: tile.level_index(), width: tile.width() };
-            match self.source.tile(&path) {
-                Some(bytes) if bytes.len() == tile.width() as usize * 32 => data.push(bytes),
-                _ => self.missing.borrow_mut().push(path),
+    /// Proves the right edge against the root, then each wanted tile against its parent, from the top down.
+    fn authenticate(&mut self, wanted: impl Iterator<Item = (u8, u64)>) -> Result<(), ProofFault> {
+        let mut needed: BTreeSet<(u8, u64)> = BTreeSet::new();
+        for (level, n) in wanted {
+            let mut at = (level, n);
+            // A full tile is proved by its parent; every tile above the edge has one.
+            while needed.insert(at) && self.path(at)?.width() == TILE_WIDTH {
+                at = (at.0 + 1, at.1 / u64::from(TILE_WIDTH));
             }
         }
-        if self.missing.borrow().is_empty() { Ok(data) } else { Err(tlog_tiles::Error::InvalidTile) }
+        let edge = self.read_edge()?;
+        let mut read = Vec::new();
+        for at in needed.into_iter().rev() {
+            if !edge.iter().any(|(there, _)| *there == at) {
+                read.push((at, self.read(at)?));
+            }
+        }
+        if !self.missing.is_empty() {
+            return Err(ProofFault::Missing(std::mem::take(&mut self.missing)));
+        }
+        let rows: Vec<Vec<TreeHash>> = edge.iter().map(|(_, hashes)| hashes.clone()).collect();
+        if fold_edge(&rows) != Some(self.root) {
+            return Err(ProofFault::Inconsistent);
+        }
+        self.proved.extend(edge);
+        for (at, hashes) in read {
+            let parent = self.get(at.0 + 1, at.1 / u64::from(TILE_WIDTH))?;
+            let within = usize::try_from(at.1 % u64::from(TILE_WIDTH)).map_err(|_| ProofFault::OutOfRange)?;
+            if subtree(&hashes) != parent.get(within).copied() {
+                return Err(ProofFault::Inconsistent);
+            }
+            self.proved.insert(at, hashes);
+        }
+        Ok(())
     }
 
-    fn save_tiles(&self, _tiles: &[Tile], _data: &[Vec<u8>]) {}
+    /// The incomplete last tile of each level, lowest first: together they amount to the root, which proves them all.
+    #[allow(clippy::type_complexity)]
+    fn read_edge(&mut self) -> Result<Vec<((u8, u64), Vec<TreeHash>)>, ProofFault> {
+        let mut rows = Vec::new();
+        for (level, count) in levels(self.size) {
+            if count % u64::from(TILE_WIDTH) != 0 {
+                let at = (level, count / u64::from(TILE_WIDTH));
+                rows.push((at, self.read(at)?));
+            }
+        }
+        Ok(rows)
+    }
+
+    fn path(&self, at: (u8, u64)) -> Result<TilePath, ProofFault> {
+        TilePath::hashes_in(at.0, at.1, self.size).ok_or(ProofFault::OutOfRange)
+    }
+
+    /// A tile that is not proved yet; empty, and noted as missing, if it is not here.
+    fn read(&mut self, at: (u8, u64)) -> Result<Vec<TreeHash>, ProofFault> {
+        let path = self.path(at)?;
+        let hashes = self.source.tile(&path).and_then(|bytes| read_hashes(&bytes, path.width()).ok());
+        if hashes.is_none() {
+            self.missing.push(path);
+        }
+        Ok(hashes.unwrap_or_default())
+    }
+
+    fn get(&self, level: u8, n: u64) -> Result<&[TreeHash], ProofFault> {
+        self.proved.get(&(level, n)).map(Vec::as_slice).ok_or(ProofFault::Inconsistent)
+    }
 }

@@ -1,0 +1,220 @@
+//! The memory on disk: what it keeps, and what it does not believe.
+
+use super::*;
+use std::fs;
+use std::path::Path;
+
+/// A memory that holds the library.
+fn remembered() -> (MemoryAuthority, tempfile::TempDir) {
+    let mut authority = MemoryAuthority::with_library(START);
+    let dir = tempfile::tempdir().unwrap();
+    let mut follower = Follower::open(authority.config(), dir.path(), START).unwrap();
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(follower.reports(), vec![]);
+    (authority, dir)
+}
+
+fn open(authority: &MemoryAuthority, dir: &Path) -> Follower {
+    Follower::open(authority.config(), dir, authority.now).unwrap()
+}
+
+fn faults(follower: &mut Follower) -> Vec<FollowFault> {
+    follower.reports().into_iter().map(|report| report.fault).collect()
+}
+
+fn each_file(dir: &Path, part: &str) -> Vec<std::path::PathBuf> {
+    fs::read_dir(dir.join(part)).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn a_restart_without_the_authority_has_the_whole_view() {
+    let (authority, dir) = remembered();
+    let mut again = open(&authority, dir.path());
+    assert_eq!(faults(&mut again), vec![]);
+    let view = again.view();
+    assert_eq!(view.contexts().filter(|loaded| loaded.context.is_some()).count(), 6);
+    assert_eq!(view.standing(&urn("travel:v2.1"), START), Standing::Valid);
+    assert_eq!(view.standing(&urn("travel:v2.1"), START + 600), Standing::Stale);
+    assert_eq!(view.floor(&Line::parse("payment").unwrap()), Some(Version::new(1, 1)));
+}
+
+#[test]
+fn a_restart_costs_one_request_if_nothing_moved() {
+    let (mut authority, dir) = remembered();
+    let mut again = open(&authority, dir.path());
+    authority.asked.clear();
+    authority.follow(&mut again).unwrap();
+    // Without an ETag the listing is looked at once more; no entry, tile or document is.
+    assert_eq!(authority.asked, ["/v1/feed/head", "/v1/contexts"]);
+    assert_eq!(standing(&again, "travel:v2.1", START), Standing::Valid);
+}
+
+#[test]
+fn a_rollback_after_a_restart_is_refused() {
+    let (authority, dir) = remembered();
+    let mut old = MemoryAuthority::new(START);
+    old.keys = Arc::clone(&authority.keys);
+    old.now = START + 10;
+    old.renew();
+    let mut again = open(&authority, dir.path());
+    let had = authority.tree.size();
+    assert_eq!(old.follow(&mut again), Err(FollowFault::Rollback { had, offered: 0 }));
+}
+
+#[test]
+fn a_revocation_survives_a_restart_also_when_its_head_was_refused() {
+    let (mut authority, dir) = remembered();
+    let mut follower = open(&authority, dir.path());
+    authority.now += 10;
+    authority.change(Act::Revoke, "travel:v2.1");
+    authority.head.floors = [7; 32];
+    authority.sign_head();
+    assert_eq!(authority.follow(&mut follower), Err(FollowFault::FloorsSwapped));
+    drop(follower);
+    let again = open(&authority, dir.path());
+    assert_eq!(standing(&again, "travel:v2.1", authority.now), Standing::Revoked);
+    assert_eq!(standing(&again, "payment:v1.1", authority.now), Standing::Valid);
+}
+
+#[test]
+fn a_tampered_head_is_not_believed() {
+    let (authority, dir) = remembered();
+    let path = dir.path().join("head.json");
+    let mut stranger = MemoryAuthority::with_library(START);
+    stranger.renew();
+    for bytes in [b"{}".to_vec(), Vec::new(), stranger.signed_head.clone()] {
+        fs::write(&path, bytes).unwrap();
+        let mut again = open(&authority, dir.path());
+        assert_eq!(faults(&mut again), vec![FollowFault::Damaged { part: "head.json" }]);
+        assert_eq!(again.view().contexts().count(), 0);
+        assert_eq!(standing(&again, "travel:v2.1", START), Standing::NotCovered);
+    }
+}
+
+#[test]
+fn tampered_shards_and_floors_leave_the_view_stale() {
+    for part in ["shards", "floors"] {
+        let (mut authority, dir) = remembered();
+        for file in each_file(dir.path(), part) {
+            let mut bytes = fs::read(&file).unwrap();
+            bytes[0] ^= 1;
+            fs::write(&file, bytes).unwrap();
+        }
+        let mut again = open(&authority, dir.path());
+        assert_eq!(faults(&mut again), vec![FollowFault::Damaged { part: "shards or floors" }]);
+        assert_ne!(standing(&again, "travel:v2.1", START), Standing::Valid);
+        authority.now += 1;
+        authority.renew();
+        authority.follow(&mut again).unwrap();
+        assert_eq!(standing(&again, "travel:v2.1", authority.now), Standing::Valid);
+        let mut third = open(&authority, dir.path());
+        assert_eq!(faults(&mut third), vec![], "{part} was not written again");
+    }
+}
+
+#[test]
+fn tampered_entries_tiles_and_trust_are_left_out_and_fetched_again() {
+    for (part, name) in [("entries", "entries"), ("tiles", "tiles")] {
+        let (mut authority, dir) = remembered();
+        for file in each_file(dir.path(), part) {
+            let mut bytes = fs::read(&file).unwrap();
+            let last = bytes.len() - 1;
+            bytes[last - 5] ^= 1;
+            fs::write(&file, bytes).unwrap();
+        }
+        let mut again = open(&authority, dir.path());
+        let found = faults(&mut again);
+        assert!(
+            !found.is_empty() && found.iter().all(|f| *f == FollowFault::Damaged { part: name }),
+            "{found:?}"
+        );
+        assert_eq!(standing(&again, "travel:v2.1", START), Standing::NotCovered);
+        authority.follow(&mut again).unwrap();
+        assert_eq!(standing(&again, "travel:v2.1", START), Standing::Valid);
+        assert_eq!(faults(&mut open(&authority, dir.path())), vec![], "{part} was not written again");
+    }
+    let (mut authority, dir) = remembered();
+    fs::write(dir.path().join("trust.json"), b"{").unwrap();
+    let mut again = open(&authority, dir.path());
+    assert!(faults(&mut again).contains(&FollowFault::Damaged { part: "trust.json" }));
+    authority.follow(&mut again).unwrap();
+    assert_eq!(standing(&again, "travel:v2.1", START), Standing::Valid);
+}
+
+#[test]
+fn a_tampered_document_is_left_out_and_fetched_again() {
+    let (mut authority, dir) = remembered();
+    let digest = authority.replay.published(&urn("travel:v2.1")).unwrap().digest;
+    let other = authority.replay.published(&urn("payment:v2.0")).unwrap().digest;
+    let contexts = dir.path().join("contexts");
+    fs::copy(contexts.join(other.hex()), contexts.join(digest.hex())).unwrap();
+    let mut again = open(&authority, dir.path());
+    assert_eq!(faults(&mut again), vec![FollowFault::Damaged { part: "contexts" }]);
+    assert!(again.view().context(&urn("travel:v2.1")).is_none());
+    authority.follow(&mut again).unwrap();
+    assert!(again.view().context(&urn("travel:v2.1")).is_some());
+}
+
+#[test]
+fn a_forged_list_of_revocations_can_only_revoke_and_is_reported() {
+    let (mut authority, dir) = remembered();
+    fs::write(dir.path().join("invalid.json"), br#"{"invalid":[0,999]}"#).unwrap();
+    let mut again = open(&authority, dir.path());
+    assert_eq!(standing(&again, "payment:v1.0", START), Standing::Revoked);
+    assert_eq!(standing(&again, "travel:v2.1", START), Standing::Valid);
+    authority.now += 1;
+    authority.renew();
+    authority.follow(&mut again).unwrap();
+    assert!(faults(&mut again).contains(&FollowFault::Unrevoked { index: 0 }));
+    fs::write(dir.path().join("invalid.json"), b"[").unwrap();
+    assert_eq!(
+        faults(&mut open(&authority, dir.path())),
+        vec![FollowFault::Damaged { part: "invalid.json" }]
+    );
+}
+
+#[test]
+fn half_written_files_of_a_crash_do_no_harm() {
+    let (mut authority, dir) = remembered();
+    for name in ["head.json.new", "tiles/0_000.p_9.new", "entries/3.json.new", "shards/x.new"] {
+        fs::write(dir.path().join(name), b"half").unwrap();
+    }
+    // Files of a head that was never written: the log grew, and then the power failed.
+    let head = fs::read(dir.path().join("head.json")).unwrap();
+    let mut follower = open(&authority, dir.path());
+    authority.now += 1;
+    authority.publish(&MemoryAuthority::document("new:v1.0", "thing"));
+    authority.follow(&mut follower).unwrap();
+    fs::write(dir.path().join("head.json"), head).unwrap();
+    let again = open(&authority, dir.path());
+    assert_eq!(again.view().size(), authority.tree.size() - 1);
+}
+
+#[test]
+fn a_memory_of_another_authority_is_not_believed() {
+    let (_, dir) = remembered();
+    let other = MemoryAuthority::with_library(START);
+    let mut follower = open(&other, dir.path());
+    assert_eq!(faults(&mut follower), vec![FollowFault::Damaged { part: "head.json" }]);
+    assert_eq!(follower.view().contexts().count(), 0);
+}
+
+#[test]
+fn a_shorter_max_status_age_bounds_what_was_remembered_under_a_longer_one() {
+    let (authority, dir) = remembered();
+    let mut config = authority.config();
+    config.max_status_age = 30;
+    let again = Follower::open(config, dir.path(), START).unwrap();
+    assert_eq!(standing(&again, "travel:v2.1", START + 29), Standing::Valid);
+    assert_eq!(standing(&again, "travel:v2.1", START + 30), Standing::Stale);
+}
+
+#[test]
+fn evidence_is_kept_once_and_bounded() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut memory = super::super::memory::Memory::open(dir.path()).unwrap();
+    let first = memory.evidence("fork", &[("a", b"1")], 2);
+    assert_eq!(memory.evidence("fork", &[("a", b"1")], 2), first);
+    assert!(memory.evidence("fork", &[("a", b"2")], 2).is_some());
+    assert_eq!(memory.evidence("fork", &[("a", b"3")], 2), None);
+}

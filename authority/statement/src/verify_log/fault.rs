@@ -1,0 +1,180 @@
+//! Where the bytes come from, what was found, and why a log does not hold.
+
+use crate::checkpoint::CheckpointFault;
+use crate::context::ContextFault;
+use crate::format::FormatFault;
+use crate::head::HeadFault;
+use crate::replay::ReplayFault;
+use crate::statement::StatementFault;
+use crate::tiles::{TileFault, TreeHash};
+use crate::token::TokenFault;
+use semgate_contexts::ContextUrn;
+use std::fmt;
+
+/// Where the bytes come from: a blocking HTTP client, or a directory.
+pub trait Fetch {
+    /// Gets a path under the authority's address, at most `max_bytes`. Only a 200 is an answer; redirects are not
+    /// followed.
+    fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault>;
+}
+
+/// Why a path could not be fetched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FetchFault {
+    /// No answer.
+    Unreachable,
+    /// Another status than 200.
+    HttpStatus(u16),
+    /// Longer than the limit.
+    TooLarge,
+}
+
+impl fmt::Display for FetchFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FetchFault::Unreachable => f.write_str("could not be reached"),
+            FetchFault::HttpStatus(status) => write!(f, "answered {status}"),
+            FetchFault::TooLarge => f.write_str("is longer than its limit"),
+        }
+    }
+}
+
+impl std::error::Error for FetchFault {}
+
+/// What was checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LogReport {
+    /// Size of the log.
+    pub size: u64,
+    /// Root hash, computed from the entries.
+    pub root: TreeHash,
+    /// Hash tiles compared.
+    pub tiles: u64,
+    /// Statements verified.
+    pub statements: u64,
+    /// Documents verified.
+    pub documents: u64,
+    /// Status shards compared.
+    pub shards: u64,
+    /// Floors compared.
+    pub floors: usize,
+}
+
+/// Why the log does not hold.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LogFault {
+    /// A path could not be fetched.
+    Fetch {
+        /// The path.
+        path: String,
+        /// Why.
+        fault: FetchFault,
+    },
+    /// The head.
+    Head(HeadFault),
+    /// The trust document.
+    Trust(FormatFault),
+    /// The trust document names another authority.
+    TrustOfAnother,
+    /// A tile or bundle is not what its entries make it.
+    Tile {
+        /// Its path.
+        path: String,
+        /// What is wrong.
+        fault: TileFault,
+    },
+    /// A hash tile that is served differs from the one that its entries make.
+    TileDiffers {
+        /// Its path.
+        path: String,
+    },
+    /// The entries do not hash to the root of the checkpoint.
+    Root,
+    /// A statement, its signature or its role.
+    Statement {
+        /// Its index.
+        index: u64,
+        /// What is wrong.
+        fault: StatementFault,
+    },
+    /// A statement that cannot follow the ones before it.
+    Replay {
+        /// Its index.
+        index: u64,
+        /// What is wrong.
+        fault: ReplayFault,
+    },
+    /// The checkpoint at `/checkpoint`.
+    Checkpoint(CheckpointFault),
+    /// The checkpoint at `/checkpoint` is older than the head's or contradicts it.
+    CheckpointDiffers,
+    /// A status list differs from the replayed one.
+    Shard {
+        /// Its number.
+        n: u64,
+    },
+    /// A status token.
+    Token(TokenFault),
+    /// The floors differ from the replayed ones.
+    FloorsDiffer,
+    /// The listing differs from the replayed one.
+    ListingDiffers,
+    /// A published document does not verify.
+    Document {
+        /// Its URN.
+        urn: ContextUrn,
+        /// What is wrong.
+        fault: ContextFault,
+    },
+    /// A document is not the published one.
+    DocumentDiffers {
+        /// Its URN.
+        urn: ContextUrn,
+    },
+    /// The head moved too often to compare.
+    Moving,
+}
+
+impl LogFault {
+    /// Faults that can come from a head that moved between two fetches.
+    pub(super) fn may_be_a_race(&self) -> bool {
+        matches!(
+            self,
+            LogFault::Fetch { .. }
+                | LogFault::Shard { .. }
+                | LogFault::Token(_)
+                | LogFault::FloorsDiffer
+                | LogFault::ListingDiffers
+                | LogFault::Statement { .. }
+        )
+    }
+}
+
+impl fmt::Display for LogFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogFault::Fetch { path, fault } => write!(f, "`{path}` {fault}"),
+            LogFault::Head(fault) => write!(f, "{fault}"),
+            LogFault::Trust(fault) => write!(f, "trust document: {fault}"),
+            LogFault::TrustOfAnother => f.write_str("the trust document names another authority"),
+            LogFault::Tile { path, fault } => write!(f, "`{path}`: {fault}"),
+            LogFault::TileDiffers { path } => write!(f, "`{path}` differs from the entries"),
+            LogFault::Root => f.write_str("the entries do not hash to the root of the checkpoint"),
+            LogFault::Statement { index, fault } => write!(f, "entry {index}: {fault}"),
+            LogFault::Replay { index, fault } => write!(f, "entry {index}: {fault}"),
+            LogFault::Checkpoint(fault) => write!(f, "`/checkpoint`: {fault}"),
+            LogFault::CheckpointDiffers => {
+                f.write_str("`/checkpoint` is older than the head or contradicts it")
+            }
+            LogFault::Shard { n } => write!(f, "status shard {n} differs from the replayed log"),
+            LogFault::Token(fault) => write!(f, "{fault}"),
+            LogFault::FloorsDiffer => f.write_str("the floors differ from the replayed log"),
+            LogFault::ListingDiffers => f.write_str("the listing differs from the replayed log"),
+            LogFault::Document { urn, fault } => write!(f, "`{urn}`: {fault}"),
+            LogFault::DocumentDiffers { urn } => write!(f, "`{urn}`: the document is not the published one"),
+            LogFault::Moving => f.write_str("the head moved too often to compare"),
+        }
+    }
+}
+
+impl std::error::Error for LogFault {}
