@@ -91,13 +91,13 @@ impl Pool {
         mut lease: Lease,
         request: Request<Full<Bytes>>,
     ) -> Result<(Lease, Response<Incoming>), SendFault> {
-        let fault = match lease.open.link.try_send_request(request).await {
+        let mut fault = match lease.open.link.try_send_request(request).await {
             Ok(response) => return Ok((lease, response)),
             Err(fault) => fault,
         };
         let kept = lease.kept;
         drop(lease);
-        match fault.into_message() {
+        match fault.take_message() {
             // given back: hyper had not begun to write it
             Some(request) if kept => {
                 let mut lease = self.fresh().await.map_err(|_| SendFault::NotSent)?;

@@ -68,9 +68,13 @@ impl Fetcher {
         kept: Option<SendRequest<Full<Bytes>>>,
         wanted: &Wanted,
     ) -> Result<(Answer, Option<SendRequest<Full<Bytes>>>), FetchFault> {
+        let kept = match kept {
+            Some(mut link) => link.ready().await.is_ok().then_some(link),
+            None => None,
+        };
         let mut link = match kept {
-            Some(mut link) if link.ready().await.is_ok() => link,
-            _ => self.connector.connect().await.map_err(FetchFault::Connect)?.link,
+            Some(link) => link,
+            None => self.connector.connect().await.map_err(FetchFault::Connect)?.link,
         };
         let response = link.send_request(self.request(wanted)?).await.map_err(FetchFault::Http)?;
         let status = response.status().as_u16();

@@ -1,5 +1,7 @@
 //! A record as one line of JSON, with the members of WIRE in their order.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::{Outcome, Record};
@@ -19,7 +21,7 @@ struct Line<'a> {
     context: Option<&'a str>,
     digest: Option<String>,
     concepts: &'a [String],
-    policies: &'a [String],
+    policies: BTreeSet<&'a str>,
     generation: u64,
     duration_us: u64,
 }
@@ -27,6 +29,7 @@ struct Line<'a> {
 /// Appends the line of a record, newline included.
 pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
     let facts = &record.facts;
+    let mut buffer = [0; 26];
     let (verdict, code) = match record.outcome {
         Outcome::Allowed => ("allowed", None),
         Outcome::Refused(code) => ("refused", Some(code.as_str())),
@@ -35,7 +38,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
     let line = Line {
         time: record.time,
         n,
-        decision_id: record.decision.text(&mut [0; 26]),
+        decision_id: record.decision.text(&mut buffer),
         direction: facts.direction.as_str(),
         verdict,
         code,
@@ -46,7 +49,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         context: facts.context.as_deref(),
         digest: facts.digest.map(|digest| digest.to_string()),
         concepts: &facts.concepts,
-        policies: &facts.policies,
+        policies: facts.policies.iter().flat_map(|ids| ids.iter()).collect(),
         generation: facts.generation,
         duration_us: record.duration_us,
     };
