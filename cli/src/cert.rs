@@ -175,7 +175,7 @@ fn lines(names: &[String]) -> Result<Vec<Line>, Fault> {
 }
 
 fn scope(names: &[String]) -> Result<LineScope, Fault> {
-    if names.is_empty() { Ok(LineScope::All) } else { Ok(LineScope::Lines(lines(names)?)) }
+    if names.is_empty() { Ok(LineScope::All) } else { Ok(LineScope::Trees(lines(names)?)) }
 }
 
 /// Reads an issuer from `NAME.pem` and `NAME.key`.

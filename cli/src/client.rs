@@ -61,7 +61,7 @@ impl Client {
             }
             None => None,
         };
-        let trust = ServerTrust { roots, expected: None };
+        let trust = ServerTrust { roots, expected: tls::ExpectedServer::Named };
         let shown = identity.as_ref().map(|(chain, key)| (chain, key));
         let config = tls::client_config(trust, shown, Arc::new(DefaultTimeProvider)).doing("tls")?;
         Ok(Self { connector: TlsConnector::from(Arc::new(config)) })

@@ -131,7 +131,7 @@ impl Up {
                 .unwrap(),
             )
         });
-        let trust = tls::ServerTrust { roots, expected: None };
+        let trust = tls::ServerTrust { roots, expected: tls::ExpectedServer::Named };
         let shown = identity.as_ref().map(|(c, k)| (c, k));
         let config = tls::client_config(trust, shown, Arc::new(tls::DefaultTimeProvider)).unwrap();
         let address = address(url);

@@ -57,7 +57,9 @@ impl Parts {
         self.start("authority", move |ready, stop| async move {
             let config =
                 semgate_authority::Config::load(&path).doing(format_args!("`{}`", path.display()))?;
-            let tell = |bound: semgate_authority::Bound| drop(ready.send(bound.listen));
+            let tell = |bound: semgate_authority::Bound| {
+                let _ = ready.send(bound.listen);
+            };
             semgate_authority::run(config, tell, stopped(stop)).await.doing("authority")
         })
         .await
