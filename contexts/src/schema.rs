@@ -15,6 +15,7 @@ mod node;
 mod plain;
 mod source;
 mod validator;
+mod vocabulary;
 mod work;
 
 use std::collections::BTreeMap;
@@ -77,7 +78,10 @@ pub(crate) fn compile<'d>(
         roots.push(emitter.root(want.schema, &want.path)?);
     }
     let definitions = emitter.definitions();
-    work::bound(&roots, &definitions, limits).map_err(|fault| Located { path: String::new(), fault })?;
+    work::bound(&roots, &definitions, limits).map_err(|(which, fault)| {
+        let path = which.and_then(|which| wanted.get(which)).map(|want| check::pointer(&want.path));
+        Located { path: path.unwrap_or_default(), fault }
+    })?;
 
     let mut places = free_text::Places::new(&source);
     let starts: Vec<usize> = wanted.iter().map(|want| places.add(want.schema)).collect();
@@ -115,3 +119,5 @@ fn located(want: &Wanted<'_>, fault: SchemaFault) -> Located {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod value_tests;

@@ -343,3 +343,19 @@ fn a_context_can_be_shared_between_threads() {
     fn shared<T: Send + Sync + 'static>() {}
     shared::<Context>();
 }
+
+#[test]
+fn the_specification_lists_the_shipped_contexts_with_their_digests() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/spec/context-document.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut missing = String::new();
+    for (name, _) in library::all() {
+        let context = shipped(name);
+        let terms: Vec<String> = context.terms().map(|term| format!("`{}`", term.name())).collect();
+        let row = format!("| `{}` | {} | `{}` |\n", context.urn(), terms.join(", "), context.digest());
+        if !page.contains(&row) {
+            missing += &row;
+        }
+    }
+    assert!(missing.is_empty(), "not in the page:\n{missing}");
+}

@@ -77,7 +77,7 @@ fn is_multiple((a, x): (u64, i16), (b, y): (u64, i16)) -> bool {
         return false;
     }
     let b = u128::from(b);
-    (u128::from(a) % b * power_of_ten(shift, b)) % b == 0
+    (u128::from(a) % b * power_of_ten(shift, b)).is_multiple_of(b)
 }
 
 /// `10^exponent mod modulus`, the modulus below 2^64.

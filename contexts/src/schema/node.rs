@@ -126,19 +126,18 @@ impl<'a> backend::Node<'a, Tree> for Node<'a> {
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
-        match (self.text(), expected) {
-            (Some(text), Value::String(expected)) => text == expected,
-            (Some(_), _) | (None, Value::String(_)) => false,
-            _ => backend::cmp::equal(&self.to_value(), expected),
+        match self {
+            Node::Value(value) => equals(value, expected),
+            Node::Name(name) => expected.as_str() == Some(name),
+            // The schema of the root takes objects only, and no constant is an object.
+            Node::Root(_) => false,
         }
     }
 
+    /// The validator asks for this only to put values into errors. We never show them, and copying them for every
+    /// branch of a union that did not fit would cost more than the validation: so it gets none.
     fn to_value(&self) -> Cow<'a, Value> {
-        Cow::Owned(match self {
-            Node::Value(value) => value.to_value(),
-            Node::Root(members) => members.object.to_value_without(members.without),
-            Node::Name(name) => Value::String((*name).to_owned()),
-        })
+        Cow::Owned(Value::Null)
     }
 
     fn identity(&self) -> Option<NodeIdentity> {
@@ -233,4 +232,57 @@ impl<'a> backend::Array<'a, Tree> for Items<'a> {
     fn elements(&self) -> Self::ElementsIter {
         self.0.iter().map(Node::Value)
     }
+
+    /// Pair by pair: a context bounds the items wherever it asks for this.
+    fn is_unique(&self) -> bool {
+        let pairs = self.0.iter().enumerate();
+        pairs.into_iter().all(|(index, item)| !self.0.iter().take(index).any(|earlier| same(earlier, item)))
+    }
+}
+
+/// Whether a value of the tree equals a value of a schema.
+fn equals(value: &Json<'_>, expected: &Value) -> bool {
+    match (value, expected) {
+        (Json::Null, Value::Null) => true,
+        (Json::Bool(value), Value::Bool(expected)) => value == expected,
+        (Json::String(text), Value::String(expected)) => text == expected,
+        (Json::Number(number), Value::Number(expected)) => {
+            backend::cmp::equal_numbers(&Digits(number), expected)
+        }
+        (Json::Array(items), Value::Array(expected)) => {
+            items.len() == expected.len()
+                && items.iter().zip(expected).all(|(item, value)| equals(item, value))
+        }
+        (Json::Object(object), Value::Object(expected)) => {
+            object.len() == expected.len()
+                && object
+                    .iter()
+                    .all(|(name, value)| expected.get(name).is_some_and(|other| equals(value, other)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether two values of the tree are equal, members in any order.
+fn same(left: &Json<'_>, right: &Json<'_>) -> bool {
+    match (left, right) {
+        (Json::Array(left), Json::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+        }
+        (Json::Object(left), Json::Object(right)) => {
+            left.len() == right.len()
+                && sorted(left)
+                    .into_iter()
+                    .zip(sorted(right))
+                    .all(|(left, right)| left.0 == right.0 && same(left.1, right.1))
+        }
+        (Json::Array(_) | Json::Object(_), _) | (_, Json::Array(_) | Json::Object(_)) => false,
+        (left, right) => left == right,
+    }
+}
+
+fn sorted<'o>(object: &'o Object<'_>) -> Vec<(&'o str, &'o Json<'o>)> {
+    let mut members: Vec<(&str, &Json<'_>)> = object.iter().collect();
+    members.sort_unstable_by_key(|(name, _)| *name);
+    members
 }

@@ -151,7 +151,7 @@ pub(super) fn named<'v>(
 }
 
 /// Every subschema that looks at the same value, but for the target of `$ref`.
-pub(super) fn in_place<'v>(map: &'v Map<String, Value>) -> impl Iterator<Item = &'v Value> {
+pub(super) fn in_place(map: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     IN_PLACE_LISTS
         .iter()
         .flat_map(|keyword| branches(map, keyword))

@@ -76,15 +76,12 @@ impl Validator {
     }
 }
 
-/// The keyword that refused. A schema `false` is reported as the keyword that holds it.
+/// The keyword that refused; `false` where a schema `false` did.
 fn rule<'e>(error: &'e ValidationError<'_>) -> &'e str {
-    let keyword = error.kind().keyword();
-    if keyword == "falseSchema" || keyword == "false" {
-        let path = error.schema_path().as_str();
-        let last = path.rsplit('/').find(|segment| segment.parse::<usize>().is_err());
-        return last.unwrap_or("false");
+    match error.kind().keyword() {
+        "falseSchema" => "false",
+        keyword => keyword,
     }
-    keyword
 }
 
 /// How every schema is compiled: one draft, no fetching, formats asserted and known, patterns in linear time.

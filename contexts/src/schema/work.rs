@@ -145,18 +145,17 @@ impl Costs<'_> {
 }
 
 /// Refuses schemas that could cause more than `max_work_per_node` evaluations on one value of a message, or more
-/// nodes of the validator than `max_compiled_nodes`.
+/// nodes of the validator than `max_compiled_nodes`; answers which root it was, if it was one.
 pub(super) fn bound(
     roots: &[Value],
     definitions: &BTreeMap<String, Value>,
     limits: &SchemaLimits,
-) -> Result<u64, SchemaFault> {
+) -> Result<(), (Option<usize>, SchemaFault)> {
     let mut graph = Graph { nodes: Vec::new(), definitions, known: HashMap::new(), waiting: Vec::new() };
     let starts: Vec<usize> = roots.iter().map(|root| graph.add(root)).collect();
     graph.add_waiting();
     let count = graph.nodes.len();
     let mut costs = Costs { nodes: &graph.nodes, inner: Vec::new(), level: vec![None; count], first: true };
-    let mut worst = 0;
     for _ in 0..=limits.max_instance_depth {
         costs.level = vec![None; count];
         for index in 0..count {
@@ -165,15 +164,14 @@ pub(super) fn bound(
         costs.inner =
             costs.level.iter().map(|cost| cost.unwrap_or(Cost { evaluations: 0, marking: 0 })).collect();
         costs.first = false;
-        for start in &starts {
-            worst = worst.max(costs.inner.get(*start).map_or(0, |cost| cost.evaluations));
-        }
-        if worst > limits.max_work_per_node {
-            return Err(SchemaFault::Work { work: worst, limit: limits.max_work_per_node });
+        for (which, start) in starts.iter().enumerate() {
+            let work = costs.inner.get(*start).map_or(0, |cost| cost.evaluations);
+            if work > limits.max_work_per_node {
+                return Err((Some(which), SchemaFault::Work { work, limit: limits.max_work_per_node }));
+            }
         }
     }
-    built(&graph.nodes, &starts, limits)?;
-    Ok(worst)
+    built(&graph.nodes, &starts, limits).map_err(|fault| (None, fault))
 }
 
 /// Nodes that the validator builds: for each wanted schema, all that it leads to, each once (definitions are shared).

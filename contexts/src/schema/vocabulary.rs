@@ -1,0 +1,115 @@
+//! Every keyword that the profile knows, with what it holds.
+
+/// What a keyword holds.
+pub(super) enum Holds {
+    Schema,
+    Schemas,
+    NamedSchemas,
+    Reference,
+    Dialect,
+    Types,
+    Scalars,
+    Scalar,
+    Count,
+    Number,
+    PositiveNumber,
+    Truth,
+    Text,
+    Anything,
+    Pattern,
+    Format,
+    Names,
+    NamedNames,
+    FreeText,
+    CodeList,
+    Performatives,
+    Never(&'static str),
+}
+
+const NO_RESOURCE: &str = "a context is one resource, named by its URN; use `#/$defs/NAME`";
+const NOT_ASSERTED: &str = "it would not be checked";
+
+/// The formats that are asserted; all are decided in time linear in the text.
+pub(super) const FORMATS: [&str; 16] = [
+    "date",
+    "date-time",
+    "time",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "iri",
+    "iri-reference",
+    "uri-template",
+    "uuid",
+    "json-pointer",
+    "relative-json-pointer",
+];
+
+/// What a keyword holds; `None` if it is unknown.
+pub(super) fn keyword(name: &str) -> Option<Holds> {
+    Some(match name {
+        "items"
+        | "contains"
+        | "additionalProperties"
+        | "unevaluatedProperties"
+        | "propertyNames"
+        | "not"
+        | "if"
+        | "then"
+        | "else" => Holds::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Holds::Schemas,
+        "properties" | "patternProperties" | "dependentSchemas" => Holds::NamedSchemas,
+        "$ref" => Holds::Reference,
+        "$schema" => Holds::Dialect,
+        "type" => Holds::Types,
+        "enum" => Holds::Scalars,
+        "const" => Holds::Scalar,
+        "maxLength" | "minLength" | "maxItems" | "minItems" | "maxContains" | "minContains"
+        | "maxProperties" | "minProperties" => Holds::Count,
+        "maximum" | "minimum" | "exclusiveMaximum" | "exclusiveMinimum" => Holds::Number,
+        "multipleOf" => Holds::PositiveNumber,
+        "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => Holds::Truth,
+        "title" | "description" | "$comment" => Holds::Text,
+        "default" | "examples" => Holds::Anything,
+        "pattern" => Holds::Pattern,
+        "format" => Holds::Format,
+        "required" => Holds::Names,
+        "dependentRequired" => Holds::NamedNames,
+        "x-free-text" => Holds::FreeText,
+        "x-code-list" => Holds::CodeList,
+        "x-performatives" => Holds::Performatives,
+        "$id" | "$anchor" | "$dynamicAnchor" | "$dynamicRef" | "$recursiveRef" | "$recursiveAnchor"
+        | "$vocabulary" => Holds::Never(NO_RESOURCE),
+        "$defs" | "definitions" => Holds::Never("definitions stand at the top of the document, in `$defs`"),
+        "unevaluatedItems" => Holds::Never("write `items`, which says what an array holds in one place"),
+        "contentEncoding" | "contentMediaType" | "contentSchema" => Holds::Never(NOT_ASSERTED),
+        _ => return None,
+    })
+}
+
+/// Keywords whose subschema tests, so that what it says need not hold of content.
+pub(super) fn is_test(keyword: &str) -> bool {
+    matches!(keyword, "not" | "if" | "contains" | "propertyNames")
+}
+
+/// What the value of a keyword must be.
+pub(super) fn demand(holds: &Holds) -> &'static str {
+    match holds {
+        Holds::Dialect => "`https://json-schema.org/draft/2020-12/schema`",
+        Holds::Scalar => "a string, a number, a boolean or null",
+        Holds::Count => "an integer, not negative",
+        Holds::Number => "a number",
+        Holds::PositiveNumber => "a number above zero",
+        Holds::Truth => "`true` or `false`",
+        Holds::Format => {
+            "a format that is asserted: `date`, `date-time`, `time`, `duration`, `email`, `hostname`, \
+                          `ipv4`, `ipv6`, `uri`, `uuid` and their like"
+        }
+        Holds::NamedNames => "an object of lists of names",
+        _ => "a string",
+    }
+}
