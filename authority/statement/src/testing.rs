@@ -17,7 +17,8 @@ use crate::trust::Trust;
 use crate::verify_log::{Fetch, FetchFault};
 use ring::rand::SystemRandom;
 use semgate_certs::{
-    ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope, RootProfile, Roots, Usage,
+    Chain, ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope, RootProfile, Roots,
+    Usage,
 };
 use semgate_contexts::{Context, ContextUrn, Digest, DocumentLimits, Line, Prefix, Version};
 use std::collections::BTreeMap;
@@ -31,6 +32,8 @@ pub const START: u64 = 1_780_272_000;
 /// The keys of one authority.
 pub struct Keys {
     pub roots: Roots,
+    /// The root certificate itself.
+    pub root: Chain,
     pub contexts: Issuer,
     pub status: SigningIdentity,
     pub feed: SigningIdentity,
@@ -56,7 +59,7 @@ impl Keys {
         };
         let (status, feed) = (role(Usage::Status), role(Usage::Feed));
         let log = LogKey::generate(ORIGIN, &random).unwrap();
-        Keys { roots, status, feed, log, contexts, random, since }
+        Keys { root: root.chain().clone(), roots, status, feed, log, contexts, random, since }
     }
 
     /// A new context signer for these lines.
