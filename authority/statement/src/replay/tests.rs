@@ -1,1 +1,154 @@
+use super::*;
+use crate::testing::MemoryAuthority;
+use proptest::prelude::*;
 
+fn publish(short: &str, digest: &[u8]) -> Statement {
+    Statement::Publish {
+        urn: MemoryAuthority::urn(short),
+        digest: Digest::of(digest),
+        signer: Thumbprint::of(b"signer"),
+    }
+}
+
+fn change(act: Act, short: &str, index: u64) -> Statement {
+    Statement::Change { act, urn: MemoryAuthority::urn(short), index, reason: String::new() }
+}
+
+fn floor(line: &str, min: &str) -> Statement {
+    Statement::Floor {
+        line: Line::parse(line).unwrap(),
+        min: Version::parse(min).unwrap(),
+        reason: String::new(),
+    }
+}
+
+/// A log with payment v1.0 at 0 and v1.1 at 1.
+fn replay() -> Replay {
+    let mut replay = Replay::new();
+    replay.apply_statement(10, &publish("payment:v1.0", b"a")).unwrap();
+    replay.apply_statement(20, &publish("payment:v1.1", b"b")).unwrap();
+    replay
+}
+
+fn refused(replay: &Replay, at: u64, statement: &Statement) -> ReplayFault {
+    let mut copy = replay.clone();
+    let fault = copy.apply_statement(at, statement).unwrap_err();
+    assert_eq!(&copy, replay, "a refused statement changes nothing");
+    fault
+}
+
+#[test]
+fn impossible_sequences_are_refused_each_for_its_reason() {
+    let mut replay = replay();
+    replay.apply_statement(20, &floor("payment", "v1.1")).unwrap();
+    use ReplayFault::*;
+    for (statement, fault) in [
+        (publish("payment:v1.0", b"x"), SecondDigest),
+        (publish("payment:v1.0", b"a"), PublishedTwice { index: 0 }),
+        (publish("Payment:v2.0", b"x"), LineDiffersInCase),
+        (change(Act::Revoke, "payment:v2.0", 0), NotPublished),
+        (change(Act::Revoke, "payment:v1.0", 1), WrongIndex { index: 0 }),
+        (change(Act::Revoke, "payment:v1.0", 2), WrongIndex { index: 0 }),
+        (change(Act::Resume, "payment:v1.0", 0), NotSuspended),
+        (floor("payment", "v1.1"), FloorNotRaised),
+        (floor("payment", "v1.0"), FloorNotRaised),
+        (floor("payment", "v1.2"), FloorAboveVersions),
+        (floor("travel", "v1.0"), FloorAboveVersions),
+        (floor("Payment", "v1.0"), FloorAboveVersions),
+    ] {
+        assert_eq!(refused(&replay, 20, &statement), fault, "{statement:?}");
+    }
+    assert_eq!(refused(&replay, 19, &publish("payment:v2.0", b"c")), LoggedBack);
+}
+
+#[test]
+fn invalid_never_returns() {
+    let mut replay = replay();
+    replay.apply_statement(30, &change(Act::Revoke, "payment:v1.0", 0)).unwrap();
+    for act in Act::ALL {
+        let fault = refused(&replay, 30, &change(act, "payment:v1.0", 0));
+        assert_eq!(fault, ReplayFault::Revoked, "{act:?}");
+    }
+    assert_eq!(replay.statuses().get(0), Some(Status::Invalid));
+    assert_eq!(replay.statuses().get(2), Some(Status::Valid), "a revoke statement covers nothing itself");
+}
+
+#[test]
+fn resume_goes_back_to_what_it_was() {
+    let mut replay = replay();
+    let status = |replay: &Replay| replay.statuses().get(0).unwrap();
+    let mut apply = |act, expected| {
+        replay.apply_statement(30, &change(act, "payment:v1.0", 0)).unwrap();
+        assert_eq!(status(&replay), expected, "{act:?}");
+    };
+    apply(Act::Suspend, Status::Suspended);
+    apply(Act::Resume, Status::Valid);
+    apply(Act::Suspend, Status::Suspended);
+    apply(Act::Retire, Status::Suspended);
+    apply(Act::Resume, Status::Deprecated);
+    apply(Act::Suspend, Status::Suspended);
+    apply(Act::Resume, Status::Deprecated);
+    assert_eq!(refused(&replay, 30, &change(Act::Retire, "payment:v1.0", 0)), ReplayFault::RetiredAlready);
+    assert_eq!(refused(&replay, 30, &change(Act::Resume, "payment:v1.0", 0)), ReplayFault::NotSuspended);
+    replay.apply_statement(30, &change(Act::Suspend, "payment:v1.0", 0)).unwrap();
+    let again = change(Act::Suspend, "payment:v1.0", 0);
+    assert_eq!(refused(&replay, 30, &again), ReplayFault::SuspendedAlready);
+    assert_eq!(refused(&replay, 30, &change(Act::Retire, "payment:v1.0", 0)), ReplayFault::RetiredAlready);
+}
+
+#[test]
+fn documents_of_a_prefix_do_not_depend_on_what_comes_after() {
+    let mut replay = replay();
+    let before = (replay.floors_document("a").to_bytes().unwrap(), replay.listing().to_bytes().unwrap());
+    let snapshot = replay.clone();
+    replay.apply_statement(40, &floor("payment", "v1.1")).unwrap();
+    assert_ne!(replay.floors_document("a").to_bytes().unwrap(), before.0);
+    assert_eq!(snapshot.floors_document("a").to_bytes().unwrap(), before.0);
+    assert_eq!(snapshot.listing().to_bytes().unwrap(), before.1);
+    assert_eq!(replay.last_logged_at(), 40);
+    let line = Line::parse("payment").unwrap();
+    let versions: Vec<_> = replay.versions(&line).map(|v| v.to_string()).collect();
+    assert_eq!(versions, ["v1.0", "v1.1"]);
+}
+
+fn statements() -> impl Strategy<Value = Vec<(u64, Statement)>> {
+    let names = ["a:v1.0", "a:v1.1", "b:v1.0", "B:v1.0", "a:v2.0"];
+    let one = (0u64..3, 0usize..5, 0usize..6, 0u64..6).prop_map(move |(step, name, kind, n)| {
+        let statement = match kind {
+            0 | 1 => publish(names[name], &[n as u8 / 4]),
+            2 => change(Act::Revoke, names[name], n),
+            3 => change(Act::Suspend, names[name], n),
+            4 => change(Act::ALL[n as usize % 4], names[name], n),
+            _ => floor(["a", "b"][name % 2], ["v1.0", "v1.1", "v2.0", "v3.0", "v0.1", "v1.2"][n as usize]),
+        };
+        (step, statement)
+    });
+    prop::collection::vec(one, 0..60)
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_tried_the_promises_of_the_log_hold(tries in statements()) {
+        let mut replay = Replay::new();
+        let mut now = 0;
+        for (step, statement) in tries {
+            now += step;
+            let before = replay.clone();
+            if replay.apply_statement(now, &statement).is_err() {
+                prop_assert_eq!(&replay, &before);
+                continue;
+            }
+            prop_assert_eq!(replay.size(), before.size() + 1);
+            prop_assert_eq!(before.statuses().first_unrevoked(replay.statuses()), None);
+            for (line, min) in before.floors() {
+                prop_assert!(replay.floors()[line] >= *min);
+            }
+            for (line, min) in replay.floors() {
+                prop_assert!(replay.versions(line).any(|v| v >= *min));
+            }
+            for (urn, published) in before.contexts() {
+                prop_assert_eq!(replay.published(urn), Some(published));
+            }
+        }
+    }
+}

@@ -1,1 +1,102 @@
+use super::*;
+use crate::replay::ReplayFault;
+use crate::statement::{Act, Statement};
+use crate::testing::{MemoryAuthority, START};
+use semgate_contexts::{Line, Version};
+use std::sync::Arc;
 
+fn verify(authority: &mut MemoryAuthority) -> Result<LogReport, LogFault> {
+    let (config, now) = (authority.config(), authority.now);
+    verify_log(authority, &config, now)
+}
+
+#[test]
+fn an_honest_log_holds_at_every_kind_of_size() {
+    let mut authority = MemoryAuthority::new(START);
+    assert_eq!(verify(&mut authority).unwrap().size, 0);
+    let mut authority = MemoryAuthority::with_library(START);
+    authority.change(Act::Retire, "payment:v1.0");
+    authority.change(Act::Revoke, "travel:v2.1");
+    let report = verify(&mut authority).unwrap();
+    assert_eq!((report.size, report.documents, report.shards, report.floors), (9, 6, 1, 1));
+    assert_eq!(report.root, authority.tree.root());
+    authority.batch = true;
+    for n in 0..300 {
+        authority.publish(&MemoryAuthority::document(&format!("other:v1.{n}"), "thing"));
+    }
+    authority.renew();
+    // Partial tiles of full ones may be gone.
+    authority.tiles.retain(|path, _| path.width() == 256 || path.width() == (309 - 256) || path.width() == 1);
+    let report = verify(&mut authority).unwrap();
+    assert_eq!((report.size, report.documents, report.tiles), (309, 306, 3));
+}
+
+#[test]
+fn every_served_file_is_held_against_the_replayed_log() {
+    let (floors, shard) = {
+        let other = MemoryAuthority::with_library(START);
+        (b"{\"authority\":\"semgate.test\",\"floors\":[]}".to_vec(), other.shards["0"].clone())
+    };
+    let authority = MemoryAuthority::with_library(START);
+    let lied = |path: &str, body: Vec<u8>| {
+        let mut authority = authority.clone();
+        authority.lie(path, body);
+        verify(&mut authority).unwrap_err()
+    };
+    assert_eq!(lied("/v1/floors", floors), LogFault::FloorsDiffer);
+    assert!(matches!(
+        lied(&format!("/v1/feed/shards/{}", authority.head.shards[0].hex()), shard),
+        LogFault::Token(_)
+    ));
+    assert_eq!(lied("/v1/contexts", b"{\"contexts\":[]}".to_vec()), LogFault::ListingDiffers);
+    let size = authority.tree.size();
+    let tile = TilePath::hashes_in(0, 0, size).unwrap();
+    let mut bytes = authority.tiles[&tile].clone();
+    bytes[0] ^= 1;
+    assert_eq!(lied(&tile.to_string(), bytes), LogFault::TileDiffers { path: tile.to_string() });
+    let bundle = TilePath::entries_holding(0, size).unwrap();
+    let mut other = MemoryAuthority::with_library(START);
+    assert_eq!(lied(&bundle.to_string(), other.tiles.remove(&bundle).unwrap()), LogFault::Root);
+    let older = authority.keys.log.sign(1, TreeHash::of_leaf(b"x")).unwrap();
+    assert_eq!(lied("/checkpoint", older.into_bytes()), LogFault::CheckpointDiffers);
+    let other_past = authority.keys.log.sign(size, TreeHash::of_leaf(b"x")).unwrap();
+    assert_eq!(lied("/checkpoint", other_past.into_bytes()), LogFault::CheckpointDiffers);
+    let published = authority.replay.contexts().map(|(_, p)| p.digest.to_string()).collect::<Vec<_>>();
+    let swapped = authority.documents.values().nth(1).unwrap().clone();
+    let first = authority.documents.keys().next().unwrap().to_string();
+    assert!(published.contains(&first));
+    assert!(matches!(
+        lied(&format!("/v1/contexts/by-digest/{first}"), swapped),
+        LogFault::DocumentDiffers { .. }
+    ));
+}
+
+#[test]
+fn a_log_with_an_impossible_sequence_does_not_hold() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let keys = Arc::clone(&authority.keys);
+    let line = Line::parse("payment").unwrap();
+    let statement = Statement::Floor { line, min: Version::new(1, 0), reason: String::new() };
+    let index = authority.log(statement, &keys.status);
+    let fault = LogFault::Replay { index, fault: ReplayFault::FloorNotRaised };
+    assert_eq!(verify(&mut authority), Err(fault));
+}
+
+#[test]
+fn a_status_list_that_hides_a_revocation_does_not_hold() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let honest = authority.replay.clone();
+    authority.change(Act::Revoke, "travel:v2.1");
+    let revoked = std::mem::replace(&mut authority.replay, honest);
+    authority.replay.skip_for_tests();
+    authority.renew();
+    assert_ne!(authority.replay.statuses(), revoked.statuses());
+    assert_eq!(verify(&mut authority), Err(LogFault::Shard { n: 0 }));
+}
+
+#[test]
+fn a_stale_head_does_not_hold() {
+    let mut authority = MemoryAuthority::with_library(START);
+    authority.now += 600;
+    assert_eq!(verify(&mut authority), Err(LogFault::Head(crate::head::HeadFault::Expired)));
+}
