@@ -1,0 +1,280 @@
+//! One message from socket to socket: what passes, what the agent behind is told, what never reaches it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use common::agent::{Act, Agent, answer, ok};
+use common::{Gateway, House, RETAILER, message, plain_route, reply, wait};
+use std::time::Duration;
+
+fn house() -> House {
+    let mut house = House::new();
+    house.remember();
+    house
+}
+
+#[test]
+fn an_allowed_message_reaches_the_agent_byte_for_byte_and_its_reply_comes_back() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    // spelled as no serializer would: the bytes themselves must arrive
+    let body = message().to_string().replace("120", "1.2e2").replace("{\"content\"", "{ \"content\"");
+    let headers = "Authorization: Bearer x\r\nCookie: a=b\r\nX-Forwarded-For: 1.2.3.4\r\nForwarded: for=1.2.3.4\r\n\
+        Semgate-Sender: spiffe://semgate.test/agent/treasurer-1\r\nClient-Cert: :AAAA:\r\nSemgate-Decision: mine\r\nX-Any: y\r\n";
+    let answer = gateway.post("plain", headers, body.as_bytes());
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.json(), reply());
+
+    let seen = agent.seen();
+    assert_eq!(seen.len(), 1);
+    assert_eq!(seen[0].body, body.as_bytes());
+    assert!(seen[0].head.starts_with("POST /l8 HTTP/1.1\r\n"), "{}", seen[0].head);
+    assert_eq!(seen[0].header("semgate-sender").unwrap(), RETAILER);
+    assert_eq!(seen[0].header("semgate-decision").as_deref(), answer.header("semgate-decision"));
+    for gone in [
+        "authorization",
+        "cookie",
+        "x-forwarded-for",
+        "forwarded",
+        "client-cert",
+        "x-any",
+        "transfer-encoding",
+    ] {
+        assert_eq!(seen[0].header(gone), None, "{gone}");
+    }
+
+    wait("two records", || house.audit().len() == 2);
+    let audit = house.audit();
+    assert_eq!((&audit[0]["direction"], &audit[0]["verdict"]), (&"request".into(), &"allowed".into()));
+    assert_eq!((&audit[1]["direction"], &audit[1]["verdict"]), (&"reply".into(), &"allowed".into()));
+    assert_eq!(audit[0]["decision_id"], audit[1]["decision_id"]);
+    assert_eq!(audit[0]["sender"], RETAILER);
+    assert_eq!(audit[0]["concepts"], serde_json::json!(["current_decision"]));
+    let text = audit[0].to_string();
+    assert!(!text.contains("sku-1") && !text.contains("120"), "no payload value: {text}");
+}
+
+#[test]
+fn connections_to_the_agent_and_of_the_caller_are_kept() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway =
+        Gateway::start(house.config(&plain_route(agent.port).replace("workers = 2", "workers = 1"), ""));
+    let body = message().to_string();
+    let one = format!(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let last = one.replace("Host: a", "Host: a\r\nConnection: close");
+    let all = gateway.raw("plain", format!("{one}{one}{last}").as_bytes());
+    assert_eq!(all.matches("HTTP/1.1 200").count(), 3, "{all}");
+    assert_eq!(agent.seen().len(), 3);
+    assert_eq!(agent.connections(), 1);
+}
+
+#[test]
+fn a_kept_connection_that_the_agent_closed_is_replaced_and_nothing_is_sent_twice() {
+    let house = house();
+    let agent = Agent::start(|_| Act::SayAndClose(ok(reply().to_string().as_bytes())));
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    for _ in 0..4 {
+        assert_eq!(gateway.say(&message()).status, 200);
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    assert_eq!(agent.seen().len(), 4);
+}
+
+#[test]
+fn refusals_of_the_inspector_answer_problem_documents_and_reach_nobody() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    let with = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut message = message();
+        change(&mut message);
+        gateway.say(&message).problem()
+    };
+    let table: Vec<(u16, &str, Box<dyn Fn(&mut serde_json::Value)>)> = vec![
+        (403, "sender_mismatch", Box::new(|m| m["sender_id"] = "treasurer-1".into())),
+        (403, "receiver_mismatch", Box::new(|m| m["receiver_id"] = "retailer-7".into())),
+        (404, "context_unknown", Box::new(|m| m["context"] = "urn:contexts:supplyChain:v9.0".into())),
+        (403, "policy_denied", Box::new(|m| m["context"] = "urn:contexts:nowhere:v1.0".into())),
+        (422, "concept_undefined", Box::new(|m| m["content"]["concept_type"] = "my_mood".into())),
+        (422, "content_invalid", Box::new(|m| m["content"]["quantity"] = (-1).into())),
+        (400, "malformed", Box::new(|m| m["extra"] = 1.into())),
+    ];
+    for (status, code, change) in table {
+        assert_eq!(with(&*change), (status, code.to_owned()));
+    }
+    let twice = message().to_string().replacen('{', "{\"message_id\":\"x\",", 1);
+    assert_eq!(gateway.post("plain", "", twice.as_bytes()).problem(), (400, "duplicate_key".to_owned()));
+    assert_eq!(
+        gateway
+            .post("plain", "L9-Context: urn:contexts:payment:v2.0\r\n", message().to_string().as_bytes())
+            .problem()
+            .1,
+        "malformed"
+    );
+    assert!(agent.seen().is_empty());
+    wait("a record each", || house.audit().len() == 9);
+    assert!(
+        house.audit().iter().all(|record| record["verdict"] == "refused" && record["sender"] == RETAILER)
+    );
+}
+
+#[test]
+fn what_the_agent_behind_may_not_say_is_refused_as_delivered() {
+    let house = house();
+    let text = reply().to_string();
+    let big = format!("{{\"a\":\"{}\"}}", "x".repeat(70_000));
+    let json = "Content-Type: application/json\r\n";
+    let mut wrong = reply();
+    wrong["content"]["concept_type"] = "my_mood".into();
+    let mut foreign = reply();
+    foreign["context"] = "urn:contexts:payment:v2.0".into();
+    let table: Vec<(&str, Act, u16, &str, &str)> = vec![
+        ("not http", Act::SayAndClose(b"garbage\r\n\r\n".to_vec()), 502, "upstream_unavailable", "unknown"),
+        ("not json", Act::Say(ok(b"<html>secret</html>")), 502, "upstream_invalid", "yes"),
+        (
+            "html",
+            Act::Say(answer("200 OK", "Content-Type: text/html\r\n", text.as_bytes())),
+            502,
+            "upstream_invalid",
+            "yes",
+        ),
+        (
+            "two types",
+            Act::Say(answer("200 OK", &format!("{json}{json}"), text.as_bytes())),
+            502,
+            "upstream_invalid",
+            "yes",
+        ),
+        (
+            "compressed",
+            Act::Say(answer("200 OK", &format!("{json}Content-Encoding: gzip\r\n"), text.as_bytes())),
+            502,
+            "upstream_invalid",
+            "yes",
+        ),
+        (
+            "redirect",
+            Act::Say(answer("302 Found", "Location: http://evil.test/\r\n", b"")),
+            502,
+            "upstream_invalid",
+            "yes",
+        ),
+        (
+            "error text",
+            Act::Say(answer("500 Oops", json, b"{\"stack\":\"secret\"}")),
+            502,
+            "upstream_invalid",
+            "yes",
+        ),
+        (
+            "upgrade",
+            Act::SayAndClose(
+                b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n".to_vec(),
+            ),
+            502,
+            "upstream_invalid",
+            "yes",
+        ),
+        ("too much", Act::Say(ok(big.as_bytes())), 502, "upstream_invalid", "yes"),
+        ("cut", Act::SayAndClose(ok(text.as_bytes())[..80].to_vec()), 502, "upstream_invalid", "yes"),
+        ("never", Act::Wait(Duration::from_secs(30)), 504, "upstream_timeout", "unknown"),
+        ("drip", Act::Drip(ok(text.as_bytes()), Duration::from_millis(4)), 504, "upstream_timeout", "yes"),
+        ("nothing", Act::SayAndClose(Vec::new()), 502, "upstream_unavailable", "unknown"),
+        ("undefined concept", Act::Say(ok(wrong.to_string().as_bytes())), 502, "reply_refused", "yes"),
+        ("other context", Act::Say(ok(foreign.to_string().as_bytes())), 502, "reply_refused", "yes"),
+    ];
+    let limits = "upstream_timeout = \"700ms\"\nreply_bytes = 65536\nheader_bytes = 16384";
+    for (name, act, status, code, delivered) in table {
+        let agent = Agent::start(move |_| act.clone());
+        let gateway = Gateway::start(house.config(&plain_route(agent.port), limits));
+        let answer = gateway.say(&message());
+        assert_eq!(answer.problem(), (status, code.to_owned()), "{name}: {answer:?}");
+        assert_eq!(answer.json()["delivered"], delivered, "{name}");
+        assert!(!answer.body.contains("secret") && !answer.head.contains("evil"), "{name}: {answer:?}");
+        assert_eq!(agent.seen().len(), 1, "{name}: sent once");
+    }
+}
+
+#[test]
+fn cookies_trailers_and_other_headers_of_the_agent_do_not_pass() {
+    let house = house();
+    let body = reply().to_string();
+    let chunked = format!(
+        "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\nContent-Type: application/json; charset=utf-8\r\n\
+         Set-Cookie: a=b\r\nServer: secret\r\nX-Any: y\r\nSemgate-Decision: theirs\r\n\r\n{:x}\r\n{body}\r\n0\r\nX-T: t\r\n\r\n",
+        body.len()
+    );
+    let agent = Agent::start(move |_| Act::Say(chunked.clone().into_bytes()));
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    let answer = gateway.say(&message());
+    assert_eq!(answer.status, 201, "{answer:?}");
+    assert_eq!(answer.json(), reply());
+    for gone in ["set-cookie", "server", "x-any", "x-t", "theirs", "trailer"] {
+        assert!(!answer.head.contains(gone), "{gone}: {answer:?}");
+    }
+}
+
+#[test]
+fn an_agent_that_is_away_is_told_as_not_delivered() {
+    let house = house();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let gateway = Gateway::start(house.config(&plain_route(port), ""));
+    let answer = gateway.say(&message());
+    assert_eq!(answer.problem(), (502, "upstream_unavailable".to_owned()));
+    assert_eq!(answer.json()["delivered"], "no");
+    wait("one record", || house.audit().len() == 1);
+    assert_eq!(house.audit()[0]["context"], "urn:contexts:supplyChain:v1.0");
+}
+
+#[test]
+fn a_failing_audit_lets_nothing_pass() {
+    let house = house();
+    std::os::unix::fs::symlink("/dev/full", house.path("audit.jsonl")).unwrap();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    wait("the first failed write", || gateway.say(&message()).status == 503);
+    let before = agent.seen().len();
+    let answer = gateway.say(&message());
+    assert_eq!(answer.problem(), (503, "audit_unavailable".to_owned()));
+    assert!(answer.header("retry-after").is_some());
+    assert_eq!(answer.json()["delivered"], "no");
+    assert_eq!(agent.seen().len(), before);
+    assert_eq!(gateway.admin("/readyz").status, 503);
+}
+
+#[test]
+fn a_caller_who_leaves_leaves_a_record() {
+    use std::io::Write;
+    let house = house();
+    let agent = Agent::start(|_| Act::Wait(Duration::from_secs(20)));
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    let body = message().to_string();
+    let mut stream = gateway.connect("plain");
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    wait("the agent has it", || !agent.seen().is_empty());
+    drop(stream);
+    wait("abandoned", || house.audit().len() == 2);
+    assert_eq!(house.audit()[1]["verdict"], "abandoned");
+    assert_eq!(house.audit()[1]["direction"], "reply");
+}
+
+#[test]
+fn an_agent_that_sends_too_much_is_limited_before_its_body_is_read() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), "agent_rate = 1\nagent_burst = 2"));
+    assert_eq!(gateway.say(&message()).status, 200);
+    assert_eq!(gateway.say(&message()).status, 200);
+    let answer = gateway.say(&message());
+    assert_eq!(answer.problem(), (429, "rate_limited".to_owned()));
+    assert_eq!(answer.header("retry-after"), Some("1"));
+}
