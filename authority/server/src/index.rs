@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -93,6 +94,7 @@ pub(crate) struct Index {
     urns: sled::Tree,
     digests: sled::Tree,
     prefix: Prefix,
+    dir: PathBuf,
 }
 
 impl Index {
@@ -181,7 +183,7 @@ impl Index {
     /// Brings everything to disk: for a clean end, so that the next start finds the index where the log is.
     pub fn flush(&self) -> Result<(), IndexFault> {
         self.db.flush()?;
-        Ok(())
+        keep_private(&self.dir)
     }
 
     /// Whether this is the index of the log at `position`, which says `listed`.
@@ -230,7 +232,8 @@ fn apart<T: Send + 'static>(
                 let db = sled::Config::new().path(&dir).cache_capacity(CACHE).open()?;
                 let urns = db.open_tree(BY_URN)?;
                 let digests = db.open_tree(BY_DIGEST)?;
-                Ok::<_, IndexFault>(Index { db, urns, digests, prefix })
+                keep_private(&dir)?;
+                Ok::<_, IndexFault>(Index { db, urns, digests, prefix, dir })
             })();
             // Nobody listens any more after the timeout; what was opened is dropped with the message.
             let _ = to.send(opened.map(work));
@@ -241,6 +244,23 @@ fn apart<T: Send + 'static>(
         Err(mpsc::RecvTimeoutError::Timeout) => Err(IndexFault("it does not open in time".to_owned())),
         Err(mpsc::RecvTimeoutError::Disconnected) => Err(IndexFault("sled panicked on it".to_owned())),
     }
+}
+
+/// sled makes its files as the umask lets it. The directory around them is 0700 from its making; the files follow as soon as they are there.
+fn keep_private(dir: &Path) -> Result<(), IndexFault> {
+    let mut dirs = vec![dir.to_path_buf()];
+    while let Some(dir) = dirs.pop() {
+        for name in disk::list(&dir).map_err(|e| IndexFault(e.to_string()))? {
+            let path = dir.join(name);
+            let mode = if path.is_dir() { 0o700 } else { 0o600 };
+            // A file may be gone by now: sled replaces its snapshots.
+            let _ = fs::set_permissions(&path, fs::Permissions::from_mode(mode));
+            if path.is_dir() {
+                dirs.push(path);
+            }
+        }
+    }
+    Ok(())
 }
 
 fn remove(dir: &Path) -> Result<(), RunFault> {

@@ -231,6 +231,11 @@ impl Client {
 
     async fn try_raw(&self) -> std::io::Result<TlsStream<TcpStream>> {
         let socket = TcpStream::connect(self.address).await?;
+        self.handshake(socket).await
+    }
+
+    /// TLS over a socket that is connected already.
+    pub async fn handshake(&self, socket: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
         socket.set_nodelay(true)?;
         let name = ServerName::IpAddress(self.address.ip().into());
         self.connector.connect(name, socket).await
@@ -325,6 +330,7 @@ pub fn request(method: Method, path: &str, media: Option<&str>, body: &str) -> R
 }
 
 pub async fn send_on(line: &mut Line, request: Request<Full<Bytes>>) -> std::io::Result<Got> {
+    line.ready().await.map_err(std::io::Error::other)?;
     let answer = line.send_request(request).await.map_err(std::io::Error::other)?;
     let (head, body) = answer.into_parts();
     let body = body.collect().await.map_err(std::io::Error::other)?.to_bytes();
