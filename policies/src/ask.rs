@@ -1,17 +1,17 @@
 //! One question through the index, the memory and Cedar.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use cedar_policy::{
-    Authorizer, Context as CedarContext, Decision, Effect, Entities, Entity, EntityId, EntityTypeName,
-    EntityUid, Request, Response, RestrictedExpression,
+    AuthorizationError, Authorizer, Context as CedarContext, Decision, Effect, Entities, Entity, EntityId,
+    EntityTypeName, EntityUid, EvaluationError, Request, Response, RestrictedExpression,
 };
 use semgate_contexts::Performative;
 
 use crate::agents::Agents;
 use crate::catalogue::{CONTEXT_MEMBERS, Catalogue, ShapeInfo, TypeInfo};
-use crate::convert;
+use crate::convert::{self, Misfit};
 use crate::index::{Bucket, Index};
 use crate::memory::{Key, Memory};
 use crate::parse::Written;
@@ -127,9 +127,8 @@ impl Answers {
 
     /// Cedar's response as a verdict: any error is a refusal, whatever Cedar decided without the policy that erred.
     pub fn verdict(&self, response: &Response) -> Verdict {
-        let mut errors = response.diagnostics().errors().peekable();
-        if let Some(first) = errors.peek() {
-            return errored(response, &first.to_string());
+        if response.diagnostics().errors().next().is_some() {
+            return errored(response);
         }
         let reasons =
             || response.diagnostics().reason().filter_map(|id| self.by_id.get(AsRef::<str>::as_ref(id)));
@@ -148,11 +147,36 @@ impl Answers {
     }
 }
 
-fn errored(response: &Response, why: &str) -> Verdict {
-    let id = |error: &cedar_policy::AuthorizationError| match error {
-        cedar_policy::AuthorizationError::PolicyEvaluationError(error) => error.policy_id().to_string(),
+/// Cedar's own words for an error hold operands, which may come from the message; so ours name the kind alone.
+fn errored(response: &Response) -> Verdict {
+    let parts = |error: &AuthorizationError| match error {
+        AuthorizationError::PolicyEvaluationError(error) => {
+            (error.policy_id().to_string(), kind(error.inner()))
+        }
     };
-    Verdict::Errored { policies: response.diagnostics().errors().map(id).collect(), why: why.into() }
+    let why: BTreeSet<&str> = response.diagnostics().errors().map(|error| parts(error).1).collect();
+    Verdict::Errored {
+        policies: response.diagnostics().errors().map(|error| parts(error).0).collect(),
+        why: why.into_iter().collect::<Vec<_>>().join(", ").into(),
+    }
+}
+
+const fn kind(error: &EvaluationError) -> &'static str {
+    match error {
+        EvaluationError::IntegerOverflow(_) => "integer overflow",
+        EvaluationError::EntityDoesNotExist(_) => "an entity that is not there",
+        EvaluationError::EntityAttrDoesNotExist(_) | EvaluationError::RecordAttrDoesNotExist(_) => {
+            "a member that is not there"
+        }
+        EvaluationError::TypeError(_) => "a value of another type",
+        EvaluationError::FailedExtensionFunctionExecution(_) => "an extension function that failed",
+        EvaluationError::RecursionLimit(_) => "nested too deeply",
+        _ => "an evaluation error",
+    }
+}
+
+fn untypable(misfit: Misfit) -> Verdict {
+    Verdict::Untypable { path: misfit.pointer() }
 }
 
 fn internal(why: impl Into<Arc<str>>) -> Verdict {
@@ -178,7 +202,7 @@ impl Asker {
             return internal("the type of the concept is missing");
         };
         if let Err(misfit) = convert::check(&shape.attributes, question.value, question.without) {
-            return Verdict::Untypable { path: misfit.pointer() };
+            return untypable(misfit);
         }
         let sender = self.agents.list.position(question.sender);
         if self.agents.disabled(sender) {
@@ -234,10 +258,16 @@ impl Asker {
         let mut more: Vec<Entity> = Vec::new();
         if !reads.resource.none() {
             let shape = &found.shape.attributes;
-            let attributes = convert::attributes(shape, &reads.resource, question.value, question.without)
-                .map_err(|misfit| Verdict::Untypable { path: misfit.pointer() })?;
+            let attributes = convert::attributes(
+                shape,
+                &reads.resource,
+                question.value,
+                question.without,
+                bucket.decimals,
+            )
+            .map_err(untypable)?;
             let entity = Entity::new_with_tags(found.info.uid.clone(), attributes, [], []);
-            more.push(entity.map_err(|e| internal(e.to_string()))?);
+            more.push(entity.map_err(|_| internal("the instance as an entity"))?);
         }
         let receiver = reads.context.wants("receiver");
         if receiver && question.receiver != question.sender {
@@ -250,7 +280,8 @@ impl Asker {
         }
         let mut entities = self.agents.alone(question.sender, found.sender).map_err(internal)?;
         if !more.is_empty() {
-            entities = entities.add_entities(more, None).map_err(|e| internal(e.to_string()))?;
+            entities =
+                entities.add_entities(more, None).map_err(|_| internal("the entities of the question"))?;
         }
         let action = self.actions.get(question.action as usize).ok_or_else(|| internal("no such action"))?;
         let context = if reads.context.none() {
@@ -260,7 +291,7 @@ impl Asker {
         };
         let principal = self.agents.uid(question.sender);
         let request = Request::new(principal, action.clone(), found.info.uid.clone(), context, None)
-            .map_err(|e| internal(e.to_string()))?;
+            .map_err(|_| internal("the question as a request"))?;
         Ok((request, entities))
     }
 
@@ -280,7 +311,7 @@ impl Asker {
         };
         let members = CONTEXT_MEMBERS.into_iter().filter(|member| bucket.reads.context.wants(member));
         CedarContext::from_pairs(members.map(|member| (member.to_owned(), value(member))))
-            .map_err(|e| e.to_string())
+            .map_err(|_| "the context record".to_owned())
     }
 }
 

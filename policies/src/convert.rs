@@ -27,6 +27,15 @@ impl Misfit {
     }
 }
 
+/// How a decimal is handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decimals {
+    /// As Cedar's `decimal`.
+    Cedar,
+    /// As a `Long`, for policies that are rewritten to compare it so.
+    TenThousandths,
+}
+
 /// Checks every number that policies could see, whether or not one reads it: what an instance may hold does not depend
 /// on which policies are live.
 pub(crate) fn check(
@@ -65,6 +74,7 @@ pub(crate) fn attributes(
     wanted: &reads::Attributes,
     object: &Object<'_>,
     without: Option<&str>,
+    decimals: Decimals,
 ) -> Result<Vec<(String, RestrictedExpression)>, Misfit> {
     let mut out = Vec::with_capacity(if wanted.all { attributes.members.len() } else { wanted.names.len() });
     for (name, attribute) in &attributes.members {
@@ -73,41 +83,48 @@ pub(crate) fn attributes(
             continue;
         }
         if let Some(value) = object.get(name) {
-            out.push((name.clone(), value_of(kind, value).map_err(|misfit| misfit.within(name))?));
+            out.push((name.clone(), value_of(kind, value, decimals).map_err(|misfit| misfit.within(name))?));
         }
     }
     Ok(out)
 }
 
-fn value_of(kind: &Kind, value: &Json<'_>) -> Result<RestrictedExpression, Misfit> {
+fn value_of(kind: &Kind, value: &Json<'_>, decimals: Decimals) -> Result<RestrictedExpression, Misfit> {
     match (kind, value) {
         (Kind::String, Json::String(text)) => Ok(RestrictedExpression::new_string(text.to_string())),
         (Kind::Bool, Json::Bool(value)) => Ok(RestrictedExpression::new_bool(*value)),
         (Kind::Long, Json::Number(number)) => {
             number.as_i64_exact().map(RestrictedExpression::new_long).ok_or_else(Misfit::here)
         }
-        (Kind::Decimal, Json::Number(number)) => decimal(number),
+        (Kind::Decimal, Json::Number(number)) => decimal(number, decimals),
         (Kind::Set(of), Json::Array(items)) => items
             .iter()
             .enumerate()
-            .map(|(position, item)| value_of(of, item).map_err(|misfit| misfit.within(&position.to_string())))
+            .map(|(position, item)| {
+                value_of(of, item, decimals).map_err(|misfit| misfit.within(&position.to_string()))
+            })
             .collect::<Result<Vec<_>, _>>()
             .map(RestrictedExpression::new_set),
         (Kind::Record(members), Json::Object(object)) => {
             let all = reads::Attributes { all: true, ..Default::default() };
-            let fields = attributes(members, &all, object, None)?;
+            let fields = attributes(members, &all, object, None, decimals)?;
             RestrictedExpression::new_record(fields).map_err(|_| Misfit::here())
         }
         _ => Err(Misfit::here()),
     }
 }
 
-/// Ten-thousandths → the text that Cedar's `decimal` takes, exactly.
-fn decimal(number: &Number<'_>) -> Result<RestrictedExpression, Misfit> {
+/// Exact either way: the number's text → ten-thousandths → what Cedar takes.
+fn decimal(number: &Number<'_>, decimals: Decimals) -> Result<RestrictedExpression, Misfit> {
     let scaled = number.to_decimal4().map_err(|_| Misfit::here())?;
-    let sign = if scaled < 0 { "-" } else { "" };
-    let size = scaled.unsigned_abs();
-    Ok(RestrictedExpression::new_decimal(format!("{sign}{}.{:04}", size / 10_000, size % 10_000)))
+    Ok(match decimals {
+        Decimals::TenThousandths => RestrictedExpression::new_long(scaled),
+        Decimals::Cedar => {
+            let sign = if scaled < 0 { "-" } else { "" };
+            let size = scaled.unsigned_abs();
+            RestrictedExpression::new_decimal(format!("{sign}{}.{:04}", size / 10_000, size % 10_000))
+        }
+    })
 }
 
 #[cfg(test)]

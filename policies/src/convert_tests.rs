@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use semgate_contexts::json::{self, Json};
 use semgate_contexts::{Field, FieldType};
 
-use super::{attributes, check};
+use super::{Decimals, attributes, check};
 use crate::kinds::Attributes;
 use crate::reads;
 
@@ -30,7 +30,7 @@ fn shown(fields: &[(&str, FieldType)], text: &str) -> Vec<String> {
         panic!("an object")
     };
     let all = reads::Attributes { all: true, ..Default::default() };
-    attributes(&typed(fields), &all, &object, Some("concept"))
+    attributes(&typed(fields), &all, &object, Some("concept"), Decimals::Cedar)
         .unwrap()
         .into_iter()
         .map(|(name, value)| {

@@ -13,6 +13,7 @@ use semgate_contexts::Performative;
 
 use crate::agents::Agents;
 use crate::catalogue::Catalogue;
+use crate::convert::Decimals;
 use crate::parse::Written;
 use crate::reads::Reads;
 use crate::{Texts, Verdict};
@@ -24,6 +25,8 @@ pub(crate) struct Bucket {
     pub set: PolicySet,
     /// What their conditions look at, together.
     pub reads: Reads,
+    /// In which form decimals are compared.
+    pub decimals: Decimals,
     /// The verdict where there is no policy to ask.
     pub empty: bool,
 }
@@ -76,15 +79,18 @@ impl Builder<'_> {
         if let Some(bucket) = self.made.get(&policies) {
             return Ok(Arc::clone(bucket));
         }
-        let mut set = PolicySet::new();
+        let members = || policies.iter().filter_map(|index| self.written.get(*index as usize));
         let mut reads = Reads::default();
-        for index in &policies {
-            if let Some(written) = self.written.get(*index as usize) {
-                set.add(written.policy.clone()).map_err(|e| e.to_string())?;
-                reads.join(&written.reads);
+        members().for_each(|written| reads.join(&written.reads));
+        let scaled = PolicySet::from_policies(members().filter_map(|written| written.scaled.clone()));
+        let (set, decimals) = match scaled {
+            Ok(set) if set.num_of_policies() == policies.len() => (set, Decimals::TenThousandths),
+            _ => {
+                let set = PolicySet::from_policies(members().map(|written| written.policy.clone()));
+                (set.map_err(|e| e.to_string())?, Decimals::Cedar)
             }
-        }
-        let bucket = Arc::new(Bucket { set, reads, empty: policies.is_empty() });
+        };
+        let bucket = Arc::new(Bucket { set, reads, decimals, empty: policies.is_empty() });
         self.made.insert(policies, Arc::clone(&bucket));
         Ok(bucket)
     }

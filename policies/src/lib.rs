@@ -24,6 +24,7 @@ mod openness;
 mod parse;
 mod policies;
 mod reads;
+mod rewrite;
 mod source;
 
 pub use agents::AgentEntry;

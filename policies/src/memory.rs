@@ -8,11 +8,13 @@ use crate::Verdict;
 /// value that owns the memory.
 pub(crate) type Key = u128;
 
+type Slot = Mutex<Option<(Key, Verdict)>>;
+
 /// A table of slots, each with its own lock; a new verdict takes the place of the one that stood in its slot.
 ///
 /// A sender who fills the table on purpose makes others pay for an evaluation again, and changes no verdict.
 pub(crate) struct Memory {
-    slots: Box<[Mutex<Option<(Key, Verdict)>>]>,
+    slots: Box<[Slot]>,
 }
 
 impl Memory {
@@ -22,7 +24,7 @@ impl Memory {
         Self { slots: (0..count).map(|_| Mutex::new(None)).collect() }
     }
 
-    fn slot(&self, key: Key) -> Option<&Mutex<Option<(Key, Verdict)>>> {
+    fn slot(&self, key: Key) -> Option<&Slot> {
         // Fibonacci hashing of both halves; the low bits of a product are its worst, so take the high ones.
         let high = u64::try_from(key >> 64).unwrap_or_default();
         let low = u64::try_from(key & u128::from(u64::MAX)).unwrap_or_default();

@@ -7,6 +7,7 @@ use cedar_policy::{Effect, Policy, PolicyId, PolicySet};
 use miette::Diagnostic;
 
 use crate::reads::Reads;
+use crate::rewrite;
 use crate::{Place, PolicyFault, PolicyLimits};
 
 /// One policy as it stands in its file.
@@ -24,6 +25,8 @@ pub(crate) struct Written {
     pub start: usize,
     /// What its conditions look at.
     pub reads: Reads,
+    /// The policy as it is evaluated where decimals are ten-thousandths.
+    pub scaled: Option<Policy>,
 }
 
 impl Written {
@@ -117,10 +120,13 @@ fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<
         let id = format!("{name}#{own_id}");
         let reads = Reads::of(policy)
             .map_err(|why| vec![PolicyFault::Syntax { place: place(name, text, start), why }])?;
+        let notice = policy.annotation("notice").map(Arc::from);
+        let policy = policy.new_id(PolicyId::new(&id));
         found.push(Written {
-            policy: policy.new_id(PolicyId::new(&id)),
+            scaled: rewrite::scaled(&policy),
+            policy,
             id: id.into(),
-            notice: policy.annotation("notice").map(Arc::from),
+            notice,
             file: index,
             start,
             reads,

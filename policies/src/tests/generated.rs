@@ -46,7 +46,11 @@ const RESOURCES: [&str; 6] = [
     "resource",
 ];
 
-const CONDITIONS: [&str; 22] = [
+const CONDITIONS: [&str; 26] = [
+    "when { resource has amount && [decimal(\"0.0\"), decimal(\"12000.0\")].contains(resource.amount) }",
+    "when { resource has amount && resource.amount.lessThanOrEqual(decimal(\"10000.0\")) }",
+    "unless { resource is payment::transfer && {a: resource.amount} == {a: decimal(\"10000.0001\")} }",
+    "when { resource has amount && (resource.amount.lessThan(decimal(\"0.0001\")) || resource.amount.greaterThanOrEqual(decimal(\"922337203685477.58\"))) }",
     "",
     "when { context.free_text }",
     "unless { context.direction == \"reply\" }",
@@ -134,14 +138,20 @@ fn said() -> impl Strategy<Value = (&'static str, &'static str, Performative, St
 
 struct Plain {
     set: PolicySet,
-    schema: Schema,
-    catalogue: Catalogue,
+}
+
+fn typed() -> &'static (Catalogue, Schema) {
+    static TYPED: OnceLock<(Catalogue, Schema)> = OnceLock::new();
+    TYPED.get_or_init(|| {
+        let catalogue = Catalogue::build(&shipped_contexts());
+        let schema = catalogue.schema().unwrap();
+        (catalogue, schema)
+    })
 }
 
 impl Plain {
     fn new(policies: &str) -> Self {
-        let catalogue = Catalogue::build(&shipped_contexts());
-        Self { set: policies.parse().unwrap(), schema: catalogue.schema().unwrap(), catalogue }
+        Self { set: policies.parse().unwrap() }
     }
 
     /// Cedar by the book: everything is there, and everything is checked against the schema.
@@ -149,11 +159,18 @@ impl Plain {
         let uid = |name: &str, id: &str| {
             EntityUid::from_type_name_and_id(name.parse::<EntityTypeName>().unwrap(), EntityId::new(id))
         };
-        let shape = self.catalogue.shape(question.context.digest(), question.shape.name()).unwrap();
-        let resource = self.catalogue.types[shape.of_type].uid.clone();
+        let (catalogue, schema) = typed();
+        let shape = catalogue.shape(question.context.digest(), question.shape.name()).unwrap();
+        let resource = catalogue.types[shape.of_type].uid.clone();
         let all = reads::Attributes { all: true, ..Default::default() };
-        let attributes =
-            convert::attributes(&shape.attributes, &all, question.value, question.without).unwrap();
+        let attributes = convert::attributes(
+            &shape.attributes,
+            &all,
+            question.value,
+            question.without,
+            convert::Decimals::Cedar,
+        )
+        .unwrap();
         let mut entities = vec![Entity::new_with_tags(resource.clone(), attributes, [], []).unwrap()];
         for agent in house.policies.agents() {
             let credentials = agent.credentials.iter().map(|c| RestrictedExpression::new_string(c.clone()));
@@ -167,7 +184,7 @@ impl Plain {
                 entities.push(Entity::new_with_tags(uid("Agent", id), attributes, [], []).unwrap());
             }
         }
-        let entities = Entities::from_entities(entities, Some(&self.schema)).unwrap();
+        let entities = Entities::from_entities(entities, Some(schema)).unwrap();
         let version = question.context.urn().version();
         let context = CedarContext::from_pairs([
             ("receiver".to_owned(), RestrictedExpression::new_entity_uid(uid("Agent", question.receiver))),
@@ -183,8 +200,7 @@ impl Plain {
         .unwrap();
         let action = uid("Action", question.action.as_str());
         let request =
-            Request::new(uid("Agent", question.sender), action, resource, context, Some(&self.schema))
-                .unwrap();
+            Request::new(uid("Agent", question.sender), action, resource, context, Some(schema)).unwrap();
         let response = Authorizer::new().is_authorized(&request, &self.set, &entities);
         let name = |id: &cedar_policy::PolicyId| {
             let own = self.set.annotation(id, "id").unwrap();

@@ -6,7 +6,7 @@ mod load;
 mod paper;
 mod versions;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use semgate_contexts::json::{self, Json};
 use semgate_contexts::{Context, DocumentLimits, Performative, Prefix, library};
@@ -27,7 +27,9 @@ pub(super) fn context(text: &str) -> Arc<Context> {
 }
 
 pub(super) fn shipped_contexts() -> Vec<Arc<Context>> {
-    library::all().iter().map(|(_, bytes)| context(std::str::from_utf8(bytes).unwrap())).collect()
+    static SHIPPED: OnceLock<Vec<Arc<Context>>> = OnceLock::new();
+    let check = |(_, bytes): &(&str, &[u8])| context(std::str::from_utf8(bytes).unwrap());
+    SHIPPED.get_or_init(|| library::all().iter().map(check).collect()).clone()
 }
 
 /// Policies over contexts, and a short way to ask.
