@@ -57,7 +57,8 @@ pub enum ContextJob {
         /// The line: `payment`
         line: String,
         /// The version: `v1.1`
-        version: String,
+        #[arg(value_name = "VERSION")]
+        min: String,
         /// Why, for the log
         #[arg(long, default_value = "raised by the operator")]
         reason: String,
@@ -134,8 +135,8 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Suspend(act) => act.run("suspend", json).await,
         ContextJob::Resume(act) => act.run("resume", json).await,
         ContextJob::Retire(act) => act.run("retire", json).await,
-        ContextJob::Floor { line, version, reason, at } => {
-            remote::floor(&at.reach()?, &line, &version, &reason, json).await
+        ContextJob::Floor { line, min, reason, at } => {
+            remote::floor(&at.reach()?, &line, &min, &reason, json).await
         }
         ContextJob::List { at } => remote::list(&at.reach()?, json).await,
     }

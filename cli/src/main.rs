@@ -99,3 +99,14 @@ fn listen_to_ourselves(job: &Job) {
     let format = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     format.with_ansi(std::io::stderr().is_terminal()).with_target(false).init();
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    /// Clap checks the words of every subcommand only when it is used.
+    #[test]
+    fn the_words_of_every_subcommand_are_consistent() {
+        super::Words::command().debug_assert();
+    }
+}

@@ -180,6 +180,9 @@ impl Up {
     }
 
     fn terminate(&mut self) {
+        if matches!(self.child.try_wait(), Ok(Some(_))) {
+            return;
+        }
         let _ = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(20) {
