@@ -147,6 +147,15 @@ impl Follower {
         Step::Get(request)
     }
 
+    /// The authority moved on while it was followed: what was verified is kept, and its newest head is asked for.
+    fn restart(&mut self, mut round: Round, now: u64) {
+        self.settle(&mut round, now);
+        let mut round = round.again();
+        round.requests += 1;
+        round.asked = Some((self.request(&round, &Want::Head), Want::Head));
+        self.round = Some(round);
+    }
+
     /// Judges what came back for `path`. An error means that this round of following ended and the last good view
     /// stays; faults of single contexts do not end it and are in [`Follower::reports`] alone.
     ///
@@ -165,6 +174,7 @@ impl Follower {
                 self.round = Some(round);
             }
             Ok(None) => self.finish(round, now),
+            Err(_) if round.restart => self.restart(round, now),
             Err(fault) => {
                 self.give_up(round, fault.clone(), now);
                 return Err(fault);

@@ -80,6 +80,7 @@ pub struct MemoryAuthority {
     /// Seconds that a head lives.
     pub lifetime: u64,
     pub tree: Tree,
+    pub entries: Vec<Vec<u8>>,
     pub tiles: BTreeMap<TilePath, Vec<u8>>,
     pub replay: Replay,
     pub trust: Trust,
@@ -118,6 +119,7 @@ impl MemoryAuthority {
             now,
             lifetime: 600,
             tree: Tree::new(),
+            entries: Vec::new(),
             tiles: BTreeMap::new(),
             replay: Replay::new(),
             trust,
@@ -206,6 +208,7 @@ impl MemoryAuthority {
         let signed = SignedStatement::sign(statement, by, &self.keys.random).unwrap();
         let entry = Entry::new(self.now, signed).unwrap();
         let index = self.tree.size();
+        self.entries.push(entry.bytes().to_vec());
         for file in self.tree.append(&[entry.bytes()]).unwrap() {
             self.tiles.insert(file.path, file.bytes);
         }
@@ -219,6 +222,15 @@ impl MemoryAuthority {
             self.renew();
         }
         index
+    }
+
+    /// Writes every tile of the log again, as one append.
+    pub fn rebuild_tiles(&mut self) {
+        let mut tree = Tree::new();
+        for file in tree.append(&self.entries).unwrap() {
+            self.tiles.insert(file.path, file.bytes);
+        }
+        assert_eq!(tree.root(), self.tree.root());
     }
 
     /// A new head for what is there, issued now.

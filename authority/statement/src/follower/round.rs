@@ -47,6 +47,10 @@ pub(super) struct Round {
     /// The request that waits for its answer.
     pub(super) asked: Option<(Request, Want)>,
     pub(super) requests: u64,
+    /// How often it was started again because the authority moved on under it.
+    pub(super) restarts: u32,
+    /// What came back belongs to a newer head: poll it before anything is held against the authority.
+    pub(super) restart: bool,
     /// The head of this round; that of the state once it is accepted.
     pub(super) candidate: Option<Pinned>,
     pub(super) accepted: bool,
@@ -69,6 +73,27 @@ pub(super) struct Round {
     pub(super) dirty: bool,
     /// Something failed that a later round should try again.
     pub(super) incomplete: bool,
+}
+
+/// How often a round is started again. The second head is newer than what came back; only a busy authority needs more.
+const MAX_RESTARTS: u32 = 3;
+
+impl Round {
+    /// Asks for a new start instead of a fault, as long as that may help.
+    pub(super) fn may_restart(&mut self) {
+        self.restart = self.restarts < MAX_RESTARTS;
+    }
+
+    /// The round that starts again, with what does not depend on the head.
+    pub(super) fn again(self) -> Round {
+        Round {
+            requests: self.requests,
+            restarts: self.restarts + 1,
+            tiles: self.tiles,
+            shards: self.shards,
+            ..Round::default()
+        }
+    }
 }
 
 /// Tiles of this round before those of the rounds before; remembers which were looked at.

@@ -54,6 +54,9 @@ impl Follower {
             // A log may delete a partial tile once the full one exists (tlog-tiles, "Partial Tiles").
             return Ok(());
         }
+        if gone && matches!(want, Want::Tile(_) | Want::Bundle(_) | Want::Shard(_)) {
+            round.may_restart();
+        }
         let Answer { status, etag, body } = answer;
         let body = checked_body(&want, &request, status, &body);
         match want {
@@ -66,8 +69,10 @@ impl Follower {
                 Ok(())
             }
             Want::Bundle(path) => {
-                if let Err(fault) = body.and_then(|bytes| take_bundle(round, &path, bytes)) {
-                    self.skip_bundle(round, &path, &fault, now);
+                match body.and_then(|bytes| take_bundle(round, &path, bytes)) {
+                    Err(fault) if round.restart => return Err(fault),
+                    Err(fault) => self.skip_bundle(round, &path, &fault, now),
+                    Ok(()) => {}
                 }
                 Ok(())
             }
@@ -130,6 +135,7 @@ impl Follower {
     fn take_floors(&mut self, round: &mut Round, bytes: &[u8]) -> Result<(), FollowFault> {
         let named = round.candidate.as_ref().map(|c| c.head.head().floors);
         if named != Some(sha256(bytes)) {
+            round.may_restart();
             return Err(FollowFault::FloorsSwapped);
         }
         let document = FloorsDocument::read(bytes).map_err(FollowFault::Floors)?;

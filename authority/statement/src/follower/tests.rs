@@ -161,6 +161,44 @@ fn a_partial_tile_that_is_gone_is_taken_from_the_full_one() {
 }
 
 #[test]
+fn an_authority_that_moves_on_under_a_round_is_followed_without_a_fault() {
+    for (asked, change) in [("/v1/floors", 0), ("/v1/feed/shards/", 1), ("/tile/", 1)] {
+        let mut authority = MemoryAuthority::with_library(START);
+        let mut follower = authority.follower();
+        authority.now += 1;
+        authority.publish(&MemoryAuthority::document("payment:v3.0", "transfer"));
+        authority.floor("payment", "v2.0");
+        follower.hint();
+        let mut moved = false;
+        loop {
+            let Step::Get(request) = follower.next(authority.now) else { break };
+            if request.path.starts_with(asked) && !moved {
+                moved = true;
+                if change == 0 {
+                    authority.floor("payment", "v3.0");
+                } else {
+                    // What belonged to the older head is gone.
+                    authority.tiles.clear();
+                    authority.shards.clear();
+                    let lost = authority.get(&request.path, None);
+                    assert_eq!(lost.status, 404);
+                    follower.answer(&request.path, lost, authority.now).unwrap();
+                    authority.rebuild_tiles();
+                    authority.renew();
+                    continue;
+                }
+            }
+            let answer = authority.get(&request.path, request.if_none_match.as_deref());
+            follower.answer(&request.path, answer, authority.now).unwrap();
+        }
+        assert!(moved, "{asked}");
+        assert_eq!(follower.reports(), vec![]);
+        assert_eq!(follower.view().size(), authority.tree.size());
+        assert_eq!(standing(&follower, "payment:v3.0", authority.now), Standing::Valid);
+    }
+}
+
+#[test]
 fn faults_are_waited_after_longer_each_time_and_hints_wait_too() {
     let authority = MemoryAuthority::with_library(START);
     let mut follower = Follower::without_memory(authority.config());
