@@ -92,7 +92,9 @@ enum State {
     Chunked(Chunks),
     /// Handing on the replacement of a faulty head.
     Replace { at: usize },
-    /// A fault was found; nothing more is handed on.
+    /// A fault was found in a body; whoever reads it is told next.
+    Failed(FramingFault),
+    /// Nothing more is handed on.
     Broken,
 }
 
@@ -201,17 +203,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
         true
     }
 
-    /// Hands on what is there. Returns whether anything was, or whether to go on.
-    fn hand_on(&mut self, out: &mut ReadBufCursor<'_>) -> Result<usize, FramingFault> {
+    /// Hands on what is there, and returns how much that was.
+    fn hand_on(&mut self, out: &mut ReadBufCursor<'_>) -> usize {
         let room = out.remaining().min(self.buffer.len());
         let size = match &mut self.state {
             State::Release { left, .. } => room.min(*left),
             State::Length(left) => usize::try_from(*left).map_or(room, |left| room.min(left)),
-            State::Chunked(chunks) => {
-                let taken = chunks.take(self.buffer.get(..room).unwrap_or_default());
-                taken.inspect_err(|_| self.state = State::Broken)?
-            }
-            State::Head | State::Replace { .. } | State::Broken => 0,
+            State::Chunked(chunks) => match chunks.take(self.buffer.get(..room).unwrap_or_default()) {
+                Ok(size) => size,
+                Err(fault) => {
+                    self.fault(fault);
+                    self.state = State::Failed(fault);
+                    0
+                }
+            },
+            State::Head | State::Replace { .. } | State::Failed(_) | State::Broken => 0,
         };
         out.put_slice(self.buffer.get(..size).unwrap_or_default());
         self.buffer.advance(size);
@@ -227,7 +233,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
             State::Chunked(chunks) if chunks.done() => State::Head,
             other => other,
         };
-        Ok(size)
+        size
     }
 
     fn read(&mut self, cx: &mut Context<'_>, mut out: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
@@ -251,6 +257,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
                     }
                     return Poll::Ready(Ok(()));
                 }
+                State::Failed(_) if given > 0 => return Poll::Ready(Ok(())),
+                State::Failed(fault) => {
+                    let fault = *fault;
+                    self.state = State::Broken;
+                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, fault)));
+                }
                 // an end here would look like a caller who left; the answer is still to be written
                 State::Broken => return Poll::Pending,
                 State::Release { .. } | State::Length(_) | State::Chunked(_) => {}
@@ -263,13 +275,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
                     return Poll::Ready(Ok(()));
                 }
             }
-            match self.hand_on(&mut out) {
-                Ok(size) => given = given.saturating_add(size),
-                Err(fault) => {
-                    self.fault(fault);
-                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, fault)));
-                }
-            }
+            given = given.saturating_add(self.hand_on(&mut out));
             if out.remaining() == 0 {
                 return Poll::Ready(Ok(()));
             }

@@ -26,7 +26,8 @@ fn issuer(random: &SystemRandom, name: &str) -> (Issuer, Roots, String) {
     let key = || KeyPair::generate(random).unwrap();
     let since = now() - 3600;
     let root = Issuer::root(&RootProfile::new(name, since), key(), random).unwrap();
-    let issuing = root.issuing(&IssuingProfile::new(name, Family::Tls, since), key(), random).unwrap();
+    let profile = IssuingProfile::new(format!("{name} issuing"), Family::Tls, since);
+    let issuing = root.issuing(&profile, key(), random).unwrap();
     let roots = Roots::from_der(root.chain().certificates().to_vec(), &ChainLimits::default()).unwrap();
     (issuing, roots, root.chain().to_pem())
 }

@@ -1,0 +1,201 @@
+//! Who may connect, who the sender is, and what the agent behind is told. TLS 1.3 on both sides.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use base64::Engine;
+use common::agent::Agent;
+use common::{Answer, Gateway, House, RETAILER, WHOLESALER, message, reply, route, wait};
+use semgate_certs::tls::ClientConfig;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+fn house() -> House {
+    let mut house = House::new();
+    house.remember();
+    house
+}
+
+fn tls_route(port: u16) -> String {
+    route("l8", "l8", &format!("http://127.0.0.1:{port}/l8"), "")
+}
+
+async fn connect(port: u16, config: Arc<ClientConfig>) -> std::io::Result<TlsStream<TcpStream>> {
+    let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    TlsConnector::from(config).connect(ServerName::try_from("127.0.0.1").unwrap(), stream).await
+}
+
+fn post(body: &str, more: &str) -> String {
+    format!(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{more}\r\n{body}",
+        body.len()
+    )
+}
+
+/// One request on a connection of its own; `Err` if TLS or the peer ended it.
+async fn say(port: u16, config: Arc<ClientConfig>, request: &str) -> std::io::Result<Answer> {
+    let mut stream = connect(port, config).await?;
+    stream.write_all(request.replacen("Host: a", "Host: a\r\nConnection: close", 1).as_bytes()).await?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await?;
+    if text.is_empty() { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(Answer::parse(&text)) }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_verified_certificate_is_the_sender_and_the_agent_is_shown_it() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&tls_route(agent.port), ""));
+    let identity = house.pki.agent(RETAILER);
+    let config = house.pki.client_config(Some(&identity));
+    let forged = "Client-Cert: :AAAA:\r\nClient-Cert-Chain: :AAAA:\r\nSemgate-Sender: spiffe://semgate.test/agent/treasurer-1\r\n";
+    let answer =
+        say(gateway.port("l8"), Arc::clone(&config), &post(&message().to_string(), forged)).await.unwrap();
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let seen = &agent.seen()[0];
+    assert_eq!(seen.header("semgate-sender").unwrap(), RETAILER);
+    let leaf = base64::engine::general_purpose::STANDARD.encode(identity.0.leaf());
+    assert_eq!(seen.header("client-cert").unwrap(), format!(":{leaf}:"));
+    assert_eq!(seen.header("client-cert-chain"), None);
+
+    let mut message = message();
+    message["sender_id"] = "treasurer-1".into();
+    let answer = say(gateway.port("l8"), config, &post(&message.to_string(), "")).await.unwrap();
+    assert_eq!(answer.problem(), (403, "sender_mismatch".to_owned()));
+    assert_eq!(agent.seen().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strangers_do_not_connect() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&tls_route(agent.port), ""));
+    let stranger = common::pki::Pki::stranger().agent(RETAILER);
+    let foreign = house.pki.agent("spiffe://elsewhere.test/agent/retailer-7");
+    let server = house.pki.server(RETAILER, false);
+    for (name, identity) in
+        [("none", None), ("stranger", Some(&stranger)), ("domain", Some(&foreign)), ("usage", Some(&server))]
+    {
+        let config = house.pki.client_config(identity);
+        let outcome = say(gateway.port("l8"), config, &post(&message().to_string(), "")).await;
+        assert!(outcome.is_err(), "{name}: {outcome:?}");
+    }
+    let plain = gateway.raw("l8", post(&message().to_string(), "").as_bytes());
+    assert!(!plain.contains("HTTP"), "{plain}");
+    assert!(agent.seen().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_that_ends_ends_a_long_connection() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&tls_route(agent.port), ""));
+    let identity = house.pki.short_lived_agent(RETAILER, 2);
+    let mut stream = connect(gateway.port("l8"), house.pki.client_config(Some(&identity))).await.unwrap();
+    let request = post(&message().to_string(), "");
+    let mut buffer = vec![0; 8192];
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let size = stream.read(&mut buffer).await.unwrap();
+    assert!(buffer[..size].starts_with(b"HTTP/1.1 200"));
+    tokio::time::sleep(Duration::from_millis(3200)).await;
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let size = stream.read(&mut buffer).await.unwrap();
+    let answer = Answer::parse(&String::from_utf8_lossy(&buffer[..size]));
+    assert_eq!(answer.problem(), (403, "sender_mismatch".to_owned()));
+    assert_eq!(agent.seen().len(), 1);
+}
+
+/// An agent behind TLS; answers every request with the reply.
+async fn tls_agent(house: &House, id: &str) -> u16 {
+    let acceptor = TlsAcceptor::from(house.pki.server_config(id, true));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let mut stream = acceptor.accept(stream).await.ok()?;
+                let mut buffer = vec![0; 8192];
+                while stream.read(&mut buffer).await.ok()? > 0 {
+                    stream.write_all(&common::agent::ok(reply().to_string().as_bytes())).await.ok()?;
+                }
+                Some(())
+            });
+        }
+    });
+    port
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_https_agent_must_be_the_receiver_and_sees_the_gateways_certificate() {
+    let house = house();
+    let right = tls_agent(&house, WHOLESALER).await;
+    let wrong = tls_agent(&house, "spiffe://semgate.test/agent/wholesaler-2").await;
+    let routes = [("right", right), ("wrong", wrong)].map(|(name, port)| {
+        route(name, "l8", &format!("https://127.0.0.1:{port}/l8"), &format!("plain_sender = \"{RETAILER}\""))
+    });
+    let gateway = Gateway::start(house.config(&routes.concat(), ""));
+    let body = message().to_string();
+    let post = |route: &'static str| gateway.post(route, "", body.as_bytes());
+    let (ok, refused) = tokio::task::block_in_place(|| (post("right"), post("wrong")));
+    assert_eq!(ok.status, 200, "{ok:?}");
+    assert_eq!(refused.problem(), (502, "upstream_unavailable".to_owned()));
+    assert_eq!(refused.json()["delivered"], "no");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn renewed_certificates_are_taken_up_on_sighup() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&tls_route(agent.port), ""));
+    let config = house.pki.client_config(Some(&house.pki.agent(RETAILER)));
+    let leaf = async || {
+        let stream = connect(gateway.port("l8"), Arc::clone(&config)).await.unwrap();
+        stream.get_ref().1.peer_certificates().unwrap()[0].to_vec()
+    };
+    let before = leaf().await;
+    house.pki.write_gateway(house.dir.path());
+    assert_eq!(leaf().await, before);
+    // a moment for the handler to be there; the signal would end the process otherwise
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    hangup();
+    for _ in 0..200 {
+        if leaf().await != before {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the old certificate is still shown");
+}
+
+fn hangup() {
+    let pid = std::process::id().to_string();
+    assert!(std::process::Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_unix_socket_serves_its_one_sender_and_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let route = tls_route(agent.port).replace(
+        "listen = \"127.0.0.1:0\"",
+        &format!("listen = \"unix:l8.sock\"\nplain_sender = \"{RETAILER}\""),
+    );
+    let gateway = Gateway::start(house.config(&route, ""));
+    let path = house.path("l8.sock");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let mut stream = tokio::net::UnixStream::connect(&path).await.unwrap();
+    let request = post(&message().to_string(), "Connection: close\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    assert_eq!(Answer::parse(&text).status, 200, "{text}");
+    wait("recorded", || house.audit().len() == 2);
+    drop(gateway);
+}
