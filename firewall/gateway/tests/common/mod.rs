@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 pub mod agent;
+pub mod authority;
 pub mod pki;
 
 use std::io::{Read, Write};

@@ -1,0 +1,149 @@
+//! A2A 1.0 over JSON-RPC: refusals in its own protocol, and the card.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use common::agent::{Act, Agent, answer, ok};
+use common::{Answer, Gateway, House, RETAILER, route};
+use serde_json::{Value, json};
+
+const EXTENSION: &str = "urn:contexts:snl:v1.0";
+const VERSION: &str = "A2A-Version: 1.0\r\n";
+
+fn request() -> Value {
+    json!({
+        "jsonrpc": "2.0", "id": "r-1", "method": "SendMessage",
+        "params": {"message": {
+            "messageId": "m-1", "role": "ROLE_USER",
+            "parts": [{"data": {"concept_type": "current_decision", "item_id": "sku-1", "quantity": 120.0}}],
+            "metadata": {EXTENSION: {"context": "urn:contexts:supplyChain:v1.0"}}
+        }}
+    })
+}
+
+fn reply() -> Value {
+    json!({
+        "jsonrpc": "2.0", "id": "r-1",
+        "result": {"message": {
+            "messageId": "m-2", "role": "ROLE_AGENT",
+            "parts": [{"data": {"concept_type": "current_decision", "item_id": "sku-1", "quantity": 120}}],
+            "metadata": {EXTENSION: {"context": "urn:contexts:supplyChain:v1.0", "performative": "AGREE"}}
+        }}
+    })
+}
+
+fn start(house: &mut House, agent: &Agent) -> Gateway {
+    house.remember();
+    let upstream = format!("http://127.0.0.1:{}/a2a", agent.port);
+    let route = route("a2a", "a2a", &upstream, &format!("plain_sender = \"{RETAILER}\""));
+    Gateway::start(house.config(&route, ""))
+}
+
+fn post(gateway: &Gateway, headers: &str, body: &Value) -> Answer {
+    gateway.post("a2a", headers, body.to_string().as_bytes())
+}
+
+#[test]
+fn a_message_passes_with_the_headers_of_the_binding_and_no_other() {
+    let (mut house, body) = (House::new(), reply().to_string());
+    let agent = Agent::start(move |_| {
+        Act::Say(answer(
+            "200 OK",
+            &format!("Content-Type: application/json\r\nA2A-Extensions: {EXTENSION}\r\nX-Y: z\r\n"),
+            body.as_bytes(),
+        ))
+    });
+    let gateway = start(&mut house, &agent);
+    let headers = format!("{VERSION}A2A-Extensions: https://other.test/x, {EXTENSION}\r\nTraceparent: x\r\n");
+    let answer = post(&gateway, &headers, &request());
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.json(), reply());
+    assert_eq!(answer.header("a2a-extensions"), Some(EXTENSION));
+    assert!(answer.header("x-y").is_none());
+    let seen = &agent.seen()[0];
+    assert!(seen.head.starts_with("POST /a2a HTTP/1.1"));
+    assert_eq!(seen.header("a2a-version").unwrap(), "1.0");
+    assert_eq!(seen.header("a2a-extensions").unwrap(), EXTENSION);
+    assert!(seen.header("traceparent").is_none());
+}
+
+#[test]
+fn refusals_are_json_rpc_errors_with_the_problem_document() {
+    let mut house = House::new();
+    let agent = Agent::saying(&reply());
+    let gateway = start(&mut house, &agent);
+    let mut mood = request();
+    mood["params"]["message"]["parts"][0]["data"]["concept_type"] = "my_mood".into();
+    let mut method = request();
+    method["method"] = "GetTask".into();
+    let mut unknown = request();
+    unknown["params"]["message"]["metadata"][EXTENSION]["context"] = "urn:contexts:supplyChain:v7.0".into();
+    let table = [
+        (VERSION, mood, -32012, "concept_undefined"),
+        (VERSION, unknown, -32011, "context_unknown"),
+        (VERSION, method, -32601, "method_unsupported"),
+        ("", request(), -32009, "version_unsupported"),
+        ("A2A-Version: 0.3\r\n", request(), -32009, "version_unsupported"),
+    ];
+    for (headers, body, number, code) in table {
+        let answer = post(&gateway, headers, &body);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let json = answer.json();
+        assert_eq!(json["id"], "r-1");
+        assert_eq!(json["error"]["code"], number, "{json}");
+        assert!(json["error"]["message"].as_str().unwrap().starts_with(code), "{json}");
+        assert_eq!(json["error"]["data"][0]["code"], code);
+        assert_eq!(json["error"]["data"][0]["decision_id"], answer.header("semgate-decision").unwrap());
+    }
+    // no id that could be repeated: plain http
+    let mut null = request();
+    null["id"] = Value::Null;
+    assert_eq!(post(&gateway, VERSION, &null).problem(), (400, "malformed".to_owned()));
+    assert!(agent.seen().is_empty());
+}
+
+#[test]
+fn what_the_agent_says_wrongly_is_refused_with_the_requests_id() {
+    let mut house = House::new();
+    let error = json!({"jsonrpc": "2.0", "id": "r-1", "error": {"code": -32603, "message": "secret stack"}});
+    let agent = Agent::saying(&error);
+    let gateway = start(&mut house, &agent);
+    let answer = post(&gateway, VERSION, &request());
+    assert_eq!(answer.status, 200);
+    let json = answer.json();
+    assert_eq!(json["id"], "r-1");
+    assert_eq!(json["error"]["code"], -32015, "{json}");
+    assert_eq!(json["error"]["data"][0]["delivered"], "yes");
+    assert!(!answer.body.contains("secret"));
+}
+
+#[test]
+fn the_card_is_the_gateways_own_and_asked_for_at_most_now_and_then() {
+    let mut house = House::new();
+    let agent = Agent::start(|seen| {
+        assert!(seen.head.starts_with("GET /.well-known/agent-card.json HTTP/1.1"), "{}", seen.head);
+        Act::Say(ok(br#"{"name":"Wholesaler","url":"http://inside:1/","capabilities":{"streaming":true},"signatures":[{}]}"#))
+    });
+    let gateway = start(&mut house, &agent);
+    for _ in 0..20 {
+        let text = gateway.raw(
+            "a2a",
+            b"GET /.well-known/agent-card.json HTTP/1.1\r\nHost: evil.test\r\nConnection: close\r\n\r\n",
+        );
+        let answer = Answer::parse(&text);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let card = answer.json();
+        assert_eq!(card["name"], "Wholesaler");
+        assert_eq!(card["supportedInterfaces"][0]["url"], gateway.bound.routes[0].url);
+        assert_eq!(card["capabilities"]["streaming"], false);
+        assert!(
+            !answer.body.contains("inside")
+                && !answer.body.contains("evil")
+                && !answer.body.contains("signatures")
+        );
+        assert!(answer.header("semgate-decision").is_some());
+    }
+    let seen = agent.seen();
+    assert!(seen.len() <= 2, "once a core: {}", seen.len());
+    assert_eq!(seen[0].header("semgate-sender"), None);
+}

@@ -1,0 +1,247 @@
+//! What messages are judged by moves while the gateway runs.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use common::agent::Agent;
+use common::authority::Live;
+use common::{Gateway, House, message, plain_route, reply, wait};
+use semgate_gateway::RunFault;
+use semgate_policies::PolicySource;
+use semgate_statement::Act;
+use std::time::{Duration, Instant};
+
+fn code(gateway: &Gateway) -> String {
+    let answer = gateway.say(&message());
+    if answer.status == 200 { "allowed".to_owned() } else { answer.problem().1 }
+}
+
+#[test]
+fn without_any_status_everything_is_stale_and_nothing_is_fetched_for_a_message() {
+    let house = House::new();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    assert_eq!(code(&gateway), "status_stale");
+    let ready = gateway.admin("/readyz");
+    assert_eq!(ready.status, 503);
+    assert!(ready.body.contains("has never been heard"), "{ready:?}");
+    assert_eq!(gateway.admin("/healthz").status, 200);
+    assert!(agent.seen().is_empty());
+}
+
+#[test]
+fn a_gateway_starts_and_goes_on_while_the_authority_is_away_until_the_status_is_stale() {
+    let mut house = House::new();
+    house.authority.lifetime = 4;
+    house.authority.now = common::now();
+    house.authority.renew();
+    house.remember();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    assert_eq!(code(&gateway), "allowed");
+    assert_eq!(gateway.admin("/readyz").status, 200);
+    wait("stale", || code(&gateway) == "status_stale");
+    assert!(gateway.say(&message()).header("retry-after").is_some());
+    assert_eq!(gateway.admin("/readyz").status, 503);
+}
+
+#[test]
+fn a_first_start_learns_everything_and_a_revocation_bites_within_a_second() {
+    let mut house = House::new();
+    let live = Live::start(&house);
+    house.url = live.url();
+    let agent = Agent::saying(&reply());
+    // the poll alone would take an hour: what follows is the stream's work
+    let config = house.config(&plain_route(agent.port).replace("X", "X"), "");
+    let config = semgate_gateway::Config::parse(
+        &config.effective().replace("poll = \"1s\"", "poll = \"1h\""),
+        house.dir.path(),
+    )
+    .unwrap();
+    let gateway = Gateway::start(config);
+    gateway.ready();
+    assert_eq!(code(&gateway), "allowed");
+    let status = gateway.admin("/status").json();
+    assert_eq!(status["authorities"][0]["contexts"], 6);
+    assert_eq!(status["authorities"][0]["floors"]["payment"], "v1.1");
+    assert_eq!(status["policies"]["current"], true);
+    assert!(status["policies"]["digest"].as_str().unwrap().starts_with("sha-256:"));
+
+    live.change(|authority| {
+        let _ = authority.change(Act::Suspend, "supplyChain:v1.0");
+    });
+    let began = Instant::now();
+    wait("suspended", || code(&gateway) == "context_suspended");
+    live.change(|authority| {
+        let _ = authority.change(Act::Resume, "supplyChain:v1.0");
+    });
+    wait("resumed", || code(&gateway) == "allowed");
+    live.change(|authority| {
+        let _ = authority.change(Act::Revoke, "supplyChain:v1.0");
+    });
+    let revoked = Instant::now();
+    wait("revoked", || code(&gateway) == "context_revoked");
+    assert!(revoked.elapsed() < Duration::from_secs(2), "{:?}", revoked.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(6));
+}
+
+#[test]
+fn revocations_arrive_by_polling_when_there_is_no_stream() {
+    let mut house = House::new();
+    let live = Live::start(&house);
+    house.url = live.url();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    gateway.ready();
+    {
+        // no event: only the head changes
+        let mut authority = live.authority.lock().unwrap();
+        authority.now = common::now();
+        authority.change(Act::Revoke, "supplyChain:v1.0");
+    }
+    wait("revoked", || code(&gateway) == "context_revoked");
+}
+
+#[test]
+fn a_revocation_is_remembered_over_a_restart_without_the_authority() {
+    let mut house = House::new();
+    house.authority.change(Act::Revoke, "supplyChain:v1.0");
+    house.remember();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    assert_eq!(code(&gateway), "context_revoked");
+}
+
+#[test]
+fn policies_are_swapped_whole_and_a_rejected_set_leaves_the_last_good_one_live() {
+    let mut house = House::new();
+    house.remember();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    assert_eq!(code(&gateway), "allowed");
+    let first = gateway.admin("/status").json()["policies"]["digest"].clone();
+
+    let mut broken = PolicySource::shipped();
+    broken.files.push((
+        "zz.cedar".to_owned(),
+        "permit (principal, action, resource) when { resource.nonsense > 1 };".to_owned(),
+    ));
+    house.write_policies(&broken);
+    wait("rejected", || gateway.admin("/status").json()["policies"]["current"] == false);
+    assert_eq!(code(&gateway), "allowed");
+    let status = gateway.admin("/status").json();
+    assert_eq!(status["policies"]["digest"], first);
+    assert!(status["policies"]["faults"][0].as_str().is_some(), "{status}");
+    assert!(gateway.admin("/metrics").body.contains("semgate_policy_set_current 0"));
+
+    let mut stricter = PolicySource::shipped();
+    stricter.files.push((
+        "zz.cedar".to_owned(),
+        "forbid (principal, action, resource is supplyChain::current_decision);".to_owned(),
+    ));
+    house.write_policies(&stricter);
+    wait("denied", || code(&gateway) == "policy_denied");
+    let status = gateway.admin("/status").json();
+    assert_eq!(status["policies"]["current"], true);
+    assert_ne!(status["policies"]["digest"], first);
+
+    std::fs::remove_dir_all(house.path("policies")).unwrap();
+    wait("gone", || gateway.admin("/status").json()["policies"]["current"] == false);
+    assert_eq!(code(&gateway), "policy_denied");
+}
+
+#[test]
+fn without_policies_there_is_no_gateway() {
+    let mut house = House::new();
+    house.remember();
+    let route = plain_route(1);
+    let start = |house: &House| match Gateway::try_start(house.config(&route, "")) {
+        Err(RunFault::Policies { why, .. }) => why,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("started"),
+    };
+    let mut empty = PolicySource::shipped();
+    empty.files.clear();
+    house.write_policies(&empty);
+    let _ = start(&house);
+    let mut wrong = PolicySource::shipped();
+    wrong.files[0].1.push_str("permit (");
+    house.write_policies(&wrong);
+    let _ = start(&house);
+    std::fs::remove_file(house.path("policies/entities.json")).unwrap();
+    let _ = start(&house);
+    std::fs::remove_dir_all(house.path("policies")).unwrap();
+    let _ = start(&house);
+}
+
+#[test]
+fn check_says_what_would_stop_a_start_and_binds_nothing() {
+    let mut house = House::new();
+    let agent_port = 1;
+    let config = house.config(&plain_route(agent_port), "");
+    let checked = semgate_gateway::check(&config).unwrap();
+    assert_eq!(checked.contexts, 0);
+    assert!(!checked.policies_waiting.is_empty(), "no context is known, so no policy can be typed");
+    house.remember();
+    let checked = semgate_gateway::check(&config).unwrap();
+    assert_eq!((checked.contexts, checked.policies_waiting.len()), (6, 0));
+    std::fs::remove_file(house.path("gateway.key")).unwrap();
+    assert!(matches!(semgate_gateway::check(&config), Err(RunFault::File { what: "key", .. })));
+    assert!(!house.path("audit.jsonl").exists());
+}
+
+#[test]
+fn a_drain_ends_what_is_in_flight_and_takes_nothing_new() {
+    use common::agent::{Act as Do, ok};
+    use std::io::{Read, Write};
+    let mut house = House::new();
+    house.remember();
+    let agent = Agent::start(|_| Do::Drip(ok(reply().to_string().as_bytes()), Duration::from_millis(3)));
+    let mut gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    let port = gateway.port("plain");
+    let body = message().to_string();
+    let mut busy = gateway.connect("plain");
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    busy.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    let mut idle = gateway.connect("plain");
+    wait("in flight", || !agent.seen().is_empty());
+    gateway.tell_to_stop();
+    let mut text = String::new();
+    busy.read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+    assert!(text.to_ascii_lowercase().contains("connection: close"), "{text}");
+    assert_eq!(idle.read(&mut [0; 1]).unwrap(), 0, "an idle connection is closed");
+    assert!(gateway.stop().is_ok());
+    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
+    assert_eq!(house.audit().len(), 2, "the last record is on disk");
+}
+
+#[test]
+fn metrics_count_by_code_and_name_no_agent_and_no_value() {
+    let mut house = House::new();
+    house.remember();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    assert_eq!(code(&gateway), "allowed");
+    let mut bad = message();
+    bad["content"]["quantity"] = (-7).into();
+    assert_eq!(gateway.say(&bad).problem().1, "content_invalid");
+    let text = gateway.admin("/metrics").body;
+    let line = |verdict: &str, direction: &str| {
+        text.lines().any(|line| {
+            line.starts_with("semgate_messages_total{")
+                && line.contains(&format!("verdict=\"{verdict}\""))
+                && line.contains(&format!("direction=\"{direction}\""))
+                && line.ends_with(" 1")
+        })
+    };
+    assert!(
+        line("allowed", "request") && line("allowed", "reply") && line("content_invalid", "request"),
+        "{text}"
+    );
+    assert!(text.contains("semgate_duration_seconds_bucket"), "{text}");
+    assert!(!text.contains("retailer") && !text.contains("sku-1"), "{text}");
+}
