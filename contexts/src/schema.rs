@@ -1,6 +1,6 @@
 //! JSON Schema 2020-12 as contexts use it: a bounded profile in which objects are closed, compiled once per document.
 //!
-//! The way of a schema: [`check`] (vocabulary, bounds, references), [`emit`] (closing), [`work`] (bounded work), then
+//! The way of a schema: `check` (vocabulary, bounds, references), `emit` (closing), `work` (bounded work), then
 //! the `jsonschema` crate, which reads our own tree (`node`) and asks us for three keywords (`custom`). What the
 //! profile takes and refuses is told in `docs/spec/context-document.md`.
 

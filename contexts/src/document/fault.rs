@@ -72,12 +72,17 @@ impl fmt::Display for DocumentFault {
                 write!(f, "the canonical payload has {bytes} bytes, more than {limit}")
             }
             DocumentFault::Urn(fault) => write!(f, "`/context`: {fault}"),
+            DocumentFault::Member { path, what } if path.is_empty() => f.write_str(what),
             DocumentFault::Member { path, what } => write!(f, "`{path}`: {what}"),
+            DocumentFault::TooMany { path, what, limit } if path.is_empty() => {
+                write!(f, "more than {limit} {what}")
+            }
             DocumentFault::TooMany { path, what, limit } => write!(f, "`{path}`: more than {limit} {what}"),
             DocumentFault::NameCollision { name } => write!(f, "the name `{name}` is defined twice"),
             DocumentFault::ReservedName { name } => {
                 write!(f, "the name `{name}` belongs to the control vocabulary `snl`")
             }
+            DocumentFault::Schema { path, fault } if path.is_empty() => write!(f, "schemas: {fault}"),
             DocumentFault::Schema { path, fault } => write!(f, "`{path}`: {fault}"),
         }
     }

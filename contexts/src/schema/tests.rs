@@ -329,12 +329,20 @@ fn attack_a_schema_that_works_without_end() {
     let unfolded = with_defs(member(json!({ "$ref": "#/$defs/d0" })), Value::Object(defs)).unwrap();
     assert_eq!(fits(&unfolded, json!({ "m": { "l": { "r": { "l": {} } } } })), Ok(()));
     assert_eq!(unfolded.fields, crate::term::FieldType::Opaque);
-    // Nested compositions, each closed as a whole: every level is built twice.
-    let mut nested = json!({ "type": "string" });
-    for _ in 0..24 {
-        nested = json!({ "allOf": [{ "type": "object", "properties": { "n": nested } }] });
-    }
-    assert!(matches!(refused(nested), SchemaFault::Work { .. }));
+    // Nested compositions that are closed by what the instance shows: every level looks twice at the next.
+    let nest = |union: &str| {
+        (0..24).fold(
+            json!({ "type": "object", "properties": {} }),
+            |inner, _| json!({ union: [{ "type": "object", "properties": { "n": inner } }] }),
+        )
+    };
+    assert!(matches!(refused(nest("anyOf")), SchemaFault::Work { .. }));
+    // Where the schema alone shows it, they cost no more than they hold, whether content fits or not.
+    let nested = compile_schema(nest("allOf")).unwrap();
+    let content = |leaf: Value| (0..24).fold(leaf, |inner, _| json!({ "n": inner }));
+    assert_eq!(fits(&nested, content(json!({}))), Ok(()));
+    assert!(fits(&nested, content(json!({ "x": 1 }))).unwrap_err().ends_with("Properties"));
+    assert!(fits(&nested, content(json!(1))).unwrap_err().ends_with(" type"));
     let deep = (0..20).fold(json!({ "type": "string" }), |inner, _| json!({ "allOf": [inner] }));
     assert!(matches!(refused(member(deep)), SchemaFault::Limit { .. }));
 }
@@ -358,4 +366,33 @@ fn recursive_schemas_compile_and_hold_at_every_depth() {
     assert!(!text(instance(json!({ "name": "" }))));
     let crate::term::FieldType::Record(members) = &compiled.fields else { panic!("a record") };
     assert_eq!(members["children"].kind, crate::term::FieldType::Opaque);
+}
+
+#[test]
+fn attack_nesting_and_chains_as_deep_as_allowed_fit_into_a_small_stack() {
+    let deep = (0..45).fold(
+        json!({ "type": "string" }),
+        |inner, _| json!({ "type": "object", "properties": { "n": inner } }),
+    );
+    assert!(compile_schema(deep).is_ok());
+    let mut defs = serde_json::Map::new();
+    for n in 0..255 {
+        let next = json!({ "$ref": format!("#/$defs/d{}", n + 1) });
+        defs.insert(format!("d{n}"), json!({ "type": "object", "properties": { "n": next } }));
+    }
+    defs.insert("d255".to_owned(), json!({ "type": "string" }));
+    let chain = with_defs(member(json!({ "$ref": "#/$defs/d0" })), Value::Object(defs)).unwrap();
+    let content = (0..28).fold(json!({}), |inner, _| json!({ "n": inner }));
+    assert_eq!(fits(&chain, json!({ "m": content })), Ok(()));
+    // The longest chain in place at every level of a recursive schema.
+    let mut part = json!({ "$ref": "#/$defs/o" });
+    for _ in 0..8 {
+        part = json!({ "allOf": [part] });
+    }
+    let defs = json!({ "o": { "type": "object", "properties": { "n": part } } });
+    let recursive = with_defs(json!({ "$ref": "#/$defs/o" }), defs).unwrap();
+    let content = (0..30).fold(json!({}), |inner, _| json!({ "n": inner }));
+    assert_eq!(fits(&recursive, content.clone()), Ok(()));
+    let bad = (0..30).fold(json!({ "x": 1 }), |inner, _| json!({ "n": inner }));
+    assert!(fits(&recursive, bad).is_err());
 }

@@ -5,7 +5,7 @@
 //! value there can cause. At k = 0 it is one for S and the sum over its in-place subschemas; at k > 0 the sum over
 //! in-place subschemas and, of the subschemas for values inside, the largest over names (or positions) plus every
 //! pattern. A composition that is closed by `unevaluatedProperties` looks at its parts once more to learn which members
-//! they vouch for. All sums saturate.
+//! they vouch for, unless the schema alone says so. All sums saturate.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,7 +18,11 @@ use super::{SchemaFault, SchemaLimits};
 #[derive(Default)]
 struct Node {
     in_place: Vec<usize>,
-    /// Looks at its in-place subschemas a second time.
+    /// Closed by `unevaluatedProperties`.
+    unevaluated: bool,
+    /// Which members it vouches for depends on the instance, and not on the schema alone.
+    varies: bool,
+    /// Looks at its in-place subschemas a second time: both of the above, in itself or in its parts.
     marks: bool,
     /// At most one of these meets a member.
     one_of_members: Vec<usize>,
@@ -53,7 +57,13 @@ impl<'v> Graph<'v> {
     }
 
     fn node(&mut self, map: &'v Map<String, Value>) -> Node {
-        let mut node = Node { marks: map.contains_key("unevaluatedProperties"), ..Node::default() };
+        let mut node = Node {
+            unevaluated: map.contains_key("unevaluatedProperties"),
+            varies: ["anyOf", "oneOf", "if", "dependentSchemas"]
+                .iter()
+                .any(|keyword| map.contains_key(*keyword)),
+            ..Node::default()
+        };
         node.in_place = in_place(map).map(|schema| self.add(schema)).collect();
         if let Some(target) = map.get("$ref").and_then(Value::as_str) {
             node.in_place.extend(self.definition(target));
@@ -91,6 +101,35 @@ impl<'v> Graph<'v> {
             }
         }
     }
+}
+
+/// Finds the schemas that look at their parts a second time. Where the members that parts vouch for are known from
+/// the schema alone (`allOf` and `$ref` only), the validator does not look again.
+fn mark(nodes: &mut [Node]) {
+    let mut varies: Vec<Option<bool>> = vec![None; nodes.len()];
+    let marks: Vec<bool> = nodes
+        .iter()
+        .enumerate()
+        .map(|(index, node)| node.unevaluated && varies_below(nodes, index, &mut varies))
+        .collect();
+    for (node, marks) in nodes.iter_mut().zip(marks) {
+        node.marks = marks;
+    }
+}
+
+fn varies_below(nodes: &[Node], index: usize, known: &mut [Option<bool>]) -> bool {
+    if let Some(Some(known)) = known.get(index) {
+        return *known;
+    }
+    let Some(node) = nodes.get(index) else { return false };
+    let varies = node.varies
+        || node.in_place.iter().any(|part| {
+            nodes.get(*part).is_some_and(|part| part.unevaluated) || varies_below(nodes, *part, known)
+        });
+    if let Some(place) = known.get_mut(index) {
+        *place = Some(varies);
+    }
+    varies
 }
 
 /// What was computed for one number of levels: evaluations, and those of looking a second time.
@@ -154,6 +193,7 @@ pub(super) fn bound(
     let mut graph = Graph { nodes: Vec::new(), definitions, known: HashMap::new(), waiting: Vec::new() };
     let starts: Vec<usize> = roots.iter().map(|root| graph.add(root)).collect();
     graph.add_waiting();
+    mark(&mut graph.nodes);
     let count = graph.nodes.len();
     let mut costs = Costs { nodes: &graph.nodes, inner: Vec::new(), level: vec![None; count], first: true };
     for _ in 0..=limits.max_instance_depth {
