@@ -1,5 +1,6 @@
 //! Documents, chains and evidence: write-once files named by what they hold.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use semgate_certs::{Chain, ChainLimits, Thumbprint};
@@ -31,18 +32,19 @@ impl Documents {
         disk::read(&self.path(digest))
     }
 
-    /// Keeps a signed context. The caller syncs with [`Documents::sync`] before any statement names it.
-    pub fn write(&self, digest: &Digest, signed: &[u8]) -> Result<(), RunFault> {
-        disk::write_unsynced_name(&self.path(digest), signed)
-    }
-
-    /// Keeps a chain, unless it is already there. The caller syncs.
-    pub fn write_chain(&self, chain: &Chain) -> Result<(), RunFault> {
-        let path = self.chain_path(&chain.thumbprint());
-        if path.exists() {
-            return Ok(());
+    /// Keeps signed contexts and chains: durable when this returns. A chain that is there already is left as it is.
+    pub fn write(&self, contexts: &[(Digest, &[u8])], chains: &[&Chain]) -> Result<(), RunFault> {
+        let mut files: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
+        for (digest, signed) in contexts {
+            files.insert(self.path(digest), signed.to_vec());
         }
-        disk::write_unsynced_name(&path, chain.to_pem().as_bytes())
+        for chain in chains {
+            let path = self.chain_path(&chain.thumbprint());
+            if !path.exists() {
+                files.insert(path, chain.to_pem().into_bytes());
+            }
+        }
+        disk::write_all(&files.into_iter().collect::<Vec<_>>())
     }
 
     /// The chain whose leaf has this thumbprint.
@@ -61,12 +63,6 @@ impl Documents {
     /// Where the chain of this thumbprint lies.
     pub fn chain_path(&self, thumbprint: &Thumbprint) -> PathBuf {
         self.certificates.join(format!("{thumbprint}.pem"))
-    }
-
-    /// Makes everything written so far durable.
-    pub fn sync(&self) -> Result<(), RunFault> {
-        disk::sync_dir(&self.documents)?;
-        disk::sync_dir(&self.certificates)
     }
 
     /// Removes documents whose statement never reached the log; answers how many there were.

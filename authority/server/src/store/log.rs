@@ -6,7 +6,7 @@
 //! and is removed; so no two trees of one size are ever signed. Hash tiles follow from the entries and are repaired from them;
 //! entries follow from nothing, and a log whose entries do not hash to its checkpoint does not start.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -157,17 +157,13 @@ impl Log {
         let before = |e: &dyn std::fmt::Display| AppendFault::Before(RunFault::damaged(&self.dir, e));
         let files = tree.append(entries).map_err(|e| before(&e))?;
         let note = self.key.sign(tree.size(), tree.root()).map_err(|e| before(&e))?;
-        let mut dirs = BTreeSet::new();
+        let mut writing = Vec::with_capacity(files.len());
         for file in &files {
             let path = self.path(&file.path);
-            let dir = disk::parent(&path);
-            disk::make_dir(&dir).map_err(AppendFault::Before)?;
-            disk::write_unsynced_name(&path, &file.bytes).map_err(AppendFault::Before)?;
-            dirs.insert(dir);
+            disk::make_dir(&disk::parent(&path)).map_err(AppendFault::Before)?;
+            writing.push((path, &file.bytes));
         }
-        for dir in &dirs {
-            disk::sync_dir(dir).map_err(AppendFault::Before)?;
-        }
+        disk::write_all(&writing).map_err(AppendFault::Before)?;
         disk::write(&self.dir.join("checkpoint"), note.as_bytes()).map_err(AppendFault::Commit)?;
         self.tree = tree;
         self.checkpoint = note;

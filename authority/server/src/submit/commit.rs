@@ -22,6 +22,13 @@ struct Waiting {
     verdict: Result<(bool, u64), Problem>,
 }
 
+impl Waiting {
+    /// Whether an entry is appended for it.
+    fn is_fresh(&self) -> bool {
+        matches!(self.verdict, Ok((true, _)))
+    }
+}
+
 impl Sequencer {
     /// Commits a batch and answers it. `true` if a new head was published.
     pub(super) fn commit(&mut self, batch: Vec<Job>) -> Result<bool, RunFault> {
@@ -29,7 +36,6 @@ impl Sequencer {
         let before = self.log.size();
         let mut entries: Vec<Vec<u8>> = Vec::new();
         let mut changed: Vec<ContextUrn> = Vec::new();
-        let mut stored = Ok(());
         let mut waiting = Vec::with_capacity(batch.len());
         for job in batch {
             let verdict = self.judge(&job.request).and_then(|judged| match judged {
@@ -37,9 +43,6 @@ impl Sequencer {
                 Judged::New(entry) => {
                     let index = before + entries.len() as u64;
                     self.ledger.apply(&entry).map_err(|fault| Problem::new(Code::Internal, fault))?;
-                    if stored.is_ok() {
-                        stored = self.store(&job.request);
-                    }
                     changed.extend(urn_of(&entry));
                     entries.push(entry.bytes().to_vec());
                     Ok((true, index))
@@ -52,10 +55,8 @@ impl Sequencer {
             self.answer(waiting);
             return Ok(false);
         }
-        let appended = stored
-            .and_then(|()| self.documents.sync())
-            .map_err(AppendFault::Before)
-            .and_then(|()| self.log.append(&entries));
+        let appended =
+            self.store(&waiting).map_err(AppendFault::Before).and_then(|()| self.log.append(&entries));
         match appended {
             Ok(()) => {}
             Err(AppendFault::Before(fault)) => {
@@ -69,7 +70,7 @@ impl Sequencer {
                 return Err(fault);
             }
         }
-        for one in waiting.iter().filter(|one| matches!(one.verdict, Ok((true, _)))) {
+        for one in waiting.iter().filter(|one| one.is_fresh()) {
             self.take_chains(&one.job.request);
         }
         self.publish(&changed)?;
@@ -94,23 +95,25 @@ impl Sequencer {
         }
     }
 
-    fn store(&self, request: &Request) -> Result<(), RunFault> {
-        match request {
-            Request::Publish { statement, document, chains } => {
-                for chain in chains {
-                    self.documents.write_chain(chain)?;
+    /// Documents and chains of a batch to disk, before any statement that names them.
+    fn store(&self, waiting: &[Waiting]) -> Result<(), RunFault> {
+        let mut contexts = Vec::new();
+        let mut signers = Vec::new();
+        for one in waiting.iter().filter(|one| one.is_fresh()) {
+            match &one.job.request {
+                Request::Publish { statement, document, chains } => {
+                    signers.extend(chains);
+                    if let Statement::Publish { digest, .. } = statement.unverified() {
+                        contexts.push((*digest, document.as_slice()));
+                    }
                 }
-                match statement.unverified() {
-                    Statement::Publish { digest, .. } => self.documents.write(digest, document),
-                    _ => Ok(()),
+                Request::Change { .. } | Request::Floor { .. } => {
+                    signers.extend(self.keys.status.as_ref().map(|role| &role.identity.chain));
                 }
+                Request::Conflict { .. } => {}
             }
-            Request::Change { .. } | Request::Floor { .. } => match &self.keys.status {
-                Some(role) => self.documents.write_chain(&role.identity.chain),
-                None => Ok(()),
-            },
-            Request::Conflict { .. } => Ok(()),
         }
+        self.documents.write(&contexts, &signers)
     }
 
     fn keep_evidence(&mut self, job: &Job, verdict: &Result<(bool, u64), Problem>) {
