@@ -8,6 +8,7 @@
     clippy::indexing_slicing
 )]
 
+pub mod gateway;
 pub mod python;
 
 use std::io::{Read, Write};

@@ -23,15 +23,14 @@ pub fn answer(urn: &str, content: &Value) -> Answer {
     if let Some(options) = instances.iter().find_map(|i| options_for(i)) {
         return Answer::Says("INFORM", options);
     }
-    if instances.iter().any(|i| i.get("task").and_then(Value::as_str) == Some("bookFlight")) {
+    if instances.iter().any(|i| named(i) == Some("bookFlight")) {
         return Answer::Says(
             "INFORM",
             json!({ "task": "bookFlight", "booking_reference": "SEMGATE1", "status": "confirmed" }),
         );
     }
     let line = urn.strip_prefix("urn:contexts:").and_then(|rest| rest.split(':').next());
-    let restates = line.is_some_and(|line| KNOWN_LINES.contains(&line))
-        && instances.iter().all(|i| !i.contains_key("task"));
+    let restates = line.is_some_and(|line| KNOWN_LINES.contains(&line));
     if restates && !instances.is_empty() { Answer::Says("AGREE", content.clone()) } else { Answer::Has }
 }
 
@@ -43,10 +42,14 @@ fn instances(content: &Value) -> Vec<&Map<String, Value>> {
     object.values().filter_map(Value::as_object).collect()
 }
 
+/// What an instance is an instance of, whichever member says so.
+fn named(instance: &Map<String, Value>) -> Option<&str> {
+    NAMING.iter().find_map(|n| instance.get(*n)).and_then(Value::as_str)
+}
+
 /// F0-27: the options for the parameter that was in doubt. Destinations are the paper's; of anything else it offers what it was asked.
 fn options_for(instance: &Map<String, Value>) -> Option<Value> {
-    let named = NAMING.iter().find_map(|n| instance.get(*n)).and_then(Value::as_str)?;
-    if named != "ambiguous_parameter" {
+    if named(instance) != Some("ambiguous_parameter") {
         return None;
     }
     let parameter = instance.get("parameter").and_then(Value::as_str)?;
@@ -67,6 +70,18 @@ mod tests {
         let asked = json!({"concept": "ambiguous_parameter", "parameter": "dest_code", "value": "New York"});
         let said = json!({"concept": "parameter_options", "parameter": "dest_code", "options": ["JFK", "LGA", "EWR"]});
         assert_eq!(answer("urn:contexts:travel:v2.1", &asked), Answer::Says("INFORM", said));
+    }
+
+    #[test]
+    fn a_flight_is_booked_whichever_member_names_the_task() {
+        for member in NAMING {
+            let asked =
+                json!({member: "bookFlight", "origin_code": "LAX", "dest_code": "JFK", "date": "2025-11-04"});
+            let Answer::Says("INFORM", said) = answer("urn:contexts:travel:v2.1", &asked) else {
+                panic!("{member}")
+            };
+            assert_eq!(said["status"], "confirmed");
+        }
     }
 
     #[test]

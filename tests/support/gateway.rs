@@ -1,0 +1,146 @@
+//! A second gateway of the running `up`, with plain listeners on loopback and an agent behind that a test makes.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Answer, PATIENCE, SEMGATE, Up, wait_for};
+
+/// A gateway in a process of its own.
+pub struct Gateway {
+    pub l8: SocketAddr,
+    pub a2a: SocketAddr,
+    pub admin: SocketAddr,
+    pub audit: PathBuf,
+    pub child: Child,
+}
+
+impl Gateway {
+    /// Starts one that follows the authority of `up`, hears `retailer-7` on plain listeners and forwards to `behind`; `more` is
+    /// added to its configuration.
+    pub fn before(up: &Up, behind: SocketAddr, more: &str) -> Self {
+        let [l8, a2a, admin] = [free_address(), free_address(), free_address()];
+        let name = format!("gateway-{}", l8.port());
+        let config = std::fs::read_to_string(up.path("/firewall_config")).unwrap();
+        let mut head = config.split("[[route]]").next().unwrap().to_owned();
+        for (was, is) in [
+            (up.text("/admin_url").trim_start_matches("http://").to_owned(), admin.to_string()),
+            ("state = \"firewall\"".to_owned(), format!("state = \"{name}\"")),
+            ("firewall/audit.jsonl".to_owned(), format!("{name}/audit.jsonl")),
+        ] {
+            assert!(head.contains(&was), "`{was}` in firewall.toml");
+            head = head.replace(&was, &is);
+        }
+        let route = |binding: &str, listen: SocketAddr| {
+            format!(
+                "[[route]]\nname = \"{binding}\"\nlisten = \"{listen}\"\nbinding = \"{binding}\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}/{binding}\"\ncontexts = [\"*\"]\n\n"
+            )
+        };
+        let path = up.dir.join(format!("{name}.toml"));
+        std::fs::write(&path, head + &route("l8", l8) + &route("a2a", a2a) + more).unwrap();
+        std::fs::create_dir_all(up.dir.join(&name)).unwrap();
+        let log = std::fs::File::create(up.dir.join(format!("{name}.log"))).unwrap();
+        let child = Command::new(SEMGATE)
+            .args(["firewall", "run", "--config"])
+            .arg(path)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let gateway = Self { l8, a2a, admin, audit: up.dir.join(name).join("audit.jsonl"), child };
+        wait_for("the second gateway", || TcpStream::connect(admin).ok());
+        let ready = || (super::plain_get(&format!("http://{admin}/readyz")).status == 200).then_some(());
+        wait_for("the second gateway's readiness", ready);
+        gateway
+    }
+
+    /// Posts a body to the native listener.
+    pub fn post(&self, body: &str) -> Answer {
+        let mut stream = TcpStream::connect(self.l8).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = format!("POST / HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n", self.l8);
+        write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        Answer::read(&mut stream)
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An agent behind that answers every request with these bytes, and counts.
+pub struct Scripted {
+    pub address: SocketAddr,
+    received: Arc<AtomicU64>,
+}
+
+impl Scripted {
+    /// Answers with a status of 200 and this JSON body.
+    pub fn saying(body: String) -> Self {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        Self::answering((head + &body).into_bytes())
+    }
+
+    /// Answers with these bytes.
+    pub fn answering(bytes: Vec<u8>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let received = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&received);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (bytes, counter) = (bytes.clone(), Arc::clone(&counter));
+                std::thread::spawn(move || {
+                    let mut stream = stream;
+                    let _ = stream.set_nodelay(true);
+                    let mut buffer = vec![0; 64 * 1024];
+                    while read_message(&mut stream, &mut buffer).is_some() {
+                        counter.fetch_add(1, Ordering::SeqCst);
+                        if stream.write_all(&bytes).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+        });
+        Self { address, received }
+    }
+
+    /// How many requests it got.
+    pub fn received(&self) -> u64 {
+        self.received.load(Ordering::SeqCst)
+    }
+}
+
+/// Reads one message with a content-length; `None` at the end of the connection.
+pub fn read_message<'a>(stream: &mut TcpStream, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+    let mut filled = 0;
+    loop {
+        let n = stream.read(&mut buffer[filled..]).ok()?;
+        if n == 0 {
+            return None;
+        }
+        filled += n;
+        let Some(end) = buffer[..filled].windows(4).position(|w| w == b"\r\n\r\n") else { continue };
+        let head = std::str::from_utf8(&buffer[..end]).ok()?.to_ascii_lowercase();
+        let length = head.lines().find_map(|l| l.strip_prefix("content-length:"));
+        let length = length.map_or(Some(0), |l| l.trim().parse::<usize>().ok())?;
+        if filled >= end + 4 + length {
+            return Some(&buffer[..filled]);
+        }
+    }
+}
+
+/// An address that nobody listens on just now.
+pub fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
