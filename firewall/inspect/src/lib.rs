@@ -1,1 +1,32 @@
-//! A room of the house; its parts follow.
+//! May this message pass? Bytes in, [`Permit`] or [`Refusal`] out.
+//!
+//! The path of a message is the list of files, one verb each:
+//! [`parse`] → [`resolve`] → [`conform`] → [`decide`] → [`meter`]. Each stage takes the value that only the stage
+//! before it can build, and a gateway forwards only what a [`Permit`] owns.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod case;
+pub mod code;
+pub mod conform;
+pub mod decide;
+pub mod facts;
+pub mod generation;
+pub mod inspector;
+pub mod limits;
+pub mod meter;
+pub mod parse;
+pub mod permit;
+pub mod refusal;
+pub mod reply;
+pub mod resolve;
+pub mod route;
+
+pub use case::{HeaderClaims, Now, Peer};
+pub use code::Code;
+pub use facts::{Direction, Facts};
+pub use generation::{Generation, GenerationFault};
+pub use inspector::Inspector;
+pub use limits::InspectLimits;
+pub use permit::{Notice, Permit, ReplyPermit, Sent};
+pub use refusal::{Delivered, Refusal, RpcId};
+pub use route::{LineScope, Route, RouteFault, TextParts};

@@ -1,0 +1,84 @@
+//! What an inspection is about, before a byte is read: who speaks to whom, on which route, under which generation.
+
+use crate::{Direction, Facts, Generation, InspectLimits, Route, Sent};
+use semgate_negotiation::LockTable;
+use std::sync::Arc;
+
+/// One end of a connection whose identity was settled before the message was read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Peer {
+    id: Arc<str>,
+}
+
+impl Peer {
+    /// The peer that showed a verified certificate.
+    pub fn certified(peer: &semgate_certs::Peer) -> Self {
+        Self { id: Arc::from(peer.id().as_str()) }
+    }
+
+    /// The one sender that a plain listener on loopback or a Unix socket is configured with, or the agent that a route on
+    /// loopback is configured with. Never an id that a message or header brought along.
+    pub fn configured(id: &str) -> Self {
+        Self { id: Arc::from(id) }
+    }
+
+    /// The SPIFFE id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(crate) fn key(&self) -> &Arc<str> {
+        &self.id
+    }
+}
+
+/// Two clocks, read by whoever calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// Seconds since the Unix epoch, for validity.
+    pub unix: u64,
+    /// Milliseconds of a clock that never steps back, from any beginning, for limits.
+    pub monotonic_ms: u64,
+}
+
+/// Headers that say something about the message. Every value of each, in order: more than one is refused.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeaderClaims<'h> {
+    /// `L9-Context`.
+    pub l9_context: &'h [&'h str],
+    /// `A2A-Version`.
+    pub a2a_version: &'h [&'h str],
+}
+
+/// One inspection.
+#[derive(Debug)]
+pub struct Case<'c> {
+    pub(crate) generation: &'c Generation,
+    pub(crate) limits: &'c InspectLimits,
+    pub(crate) locks: &'c LockTable,
+    pub(crate) route: &'c Arc<Route>,
+    pub(crate) sender: &'c Peer,
+    pub(crate) receiver: &'c str,
+    pub(crate) direction: Direction,
+    /// The request that a reply answers.
+    pub(crate) answers: Option<&'c Sent>,
+    pub(crate) now: Now,
+}
+
+impl Case<'_> {
+    pub(crate) fn sender_key(&self) -> &Arc<str> {
+        self.sender.key()
+    }
+
+    /// What is known before a byte is read.
+    pub(crate) fn facts(&self) -> Facts {
+        Facts {
+            direction: self.direction,
+            sender: self.sender.id().to_owned(),
+            receiver: self.receiver.to_owned(),
+            protocol: self.route.binding.as_str(),
+            generation: self.generation.number(),
+            ..Facts::default()
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Third stage: whether what is said fits what the context defines.
+
+use crate::{Code, Facts, Refusal, case::Case, generation::Named, resolve::Resolved};
+use bytes::Bytes;
+use semgate_contexts::{Context, Shape, Term};
+use semgate_message::{Instance, Message};
+
+/// The most concept names that a hint lists.
+const HINTED_NAMES: usize = 12;
+
+/// A message that holds at least one concept (or is a bare acknowledgement), and whose every concept is defined and fits its
+/// schema. Only this stage builds one.
+#[derive(Debug)]
+pub struct Conformed<'c, 'j> {
+    resolved: Resolved<'c, 'j>,
+    said: Vec<Said<'c>>,
+}
+
+/// What defines an instance; in the order of the message's instances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said<'c> {
+    pub context: &'c Context,
+    pub term: &'c Term,
+    pub shape: &'c Shape,
+}
+
+/// Holds every instance against its definition.
+///
+/// # Errors
+/// `content_uninspectable`, `concept_undefined`, then `content_invalid` with path and rule.
+pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c, 'j>, Refusal> {
+    let said = match define(&resolved) {
+        Ok(terms) => terms,
+        Err(refusal) => {
+            let facts = resolved.facts();
+            return Err(refusal.with_facts(facts));
+        }
+    };
+    match fit(&said, resolved.message()) {
+        Ok(said) => Ok(Conformed { resolved, said }),
+        Err(refusal) => {
+            let concepts = said.iter().map(|(_, term)| term.name().to_owned()).collect();
+            let facts = Facts { concepts, ..resolved.facts() };
+            Err(refusal.with_facts(facts))
+        }
+    }
+}
+
+/// Looks every name up before any content is judged: `concept_undefined` answers before `content_invalid`.
+fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<(&'c Context, &'c Term)>, Refusal> {
+    let message = resolved.message();
+    let named = resolved.named();
+    if let Some(pointer) = &message.uninspectable {
+        return Err(Refusal::new(
+            Code::ContentUninspectable,
+            format!("`{pointer}` is text, a file or a url, which this route does not admit"),
+        )
+        .with_hint("say it with concepts of the context, in a data part"));
+    }
+    if let Some(gap) = &message.gap {
+        return Err(undefined(named, &gap.pointer.to_string(), gap.what));
+    }
+    if message.instances.is_empty() && !message.acknowledges {
+        return Err(undefined(named, "", "the message holds no concept"));
+    }
+    let defined = |instance: &Instance<'_>| {
+        let control = resolved.control().and_then(|control| term_of(control, instance.name));
+        control.or_else(|| term_of(named, instance.name)).ok_or_else(|| {
+            undefined(
+                named,
+                &instance.pointer.to_string(),
+                "names a concept that the context does not define",
+            )
+        })
+    };
+    message.instances.iter().map(defined).collect()
+}
+
+fn term_of<'c>(named: &'c Named, name: &str) -> Option<(&'c Context, &'c Term)> {
+    named.context().term(name).map(|term| (named.context(), term))
+}
+
+fn undefined(named: &Named, path: &str, what: &str) -> Refusal {
+    let mut names: Vec<_> = named.context().terms().map(|term| format!("`{}`", term.name())).collect();
+    if names.len() > HINTED_NAMES {
+        names.truncate(HINTED_NAMES);
+        names.push("and others".to_owned());
+    }
+    let reason = if path.is_empty() { what.to_owned() } else { format!("`{path}` {what}") };
+    Refusal::new(Code::ConceptUndefined, reason).with_hint(format!(
+        "name the type with `concept_type`; {} defines {}",
+        named.urn(),
+        names.join(", ")
+    ))
+}
+
+fn fit<'c>(terms: &[(&'c Context, &'c Term)], message: &Message<'_>) -> Result<Vec<Said<'c>>, Refusal> {
+    let mut all = Vec::with_capacity(terms.len());
+    for ((context, term), instance) in terms.iter().zip(&message.instances) {
+        let shape = term
+            .side(instance.performative)
+            .map_err(|_| invalid(&instance.pointer.to_string(), "x-performatives").with_hint(takes(term)))?;
+        shape.conform(instance.object, Some(instance.naming)).map_err(|fault| {
+            invalid(&instance.pointer.join(&fault.path), &fault.rule).with_hint(format!(
+                "fit the schema of `{}` in {}",
+                term.name(),
+                context.urn()
+            ))
+        })?;
+        all.push(Said { context, term, shape });
+    }
+    Ok(all)
+}
+
+fn invalid(path: &str, rule: &str) -> Refusal {
+    Refusal::new(Code::ContentInvalid, format!("`{path}` does not fit the rule `{rule}`"))
+}
+
+fn takes(term: &Term) -> String {
+    let mut names: Vec<_> = Vec::new();
+    for shape in term.shapes() {
+        names.extend(shape.performatives().iter().map(|performative| performative.as_str()));
+    }
+    format!("`{}` takes {}", term.name(), names.join(", "))
+}
+
+impl<'c, 'j> Conformed<'c, 'j> {
+    pub(crate) fn case(&self) -> &'c Case<'c> {
+        self.resolved.case()
+    }
+
+    pub(crate) fn bytes(&self) -> &'j Bytes {
+        self.resolved.bytes()
+    }
+
+    pub(crate) fn resolved(&self) -> &Resolved<'c, 'j> {
+        &self.resolved
+    }
+
+    /// Each instance with what defines it.
+    pub(crate) fn said(&self) -> impl Iterator<Item = (&Said<'c>, &Instance<'j>)> {
+        self.said.iter().zip(&self.resolved.message().instances)
+    }
+
+    /// What is known of the message.
+    pub fn facts(&self) -> Facts {
+        let concepts = self.said.iter().map(|said| said.term.name().to_owned()).collect();
+        Facts { concepts, ..self.resolved.facts() }
+    }
+}

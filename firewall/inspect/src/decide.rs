@@ -1,0 +1,130 @@
+//! Fourth stage: whether every concept is permitted to its sender.
+
+use crate::{
+    Code, Facts, Refusal,
+    case::Case,
+    conform::{Conformed, Said},
+    meter::AMBIGUOUS,
+    resolve::Resolved,
+};
+use bytes::Bytes;
+use semgate_message::Instance;
+use semgate_policies::{Question, Texts, Verdict};
+
+/// A message whose every concept some policy permits and none forbids. Only this stage builds one.
+#[derive(Debug)]
+pub struct Decided<'c, 'j> {
+    conformed: Conformed<'c, 'j>,
+    policies: Vec<Texts>,
+}
+
+/// Asks about every instance. A number past the bounds of policies answers before any denial (WIRE "Refusals").
+///
+/// # Errors
+/// `content_invalid`, `policy_denied`, `policy_error`.
+pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c, 'j>, Refusal> {
+    match ask(&conformed) {
+        Ok(policies) => Ok(Decided { conformed, policies }),
+        Err((refusal, policies)) => {
+            let facts = Facts { policies, ..conformed.facts() };
+            Err(refusal.with_facts(facts))
+        }
+    }
+}
+
+type Stopped = (Refusal, Vec<Texts>);
+
+fn ask(conformed: &Conformed<'_, '_>) -> Result<Vec<Texts>, Stopped> {
+    let case = conformed.case();
+    let mut permits: Vec<Texts> = Vec::new();
+    let mut denial: Option<Stopped> = None;
+    for (said, instance) in conformed.said() {
+        match case.generation.policies().decide(&question(case, said, instance)) {
+            Verdict::Permitted { policies } => {
+                if !permits.contains(&policies) {
+                    permits.push(policies);
+                }
+            }
+            Verdict::Untypable { path } => {
+                let path = instance.pointer.join(&path);
+                let refusal = Refusal::new(
+                    Code::ContentInvalid,
+                    format!(
+                        "`{path}` does not fit the rule `decimal`: four places, below 922337203685477.5808"
+                    ),
+                );
+                return Err((refusal.with_hint("send a number within these bounds"), Vec::new()));
+            }
+            // the first denial answers, once it is known that all content is valid
+            Verdict::Denied { policies, notices } => {
+                denial.get_or_insert_with(|| (denied(said, instance, &notices), vec![policies]));
+            }
+            Verdict::Errored { policies, why } => {
+                denial.get_or_insert_with(|| (errored(&why), vec![policies]));
+            }
+        }
+    }
+    match denial {
+        Some(stopped) => Err(stopped),
+        None => Ok(permits),
+    }
+}
+
+fn question<'q>(case: &Case<'q>, said: &Said<'q>, instance: &Instance<'q>) -> Question<'q> {
+    Question {
+        sender: case.sender.id(),
+        receiver: case.receiver,
+        action: instance.performative,
+        context: said.context,
+        shape: said.shape,
+        value: instance.object,
+        without: Some(instance.naming),
+        binding: case.route.binding.as_str(),
+        direction: case.direction.as_str(),
+    }
+}
+
+fn denied(said: &Said<'_>, instance: &Instance<'_>, notices: &Texts) -> Refusal {
+    let reason = format!(
+        "policy does not let this sender say `{}` with {} to this receiver",
+        said.term.name(),
+        instance.performative.as_str()
+    );
+    let hint = match notices.iter().next() {
+        Some(notice) => notice.to_owned(),
+        None => "ask the operator; the decision id finds the full record".to_owned(),
+    };
+    Refusal::new(Code::PolicyDenied, reason).with_hint(hint)
+}
+
+fn errored(why: &str) -> Refusal {
+    Refusal::new(Code::PolicyError, "a policy could not be evaluated")
+        .with_hint("ask the operator; the decision id finds the full record")
+        .with_detail(why)
+}
+
+impl<'c, 'j> Decided<'c, 'j> {
+    pub(crate) fn case(&self) -> &'c Case<'c> {
+        self.conformed.case()
+    }
+
+    pub(crate) fn bytes(&self) -> &'j Bytes {
+        self.conformed.bytes()
+    }
+
+    pub(crate) fn resolved(&self) -> &Resolved<'c, 'j> {
+        self.conformed.resolved()
+    }
+
+    /// How many instances ask an ambiguous question.
+    pub(crate) fn ambiguous(&self) -> usize {
+        let control = self.case().generation.control_line();
+        let asks = |said: &Said<'_>| said.term.name() == AMBIGUOUS && said.context.urn().line() == control;
+        self.conformed.said().filter(|(said, _)| asks(said)).count()
+    }
+
+    /// What is known of the message.
+    pub fn facts(&self) -> Facts {
+        Facts { policies: self.policies.clone(), ..self.conformed.facts() }
+    }
+}

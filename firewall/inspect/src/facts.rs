@@ -1,0 +1,63 @@
+//! What is known about a message when its verdict falls: the audit record's share of the inspection.
+
+use semgate_contexts::{Digest, Performative};
+use semgate_policies::Texts;
+
+/// Which way a message goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// From the caller to the agent behind the route.
+    #[default]
+    Request,
+    /// From that agent back to the caller.
+    Reply,
+}
+
+impl Direction {
+    /// `request` or `reply`, as audit records and policies write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Reply => "reply",
+        }
+    }
+}
+
+/// What the inspection found out before its verdict. Holds identifiers only: never a payload value.
+///
+/// Members are empty where the verdict fell before they were known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Which way the message goes.
+    pub direction: Direction,
+    /// The verified sender: for a reply the replier.
+    pub sender: String,
+    /// The receiver: the route's, for a reply the caller.
+    pub receiver: String,
+    /// The binding's name, `l8` or `a2a`.
+    pub protocol: &'static str,
+    /// The message's own id, if it has the form of an identifier.
+    pub message_id: Option<String>,
+    /// The speech act.
+    pub performative: Option<Performative>,
+    /// The named context, if the text is a canonical URN.
+    pub context: Option<String>,
+    /// The digest that the authority published for the context.
+    pub digest: Option<Digest>,
+    /// Names of the concepts that the context defines and the message uses, in the order of the message.
+    pub concepts: Vec<String>,
+    /// The policies that settled the verdict, one set for each question that was asked.
+    pub policies: Vec<Texts>,
+    /// Number of the generation that the verdict fell under.
+    pub generation: u64,
+}
+
+impl Facts {
+    /// The ids of the policies that settled the verdict, sorted, each once.
+    pub fn policy_ids(&self) -> Vec<&str> {
+        let mut ids: Vec<&str> = self.policies.iter().flat_map(|ids| ids.iter()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+}

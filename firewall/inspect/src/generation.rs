@@ -1,0 +1,224 @@
+//! What messages are judged by at one moment: contexts and status of every authority, floors, policies.
+
+use semgate_contexts::{Context, ContextUrn, Line, Prefix, Version};
+use semgate_policies::Policies;
+use semgate_statement::{Lines, LoadedContext, Standing, View};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::Arc,
+};
+
+/// Line and version of the control vocabulary, whose concepts may be used under any context.
+const CONTROL: (&str, Version) = ("snl", Version::new(1, 0));
+
+/// Everything that verdicts depend on but the message, the meters and the clock. It never changes; whatever moves makes
+/// another one, which the [`crate::Inspector`] puts in force at once.
+#[derive(Debug)]
+pub struct Generation {
+    number: u64,
+    sources: Vec<Source>,
+    policies: Arc<Policies>,
+    operator_floors: BTreeMap<Line, Version>,
+    prefix: Prefix,
+    control_urn: ContextUrn,
+    named: HashMap<Box<str>, Named>,
+}
+
+/// One authority as this generation knows it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    view: Arc<View>,
+}
+
+/// A published context whose verified document is at hand.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    context: Arc<Context>,
+    floor: Option<Version>,
+}
+
+/// A generation cannot be made of these parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GenerationFault {
+    /// Two authorities are configured for one line (DESIGN §2.4).
+    SharedLine {
+        /// One authority.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// The control vocabulary has no name under this prefix.
+    Control,
+}
+
+impl fmt::Display for GenerationFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SharedLine { first, second } => {
+                write!(f, "the authorities `{first}` and `{second}` are configured for one and the same line")
+            }
+            Self::Control => f.write_str("the control vocabulary has no name under this prefix"),
+        }
+    }
+}
+
+impl std::error::Error for GenerationFault {}
+
+impl Generation {
+    /// A generation of these parts; its number is given when the inspector takes it.
+    ///
+    /// # Errors
+    /// [`GenerationFault::SharedLine`] if two views may hold the same line.
+    pub fn new(
+        views: Vec<Arc<View>>,
+        policies: Arc<Policies>,
+        operator_floors: BTreeMap<Line, Version>,
+        prefix: Prefix,
+    ) -> Result<Self, GenerationFault> {
+        for (n, second) in views.iter().enumerate() {
+            if let Some(first) = views.iter().take(n).find(|first| share(first.lines(), second.lines())) {
+                return Err(GenerationFault::SharedLine {
+                    first: first.authority().to_owned(),
+                    second: second.authority().to_owned(),
+                });
+            }
+        }
+        let (line, version) = CONTROL;
+        let line = Line::parse(line).map_err(|_| GenerationFault::Control)?;
+        let control_urn = ContextUrn::new(&prefix, line, version);
+        let mut named = HashMap::new();
+        for view in &views {
+            let loaded = view.contexts().filter(|loaded| view.lines().holds(loaded.urn.line()).is_some());
+            for (urn, context) in loaded.filter_map(|l| l.context.as_ref().map(|context| (&l.urn, context))) {
+                let known = Named { context: Arc::clone(context), floor: view.floor(urn.line()) };
+                named.insert(urn.as_str().into(), known);
+            }
+        }
+        let sources = views.into_iter().map(|view| Source { view }).collect();
+        Ok(Self { number: 0, sources, policies, operator_floors, prefix, control_urn, named })
+    }
+
+    /// The same with other views: status, floors and contexts moved.
+    ///
+    /// # Errors
+    /// As [`Generation::new`].
+    pub fn with_views(&self, views: Vec<Arc<View>>) -> Result<Self, GenerationFault> {
+        Self::new(views, Arc::clone(&self.policies), self.operator_floors.clone(), self.prefix.clone())
+    }
+
+    /// The same with other policies.
+    ///
+    /// # Errors
+    /// As [`Generation::new`].
+    pub fn with_policies(&self, policies: Arc<Policies>) -> Result<Self, GenerationFault> {
+        Self::new(self.views(), policies, self.operator_floors.clone(), self.prefix.clone())
+    }
+
+    /// The number; 0 until an inspector took the generation.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The views, one for each authority.
+    pub fn views(&self) -> Vec<Arc<View>> {
+        self.sources.iter().map(|source| Arc::clone(&source.view)).collect()
+    }
+
+    /// The policies.
+    pub fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
+    /// The operator's floor of a line.
+    pub fn operator_floor(&self, line: &Line) -> Option<Version> {
+        self.operator_floors.get(line).copied()
+    }
+
+    /// The prefix of every URN.
+    pub fn prefix(&self) -> &Prefix {
+        &self.prefix
+    }
+
+    /// The URN of the control vocabulary, which is also the A2A extension URI.
+    pub fn extension(&self) -> &str {
+        self.control_urn.as_str()
+    }
+
+    pub(crate) fn numbered(mut self, number: u64) -> Self {
+        self.number = number;
+        self
+    }
+
+    /// By the exact text of a URN: one look-up, no allocation.
+    pub(crate) fn named(&self, urn: &str) -> Option<&Named> {
+        self.named.get(urn)
+    }
+
+    pub(crate) fn control(&self) -> Option<&Named> {
+        self.named(self.control_urn.as_str())
+    }
+
+    pub(crate) fn control_line(&self) -> &Line {
+        self.control_urn.line()
+    }
+
+    /// The one authority of a line.
+    pub(crate) fn source_of(&self, line: &Line) -> Option<&Source> {
+        self.sources.iter().find(|source| source.view.lines().holds(line).is_some())
+    }
+
+    /// The newest version of a line that is valid now.
+    pub(crate) fn newest(&self, line: &Line, now: u64) -> Option<Version> {
+        let source = self.source_of(line)?;
+        let valid = self.named.values().filter(|named| {
+            named.urn().line() == line && source.view.standing(named.urn(), now) == Standing::Valid
+        });
+        valid.map(|named| named.urn().version()).max()
+    }
+}
+
+impl Source {
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
+    pub(crate) fn loaded(&self, urn: &ContextUrn) -> Option<&LoadedContext> {
+        self.view.loaded(urn).map(Arc::as_ref)
+    }
+
+    /// The last second at which the status is fresh.
+    pub(crate) fn fresh_until(&self) -> u64 {
+        self.view.next_update().saturating_sub(1)
+    }
+}
+
+impl Named {
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) fn urn(&self) -> &ContextUrn {
+        self.context.urn()
+    }
+
+    /// The authority's floor of its line.
+    pub(crate) fn floor(&self) -> Option<Version> {
+        self.floor
+    }
+}
+
+/// Whether two authorities could both claim some line.
+fn share(first: &Lines, second: &Lines) -> bool {
+    let (Lines::Only { lines: a, below: a_trees }, Lines::Only { lines: b, below: b_trees }) =
+        (first, second)
+    else {
+        return true;
+    };
+    let nested = |x: &Line, y: &Line| {
+        x == y || x.as_str().strip_prefix(y.as_str()).is_some_and(|rest| rest.starts_with('.'))
+    };
+    a.iter().any(|line| second.holds(line).is_some())
+        || b.iter().any(|line| first.holds(line).is_some())
+        || a_trees.iter().any(|x| b_trees.iter().any(|y| nested(x, y) || nested(y, x)))
+}

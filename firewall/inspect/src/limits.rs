@@ -1,0 +1,37 @@
+//! The bounds of an inspection, each with the reason for its number.
+
+use semgate_contexts::json;
+use std::num::NonZeroU32;
+
+/// Bounds of the inspector. All apply to requests and replies alike, except `messages_per_second`, which counts requests only.
+#[derive(Clone, Debug)]
+pub struct InspectLimits {
+    /// Bounds of the strict JSON reader: 1 MiB, 32 levels and 20,000 values, far above any message of concepts and far
+    /// below what costs a millisecond to read.
+    pub json: json::Limits,
+    /// Concept instances in one message: 64, so that one message costs at most 64 policy decisions.
+    pub concepts: usize,
+    /// Messages a second that one agent may send in the long run: 1,000, one core's worth of decisions shared by tens
+    /// of agents.
+    pub messages_per_second: NonZeroU32,
+    /// Messages that an agent may send at once after a pause: 2,000, two seconds' worth.
+    pub message_burst: NonZeroU32,
+    /// `ambiguous_parameter` instances in any 60-second window of one agent: 10, the number of the paper (F0-43).
+    pub ambiguous_per_minute: usize,
+    /// Agents that each meter remembers: 65,536, about 16 MiB. An active one is never forgotten; when all are active,
+    /// a new one is refused.
+    pub metered_agents: usize,
+}
+
+impl Default for InspectLimits {
+    fn default() -> Self {
+        Self {
+            json: json::Limits::default(),
+            concepts: 64,
+            messages_per_second: NonZeroU32::new(1_000).unwrap_or(NonZeroU32::MIN),
+            message_burst: NonZeroU32::new(2_000).unwrap_or(NonZeroU32::MIN),
+            ambiguous_per_minute: 10,
+            metered_agents: 65_536,
+        }
+    }
+}

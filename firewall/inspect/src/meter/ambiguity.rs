@@ -1,0 +1,92 @@
+//! The exact meter: the last ten times of each agent.
+
+use super::shards::{Full, Shards};
+use std::{sync::Arc, time::Duration};
+
+/// The window of the paper: one minute.
+pub const WINDOW_MS: u64 = 60_000;
+
+/// Cores read one monotonic clock, but one call can overtake another. An agent is forgotten only this long after its
+/// window is empty.
+const SKEW_MS: u64 = 5_000;
+
+/// Counts ambiguous questions of each agent, in both directions and across all cores: no 60-second window holds more than
+/// the limit. What is refused is not counted.
+pub struct AmbiguityMeter {
+    most: usize,
+    agents: Shards<Times>,
+}
+
+/// The times of the last questions that passed, oldest first, at most as many as the limit.
+#[derive(Default)]
+struct Times(Vec<u64>);
+
+/// The limit is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooAmbiguous {
+    /// When the same number of questions could pass.
+    pub wait: Duration,
+}
+
+impl AmbiguityMeter {
+    /// At most `most` questions a window for each agent, and at most about `agents` agents remembered.
+    pub fn new(most: usize, agents: usize) -> Self {
+        Self { most, agents: Shards::new(agents) }
+    }
+
+    /// The limit.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Lets `asked` questions of one message pass at `now_ms`, all or none.
+    ///
+    /// # Errors
+    /// [`TooAmbiguous`] if a 60-second window would hold more than the limit, or if there is no room to remember the agent:
+    /// an active one is never forgotten for a new one.
+    pub fn admit(&self, agent: &Arc<str>, asked: usize, now_ms: u64) -> Result<(), TooAmbiguous> {
+        let idle = |times: &Times| times.idle(now_ms);
+        match self.agents.with(agent, now_ms, idle, |times| times.admit(asked, self.most, now_ms)) {
+            Ok(verdict) => verdict,
+            Err(Full) => Err(TooAmbiguous { wait: Duration::from_secs(1) }),
+        }
+    }
+}
+
+impl std::fmt::Debug for AmbiguityMeter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ambiguity meter of {} a minute", self.most)
+    }
+}
+
+impl Times {
+    fn admit(&mut self, asked: usize, most: usize, now_ms: u64) -> Result<(), TooAmbiguous> {
+        if asked == 0 {
+            return Ok(());
+        }
+        if asked > most {
+            return Err(TooAmbiguous { wait: Duration::from_millis(WINDOW_MS) });
+        }
+        // of the last `most` times, as many as are asked for now must have left the window
+        let kept = self.0.len();
+        let must_leave = (kept + asked).saturating_sub(most);
+        if let Some(newest_to_leave) = must_leave.checked_sub(1).and_then(|n| self.0.get(n)) {
+            // strictly more than 60 000: two times that were cut to milliseconds lie up to one less apart
+            let free_at = newest_to_leave.saturating_add(WINDOW_MS + 1);
+            if now_ms < free_at {
+                return Err(TooAmbiguous { wait: Duration::from_millis(free_at - now_ms) });
+            }
+        }
+        self.0.drain(..must_leave.min(kept));
+        let place = self.0.partition_point(|time| *time <= now_ms);
+        self.0.splice(place..place, std::iter::repeat_n(now_ms, asked));
+        Ok(())
+    }
+
+    fn idle(&self, now_ms: u64) -> bool {
+        self.0.last().is_none_or(|newest| newest.saturating_add(WINDOW_MS + SKEW_MS) < now_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests;

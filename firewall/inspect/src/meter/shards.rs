@@ -1,0 +1,85 @@
+//! A bounded map from agents to what is remembered of each, in shards, each behind a lock of its own.
+
+use std::{
+    collections::{HashMap, hash_map::RandomState},
+    hash::BuildHasher,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// 64 locks: with a few dozen cores two of them seldom want the same one.
+const SHARDS: usize = 64;
+
+/// A full shard is swept at most this often, so that a flood of new agents cannot keep it busy sweeping.
+const SWEEP_EVERY_MS: u64 = 100;
+
+pub(super) struct Shards<V> {
+    shards: Vec<Mutex<Shard<V>>>,
+    hasher: RandomState,
+    room: usize,
+}
+
+pub(super) struct Shard<V> {
+    agents: HashMap<Arc<str>, V>,
+    swept_ms: Option<u64>,
+}
+
+/// Every place is taken by an agent that is still active.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Full;
+
+impl<V: Default> Shards<V> {
+    /// Room for `agents`, rounded up to a multiple of the number of shards.
+    pub(super) fn new(agents: usize) -> Self {
+        Self {
+            shards: (0..SHARDS)
+                .map(|_| Mutex::new(Shard { agents: HashMap::new(), swept_ms: None }))
+                .collect(),
+            hasher: RandomState::new(),
+            room: agents.div_ceil(SHARDS).max(1),
+        }
+    }
+
+    /// Runs `use_it` on what is remembered of the agent; for a new one on a default value, once there is room. Only idle
+    /// agents are forgotten to make room.
+    pub(super) fn with<T>(
+        &self,
+        agent: &Arc<str>,
+        now_ms: u64,
+        idle: impl Fn(&V) -> bool,
+        use_it: impl FnOnce(&mut V) -> T,
+    ) -> Result<T, Full> {
+        let hash = usize::try_from(self.hasher.hash_one(agent) % (SHARDS as u64)).unwrap_or_default();
+        let Some(shard) = self.shards.get(hash) else { return Err(Full) };
+        let mut shard = lock(shard);
+        if let Some(known) = shard.agents.get_mut(agent) {
+            return Ok(use_it(known));
+        }
+        if shard.agents.len() >= self.room {
+            shard.sweep(now_ms, idle);
+        }
+        if shard.agents.len() >= self.room {
+            return Err(Full);
+        }
+        Ok(use_it(shard.agents.entry(Arc::clone(agent)).or_default()))
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).agents.len()).sum()
+    }
+}
+
+impl<V> Shard<V> {
+    fn sweep(&mut self, now_ms: u64, idle: impl Fn(&V) -> bool) {
+        if self.swept_ms.is_some_and(|last| now_ms < last.saturating_add(SWEEP_EVERY_MS)) {
+            return;
+        }
+        self.swept_ms = Some(now_ms);
+        self.agents.retain(|_, known| !idle(known));
+    }
+}
+
+/// A thread that panicked while it held the lock left numbers that are still numbers.
+fn lock<V>(shard: &Mutex<Shard<V>>) -> MutexGuard<'_, Shard<V>> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,165 @@
+//! A refusal: an outside half for whoever called, an inside half for the operator.
+
+use crate::{code::Code, facts::Facts};
+use std::{fmt, time::Duration};
+
+pub use semgate_message::RpcId;
+
+/// Whether the agent behind has received the message that is refused or whose reply is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delivered {
+    /// Nothing reached it: sending again is safe.
+    #[default]
+    No,
+    /// It has the message: sending again says it twice.
+    Yes,
+    /// The connection failed after bytes were sent: nobody knows.
+    Unknown,
+}
+
+impl Delivered {
+    /// `no`, `yes` or `unknown`, as problem documents write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::Yes => "yes",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A message was stopped: the code, what the caller may read, and what only the operator may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    code: Code,
+    reason: String,
+    hint: String,
+    detail: String,
+    cause: Option<Code>,
+    delivered: Delivered,
+    retry_after: Option<Duration>,
+    rpc_id: Option<RpcId>,
+    facts: Facts,
+}
+
+impl Refusal {
+    /// A refusal with the reason that outsiders may read: one line, lowercase, no payload value.
+    pub fn new(code: Code, reason: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            code,
+            reason: reason.into(),
+            hint: String::new(),
+            detail: String::new(),
+            cause: None,
+            delivered: Delivered::No,
+            retry_after: None,
+            rpc_id: None,
+            facts: Facts::default(),
+        }))
+    }
+
+    /// Adds what the caller can do about it.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = hint.into();
+        self
+    }
+
+    /// Adds what only the operator may read.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.0.detail = detail.into();
+        self
+    }
+
+    /// Says whether the agent behind has the message.
+    #[must_use]
+    pub fn with_delivered(mut self, delivered: Delivered) -> Self {
+        self.0.delivered = delivered;
+        self
+    }
+
+    /// Names the inner code of a refused reply.
+    #[must_use]
+    pub fn with_cause(mut self, cause: Code) -> Self {
+        self.0.cause = Some(cause);
+        self
+    }
+
+    /// Says when trying again can succeed.
+    #[must_use]
+    pub fn with_retry_after(mut self, wait: Duration) -> Self {
+        self.0.retry_after = Some(wait);
+        self
+    }
+
+    /// Carries the JSON-RPC id that the answer must repeat.
+    #[must_use]
+    pub fn with_rpc_id(mut self, id: Option<RpcId>) -> Self {
+        self.0.rpc_id = id;
+        self
+    }
+
+    /// Carries what was known when the verdict fell.
+    #[must_use]
+    pub fn with_facts(mut self, facts: Facts) -> Self {
+        self.0.facts = facts;
+        self
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// Why, fit for outsiders.
+    pub fn reason(&self) -> &str {
+        &self.0.reason
+    }
+
+    /// What the caller can do; never empty for a refusal of the inspector.
+    pub fn hint(&self) -> &str {
+        &self.0.hint
+    }
+
+    /// What only the operator may read; may be empty.
+    pub fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
+    /// The inner code, for `reply_refused` and `upstream_invalid`.
+    pub fn cause(&self) -> Option<Code> {
+        self.0.cause
+    }
+
+    /// Whether the agent behind has the message.
+    pub fn delivered(&self) -> Delivered {
+        self.0.delivered
+    }
+
+    /// How long to wait before trying again, for the two rate codes.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// The JSON-RPC id to repeat; present once a valid id was read.
+    pub fn rpc_id(&self) -> Option<&RpcId> {
+        self.0.rpc_id.as_ref()
+    }
+
+    /// What was known when the verdict fell.
+    pub fn facts(&self) -> &Facts {
+        &self.0.facts
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.code, self.0.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,128 @@
+//! A route ties a receiver, a binding and the contexts that the receiver understands together (DESIGN §2.4).
+
+use semgate_contexts::{ContextUrn, Line, Version};
+use semgate_message::Binding;
+pub use semgate_message::TextParts;
+use std::fmt;
+
+/// The versions of one line, or all lines, that a receiver understands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineScope {
+    /// Every line and version: `*`.
+    All,
+    /// Every version of a line: `payment`.
+    Line(Line),
+    /// One major of a line: `payment:v1`.
+    Major(Line, u32),
+    /// One version: `payment:v1.1`.
+    Exact(Line, Version),
+}
+
+impl LineScope {
+    /// Reads `*`, `line`, `line:vMAJOR` or `line:vMAJOR.MINOR`.
+    ///
+    /// # Errors
+    /// [`RouteFault::Scope`] for any other text.
+    pub fn parse(text: &str) -> Result<Self, RouteFault> {
+        let fault = || RouteFault::Scope { text: text.to_owned() };
+        if text == "*" {
+            return Ok(Self::All);
+        }
+        let Some((line, version)) = text.split_once(':') else {
+            return Line::parse(text).map(Self::Line).map_err(|_| fault());
+        };
+        let line = Line::parse(line).map_err(|_| fault())?;
+        if version.contains('.') {
+            return Version::parse(version).map(|v| Self::Exact(line, v)).map_err(|_| fault());
+        }
+        // one spelling of a number: the version grammar with a minor put behind it
+        let version = Version::parse(&format!("{version}.0")).map_err(|_| fault())?;
+        Ok(Self::Major(line, version.major))
+    }
+
+    fn holds(&self, urn: &ContextUrn) -> bool {
+        match self {
+            Self::All => true,
+            Self::Line(line) => line == urn.line(),
+            Self::Major(line, major) => line == urn.line() && *major == urn.version().major,
+            Self::Exact(line, version) => line == urn.line() && *version == urn.version(),
+        }
+    }
+}
+
+impl fmt::Display for LineScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("*"),
+            Self::Line(line) => write!(f, "{line}"),
+            Self::Major(line, major) => write!(f, "{line}:v{major}"),
+            Self::Exact(line, version) => write!(f, "{line}:{version}"),
+        }
+    }
+}
+
+/// Where messages of one listener go, and what its receiver understands.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// The route's name in the configuration.
+    pub name: String,
+    /// How messages are written on this route.
+    pub binding: Binding,
+    /// The id of the receiver, and what its certificate must say.
+    pub receiver: String,
+    /// Where the receiver listens: a URL, never one that a message named.
+    pub upstream: String,
+    /// The contexts that the receiver understands. Concepts of the control vocabulary may be used under any of them.
+    pub contexts: Vec<LineScope>,
+    /// Unstructured parts that pass unread.
+    pub text_parts: TextParts,
+    /// The A2A tenant that requests must name; `None`: none may be named.
+    pub tenant: Option<String>,
+}
+
+/// Proof that the route's receiver understands a context.
+#[derive(Clone, Copy, Debug)]
+pub struct Understood(());
+
+/// A route's receiver does not understand a context.
+#[derive(Clone, Copy, Debug)]
+pub struct NotUnderstood;
+
+impl Route {
+    /// Whether the receiver understands the context.
+    ///
+    /// # Errors
+    /// [`NotUnderstood`] when no scope of the route holds it.
+    pub fn understands(&self, urn: &ContextUrn) -> Result<Understood, NotUnderstood> {
+        if self.contexts.iter().any(|scope| scope.holds(urn)) {
+            Ok(Understood(()))
+        } else {
+            Err(NotUnderstood)
+        }
+    }
+}
+
+/// A route cannot be read from its configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RouteFault {
+    /// A context scope is none of `*`, `line`, `line:vMAJOR`, `line:vMAJOR.MINOR`.
+    Scope {
+        /// The text of the configuration.
+        text: String,
+    },
+}
+
+impl fmt::Display for RouteFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scope { text } => {
+                write!(
+                    f,
+                    "`{text}` is no context scope: write `*`, `payment`, `payment:v1` or `payment:v1.1`"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for RouteFault {}
