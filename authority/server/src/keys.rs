@@ -1,6 +1,7 @@
 //! The keys that an authority holds: loaded and checked at start, context signers minted for each line on demand.
 
 use std::collections::HashMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,6 +25,9 @@ const SIGNER_LIFETIMES: [u64; 4] = [90 * DAY, 60 * DAY, 45 * DAY, 31 * DAY];
 const BACKDATE: u64 = 300;
 /// A signer with less than this left is replaced before its next use.
 const RENEW_BEFORE: u64 = 30 * DAY;
+
+/// A role certificate with less than this left is warned about at start.
+const WARN_BEFORE: u64 = 14 * DAY;
 
 /// A key with its chain, and until when the chain is valid.
 pub(crate) struct Role {
@@ -81,6 +85,7 @@ pub(crate) fn peers(config: &Config) -> Result<PeerRoots, RunFault> {
 /// The log key; it must be named after the origin.
 pub(crate) fn log_key(config: &Config) -> Result<LogKey, RunFault> {
     let path = &config.keys.log;
+    warn_if_open(path);
     let key = LogKey::from_text(&text(path)?).map_err(|e| RunFault::keys(path, e))?;
     if key.verifier().name() != config.origin {
         return Err(RunFault::keys(
@@ -95,9 +100,18 @@ pub(crate) fn log_key(config: &Config) -> Result<LogKey, RunFault> {
 pub(crate) fn pair(files: &KeyFiles) -> Result<(Chain, KeyPair), RunFault> {
     let chain = Chain::from_pem(&text(&files.certificate)?, &ChainLimits::default())
         .map_err(|e| RunFault::keys(&files.certificate, e))?;
+    warn_if_open(&files.key);
     let key = KeyPair::from_pem(&text(&files.key)?, &SystemRandom::new())
         .map_err(|e| RunFault::keys(&files.key, e))?;
     Ok((chain, key))
+}
+
+/// A key that others on the machine can read is said, not refused: the operator may have a reason.
+fn warn_if_open(path: &Path) {
+    let mode = std::fs::metadata(path).map(|m| m.permissions().mode() & 0o077);
+    if mode.is_ok_and(|open| open != 0) {
+        tracing::warn!("`{}` can be read by others than its owner", path.display());
+    }
 }
 
 fn role(
@@ -113,6 +127,10 @@ fn role(
     };
     if leaf.public_key() != key.public() {
         return Err(RunFault::keys(&files.key, "it is not the key of the certificate beside it"));
+    }
+    if leaf.not_after() < now.saturating_add(WARN_BEFORE) {
+        let days = leaf.not_after().saturating_sub(now) / DAY;
+        tracing::warn!("`{}` expires in {days} days", files.certificate.display());
     }
     Ok(Ok(Role { identity: SigningIdentity::new(key, chain), leaf }))
 }

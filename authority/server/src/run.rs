@@ -6,6 +6,7 @@ mod status;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -78,13 +79,7 @@ pub async fn run(
     }
     let (stop, stopping) = watch::channel(false);
     let app = Arc::new(App { stopping: stopping.clone(), ..app });
-    let (ended_to, mut ended) = oneshot::channel();
-    std::thread::Builder::new()
-        .name("sequencer".to_owned())
-        .spawn(move || {
-            let _ = ended_to.send(sequencer.run(&queue));
-        })
-        .map_err(|e| RunFault::Stopped(format!("no thread for the log: {e}")))?;
+    let mut ended = start_sequencer(sequencer, queue)?;
     let listening = Listening {
         tls,
         peers: Arc::new(keys::peers(&app.config)?),
@@ -93,17 +88,9 @@ pub async fn run(
         metrics: Arc::clone(&app.metrics),
     };
     let serving = tokio::spawn(serve(public_listener, listening, stopping.clone()));
-    let mut admin_stopping = stopping;
-    let admin = axum::serve(admin_listener, admin(Arc::clone(&app))).with_graceful_shutdown(async move {
-        let _ = admin_stopping.wait_for(|stop| *stop).await;
-    });
-    let admin = tokio::spawn(async move { admin.await });
-    tracing::info!(
-        "authority `{}` listens on https://{}, admin http://{}",
-        app.config.authority,
-        bound.listen,
-        bound.admin
-    );
+    let admin = tokio::spawn(serve_admin(admin_listener, Arc::clone(&app), stopping));
+    let name = &app.config.authority;
+    tracing::info!("authority `{name}` listens on https://{}, admin http://{}", bound.listen, bound.admin);
     ready(bound);
     let early = tokio::select! {
         () = shutdown => None,
@@ -111,22 +98,44 @@ pub async fn run(
     };
     // Connections first, so that submissions under way are still answered; then the log; the lock last.
     let _ = stop.send(true);
-    let grace = app.config.limits.grace;
     let _ = serving.await;
-    let admin_abort = admin.abort_handle();
-    if tokio::time::timeout(grace.min(std::time::Duration::from_secs(1)), admin).await.is_err() {
-        admin_abort.abort();
+    let cut = admin.abort_handle();
+    if tokio::time::timeout(Duration::from_secs(1), admin).await.is_err() {
+        cut.abort();
     }
     let result = match early {
         Some(result) => result,
         None => {
-            let submit = submit.clone();
             away(move || submit.stop()).await?;
             ended.await
         }
     };
     drop(lock);
     result.unwrap_or_else(|_| Err(RunFault::Stopped("the thread of the log ended without a word".to_owned())))
+}
+
+/// The one thread that writes; what it ends with comes back here.
+fn start_sequencer(
+    sequencer: Sequencer,
+    queue: Queue,
+) -> Result<oneshot::Receiver<Result<(), RunFault>>, RunFault> {
+    let (to, from) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("sequencer".to_owned())
+        .spawn(move || {
+            let _ = to.send(sequencer.run(&queue));
+        })
+        .map_err(|e| RunFault::Stopped(format!("no thread for the log: {e}")))?;
+    Ok(from)
+}
+
+async fn serve_admin(listener: TcpListener, app: Arc<App>, mut stopping: watch::Receiver<bool>) {
+    let served = axum::serve(listener, admin(app)).with_graceful_shutdown(async move {
+        let _ = stopping.wait_for(|stop| *stop).await;
+    });
+    if let Err(e) = served.await {
+        tracing::error!("the admin address: {e}");
+    }
 }
 
 struct Prepared {

@@ -8,7 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use http::StatusCode;
+use ring::rand::SystemRandom;
 use semgate_authority::{InitFault, InitOptions, RunFault, Status, init, rebuild_index, run, status};
+use semgate_certs::{Chain, ChainLimits, Issuer, KeyPair, LeafProfile, LineScope, Usage};
 use semgate_statement::verify_log;
 use support::*;
 
@@ -172,6 +174,41 @@ async fn keys_that_do_not_fit_stop_the_start_and_are_named() {
     let same_name = Place::new();
     fs::copy(same_name.state().join("keys/log.key"), keys.join("log.key")).unwrap();
     refuses(&place, "not signed by the configured log key").await;
+}
+
+/// A role certificate that ended a minute ago, with its key.
+fn expired(place: &Place, usage: Usage) -> (String, String) {
+    let random = &SystemRandom::new();
+    let read = |name: &str| fs::read_to_string(place.state().join("keys").join(name)).unwrap();
+    let chain = Chain::from_pem(&read("context-issuing.pem"), &ChainLimits::default()).unwrap();
+    let issuing = KeyPair::from_pem(&read("context-issuing.key"), random).unwrap();
+    let issuing = Issuer::from_parts(chain, issuing).unwrap();
+    let key = KeyPair::generate(random).unwrap();
+    let profile = LeafProfile::role(usage, LineScope::All, now() - 200).lifetime(140);
+    (issuing.leaf(&profile, key.public(), random).unwrap().to_pem(), key.to_pem())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expired_status_certificate_stops_acts_but_not_heads_and_an_expired_feed_certificate_stops_the_start()
+ {
+    let place = filled().await;
+    let keys = place.state().join("keys");
+    let (chain, key) = expired(&place, Usage::Status);
+    fs::write(keys.join("status.pem"), chain).unwrap();
+    fs::write(keys.join("status.key"), key).unwrap();
+    let running = place.start().await;
+    let got = running.client.act("urn:contexts:line2:v1.0", "revoke").await;
+    assert_eq!((got.status.as_u16(), got.code().as_str()), (503, "signer_unavailable"));
+    assert_eq!(running.client.floor("line2", "v1.0").await.code(), "signer_unavailable");
+    let got = running.client.publish(&document("urn:contexts:line2:v1.1", "")).await;
+    assert_eq!(got.status, StatusCode::CREATED);
+    let roles = told(&running).await.roles;
+    assert!(roles.iter().any(|role| role.role == "status" && role.not_after.is_none()), "{roles:?}");
+    running.stop().await;
+    let (chain, key) = expired(&place, Usage::Feed);
+    fs::write(keys.join("feed.pem"), chain).unwrap();
+    fs::write(keys.join("feed.key"), key).unwrap();
+    refuses(&place, "feed.pem` cannot be used").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -34,6 +34,9 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
     if now() >= public.next_update {
         return (StatusCode::SERVICE_UNAVAILABLE, "the head has expired\n").into_response();
     }
+    if now() > app.keys.feed.leaf.not_after() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "the feed certificate has expired\n").into_response();
+    }
     (StatusCode::OK, "ok\n").into_response()
 }
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use semgate_contexts::Digest;
-use semgate_statement::Trust;
-use semgate_statement::head::{HeadRules, VerifiedHead};
+use semgate_statement::head::HeadRules;
+use semgate_statement::{HeadFault, LogVerifier, Trust, VerifiedHead};
 use tokio::sync::watch;
 
 use super::Found;
@@ -185,18 +185,22 @@ fn gauges(metrics: &Metrics, first: &crate::publish::Published, evidence: &Evide
     }
 }
 
+/// A head that this authority signed.
+pub(super) fn verify_head(
+    config: &Config,
+    keys: &Keys,
+    log: &LogVerifier,
+    bytes: &[u8],
+) -> Result<VerifiedHead, HeadFault> {
+    let rules = HeadRules { roots: &keys.roots, authority: &config.authority, origin: &config.origin, log };
+    VerifiedHead::verify(bytes, &rules, now())
+}
+
 /// `issued_at` of the last head of the process before, so that times do not go back when the clock does. The file is believed only if
 /// it verifies, and only this number of it is used; a head of a larger log than ours means that this log lost entries.
 fn last_issued(config: &Config, layout: &Layout, keys: &Keys, log: &Log) -> Result<u64, RunFault> {
     let Some(bytes) = disk::read(&layout.head)? else { return Ok(0) };
-    let verifier = keys::log_key(config)?;
-    let rules = HeadRules {
-        roots: &keys.roots,
-        authority: &config.authority,
-        origin: &config.origin,
-        log: verifier.verifier(),
-    };
-    match VerifiedHead::verify(&bytes, &rules, now()) {
+    match verify_head(config, keys, log.verifier(), &bytes) {
         Ok(head) if head.checkpoint().size > log.size() => Err(RunFault::damaged(
             &layout.head,
             format_args!(

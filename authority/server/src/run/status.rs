@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::indexed;
+use super::open::verify_head;
 use crate::http::App;
 use crate::keys::{self, Keys};
 use crate::ledger::Ledger;
@@ -40,7 +41,7 @@ pub struct Status {
     pub size: u64,
     /// Root hash of the log, base64.
     pub root: String,
-    /// The newest head; none when it is not running.
+    /// The newest head; offline the last one that was written, if it verifies.
     pub head: Option<HeadTimes>,
     /// Published contexts.
     pub contexts: u64,
@@ -129,20 +130,24 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
         .iter()
         .filter(|thumbprint| !layout.certificates.join(format!("{thumbprint}.pem")).is_file())
         .count() as u64;
-    let roles = keys::Keys::load(config, crate::clock::now()).map(|keys| roles(&keys)).unwrap_or_default();
+    let keys = keys::Keys::load(config, crate::clock::now()).ok();
+    let head = match (&keys, disk::read(&layout.head)?) {
+        (Some(keys), Some(bytes)) => verify_head(config, keys, key.verifier(), &bytes).ok(),
+        _ => None,
+    };
     Ok(Status {
         authority: config.authority.clone(),
         origin: config.origin.clone(),
         log_key: key.verifier().to_string(),
         size: checkpoint.size,
         root: checkpoint.root.to_string(),
-        head: None,
+        head: head.map(|h| HeadTimes { issued_at: h.head().issued_at, next_update: h.head().next_update }),
         contexts: replay.contexts().count() as u64,
         floors: replay.floors().len() as u64,
         evidence: disk::list(&layout.evidence)?.len() as u64,
         index: if layout.index.exists() { "not looked at" } else { "missing" }.to_owned(),
         missing_documents: missing.count() as u64,
         missing_certificates,
-        roles,
+        roles: keys.as_ref().map(roles).unwrap_or_default(),
     })
 }

@@ -19,6 +19,9 @@ use crate::{RunFault, disk};
 /// The incomplete tiles at the end of a tree, by the name of the full tile that each grows into.
 pub(crate) type Edge = BTreeMap<TilePath, (u32, Arc<[u8]>)>;
 
+/// Called with index and bytes of each entry, in order.
+pub(crate) type Each<'a> = &'a mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>;
+
 /// An open log; the only writer of its directory.
 pub(crate) struct Log {
     dir: PathBuf,
@@ -50,11 +53,7 @@ pub(crate) enum AppendFault {
 
 impl Log {
     /// Opens or begins the log in `dir`, hands every entry to `each` in order, and checks all of it against the checkpoint.
-    pub fn open(
-        dir: &Path,
-        key: LogKey,
-        each: &mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>,
-    ) -> Result<(Self, Recovery), RunFault> {
+    pub fn open(dir: &Path, key: LogKey, each: Each<'_>) -> Result<(Self, Recovery), RunFault> {
         let mut recovery = Recovery::default();
         let path = dir.join("checkpoint");
         let (checkpoint, note) = match read_checkpoint(&path, key.verifier())? {
@@ -90,11 +89,7 @@ impl Log {
     }
 
     /// Reads a log without changing anything: every entry in order, checked against the checkpoint.
-    pub fn peek(
-        dir: &Path,
-        key: &LogVerifier,
-        each: &mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>,
-    ) -> Result<Checkpoint, RunFault> {
+    pub fn peek(dir: &Path, key: &LogVerifier, each: Each<'_>) -> Result<Checkpoint, RunFault> {
         let path = dir.join("checkpoint");
         let (checkpoint, _) = read_checkpoint(&path, key)?
             .ok_or_else(|| RunFault::damaged(&path, "there is none: no log was begun here"))?;
@@ -195,11 +190,7 @@ impl Log {
     }
 
     /// Reads the bundles and rebuilds the tree; answers the files that are not on disk as they must be.
-    fn replay(
-        &mut self,
-        size: u64,
-        each: &mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>,
-    ) -> Result<Vec<(TilePath, Vec<u8>)>, RunFault> {
+    fn replay(&mut self, size: u64, each: Each<'_>) -> Result<Vec<(TilePath, Vec<u8>)>, RunFault> {
         let mut wrong = Vec::new();
         let mut index = 0;
         while let Some(bundle) = TilePath::entries_holding(index, size) {
