@@ -109,7 +109,7 @@ impl Proxy {
     fn plain(_here: &Path, behind: SocketAddr) -> Self {
         let address = free_address();
         let built = Command::new(env!("CARGO"))
-            .args(["build", "--release", "-p", "semgate-gateway", "--example", "plain_proxy"])
+            .args(["build", "--release", "-p", "semgate-gateway", "--features", "plain-proxy", "--example", "plain_proxy"])
             .status()
             .unwrap();
         assert!(built.success());

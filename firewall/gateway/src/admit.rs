@@ -61,8 +61,8 @@ pub(crate) struct Gatekeeper {
 
 impl Gatekeeper {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let rate = NonZeroU32::new(limits.agent_rate).unwrap_or(NonZeroU32::MIN);
-        let burst = NonZeroU32::new(limits.agent_burst).unwrap_or(NonZeroU32::MIN);
+        let rate = NonZeroU32::new(limits.rate_per_second).unwrap_or(NonZeroU32::MIN);
+        let burst = NonZeroU32::new(limits.rate_burst).unwrap_or(NonZeroU32::MIN);
         let quota = Quota::per_second(rate).allow_burst(burst);
         Self { rate: RateLimiter::keyed(quota), clock: DefaultClock::default() }
     }

@@ -10,6 +10,8 @@ mod hints;
 mod policies;
 
 pub(crate) use authority::open;
+#[cfg(feature = "plain-proxy")]
+pub(crate) use policies::none;
 pub(crate) use policies::{PolicyState, first};
 
 use std::cell::RefCell;

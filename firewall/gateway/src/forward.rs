@@ -72,7 +72,7 @@ pub(crate) struct Told<'t> {
     pub(crate) decision: &'t str,
 }
 
-fn request(address: &Address, told: &Told<'_>, body: Bytes) -> Request<Full<Bytes>> {
+pub(crate) fn request(address: &Address, told: &Told<'_>, body: Bytes) -> Request<Full<Bytes>> {
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = address.uri.clone();
@@ -111,7 +111,7 @@ pub(crate) struct Returned {
 /// look at the generation and the bytes.
 ///
 /// # Errors
-/// What was sent, and `upstream_unavailable`, `upstream_timeout` or `upstream_invalid` with what is known of the delivery.
+/// `upstream_unavailable`, `upstream_timeout` or `upstream_invalid` with what is known of the delivery.
 pub(crate) async fn forward(
     permit: Permit,
     _recorded: Recorded,
@@ -120,11 +120,11 @@ pub(crate) async fn forward(
     address: &Address,
     told: &Told<'_>,
     limits: &Limits,
-) -> Result<Returned, (Sent, Refusal)> {
+) -> Result<Returned, Refusal> {
     let (body, sent) = permit.spend();
     match exchange(pool, lease, request(address, told, body), limits).await {
         Ok((head, body)) => Ok(Returned { sent, head, body }),
-        Err(refusal) => Err((sent, refusal)),
+        Err(refusal) => Err(refusal.with_rpc_id(sent.rpc_id().cloned())),
     }
 }
 

@@ -239,39 +239,30 @@ impl Facts {
     }
 
     fn known(&mut self, name: &[u8], value: &[u8]) -> Result<(), FramingFault> {
-        match name.len() {
+        let (broken, fault) = match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => {
-                if value.is_empty() || std::mem::replace(&mut self.host, true) {
-                    return Err(FramingFault::Host);
-                }
+                (value.is_empty() || std::mem::replace(&mut self.host, true), FramingFault::Host)
             }
             6 if name.eq_ignore_ascii_case(b"expect") => {
-                if !value.eq_ignore_ascii_case(b"100-continue") {
-                    return Err(FramingFault::Expect);
-                }
+                (!value.eq_ignore_ascii_case(b"100-continue"), FramingFault::Expect)
             }
-            7 if name.eq_ignore_ascii_case(b"upgrade") => return Err(FramingFault::Upgrade),
-            7 if name.eq_ignore_ascii_case(b"trailer") => return Err(FramingFault::Trailers),
+            7 if name.eq_ignore_ascii_case(b"upgrade") => (true, FramingFault::Upgrade),
+            7 if name.eq_ignore_ascii_case(b"trailer") => (true, FramingFault::Trailers),
             10 if name.eq_ignore_ascii_case(b"connection") => {
-                let mut options = value.split(|byte| *byte == b',');
-                if options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"upgrade")) {
-                    return Err(FramingFault::Upgrade);
-                }
+                let mut options = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+                (options.any(|option| option.eq_ignore_ascii_case(b"upgrade")), FramingFault::Upgrade)
             }
             14 if name.eq_ignore_ascii_case(b"content-length") => {
-                if self.length.replace(decimal(value)?).is_some() {
-                    return Err(FramingFault::ContentLength);
-                }
+                (self.length.replace(decimal(value)?).is_some(), FramingFault::ContentLength)
             }
-            14 if name.eq_ignore_ascii_case(b"http2-settings") => return Err(FramingFault::Upgrade),
+            14 if name.eq_ignore_ascii_case(b"http2-settings") => (true, FramingFault::Upgrade),
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
-                if !value.eq_ignore_ascii_case(b"chunked") || std::mem::replace(&mut self.chunked, true) {
-                    return Err(FramingFault::TransferEncoding);
-                }
+                let other = !value.eq_ignore_ascii_case(b"chunked");
+                (other || std::mem::replace(&mut self.chunked, true), FramingFault::TransferEncoding)
             }
-            _ => {}
-        }
-        Ok(())
+            _ => return Ok(()),
+        };
+        if broken { Err(fault) } else { Ok(()) }
     }
 
     fn body(&self) -> Result<Body, FramingFault> {

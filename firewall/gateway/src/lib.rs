@@ -32,4 +32,6 @@ mod upstream;
 
 pub use config::{Config, ConfigFault, Limits};
 pub use fault::RunFault;
+#[cfg(feature = "plain-proxy")]
+pub use run::plain::run_plain;
 pub use run::{Bound, BoundRoute, Checked, check, run};

@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use http::Request;
 use hyper::body::Incoming;
 use semgate_inspect::{
-    Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Now, Peer, Permit, Refusal, Route, Sent,
+    Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Now, Peer, Permit, Refusal, Route,
 };
 
 use crate::admit::{self, Admitted, Arrival, Door, Gatekeeper};
@@ -32,6 +32,9 @@ pub(crate) struct Shared {
     pub(crate) audit: Audit,
     pub(crate) gatekeeper: Gatekeeper,
     pub(crate) started: Instant,
+    /// The benchmark's build only: nothing is inspected, counted or recorded.
+    #[cfg(feature = "plain-proxy")]
+    pub(crate) unchecked: bool,
 }
 
 impl Shared {
@@ -108,6 +111,11 @@ impl Way<'_> {
             Arrival::Card => return Ok(self.lane.card.answer(self.lane, self.decision).await),
             Arrival::Message(admitted) => admitted,
         };
+        #[cfg(feature = "plain-proxy")]
+        if shared.unchecked {
+            let received = receive::receive(admitted, body, serving, &shared.limits).await?;
+            return Ok(crate::run::plain::pass(self.lane, self.identity, self.decision, received).await?);
+        }
         shared.gatekeeper.count(self.identity.key())?;
         let received = receive::receive(admitted, body, serving, &shared.limits).await?;
         self.message(peer, received).await
@@ -167,10 +175,11 @@ impl Way<'_> {
             reply::judge(&lane.shared.inspector, returned, &lane.replier, &lane.address, lane.shared.now())
         });
         let facts = awaiting.came();
-        let (sent, passed) = judged.map_err(|(sent, refusal)| stopped_reply(&sent, refusal, facts))?;
+        let (sent, passed) = judged.map_err(|refusal| stopped_reply(refusal, facts))?;
         if self.record(Outcome::Allowed, passed.permit.facts().clone()).is_err() {
             let facts = passed.permit.facts().clone();
-            return Err(stopped_reply(&sent, no_audit(Delivered::Yes), facts));
+            let refusal = no_audit(Delivered::Yes).with_rpc_id(sent.rpc_id().cloned());
+            return Err(stopped_reply(refusal, facts));
         }
         lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
         Ok(reply::hand_back(passed, notice.as_ref(), &lane.address, self.decision))
@@ -248,9 +257,9 @@ fn reply_facts(request: &Facts) -> Facts {
     }
 }
 
-fn stopped_reply(sent: &Sent, refusal: Refusal, facts: Facts) -> Stopped {
+fn stopped_reply(refusal: Refusal, facts: Facts) -> Stopped {
     let refusal = if refusal.facts().sender.is_empty() { refusal.with_facts(facts) } else { refusal };
-    Stopped { direction: Direction::Reply, refusal: refusal.with_rpc_id(sent.rpc_id().cloned()) }
+    Stopped { direction: Direction::Reply, refusal }
 }
 
 /// A permit that will not be used leaves its id and facts to the refusal.

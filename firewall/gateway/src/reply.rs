@@ -30,16 +30,12 @@ pub(crate) fn judge(
     replier: &Peer,
     address: &Address,
     now: Now,
-) -> Result<(Sent, Passed), (Sent, Refusal)> {
+) -> Result<(Sent, Passed), Refusal> {
     let Returned { sent, head, body } = returned;
-    if let Err(refusal) = form(&head.headers, &body) {
-        return Err((sent, refusal));
-    }
+    form(&head.headers, &body).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     let extension = head.headers.get_all(A2A_EXTENSIONS).iter().any(|value| value == address.extension());
-    match inspector.inspect_reply(&sent, replier, head.status.as_u16(), body, now) {
-        Ok(permit) => Ok((sent, Passed { permit, extension })),
-        Err(refusal) => Err((sent, refusal)),
-    }
+    let permit = inspector.inspect_reply(&sent, replier, head.status.as_u16(), body, now)?;
+    Ok((sent, Passed { permit, extension }))
 }
 
 /// A body is JSON and not compressed: none was asked for in another form.

@@ -1,5 +1,7 @@
 //! From a configuration to a running gateway, and back to an end without a cut message.
 
+#[cfg(feature = "plain-proxy")]
+pub(crate) mod plain;
 mod start;
 mod threads;
 

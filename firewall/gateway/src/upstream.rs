@@ -21,6 +21,9 @@ use crate::path::unix_now;
 
 pub(crate) use connect::{ConnectFault, Connected, Connector};
 
+/// How long a kept connection may take to be ready again.
+const SETTLE: Duration = Duration::from_millis(50);
+
 /// Connections to one agent. Not [`Send`]: it stays on its core.
 pub(crate) struct Pool {
     connector: Connector,
@@ -71,8 +74,10 @@ impl Pool {
             if open.not_after.is_some_and(|end| unix_now() > end) {
                 continue;
             }
-            // its reply was read to the end, so this waits at most for its task to notice
-            if poll_fn(|cx| open.link.poll_ready(cx)).await.is_ok() {
+            // its reply was read to the end, so this waits only for its task to notice; an agent that answered before it had
+            // read the whole request keeps it busy, and then it is given up
+            let ready = tokio::time::timeout(SETTLE, poll_fn(|cx| open.link.poll_ready(cx))).await;
+            if matches!(ready, Ok(Ok(()))) {
                 return Ok(Lease { open, kept: true });
             }
         }

@@ -52,7 +52,7 @@ fn a_first_start_learns_everything_and_a_revocation_bites_within_a_second() {
     house.url = live.url();
     let agent = Agent::saying(&reply());
     // the poll alone would take an hour: what follows is the stream's work
-    let config = house.config(&plain_route(agent.port).replace("X", "X"), "");
+    let config = house.config(&plain_route(agent.port), "");
     let config = semgate_gateway::Config::parse(
         &config.effective().replace("poll = \"1s\"", "poll = \"1h\""),
         house.dir.path(),

@@ -95,7 +95,8 @@ fn refusals_of_the_inspector_answer_problem_documents_and_reach_nobody() {
         change(&mut message);
         gateway.say(&message).problem()
     };
-    let table: Vec<(u16, &str, Box<dyn Fn(&mut serde_json::Value)>)> = vec![
+    type Change = Box<dyn Fn(&mut serde_json::Value)>;
+    let table: Vec<(u16, &str, Change)> = vec![
         (403, "sender_mismatch", Box::new(|m| m["sender_id"] = "treasurer-1".into())),
         (403, "receiver_mismatch", Box::new(|m| m["receiver_id"] = "retailer-7".into())),
         (404, "context_unknown", Box::new(|m| m["context"] = "urn:contexts:supplyChain:v9.0".into())),
@@ -271,7 +272,8 @@ fn a_caller_who_leaves_leaves_a_record() {
 fn an_agent_that_sends_too_much_is_limited_before_its_body_is_read() {
     let house = house();
     let agent = Agent::saying(&reply());
-    let gateway = Gateway::start(house.config(&plain_route(agent.port), "agent_rate = 1\nagent_burst = 2"));
+    let gateway =
+        Gateway::start(house.config(&plain_route(agent.port), "rate_per_second = 1\nrate_burst = 2"));
     assert_eq!(gateway.say(&message()).status, 200);
     assert_eq!(gateway.say(&message()).status, 200);
     let answer = gateway.say(&message());

@@ -46,7 +46,8 @@ fn method_and_path_are_those_of_the_binding() {
 
 #[test]
 fn content_type_and_encoding_have_few_spellings() {
-    let table: &[(&[(&str, &str)], Option<Code>)] = &[
+    type Case<'c> = (&'c [(&'c str, &'c str)], Option<Code>);
+    let table: &[Case<'_>] = &[
         (&[("content-type", "application/json; charset=utf-8")], None),
         (&[("content-type", "Application/JSON;charset=\"UTF-8\"")], None),
         (&[], Some(Code::Malformed)),
@@ -85,7 +86,7 @@ fn the_extension_is_seen_among_others() {
 
 #[test]
 fn an_agent_past_its_burst_waits_and_another_does_not() {
-    let keeper = Gatekeeper::new(&Limits { agent_rate: 1, agent_burst: 3, ..Limits::default() });
+    let keeper = Gatekeeper::new(&Limits { rate_per_second: 1, rate_burst: 3, ..Limits::default() });
     let (one, two) = (Arc::from("spiffe://a/agent/one"), Arc::from("spiffe://a/agent/two"));
     for _ in 0..3 {
         assert!(keeper.count(&one).is_ok());

@@ -62,7 +62,7 @@ pub struct Upstream {
 
 impl Upstream {
     /// Takes the spellings above and no other: no user, query, fragment, percent-encoding or `..` in the path.
-    pub(super) fn parse(text: &str, base: &Path) -> Option<Self> {
+    pub(crate) fn parse(text: &str, base: &Path) -> Option<Self> {
         if let Some(path) = text.strip_prefix("unix:") {
             let place = Place::Unix(base.join(path));
             return (!path.is_empty()).then_some(Self { place, tls: false, path: "/".to_owned() });
@@ -84,7 +84,7 @@ impl Upstream {
     }
 
     /// Whether it is on this machine.
-    pub(super) fn local(&self) -> bool {
+    pub(crate) fn local(&self) -> bool {
         match &self.place {
             Place::Unix(_) => true,
             Place::Tcp(host, _) => {

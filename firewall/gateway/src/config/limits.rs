@@ -40,9 +40,9 @@ pub struct Limits {
     pub concepts: usize,
     /// Messages a second from one agent, all routes together, refused ones included. 1000: at 25 µs each that is a fortieth of
     /// a core, so tens of agents share one.
-    pub agent_rate: u32,
+    pub rate_per_second: u32,
     /// Messages at once from one agent before the rate bites. 2000: two seconds of it.
-    pub agent_burst: u32,
+    pub rate_burst: u32,
     /// Connecting to the agent behind, TLS included. 2 s: it is near.
     pub connect_timeout: Duration,
     /// From the request written to the reply's last byte. 30 s: agents think.
@@ -80,8 +80,8 @@ impl Default for Limits {
             depth: 32,
             nodes: 20_000,
             concepts: 64,
-            agent_rate: 1000,
-            agent_burst: 2000,
+            rate_per_second: 1000,
+            rate_burst: 2000,
             connect_timeout: Duration::from_secs(2),
             upstream_timeout: Duration::from_secs(30),
             reply_bytes: 1024 * 1024,
@@ -152,8 +152,8 @@ file_limits! {
         depth: usize = 4..=128,
         nodes: usize = 16..=10_000_000,
         concepts: usize = 1..=4096,
-        agent_rate: u32 = 1..=1_000_000,
-        agent_burst: u32 = 1..=1_000_000,
+        rate_per_second: u32 = 1..=1_000_000,
+        rate_burst: u32 = 1..=1_000_000,
         reply_bytes: usize = 64..=67_108_864,
         upstream_idle: usize = 0..=65_536,
         audit_queue: usize = 1..=1_000_000,

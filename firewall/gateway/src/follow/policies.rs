@@ -80,16 +80,28 @@ pub(crate) fn first(
         }
         Err(faults) if faults.iter().all(|fault| matches!(fault, PolicyFault::Invalid { .. })) => {
             state.rejected(&faults);
-            let waiting = PolicySource {
-                files: vec![("waiting.cedar".to_owned(), WAITING.to_owned())],
-                entities: source.entities.clone(),
-            };
-            let typed = shipped(&config.prefix);
-            let policies = Policies::load(&waiting, &typed, &limits).map_err(|faults| fault(&faults))?;
+            let policies = waiting(&source, &config.prefix).map_err(|faults| fault(&faults))?;
             Ok((policies, state, source))
         }
         Err(faults) => Err(fault(&faults)),
     }
+}
+
+/// The set that lets nothing pass, with the real agents.
+fn waiting(source: &PolicySource, prefix: &Prefix) -> Result<Policies, Vec<PolicyFault>> {
+    let files = vec![("waiting.cedar".to_owned(), WAITING.to_owned())];
+    let waiting = PolicySource { files, entities: source.entities.clone() };
+    Policies::load(&waiting, &shipped(prefix), &PolicyLimits::default())
+}
+
+/// The set that lets nothing pass, for the build that asks nothing.
+///
+/// # Errors
+/// The shipped agents do not load, which a test of theirs rules out.
+#[cfg(feature = "plain-proxy")]
+pub(crate) fn none() -> Result<Policies, RunFault> {
+    let fault = |faults: Vec<PolicyFault>| RunFault::Policies { path: PathBuf::new(), why: join(&faults) };
+    waiting(&PolicySource::shipped(), &Prefix::default()).map_err(fault)
 }
 
 /// The shipped contexts: only so that there is something that a policy can be typed against. None of them counts by this.

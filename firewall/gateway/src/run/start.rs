@@ -58,8 +58,8 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
     InspectLimits {
         json,
         concepts: limits.concepts,
-        messages_per_second: limits.agent_rate.try_into().unwrap_or(default.messages_per_second),
-        message_burst: limits.agent_burst.try_into().unwrap_or(default.message_burst),
+        messages_per_second: limits.rate_per_second.try_into().unwrap_or(default.messages_per_second),
+        message_burst: limits.rate_burst.try_into().unwrap_or(default.message_burst),
         ..default
     }
 }
@@ -81,6 +81,8 @@ pub(super) fn shared(
         audit,
         gatekeeper: Gatekeeper::new(&config.limits),
         started: Instant::now(),
+        #[cfg(feature = "plain-proxy")]
+        unchecked: false,
     }))
 }
 

@@ -70,7 +70,7 @@ pub(super) fn start(
         let url = url(route, &taken);
         let seat = Seat::of(at, route, &url, &shared, &metrics);
         for (core, bound) in cores.iter_mut().zip(bound) {
-            core.push(Seat { bound: Some(bound), ..seat.clone() });
+            core.push(seat.with(bound));
         }
         routes.push(BoundRoute { name: route.name.clone(), listen: taken, url });
     }
@@ -111,7 +111,7 @@ pub(super) fn start(
 }
 
 /// A thread with a single-threaded runtime of its own. Its end, however it comes, is told.
-fn thread(
+pub(super) fn thread(
     name: String,
     ended: &mpsc::Sender<String>,
     body: impl FnOnce(&LocalSet, &tokio::runtime::Runtime) -> Result<(), RunFault> + Send + 'static,
@@ -162,7 +162,7 @@ fn url(route: &RouteConfig, taken: &Listen) -> String {
 }
 
 /// One route as one core will serve it.
-struct Seat {
+pub(super) struct Seat {
     at: usize,
     url: String,
     route: Arc<Route>,
@@ -171,21 +171,8 @@ struct Seat {
     bound: Option<listen::Bound>,
 }
 
-impl Clone for Seat {
-    fn clone(&self) -> Self {
-        Self {
-            at: self.at,
-            url: self.url.clone(),
-            route: Arc::clone(&self.route),
-            extension: self.extension.clone(),
-            metrics: self.metrics.clone(),
-            bound: None,
-        }
-    }
-}
-
 impl Seat {
-    fn of(at: usize, route: &RouteConfig, url: &str, shared: &Shared, metrics: &Metrics) -> Self {
+    pub(super) fn of(at: usize, route: &RouteConfig, url: &str, shared: &Shared, metrics: &Metrics) -> Self {
         Self {
             at,
             url: url.to_owned(),
@@ -195,17 +182,29 @@ impl Seat {
             bound: None,
         }
     }
+
+    /// The same seat on the core that this listener is for.
+    pub(super) fn with(&self, bound: listen::Bound) -> Self {
+        Self {
+            at: self.at,
+            url: self.url.clone(),
+            route: Arc::clone(&self.route),
+            extension: self.extension.clone(),
+            metrics: self.metrics.clone(),
+            bound: Some(bound),
+        }
+    }
 }
 
 /// One serving thread.
-struct Core {
-    config: Arc<Config>,
-    shared: Arc<Shared>,
-    materials: Arc<ArcSwap<Materials>>,
+pub(super) struct Core {
+    pub(super) config: Arc<Config>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) materials: Arc<ArcSwap<Materials>>,
 }
 
 impl Core {
-    async fn run(self, seats: Vec<Seat>, mut stop: watch::Receiver<bool>) -> Result<(), RunFault> {
+    pub(super) async fn run(self, seats: Vec<Seat>, mut stop: watch::Receiver<bool>) -> Result<(), RunFault> {
         let decisions = Rc::new(Decisions::new());
         let each = self.config.limits.connections.div_ceil(self.config.workers.max(1));
         let each = u32::try_from(each.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);

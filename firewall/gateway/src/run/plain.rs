@@ -1,0 +1,117 @@
+//! The benchmark's build: the same sockets, framing, bodies, connections and answers, and nothing inspected, counted or
+//! recorded. What a message costs here is what it would cost any proxy built like this one.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use arc_swap::ArcSwap;
+use semgate_certs::PeerRoots;
+use semgate_contexts::Prefix;
+use semgate_inspect::{Generation, InspectLimits, Inspector, Refusal};
+use tokio::sync::{mpsc, watch};
+
+use super::threads::{Core, Seat, thread};
+use crate::admit::Gatekeeper;
+use crate::config::{AuditConfig, Config, ContextScope, Limits, Listen, Protocol, RouteConfig, Upstream};
+use crate::decision::DecisionId;
+use crate::fault::RunFault;
+use crate::follow;
+use crate::forward::{self, Told};
+use crate::identify::Identity;
+use crate::listen;
+use crate::materials::Materials;
+use crate::measure::Metrics;
+use crate::path::{Lane, Shared};
+use crate::receive::Received;
+use crate::record::Audit;
+use crate::refuse::{Answer, answer};
+
+/// Forwards everything that comes to `listen`, for ever, with as many threads as the product would use.
+///
+/// # Errors
+/// `upstream` is no local http address, or the address cannot be bound.
+pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFault> {
+    let config = Arc::new(config(listen, upstream)?);
+    let (audit, _writer) = Audit::open(PathBuf::from("/dev/null"), false, 1)?;
+    let generation =
+        Generation::new(Vec::new(), Arc::new(follow::none()?), Default::default(), Prefix::default())
+            .map_err(|why| RunFault::system("configuration", why))?;
+    let shared = Arc::new(Shared {
+        inspector: Inspector::new(InspectLimits::default(), generation),
+        limits: config.limits.clone(),
+        audit,
+        gatekeeper: Gatekeeper::new(&config.limits),
+        started: Instant::now(),
+        unchecked: true,
+    });
+    let metrics = Metrics::new()?;
+    let materials = Materials { peers: Arc::new(PeerRoots::new()), server: None, upstreams: vec![None] };
+    let materials = Arc::new(ArcSwap::from_pointee(materials));
+    let (_stop, stopping) = watch::channel(false);
+    let (ended, mut died) = mpsc::channel(1);
+    for route in &config.routes {
+        let (bound, _) = listen::bind(&route.listen, config.workers)?;
+        let seat = Seat::of(0, route, "http://plain/", &shared, &metrics);
+        for (number, bound) in bound.into_iter().enumerate() {
+            let seats = vec![seat.with(bound)];
+            let core = Core {
+                config: Arc::clone(&config),
+                shared: Arc::clone(&shared),
+                materials: Arc::clone(&materials),
+            };
+            let stop = stopping.clone();
+            thread(format!("plain-{number}"), &ended, move |local, runtime| {
+                local.block_on(runtime, core.run(seats, stop))
+            })?;
+        }
+    }
+    let _ = died.recv().await;
+    Err(RunFault::System { why: "a thread ended".to_owned() })
+}
+
+fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
+    let fault = || RunFault::System { why: "the upstream is no local http address".to_owned() };
+    let upstream = Upstream::parse(upstream, Path::new("")).filter(Upstream::local).ok_or_else(fault)?;
+    let agent = "spiffe://semgate.test/agent/plain".to_owned();
+    let route = RouteConfig {
+        name: "plain".to_owned(),
+        listen: Listen::Tcp(listen),
+        protocol: Protocol::L8,
+        receiver: agent.clone(),
+        upstream,
+        contexts: vec![ContextScope::Any],
+        plain_sender: Some(agent),
+        public_url: None,
+    };
+    Ok(Config {
+        state: PathBuf::new(),
+        admin: listen,
+        policies: PathBuf::new(),
+        audit: AuditConfig { path: PathBuf::new(), fsync: false },
+        workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        prefix: Prefix::default(),
+        tls: None,
+        trust_domains: Vec::new(),
+        authorities: Vec::new(),
+        routes: vec![route],
+        floors: Vec::new(),
+        limits: Limits::default(),
+    })
+}
+
+/// In place of everything between `receive` and `forward`, and between `forward` and the answer.
+pub(crate) async fn pass(
+    lane: &Lane,
+    identity: &Identity,
+    decision: DecisionId,
+    received: Received,
+) -> Result<Answer, Refusal> {
+    let lease = lane.pool.lease().await.map_err(|fault| forward::unreachable(&fault))?;
+    let mut buffer = [0; 26];
+    let told = Told { identity, l9_context: None, extension: false, decision: decision.text(&mut buffer) };
+    let request = forward::request(&lane.address, &told, received.bytes);
+    let (head, body) = forward::exchange(&lane.pool, lease, request, &lane.shared.limits).await?;
+    Ok(answer(decision, head.status.as_u16(), "application/json", body))
+}
