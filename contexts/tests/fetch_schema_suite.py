@@ -24,9 +24,10 @@ fresh = folder.with_name(folder.name + ".part")
 with tarfile.open(here / f"jsonschema-{version}.tar.gz") as tar:
     for member in tar:
         if member.isfile() and member.name.startswith(inside) and member.name.endswith(".json"):
-            path = fresh / pathlib.PurePosixPath(member.name[len(inside) :])
-            if ".." in path.parts:
+            inner = pathlib.PurePosixPath(member.name[len(inside) :])
+            if ".." in inner.parts:
                 sys.exit("a path leads out of the archive")
+            path = fresh / inner
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(tar.extractfile(member).read())
 fresh.rename(folder)
