@@ -47,6 +47,17 @@ pub enum ContextFault {
     LineNotDelegated,
 }
 
+impl ContextFault {
+    /// A short stable name for records, such as `line_not_delegated`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            ContextFault::Jws(fault) => fault.as_str(),
+            ContextFault::Document(_) => "document",
+            ContextFault::LineNotDelegated => "line_not_delegated",
+        }
+    }
+}
+
 impl fmt::Display for ContextFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -136,6 +136,9 @@ impl Follower {
         }
         // After a fault, hints wait for the backoff too: a flood of them must not become a flood of requests.
         let hinted = self.hinted && self.failures == 0;
+        // A clock that was set back must not make the next poll a matter of hours.
+        let longest = self.config.poll.max(self.config.limits.max_backoff);
+        self.next_poll = self.next_poll.min(now.saturating_add(longest));
         if now < self.next_poll && !hinted {
             return Step::Idle { until: self.next_poll };
         }

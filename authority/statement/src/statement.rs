@@ -102,6 +102,19 @@ pub enum StatementFault {
     Reason,
 }
 
+impl StatementFault {
+    /// A short stable name for records, such as `unknown_kind`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            StatementFault::Jws(fault) => fault.as_str(),
+            StatementFault::Format(_) => "format",
+            StatementFault::UnknownKind => "unknown_kind",
+            StatementFault::LineNotDelegated => "line_not_delegated",
+            StatementFault::Reason => "reason",
+        }
+    }
+}
+
 impl fmt::Display for StatementFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

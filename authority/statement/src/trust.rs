@@ -3,7 +3,7 @@
 
 use crate::format::{FormatFault, Members, is_name, limits, write};
 use semgate_certs::{Chain, ChainLimits, Thumbprint};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[cfg(test)]
 mod tests;
@@ -39,6 +39,11 @@ impl Trust {
         for (_, chain) in other.chains {
             self.insert(chain);
         }
+    }
+
+    /// Keeps the chains of these leaves alone.
+    pub fn keep_only(&mut self, keys: &BTreeSet<Thumbprint>) {
+        self.chains.retain(|key, _| keys.contains(key));
     }
 
     /// The chain of a leaf, not verified.

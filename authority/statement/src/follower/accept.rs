@@ -102,6 +102,9 @@ impl Follower {
             }
             keep.push((part, names));
         }
+        // What no known statement needs is not kept, so that no authority can make this grow.
+        let signers = self.state.known.values().chain(round.found.values()).map(|k| k.entry.signed().key());
+        self.state.trust.keep_only(&signers.collect());
         let trust = self.state.trust.to_bytes().map_err(FollowFault::Trust)?;
         self.memory.write(TRUST, &trust)?;
         self.memory.write(HEAD, &pinned.bytes)?;

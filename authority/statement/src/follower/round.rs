@@ -58,6 +58,8 @@ pub(super) struct Round {
     pub(super) refused_head: Option<Vec<u8>>,
     pub(super) etag: Option<String>,
     pub(super) tiles: Tiles,
+    /// Tiles that the last proof asked for and that were not fetched yet: it is tried again when all are here.
+    pub(super) missing: Vec<TilePath>,
     /// Partial tiles that are gone: the full ones are asked for in their place.
     pub(super) full: BTreeSet<TilePath>,
     pub(super) shards: HashMap<[u8; 32], Vec<u8>>,
@@ -82,6 +84,12 @@ impl Round {
     /// Asks for a new start instead of a fault, as long as that may help.
     pub(super) fn may_restart(&mut self) {
         self.restart = self.restarts < MAX_RESTARTS;
+    }
+
+    /// The first of some missing tiles; the others follow.
+    fn fetch(&mut self, tiles: Vec<TilePath>) -> Option<Want> {
+        self.missing = tiles;
+        self.missing.pop().map(Want::Tile)
     }
 
     /// The round that starts again, with what does not depend on the head.
@@ -116,6 +124,9 @@ impl Follower {
         if round.candidate.is_none() {
             return Ok(Some(Want::Head));
         }
+        if let Some(tile) = round.missing.pop() {
+            return Ok(Some(Want::Tile(tile)));
+        }
         if !round.accepted
             && let Some(want) = self.plan_head(round, now)?
         {
@@ -137,7 +148,7 @@ impl Follower {
         let Some(candidate) = round.candidate.clone() else { return Ok(None) };
         match self.prove_prefix(round, &candidate) {
             Ok(()) => {}
-            Err(ProofFault::Missing(tiles)) => return Ok(tiles.first().map(|tile| Want::Tile(*tile))),
+            Err(ProofFault::Missing(tiles)) => return Ok(round.fetch(tiles)),
             Err(ProofFault::NotAPrefix) => {
                 let had = self.state.head.as_ref().map_or(0, |pinned| pinned.head.head().seq);
                 return Err(FollowFault::Fork { had, offered: candidate.head.head().seq });
@@ -226,7 +237,7 @@ impl Follower {
         let tiles = Overlay { fresh: &round.tiles, old: &self.state.tiles, used: RefCell::default() };
         let proved = match leaf_hashes(&[listed.index], checkpoint.size, checkpoint.root, &tiles) {
             Ok(hashes) => hashes,
-            Err(ProofFault::Missing(tiles)) => return Ok(tiles.first().map(|tile| Want::Tile(*tile))),
+            Err(ProofFault::Missing(tiles)) => return Ok(round.fetch(tiles)),
             Err(fault) => return Err(FollowFault::Tiles(fault)),
         };
         let proved = proved.first().copied().ok_or(FollowFault::Tiles(ProofFault::OutOfRange))?;

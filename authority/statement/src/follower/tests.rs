@@ -13,6 +13,7 @@ use semgate_contexts::{Digest, Line, Version};
 mod attacks;
 mod disk;
 mod fuzz;
+mod poison;
 
 fn urn(short: &str) -> ContextUrn {
     MemoryAuthority::urn(short)
@@ -20,6 +21,27 @@ fn urn(short: &str) -> ContextUrn {
 
 fn standing(follower: &Follower, short: &str, now: u64) -> Standing {
     follower.view().standing(&urn(short), now)
+}
+
+/// A follower that has seen the library, and its authority ten seconds later.
+fn followed() -> (MemoryAuthority, Follower) {
+    let mut authority = MemoryAuthority::with_library(START);
+    let follower = authority.follower();
+    authority.now += 10;
+    (authority, follower)
+}
+
+/// The follower refuses the round for this reason and keeps its view.
+fn refuses(authority: &mut MemoryAuthority, follower: &mut Follower, fault: FollowFault) {
+    let before = follower.view();
+    assert_eq!(authority.follow(follower), Err(fault.clone()));
+    assert!(Arc::ptr_eq(&before, &follower.view()), "the view changed");
+    assert_eq!(follower.reports().last().map(|report| report.fault.clone()), Some(fault));
+}
+
+fn only_report(follower: &mut Follower, short: &str, fault: FollowFault) {
+    let reports: Vec<_> = follower.reports().into_iter().map(|r| (r.urn, r.fault)).collect();
+    assert_eq!(reports, vec![(Some(urn(short)), fault)]);
 }
 
 #[test]
@@ -170,8 +192,7 @@ fn an_authority_that_moves_on_under_a_round_is_followed_without_a_fault() {
         authority.floor("payment", "v2.0");
         follower.hint();
         let mut moved = false;
-        loop {
-            let Step::Get(request) = follower.next(authority.now) else { break };
+        while let Step::Get(request) = follower.next(authority.now) {
             if request.path.starts_with(asked) && !moved {
                 moved = true;
                 if change == 0 {
@@ -210,6 +231,26 @@ fn faults_are_waited_after_longer_each_time_and_hints_wait_too() {
         assert_eq!(follower.next(now), Step::Idle { until: now + wait });
         now += wait;
     }
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_stop_the_polls() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let mut follower = authority.follower();
+    let earlier = START - 86_400;
+    let Step::Idle { until } = follower.next(earlier) else { panic!("due at once") };
+    assert!(until <= earlier + 30);
+}
+
+#[test]
+fn certificates_that_no_known_statement_needs_are_not_kept() {
+    let mut authority = MemoryAuthority::with_library(START);
+    for _ in 0..20 {
+        let stranger = authority.keys.signer(&["other"]);
+        authority.trust.insert(stranger.chain);
+    }
+    let follower = authority.follower();
+    assert_eq!(follower.state.trust.chains().count(), 4, "one for each line");
 }
 
 #[test]
