@@ -164,6 +164,11 @@ impl Catalogue {
         self.shapes.get(digest)?.iter().find(|shape| shape.name == name)
     }
 
+    /// Digests of the contexts that are typed.
+    pub fn digests(&self) -> impl Iterator<Item = &Digest> {
+        self.shapes.keys()
+    }
+
     /// The Cedar schema in Cedar's JSON form.
     pub fn schema_json(&self) -> Value {
         let mut namespaces: BTreeMap<String, Map<String, Value>> = BTreeMap::new();

@@ -15,6 +15,7 @@ mod check;
 mod convert;
 mod decide;
 mod fault;
+mod fit;
 mod index;
 mod kinds;
 mod limits;

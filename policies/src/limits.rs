@@ -10,8 +10,8 @@ pub struct PolicyLimits {
     pub max_file_bytes: usize,
     /// Number of `*.cedar` files. 1,000 files are a directory for each of many teams.
     pub max_files: usize,
-    /// Policies in all files together. Validation looks at each policy once for each (action, concept type), about
-    /// 20 µs each: 10,000 policies load within seconds.
+    /// Policies in all files together. Validation looks at each policy once for each (action, concept type) that it can
+    /// apply to: 1,000 policies over the shipped contexts load in half a second, 10,000 in five.
     pub max_policies: usize,
     /// Bytes of `entities.json`. 16 MiB holds some 80,000 agents.
     pub max_entities_bytes: usize,
@@ -22,8 +22,8 @@ pub struct PolicyLimits {
     /// Verdicts remembered at the same time, rounded up to a power of two. One takes about 100 bytes: the default
     /// is below 2 MB and holds 64 agents times 256 kinds of message.
     pub remembered_verdicts: usize,
-    /// How often loading tries again with one context left out, when policies do not validate with all of them. Each
-    /// try validates every policy once.
+    /// How often loading tries again without a context, when policies do not validate with all of them. A try types the
+    /// contexts and validates the invalid policies: some 20 ms for 100 contexts.
     pub max_left_out_tries: usize,
 }
 
@@ -37,7 +37,7 @@ impl Default for PolicyLimits {
             max_agents: 100_000,
             max_memberships: 256,
             remembered_verdicts: 1 << 14,
-            max_left_out_tries: 256,
+            max_left_out_tries: 512,
         }
     }
 }

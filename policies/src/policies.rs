@@ -1,18 +1,19 @@
 //! The loaded policies: loading as a whole or not at all, and asking.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use cedar_policy::{Authorizer, PolicySet, SchemaFragment};
+use cedar_policy::{Authorizer, SchemaFragment};
 use semgate_contexts::{Context, Digest, Line};
 
 use crate::agents::Agents;
 use crate::ask::{Answers, Asker};
 use crate::catalogue::Catalogue;
-use crate::check::{Texts as Checked, policy_in};
+use crate::check::Texts as Checked;
+use crate::fit::fit;
 use crate::index::Index;
 use crate::memory::Memory;
-use crate::parse::{self, Written};
+use crate::parse;
 use crate::{
     AgentEntry, LeftOut, LineUse, NoPolicy, PolicyFault, PolicyLimits, PolicySource, Question, Verdict,
 };
@@ -43,6 +44,31 @@ impl Policies {
         contexts: &[Arc<Context>],
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
+        Self::load_beside(source, contexts, limits, &HashSet::new())
+    }
+
+    /// Like [`Policies::load`] for the next generation after this one: a context that this one knows is not left out to
+    /// make a policy valid. So a new context that would invalidate a policy is left out, and a new policy that does not
+    /// fit the contexts is a fault, whichever of the two came last.
+    ///
+    /// # Errors
+    /// As [`Policies::load`]; this generation stays what it is.
+    pub fn reload(
+        &self,
+        source: &PolicySource,
+        contexts: &[Arc<Context>],
+        limits: &PolicyLimits,
+    ) -> Result<Self, Vec<PolicyFault>> {
+        let live = self.asker.catalogue.digests().copied().collect();
+        Self::load_beside(source, contexts, limits, &live)
+    }
+
+    fn load_beside(
+        source: &PolicySource,
+        contexts: &[Arc<Context>],
+        limits: &PolicyLimits,
+        live: &HashSet<Digest>,
+    ) -> Result<Self, Vec<PolicyFault>> {
         let (written, agents) =
             match (parse::parse(&source.files, limits), Agents::read(&source.entities, limits)) {
                 (Ok(written), Ok(agents)) => (written, agents),
@@ -54,7 +80,7 @@ impl Policies {
             };
         let texts = Checked { files: &source.files, written: &written };
         let unknown = texts.unknown_names(&agents);
-        let (catalogue, unfit) = fit(texts, contexts, limits)?;
+        let (catalogue, unfit) = fit(texts, contexts, live, limits)?;
         let mut faults = unknown;
         faults.extend(unfit);
         if !faults.is_empty() {
@@ -151,72 +177,4 @@ fn digest_of(source: &PolicySource) -> Digest {
         bytes.extend_from_slice(content);
     }
     Digest::of(&bytes)
-}
-
-/// Types the contexts so that the policies validate, leaving out as few as can be told: first none, then each alone,
-/// then one after the other. The second value holds the faults that remain, as seen beside all contexts.
-fn fit(
-    texts: Checked<'_>,
-    contexts: &[Arc<Context>],
-    limits: &PolicyLimits,
-) -> Result<(Catalogue, Vec<PolicyFault>), Vec<PolicyFault>> {
-    let set = PolicySet::from_policies(texts.written.iter().map(|written: &Written| written.policy.clone()))
-        .map_err(|e| vec![PolicyFault::Schema { why: e.to_string() }])?;
-    let mut tries = 0;
-    let mut attempt = |chosen: &[Arc<Context>]| -> Result<(Catalogue, Vec<PolicyFault>), Vec<PolicyFault>> {
-        tries += 1;
-        let catalogue = Catalogue::build(chosen);
-        let schema = catalogue.schema().map_err(|fault| vec![fault])?;
-        let faults = texts.validate(&set, schema, &catalogue);
-        Ok((catalogue, faults))
-    };
-    let (all, at_first) = attempt(contexts)?;
-    if at_first.is_empty() {
-        return Ok((all, at_first));
-    }
-    let invalid = |faults: &[PolicyFault]| {
-        faults.iter().filter_map(policy_in).map(str::to_owned).collect::<HashSet<_>>()
-    };
-    let mut sorted: Vec<Arc<Context>> = contexts.to_vec();
-    sorted.sort_by(|a, b| (a.urn().line(), a.urn().version()).cmp(&(b.urn().line(), b.urn().version())));
-    // The highest version first: it is the one that came last.
-    for out in (0..sorted.len()).rev().take(limits.max_left_out_tries) {
-        let mut chosen = sorted.clone();
-        let gone = chosen.remove(out);
-        let (mut catalogue, faults) = attempt(&chosen)?;
-        if faults.is_empty() {
-            catalogue.left_out.push(invalidates(&gone, &at_first));
-            return Ok((catalogue, faults));
-        }
-    }
-    let mut kept: Vec<Arc<Context>> = Vec::new();
-    let mut before: HashSet<String> = texts.written.iter().map(|written| written.id.to_string()).collect();
-    let mut gone: HashMap<usize, LeftOut> = HashMap::new();
-    for (position, context) in sorted.iter().enumerate().take(limits.max_left_out_tries) {
-        kept.push(Arc::clone(context));
-        let (_, faults) = attempt(&kept)?;
-        let now = invalid(&faults);
-        if now.is_subset(&before) {
-            before = now;
-        } else {
-            kept.pop();
-            gone.insert(position, invalidates(context, &faults));
-        }
-    }
-    if !before.is_empty() || gone.is_empty() {
-        return Ok((all, at_first));
-    }
-    let (mut catalogue, faults) = attempt(&kept)?;
-    catalogue.left_out.extend(gone.into_values());
-    catalogue.left_out.sort_by(|a, b| a.urn.cmp(&b.urn));
-    Ok((catalogue, faults))
-}
-
-fn invalidates(context: &Context, faults: &[PolicyFault]) -> LeftOut {
-    LeftOut {
-        urn: context.urn().clone(),
-        why: faults
-            .first()
-            .map_or_else(String::new, |fault| format!("it would make a policy invalid: {fault}")),
-    }
 }

@@ -108,7 +108,16 @@ fn pool() -> &'static [String] {
 }
 
 fn senders() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec![RETAILER, WEBAPP, TREASURER, COURIER, WHOLESALER, OPERATOR, STRANGER])
+    prop::sample::select(vec![
+        RETAILER,
+        WEBAPP,
+        TREASURER,
+        COURIER,
+        WHOLESALER,
+        OPERATOR,
+        STRANGER,
+        "spiffe://semgate.test/agent/nobody-else",
+    ])
 }
 
 /// Urn, term, performative and instance.

@@ -1,5 +1,6 @@
 //! The room as a whole: from files and documents to verdicts.
 
+mod docs;
 mod generated;
 mod lines;
 mod load;

@@ -23,10 +23,11 @@ const X_INT: &str = r#""x":{"type":"integer"}"#;
 const X_TEXT: &str = r#""x":{"type":"string","maxLength":9}"#;
 const Y_INT: &str = r#""y":{"type":"integer"}"#;
 
+const ONE_AGENT: &str =
+    r#"{"agents":[{"id":"spiffe://semgate.test/agent/retailer-7","groups":[],"credentials":[]}]}"#;
+
 fn load(policies: &str, contexts: Vec<Arc<Context>>) -> Result<House, Vec<String>> {
-    let agents =
-        r#"{"agents":[{"id":"spiffe://semgate.test/agent/retailer-7","groups":[],"credentials":[]}]}"#;
-    let source = PolicySource { entities: agents.into(), ..one_file(policies) };
+    let source = PolicySource { entities: ONE_AGENT.into(), ..one_file(policies) };
     House::load(&source, contexts)
 }
 
@@ -81,9 +82,15 @@ fn an_attribute_is_required_only_if_every_version_requires_it() {
         load("permit (principal, action, resource is demo::note) when { resource.x > 1 };", versions())
             .is_ok()
     );
-    let faults =
-        load("permit (principal, action, resource is demo::note) when { resource.y > 1 };", versions());
-    let faults = faults.err().unwrap().join("\n");
+    // At first load nobody can tell which came last: the versions without `y` are left out. After that, a policy that does
+    // not fit the live contexts is the one that is wrong.
+    let wrong = "permit (principal, action, resource is demo::note) when { resource.y > 1 };";
+    let first = load(wrong, versions()).unwrap();
+    assert_eq!(left_out(&first).len(), 2, "{:?}", left_out(&first));
+    let house = load("permit (principal, action, resource is demo::note);", versions()).unwrap();
+    let source = PolicySource { files: one_file(wrong).files, entities: ONE_AGENT.into() };
+    let faults = house.policies.reload(&source, &versions(), &PolicyLimits::default()).unwrap_err();
+    let faults = faults.iter().map(ToString::to_string).collect::<String>();
     assert!(faults.contains("not every loaded version requires it: ask `resource has …` first"), "{faults}");
     let house = load(
         "permit (principal, action, resource is demo::note) when { resource has y && resource.y > 1 };",
@@ -153,6 +160,40 @@ fn several_versions_that_would_invalidate_policies_are_left_out_and_the_rest_goe
         out[0].starts_with("`urn:contexts:demo:v2.0`") && out[1].starts_with("`urn:contexts:third:v1.1`"),
         "{out:?}"
     );
+}
+
+#[test]
+fn a_new_document_beside_live_policies_is_the_one_that_goes() {
+    let policies = "permit (principal, action, resource is demo::note) when { resource.x > 1 };";
+    let house = load(policies, vec![note("demo:v1.0", X_INT, "\"x\"")]).unwrap();
+    let source = PolicySource { files: one_file(policies).files, entities: ONE_AGENT.into() };
+    let both = [note("demo:v1.0", X_INT, "\"x\""), note("demo:v1.1", &format!("{X_INT},{Y_INT}"), "")];
+    let next = house.policies.reload(&source, &both, &PolicyLimits::default()).unwrap();
+    assert_eq!(next.left_out().iter().map(|left| left.urn.short()).collect::<Vec<_>>(), ["demo:v1.1"]);
+}
+
+#[test]
+fn attack_documents_below_and_above_the_versions_in_use_never_keep_the_policies_from_loading() {
+    let policies = "permit (principal, action, resource is demo::note) when { resource.x > 1 };
+                    permit (principal, action, resource is third::note) when { resource.x > 1 };";
+    let contexts = vec![
+        note("demo:v0.8", X_TEXT, "\"x\""),
+        note("demo:v0.9", X_TEXT, "\"x\""),
+        note("demo:v1.0", X_INT, "\"x\""),
+        note("demo:v9.0", r#""x":{"type":"number"}"#, "\"x\""),
+        note("demo:v9.1", r#""x":{"type":"boolean"}"#, "\"x\""),
+        note("third:v0.0", r#""x":{"type":"boolean"}"#, "\"x\""),
+        note("third:v1.0", X_INT, "\"x\""),
+    ];
+    let house = load(policies, contexts);
+    let house = house.unwrap_or_else(|faults| panic!("{faults:?}"));
+    let out: Vec<_> = house.policies.left_out().iter().map(|left| left.urn.short()).collect();
+    assert!(!out.iter().any(|urn| urn.ends_with("v1.0")), "{out:?}");
+    assert_eq!(inform(&house, "demo:v1.0", r#"{"x":2}"#), permitted(&["p.cedar#1"]));
+    assert_eq!(inform(&house, "third:v1.0", r#"{"x":2}"#), permitted(&["p.cedar#2"]));
+    for urn in ["demo:v0.8", "demo:v0.9"] {
+        assert!(matches!(inform(&house, urn, r#"{"x":"a"}"#), Verdict::Errored { .. }));
+    }
 }
 
 #[test]
