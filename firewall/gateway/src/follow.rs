@@ -9,7 +9,7 @@ mod fetch;
 mod hints;
 mod policies;
 
-pub(crate) use authority::open;
+pub(crate) use authority::{Memory, open};
 #[cfg(feature = "plain-proxy")]
 pub(crate) use policies::none;
 pub(crate) use policies::{PolicyState, first};

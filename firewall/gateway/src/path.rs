@@ -107,6 +107,13 @@ impl Way<'_> {
         let shared = &*self.lane.shared;
         let peer = self.identity.peer(unix_now())?;
         let (parts, body) = request.into_parts();
+        #[cfg(feature = "plain-proxy")]
+        let counted = !shared.unchecked;
+        #[cfg(not(feature = "plain-proxy"))]
+        let counted = true;
+        if counted {
+            shared.gatekeeper.count(self.identity.key())?;
+        }
         let admitted = match admit::admit(&self.lane.door, &parts, &shared.limits)? {
             Arrival::Card => return Ok(self.lane.card.answer(self.lane, self.decision).await),
             Arrival::Message(admitted) => admitted,
@@ -116,7 +123,6 @@ impl Way<'_> {
             let received = receive::receive(admitted, body, serving, &shared.limits).await?;
             return Ok(crate::run::plain::pass(self.lane, self.identity, self.decision, received).await?);
         }
-        shared.gatekeeper.count(self.identity.key())?;
         let received = receive::receive(admitted, body, serving, &shared.limits).await?;
         self.message(peer, received).await
     }

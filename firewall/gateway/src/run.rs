@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::config::{Config, Listen};
 use crate::fault::RunFault;
+use crate::follow::Memory;
 
 /// One route as it really listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,12 +45,12 @@ pub struct Checked {
     pub policies_waiting: Vec<String>,
 }
 
-/// Looks at everything that a start needs (keys, roots, followers' memory, policies) and binds nothing.
+/// Looks at everything that a start needs (keys, roots, followers' memory, policies); binds nothing and writes nothing.
 ///
 /// # Errors
 /// What would stop the start.
 pub fn check(config: &Config) -> Result<Checked, RunFault> {
-    let parts = start::Parts::load(config)?;
+    let parts = start::Parts::load(config, Memory::Look)?;
     Ok(Checked { contexts: parts.contexts(), policies_waiting: parts.policies.1.report().faults })
 }
 

@@ -175,12 +175,24 @@ fn without_policies_there_is_no_gateway() {
 }
 
 #[test]
+fn two_gateways_do_not_share_one_memory() {
+    let mut house = House::new();
+    house.remember();
+    let gateway = Gateway::start(house.config(&plain_route(1), ""));
+    let second = Gateway::try_start(house.config(&plain_route(1), "")).map(|_| ()).unwrap_err();
+    assert!(matches!(second, RunFault::File { what: "state directory", .. }), "{second}");
+    drop(gateway);
+    assert!(Gateway::try_start(house.config(&plain_route(1), "")).is_ok());
+}
+
+#[test]
 fn check_says_what_would_stop_a_start_and_binds_nothing() {
     let mut house = House::new();
     let agent_port = 1;
     let config = house.config(&plain_route(agent_port), "");
     let checked = semgate_gateway::check(&config).unwrap();
     assert_eq!(checked.contexts, 0);
+    assert!(!house.path("state").exists(), "check writes nothing");
     assert!(!checked.policies_waiting.is_empty(), "no context is known, so no policy can be typed");
     house.remember();
     let checked = semgate_gateway::check(&config).unwrap();

@@ -50,3 +50,22 @@ fn long_and_unprintable_texts_are_left_out() {
     assert_eq!(card(Some(&format!("{{\"name\":\"{long}\"}}")))["name"], "wholesaler-1");
     assert_eq!(card(Some("{\"name\":\"a\\u001b[2J\"}"))["name"], "wholesaler-1");
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig {
+        cases: std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(256),
+        failure_persistence: None,
+        ..Default::default()
+    })]
+
+    #[test]
+    fn fuzz_whatever_the_agent_serves_the_card_is_ours(at in 0_usize..200, byte: u8, cut in 0_usize..200) {
+        let mut theirs = br#"{"name":"W","version":"1","url":"http://inside:1/","skills":[{"id":"s","name":"S","description":"d","tags":["t"]}],"provider":{"organization":"A","url":"u"}}"#.to_vec();
+        if let Some(slot) = theirs.get_mut(at) { *slot = byte; }
+        theirs.truncate(cut.max(1));
+        let card = Card::new("https://gw.test:1/".into(), "w".into(), "urn:contexts:snl:v1.0".into());
+        let built: Value = serde_json::from_slice(&card.build(Some(&theirs))).unwrap();
+        proptest::prop_assert_eq!(&built["supportedInterfaces"][0]["url"], "https://gw.test:1/");
+        proptest::prop_assert!(!built.to_string().contains("inside"));
+    }
+}

@@ -20,11 +20,24 @@ use crate::path::unix_now;
 /// Hints closer together than this are one: an authority that chatters must not keep its followers busy.
 const HINT_PAUSE: Duration = Duration::from_millis(100);
 
+/// What may be done with a follower's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// It is read, and made if it is not there.
+    Keep,
+    /// It is read if it is there.
+    Look,
+}
+
 /// Opens the follower of an authority with its memory, so that the gateway can start while the authority is away.
 ///
 /// # Errors
 /// Its roots, key or lines cannot be used, or its directory cannot.
-pub(crate) fn open(config: &Config, authority: &AuthorityConfig) -> Result<Follower, RunFault> {
+pub(crate) fn open(
+    config: &Config,
+    authority: &AuthorityConfig,
+    memory: Memory,
+) -> Result<Follower, RunFault> {
     let dir = config.state.join("authorities").join(&authority.name);
     let fault = |what: &'static str, why: &dyn std::fmt::Display| RunFault::File {
         path: dir.clone(),
@@ -38,6 +51,9 @@ pub(crate) fn open(config: &Config, authority: &AuthorityConfig) -> Result<Follo
     settings.lines = Lines::parse(&authority.lines).map_err(|why| fault("lines of", &why))?;
     settings.max_status_age = authority.max_status_age.as_secs();
     settings.poll = authority.poll.as_secs().max(1);
+    if memory == Memory::Look && !dir.is_dir() {
+        return Ok(Follower::without_memory(settings));
+    }
     Follower::open(settings, &dir, unix_now()).map_err(|why| fault("follower memory", &why))
 }
 

@@ -1,5 +1,7 @@
 //! What a start needs, loaded and not yet serving anyone.
 
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,7 +14,7 @@ use semgate_statement::Follower;
 use crate::admit::Gatekeeper;
 use crate::config::{Config, Limits, Protocol, RouteConfig};
 use crate::fault::RunFault;
-use crate::follow::{self, PolicyState};
+use crate::follow::{self, Memory, PolicyState};
 use crate::materials::Materials;
 use crate::path::Shared;
 use crate::record::Audit;
@@ -24,14 +26,33 @@ pub(super) struct Parts {
     pub(super) policies: (Policies, PolicyState, PolicySource),
 }
 
+/// Makes the state directory (0700) and holds it for this process: two followers over one memory would undo each other.
+///
+/// # Errors
+/// It cannot be made, or another gateway holds it.
+pub(super) fn hold(config: &Config) -> Result<File, RunFault> {
+    let fault = |why: &dyn std::fmt::Display| RunFault::File {
+        path: config.state.clone(),
+        what: "state directory",
+        why: why.to_string(),
+    };
+    DirBuilder::new().recursive(true).mode(0o700).create(&config.state).map_err(|why| fault(&why))?;
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    let lock = options.open(config.state.join("lock")).map_err(|why| fault(&why))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(fault(&"another gateway holds it")),
+        Err(TryLockError::Error(why)) => Err(fault(&why)),
+    }
+}
+
 impl Parts {
-    pub(super) fn load(config: &Config) -> Result<Self, RunFault> {
+    /// Reads everything. `memory` says whether the followers' memory may be made if it is not there.
+    pub(super) fn load(config: &Config, memory: Memory) -> Result<Self, RunFault> {
         let materials = Materials::load(config)?;
-        let followers: Vec<Follower> = config
-            .authorities
-            .iter()
-            .map(|authority| follow::open(config, authority))
-            .collect::<Result<_, _>>()?;
+        let open = |authority| follow::open(config, authority, memory);
+        let followers: Vec<Follower> = config.authorities.iter().map(open).collect::<Result<_, _>>()?;
         for authority in &config.authorities {
             let _ = crate::materials::authority(config, authority)?;
         }

@@ -17,7 +17,7 @@ use crate::card::Card;
 use crate::config::{Config, Listen, RouteConfig};
 use crate::decision::Decisions;
 use crate::fault::RunFault;
-use crate::follow::Follow;
+use crate::follow::{Follow, Memory};
 use crate::forward::Address;
 use crate::identify::Identity;
 use crate::listen::{self, Entrance, Listener};
@@ -34,6 +34,8 @@ pub(super) struct Running {
     /// Ends the follower, which outlives the drain: revocations count to the last message.
     end: watch::Sender<bool>,
     audit: AuditWriter,
+    /// The state directory, until the last thread is done with it.
+    _held: std::fs::File,
 }
 
 impl Running {
@@ -54,7 +56,8 @@ pub(super) fn start(
     stopping: &watch::Receiver<bool>,
     ended: &mpsc::Sender<String>,
 ) -> Result<(Bound, Running), RunFault> {
-    let parts = start::Parts::load(config)?;
+    let held = start::hold(config)?;
+    let parts = start::Parts::load(config, Memory::Keep)?;
     let (policies, state, _) = parts.policies;
     let (policies, state) = (Arc::new(policies), Arc::new(state));
     let (audit, writer) =
@@ -107,7 +110,10 @@ pub(super) fn start(
     let follower = thread("semgate-follow".to_owned(), ended, move |local, runtime| {
         local.block_on(runtime, background(follow, admin, admin_socket, ending))
     })?;
-    Ok((Bound { routes, admin: admin_address }, Running { workers, follower, end, audit: writer }))
+    Ok((
+        Bound { routes, admin: admin_address },
+        Running { workers, follower, end, audit: writer, _held: held },
+    ))
 }
 
 /// A thread with a single-threaded runtime of its own. Its end, however it comes, is told.
