@@ -161,14 +161,14 @@ async fn renewed_certificates_are_taken_up_on_sighup() {
     let before = leaf().await;
     house.pki.write_gateway(house.dir.path());
     assert_eq!(leaf().await, before);
-    // a moment for the handler to be there; the signal would end the process otherwise
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    hangup();
+    // a handler of our own, so that the signal ends nothing before the gateway listens for it
+    let _here = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).unwrap();
     for _ in 0..200 {
+        hangup();
         if leaf().await != before {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     panic!("the old certificate is still shown");
 }

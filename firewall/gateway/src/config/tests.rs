@@ -165,3 +165,19 @@ fn nothing_printed_names_a_secret() {
     let fault = parse(&GOOD.replacen("key = \"gw.key\"", "key = 7", 1)).unwrap_err();
     assert!(matches!(fault, ConfigFault::Syntax { .. }), "{fault:?}");
 }
+
+#[test]
+fn the_operators_page_has_every_limit_with_its_default() {
+    let page = include_str!("../../../../docs/gateway-operations.md");
+    let effective =
+        parse(&GOOD.replace("body_timeout = \"2500ms\"\nheaders = 40\n", "")).unwrap().effective();
+    let limits = effective.split("[limits]").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap();
+    let mut count = 0;
+    for line in limits.lines().filter(|line| !line.is_empty()) {
+        let (name, value) = line.split_once(" = ").unwrap();
+        let value = value.trim_matches('"');
+        assert!(page.contains(&format!("| `{name}` | {value} |")), "`{name}` with {value}");
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
+}
