@@ -90,6 +90,11 @@ impl Known {
         Entity::new_with_tags(self.uid(id), attributes, parents, []).map_err(|e| e.to_string())
     }
 
+    fn uid_of(&self, id: &str, position: Option<u32>) -> EntityUid {
+        let known = position.and_then(|p| self.entities.get(p as usize));
+        known.map_or_else(|| self.uid(id), |(entity, _)| entity.uid())
+    }
+
     /// The entity of an agent, known or not; an unknown one is in no group and holds nothing.
     fn of(&self, id: &str, position: Option<u32>) -> Result<Entity, String> {
         match position.and_then(|p| self.entities.get(p as usize)) {
@@ -201,7 +206,9 @@ impl Asker {
         let Some(info) = self.catalogue.types.get(shape.of_type) else {
             return internal("the type of the concept is missing");
         };
-        if let Err(misfit) = convert::check(&shape.attributes, question.value, question.without) {
+        if shape.numbers
+            && let Err(misfit) = convert::check(&shape.attributes, question.value, question.without)
+        {
             return untypable(misfit);
         }
         let sender = self.agents.list.position(question.sender);
@@ -214,17 +221,13 @@ impl Asker {
         let Some(bucket) = self.index.bucket(sender, shape.of_type, question.action) else {
             return Bucket::nothing();
         };
-        let context = &bucket.reads.context;
+        let wants = bucket.wants;
         let found = Found {
             shape,
             info,
             sender,
-            receiver: if context.wants("receiver") {
-                self.agents.list.position(question.receiver)
-            } else {
-                None
-            },
-            free_text: context.wants("free_text") && question.shape.has_free_text(question.value),
+            receiver: if wants.receiver { self.agents.list.position(question.receiver) } else { None },
+            free_text: wants.free_text && question.shape.has_free_text(question.value),
         };
         let Some(key) = key(question, bucket, &found) else {
             return self.evaluate(question, bucket, &found);
@@ -256,7 +259,7 @@ impl Asker {
     ) -> Result<(Request, Entities), Verdict> {
         let reads = &bucket.reads;
         let mut more: Vec<Entity> = Vec::new();
-        if !reads.resource.none() {
+        if bucket.wants.instance {
             let shape = &found.shape.attributes;
             let attributes = convert::attributes(
                 shape,
@@ -269,7 +272,7 @@ impl Asker {
             let entity = Entity::new_with_tags(found.info.uid.clone(), attributes, [], []);
             more.push(entity.map_err(|_| internal("the instance as an entity"))?);
         }
-        let receiver = reads.context.wants("receiver");
+        let receiver = bucket.wants.receiver;
         if receiver && question.receiver != question.sender {
             more.push(self.agents.of(question.receiver, found.receiver).map_err(internal)?);
         }
@@ -289,7 +292,7 @@ impl Asker {
         } else {
             self.context(question, bucket, found).map_err(internal)?
         };
-        let principal = self.agents.uid(question.sender);
+        let principal = self.agents.uid_of(question.sender, found.sender);
         let request = Request::new(principal, action.clone(), found.info.uid.clone(), context, None)
             .map_err(|_| internal("the question as a request"))?;
         Ok((request, entities))
@@ -319,20 +322,20 @@ impl Asker {
 /// direction are known ones. All senders without an entry are alike to policies, since none can name them; only
 /// together with a receiver without an entry could they be told apart (`principal == context.receiver`).
 fn key(question: &Question<'_>, bucket: &Bucket, found: &Found<'_>) -> Option<Key> {
-    let reads = &bucket.reads;
-    if !reads.resource.none() || (reads.context.wants("receiver") && found.receiver.is_none()) {
+    let wants = bucket.wants;
+    if wants.instance || (wants.receiver && found.receiver.is_none()) {
         return None;
     }
     let binding = match question.binding {
         "l8" => 0,
         "a2a" => 1,
-        _ if reads.context.wants("binding") => return None,
+        _ if wants.binding => return None,
         _ => 2,
     };
     let direction = match question.direction {
         "request" => 0,
         "reply" => 1,
-        _ if reads.context.wants("direction") => return None,
+        _ if wants.direction => return None,
         _ => 2,
     };
     let number = |position: Option<u32>| u128::from(position.unwrap_or(u32::MAX));

@@ -1,6 +1,7 @@
 //! Every loaded context as Cedar types: one entity type for each line and shape.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -47,14 +48,35 @@ pub(crate) struct ShapeInfo {
     pub minor: u32,
     /// What this version shows of an instance.
     pub attributes: Attributes,
+    /// Whether a number could be among it, at any depth.
+    pub numbers: bool,
 }
 
 /// All types, and how to find them from a context.
 #[derive(Debug, Default)]
 pub(crate) struct Catalogue {
     pub types: Vec<TypeInfo>,
-    shapes: HashMap<Digest, Vec<ShapeInfo>>,
+    shapes: HashMap<Digest, Vec<ShapeInfo>, BuildHasherDefault<FirstBytes>>,
     pub left_out: Vec<LeftOut>,
+}
+
+/// The hash of a digest is its first eight bytes: SHA-256 has spread them already.
+#[derive(Debug, Default)]
+struct FirstBytes(u64);
+
+impl Hasher for FirstBytes {
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(first) = bytes.first_chunk::<8>() {
+            self.0 = u64::from_le_bytes(*first);
+        }
+    }
+
+    /// The length that goes before the bytes of an array says nothing.
+    fn write_usize(&mut self, _: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// The versions of one shape of one line, merged within each major.
@@ -143,13 +165,15 @@ impl Catalogue {
             let Some(of_type) = places.get(&key).copied() else {
                 continue;
             };
+            let attributes = attributes(&document, shape);
             infos.push(ShapeInfo {
                 name: key.0,
                 number: 0,
                 of_type,
                 major: version.major,
                 minor: version.minor,
-                attributes: attributes(&document, shape),
+                numbers: attributes.hold_numbers(),
+                attributes,
             });
         }
         let so_far: usize = self.shapes.values().map(Vec::len).sum();

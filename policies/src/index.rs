@@ -18,6 +18,30 @@ use crate::parse::Written;
 use crate::reads::Reads;
 use crate::{Texts, Verdict};
 
+/// What is asked of a bucket for each question, ready to be answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wants {
+    /// Any member of the instance.
+    pub instance: bool,
+    /// `context.receiver`, and so on.
+    pub receiver: bool,
+    pub free_text: bool,
+    pub binding: bool,
+    pub direction: bool,
+}
+
+impl Wants {
+    fn of(reads: &Reads) -> Self {
+        Self {
+            instance: !reads.resource.none(),
+            receiver: reads.context.wants("receiver"),
+            free_text: reads.context.wants("free_text"),
+            binding: reads.context.wants("binding"),
+            direction: reads.context.wants("direction"),
+        }
+    }
+}
+
 /// The policies that can apply to one kind of question.
 #[derive(Debug)]
 pub(crate) struct Bucket {
@@ -25,6 +49,8 @@ pub(crate) struct Bucket {
     pub set: PolicySet,
     /// What their conditions look at, together.
     pub reads: Reads,
+    /// The same, as far as each question needs it.
+    pub wants: Wants,
     /// In which form decimals are compared.
     pub decimals: Decimals,
     /// The verdict where there is no policy to ask.
@@ -44,7 +70,8 @@ struct Reach {
 struct Class {
     reach: Reach,
     /// Only where a policy that names these agents applies; elsewhere `common` holds.
-    own: HashMap<u32, Arc<Bucket>>,
+    /// Sorted by place.
+    own: Vec<(usize, Arc<Bucket>)>,
 }
 
 /// The index of one policy set over one catalogue.
@@ -90,7 +117,8 @@ impl Builder<'_> {
                 (set.map_err(|e| e.to_string())?, Decimals::Cedar)
             }
         };
-        let bucket = Arc::new(Bucket { set, reads, decimals, empty: policies.is_empty() });
+        let bucket =
+            Arc::new(Bucket { wants: Wants::of(&reads), set, reads, decimals, empty: policies.is_empty() });
         self.made.insert(policies, Arc::clone(&bucket));
         Ok(bucket)
     }
@@ -172,8 +200,7 @@ impl Index {
         }
         for (place, mut policies) in own_at {
             policies.extend(at_place.get(&place).into_iter().flatten());
-            let key = u32::try_from(place).map_err(|e| e.to_string())?;
-            class.own.insert(key, builder.bucket(policies)?);
+            class.own.push((place, builder.bucket(policies)?));
         }
         self.classes.push(class);
         Ok(())
@@ -190,7 +217,9 @@ impl Index {
     /// The policies to ask; `None` is an empty set.
     pub fn bucket(&self, agent: Option<u32>, of_type: usize, action: Performative) -> Option<&Bucket> {
         let place = place(of_type, action);
-        let own = self.class(agent)?.own.get(&u32::try_from(place).ok()?);
+        let named = &self.class(agent)?.own;
+        let found = named.binary_search_by_key(&place, |(at, _)| *at).ok();
+        let own = found.and_then(|at| named.get(at)).map(|(_, bucket)| bucket);
         own.or_else(|| self.common.get(place)?.as_ref()).map(Arc::as_ref).filter(|bucket| !bucket.empty)
     }
 

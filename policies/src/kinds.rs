@@ -76,6 +76,15 @@ impl Kind {
         }
     }
 
+    fn holds_numbers(&self) -> bool {
+        match self {
+            Self::String | Self::Bool => false,
+            Self::Long | Self::Decimal => true,
+            Self::Set(items) => items.holds_numbers(),
+            Self::Record(members) => members.hold_numbers(),
+        }
+    }
+
     fn merge(&self, other: &Self, path: &str) -> Result<Self, Conflict> {
         match (self, other) {
             (Self::Record(a), Self::Record(b)) => Ok(Self::Record(a.merge_at(b, path)?)),
@@ -126,6 +135,11 @@ impl Attributes {
             }
         }
         Self { members, open }
+    }
+
+    /// Whether policies could see a number among the members, at any depth.
+    pub fn hold_numbers(&self) -> bool {
+        self.members.values().any(|member| member.kind.as_ref().is_some_and(Kind::holds_numbers))
     }
 
     /// Both versions in one type: a member is required only if both require it. What one version shows and the other
