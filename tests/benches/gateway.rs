@@ -10,13 +10,14 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use support::gateway::{Gateway, Scripted, free_address, read_message};
 use support::{SEMGATE, Up, wait_for};
 
 /// Connections of the client, each kept alive; two for each core of the machine that the figures are for.
@@ -26,11 +27,14 @@ const REQUESTS: usize = 8_000;
 const ROUNDS: usize = 5;
 
 fn main() {
-    let behind = agent_behind();
+    let agent = Scripted::saying(body("AGREE", "wholesaler-1", "retailer-7"));
+    let behind = agent.address;
     let up = Up::start();
     let here = tempfile::tempdir().unwrap();
-    let checked = Proxy::gateway(&up, here.path(), behind);
-    let unchecked = Proxy::plain(here.path(), behind);
+    // The limit for one agent is lifted: the bench is one agent.
+    let product = Gateway::before(&up, behind, "[limits]\nrate_per_second = 1000000\nrate_burst = 1000000\n");
+    let checked = Proxy::gateway(&product);
+    let unchecked = Proxy::plain(behind);
     let nginx = Proxy::nginx(here.path(), behind);
     let request = Arc::new(supply_chain_request());
     println!(
@@ -72,44 +76,30 @@ fn median(figures: &mut [f64]) -> f64 {
 struct Proxy {
     name: &'static str,
     address: SocketAddr,
-    child: Child,
+    pid: u32,
+    child: Option<Child>,
 }
 
 impl Proxy {
     /// The product, with every check on, on a plain listener with one configured sender.
-    fn gateway(up: &Up, here: &Path, behind: SocketAddr) -> Self {
-        let address = free_address();
-        let admin = free_address();
-        let config = std::fs::read_to_string(up.path("/firewall_config")).unwrap();
-        let head = config.split("[[route]]").next().unwrap();
-        let head = head.replace(up.text("/admin_url").trim_start_matches("http://"), &admin.to_string());
-        let head =
-            head.replace("state = \"firewall\"", &format!("state = \"{}\"", here.join("state").display()));
-        let head =
-            head.replace("audit = \"", &format!("audit = \"{}", here.join("").display()).replace('\n', ""));
-        let head = head.replace("firewall/audit.jsonl", "audit.jsonl");
-        let route = format!(
-            "[[route]]\nname = \"bench\"\nlisten = \"{address}\"\nbinding = \"l8\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}/l8\"\ncontexts = [\"*\"]\n\n[limits]\nrate_per_second = 1000000\nrate_burst = 1000000\n"
-        );
-        let path = up.dir.join("bench.toml");
-        std::fs::write(&path, head + &route).unwrap();
-        let child = Command::new(SEMGATE)
-            .args(["firewall", "run", "--config"])
-            .arg(path)
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let ready = || (support::plain_get(&format!("http://{admin}/readyz")).status == 200).then_some(());
-        wait_for("the gateway", || TcpStream::connect(admin).ok());
-        wait_for("the gateway's readiness", ready);
-        Self { name: "semgate, every check on", address, child }
+    fn gateway(gateway: &Gateway) -> Self {
+        Self { name: "semgate, every check on", address: gateway.l8, pid: gateway.child.id(), child: None }
     }
 
     /// The same gateway without the inspector: an example of its crate, not a setting of the product.
-    fn plain(_here: &Path, behind: SocketAddr) -> Self {
+    fn plain(behind: SocketAddr) -> Self {
         let address = free_address();
         let built = Command::new(env!("CARGO"))
-            .args(["build", "--release", "-p", "semgate-gateway", "--features", "plain-proxy", "--example", "plain_proxy"])
+            .args([
+                "build",
+                "--release",
+                "-p",
+                "semgate-gateway",
+                "--features",
+                "plain-proxy",
+                "--example",
+                "plain_proxy",
+            ])
             .status()
             .unwrap();
         assert!(built.success());
@@ -117,7 +107,7 @@ impl Proxy {
         let child =
             Command::new(program).args([address.to_string(), format!("http://{behind}/l8")]).spawn().unwrap();
         wait_for("the plain proxy", || TcpStream::connect(address).ok());
-        Self { name: "semgate, checks off", address, child }
+        Self::child("semgate, checks off", address, child)
     }
 
     fn nginx(here: &Path, behind: SocketAddr) -> Self {
@@ -137,12 +127,16 @@ impl Proxy {
             .spawn()
             .expect("nginx is installed (Debian: nginx-light)");
         wait_for("nginx", || TcpStream::connect(address).ok());
-        Self { name: "nginx, plain reverse proxy", address, child }
+        Self::child("nginx, plain reverse proxy", address, child)
+    }
+
+    fn child(name: &'static str, address: SocketAddr, child: Child) -> Self {
+        Self { name, address, pid: child.id(), child: Some(child) }
     }
 
     /// One round; processor time of the proxy for each request, in microseconds.
     fn round(&self, request: &Arc<Vec<u8>>) -> f64 {
-        let before = cpu(self.child.id());
+        let before = cpu(self.pid);
         let began = Instant::now();
         let threads: Vec<_> = (0..CONNECTIONS)
             .map(|_| {
@@ -151,7 +145,7 @@ impl Proxy {
             })
             .collect();
         threads.into_iter().for_each(|t| t.join().unwrap());
-        let spent = cpu(self.child.id()) - before;
+        let spent = cpu(self.pid) - before;
         let requests = CONNECTIONS * REQUESTS;
         eprintln!("{}: {:.0} requests a second", self.name, requests as f64 / began.elapsed().as_secs_f64());
         spent.as_secs_f64() * 1e6 / requests as f64
@@ -160,8 +154,10 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        let _ = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status();
+            let _ = child.wait();
+        }
     }
 }
 
@@ -180,10 +176,6 @@ fn cpu(pid: u32) -> Duration {
     }
     // CLK_TCK is 100 on every Linux that Semgate runs on.
     Duration::from_millis(ticks * 10)
-}
-
-fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 /// The paper's message with its three concepts, about 640 bytes of body.
@@ -211,50 +203,4 @@ fn one_connection(address: SocketAddr, request: &[u8]) {
         let answer = read_message(&mut stream, &mut buffer).expect("an answer");
         assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(answer));
     }
-}
-
-/// Reads one message with a content-length; `None` at the end of the connection.
-fn read_message<'a>(stream: &mut TcpStream, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-    let mut filled = 0;
-    loop {
-        let n = stream.read(&mut buffer[filled..]).ok()?;
-        if n == 0 {
-            return None;
-        }
-        filled += n;
-        let Some(end) = buffer[..filled].windows(4).position(|w| w == b"\r\n\r\n") else { continue };
-        let head = std::str::from_utf8(&buffer[..end]).ok()?.to_ascii_lowercase();
-        let length =
-            head.lines().find_map(|l| l.strip_prefix("content-length:"))?.trim().parse::<usize>().ok()?;
-        if filled >= end + 4 + length {
-            return Some(&buffer[..filled]);
-        }
-    }
-}
-
-/// An agent that restates the message, as fast as it can; on threads of this process, so that its time is not counted.
-fn agent_behind() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let body = body("AGREE", "wholesaler-1", "retailer-7");
-    let answer = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let answer = answer.clone();
-            std::thread::spawn(move || {
-                let mut stream = stream;
-                let _ = stream.set_nodelay(true);
-                let mut buffer = vec![0; 16 * 1024];
-                while read_message(&mut stream, &mut buffer).is_some() {
-                    if stream.write_all(answer.as_bytes()).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-    });
-    address
 }
