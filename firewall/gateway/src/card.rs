@@ -102,7 +102,8 @@ impl Card {
 async fn fetch(lane: &Lane) -> Option<Bytes> {
     let lease = lane.pool.lease().await.ok()?;
     let request = lane.address.card_request(CARD_PATH);
-    let (head, body) = forward::exchange(&lane.pool, lease, request, &lane.shared.limits).await.ok()?;
+    let (head, body) =
+        forward::exchange(&lane.pool, lease, request, &lane.shared.limits, &|| Ok(())).await.ok()?;
     (head.status == 200).then_some(body)
 }
 

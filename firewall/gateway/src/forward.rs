@@ -11,10 +11,11 @@ use crate::admit::{A2A_EXTENSIONS, A2A_VERSION, L9_CONTEXT};
 use crate::config::{Limits, Protocol, Upstream};
 use crate::fault::RunFault;
 use crate::identify::Identity;
+use crate::path::Lane;
 use crate::receive::{self, Cut};
 use crate::record::Recorded;
 use crate::refuse::DECISION;
-use crate::upstream::{ConnectFault, Lease, Pool, SendFault};
+use crate::upstream::{ConnectFault, Lease, Moved, Pool, SendFault};
 use tokio::time::Instant;
 
 /// RFC 9440.
@@ -115,14 +116,16 @@ pub(crate) struct Returned {
 pub(crate) async fn forward(
     permit: Permit,
     _recorded: Recorded,
-    pool: &Pool,
+    lane: &Lane,
     lease: Lease,
-    address: &Address,
     told: &Told<'_>,
-    limits: &Limits,
 ) -> Result<Returned, Refusal> {
     let (body, sent) = permit.spend();
-    match exchange(pool, lease, request(address, told, body), limits).await {
+    let generation = sent.facts().generation;
+    let inspector = &lane.shared.inspector;
+    let still = || if inspector.generation().number() == generation { Ok(()) } else { Err(Moved) };
+    let request = request(&lane.address, told, body);
+    match exchange(&lane.pool, lease, request, &lane.shared.limits, &still).await {
         Ok((head, body)) => Ok(Returned { sent, head, body }),
         Err(refusal) => Err(refusal.with_rpc_id(sent.rpc_id().cloned())),
     }
@@ -137,10 +140,11 @@ pub(crate) async fn exchange(
     lease: Lease,
     request: Request<Full<Bytes>>,
     limits: &Limits,
+    still: &dyn Fn() -> Result<(), Moved>,
 ) -> Result<(http::response::Parts, Bytes), Refusal> {
     let deadline = Instant::now() + limits.upstream_timeout;
     let (lease, response): (Lease, Response<Incoming>) =
-        match tokio::time::timeout_at(deadline, pool.send(lease, request)).await {
+        match tokio::time::timeout_at(deadline, pool.send(lease, request, still)).await {
             Ok(sent) => sent.map_err(lost)?,
             Err(_) => return Err(timeout(Delivered::Unknown)),
         };

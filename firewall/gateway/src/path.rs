@@ -174,9 +174,7 @@ impl Way<'_> {
             decision: self.decision.text(&mut buffer),
         };
         let awaiting = Awaiting { way: self, facts: Some(reply_facts(permit.facts())) };
-        let limits = &lane.shared.limits;
-        let returned =
-            forward::forward(permit, recorded, &lane.pool, lease, &lane.address, &told, limits).await;
+        let returned = forward::forward(permit, recorded, lane, lease, &told).await;
         let judged = returned.and_then(|returned| {
             reply::judge(&lane.shared.inspector, returned, &lane.replier, &lane.address, lane.shared.now())
         });

@@ -53,6 +53,10 @@ pub(crate) enum SendFault {
     Lost,
 }
 
+/// What a message was allowed under is not in force any more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moved;
+
 impl Pool {
     pub(crate) fn new(connector: Connector, max_idle: usize, idle_timeout: Duration) -> Self {
         Self { connector, idle: RefCell::default(), max_idle, idle_timeout }
@@ -87,7 +91,8 @@ impl Pool {
         Ok(Lease { open: self.connector.connect().await?, kept: false })
     }
 
-    /// Sends one message and waits for the head of its reply.
+    /// Sends one message and waits for the head of its reply. `still` is asked again before a connection that turned out
+    /// closed is replaced: opening another takes time, and what allowed the message may have moved.
     ///
     /// # Errors
     /// [`SendFault`], which says whether anything was written.
@@ -95,25 +100,26 @@ impl Pool {
         &self,
         mut lease: Lease,
         request: Request<Full<Bytes>>,
+        still: &dyn Fn() -> Result<(), Moved>,
     ) -> Result<(Lease, Response<Incoming>), SendFault> {
         let mut fault = match lease.open.link.try_send_request(request).await {
             Ok(response) => return Ok((lease, response)),
             Err(fault) => fault,
         };
-        let kept = lease.kept;
-        drop(lease);
-        match fault.take_message() {
-            // given back: hyper had not begun to write it
-            Some(request) if kept => {
-                let mut lease = self.fresh().await.map_err(|_| SendFault::NotSent)?;
-                match lease.open.link.try_send_request(request).await {
-                    Ok(response) => Ok((lease, response)),
-                    Err(fault) if fault.message().is_some() => Err(SendFault::NotSent),
-                    Err(_) => Err(SendFault::Lost),
-                }
-            }
-            Some(_) => Err(SendFault::NotSent),
-            None => Err(SendFault::Lost),
+        // given back: hyper had not begun to write it
+        let Some(request) = fault.take_message() else { return Err(SendFault::Lost) };
+        if !lease.kept {
+            return Err(SendFault::NotSent);
+        }
+        let mut lease = self.fresh().await.map_err(|_| SendFault::NotSent)?;
+        if let Err(Moved) = still() {
+            self.keep(lease);
+            return Err(SendFault::NotSent);
+        }
+        match lease.open.link.try_send_request(request).await {
+            Ok(response) => Ok((lease, response)),
+            Err(fault) if fault.message().is_some() => Err(SendFault::NotSent),
+            Err(_) => Err(SendFault::Lost),
         }
     }
 

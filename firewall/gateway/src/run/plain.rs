@@ -112,6 +112,6 @@ pub(crate) async fn pass(
     let mut buffer = [0; 26];
     let told = Told { identity, l9_context: None, extension: false, decision: decision.text(&mut buffer) };
     let request = forward::request(&lane.address, &told, received.bytes);
-    let (head, body) = forward::exchange(&lane.pool, lease, request, &lane.shared.limits).await?;
+    let (head, body) = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, &|| Ok(())).await?;
     Ok(answer(decision, head.status.as_u16(), "application/json", body))
 }
