@@ -383,3 +383,23 @@ fn f0_62_a_term_is_legal_only_inside_its_own_context() {
         "concept_undefined"
     );
 }
+
+/// `docs/mechanisms.md` names tests that exist, and every test here is named there.
+#[test]
+fn the_page_of_mechanisms_names_these_tests() {
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/mechanisms.md")).unwrap();
+    let code = include_str!("mechanisms.rs");
+    let tests: Vec<&str> =
+        code.lines().filter_map(|l| l.strip_prefix("fn f0_")).map(|l| l.split('(').next().unwrap()).collect();
+    for test in &tests {
+        assert!(page.contains(&format!("`f0_{test}`")), "`f0_{test}` is not on the page");
+    }
+    for row in page.lines().filter(|l| l.starts_with("| F0-")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let id = cells[1].to_lowercase().replace('-', "_");
+        let named = cells[3].trim_matches('`');
+        assert!(named.contains(&id), "the test of {} is named after it", cells[1]);
+        assert!(tests.iter().any(|t| named == format!("f0_{t}")), "`{named}` is no test");
+    }
+}
