@@ -31,3 +31,7 @@ pub fn agrees(header: &str, claim: Option<&Claim<'_>>) -> Result<(), MessageFaul
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "header_tests.rs"]
+mod tests;

@@ -90,3 +90,7 @@ fn envelope<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> 
     content::read(body, &Base::Fixed("/content"), performative, reading.max_concepts, &mut message)?;
     Ok(message)
 }
+
+#[cfg(test)]
+#[path = "native_tests.rs"]
+mod tests;
