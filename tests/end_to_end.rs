@@ -1,4 +1,5 @@
 //! The whole, through the running binary: what an operator and an agent see.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
 
@@ -217,6 +218,26 @@ fn a_revoked_context_is_refused_within_a_second_and_stays_revoked_across_a_resta
     up.stop();
     let up = Up::start_in(&dir);
     assert_eq!(up.say(&["supplyChain:v1.0", "current_decision", DECISION]).1["code"], "context_revoked");
+}
+
+/// A revocation takes away its own context, not the policies of the others: also for a gateway that starts without memory.
+#[test]
+fn a_fresh_gateway_after_a_revocation_still_serves_every_other_context() {
+    let up = Up::start();
+    assert!(up.semgate(&["context", "revoke", "supplyChain:v1.0"]).status.success());
+    let agent =
+        support::gateway::Scripted::answering(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n".to_vec());
+    let gateway = support::gateway::Gateway::before(&up, agent.address, "");
+    let message = |urn: &str, content: Value| {
+        json!({"protocol": "L8/1.0", "message_id": "m", "performative": "REQUEST", "sender_id": "retailer-7",
+            "receiver_id": "wholesaler-1", "context": urn, "content": content})
+        .to_string()
+    };
+    let flight =
+        json!({"task": "bookFlight", "origin_code": "LAX", "dest_code": "JFK", "date": "2025-11-04"});
+    assert_eq!(gateway.post(&message("urn:contexts:travel:v2.1", flight)).status, 202);
+    let decision = json!({"concept": "current_decision", "item_id": "beer", "quantity": 1});
+    assert_eq!(gateway.post(&message("urn:contexts:supplyChain:v1.0", decision)).code(), "context_revoked");
 }
 
 #[test]

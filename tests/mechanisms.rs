@@ -1,4 +1,5 @@
 //! The mechanisms of the source documents at work through the running binary, each named after its id (`docs/mechanisms.md`).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
 

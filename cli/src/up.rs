@@ -64,8 +64,7 @@ pub async fn run(args: UpArgs) -> Result<u8, Fault> {
     println!("admin       {}", up.admin_url);
     println!("agent       {} at {}", up.sample_agent.id, up.sample_agent.url);
     println!(
-        "say something: semgate say supplyChain:v1.0 current_decision '{}'",
-        r#"{"item_id":"beer","quantity":120}"#
+        r#"say something: semgate say supplyChain:v1.0 current_decision '{{"item_id":"beer","quantity":120}}'"#
     );
     tokio::select! {
         () = signals::end() => {}

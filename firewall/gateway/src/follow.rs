@@ -98,6 +98,10 @@ impl Publisher {
         self.publish();
     }
 
+    fn policies(&self) -> Arc<Policies> {
+        Arc::clone(&self.policies.borrow())
+    }
+
     fn policies_changed(&self, policies: Policies) {
         *self.policies.borrow_mut() = Arc::new(policies);
         self.publish();

@@ -2,7 +2,7 @@
 
 use semgate_contexts::{Context, ContextUrn, Line, Prefix, Version};
 use semgate_policies::Policies;
-use semgate_statement::{Lines, LoadedContext, Standing, View};
+use semgate_statement::{Lines, LoadedContext, Status, View};
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
@@ -23,6 +23,7 @@ pub struct Generation {
     prefix: Prefix,
     control_urn: ContextUrn,
     named: HashMap<Box<str>, Named>,
+    newest: HashMap<Line, Version>,
 }
 
 /// One authority as this generation knows it.
@@ -87,16 +88,21 @@ impl Generation {
         let (line, version) = CONTROL;
         let line = Line::parse(line).map_err(|_| GenerationFault::Control)?;
         let control_urn = ContextUrn::new(&prefix, line, version);
-        let mut named = HashMap::new();
+        let (mut named, mut newest) = (HashMap::new(), HashMap::<Line, Version>::new());
         for view in &views {
             let loaded = view.contexts().filter(|loaded| view.lines().holds(loaded.urn.line()).is_some());
-            for (urn, context) in loaded.filter_map(|l| l.context.as_ref().map(|context| (&l.urn, context))) {
+            for (loaded, context) in loaded.filter_map(|l| l.context.as_ref().map(|context| (l, context))) {
+                let urn = &loaded.urn;
                 let known = Named { context: Arc::clone(context), floor: view.floor(urn.line()) };
                 named.insert(urn.as_str().into(), known);
+                if loaded.status == Status::Valid {
+                    let best = newest.entry(urn.line().clone()).or_insert(urn.version());
+                    *best = urn.version().max(*best);
+                }
             }
         }
         let sources = views.into_iter().map(|view| Source { view }).collect();
-        Ok(Self { number: 0, sources, policies, operator_floors, prefix, control_urn, named })
+        Ok(Self { number: 0, sources, policies, operator_floors, prefix, control_urn, named, newest })
     }
 
     /// The same with other views: status, floors and contexts moved.
@@ -168,13 +174,9 @@ impl Generation {
         self.sources.iter().find(|source| source.view.lines().holds(line).is_some())
     }
 
-    /// The newest version of a line that is valid now.
-    pub(crate) fn newest(&self, line: &Line, now: u64) -> Option<Version> {
-        let source = self.source_of(line)?;
-        let valid = self.named.values().filter(|named| {
-            named.urn().line() == line && source.view.standing(named.urn(), now) == Standing::Valid
-        });
-        valid.map(|named| named.urn().version()).max()
+    /// The newest version of a line that is valid, as far as its authority's last list says.
+    pub(crate) fn newest(&self, line: &Line) -> Option<Version> {
+        self.newest.get(line).copied()
     }
 }
 

@@ -3,6 +3,32 @@
 //! The path of a message is the list of files, one verb each:
 //! [`parse`] → [`resolve`] → [`conform`] → [`decide`] → [`meter`]. Each stage takes the value that only the stage
 //! before it can build, and a gateway forwards only what a [`Permit`] owns.
+//!
+//! Skipping a check does not compile. The stages are the crate's own, and nobody else can make what they hand on:
+//!
+//! ```
+//! use semgate_inspect::{conform::Conformed, decide::Decided, meter::Metered, parse::Parsed, resolve::Resolved};
+//! ```
+//!
+//! ```compile_fail,E0603
+//! use semgate_inspect::decide::decide;
+//! ```
+//!
+//! ```compile_fail,E0603
+//! use semgate_inspect::parse::parse;
+//! ```
+//!
+//! ```compile_fail,E0423
+//! # fn forge(decided: semgate_inspect::decide::Decided<'_, '_>) {
+//! let metered = semgate_inspect::meter::Metered(decided);
+//! # }
+//! ```
+//!
+//! ```compile_fail,E0451
+//! # fn forge<'c, 'j>(parsed: semgate_inspect::parse::Parsed<'c, 'j>) {
+//! let resolved = semgate_inspect::resolve::Resolved { parsed, named: todo!(), control: None, notice: None, fresh_until: 0 };
+//! # }
+//! ```
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod case;

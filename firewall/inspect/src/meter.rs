@@ -15,7 +15,7 @@ use crate::{Code, Facts, Refusal, decide::Decided};
 /// The concept that costs its receiver inference budget, in the control vocabulary.
 pub const AMBIGUOUS: &str = "ambiguous_parameter";
 
-/// A message that passed every stage. Only [`meter`] and [`carry`] build one.
+/// A message that passed every stage. Only this module builds one.
 #[derive(Debug)]
 pub struct Metered<'c, 'j>(Decided<'c, 'j>);
 

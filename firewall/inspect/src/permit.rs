@@ -24,20 +24,20 @@ pub enum Notice {
 /// Leave to forward one request, once. It owns the bytes that were checked, the destination and the number of the
 /// generation that it was given under. It cannot be cloned, built outside this crate, or spent twice.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0382
 /// # fn twice(permit: semgate_inspect::Permit) {
 /// let first = permit.spend();
 /// let again = permit.spend();
 /// # }
 /// ```
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// # fn copy(permit: &semgate_inspect::Permit) -> semgate_inspect::Permit {
-/// permit.clone()
+/// permit.clone() // clones the reference: a permit has no `Clone`
 /// # }
 /// ```
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// # fn forge(body: bytes::Bytes) -> semgate_inspect::Permit {
 /// semgate_inspect::Permit { body }
 /// # }

@@ -219,7 +219,7 @@ fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Result<Option<N
         Standing::Stale => Err(stale()),
         Standing::Deprecated => {
             let newest =
-                case.generation.newest(urn.line(), case.now.unix).filter(|newest| *newest > urn.version());
+                case.generation.newest(urn.line()).filter(|newest| *newest > urn.version());
             Ok(Some(Notice::Deprecated { newest }))
         }
         _ => Ok(None),

@@ -279,15 +279,13 @@ impl Follower {
             .is_ok_and(|entry| self.state.trust.chain(&entry.signed().key()).is_none())
     }
 
-    /// The next document to fetch: of a published context that is not revoked.
+    /// The next document to fetch. Those of revoked contexts too: they let nothing pass, but the policies that name their
+    /// line are typed by them, and a revocation must not take every other policy down with it.
     fn plan_documents(&self, now: u64) -> Option<Want> {
-        let wanted = self.state.known.iter().find(|(_, known)| {
-            let due = match &known.document {
-                Document::Wanted => true,
-                Document::Loaded(_) => false,
-                Document::Failed { retry_at, .. } => *retry_at <= now,
-            };
-            due && self.state.status(known.index) != Some(crate::status::Status::Invalid)
+        let wanted = self.state.known.iter().find(|(_, known)| match &known.document {
+            Document::Wanted => true,
+            Document::Loaded(_) => false,
+            Document::Failed { retry_at, .. } => *retry_at <= now,
         });
         wanted.map(|(urn, _)| Want::Document(urn.clone()))
     }

@@ -44,7 +44,7 @@ impl PolicyState {
     }
 
     fn accepted(&self, policies: &Policies) {
-        let left_out = policies.left_out().iter().map(|left| format!("{left:?}")).collect();
+        let left_out = policies.left_out().iter().map(ToString::to_string).collect();
         self.set(PolicyReport { live: true, current: true, faults: Vec::new(), left_out });
     }
 
@@ -172,8 +172,15 @@ impl Task {
     ) {
         // typing takes milliseconds: not on the thread that takes in revocations
         let loading = source.clone();
+        let live = self.state.report().live.then(|| self.publisher.policies());
+        let nothing_known = contexts.is_empty();
         let loaded = tokio::task::spawn_blocking(move || {
-            Policies::load(&loading, &contexts, &PolicyLimits::default())
+            let limits = PolicyLimits::default();
+            match live {
+                // what is live is not left out to make room for a policy that does not fit it
+                Some(live) => live.reload(&loading, &contexts, &limits),
+                None => Policies::load(&loading, &contexts, &limits),
+            }
         })
         .await;
         self.tried = Some((source, digests));
@@ -183,6 +190,12 @@ impl Task {
                 self.state.accepted(&policies);
                 self.publisher.policies_changed(policies);
                 self.count("accepted", 1.0);
+            }
+            Ok(Err(faults)) if nothing_known => {
+                tracing::info!(
+                    "the policies wait for the contexts that they speak of; until then nothing passes"
+                );
+                self.state.rejected(&faults);
             }
             Ok(Err(faults)) => self.rejected(&faults),
             Err(why) => tracing::error!(%why, "loading the policies failed"),

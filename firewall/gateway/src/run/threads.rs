@@ -162,7 +162,7 @@ fn url(route: &RouteConfig, taken: &Listen) -> String {
         (None, Listen::Unix(_)) => taken.to_string(),
         (None, Listen::Tcp(address)) => {
             let scheme = if route.plain_sender.is_some() { "http" } else { "https" };
-            format!("{scheme}://{address}/")
+            format!("{scheme}://{address}")
         }
     }
 }
