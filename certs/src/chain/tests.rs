@@ -126,7 +126,7 @@ proptest! {
     #![proptest_config(fuzz_cases())]
 
     #[test]
-    fn random_bytes_never_make_the_readers_panic(
+    fn fuzz_random_bytes_never_make_the_readers_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..600), text in "\\PC*"
     ) {
         let world = ROOT.with(|world| world.root.roots());
@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn a_leaf_with_any_byte_changed_is_refused_and_never_panics((edits, cut, truncate) in mutated()) {
+    fn fuzz_a_leaf_with_any_byte_changed_is_refused_and_never_panics((edits, cut, truncate) in mutated()) {
         ROOT.with(|world| {
             let chain = chain(world);
             let mut leaf = chain.leaf().to_vec();
@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn an_issuing_certificate_with_any_byte_changed_is_refused_and_never_panics((edits, cut, truncate) in mutated()) {
+    fn fuzz_an_issuing_certificate_with_any_byte_changed_is_refused_and_never_panics((edits, cut, truncate) in mutated()) {
         ROOT.with(|world| {
             let chain = chain(world);
             let mut issuing = world.contexts.der.to_vec();

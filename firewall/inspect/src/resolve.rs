@@ -218,8 +218,7 @@ fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Result<Option<N
     match standing {
         Standing::Stale => Err(stale()),
         Standing::Deprecated => {
-            let newest =
-                case.generation.newest(urn.line()).filter(|newest| *newest > urn.version());
+            let newest = case.generation.newest(urn.line()).filter(|newest| *newest > urn.version());
             Ok(Some(Notice::Deprecated { newest }))
         }
         _ => Ok(None),

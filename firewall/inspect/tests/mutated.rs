@@ -43,13 +43,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
-    fn random_bytes_never_pass_and_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600), a2a: bool) {
+    fn fuzz_random_bytes_never_pass_and_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600), a2a: bool) {
         let route = route(if a2a { "a2a" } else { "l8" });
         prop_assert!(say(&INSPECTOR, &route, "retailer-7", bytes, NOW).is_err());
     }
 
     #[test]
-    fn what_passes_after_a_change_is_what_was_judged(
+    fn fuzz_what_passes_after_a_change_is_what_was_judged(
         which in 0..BASES.len(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
@@ -71,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_cut_off_or_doubled_never_pass(which in 0..BASES.len(), cut in any::<prop::sample::Index>()) {
+    fn fuzz_bytes_cut_off_or_doubled_never_pass(which in 0..BASES.len(), cut in any::<prop::sample::Index>()) {
         let name = BASES[which];
         let bytes = base(name);
         let part = bytes[..cut.index(bytes.len())].to_vec();
@@ -120,7 +120,7 @@ proptest! {
     }
 
     #[test]
-    fn replies_never_panic_and_never_pass_as_something_else(
+    fn fuzz_replies_never_panic_and_never_pass_as_something_else(
         which in 0..REPLIES.len(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
         status in prop_oneof![Just(200_u16), any::<u16>()],
