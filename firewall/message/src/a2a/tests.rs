@@ -306,7 +306,14 @@ fn arbitrary() -> impl Strategy<Value = Value> {
     })
 }
 
+/// `SEMGATE_FUZZ_CASES`, 256 without it.
+fn cases() -> u32 {
+    std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(256)
+}
+
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
     #[test]
     fn no_json_makes_the_binding_panic(value in arbitrary()) {
         with_request(&value, |read| drop(read));
