@@ -72,10 +72,10 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
             let made = init(&args.dir, &args.options()).doing("authority init")?;
             if json {
                 let shown = serde_json::json!({"config": made.config, "roots": made.roots, "log_key": made.log_key, "origin": made.origin});
-                println!("{shown}");
+                out!("{shown}");
             } else {
-                println!("{}: start it with `semgate authority run --config {0}`", made.config.display());
-                println!("followers need {} and the log key {}", made.roots.display(), made.log_key);
+                out!("{}: start it with `semgate authority run --config {0}`", made.config.display());
+                out!("followers need {} and the log key {}", made.roots.display(), made.log_key);
             }
         }
         AuthorityJob::Run(arg) => {
@@ -88,16 +88,16 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
         AuthorityJob::RebuildIndex(arg) => {
             let rebuilt = rebuild_index(&arg.load()?).doing("rebuild-index")?;
             if json {
-                println!("{}", serde_json::to_string(&rebuilt).doing("result")?);
+                out!("{}", serde_json::to_string(&rebuilt).doing("result")?);
             } else {
-                println!("index rebuilt from {} entries: {} contexts", rebuilt.size, rebuilt.contexts);
+                out!("index rebuilt from {} entries: {} contexts", rebuilt.size, rebuilt.contexts);
             }
         }
         AuthorityJob::Status(arg) => {
             let status = serde_json::to_value(status(&arg.load()?).doing("status")?).doing("status")?;
             print_members(&status, json);
         }
-        AuthorityJob::Check(arg) => print!("{}", arg.load()?.effective()),
+        AuthorityJob::Check(arg) => out_raw!("{}", arg.load()?.effective()),
     }
     Ok(0)
 }
@@ -137,9 +137,9 @@ impl InitArgs {
 pub fn print_members(value: &serde_json::Value, json: bool) {
     match value.as_object() {
         Some(object) if !json => object.iter().for_each(|(name, member)| match member.as_str() {
-            Some(text) => println!("{name}: {text}"),
-            None => println!("{name}: {member}"),
+            Some(text) => out!("{name}: {text}"),
+            None => out!("{name}: {member}"),
         }),
-        _ => println!("{value}"),
+        _ => out!("{value}"),
     }
 }

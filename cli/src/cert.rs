@@ -192,9 +192,9 @@ fn store(out: &Path, chain: &Chain, key: &KeyPair, json: bool) -> Result<(), Fau
     write_new(&cert_file, chain.to_pem().as_bytes(), 0o644)?;
     let thumbprint = chain.thumbprint().to_string();
     if json {
-        println!("{}", json!({"certificate": cert_file, "key": key_file, "x5t#S256": thumbprint}));
+        out!("{}", json!({"certificate": cert_file, "key": key_file, "x5t#S256": thumbprint}));
     } else {
-        println!("{} and {} (x5t#S256 {thumbprint})", cert_file.display(), key_file.display());
+        out!("{} and {} (x5t#S256 {thumbprint})", cert_file.display(), key_file.display());
     }
     Ok(())
 }

@@ -73,7 +73,7 @@ pub async fn run(args: DemoArgs, json: bool) -> Result<u8, Fault> {
     let (wrong, count) = played?;
     stopped?;
     if !json {
-        println!("{} of {count} scenes came out as they must", count - wrong);
+        out!("{} of {count} scenes came out as they must", count - wrong);
     }
     Ok(u8::from(wrong > 0))
 }
@@ -96,7 +96,7 @@ async fn play(place: &crate::place::Place, json: bool) -> Result<(usize, usize),
 
 fn show(number: usize, played: &Played, json: bool) -> Result<(), Fault> {
     if json {
-        println!("{}", serde_json::to_string(played).doing("scene")?);
+        out!("{}", serde_json::to_string(played).doing("scene")?);
         return Ok(());
     }
     let mark = match &played.right {
@@ -104,9 +104,9 @@ fn show(number: usize, played: &Played, json: bool) -> Result<(), Fault> {
         Right::No(_) => "WRONG",
     };
     let measured = played.measured.as_ref().map(|m| format!(" [{m}]")).unwrap_or_default();
-    println!("{number:>2} {mark:<5} {}: {}{measured}", played.scene, played.outcome.line());
+    out!("{number:>2} {mark:<5} {}: {}{measured}", played.scene, played.outcome.line());
     if let Right::No(why) = &played.right {
-        println!("         {why}");
+        out!("         {why}");
     }
     Ok(())
 }

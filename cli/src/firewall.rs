@@ -35,9 +35,9 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             let effective = Config::load(&config).doing(format_args!("`{}`", config.display()))?.effective();
             if json {
                 let value: toml::Value = toml::from_str(&effective).doing("effective settings")?;
-                println!("{}", serde_json::to_string(&value).doing("effective settings")?);
+                out!("{}", serde_json::to_string(&value).doing("effective settings")?);
             } else {
-                print!("{effective}");
+                out_raw!("{effective}");
             }
             Ok(0)
         }

@@ -1,6 +1,22 @@
 //! `semgate`: the one binary, a subcommand for each job (WIRE, command line).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+/// A line to standard output; a reader that has gone away (`semgate … | head`) is no fault.
+macro_rules! out {
+    ($($word:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($word)*);
+    }};
+}
+
+/// The same without an end of line.
+macro_rules! out_raw {
+    ($($word:tt)*) => {{
+        use std::io::Write;
+        let _ = write!(std::io::stdout(), $($word)*);
+    }};
+}
+
 mod authority;
 mod cert;
 mod client;

@@ -43,7 +43,7 @@ pub fn run(job: PolicyJob, json: bool) -> Result<u8, Fault> {
     let contexts = check.contexts()?;
     if check.schema {
         let schema = semgate_policies::schema_text(&contexts).doing("schema")?;
-        println!("{schema}");
+        out!("{schema}");
     }
     let source = PolicySource::read_dir(&check.policies)
         .map_err(|e| Fault::new(e).hint("name a directory with `*.cedar` files and `entities.json`"))?;
@@ -52,9 +52,9 @@ pub fn run(job: PolicyJob, json: bool) -> Result<u8, Fault> {
         Err(faults) => {
             for fault in &faults {
                 if json {
-                    println!("{}", json!({"fault": fault.to_string()}));
+                    out!("{}", json!({"fault": fault.to_string()}));
                 } else {
-                    println!("{fault}");
+                    out!("{fault}");
                 }
             }
             let count = faults.len();
@@ -80,16 +80,26 @@ impl Check {
     }
 }
 
+/// Says what would be live. A context that the set leaves out is refused in every message, so the check does not call it good.
 fn report(dir: &Path, policies: &Policies, json: bool) -> Result<u8, Fault> {
     let digest = policies.digest().to_string();
     let left_out: Vec<String> = policies.left_out().iter().map(ToString::to_string).collect();
     if json {
-        println!("{}", json!({"policies": dir, "digest": digest, "left_out": left_out}));
+        out!("{}", json!({"policies": dir, "digest": digest, "left_out": left_out}));
+    }
+    if left_out.is_empty() {
+        if !json {
+            out!("{}: good, {digest}", dir.display());
+        }
         return Ok(0);
     }
-    println!("{}: good, {digest}", dir.display());
-    for context in left_out {
-        println!("left out: {context}");
+    if !json {
+        for context in &left_out {
+            out!("left out: {context}");
+        }
     }
-    Ok(0)
+    let count = left_out.len();
+    Err(Fault::new(format_args!("{count} context(s) do not fit these policies and would be left out")).hint(
+        "guard a member that not every version has with `has`, or name the major: `payment::v1::transfer`",
+    ))
 }

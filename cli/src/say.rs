@@ -231,15 +231,15 @@ impl Outcome {
 
     fn print(&self, json: bool) -> Result<(), Fault> {
         if json {
-            println!("{}", serde_json::to_string(self).doing("outcome")?);
+            out!("{}", serde_json::to_string(self).doing("outcome")?);
             return Ok(());
         }
-        println!("{}", self.line());
+        out!("{}", self.line());
         if let Some(reply) = &self.reply {
-            println!("reply: {reply}");
+            out!("reply: {reply}");
         }
         if let Some(id) = &self.decision_id {
-            println!("decision: {id}");
+            out!("decision: {id}");
         }
         Ok(())
     }

@@ -59,11 +59,11 @@ impl UpArgs {
 pub async fn run(args: UpArgs) -> Result<u8, Fault> {
     let running = start(&args, &|what| eprintln!("{what}")).await?;
     let up = running.place.up();
-    println!("authority   {}", up.authority_url);
-    println!("firewall    {} (L8), {} (A2A)", up.gateway.l8, up.gateway.a2a);
-    println!("admin       {}", up.admin_url);
-    println!("agent       {} at {}", up.sample_agent.id, up.sample_agent.url);
-    println!(
+    out!("authority   {}", up.authority_url);
+    out!("firewall    {} (L8), {} (A2A)", up.gateway.l8, up.gateway.a2a);
+    out!("admin       {}", up.admin_url);
+    out!("agent       {} at {}", up.sample_agent.id, up.sample_agent.url);
+    out!(
         r#"say something: semgate say supplyChain:v1.0 current_decision '{{"item_id":"beer","quantity":120}}'"#
     );
     tokio::select! {

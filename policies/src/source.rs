@@ -36,7 +36,9 @@ impl PolicySource {
         let mut files = Vec::new();
         for entry in std::fs::read_dir(dir).map_err(|e| unreadable(dir, &e))? {
             let path = entry.map_err(|e| unreadable(dir, &e))?.path();
-            if path.extension().and_then(|e| e.to_str()) != Some("cedar") {
+            // As a shell reads `*.cedar`: what begins with a dot is an editor's lock or copy, not a policy.
+            let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            if hidden || path.extension().and_then(|e| e.to_str()) != Some("cedar") {
                 continue;
             }
             let Some(name) = path.file_name().and_then(|n| n.to_str()) else {

@@ -21,9 +21,9 @@ pub fn check(files: &[PathBuf], json: bool) -> Result<u8, Fault> {
         let terms: Vec<&str> = context.terms().map(|t| t.name()).collect();
         if json {
             let shown = json!({"file": file, "urn": context.urn().as_str(), "digest": context.digest().to_string(), "terms": terms});
-            println!("{shown}");
+            out!("{shown}");
         } else {
-            println!("{}: {} {} ({})", file.display(), context.urn(), context.digest(), terms.join(", "));
+            out!("{}: {} {} ({})", file.display(), context.urn(), context.digest(), terms.join(", "));
         }
     }
     Ok(0)

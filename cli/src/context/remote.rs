@@ -75,13 +75,13 @@ pub async fn list(reach: &Reach, json: bool) -> Result<u8, Fault> {
     let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
     let listed = answer(&reply)?;
     if json {
-        println!("{listed}");
+        out!("{listed}");
         return Ok(0);
     }
     for context in listed.get("contexts").and_then(Value::as_array).into_iter().flatten() {
         let text = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
         let index = context.get("index").and_then(Value::as_u64).unwrap_or_default();
-        println!("{:>6}  {:<10}  {}  {}", index, text("status"), text("urn"), text("digest"));
+        out!("{:>6}  {:<10}  {}  {}", index, text("status"), text("urn"), text("digest"));
     }
     Ok(0)
 }

@@ -146,8 +146,8 @@ impl Task {
         let source = match read {
             Ok(Ok(source)) => source,
             Ok(Err(why)) => {
-                let known = self.state.report();
-                if known.current || known.faults.is_empty() {
+                // said once for each reason, not at every look
+                if self.state.report().faults != [why.to_string()] {
                     self.rejected(&[why]);
                     self.tried = None;
                 }
@@ -187,6 +187,9 @@ impl Task {
         match loaded {
             Ok(Ok(policies)) => {
                 tracing::info!(digest = %policies.digest(), left_out = policies.left_out().len(), "policies are live");
+                for left_out in policies.left_out() {
+                    tracing::warn!(%left_out, "a context cannot be typed beside the live policies: its messages are refused");
+                }
                 self.state.accepted(&policies);
                 self.publisher.policies_changed(policies);
                 self.count("accepted", 1.0);
