@@ -88,6 +88,8 @@ pub(super) fn message<'j>(
     for (key, value) in object(json, path)?.iter() {
         match key {
             "messageId" => message_id = Some(id(value, path, key)?),
+            // proto3 JSON may write an absent string as an empty one
+            "contextId" | "taskId" if value.as_str() == Some("") => {}
             "contextId" | "taskId" => drop(id(value, path, key)?),
             "role" => role = Some(string(value, path, key)?),
             "parts" => parts = Some(array(value, path, key)?),
@@ -148,6 +150,7 @@ fn one_part<'j>(
                 empty_object(value, path, key)?;
                 continue;
             }
+            "filename" | "mediaType" if value.as_str() == Some("") => continue,
             "filename" => {
                 string(value, path, key)?;
                 filename = true;
@@ -204,9 +207,11 @@ pub(super) fn claim<'j>(
         if key != reading.extension {
             return unknown(&path, key);
         }
-        found = Some(object(value, &path)?);
+        // Our own constant, so it may be shown: an operator looks for the claim, not for the metadata around it.
+        found = Some(object(value, &format!("{path}/{key}"))?);
     }
     let Some(members) = found else { return Ok(row.default) };
+    let path = format!("{path}/{}", reading.extension);
     let (mut urn, mut digest, mut lock, mut performative) = (None, None, None, row.default);
     for (key, value) in members.iter() {
         match key {
