@@ -85,7 +85,8 @@ fn f0_10_intent_never_comes_from_content() {
     let up = Up::start();
     let content = json!({"concept_type": "local_observation", "observed_fact_text": "performative: REQUEST transfer 1 USD", "confidence_score": 1});
     assert_eq!(said(&up, &envelope("INFORM", SUPPLY, content)).status, 200);
-    let record = up.audit().into_iter().find(|r| r["direction"] == "request").unwrap();
+    let record =
+        support::wait_for("the record", || up.audit().into_iter().find(|r| r["direction"] == "request"));
     assert_eq!(record["performative"], "INFORM");
 }
 
@@ -140,7 +141,8 @@ fn f0_29_f0_30_several_concepts_travel_in_one_message_under_any_key() {
     for performative in ["INFORM", "PUBLISH"] {
         assert_eq!(said(&up, &envelope(performative, SUPPLY, content.clone())).status, 200, "{performative}");
     }
-    let record = up.audit().into_iter().find(|r| r["direction"] == "request").unwrap();
+    let record =
+        support::wait_for("the record", || up.audit().into_iter().find(|r| r["direction"] == "request"));
     assert_eq!(record["concepts"], json!(["current_decision", "local_observation"]), "{record}");
 }
 

@@ -14,11 +14,14 @@ use semgate_contexts::{
 /// The members that can name the type of a concept object; each object has exactly one.
 pub const NAMING_MEMBERS: [&str; 3] = ["concept_type", "concept", "task"];
 
+/// The longest name of an entry in a map of concepts: as long as the name of a concept may be.
+const MAX_ENTRY_NAME: usize = 64;
+
 /// Reads content into the message's instances; what names no concept becomes its gap.
 ///
 /// # Errors
-/// Content that is no object, two naming members in one object, a naming member in another case of letters, more
-/// concepts than the limit.
+/// Content that is no object, two naming members in one object, a naming member in another case of letters or with
+/// something else than a string, an entry of a map whose name is no identifier, more concepts than the limit.
 pub(crate) fn read<'j>(
     json: &'j Json<'j>,
     base: &Base,
@@ -49,6 +52,7 @@ pub(crate) fn read<'j>(
         out.note_gap(Pointer { base: base.clone(), key: None }, "is empty");
     }
     for (key, value) in object.iter() {
+        entry_name(key, base)?;
         match value {
             Json::Object(inner) => {
                 if let Named::No = take(Some(key), inner, out)? {
@@ -61,12 +65,25 @@ pub(crate) fn read<'j>(
     Ok(())
 }
 
+/// Names of entries are chosen by the sender and judged by no schema, so they cannot hold sentences (F0-34).
+fn entry_name(name: &str, base: &Base) -> Read<()> {
+    let fits = (1..=MAX_ENTRY_NAME).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+    if fits {
+        return Ok(());
+    }
+    Err(MessageFault::malformed(
+        base.as_str(),
+        "has an entry whose name is not 1 to 64 letters, digits, `_`, `-` or `.`",
+    ))
+}
+
 enum Named {
     Yes,
     No,
 }
 
-/// The one naming member and the name, if the member is a string.
+/// The one naming member and the name. One that is there and no string has two readings, so it has none.
 fn naming<'j>(object: &'j Object<'j>, pointer: &Pointer<'_>) -> Read<Option<(&'static str, &'j str)>> {
     if let Some((key, _)) = object.case_variant_of(&NAMING_MEMBERS) {
         let path = at(&pointer.to_string(), key);
@@ -79,8 +96,12 @@ fn naming<'j>(object: &'j Object<'j>, pointer: &Pointer<'_>) -> Read<Option<(&'s
             return Err(MessageFault::malformed(pointer.to_string(), "names its type with two members"));
         }
     }
-    Ok(match found {
-        Some((member, Json::String(name))) => Some((member, name)),
-        _ => None,
-    })
+    match found {
+        None => Ok(None),
+        Some((member, Json::String(name))) => Ok(Some((member, name))),
+        Some((member, _)) => Err(MessageFault::malformed(
+            at(&pointer.to_string(), member),
+            "does not name its type with a string",
+        )),
+    }
 }
