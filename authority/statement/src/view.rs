@@ -65,8 +65,9 @@ pub struct LoadedContext {
     pub logged_at: u64,
     /// Thumbprint of the certificate that signed the document.
     pub signer: Thumbprint,
-    /// Its status by the newest accepted shard, INVALID kept for ever.
-    pub status: Status,
+    /// Its status by the newest accepted shard, INVALID kept for ever; none when no list is at hand, after a damaged
+    /// memory: such a context is stale.
+    pub status: Option<Status>,
     /// The verified document; none while it was not fetched, or if it failed verification.
     pub context: Option<Arc<Context>>,
     /// Why the document is not here, if it failed: such a context is untrusted, not unknown.
@@ -147,11 +148,11 @@ impl View {
             };
         };
         match (loaded.status, self.freshness(now)) {
-            (Status::Invalid, _) => Standing::Revoked,
-            (Status::Suspended, _) => Standing::Suspended,
-            (_, Freshness::Stale) => Standing::Stale,
-            (Status::Deprecated, _) => Standing::Deprecated,
-            (Status::Valid, _) => Standing::Valid,
+            (Some(Status::Invalid), _) => Standing::Revoked,
+            (Some(Status::Suspended), _) => Standing::Suspended,
+            (None, _) | (_, Freshness::Stale) => Standing::Stale,
+            (Some(Status::Deprecated), Freshness::Fresh) => Standing::Deprecated,
+            (Some(Status::Valid), Freshness::Fresh) => Standing::Valid,
         }
     }
 

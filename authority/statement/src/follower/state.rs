@@ -102,8 +102,7 @@ impl State {
             index: known.index,
             logged_at: known.entry.logged_at(),
             signer: known.signer,
-            // Without a list there is no telling; the view is stale then, and suspended passes nothing.
-            status: self.status(known.index).unwrap_or(Status::Suspended),
+            status: self.status(known.index),
             context,
             fault,
         }

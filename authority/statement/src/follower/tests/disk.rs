@@ -113,6 +113,31 @@ fn tampered_shards_and_floors_leave_the_view_stale() {
 }
 
 #[test]
+fn without_a_status_list_nothing_is_told_but_what_was_kept_as_revoked() {
+    let (mut authority, dir) = remembered();
+    let mut follower = open(&authority, dir.path());
+    authority.now += 1;
+    authority.change(Act::Revoke, "payment:v2.0");
+    authority.follow(&mut follower).unwrap();
+    authority.now += 1;
+    authority.change(Act::Revoke, "travel:v2.1");
+    authority.head.floors = [7; 32];
+    authority.sign_head();
+    assert_eq!(authority.follow(&mut follower), Err(FollowFault::FloorsSwapped));
+    for file in each_file(dir.path(), "shards") {
+        fs::write(file, b"damaged").unwrap();
+    }
+    let again = open(&authority, dir.path());
+    // Not suspended: nobody said so. The revocation that only the damaged list held is not told either.
+    for stale in ["payment:v1.0", "payment:v1.1", "payment:v2.0", "supplyChain:v1.0"] {
+        assert_eq!(standing(&again, stale, authority.now), Standing::Stale, "{stale}");
+        assert_eq!(again.view().loaded(&urn(stale)).unwrap().status, None, "{stale}");
+    }
+    assert_eq!(standing(&again, "travel:v2.1", authority.now), Standing::Revoked);
+    assert_eq!(again.view().floor(&Line::parse("payment").unwrap()), Some(Version::new(1, 1)));
+}
+
+#[test]
 fn tampered_entries_tiles_and_trust_are_left_out_and_fetched_again() {
     for (part, name) in [("entries", "entries"), ("tiles", "tiles")] {
         let (mut authority, dir) = remembered();
