@@ -1,7 +1,9 @@
 //! The state directory: what lies where. `docs/authority-operations.md` says for each file what trusts it and what does not.
 
 mod documents;
+mod leftovers;
 mod log;
+mod witness;
 
 #[cfg(test)]
 mod log_tests;
@@ -9,7 +11,9 @@ mod log_tests;
 use std::path::{Path, PathBuf};
 
 pub(crate) use documents::{Documents, Evidence};
+pub(crate) use leftovers::Leftovers;
 pub(crate) use log::{AppendFault, Edge, Log, Recovery, cut, widest, with_width};
+pub(crate) use witness::Witness;
 
 use crate::{RunFault, disk};
 
@@ -28,9 +32,11 @@ pub(crate) struct Layout {
     pub signers: PathBuf,
     /// What was refused and must not be forgotten.
     pub evidence: PathBuf,
+    /// Entries and documents of writes that were cut short.
+    pub leftovers: PathBuf,
     /// sled: only an index.
     pub index: PathBuf,
-    /// The last head, for its time only.
+    /// The last head: its time, and the witness of how large the log was.
     pub head: PathBuf,
 }
 
@@ -44,6 +50,7 @@ impl Layout {
             certificates: state.join("certificates"),
             signers: state.join("signers"),
             evidence: state.join("evidence"),
+            leftovers: state.join("leftovers"),
             index: state.join("index"),
             head: state.join("head.json"),
         }

@@ -24,7 +24,7 @@ use crate::keys::Keys;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::publish::{Heads, Published};
-use crate::store::{Documents, Evidence, Log};
+use crate::store::{Documents, Evidence, Leftovers, Log};
 use crate::{Limits, RunFault};
 
 pub(crate) use commit::reopen;
@@ -139,6 +139,7 @@ pub(crate) struct Sequencer {
     pub ledger: Ledger,
     pub trust: Trust,
     pub documents: Documents,
+    pub leftovers: Leftovers,
     pub evidence: Evidence,
     pub index: SharedIndex,
     pub index_dir: PathBuf,

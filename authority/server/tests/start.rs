@@ -94,7 +94,7 @@ async fn the_index_is_rebuilt_offline_but_not_under_a_running_authority() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hash_tiles_are_repaired_and_leftovers_removed() {
+async fn hash_tiles_are_repaired_and_leftovers_set_aside() {
     let place = filled().await;
     let log = place.state().join("log");
     fs::write(log.join("tile/0/000.p/7"), b"wrong").unwrap();
@@ -102,12 +102,13 @@ async fn hash_tiles_are_repaired_and_leftovers_removed() {
     fs::write(log.join("checkpoint.new"), b"half a checkpo").unwrap();
     fs::write(place.state().join("documents/x.json.new"), b"half").unwrap();
     assert_eq!(starts_whole(&place).await, "ready");
+    assert_eq!(fs::read_dir(place.state().join("leftovers")).unwrap().count(), 1);
     assert!(!log.join("tile/entries/000.p/9").exists() && !log.join("checkpoint.new").exists());
     assert!(!place.state().join("documents/x.json.new").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_document_that_no_statement_names_is_removed_and_a_missing_one_is_said() {
+async fn a_document_that_no_statement_names_is_set_aside_and_a_missing_one_is_said() {
     let place = filled().await;
     let documents = place.state().join("documents");
     let orphan = documents.join(format!("{}.json", "0".repeat(64)));
@@ -147,6 +148,60 @@ async fn a_log_that_is_damaged_or_rolled_back_does_not_start() {
     fs::remove_dir_all(place.state().join("log")).unwrap();
     copy(yesterday.path(), &place.state().join("log"));
     refuses(&place, "would be a rollback").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_checkpoint_put_back_is_seen_before_anything_is_removed() {
+    let place = filled().await;
+    let yesterday = fs::read(place.state().join("log/checkpoint")).unwrap();
+    starts_whole(&place).await;
+    fs::write(place.state().join("log/checkpoint"), yesterday).unwrap();
+    let before = files(&place.state());
+    refuses(&place, "would be a rollback").await;
+    assert!(rebuild_index(&place.config()).unwrap_err().to_string().contains("would be a rollback"));
+    assert!(status(&place.config()).unwrap_err().to_string().contains("would be a rollback"));
+    // Without the head too: the tiles tell.
+    let head = fs::read(place.state().join("head.json")).unwrap();
+    fs::remove_file(place.state().join("head.json")).unwrap();
+    refuses(&place, "it is older than the entries").await;
+    assert!(rebuild_index(&place.config()).unwrap_err().to_string().contains("older than the entries"));
+    fs::write(place.state().join("head.json"), head).unwrap();
+    assert_eq!(files(&place.state()), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_of_an_older_log_are_not_taken_for_those_of_a_crash_when_there_is_no_head() {
+    let place = filled().await;
+    let orphan = place.state().join(format!("documents/{}.json", "0".repeat(64)));
+    fs::write(&orphan, b"{}").unwrap();
+    fs::remove_file(place.state().join("head.json")).unwrap();
+    refuses(&place, "`head.json` is missing").await;
+    assert!(orphan.is_file());
+    fs::remove_file(&orphan).unwrap();
+    assert_eq!(starts_whole(&place).await, "ready");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_is_a_head_on_disk_before_the_first_append() {
+    let place = Place::new();
+    let running = place.start().await;
+    assert!(place.state().join("head.json").is_file());
+    running.stop().await;
+}
+
+/// Every file with its bytes.
+fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut out = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            out.extend(files(&path))
+        } else {
+            out.push((path.clone(), fs::read(path).unwrap()))
+        }
+    }
+    out.sort();
+    out
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -37,6 +37,8 @@ pub struct Limits {
     pub kept_shards: usize,
     /// Files of evidence kept, so that a publisher cannot fill the disk with refused documents.
     pub evidence_files: usize,
+    /// Files kept of writes that were cut short: many crashes of a full batch (256 documents and their entries) before the oldest go.
+    pub leftover_files: usize,
     /// Requests that may be checking or signing a document at once; each holds a compiled schema.
     pub checks: usize,
     /// How long connections may take to end at shutdown.
@@ -62,6 +64,7 @@ impl Default for Limits {
             batch: 256,
             kept_shards: 256,
             evidence_files: 1000,
+            leftover_files: 4096,
             checks: 64,
             grace: Duration::from_secs(10),
         }

@@ -120,6 +120,7 @@ limits! {
     (batch, count, 1, 65_536),
     (kept_shards, count, 1, 1 << 16),
     (evidence_files, count, 0, 1 << 20),
+    (leftover_files, count, 600, 1 << 20),
     (checks, count, 1, 4096),
     (grace, span, 0, 600_000),
 }

@@ -1,5 +1,6 @@
 //! Opening a state directory: log, documents, certificates, index; each checked, and what was done about it said.
 
+use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::keys::{self, Keys};
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::publish::{HeadNames, Heads};
-use crate::store::{Documents, Evidence, Layout, Log, Recovery};
+use crate::store::{Documents, Evidence, Layout, Leftovers, Log, Recovery, Witness};
 use crate::submit::{Sequencer, reopen};
 use crate::{Config, RunFault, disk};
 
@@ -37,7 +38,10 @@ impl Opened {
 
 /// Opens the log, folds it, and looks whether everything that it names is there.
 pub(super) fn open(config: &Config, layout: &Layout, keys: &Keys) -> Result<Opened, RunFault> {
-    let (log, ledger, recovery) = reopen(&layout.log, keys::log_key(config)?, &config.prefix)?;
+    let key = keys::log_key(config)?;
+    let witness = Witness::read(layout, &keys.roots, key.verifier(), config.limits.batch)?;
+    let leftovers = Leftovers::new(layout, config.limits.leftover_files);
+    let (log, ledger, recovery) = reopen(&layout.log, key, &config.prefix, &witness, &leftovers)?;
     report(config, &log, &recovery);
     let documents = Documents::new(layout);
     let (trust, missing_certificates) = trust(config, keys, &ledger, &documents)?;
@@ -54,9 +58,11 @@ pub(super) fn open(config: &Config, layout: &Layout, keys: &Keys) -> Result<Open
             );
         }
     }
-    let orphans = documents.remove_unpublished(&|digest| published.contains(digest))?;
-    if orphans > 0 {
-        tracing::warn!("removed {orphans} documents whose statements never reached the log");
+    let orphans = documents.unpublished(&|digest| published.contains(digest))?;
+    if let Some(first) = orphans.first() {
+        witness.explains(first)?;
+        leftovers.take(&orphans.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+        tracing::warn!("set {} documents aside whose statements never reached the log", orphans.len());
     }
     Ok(Opened { log, ledger, documents, trust, missing_documents, missing_certificates })
 }
@@ -76,7 +82,7 @@ fn report(config: &Config, log: &Log, recovery: &Recovery) {
     }
     if recovery.removed > 0 {
         tracing::warn!(
-            "removed {} files that the checkpoint does not cover: a write was cut short",
+            "removed or set aside {} files that the checkpoint does not cover: a write was cut short",
             recovery.removed
         );
     }
@@ -146,6 +152,8 @@ pub(super) fn sequencer(
     let first = heads
         .make(&opened.log, &opened.ledger, &opened.trust, &keys.feed.identity, &keys.random, now())
         .map_err(|e| RunFault::Stopped(format!("the first head could not be made: {e}")))?;
+    // There is a head on disk before anything can be appended: without one, what a crash leaves could not be told from a rollback.
+    disk::write(&layout.head, &first.head.bytes)?;
     let evidence = Evidence::open(layout, config.limits.evidence_files)?;
     gauges(&metrics, &first, &evidence, &keys);
     let (public, _) = watch::channel(Arc::new(first));
@@ -161,6 +169,7 @@ pub(super) fn sequencer(
         ledger: opened.ledger,
         trust: opened.trust,
         documents: opened.documents,
+        leftovers: Leftovers::new(layout, config.limits.leftover_files),
         evidence,
         index: Arc::new(RwLock::new(index)),
         index_dir: layout.index.clone(),
@@ -197,21 +206,13 @@ pub(super) fn verify_head(
 }
 
 /// `issued_at` of the last head of the process before, so that times do not go back when the clock does. The file is believed only if
-/// it verifies, and only this number of it is used; a head of a larger log than ours means that this log lost entries.
+/// it verifies; that it is of no larger log than ours was seen when the log was opened.
 fn last_issued(config: &Config, layout: &Layout, keys: &Keys, log: &Log) -> Result<u64, RunFault> {
     let Some(bytes) = disk::read(&layout.head)? else { return Ok(0) };
     match verify_head(config, keys, log.verifier(), &bytes) {
-        Ok(head) if head.checkpoint().size > log.size() => Err(RunFault::damaged(
-            &layout.head,
-            format_args!(
-                "a head of {} entries was signed here, but the log has {}: serving it would be a rollback",
-                head.checkpoint().size,
-                log.size()
-            ),
-        )),
         Ok(head) => Ok(head.head().issued_at.min(now().saturating_add(config.status_lifetime.as_secs()))),
         Err(fault) => {
-            tracing::warn!("the last head is not usable and is ignored: {fault}");
+            tracing::warn!("the last head is not usable and its time is ignored: {fault}");
             Ok(0)
         }
     }

@@ -7,7 +7,7 @@ use super::open::verify_head;
 use crate::http::App;
 use crate::keys::{self, Keys};
 use crate::ledger::Ledger;
-use crate::store::{Layout, Log};
+use crate::store::{Layout, Log, Witness};
 use crate::{Config, RunFault, disk};
 
 /// When a head was issued and until when it is good, in seconds since the Unix epoch.
@@ -113,6 +113,9 @@ pub fn status(config: &Config) -> Result<Status, RunFault> {
 }
 
 fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Result<Status, RunFault> {
+    // Read before the checkpoint, so that beside a running authority it is never of a larger log.
+    let roots = keys::roots(&config.roots, &config.prefix)?;
+    let witness = Witness::read(layout, &roots, key.verifier(), config.limits.batch)?;
     let mut ledger = Ledger::default();
     let checkpoint = Log::peek(&layout.log, key.verifier(), &mut |index, bytes| {
         let damaged = |what: &dyn std::fmt::Display| {
@@ -121,6 +124,7 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
         let entry = semgate_statement::Entry::read(bytes, &config.prefix).map_err(|e| damaged(&e))?;
         ledger.apply(&entry).map_err(|e| damaged(&e))
     })?;
+    witness.judge(&layout.log.join("checkpoint"), Some(&checkpoint))?;
     let replay = ledger.replay();
     let missing = replay
         .contexts()

@@ -65,19 +65,17 @@ impl Documents {
         self.certificates.join(format!("{thumbprint}.pem"))
     }
 
-    /// Removes documents whose statement never reached the log; answers how many there were.
-    pub fn remove_unpublished(&self, published: &dyn Fn(&Digest) -> bool) -> Result<u64, RunFault> {
-        let mut removed = 0;
+    /// The documents whose statement is not in the log.
+    pub fn unpublished(&self, published: &dyn Fn(&Digest) -> bool) -> Result<Vec<PathBuf>, RunFault> {
+        let mut found = Vec::new();
         for name in disk::list(&self.documents)? {
             let digest =
                 name.strip_suffix(".json").and_then(|hex| Digest::parse(&format!("sha-256:{hex}")).ok());
             if digest.is_some_and(|d| !published(&d)) {
-                let path = self.documents.join(&name);
-                std::fs::remove_file(&path).map_err(RunFault::io("removing", &path))?;
-                removed += 1;
+                found.push(self.documents.join(&name));
             }
         }
-        Ok(removed)
+        Ok(found)
     }
 }
 

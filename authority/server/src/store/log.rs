@@ -2,8 +2,9 @@
 //!
 //! **The checkpoint file is the commit record.** An append writes, in this order and each fsynced: entry bundles, hash tiles, checkpoint.
 //! Nothing is told to anyone before the checkpoint is durable, so a crash before it leaves a log that nobody has heard of any later
-//! state of, and a crash after it leaves the new one whole. What lies past the checkpoint at start was never acknowledged, never seen,
-//! and is removed; so no two trees of one size are ever signed. Hash tiles follow from the entries and are repaired from them;
+//! state of, and a crash after it leaves the new one whole. What one cut-short append left past the checkpoint was never acknowledged and
+//! is set aside; so no two trees of one size are ever signed. More than that means that the checkpoint is older than the log: then
+//! nothing is touched and the log does not open. Hash tiles follow from the entries and are repaired from them;
 //! entries follow from nothing, and a log whose entries do not hash to its checkpoint does not start.
 
 use std::collections::BTreeMap;
@@ -11,9 +12,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::leftovers::Leftovers;
+
 use semgate_statement::checkpoint::{Checkpoint, LogKey, LogVerifier};
 use semgate_statement::tiles::{TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle, encode_bundle};
 
+use super::witness::{TO_DO, Witness};
 use crate::{RunFault, disk};
 
 /// The incomplete tiles at the end of a tree, by the name of the full tile that each grows into.
@@ -21,6 +25,13 @@ pub(crate) type Edge = BTreeMap<TilePath, (u32, Arc<[u8]>)>;
 
 /// Called with index and bytes of each entry, in order.
 pub(crate) type Each<'a> = &'a mut dyn FnMut(u64, &[u8]) -> Result<(), RunFault>;
+
+/// A file that is not one of the tree that the checkpoint covers.
+struct Stray {
+    path: PathBuf,
+    /// Of an entry bundle past the checkpoint: up to where it goes.
+    entries: Option<u64>,
+}
 
 /// An open log; the only writer of its directory.
 pub(crate) struct Log {
@@ -38,7 +49,7 @@ pub(crate) struct Recovery {
     pub begun: bool,
     /// Hash tiles that were missing or wrong and were written anew from the entries.
     pub repaired: u64,
-    /// Files past the checkpoint, or superseded, that were removed.
+    /// Files past the checkpoint, or superseded, that were removed or set aside.
     pub removed: u64,
 }
 
@@ -52,11 +63,20 @@ pub(crate) enum AppendFault {
 }
 
 impl Log {
-    /// Opens or begins the log in `dir`, hands every entry to `each` in order, and checks all of it against the checkpoint.
-    pub fn open(dir: &Path, key: LogKey, each: Each<'_>) -> Result<(Self, Recovery), RunFault> {
+    /// Opens or begins the log in `dir`, hands every entry to `each` in order, and checks all of it against the checkpoint. Nothing is
+    /// written, moved or removed before it is clear that the checkpoint is not older than `witness` or than the tiles beside it.
+    pub fn open(
+        dir: &Path,
+        key: LogKey,
+        witness: &Witness,
+        leftovers: &Leftovers,
+        each: Each<'_>,
+    ) -> Result<(Self, Recovery), RunFault> {
         let mut recovery = Recovery::default();
         let path = dir.join("checkpoint");
-        let (checkpoint, note) = match read_checkpoint(&path, key.verifier())? {
+        let found = read_checkpoint(&path, key.verifier())?;
+        witness.judge(&path, found.as_ref().map(|(checkpoint, _)| checkpoint))?;
+        let (checkpoint, note) = match found {
             Some(found) => found,
             None => {
                 begin(dir, &path, &key)?;
@@ -78,13 +98,14 @@ impl Log {
             );
             return Err(RunFault::damaged(dir, what));
         }
+        let past = log.past_the_checkpoint(witness)?;
         for (tile, bytes) in &wrong {
             let path = log.path(tile);
             disk::make_dir(&disk::parent(&path))?;
             disk::write(&path, bytes)?;
         }
         recovery.repaired = wrong.len() as u64;
-        recovery.removed = log.remove_leftovers()?;
+        recovery.removed = log.clear(&past, leftovers)?;
         Ok((log, recovery))
     }
 
@@ -195,7 +216,10 @@ impl Log {
         let mut index = 0;
         while let Some(bundle) = TilePath::entries_holding(index, size) {
             let path = self.path(&bundle);
-            let bytes = read_bundle(&self.dir, &bundle)?;
+            let bytes = match disk::read(&path)? {
+                Some(bytes) => bytes,
+                None => return Err(without_its_bundle(&self.dir, &bundle)),
+            };
             let entries = decode_bundle(&bytes, bundle.width()).map_err(|e| RunFault::damaged(&path, e))?;
             for file in self.tree.append(&entries).map_err(|e| RunFault::damaged(&path, e))? {
                 let key = file.path.full();
@@ -222,9 +246,9 @@ impl Log {
         Ok(wrong)
     }
 
-    /// Removes every tile file that is not one of this tree: half-written, superseded, or past the checkpoint.
-    fn remove_leftovers(&self) -> Result<u64, RunFault> {
-        let mut removed = 0;
+    /// Every file below `tile/` that is not one of this tree. Refuses if they are more than one append that was cut short.
+    fn past_the_checkpoint(&self, witness: &Witness) -> Result<Vec<Stray>, RunFault> {
+        let mut past = Vec::new();
         let mut dirs = vec![self.dir.join("tile")];
         while let Some(dir) = dirs.pop() {
             for name in disk::list(&dir)? {
@@ -235,13 +259,43 @@ impl Log {
                 }
                 let relative = path.strip_prefix(&self.dir).map(|p| format!("/{}", p.display()));
                 let tile = relative.ok().and_then(|text| TilePath::parse(&text).ok());
-                if !tile.is_some_and(|tile| self.holds(&tile)) {
-                    fs::remove_file(&path).map_err(RunFault::io("removing", &path))?;
-                    removed += 1;
+                if tile.is_some_and(|tile| self.holds(&tile)) {
+                    continue;
                 }
+                let entries = match tile {
+                    Some(TilePath::Entries { n, width }) => {
+                        let until = n.saturating_mul(u64::from(TILE_WIDTH)).saturating_add(u64::from(width));
+                        (until > self.size()).then_some(until)
+                    }
+                    _ => None,
+                };
+                past.push(Stray { path, entries });
             }
         }
-        Ok(removed)
+        for stray in &past {
+            let Some(until) = stray.entries else { continue };
+            witness.explains(&stray.path)?;
+            if until - self.size() > witness.append {
+                let what = format!(
+                    "there are entries up to {until}, more than one append past the {} of the checkpoint; {TO_DO}",
+                    self.size()
+                );
+                return Err(RunFault::damaged(&stray.path, what));
+            }
+        }
+        Ok(past)
+    }
+
+    /// Sets entries aside that never got their checkpoint and removes what follows from others: hash tiles, superseded and half-written
+    /// files.
+    fn clear(&self, past: &[Stray], leftovers: &Leftovers) -> Result<u64, RunFault> {
+        let entries: Vec<&Path> =
+            past.iter().filter(|s| s.entries.is_some()).map(|s| s.path.as_path()).collect();
+        leftovers.take(&entries)?;
+        for stray in past.iter().filter(|stray| stray.entries.is_none()) {
+            fs::remove_file(&stray.path).map_err(RunFault::io("removing", &stray.path))?;
+        }
+        Ok(past.len() as u64)
     }
 
     fn holds(&self, tile: &TilePath) -> bool {
@@ -251,6 +305,20 @@ impl Log {
 
 fn place(dir: &Path, tile: &TilePath) -> PathBuf {
     dir.join(tile.to_string().trim_start_matches('/'))
+}
+
+/// What is wrong when the bundle that the checkpoint ends in is not there. It is removed only after the checkpoint of a wider one is
+/// durable, so a wider one in its place was acknowledged.
+fn without_its_bundle(dir: &Path, bundle: &TilePath) -> RunFault {
+    match read_bundle(dir, bundle) {
+        Ok(_) => RunFault::damaged(
+            &dir.join("checkpoint"),
+            format_args!(
+                "it is older than the entries: `{bundle}` was replaced by a wider one; serving it would be a rollback; {TO_DO}"
+            ),
+        ),
+        Err(fault) => fault,
+    }
 }
 
 /// The bundle of just this width, or the beginning of a wider one.

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use semgate_statement::tiles::{TilePath, TileSource, check_consistency};
-use semgate_statement::{LogKey, TreeHash};
+use semgate_statement::tiles::{TilePath, TileSource, check_consistency, encode_bundle};
+use semgate_statement::{Checkpoint, LogKey, TreeHash};
 
 use super::log::{AppendFault, Log, Recovery};
+use super::{Layout, Leftovers, Witness};
 use crate::RunFault;
 
 const ORIGIN: &str = "semgate.test/log";
@@ -20,13 +21,26 @@ fn entry(n: u64) -> Vec<u8> {
 }
 
 fn open(dir: &Path) -> Result<(Log, Recovery, Vec<Vec<u8>>), RunFault> {
-    let mut seen = Vec::new();
-    let (log, recovery) = Log::open(dir, key(), &mut |index, bytes| {
-        assert_eq!(index, seen.len() as u64);
-        seen.push(bytes.to_vec());
+    // What was seen last is what the checkpoint says: what lies past it is a crash, unless the tiles say otherwise.
+    let seen = fs::read(dir.join("checkpoint")).ok();
+    let seen = seen.and_then(|note| Checkpoint::verify(&note, key().verifier(), ORIGIN).ok());
+    open_seen(dir, seen.or_else(|| Checkpoint::verify(&empty(), key().verifier(), ORIGIN).ok()))
+}
+
+fn empty() -> Vec<u8> {
+    key().sign(0, TreeHash::EMPTY).unwrap().into_bytes()
+}
+
+fn open_seen(dir: &Path, seen: Option<Checkpoint>) -> Result<(Log, Recovery, Vec<Vec<u8>>), RunFault> {
+    let mut seen_entries = Vec::new();
+    let leftovers = Leftovers::new(&Layout::new(dir), 600);
+    let witness = Witness { seen, append: 256 };
+    let (log, recovery) = Log::open(dir, key(), &witness, &leftovers, &mut |index, bytes| {
+        assert_eq!(index, seen_entries.len() as u64);
+        seen_entries.push(bytes.to_vec());
         Ok(())
     })?;
-    Ok((log, recovery, seen))
+    Ok((log, recovery, seen_entries))
 }
 
 /// A log of `size` entries, appended in several batches.
@@ -195,16 +209,89 @@ fn an_append_cut_at_any_file_leaves_the_log_before_it() {
     }
 }
 
+/// The names and bytes of everything, to show that a refusal changed nothing.
+fn everything(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    files(dir, &mut all);
+    all.sort();
+    all.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
 #[test]
-fn a_narrower_bundle_is_taken_from_a_wider_one() {
+fn an_older_checkpoint_put_back_is_refused_and_nothing_is_touched() {
+    for (old, new, what) in [
+        // The bundle that the checkpoint ends in is gone: a later checkpoint was durable.
+        (200, 201, "it is older than the entries"),
+        (200, 300, "it is older than the entries"),
+        // On the edge of a tile nothing is missing, but there is more than one append.
+        (256, 600, "more than one append"),
+        (0, 300, "more than one append"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        filled(dir.path(), old);
+        let note = fs::read(dir.path().join("checkpoint")).unwrap();
+        filled(dir.path(), new);
+        let newest =
+            Checkpoint::verify(&fs::read(dir.path().join("checkpoint")).unwrap(), key().verifier(), ORIGIN);
+        fs::write(dir.path().join("checkpoint"), note).unwrap();
+        let before = everything(dir.path());
+        let refused =
+            |fault: RunFault, what: &str| assert!(fault.to_string().contains(what), "{old} {fault}");
+        refused(open(dir.path()).err().unwrap(), what);
+        refused(open_seen(dir.path(), newest.ok()).err().unwrap(), "would be a rollback");
+        assert!(matches!(open_seen(dir.path(), None), Err(RunFault::Damaged { .. })));
+        assert_eq!(everything(dir.path()), before);
+    }
+}
+
+#[test]
+fn another_tree_of_the_size_that_was_seen_is_a_fork() {
     let dir = tempfile::tempdir().unwrap();
-    let (_, root) = filled(dir.path(), 200);
-    let note = fs::read(dir.path().join("checkpoint")).unwrap();
-    filled(dir.path(), 300);
-    fs::write(dir.path().join("checkpoint"), note).unwrap();
-    let (log, recovery, seen) = open(dir.path()).unwrap();
-    assert_eq!((log.root(), seen), (root, all(200)));
-    assert!(recovery.removed > 0);
+    filled(dir.path(), 5);
+    let other = key().sign(5, TreeHash([9; 32])).unwrap();
+    let seen = Checkpoint::verify(other.as_bytes(), key().verifier(), ORIGIN).unwrap();
+    assert!(open_seen(dir.path(), Some(seen)).err().unwrap().to_string().contains("a fork"));
+}
+
+#[test]
+fn entries_of_an_append_that_was_cut_short_are_set_aside_and_not_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    filled(dir.path(), 5);
+    let lost = encode_bundle(&all(7)).unwrap();
+    fs::write(dir.path().join("tile/entries/000.p/7"), &lost).unwrap();
+    let before = everything(dir.path());
+    let fault = open_seen(dir.path(), None).err().unwrap();
+    assert!(fault.to_string().contains("`head.json` is missing"), "{fault}");
+    assert_eq!(everything(dir.path()), before);
+    let (log, recovery, _) = open(dir.path()).unwrap();
+    assert_eq!((log.size(), recovery.removed), (5, 1));
+    let kept = everything(&dir.path().join("leftovers"));
+    assert_eq!(kept.len(), 1);
+    assert!(kept[0].0.file_name().unwrap().to_str().unwrap().starts_with("entries-000.p-7-"));
+    assert_eq!(kept[0].1, lost);
+}
+
+#[test]
+fn leftovers_are_bounded_and_the_oldest_make_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let leftovers = Leftovers::new(&Layout::new(dir.path()), 3);
+    let put = |n: u32| {
+        let path = dir.path().join(format!("{n}.json"));
+        fs::write(&path, n.to_string()).unwrap();
+        let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(n));
+        fs::File::options().write(true).open(&path).unwrap().set_modified(at).unwrap();
+        path
+    };
+    for n in 0..5 {
+        leftovers.take(&[put(n).as_path()]).unwrap();
+    }
+    let kept: Vec<_> =
+        everything(&dir.path().join("leftovers")).into_iter().map(|(_, bytes)| bytes).collect();
+    assert_eq!(kept, [b"2", b"3", b"4"]);
+    let many: Vec<PathBuf> = (10..14).map(put).collect();
+    let many: Vec<&Path> = many.iter().map(PathBuf::as_path).collect();
+    assert!(matches!(leftovers.take(&many), Err(RunFault::Damaged { .. })));
+    assert!(many.iter().all(|path| path.is_file()));
 }
 
 #[test]

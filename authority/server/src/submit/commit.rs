@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use semgate_contexts::{ContextUrn, Prefix};
-use semgate_statement::{Entry, Listed, LogKey, Statement, StatementFault};
+use semgate_statement::{Checkpoint, Entry, Listed, LogKey, Statement, StatementFault};
 
 use super::check::Judged;
 use super::{Done, Job, Request, Sequencer, index_of};
@@ -13,7 +13,7 @@ use crate::clock::now;
 use crate::http::problem::{Code, Problem};
 use crate::index::Reason;
 use crate::ledger::Ledger;
-use crate::store::{AppendFault, Log, Recovery};
+use crate::store::{AppendFault, Leftovers, Log, Recovery, Witness};
 use crate::{RunFault, disk};
 
 /// A judged request, waiting for its head.
@@ -162,9 +162,11 @@ impl Sequencer {
             .heads
             .make(&self.log, &self.ledger, &self.trust, &keys.feed.identity, &keys.random, now())
             .map_err(|fault| RunFault::Stopped(format!("the head could not be made: {fault}")))?;
-        // Only its time is read again, and only to never go back; it is not worth an fsync.
-        if let Err(e) = write_head(&self.head_file, &made.head.bytes) {
-            tracing::warn!("writing `{}`: {e}", self.head_file.display());
+        // The witness against a rollback: durable before the log is seen to have grown, so that no answer outlives it.
+        match disk::write(&self.head_file, &made.head.bytes) {
+            Err(fault) if self.index_is_behind() => return Err(fault),
+            Err(fault) => tracing::warn!("{fault}"),
+            Ok(()) => {}
         }
         for (name, value) in [
             ("semgate_authority_log_size", made.size),
@@ -192,7 +194,15 @@ impl Sequencer {
 
     /// After a write that failed before the commit point: back to what is on disk.
     fn recover(&mut self) -> Result<(), RunFault> {
-        let (log, ledger, _) = reopen(self.log.dir(), self.log.key_again()?, &self.prefix)?;
+        let seen = Checkpoint::verify(
+            self.log.checkpoint().as_bytes(),
+            self.log.verifier(),
+            self.log.verifier().name(),
+        );
+        let seen = seen.map_err(|e| RunFault::damaged(self.log.dir(), e))?;
+        let witness = Witness { seen: Some(seen), append: self.limits.batch as u64 };
+        let key = self.log.key_again()?;
+        let (log, ledger, _) = reopen(self.log.dir(), key, &self.prefix, &witness, &self.leftovers)?;
         self.log = log;
         self.ledger = ledger;
         Ok(())
@@ -222,20 +232,16 @@ fn urn_of(entry: &Entry) -> Option<ContextUrn> {
     }
 }
 
-fn write_head(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let beside = path.with_extension(format!("json{}", disk::UNFINISHED));
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-    file.write_all(bytes)?;
-    std::fs::rename(&beside, path)
-}
-
 /// Opens the log and folds it.
-pub(crate) fn reopen(dir: &Path, key: LogKey, prefix: &Prefix) -> Result<(Log, Ledger, Recovery), RunFault> {
+pub(crate) fn reopen(
+    dir: &Path,
+    key: LogKey,
+    prefix: &Prefix,
+    witness: &Witness,
+    leftovers: &Leftovers,
+) -> Result<(Log, Ledger, Recovery), RunFault> {
     let mut ledger = Ledger::default();
-    let (log, recovery) = Log::open(dir, key, &mut |index, bytes| {
+    let (log, recovery) = Log::open(dir, key, witness, leftovers, &mut |index, bytes| {
         let damaged =
             |what: &dyn std::fmt::Display| RunFault::damaged(dir, format_args!("entry {index}: {what}"));
         let entry = Entry::read(bytes, prefix).map_err(|e: StatementFault| damaged(&e))?;

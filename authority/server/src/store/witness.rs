@@ -1,0 +1,72 @@
+//! What this machine remembers of the newest state of the log that was told to anyone: the checkpoint in the last head.
+
+use std::path::Path;
+
+use semgate_certs::Roots;
+use semgate_statement::jws::General;
+use semgate_statement::{Checkpoint, LogVerifier, head};
+
+use super::Layout;
+use crate::{RunFault, disk};
+
+/// What an operator can do about a checkpoint that is too old.
+pub(super) const TO_DO: &str = "nothing was changed; put the newest checkpoint and its tiles back (see Backup in docs/authority-operations.md)";
+
+/// The newest checkpoint known, and how far one append may go past it.
+#[derive(Debug, Clone)]
+pub(crate) struct Witness {
+    /// None: there is no head that could be read, so entries without a checkpoint may have been acknowledged.
+    pub seen: Option<Checkpoint>,
+    /// Entries in one append, at most.
+    pub append: u64,
+}
+
+impl Witness {
+    /// The checkpoint in the last head. It counts if the log key signed it: the certificate of the head may have expired since.
+    pub fn read(layout: &Layout, roots: &Roots, key: &LogVerifier, batch: usize) -> Result<Self, RunFault> {
+        let seen = disk::read(&layout.head)?.and_then(|bytes| checkpoint(&bytes, roots, key));
+        // The size of a batch may have been configured smaller since the crash.
+        let append = batch.max(crate::Limits::default().batch) as u64;
+        Ok(Self { seen, append })
+    }
+
+    /// Refuses a log that is smaller than what was seen, or another one of the same size.
+    pub fn judge(&self, path: &Path, found: Option<&Checkpoint>) -> Result<(), RunFault> {
+        let Some(seen) = &self.seen else { return Ok(()) };
+        let size = found.map_or(0, |checkpoint| checkpoint.size);
+        if seen.size > size {
+            let what = format!(
+                "a head of {} entries was signed here, but the log has {size}: serving it would be a rollback; {TO_DO}",
+                seen.size
+            );
+            return Err(RunFault::damaged(path, what));
+        }
+        if found.is_some_and(|checkpoint| checkpoint.size == seen.size && checkpoint.root != seen.root) {
+            let what = format!(
+                "a head of {size} entries with another root was signed here: serving it would be a fork"
+            );
+            return Err(RunFault::damaged(path, what));
+        }
+        Ok(())
+    }
+
+    /// Refuses what lies past the checkpoint if nothing tells that it was never acknowledged: `head.json` is written before the first
+    /// append and after every one.
+    pub fn explains(&self, path: &Path) -> Result<(), RunFault> {
+        if self.seen.is_some() {
+            return Ok(());
+        }
+        let what = format!(
+            "the checkpoint does not cover it, and `head.json` is missing or unreadable, so it may have been acknowledged; {TO_DO}, or \
+             move this file away if it is certain that nobody saw it"
+        );
+        Err(RunFault::damaged(path, what))
+    }
+}
+
+fn checkpoint(head: &[u8], roots: &Roots, key: &LogVerifier) -> Option<Checkpoint> {
+    let jws = General::read(head, head::TYPE, roots, head::MAX_HEAD_BYTES).ok()?;
+    let payload: serde_json::Value = serde_json::from_slice(jws.unverified_payload()).ok()?;
+    let note = payload.get("checkpoint")?.as_str()?;
+    Checkpoint::verify(note.as_bytes(), key, key.name()).ok()
+}
