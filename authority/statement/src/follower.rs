@@ -228,6 +228,10 @@ impl Follower {
         if round.listing.is_some() {
             self.state.listed = self.state.head.as_ref().map(|pinned| pinned.head.head().seq);
             self.state.relist_at = round.incomplete.then(|| now + self.config.limits.retry_documents);
+            if self.state.partial && !round.incomplete {
+                self.state.partial = false;
+                round.dirty = true;
+            }
         }
         self.settle(&mut round, now);
         self.failures = 0;

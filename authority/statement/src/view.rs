@@ -23,7 +23,8 @@ pub enum Standing {
     Suspended,
     /// Revoked; stays so, also when the status is stale.
     Revoked,
-    /// Published, but what is known of its status is too old.
+    /// Published, but what is known of its status is too old; or perhaps published, for a part of the memory was
+    /// damaged and has not been fetched again.
     Stale,
     /// Not published at this authority, as far as is known; also for entries of another kind.
     NotCovered,
@@ -83,6 +84,8 @@ pub struct View {
     pub(crate) root: TreeHash,
     pub(crate) issued_at: u64,
     pub(crate) next_update: u64,
+    /// Whether contexts may be missing that were known before a restart.
+    pub(crate) partial: bool,
     pub(crate) floors: Arc<BTreeMap<Line, Version>>,
     pub(crate) contexts: HashMap<ContextUrn, Arc<LoadedContext>>,
 }
@@ -97,6 +100,7 @@ impl View {
             root: TreeHash::EMPTY,
             issued_at: 0,
             next_update: 0,
+            partial: false,
             floors: Arc::default(),
             contexts: HashMap::new(),
         }
@@ -141,10 +145,10 @@ impl View {
     /// whether the document is here: see [`View::floor`] and [`View::context`].
     pub fn standing(&self, urn: &ContextUrn, now: u64) -> Standing {
         let Some(loaded) = self.contexts.get(urn) else {
-            return if self.lines.holds(urn.line()).is_some() {
-                Standing::NotCovered
-            } else {
-                Standing::UnknownAuthority
+            return match self.lines.holds(urn.line()) {
+                None => Standing::UnknownAuthority,
+                Some(_) if self.partial => Standing::Stale,
+                Some(_) => Standing::NotCovered,
             };
         };
         match (loaded.status, self.freshness(now)) {

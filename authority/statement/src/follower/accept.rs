@@ -31,6 +31,7 @@ impl Follower {
         self.state.statuses = list;
         self.state.floors = floors;
         self.settle_invalid(now);
+        let damaged = !self.state.complete;
         self.state.known.append(&mut round.found);
         self.state.head = Some(candidate);
         self.state.complete = true;
@@ -38,7 +39,10 @@ impl Follower {
         round.accepted = true;
         round.dirty = false;
         self.show();
-        if let Err(fault) = self.remember(round) {
+        // A damaged list of revocations is replaced only once the head that makes up for it is on disk.
+        let remembered =
+            self.remember(round).and_then(|()| if damaged { self.write_invalid() } else { Ok(()) });
+        if let Err(fault) = remembered {
             self.report(None, fault, None, now);
         }
         Ok(())
@@ -71,12 +75,16 @@ impl Follower {
         }
         self.state.invalid.extend(newly);
         self.show();
-        let invalid: Vec<u64> = self.state.invalid.iter().copied().collect();
-        let bytes = crate::format::write(&serde_json::json!({ "invalid": invalid }));
-        let written = bytes.map(|bytes| self.memory.write(INVALID, &bytes));
-        if !matches!(written, Ok(Ok(()))) {
+        if self.write_invalid().is_err() {
             round.incomplete = true;
         }
+    }
+
+    fn write_invalid(&self) -> Result<(), FollowFault> {
+        let invalid: Vec<u64> = self.state.invalid.iter().copied().collect();
+        let bytes = crate::format::write(&serde_json::json!({ "invalid": invalid }))
+            .map_err(|_| FollowFault::Memory(std::io::ErrorKind::InvalidData))?;
+        Ok(self.memory.write(INVALID, &bytes)?)
     }
 
     /// The end of a round, good or bad: what was verified is shown and remembered.

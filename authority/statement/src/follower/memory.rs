@@ -9,7 +9,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 /// The name that a file has until it is whole.
-const TEMPORARY: &str = ".new";
+pub(super) const TEMPORARY: &str = ".new";
 
 /// One kind of file; each has a directory of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,7 +1,7 @@
 //! Starting from disk: everything is verified again as if it had just been fetched. What fails is left out and reported.
 
 use super::accept::{HEAD, INVALID, TRUST, tile_name, tile_of_name};
-use super::memory::Part;
+use super::memory::{Part, TEMPORARY};
 use super::round::Overlay;
 use super::state::{Document, Pinned, Published, Tiles};
 use super::{FollowFault, Follower, judge};
@@ -36,13 +36,19 @@ impl Follower {
         }
         self.state.complete = complete;
         self.recover_tiles();
-        self.recover_entries(now);
-        self.recover_documents(now);
+        let foreign = self.recover_entries(now);
+        self.recover_documents(&foreign, now);
         self.recover_invalid(now);
     }
 
     fn damaged(&mut self, part: &'static str, now: u64) {
         self.report(None, FollowFault::Damaged { part }, None, now);
+    }
+
+    /// Something was dropped that contexts are known by: those that are missing are not unpublished for that.
+    fn lost(&mut self, part: &'static str, now: u64) {
+        self.state.partial = true;
+        self.damaged(part, now);
     }
 
     /// The head's chain is judged when it was issued, as it was when it was accepted; its lifetime bounds its use.
@@ -59,7 +65,7 @@ impl Follower {
         let read = self.memory.read(TRUST, MAX_TRUST_BYTES).ok().flatten();
         match read.map(|bytes| Trust::read(&bytes, self.config.roots.limits())) {
             Some(Ok(trust)) => self.state.trust.merge(trust),
-            _ => self.damaged(TRUST, now),
+            _ => self.lost(TRUST, now),
         }
     }
 
@@ -91,6 +97,7 @@ impl Follower {
     }
 
     /// Tiles are not believed either: they must hash to the root when entries are proved.
+    /// One that is missing shows there too.
     fn recover_tiles(&mut self) {
         for name in self.memory.names(Part::Tiles).unwrap_or_default() {
             let bytes = self.memory.read_part(Part::Tiles, &name, 256 * 32).ok().flatten();
@@ -101,24 +108,17 @@ impl Follower {
     }
 
     /// Publish statements: read, verified, and proved to be in the log of the head. All or none, for one bad tile
-    /// spoils every proof.
-    fn recover_entries(&mut self, now: u64) {
-        let Some(pinned) = self.state.head.clone() else { return };
+    /// spoils every proof. Answers the names of documents whose lines do not belong to the authority any more.
+    fn recover_entries(&mut self, now: u64) -> BTreeSet<String> {
+        let mut foreign = BTreeSet::new();
+        let Some(pinned) = self.state.head.clone() else { return foreign };
         let checkpoint = pinned.head.checkpoint();
-        let mut read = Vec::new();
-        for name in self.memory.names(Part::Entries).unwrap_or_default() {
-            let index = name.strip_suffix(".json").and_then(|n| n.parse::<u64>().ok());
-            let bytes = self.memory.read_part(Part::Entries, &name, MAX_ENTRY_BYTES).ok().flatten();
-            if let (Some(index), Some(bytes)) = (index, bytes)
-                && index < checkpoint.size
-            {
-                read.push((index, bytes));
-            }
-        }
+        let read = self.read_entries(checkpoint.size, now);
         let indexes: Vec<u64> = read.iter().map(|(index, _)| *index).collect();
         let Ok(proved) = self.prove_from_disk(&indexes, checkpoint) else {
             self.state.tiles.clear();
-            return self.damaged("tiles", now);
+            self.lost("tiles", now);
+            return foreign;
         };
         let mut known = Published::new();
         for ((index, bytes), leaf) in read.into_iter().zip(proved) {
@@ -134,11 +134,34 @@ impl Follower {
                     self.memory.verified(Part::Entries, format!("{index}.json"));
                     known.insert(listed.urn, new);
                 }
-                (Some(_), Some(_)) => {} // the lines that belong to the authority were narrowed
-                _ => self.damaged("entries", now),
+                (Some(_), Some(new)) => {
+                    foreign.insert(new.digest.hex());
+                }
+                _ => self.lost("entries", now),
             }
         }
         self.state.known = known;
+        foreign
+    }
+
+    /// The files of publish statements by index. Left out are those past the log of the head, whose own head was never
+    /// written, and those that were never whole.
+    fn read_entries(&mut self, size: u64, now: u64) -> Vec<(u64, Vec<u8>)> {
+        let Ok(names) = self.memory.names(Part::Entries) else {
+            self.lost("entries", now);
+            return Vec::new();
+        };
+        let mut read = Vec::new();
+        for name in names.iter().filter(|name| !name.ends_with(TEMPORARY)) {
+            let index = name.strip_suffix(".json").and_then(|n| n.parse::<u64>().ok());
+            let bytes = self.memory.read_part(Part::Entries, name, MAX_ENTRY_BYTES).ok().flatten();
+            match (index, bytes) {
+                (Some(index), _) if index >= size => {}
+                (Some(index), Some(bytes)) => read.push((index, bytes)),
+                _ => self.lost("entries", now),
+            }
+        }
+        read
     }
 
     /// Proves leaves from the tiles on disk; those that were not needed for it are dropped, for nothing vouches for them.
@@ -158,8 +181,15 @@ impl Follower {
         Ok(proved)
     }
 
-    fn recover_documents(&mut self, now: u64) {
+    /// Documents of known statements. One without a statement shows that the statement is missing.
+    fn recover_documents(&mut self, foreign: &BTreeSet<String>, now: u64) {
         let there = self.memory.names(Part::Contexts).unwrap_or_default();
+        let known: BTreeSet<String> = self.state.known.values().map(|known| known.digest.hex()).collect();
+        let orphan =
+            |name: &String| !known.contains(name) && !foreign.contains(name) && !name.ends_with(TEMPORARY);
+        if !self.state.partial && there.iter().any(orphan) {
+            self.lost("entries", now);
+        }
         let mut damaged = 0;
         for (urn, known) in &mut self.state.known {
             let name = known.digest.hex();
@@ -187,13 +217,22 @@ impl Follower {
             Ok(Some(bytes)) => match read_invalid(&bytes) {
                 Some(invalid) => {
                     let known: BTreeSet<u64> = self.state.known.values().map(|k| k.index).collect();
-                    self.state.invalid = invalid.intersection(&known).copied().collect();
+                    let size = self.state.head.as_ref().map_or(0, |pinned| pinned.head.head().seq);
+                    // What was dropped comes back, and must come back revoked.
+                    let counts = |i: &u64| known.contains(i) || (self.state.partial && *i < size);
+                    self.state.invalid = invalid.into_iter().filter(counts).collect();
                 }
-                None => self.damaged(INVALID, now),
+                None => self.lost_revocations(now),
             },
             Ok(None) => {}
-            Err(_) => self.damaged(INVALID, now),
+            Err(_) => self.lost_revocations(now),
         }
+    }
+
+    /// Nothing tells which contexts were revoked: all are stale until a head is accepted.
+    fn lost_revocations(&mut self, now: u64) {
+        self.state.complete = false;
+        self.damaged(INVALID, now);
     }
 }
 

@@ -46,6 +46,9 @@ pub(super) struct State {
     pub(super) head: Option<Pinned>,
     /// Whether statuses and floors are those of the head; not so after a damaged memory.
     pub(super) complete: bool,
+    /// Whether something of the memory was dropped and no round has gone through the whole listing since: what is not
+    /// known may be published all the same.
+    pub(super) partial: bool,
     pub(super) statuses: StatusList,
     /// The lists that `statuses` was put together from, by SHA-256.
     pub(super) shards: HashMap<[u8; 32], Vec<u8>>,
@@ -84,6 +87,7 @@ impl State {
             // A memory written under a longer `max_status_age` does not outlive a shorter one.
             view.next_update = head.next_update.min(head.issued_at.saturating_add(config.max_status_age));
         }
+        view.partial = self.partial;
         view.floors = Arc::new(self.floors.clone());
         view.contexts =
             self.known.iter().map(|(urn, known)| (urn.clone(), Arc::new(self.loaded(urn, known)))).collect();

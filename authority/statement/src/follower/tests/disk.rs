@@ -153,7 +153,7 @@ fn tampered_entries_tiles_and_trust_are_left_out_and_fetched_again() {
             !found.is_empty() && found.iter().all(|f| *f == FollowFault::Damaged { part: name }),
             "{found:?}"
         );
-        assert_eq!(standing(&again, "travel:v2.1", START), Standing::NotCovered);
+        assert_eq!(standing(&again, "travel:v2.1", START), Standing::Stale);
         authority.follow(&mut again).unwrap();
         assert_eq!(standing(&again, "travel:v2.1", START), Standing::Valid);
         assert_eq!(faults(&mut open(&authority, dir.path())), vec![], "{part} was not written again");
@@ -164,6 +164,101 @@ fn tampered_entries_tiles_and_trust_are_left_out_and_fetched_again() {
     assert!(faults(&mut again).contains(&FollowFault::Damaged { part: "trust.json" }));
     authority.follow(&mut again).unwrap();
     assert_eq!(standing(&again, "travel:v2.1", START), Standing::Valid);
+}
+
+#[test]
+fn what_a_damaged_memory_lost_is_stale_and_not_unpublished() {
+    type Damage = fn(&Path, u64);
+    let damages: [(&str, Damage); 5] = [
+        ("one entry is damaged", |dir, index| {
+            fs::write(dir.join(format!("entries/{index}.json")), b"{").unwrap()
+        }),
+        ("one entry is gone", |dir, index| {
+            fs::remove_file(dir.join(format!("entries/{index}.json"))).unwrap()
+        }),
+        ("tiles are damaged", |dir, _| {
+            each_file(dir, "tiles").iter().for_each(|f| fs::write(f, [7; 32]).unwrap())
+        }),
+        ("tiles are gone", |dir, _| each_file(dir, "tiles").iter().for_each(|f| fs::remove_file(f).unwrap())),
+        ("trust is damaged", |dir, _| fs::write(dir.join("trust.json"), b"{").unwrap()),
+    ];
+    for (what, damage) in damages {
+        let (mut authority, dir) = remembered();
+        let index = authority.replay.published(&urn("travel:v2.1")).unwrap().index;
+        damage(dir.path(), index);
+        let mut config = authority.config();
+        config.lines = Lines::parse(&["travel", "payment", "supplyChain", "snl", "never"]).unwrap();
+        let mut again = Follower::open(config, dir.path(), START).unwrap();
+        assert!(!faults(&mut again).is_empty(), "{what}");
+        for lost in ["travel:v2.1", "never:v1.0"] {
+            assert_eq!(standing(&again, lost, START), Standing::Stale, "{what}: {lost}");
+        }
+        assert_eq!(standing(&again, "foreign:v1.0", START), Standing::UnknownAuthority, "{what}");
+        // What is there and was proved goes on.
+        let one = what.starts_with("one");
+        let expected = if one { Standing::Valid } else { Standing::Stale };
+        assert_eq!(standing(&again, "payment:v1.1", START), expected, "{what}");
+        // A round that fails changes nothing; one that goes through does.
+        authority.lie("/v1/contexts", b"{".to_vec());
+        assert!(authority.follow(&mut again).is_err(), "{what}");
+        assert_eq!(standing(&again, "never:v1.0", START), Standing::Stale, "{what}");
+        authority.lies.clear();
+        authority.follow(&mut again).unwrap();
+        assert_eq!(standing(&again, "travel:v2.1", START), Standing::Valid, "{what}");
+        assert_eq!(standing(&again, "never:v1.0", START), Standing::NotCovered, "{what}");
+        let mut third = open(&authority, dir.path());
+        assert_eq!(faults(&mut third), vec![], "{what}: not written again");
+        assert_eq!(standing(&third, "never:v1.0", START), Standing::NotCovered, "{what}");
+    }
+}
+
+#[test]
+fn narrowed_lines_are_no_damage() {
+    let (authority, dir) = remembered();
+    let mut config = authority.config();
+    config.lines = Lines::parse(&["payment"]).unwrap();
+    let mut again = Follower::open(config, dir.path(), START).unwrap();
+    assert_eq!(faults(&mut again), vec![]);
+    assert_eq!(standing(&again, "payment:v9.0", START), Standing::NotCovered);
+}
+
+#[test]
+fn a_revocation_of_an_entry_that_was_lost_comes_back_with_it() {
+    let (mut authority, dir) = remembered();
+    let mut follower = open(&authority, dir.path());
+    let index = authority.replay.published(&urn("travel:v2.1")).unwrap().index;
+    let honest = authority.clone();
+    authority.now += 10;
+    authority.change(Act::Revoke, "travel:v2.1");
+    authority.head.floors = [7; 32];
+    authority.sign_head();
+    assert_eq!(authority.follow(&mut follower), Err(FollowFault::FloorsSwapped));
+    drop(follower);
+    fs::write(dir.path().join(format!("entries/{index}.json")), b"{").unwrap();
+    let mut again = open(&authority, dir.path());
+    assert_eq!(standing(&again, "travel:v2.1", authority.now), Standing::Stale);
+    // The authority goes on as if it had revoked nothing.
+    let mut forgetful = honest;
+    forgetful.now += 20;
+    forgetful.renew();
+    forgetful.follow(&mut again).unwrap();
+    assert_eq!(standing(&again, "travel:v2.1", forgetful.now), Standing::Revoked);
+}
+
+#[test]
+fn a_damaged_list_of_revocations_leaves_all_stale_until_a_head_is_accepted() {
+    let (mut authority, dir) = remembered();
+    fs::write(dir.path().join("invalid.json"), b"[").unwrap();
+    let mut again = open(&authority, dir.path());
+    assert_eq!(faults(&mut again), vec![FollowFault::Damaged { part: "invalid.json" }]);
+    assert_eq!(standing(&again, "travel:v2.1", START), Standing::Stale);
+    authority.now += 1;
+    authority.renew();
+    authority.follow(&mut again).unwrap();
+    assert_eq!(standing(&again, "travel:v2.1", authority.now), Standing::Valid);
+    let mut third = open(&authority, dir.path());
+    assert_eq!(faults(&mut third), vec![], "not written again");
+    assert_eq!(standing(&third, "travel:v2.1", authority.now), Standing::Valid);
 }
 
 #[test]
