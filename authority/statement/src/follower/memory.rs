@@ -1,15 +1,23 @@
 //! Files that outlive the process: written to a temporary name, synced, renamed, and the directory synced.
 //!
+//! Files are 0600 and directories 0700 (WIRE): who else may read the state is for the operator to say.
+//!
 //! Nothing read from here is trusted: every byte is verified again as if it came from the network (see `recover`).
 
 use crate::encoding::{sha256, to_hex};
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// The name that a file has until it is whole.
 pub(super) const TEMPORARY: &str = ".new";
+
+/// Mode of every file.
+const FILE: u32 = 0o600;
+/// Mode of every directory that is made here.
+const DIRECTORY: u32 = 0o700;
 
 /// One kind of file; each has a directory of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -53,10 +61,10 @@ impl Memory {
     /// Makes the directories that are not there yet.
     pub(super) fn open(dir: &Path) -> io::Result<Memory> {
         for part in Part::ALL {
-            fs::create_dir_all(dir.join(part.as_str()))?;
+            make_dir(&dir.join(part.as_str()))?;
         }
         let evidence = dir.join("evidence");
-        fs::create_dir_all(&evidence)?;
+        make_dir(&evidence)?;
         let evidence = fs::read_dir(evidence)?.count();
         Ok(Memory { dir: Some(dir.to_owned()), evidence, good: BTreeSet::new() })
     }
@@ -134,7 +142,7 @@ impl Memory {
         if target.exists() {
             return Some(target);
         }
-        if self.evidence >= max || fs::create_dir_all(&target).is_err() {
+        if self.evidence >= max || make_dir(&target).is_err() {
             return None;
         }
         self.evidence += 1;
@@ -157,9 +165,15 @@ fn read_file(path: &Path, max: usize) -> io::Result<Option<Vec<u8>>> {
     Ok((bytes.len() <= max).then_some(bytes))
 }
 
+fn make_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(DIRECTORY).create(path)
+}
+
 fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let temporary = dir.join(format!("{name}{TEMPORARY}"));
-    let mut file = File::create(&temporary)?;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE).open(&temporary)?;
+    // One that a crash left there keeps the mode that it had.
+    file.set_permissions(Permissions::from_mode(FILE))?;
     file.write_all(bytes)?;
     file.sync_all()?;
     drop(file);

@@ -329,6 +329,40 @@ fn a_shorter_max_status_age_bounds_what_was_remembered_under_a_longer_one() {
     assert_eq!(standing(&again, "travel:v2.1", START + 30), Standing::Stale);
 }
 
+/// Every file and directory at and below one, with its mode.
+fn modes(path: &Path) -> Vec<(std::path::PathBuf, u32)> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut all = vec![(path.to_owned(), fs::metadata(path).unwrap().permissions().mode() & 0o777)];
+    if path.is_dir() {
+        all.extend(fs::read_dir(path).unwrap().flat_map(|entry| modes(&entry.unwrap().path())));
+    }
+    all
+}
+
+#[test]
+fn files_are_0600_and_directories_0700() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut authority = MemoryAuthority::with_library(START);
+    let outside = tempfile::tempdir().unwrap();
+    let dir = outside.path().join("state/semgate.test");
+    let mut follower = Follower::open(authority.config(), &dir, START).unwrap();
+    let left = dir.join("head.json.new");
+    fs::write(&left, b"half").unwrap();
+    fs::set_permissions(&left, fs::Permissions::from_mode(0o644)).unwrap();
+    authority.follow(&mut follower).unwrap();
+    let mut shrunk = MemoryAuthority::new(START);
+    shrunk.keys = Arc::clone(&authority.keys);
+    shrunk.now = START + 10;
+    shrunk.renew();
+    assert!(matches!(shrunk.follow(&mut follower), Err(FollowFault::Rollback { .. })));
+    assert!(!each_file(&dir, "evidence").is_empty());
+    let modes = modes(&outside.path().join("state"));
+    assert!(modes.len() > 20);
+    for (path, mode) in modes {
+        assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+    }
+}
+
 #[test]
 fn evidence_is_kept_once_and_bounded() {
     let dir = tempfile::tempdir().unwrap();
