@@ -9,6 +9,8 @@ mod guard;
 
 use std::fmt;
 
+use http::Uri;
+
 pub(crate) use guard::{Guard, GuardLimits, Serving, Watch};
 
 /// Why the bytes of a connection are not one plain HTTP/1.1 request after another. The text is fit for outsiders
@@ -210,7 +212,8 @@ fn request_line(line: &[u8]) -> Result<(), FramingFault> {
     if target.first() != Some(&b'/') || target.iter().any(|byte| !byte.is_ascii_graphic() || *byte == b'#') {
         return Err(FramingFault::Target);
     }
-    Ok(())
+    // hyper asks the same, and would answer by itself, without a decision id and without a record
+    Uri::try_from(target).map(drop).map_err(|_| FramingFault::Target)
 }
 
 /// What a header line can say about boundaries.

@@ -107,6 +107,10 @@ fn other_forms_of_the_request_line_are_refused() {
         "POST  / HTTP/1.1",
         "post / HTTP/1.1",
         "PRI * HTTP/2.0",
+        // what hyper would answer by itself
+        "POST /<x> HTTP/1.1",
+        "POST /` HTTP/1.1",
+        "POST /?\" HTTP/1.1",
     ];
     for line in lines {
         let bytes = format!("{line}\r\nHost: a\r\nContent-Length: 0\r\n\r\n");

@@ -113,3 +113,51 @@ async fn slowloris_is_answered_and_cut() {
 async fn a_silent_connection_is_closed_without_an_answer() {
     assert_eq!(answers(&[]).await, "");
 }
+
+/// The first answer to `bytes`, or all there is if that is none of the service.
+async fn first(bytes: &[u8]) -> String {
+    let (mut client, server) = tokio::io::duplex(1 << 16);
+    let local = tokio::task::LocalSet::new();
+    local.spawn_local(serve(server));
+    let talk = async {
+        client.write_all(bytes).await.unwrap();
+        let mut all = Vec::new();
+        while !all.contains(&b']') && client.read_buf(&mut all).await.unwrap() > 0 {}
+        String::from_utf8(all).unwrap()
+    };
+    local.run_until(talk).await
+}
+
+/// hyper answers what it cannot parse by itself: no decision id, no problem document, no record.
+#[tokio::test]
+async fn a_byte_that_only_hyper_refuses_is_refused_by_the_guard_first() {
+    let places: [(&str, &[u8], &[u8]); 5] = [
+        ("method", b"PO", b"ST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
+        ("path", b"POST /a", b"c HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
+        ("query", b"POST /a?b", b"c HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
+        ("header name", b"POST / HTTP/1.1\r\nHost: a\r\nX", b"Y: z\r\nConnection: close\r\n\r\n"),
+        ("header value", b"POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: y", b"z\r\n\r\n"),
+    ];
+    for (place, before, after) in places {
+        for byte in 0..=u8::MAX {
+            let text = first(&[before, &[byte], after].concat()).await;
+            let ours = text.starts_with("HTTP/1.1 200 OK\r\n") && text.contains("[1 ");
+            assert!(ours, "{place} {byte:#04x}: {text:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_bytes_that_a_target_does_not_take_are_those_of_the_specification() {
+    for (before, wanted) in [("/a", "#<>`"), ("/a?", "\"#<>")] {
+        let mut refused = String::new();
+        for byte in 0x21..=0x7e_u8 {
+            let target = format!("{before}{}", char::from(byte));
+            let text = first(format!("POST {target} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes()).await;
+            if said(&text) == ["1 /.refused Ok(0) Some(Target)"] {
+                refused.push(char::from(byte));
+            }
+        }
+        assert_eq!(refused, wanted, "{before}");
+    }
+}
