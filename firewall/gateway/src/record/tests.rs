@@ -102,6 +102,46 @@ fn a_full_disk_refuses_until_it_takes_records_again() {
 }
 
 #[test]
+fn a_removed_or_moved_file_is_noticed_without_a_signal() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+    let _ = audit.record(record()).unwrap();
+    wait(|| audit.written() == 1);
+    std::fs::remove_file(&path).unwrap();
+    let _ = audit.record(record()).unwrap();
+    wait(|| audit.written() == 2);
+    assert_eq!(lines(&path)[0]["n"], 2);
+    // another file has taken the name: it is appended to
+    let other = dir.path().join("other");
+    std::fs::write(&other, "").unwrap();
+    std::fs::rename(&other, &path).unwrap();
+    let _ = audit.record(record()).unwrap();
+    writer.finish();
+    assert_eq!(lines(&path)[0]["n"], 3);
+}
+
+#[test]
+fn a_removed_file_that_cannot_be_made_again_refuses_until_it_can() {
+    let dir = tempfile::tempdir().unwrap();
+    let (here, away) = (dir.path().join("here"), dir.path().join("away"));
+    let path = here.join("audit.jsonl");
+    let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+    let _ = audit.record(record()).unwrap();
+    wait(|| audit.written() == 1);
+    std::fs::rename(&here, &away).unwrap();
+    let _ = audit.record(record());
+    wait(|| audit.working().is_err());
+    assert!(audit.record(record()).is_err(), "nothing passes");
+    std::fs::create_dir(&here).unwrap();
+    wait(|| audit.working().is_ok());
+    let _ = audit.record(record()).unwrap();
+    writer.finish();
+    let numbers: Vec<u64> = lines(&path).iter().map(|line| line["n"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [2, 3, 4], "what waited is written, once");
+}
+
+#[test]
 fn a_full_queue_refuses() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("audit.jsonl");

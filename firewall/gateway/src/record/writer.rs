@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -110,8 +110,31 @@ impl Writer {
         }
     }
 
+    /// Opens the file again if its name leads nowhere or elsewhere: into a removed file nobody would ever look.
+    ///
+    /// # Errors
+    /// It cannot be opened; what is pending waits for it.
+    fn follow_name(&mut self) -> std::io::Result<()> {
+        let open = self.file.metadata()?;
+        match std::fs::metadata(&self.path) {
+            Ok(named) if (named.dev(), named.ino()) == (open.dev(), open.ino()) => return Ok(()),
+            Ok(_) => {}
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => {}
+            Err(why) => return Err(why),
+        }
+        self.file = append(&self.path)?;
+        tracing::warn!("the audit file was removed or moved, it is opened again by its name");
+        Ok(())
+    }
+
     /// Writes what is pending. While that fails the queue is still emptied only up to a batch, and then fills.
     fn flush(&mut self) {
+        // one look for each batch, at most five hundred a second
+        if !self.pending.is_empty()
+            && let Err(why) = self.follow_name()
+        {
+            return self.failed(&why);
+        }
         while !self.pending.is_empty() {
             match self.file.write(&self.pending) {
                 Ok(0) => return self.failed(&std::io::ErrorKind::WriteZero.into()),
