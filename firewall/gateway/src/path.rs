@@ -101,19 +101,20 @@ impl From<Refusal> for Stopped {
 
 impl Way<'_> {
     async fn run(&self, serving: &Serving, request: Request<Incoming>) -> Result<Answer, Stopped> {
-        if let Some(fault) = serving.fault() {
-            return Err(refuse::framing(fault).into());
-        }
         let shared = &*self.lane.shared;
-        let peer = self.identity.peer(unix_now())?;
-        let (parts, body) = request.into_parts();
         #[cfg(feature = "plain-proxy")]
         let counted = !shared.unchecked;
         #[cfg(not(feature = "plain-proxy"))]
         let counted = true;
+        // whatever becomes of it: a faulty head costs an answer and a record too
         if counted {
             shared.gatekeeper.count(self.identity.key())?;
         }
+        if let Some(fault) = serving.fault() {
+            return Err(refuse::framing(fault).into());
+        }
+        let peer = self.identity.peer(unix_now())?;
+        let (parts, body) = request.into_parts();
         let admitted = match admit::admit(&self.lane.door, &parts, &shared.limits)? {
             Arrival::Card => return Ok(self.lane.card.answer(self.lane, self.decision).await),
             Arrival::Message(admitted) => admitted,
