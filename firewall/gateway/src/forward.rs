@@ -1,7 +1,7 @@
 //! A permit becomes bytes on the connection of its destination: exactly the checked ones, once.
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HOST};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING};
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -149,6 +149,10 @@ pub(crate) async fn exchange(
             Err(_) => return Err(timeout(Delivered::Unknown)),
         };
     let (head, body) = response.into_parts();
+    if head.headers.contains_key(CONTENT_LENGTH) && head.headers.contains_key(TRANSFER_ENCODING) {
+        // hyper reads chunks, another reader the length; the connection is not kept
+        return Err(invalid("the reply of the agent behind states two lengths"));
+    }
     match tokio::time::timeout_at(deadline, receive::collect(body, limits.reply_bytes)).await {
         Ok(Ok(body)) => {
             pool.keep(lease);
@@ -172,6 +176,10 @@ fn lost(fault: SendFault) -> Refusal {
         )
         .with_hint(format!("nobody knows whether the message arrived: {ONCE}"))
         .with_delivered(Delivered::Unknown),
+        // it may have been said before the message was read
+        SendFault::Garbage => invalid("the agent behind answered what is no http")
+            .with_hint(format!("nobody knows whether the message arrived: {ONCE}"))
+            .with_delivered(Delivered::Unknown),
     }
 }
 

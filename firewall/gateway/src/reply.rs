@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::response::Parts;
+use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Inspector, Notice, Now, Peer, Refusal, ReplyPermit, Sent};
 
 use crate::admit::A2A_EXTENSIONS;
@@ -32,14 +33,26 @@ pub(crate) fn judge(
     now: Now,
 ) -> Result<(Sent, Passed), Refusal> {
     let Returned { sent, head, body } = returned;
-    form(&head.headers, &body).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
+    form(&head, &body).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     let extension = head.headers.get_all(A2A_EXTENSIONS).iter().any(|value| value == address.extension());
     let permit = inspector.inspect_reply(&sent, replier, head.status.as_u16(), body, now)?;
     Ok((sent, Passed { permit, extension }))
 }
 
+/// Successes that say something about this reply as a whole. The others say that it is a part (206), that someone else changed
+/// it (203), or nothing that has a meaning here. The binding narrows this further.
+fn passes(status: u16) -> Result<(), Refusal> {
+    match status {
+        200 | 201 | 202 | 204 => Ok(()),
+        _ => Err(invalid("the agent behind answered with a status that does not pass")
+            .with_detail(format!("status {status}"))),
+    }
+}
+
 /// A body is JSON and not compressed: none was asked for in another form.
-fn form(headers: &HeaderMap, body: &Bytes) -> Result<(), Refusal> {
+fn form(head: &Parts, body: &Bytes) -> Result<(), Refusal> {
+    passes(head.status.as_u16())?;
+    let headers = &head.headers;
     if headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity") {
         return Err(invalid("the reply of the agent behind is compressed"));
     }
@@ -50,11 +63,23 @@ fn form(headers: &HeaderMap, body: &Bytes) -> Result<(), Refusal> {
     let (Some(value), None) = (all.next(), all.next()) else {
         return Err(invalid("the reply of the agent behind has no one content type"));
     };
-    let kind = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-    if kind.eq_ignore_ascii_case(b"application/json") {
-        return Ok(());
+    let mut parts = value.as_bytes().split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+    if !parts.next().unwrap_or_default().eq_ignore_ascii_case(b"application/json") {
+        return Err(invalid("the reply of the agent behind is not json"));
     }
-    Err(invalid("the reply of the agent behind is not json"))
+    // it is handed back without parameters, which must not relabel it
+    if parts.any(foreign_charset) {
+        return Err(invalid("the reply of the agent behind is not utf-8"));
+    }
+    Ok(())
+}
+
+fn foreign_charset(parameter: &[u8]) -> bool {
+    let mut halves = parameter.splitn(2, |byte| *byte == b'=').map(<[u8]>::trim_ascii);
+    let charset = halves.next().unwrap_or_default().eq_ignore_ascii_case(b"charset");
+    let value = halves.next().unwrap_or_default();
+    let utf8 = [b"utf-8".as_slice(), b"\"utf-8\""].iter().any(|known| value.eq_ignore_ascii_case(known));
+    charset && !utf8
 }
 
 /// The answer for a reply that passed: the agent's own status and body, the headers ours.

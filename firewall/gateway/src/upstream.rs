@@ -49,8 +49,18 @@ pub(crate) struct Lease {
 pub(crate) enum SendFault {
     /// Not one byte of the message was written; the agent does not have it.
     NotSent,
-    /// It was written in part or whole, and then the connection ended or spoke no HTTP.
+    /// It was written in part or whole, and then the connection ended.
     Lost,
+    /// Bytes came back that are no head of an HTTP/1.1 response, or one past the bounds.
+    Garbage,
+}
+
+impl SendFault {
+    /// What hyper says of a request that it did not give back.
+    fn of(fault: &hyper::Error) -> Self {
+        // too many bytes or headers count as parsing too
+        if fault.is_parse() { Self::Garbage } else { Self::Lost }
+    }
 }
 
 /// What a message was allowed under is not in force any more.
@@ -107,7 +117,7 @@ impl Pool {
             Err(fault) => fault,
         };
         // given back: hyper had not begun to write it
-        let Some(request) = fault.take_message() else { return Err(SendFault::Lost) };
+        let Some(request) = fault.take_message() else { return Err(SendFault::of(fault.error())) };
         if !lease.kept {
             return Err(SendFault::NotSent);
         }
@@ -119,7 +129,7 @@ impl Pool {
         match lease.open.link.try_send_request(request).await {
             Ok(response) => Ok((lease, response)),
             Err(fault) if fault.message().is_some() => Err(SendFault::NotSent),
-            Err(_) => Err(SendFault::Lost),
+            Err(fault) => Err(SendFault::of(fault.error())),
         }
     }
 

@@ -4,7 +4,7 @@
 mod common;
 
 use common::agent::{Act, Agent, answer, ok};
-use common::{Gateway, House, RETAILER, message, plain_route, reply, wait};
+use common::{Answer, Gateway, House, RETAILER, message, plain_route, reply, wait};
 use std::time::Duration;
 
 fn house() -> House {
@@ -135,7 +135,6 @@ fn what_the_agent_behind_may_not_say_is_refused_as_delivered() {
     let mut foreign = reply();
     foreign["context"] = "urn:contexts:payment:v2.0".into();
     let table: Vec<(&str, Act, u16, &str, &str)> = vec![
-        ("not http", Act::SayAndClose(b"garbage\r\n\r\n".to_vec()), 502, "upstream_unavailable", "unknown"),
         ("not json", Act::Say(ok(b"<html>secret</html>")), 502, "upstream_invalid", "yes"),
         (
             "html",
@@ -198,6 +197,70 @@ fn what_the_agent_behind_may_not_say_is_refused_as_delivered() {
         assert_eq!(answer.json()["delivered"], delivered, "{name}");
         assert!(!answer.body.contains("secret") && !answer.head.contains("evil"), "{name}: {answer:?}");
         assert_eq!(agent.seen().len(), 1, "{name}: sent once");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_http_are_an_invalid_reply_and_not_an_absent_agent() {
+    let house = house();
+    let body = reply().to_string();
+    let lengths =
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nContent-Length: 1\r\n\r\n{body}", body.len());
+    let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(200_000));
+    let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "X: x\r\n".repeat(100));
+    let cases = [
+        b"garbage\r\n\r\n".to_vec(),
+        b"\0\x01\x02garbage\r\n\r\n".to_vec(),
+        b"HTTP/2 200 OK\r\n\r\n".to_vec(),
+        lengths.into_bytes(),
+        endless.into_bytes(),
+        many.into_bytes(),
+    ];
+    for (number, bytes) in cases.into_iter().enumerate() {
+        let agent = Agent::start(move |_| Act::Say(bytes.clone()));
+        let gateway = Gateway::start(house.config(&plain_route(agent.port), "upstream_timeout = \"2s\""));
+        let answer = gateway.say(&message());
+        assert_eq!(answer.problem(), (502, "upstream_invalid".to_owned()), "{number}: {answer:?}");
+        assert_eq!(answer.json()["delivered"], "unknown", "{number}");
+        assert_eq!(answer.json()["detail"], "the agent behind answered what is no http", "{number}");
+        assert_eq!(agent.seen().len(), 1, "{number}: sent once");
+    }
+}
+
+#[test]
+fn replies_with_two_lengths_a_partial_status_or_another_charset_do_not_pass() {
+    let house = house();
+    let text = reply().to_string();
+    let json = "Content-Type: application/json\r\n";
+    let typed = |kind: &str| answer("200 OK", &format!("Content-Type: {kind}\r\n"), text.as_bytes());
+    let chunked = format!("{:x}\r\n{text}\r\n0\r\n\r\n", text.len());
+    let both = |first: &str, second: &str| {
+        format!("HTTP/1.1 200 OK\r\n{json}{first}\r\n{second}\r\n\r\n{chunked}").into_bytes()
+    };
+    let length = format!("Content-Length: {}", chunked.len());
+    let cases = [
+        (both(&length, "Transfer-Encoding: chunked"), 502),
+        (both("Transfer-Encoding: chunked", &length), 502),
+        (
+            answer("206 Partial Content", &format!("{json}Content-Range: bytes 0-9/10\r\n"), text.as_bytes()),
+            502,
+        ),
+        (answer("203 Changed", json, text.as_bytes()), 502),
+        (typed("application/json; charset=utf-16"), 502),
+        (typed("application/json;x=y; CHARSET = \"utf-16\""), 502),
+        (typed("application/json; charset=utf-8; charset=utf-16"), 502),
+        (typed("application/json;charset=\"UTF-8\""), 200),
+        (answer("202 Accepted", json, text.as_bytes()), 202),
+    ];
+    for (number, (bytes, status)) in cases.into_iter().enumerate() {
+        let agent = Agent::start(move |_| Act::Say(bytes.clone()));
+        let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+        let answer = gateway.say(&message());
+        assert_eq!(answer.status, status, "{number}: {answer:?}");
+        if status == 502 {
+            assert_eq!(answer.problem().1, "upstream_invalid", "{number}");
+            assert_eq!(answer.json()["delivered"], "yes", "{number}");
+        }
     }
 }
 
@@ -279,4 +342,35 @@ fn an_agent_that_sends_too_much_is_limited_before_its_body_is_read() {
     let answer = gateway.say(&message());
     assert_eq!(answer.problem(), (429, "rate_limited".to_owned()));
     assert_eq!(answer.header("retry-after"), Some("1"));
+}
+
+#[test]
+fn framing_faults_count_against_the_rate_of_their_agent() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway =
+        Gateway::start(house.config(&plain_route(agent.port), "rate_per_second = 1\nrate_burst = 3"));
+    let faulty = || Answer::parse(&gateway.raw("plain", b"POST / HTTP/1.0\r\nHost: a\r\n\r\n")).problem();
+    for _ in 0..3 {
+        assert_eq!(faulty(), (400, "malformed".to_owned()));
+    }
+    assert_eq!(faulty(), (429, "rate_limited".to_owned()));
+    assert_eq!(
+        gateway.say(&message()).problem(),
+        (429, "rate_limited".to_owned()),
+        "good ones share the count"
+    );
+}
+
+#[test]
+fn a_removed_audit_file_is_made_again_and_no_record_is_lost() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    assert_eq!(gateway.say(&message()).status, 200);
+    wait("two records", || house.audit().len() == 2);
+    std::fs::remove_file(house.path("audit.jsonl")).unwrap();
+    assert_eq!(gateway.say(&message()).status, 200);
+    wait("two more", || house.audit().len() == 2);
+    assert_eq!(house.audit()[0]["n"], 3);
 }
