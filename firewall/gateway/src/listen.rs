@@ -1,5 +1,7 @@
 //! Sockets: one set of listeners for each core, so that a connection lives and dies on the core that took it.
 
+mod agents;
+
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 use std::rc::Rc;
@@ -21,6 +23,8 @@ use crate::framing::{Guard, GuardLimits, HeadLimits, Watch};
 use crate::identify::Identity;
 use crate::materials::Materials;
 use crate::path::{self, Lane, unix_now};
+
+pub(crate) use agents::Agents;
 
 /// Connections that wait in the kernel while the accepting core is busy.
 const BACKLOG: i32 = 1024;
@@ -100,6 +104,8 @@ pub(crate) struct Listener {
     pub(crate) entrance: Entrance,
     /// Connections of this listener on this core.
     pub(crate) slots: Arc<Semaphore>,
+    /// And those of each agent among them.
+    pub(crate) agents: Rc<Agents>,
     /// Turns true when the gateway drains.
     pub(crate) stop: watch::Receiver<bool>,
 }
@@ -191,7 +197,18 @@ impl Listener {
         };
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
         match Identity::certified(&materials.peers, shown, unix_now()) {
-            Ok(identity) => self.serve(stream, Rc::new(identity)).await,
+            Ok(identity) => {
+                // a plain listener has one agent only, who may have every place
+                let Ok(_place) = self.agents.enter(identity.key()) else {
+                    tracing::info!(
+                        sender = identity.id(),
+                        route = self.lane.route.name,
+                        "an agent has too many connections, its newest is closed"
+                    );
+                    return self.lane.metrics.connection("too_many");
+                };
+                self.serve(stream, Rc::new(identity)).await;
+            }
             Err(why) => {
                 tracing::info!(%why, route = self.lane.route.name, "a peer was not identified");
                 self.lane.metrics.connection("not_identified");

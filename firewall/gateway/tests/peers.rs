@@ -110,6 +110,64 @@ async fn a_certificate_that_ends_ends_a_long_connection() {
     assert_eq!(agent.seen().len(), 1);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_agent_cannot_hold_every_connection_of_a_listener() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let config = house.config(&tls_route(agent.port), "connections = 16\nconnections_per_agent = 4");
+    let gateway = Gateway::start(config);
+    let port = gateway.port("l8");
+    let greedy = house.pki.client_config(Some(&house.pki.agent(RETAILER)));
+    let mut held = Vec::new();
+    for _ in 0..64 {
+        held.push(connect(port, Arc::clone(&greedy)).await.unwrap());
+    }
+    // those past the bound are closed, whichever core they came to
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let mut open = 0;
+    for stream in &mut held {
+        let mut byte = [0];
+        let read = tokio::time::timeout(Duration::from_millis(10), stream.read(&mut byte)).await;
+        open += usize::from(read.is_err());
+    }
+    assert!((1..=4).contains(&open), "{open} of one agent are open");
+    let other = house.pki.client_config(Some(&house.pki.agent(WHOLESALER)));
+    for _ in 0..4 {
+        let answer = say(port, Arc::clone(&other), &post("{}", "")).await.unwrap();
+        assert_eq!(answer.problem().1, "malformed", "another agent is served");
+    }
+    drop(held);
+    let body = message().to_string();
+    for _ in 0..100 {
+        if say(port, Arc::clone(&greedy), &post(&body, "")).await.is_ok_and(|answer| answer.status == 200) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("places are not given back");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handshake_that_drips_gives_its_place_back_in_time() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let limits = "connections = 2\nhandshake_timeout = \"300ms\"";
+    let gateway = Gateway::start(house.config(&tls_route(agent.port), limits));
+    let port = gateway.port("l8");
+    let mut silent = Vec::new();
+    for _ in 0..8 {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        // the front of a ClientHello, and then nothing
+        stream.write_all(&[22, 3, 1, 2, 0]).await.unwrap();
+        silent.push(stream);
+    }
+    let config = house.pki.client_config(Some(&house.pki.agent(RETAILER)));
+    let request = post(&message().to_string(), "");
+    let said = say(port, config, &request);
+    let answer = tokio::time::timeout(Duration::from_secs(8), said).await.unwrap().unwrap();
+    assert_eq!(answer.status, 200);
+}
+
 /// An agent behind TLS; answers every request with the reply.
 async fn tls_agent(house: &House, id: &str) -> u16 {
     let acceptor = TlsAcceptor::from(house.pki.server_config(id, true));

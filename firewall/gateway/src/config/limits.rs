@@ -13,6 +13,9 @@ pub struct Limits {
     /// Connections open at once on one listener; further ones wait in the kernel's backlog. 4096: at the default buffers
     /// that is about 100 MB if every one of them sends a full head and nothing else.
     pub connections: usize,
+    /// Connections of one agent among them, on a TLS listener. 512: an eighth, so that seven agents that were taken over still
+    /// leave places for the others, and far more than a pool of an honest one. A plain listener has one agent only.
+    pub connections_per_agent: usize,
     /// TLS handshake, whole. 5 s: three round trips at the worst mobile latency, and no more for a silent socket.
     pub handshake_timeout: Duration,
     /// Silence on a kept connection before it is closed. 75 s, as nginx has it.
@@ -68,6 +71,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 4096,
+            connections_per_agent: 512,
             handshake_timeout: Duration::from_secs(5),
             idle_timeout: Duration::from_secs(75),
             header_timeout: Duration::from_secs(10),
@@ -145,6 +149,7 @@ file_limits! {
         upstream_idle_timeout, drain_timeout, policy_poll, fetch_timeout;
     numbers:
         connections: usize = 1..=1_000_000,
+        connections_per_agent: usize = 1..=1_000_000,
         header_bytes: usize = 512..=1_048_576,
         headers: usize = 4..=1024,
         body_bytes: usize = 64..=67_108_864,

@@ -20,7 +20,7 @@ use crate::fault::RunFault;
 use crate::follow::{Follow, Memory};
 use crate::forward::Address;
 use crate::identify::Identity;
-use crate::listen::{self, Entrance, Listener};
+use crate::listen::{self, Agents, Entrance, Listener};
 use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
 use crate::path::{Lane, Shared};
@@ -277,7 +277,9 @@ impl Core {
             replier: Peer::configured(&config.receiver),
             route: seat.route,
         };
-        Ok(Listener { lane: Rc::new(lane), entrance, slots, stop })
+        // each core has its share of an agent's places as it has of all, since the caller's port chooses the core
+        let agents = Agents::new(limits.connections_per_agent.div_ceil(self.config.workers.max(1)));
+        Ok(Listener { lane: Rc::new(lane), entrance, slots, agents, stop })
     }
 }
 
