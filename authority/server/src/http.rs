@@ -8,6 +8,7 @@ mod body;
 mod patient;
 mod read;
 mod router;
+mod segment;
 mod serve;
 mod stream;
 mod write;

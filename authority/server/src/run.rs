@@ -42,7 +42,7 @@ pub struct Rebuilt {
     pub size: u64,
     /// Contexts in the index.
     pub contexts: u64,
-    /// Published contexts whose document file is missing.
+    /// Published contexts whose document file is missing or damaged.
     pub missing_documents: u64,
 }
 
@@ -51,7 +51,6 @@ pub struct Rebuilt {
 pub(crate) struct Found {
     /// `ready`, or `rebuilt: <why>`.
     pub index: String,
-    pub missing_documents: u64,
     pub missing_certificates: u64,
 }
 
@@ -224,7 +223,7 @@ pub fn rebuild_index(config: &Config) -> Result<Rebuilt, RunFault> {
     Ok(Rebuilt {
         size: position.size,
         contexts: listed.len() as u64,
-        missing_documents: opened.missing_documents,
+        missing_documents: opened.documents.missing(),
     })
 }
 

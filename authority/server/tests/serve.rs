@@ -167,6 +167,24 @@ async fn everything_public_is_read_without_a_certificate_and_revalidated_by_etag
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_is_not_utf_8_is_refused_with_a_problem_document() {
+    let place = Place::new();
+    let running = place.start().await;
+    for path in
+        ["/v1/contexts/%ff", "/v1/contexts/by-digest/%ff", "/v1/feed/shards/%ff", "/tile/%ff", "/tile/0/%c3"]
+    {
+        let got = running.client.get(path).await;
+        assert_eq!((got.status.as_u16(), got.code().as_str()), (422, "parameter_invalid"), "{path}");
+    }
+    let nobody = running.client_of(&place, None);
+    for act in ["revoke", "suspend", "resume", "retire"] {
+        assert_eq!(running.client.act("%ff", act).await.code(), "parameter_invalid", "{act}");
+        assert_eq!(nobody.act("%ff", act).await.code(), "certificate_required", "{act}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tiles_of_every_published_size_are_served_also_when_their_files_were_superseded() {
     let place = Place::new();
     let running = place.start().await;

@@ -151,6 +151,43 @@ async fn a_log_that_is_damaged_or_rolled_back_does_not_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_document_is_not_served_and_the_same_publish_writes_it_again() {
+    let place = filled().await;
+    let urn = "urn:contexts:line2:v1.0";
+    let running = place.start().await;
+    let again = running.client.publish(&document(urn, "")).await;
+    assert_eq!(again.status, StatusCode::OK);
+    let digest = again.json()["digest"].as_str().unwrap().to_owned();
+    running.stop().await;
+    let path = place.state().join(format!("documents/{}.json", digest.strip_prefix("sha-256:").unwrap()));
+    let other = fs::read_dir(place.state().join("documents")).unwrap().map(|e| e.unwrap().path());
+    let other = fs::read(other.filter(|p| *p != path).min().unwrap()).unwrap();
+    for damage in [Some(&other[..]), Some(b"{}"), None] {
+        match damage {
+            Some(bytes) => fs::write(&path, bytes).unwrap(),
+            None => fs::remove_file(&path).unwrap(),
+        }
+        assert_eq!(status(&place.config()).unwrap().missing_documents, 1);
+        assert_eq!(rebuild_index(&place.config()).unwrap().missing_documents, 1);
+        let running = place.start().await;
+        assert_eq!(told(&running).await.missing_documents, 1);
+        let ready = running.admin("/readyz").await;
+        assert_eq!((ready.0, ready.1.contains("1 documents are missing or damaged")), (StatusCode::OK, true));
+        for path in [format!("/v1/contexts/{urn}"), format!("/v1/contexts/by-digest/{digest}")] {
+            let got = running.client.get(&path).await;
+            assert_eq!((got.status.as_u16(), got.code().as_str()), (500, "internal"));
+        }
+        let restored = running.client.publish(&document(urn, "")).await;
+        assert_eq!((restored.status, restored.json()), (StatusCode::OK, again.json()));
+        running.client.ok(&format!("/v1/contexts/by-digest/{digest}")).await;
+        assert_eq!(running.admin("/readyz").await.1, "ok\n");
+        assert_eq!(told(&running).await.missing_documents, 0);
+        verify_log(&mut running.client.clone(), &place.follower_config(), now()).unwrap();
+        running.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_older_checkpoint_put_back_is_seen_before_anything_is_removed() {
     let place = filled().await;
     let yesterday = fs::read(place.state().join("log/checkpoint")).unwrap();
@@ -308,6 +345,28 @@ fn init_refuses_names_that_no_certificate_or_note_can_hold() {
         assert!(matches!(init(dir.path(), &options), Err(InitFault::Option(_))));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
+}
+
+#[test]
+fn init_writes_the_address_that_status_list_tokens_are_fetched_at() {
+    let at = |listen: &str, names: &[&str], addresses: &[&str]| {
+        let place = Place::with(|o| {
+            o.listen = listen.parse().unwrap();
+            o.server_names = names.iter().map(|n| (*n).to_owned()).collect();
+            o.server_addresses = addresses.iter().map(|a| a.parse().unwrap()).collect();
+        });
+        place.config().public_url
+    };
+    assert_eq!(at("127.0.0.1:7443", &["localhost"], &["127.0.0.1"]), "https://127.0.0.1:7443");
+    assert_eq!(at("[::1]:7443", &["localhost"], &["::1"]), "https://[::1]:7443");
+    assert_eq!(
+        at("0.0.0.0:7443", &["log.example.org", "x.org"], &["10.0.0.1"]),
+        "https://log.example.org:7443"
+    );
+    assert_eq!(at("0.0.0.0:443", &["log.example.org"], &[]), "https://log.example.org");
+    assert_eq!(at("0.0.0.0:7443", &[], &["10.0.0.1"]), "https://10.0.0.1:7443");
+    // A port that is chosen when it starts is not known yet.
+    assert_eq!(at("127.0.0.1:0", &["localhost"], &[]), "https://semgate.test");
 }
 
 fn copy(from: &Path, to: &Path) {

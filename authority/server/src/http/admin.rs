@@ -25,7 +25,8 @@ pub(crate) fn admin(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-/// Ready: the head is good now, and this authority is not ending.
+/// Ready: the head is good now, and this authority is not ending. Documents that are missing or damaged are said, but heads go on:
+/// taking them from followers would make every context stale for the sake of one.
 async fn ready(State(app): State<Arc<App>>) -> Response {
     let public = app.public();
     if *app.stopping.borrow() {
@@ -37,7 +38,10 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
     if now() > app.keys.feed.leaf.not_after() {
         return (StatusCode::SERVICE_UNAVAILABLE, "the feed certificate has expired\n").into_response();
     }
-    (StatusCode::OK, "ok\n").into_response()
+    match app.documents.missing() {
+        0 => (StatusCode::OK, "ok\n").into_response(),
+        n => (StatusCode::OK, format!("ok, but {n} documents are missing or damaged\n")).into_response(),
+    }
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> Response {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
 use semgate_contexts::{ContextUrn, Digest};
@@ -11,6 +11,7 @@ use semgate_statement::{Listing, context, head, token};
 
 use super::answer::{IMMUTABLE, REVALIDATE, document};
 use super::problem::{Code, Problem};
+use super::segment::Segment;
 use super::{App, stream};
 use crate::index::IndexFault;
 use crate::publish::{Document, newest_token};
@@ -38,7 +39,7 @@ pub(super) async fn feed(State(app): Shared) -> Answer {
 }
 
 /// `GET /v1/feed/shards/{name}`: by digest of the inflated list, or by number.
-pub(super) async fn shard(State(app): Shared, Path(name): Path<String>, headers: HeaderMap) -> Answer {
+pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: HeaderMap) -> Answer {
     let public = app.public();
     if name.len() == 64 {
         let shard = public.shard(&name).ok_or(Code::ShardUnknown)?;
@@ -80,7 +81,7 @@ pub(super) async fn contexts(State(app): Shared, headers: HeaderMap) -> Answer {
 }
 
 /// `GET /v1/contexts/{urn}`
-pub(super) async fn context(State(app): Shared, Path(urn): Path<String>, headers: HeaderMap) -> Answer {
+pub(super) async fn context(State(app): Shared, Segment(urn): Segment, headers: HeaderMap) -> Answer {
     let urn = ContextUrn::parse(&urn, &app.config.prefix).map_err(|_| Code::ContextUnknown)?;
     let work = Arc::clone(&app);
     let signed = away(move || {
@@ -91,7 +92,7 @@ pub(super) async fn context(State(app): Shared, Path(urn): Path<String>, headers
 }
 
 /// `GET /v1/contexts/by-digest/{digest}`
-pub(super) async fn by_digest(State(app): Shared, Path(digest): Path<String>, headers: HeaderMap) -> Answer {
+pub(super) async fn by_digest(State(app): Shared, Segment(digest): Segment, headers: HeaderMap) -> Answer {
     let digest = Digest::parse(&digest).map_err(|_| Code::ContextUnknown)?;
     let work = Arc::clone(&app);
     let signed = away(move || {
@@ -104,7 +105,7 @@ pub(super) async fn by_digest(State(app): Shared, Path(digest): Path<String>, he
 }
 
 /// `GET /tile/…`: any width that the public log has, also one whose file was superseded by a wider one.
-pub(super) async fn tile(State(app): Shared, Path(rest): Path<String>, headers: HeaderMap) -> Answer {
+pub(super) async fn tile(State(app): Shared, Segment(rest): Segment, headers: HeaderMap) -> Answer {
     let tile = TilePath::parse(&format!("/tile/{rest}")).map_err(|_| Code::TileUnknown)?;
     let public = app.public();
     let width = widest(&tile, public.size).filter(|width| tile.width() <= *width).ok_or(Code::TileUnknown)?;
@@ -142,8 +143,11 @@ fn read_document(app: &App, digest: &Digest) -> Result<Vec<u8>, Problem> {
     match app.documents.read(digest) {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => {
-            tracing::error!("the document `{digest}` is published and its file is missing");
-            Err(Problem::new(Code::Internal, "the document is published, but its file is missing here"))
+            tracing::error!("the document `{digest}` is published and its file is missing or damaged");
+            Err(Problem::new(
+                Code::Internal,
+                "the document is published, but its file is missing or damaged here",
+            ))
         }
         Err(fault) => {
             tracing::error!("{fault}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use bytes::Bytes;
@@ -23,6 +23,7 @@ use super::answer;
 use super::body;
 use super::problem::{Code, Problem};
 use super::read::{away, broken};
+use super::segment::Segment;
 use super::serve::Caller;
 use crate::LinePattern;
 use crate::Publisher;
@@ -183,19 +184,20 @@ fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, 
     Ok((names.0, names.1, Prepared::Ask(request)))
 }
 
-/// What the index says of this URN: the same digest, another one, or nothing.
+/// What the index says of this URN: the same digest, another one, or nothing. The same digest whose file is not good here goes all the
+/// way, so that it is written again.
 fn known(app: &App, document: &Context, offered: &[u8]) -> Result<Option<Prepared>, Problem> {
     let record = index_of(&app.index).get(document.urn()).map_err(|fault| broken(app, &fault))?;
-    Ok(record.map(|record| {
-        if record.digest == *document.digest() {
-            return Prepared::Known(record.index);
-        }
-        Prepared::Ask(Request::Conflict {
-            urn: document.urn().clone(),
-            digest: *document.digest(),
-            document: offered.to_vec(),
-        })
-    }))
+    let Some(record) = record else { return Ok(None) };
+    if record.digest == *document.digest() {
+        let good = matches!(app.documents.read(&record.digest), Ok(Some(_)));
+        return Ok(good.then_some(Prepared::Known(record.index)));
+    }
+    Ok(Some(Prepared::Ask(Request::Conflict {
+        urn: document.urn().clone(),
+        digest: *document.digest(),
+        document: offered.to_vec(),
+    })))
 }
 
 /// The statement that publishes a signed document. It is signed by the authority's own signer of the line; `signer` names the
@@ -235,11 +237,17 @@ fn document_code(fault: &semgate_contexts::DocumentFault) -> Code {
 }
 
 /// `POST /v1/contexts/{urn}/{act}`
-async fn change(app: Arc<App>, act: Act, urn: &str, request: HttpRequest<Body>) -> Answer {
+async fn change(
+    app: Arc<App>,
+    act: Act,
+    urn: Result<Segment, Problem>,
+    request: HttpRequest<Body>,
+) -> Answer {
     let author = Author::of(&app, &request, Right::Revoke)?;
     body::only_json(request.headers())?;
     let [reason] = small(&app, request, ["reason"]).await?;
-    let urn = ContextUrn::parse(urn, &app.config.prefix)
+    let Segment(urn) = urn?;
+    let urn = ContextUrn::parse(&urn, &app.config.prefix)
         .map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
     author.may(urn.line())?;
     let reason = checked(&app, reason)?;
@@ -252,37 +260,37 @@ async fn change(app: Arc<App>, act: Act, urn: &str, request: HttpRequest<Body>) 
 /// `POST /v1/contexts/{urn}/revoke`
 pub(super) async fn revoke(
     State(app): Shared,
-    Path(urn): Path<String>,
+    urn: Result<Segment, Problem>,
     request: HttpRequest<Body>,
 ) -> Answer {
-    change(app, Act::Revoke, &urn, request).await
+    change(app, Act::Revoke, urn, request).await
 }
 
 /// `POST /v1/contexts/{urn}/suspend`
 pub(super) async fn suspend(
     State(app): Shared,
-    Path(urn): Path<String>,
+    urn: Result<Segment, Problem>,
     request: HttpRequest<Body>,
 ) -> Answer {
-    change(app, Act::Suspend, &urn, request).await
+    change(app, Act::Suspend, urn, request).await
 }
 
 /// `POST /v1/contexts/{urn}/resume`
 pub(super) async fn resume(
     State(app): Shared,
-    Path(urn): Path<String>,
+    urn: Result<Segment, Problem>,
     request: HttpRequest<Body>,
 ) -> Answer {
-    change(app, Act::Resume, &urn, request).await
+    change(app, Act::Resume, urn, request).await
 }
 
 /// `POST /v1/contexts/{urn}/retire`
 pub(super) async fn retire(
     State(app): Shared,
-    Path(urn): Path<String>,
+    urn: Result<Segment, Problem>,
     request: HttpRequest<Body>,
 ) -> Answer {
-    change(app, Act::Retire, &urn, request).await
+    change(app, Act::Retire, urn, request).await
 }
 
 /// `POST /v1/floors`

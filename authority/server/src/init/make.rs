@@ -191,7 +191,7 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
         text,
         "# An authority of Semgate; see docs/authority-operations.md. Paths are relative to this file.\n\
          authority = {authority}\norigin = {origin}\nlisten = \"{listen}\"\nadmin = \"{admin}\"\n\
-         state = \"{STATE}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n\n\
+         {public_url}state = \"{STATE}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n\n\
          [tls]\ncertificate = \"{KEYS}/tls.pem\"\nkey = \"{KEYS}/tls.key\"\nclient_roots = \"roots.pem\"\n\
          trust_domains = [{domain}]\n\n\
          [keys]\n\
@@ -203,6 +203,7 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
         origin = quoted(origin),
         listen = options.listen,
         admin = options.admin,
+        public_url = public_url(options),
         lifetime = options.status_lifetime.as_secs(),
         domain = quoted(&options.trust_domain),
     );
@@ -220,6 +221,25 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
         );
     }
     text
+}
+
+/// The line with the address that others reach it at: status list tokens name it, so it must be where they are fetched. None for port
+/// 0, whose port nobody knows yet.
+fn public_url(options: &InitOptions) -> String {
+    let (ip, port) = (options.listen.ip(), options.listen.port());
+    if port == 0 {
+        return String::new();
+    }
+    let name = if ip.is_loopback() { None } else { options.server_names.first().cloned() };
+    let host = name.unwrap_or_else(|| {
+        let ip = match options.server_addresses.first() {
+            Some(first) if !ip.is_loopback() => *first,
+            _ => ip,
+        };
+        if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() }
+    });
+    let port = if port == 443 { String::new() } else { format!(":{port}") };
+    format!("public_url = {}\n", quoted(&format!("https://{host}{port}")))
 }
 
 fn quoted(text: &str) -> String {

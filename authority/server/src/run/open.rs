@@ -26,7 +26,6 @@ pub(super) struct Opened {
     pub ledger: Ledger,
     pub documents: Documents,
     pub trust: Trust,
-    pub missing_documents: u64,
     pub missing_certificates: u64,
 }
 
@@ -43,16 +42,14 @@ pub(super) fn open(config: &Config, layout: &Layout, keys: &Keys) -> Result<Open
     let leftovers = Leftovers::new(layout, config.limits.leftover_files);
     let (log, ledger, recovery) = reopen(&layout.log, key, &config.prefix, &witness, &leftovers)?;
     report(config, &log, &recovery);
-    let documents = Documents::new(layout);
+    let documents = Documents::new(layout, keys.roots.clone());
     let (trust, missing_certificates) = trust(config, keys, &ledger, &documents)?;
     let published: std::collections::HashSet<Digest> =
         ledger.replay().contexts().map(|(_, p)| p.digest).collect();
-    let mut missing_documents = 0;
     for (urn, p) in ledger.replay().contexts() {
-        if !documents.path(&p.digest).is_file() {
-            missing_documents += 1;
+        if documents.read(&p.digest)?.is_none() {
             tracing::error!(
-                "the document of `{}` is missing; restore `{}`",
+                "the document of `{}` is missing or damaged; publish it again or restore `{}`",
                 urn.as_str(),
                 documents.path(&p.digest).display()
             );
@@ -64,7 +61,7 @@ pub(super) fn open(config: &Config, layout: &Layout, keys: &Keys) -> Result<Open
         leftovers.take(&orphans.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         tracing::warn!("set {} documents aside whose statements never reached the log", orphans.len());
     }
-    Ok(Opened { log, ledger, documents, trust, missing_documents, missing_certificates })
+    Ok(Opened { log, ledger, documents, trust, missing_certificates })
 }
 
 fn report(config: &Config, log: &Log, recovery: &Recovery) {
@@ -126,11 +123,7 @@ pub(super) fn sequencer(
 ) -> Result<(Sequencer, Found), RunFault> {
     let listed = opened.ledger.replay().listing().contexts;
     let (index, reason) = Index::open(&layout.index, &config.prefix, opened.position(), &listed)?;
-    let mut found = Found {
-        index: "ready".to_owned(),
-        missing_documents: opened.missing_documents,
-        missing_certificates: opened.missing_certificates,
-    };
+    let mut found = Found { index: "ready".to_owned(), missing_certificates: opened.missing_certificates };
     match reason {
         // A new log has no index yet; that is nothing to be alarmed about.
         Some(_) if opened.log.size() == 0 => {}

@@ -7,7 +7,7 @@ use super::open::verify_head;
 use crate::http::App;
 use crate::keys::{self, Keys};
 use crate::ledger::Ledger;
-use crate::store::{Layout, Log, Witness};
+use crate::store::{Documents, Layout, Log, Witness};
 use crate::{Config, RunFault, disk};
 
 /// When a head was issued and until when it is good, in seconds since the Unix epoch.
@@ -51,7 +51,7 @@ pub struct Status {
     pub evidence: u64,
     /// `ready`, `rebuilt: <why>` (at the last start), `unreadable`, `missing`, or `not looked at` (offline).
     pub index: String,
-    /// Published contexts whose document file is missing.
+    /// Published contexts whose document file is missing or damaged.
     pub missing_documents: u64,
     /// Signers whose chain is missing.
     pub missing_certificates: u64,
@@ -77,7 +77,7 @@ pub(crate) fn status_of(app: &App) -> Status {
         floors: public.floor_count,
         evidence: disk::list(&app.layout.evidence).map_or(0, |names| names.len() as u64),
         index,
-        missing_documents: app.found.missing_documents,
+        missing_documents: app.documents.missing(),
         missing_certificates: app.found.missing_certificates,
         roles: roles(&app.keys),
     }
@@ -126,9 +126,10 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
     })?;
     witness.judge(&layout.log.join("checkpoint"), Some(&checkpoint))?;
     let replay = ledger.replay();
-    let missing = replay
-        .contexts()
-        .filter(|(_, p)| !layout.documents.join(format!("{}.json", p.digest.hex())).is_file());
+    let documents = Documents::new(layout, roots);
+    for (_, p) in replay.contexts() {
+        documents.read(&p.digest)?;
+    }
     let missing_certificates = ledger
         .signers()
         .iter()
@@ -150,7 +151,7 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
         floors: replay.floors().len() as u64,
         evidence: disk::list(&layout.evidence)?.len() as u64,
         index: if layout.index.exists() { "not looked at" } else { "missing" }.to_owned(),
-        missing_documents: missing.count() as u64,
+        missing_documents: documents.missing(),
         missing_certificates,
         roles: keys.as_ref().map(roles).unwrap_or_default(),
     })

@@ -1,25 +1,40 @@
 //! Documents, chains and evidence: write-once files named by what they hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use semgate_certs::{Chain, ChainLimits, Thumbprint};
+use semgate_certs::{Chain, ChainLimits, Roots, Thumbprint};
 use semgate_contexts::Digest;
+use semgate_statement::context;
+use semgate_statement::jws::General;
 
 use super::Layout;
 use crate::{RunFault, disk};
 
 /// Signed contexts by payload digest, and chains by thumbprint of their leaf.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Documents {
     documents: PathBuf,
     certificates: PathBuf,
+    roots: Roots,
+    missing: Arc<Mutex<BTreeSet<Digest>>>,
 }
 
 impl Documents {
     /// Those of a state directory.
-    pub fn new(layout: &Layout) -> Self {
-        Self { documents: layout.documents.clone(), certificates: layout.certificates.clone() }
+    pub fn new(layout: &Layout, roots: Roots) -> Self {
+        Self {
+            documents: layout.documents.clone(),
+            certificates: layout.certificates.clone(),
+            roots,
+            missing: Arc::default(),
+        }
+    }
+
+    /// How many published documents were found missing or damaged and not written again since.
+    pub fn missing(&self) -> u64 {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
     }
 
     /// Where the signed context with this payload digest lies.
@@ -27,9 +42,19 @@ impl Documents {
         self.documents.join(format!("{}.json", digest.hex()))
     }
 
-    /// The signed context with this payload digest, bytes as they were submitted or signed.
+    /// The published signed context with this payload digest, bytes as they were submitted or signed. None if the file is missing, is
+    /// not a signed context, or holds another payload than its name says; such a one counts as missing until it is written again.
     pub fn read(&self, digest: &Digest) -> Result<Option<Vec<u8>>, RunFault> {
-        disk::read(&self.path(digest))
+        let good = disk::read(&self.path(digest))?.filter(|bytes| {
+            General::read(bytes, context::TYPE, &self.roots, context::MAX_SIGNED_BYTES)
+                .is_ok_and(|signed| Digest::of(signed.unverified_payload()) == *digest)
+        });
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        match good {
+            Some(_) => missing.remove(digest),
+            None => missing.insert(*digest),
+        };
+        Ok(good)
     }
 
     /// Keeps signed contexts and chains: durable when this returns. A chain that is there already is left as it is.
@@ -44,7 +69,12 @@ impl Documents {
                 files.insert(path, chain.to_pem().into_bytes());
             }
         }
-        disk::write_all(&files.into_iter().collect::<Vec<_>>())
+        disk::write_all(&files.into_iter().collect::<Vec<_>>())?;
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        contexts.iter().for_each(|(digest, _)| {
+            missing.remove(digest);
+        });
+        Ok(())
     }
 
     /// The chain whose leaf has this thumbprint.

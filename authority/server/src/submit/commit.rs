@@ -39,7 +39,7 @@ impl Sequencer {
         let mut waiting = Vec::with_capacity(batch.len());
         for job in batch {
             let verdict = self.judge(&job.request).and_then(|judged| match judged {
-                Judged::Known(index) => Ok((false, index)),
+                Judged::Known(index) => self.restore(&job.request).map(|()| (false, index)),
                 Judged::New(entry) => {
                     let index = before + entries.len() as u64;
                     self.ledger.apply(&entry).map_err(|fault| Problem::new(Code::Internal, fault))?;
@@ -93,6 +93,39 @@ impl Sequencer {
             }
             Request::Conflict { .. } => {}
         }
+    }
+
+    /// Writes a published document again if its file is missing or damaged. Only under the signer that its statement names: with another
+    /// one every reader would refuse it.
+    fn restore(&self, request: &Request) -> Result<(), Problem> {
+        let Request::Publish { statement, document, chains } = request else { return Ok(()) };
+        let Statement::Publish { urn, digest, signer } = statement.unverified() else { return Ok(()) };
+        // Published in this very batch: its file is not there yet.
+        let Some(published) = self.ledger.replay().published(urn).filter(|p| p.index < self.log.size())
+        else {
+            return Ok(());
+        };
+        if matches!(self.documents.read(digest), Ok(Some(_))) {
+            return Ok(());
+        }
+        if published.signer != *signer {
+            tracing::error!(
+                "the document of `{}` cannot be written again: another key signed it",
+                urn.as_str()
+            );
+            return Err(Problem::new(
+                Code::Internal,
+                "the document is published, but its file is damaged here and another key signed what was offered",
+            ));
+        }
+        self.documents.write(&[(*digest, document)], &chains.iter().collect::<Vec<_>>()).map_err(
+            |fault| {
+                tracing::error!("{fault}");
+                Problem::from(Code::StorageFailed)
+            },
+        )?;
+        tracing::warn!("wrote the document of `{}` again: its file was missing or damaged", urn.as_str());
+        Ok(())
     }
 
     /// Documents and chains of a batch to disk, before any statement that names them.
