@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use support::{SEMGATE, Up, wait_for};
+use support::{Ended, SEMGATE, Up, wait_for};
 
 const DECISION: &str = r#"{"item_id":"beer","quantity":120}"#;
 const TRANSFER: &str = r#"{"sender_id":"acct-1","receiver_id":"acct-2","amount":100,"currency":"USD"}"#;
@@ -310,12 +310,15 @@ fn without_the_authority_the_gateway_goes_on_until_the_status_is_stale() {
         std::net::TcpListener::bind(support::address(up_json["sample_agent"]["url"].as_str().unwrap()))
             .unwrap();
     let answering = std::thread::spawn(move || one_empty_answer(&agent));
-    let mut gateway = Command::new(SEMGATE)
-        .args(["firewall", "run", "--config"])
-        .arg(dir.join("firewall.toml"))
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut gateway = Ended(
+        Command::new(SEMGATE)
+            .args(["firewall", "run", "--config"])
+            .arg(dir.join("firewall.toml"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
     let say = || {
         let words = [
             "--json",
@@ -328,14 +331,14 @@ fn without_the_authority_the_gateway_goes_on_until_the_status_is_stale() {
             "--dir",
         ];
         let output = Command::new(SEMGATE).args(words).arg(&dir).output().unwrap();
-        serde_json::from_slice::<Value>(&output.stdout).ok()
+        serde_json::from_slice::<Value>(&output.stdout).ok().filter(|said| said["verdict"].is_string())
     };
     let first = wait_for("the gateway without its authority", say);
     assert_eq!(first["verdict"], "ALLOWED", "{first}");
     answering.join().unwrap();
     wait_for("the status to go stale", || (say()?["code"] == "status_stale").then_some(()));
-    Command::new("kill").args(["-TERM", &gateway.id().to_string()]).status().unwrap();
-    assert!(gateway.wait().unwrap().success(), "SIGTERM drains and ends well");
+    Command::new("kill").args(["-TERM", &gateway.0.id().to_string()]).status().unwrap();
+    assert!(gateway.0.wait().unwrap().success(), "SIGTERM drains and ends well");
 }
 
 fn one_empty_answer(listener: &std::net::TcpListener) {
@@ -419,4 +422,63 @@ fn log_verify_replays_what_is_served_and_finds_it_byte_for_byte() {
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
     let report: Value = serde_json::from_slice(&verified.stdout).unwrap();
     assert_eq!(report["size"], 8, "six contexts, a floor and a revocation: {report}");
+}
+
+/// The whole ladder by hand: root, issuing certificate, signer, signed context; and what no signature may come of.
+#[test]
+fn certificates_made_by_hand_sign_only_what_can_be_verified() {
+    let temporary = tempfile::tempdir().unwrap();
+    let run =
+        |words: &[&str]| Command::new(SEMGATE).args(words).current_dir(temporary.path()).output().unwrap();
+    let good = |words: &[&str]| {
+        let output = run(words);
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    good(&["cert", "root", "--out", "root"]);
+    good(&[
+        "cert", "issuing", "--family", "contexts", "--name", "Contexts", "--by", "root", "--out", "issuing",
+    ]);
+    good(&["cert", "leaf", "--usage", "context", "--line", "weather", "--by", "issuing", "--out", "weather"]);
+    good(&["cert", "leaf", "--usage", "context", "--line", "traffic", "--by", "issuing", "--out", "traffic"]);
+    assert!(!run(&["cert", "root", "--out", "root"]).status.success(), "nothing is overwritten");
+    let document = r#"{"context":"urn:contexts:weather:v1.0","concepts":{"report":{"type":"object","properties":{"celsius":{"type":"integer"}}}}}"#;
+    std::fs::write(temporary.path().join("weather.json"), document).unwrap();
+    let sign = |cert: &str, key: &str, out: &str| {
+        run(&["context", "sign", "weather.json", "--cert", cert, "--key", key, "--out", out])
+    };
+    assert!(sign("weather.pem", "weather.key", "signed.json").status.success());
+    good(&["context", "verify", "signed.json", "--roots", "root.pem"]);
+    for (cert, key, why) in [
+        ("traffic.pem", "traffic.key", "line"),
+        ("weather.pem", "traffic.key", "signature"),
+        ("issuing.pem", "issuing.key", ""),
+    ] {
+        let output = sign(cert, key, "never.json");
+        let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && shown.contains(why), "{cert} {key}: {shown}");
+        assert!(!temporary.path().join("never.json").exists());
+    }
+}
+
+#[test]
+fn a_second_up_in_one_directory_leaves_the_first_alone() {
+    let up = Up::start();
+    let second = Command::new(SEMGATE).args(["up", "--dir"]).arg(&up.dir).output().unwrap();
+    assert!(!second.status.success());
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another `up` runs"));
+    assert_eq!(up.say(&["supplyChain:v1.0", "current_decision", DECISION]).0, 0);
+}
+
+#[test]
+fn log_verify_tells_a_bad_log_from_one_that_cannot_be_reached() {
+    let up = Up::start();
+    let unreachable = up.semgate(&["log", "verify", "https://127.0.0.1:1"]);
+    assert_eq!(unreachable.status.code(), Some(4), "{}", String::from_utf8_lossy(&unreachable.stderr));
+    let other = up.semgate(&["log", "verify", "--authority", "other.test"]);
+    assert_eq!(
+        other.status.code(),
+        Some(1),
+        "a flag is never ignored: {}",
+        String::from_utf8_lossy(&other.stderr)
+    );
 }

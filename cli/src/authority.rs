@@ -28,9 +28,9 @@ pub enum AuthorityJob {
 /// Which authority.
 #[derive(Debug, Args)]
 pub struct ConfigArg {
-    /// `authority.toml`
-    #[arg(long, default_value = "./.semgate/authority.toml")]
-    config: PathBuf,
+    /// `authority.toml`; without this that of `./authority`, or of `./.semgate`
+    #[arg(long)]
+    config: Option<PathBuf>,
 }
 
 /// What a new authority is to be.
@@ -97,15 +97,19 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
             let status = serde_json::to_value(status(&arg.load()?).doing("status")?).doing("status")?;
             print_members(&status, json);
         }
-        AuthorityJob::Check(arg) => out_raw!("{}", arg.load()?.effective()),
+        AuthorityJob::Check(arg) => settings(&arg.load()?.effective(), json)?,
     }
     Ok(0)
 }
 
 impl ConfigArg {
     fn load(&self) -> Result<Config, Fault> {
-        Config::load(&self.config).map_err(|e| {
-            Fault::new(format_args!("`{}`: {e}", self.config.display()))
+        let usual =
+            || [PathBuf::from("./authority/authority.toml"), PathBuf::from("./.semgate/authority.toml")];
+        let found = self.config.clone().or_else(|| usual().into_iter().find(|path| path.exists()));
+        let path = found.unwrap_or_else(|| PathBuf::from("./authority/authority.toml"));
+        Config::load(&path).map_err(|e| {
+            Fault::new(format_args!("`{}`: {e}", path.display()))
                 .hint("name the file with `--config`, or make one with `semgate authority init`")
         })
     }
@@ -131,6 +135,20 @@ impl InitArgs {
             server_addresses: vec![IpAddr::from([127, 0, 0, 1]), self.listen.ip()],
         }
     }
+}
+
+/// Prints effective settings, which are TOML.
+///
+/// # Errors
+/// None in practice: what was written as TOML reads as TOML.
+pub fn settings(effective: &str, json: bool) -> Result<(), Fault> {
+    if json {
+        let value: toml::Value = toml::from_str(effective).doing("effective settings")?;
+        out!("{}", serde_json::to_string(&value).doing("effective settings")?);
+    } else {
+        out_raw!("{effective}");
+    }
+    Ok(())
 }
 
 /// Prints an object: as it is, or a member a line.

@@ -35,6 +35,11 @@ impl Fault {
         self
     }
 
+    /// What scripts read with `--json`.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::json!({"error": self.message, "hint": self.hint})
+    }
+
     /// The exit status, never 0.
     pub fn exit_status(&self) -> u8 {
         self.status
@@ -48,6 +53,17 @@ impl Display for Fault {
             Some(hint) => write!(f, "\nhint: {hint}"),
             None => Ok(()),
         }
+    }
+}
+
+/// Ends the program when a result could not be written, unless its reader has gone away.
+pub fn written(outcome: std::io::Result<()>) {
+    match outcome {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("error: cannot write the result: {e}");
+            std::process::exit(i32::from(FAILED));
+        }
+        _ => {}
     }
 }
 

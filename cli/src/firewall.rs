@@ -32,12 +32,12 @@ pub enum FirewallJob {
 pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
     match job {
         FirewallJob::Check { config } => {
-            let effective = Config::load(&config).doing(format_args!("`{}`", config.display()))?.effective();
-            if json {
-                let value: toml::Value = toml::from_str(&effective).doing("effective settings")?;
-                out!("{}", serde_json::to_string(&value).doing("effective settings")?);
-            } else {
-                out_raw!("{effective}");
+            let config = Config::load(&config).doing(format_args!("`{}`", config.display()))?;
+            crate::authority::settings(&config.effective(), json)?;
+            // Everything that a start needs, without binding a port or writing a file.
+            let checked = semgate_gateway::check(&config).doing("this would not start")?;
+            for waiting in checked.policies_waiting {
+                eprintln!("until the contexts are known, nothing passes: {waiting}");
             }
             Ok(0)
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use semgate_statement::verify_log::FetchFault;
-use semgate_statement::{Fetch, FollowerConfig, LogReport, LogVerifier, verify_log};
+use semgate_statement::{Fetch, FollowerConfig, LogFault, LogReport, LogVerifier, verify_log};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -13,6 +13,9 @@ use crate::cert::now;
 use crate::client::{Client, read_roots};
 use crate::fault::{Doing, Fault};
 use crate::place::Place;
+
+/// The exit status when the log could not be fetched: neither good nor bad.
+const NOT_VERIFIED: u8 = 4;
 
 /// The transparency log
 #[derive(Debug, Subcommand)]
@@ -30,12 +33,12 @@ pub struct Verify {
     #[arg(long, default_value = "./.semgate")]
     dir: PathBuf,
     /// PEM roots, instead of those of `--dir`
-    #[arg(long, requires_all = ["log_key", "authority", "url"])]
+    #[arg(long)]
     roots: Option<PathBuf>,
-    /// The verifier key of the log, `origin+id+key`
+    /// The verifier key of the log, `origin+id+key`, instead of that of `--dir`
     #[arg(long)]
     log_key: Option<String>,
-    /// The authority's name
+    /// The authority's name, instead of that of `--dir`
     #[arg(long)]
     authority: Option<String>,
 }
@@ -50,8 +53,15 @@ pub fn run(job: LogJob, json: bool) -> Result<u8, Fault> {
     if !json {
         eprintln!("verifying {}", over_https.base);
     }
-    let report = verify_log(&mut over_https, &config, now()).map_err(|e| {
-        Fault::new(format_args!("the log does not hold: {e}")).hint("keep what is served as evidence")
+    let report = verify_log(&mut over_https, &config, now()).map_err(|fault| match fault {
+        LogFault::Fetch { path, fault } => Fault::new(format_args!(
+            "the log could not be verified: `{path}` {fault}"
+        ))
+        .hint("nothing is said about the log itself; is the authority running, and is this its address?")
+        .status(NOT_VERIFIED),
+        fault => {
+            Fault::new(format_args!("the log does not hold: {fault}")).hint("keep what is served as evidence")
+        }
     })?;
     print(&shown(&report), json);
     Ok(0)
@@ -66,17 +76,19 @@ fn shown(report: &LogReport) -> serde_json::Value {
 
 impl Verify {
     fn prepare(&self) -> Result<(OverHttps, FollowerConfig), Fault> {
-        let (url, roots, key, authority) = match (&self.url, &self.roots, &self.log_key, &self.authority) {
-            (Some(url), Some(roots), Some(key), Some(authority)) => {
-                (url.clone(), roots.clone(), key.clone(), authority.clone())
-            }
-            _ => {
-                let place = Place::open(&self.dir)?;
-                let url = self.url.clone().unwrap_or_else(|| place.up().authority_url.clone());
-                let (key, authority) = followed(&place)?;
-                (url, place.path(&place.up().roots), key, authority)
-            }
+        let place = match (&self.url, &self.roots, &self.log_key, &self.authority) {
+            (Some(_), Some(_), Some(_), Some(_)) => None,
+            _ => Some(Place::open(&self.dir)?),
         };
+        let known = place.as_ref().map(followed).transpose()?;
+        let of_place = || Fault::new("neither given nor known from `--dir`");
+        let given =
+            |flag: &Option<String>, known: Option<String>| flag.clone().or(known).ok_or_else(of_place);
+        let url = given(&self.url, place.as_ref().map(|p| p.up().authority_url.clone()))?;
+        let key = given(&self.log_key, known.as_ref().map(|(key, _)| key.clone()))?;
+        let authority = given(&self.authority, known.map(|(_, name)| name))?;
+        let roots = self.roots.clone().or_else(|| place.as_ref().map(|p| p.path(&p.up().roots)));
+        let roots = roots.ok_or_else(of_place)?;
         let log = LogVerifier::parse(&key).doing("log key")?;
         let origin = log.name().to_owned();
         let config = FollowerConfig::new(&authority, &origin, read_roots(&roots)?, log);

@@ -1,11 +1,11 @@
 //! `semgate`: the one binary, a subcommand for each job (WIRE, command line).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
-/// A line to standard output; a reader that has gone away (`semgate … | head`) is no fault.
+/// A line to standard output; a reader that has gone away (`semgate … | head`) is no fault, a full disk is.
 macro_rules! out {
     ($($word:tt)*) => {{
         use std::io::Write;
-        let _ = writeln!(std::io::stdout(), $($word)*);
+        crate::fault::written(writeln!(std::io::stdout(), $($word)*));
     }};
 }
 
@@ -13,7 +13,7 @@ macro_rules! out {
 macro_rules! out_raw {
     ($($word:tt)*) => {{
         use std::io::Write;
-        let _ = write!(std::io::stdout(), $($word)*);
+        crate::fault::written(write!(std::io::stdout(), $($word)*));
     }};
 }
 
@@ -75,10 +75,14 @@ enum Job {
 
 fn main() -> ExitCode {
     let words = Words::parse();
+    let json = words.json;
     listen_to_ourselves(&words.job);
     match run(words) {
         Ok(status) => ExitCode::from(status),
         Err(fault) => {
+            if json {
+                out!("{}", fault.json());
+            }
             eprintln!("{fault}");
             ExitCode::from(fault.exit_status())
         }

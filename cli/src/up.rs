@@ -70,6 +70,7 @@ pub async fn run(args: UpArgs) -> Result<u8, Fault> {
         () = signals::end() => {}
         () = running.parts.any_ended() => {}
     }
+    eprintln!("ending");
     running.stop().await.map(|()| 0)
 }
 
@@ -78,6 +79,7 @@ pub struct Running {
     /// Where it is.
     pub place: Place,
     parts: parts::Parts,
+    _lock: std::fs::File,
 }
 
 impl Running {
@@ -95,6 +97,7 @@ impl Running {
 /// # Errors
 /// Whatever kept a part from starting.
 pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault> {
+    let lock = layout::lock(&args.dir)?;
     let old = args.dir.join(UP_JSON);
     if old.exists() {
         std::fs::remove_file(&old).doing(format_args!("removing `{}`", old.display()))?;
@@ -117,7 +120,7 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
     until_ready(&operator, &up.admin_url).await?;
     write_up(&args.dir, &up)?;
     let place = Place::open(&args.dir)?;
-    Ok(Running { place, parts })
+    Ok(Running { place, parts, _lock: lock })
 }
 
 /// Publishes every shipped context and raises the floor of `payment` to v1.1 (WIRE); both are no-ops the second time.

@@ -204,6 +204,16 @@ impl Drop for Up {
     }
 }
 
+/// A process that does not outlive its test.
+pub struct Ended(pub Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// One HTTP answer.
 #[derive(Debug)]
 pub struct Answer {

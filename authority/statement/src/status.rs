@@ -61,14 +61,6 @@ impl Status {
     }
 }
 
-/// A status that may be unknown against one that is meant: unknown equals none of them. Readers of
-/// [`LoadedContext::status`](crate::LoadedContext::status) compare it so.
-impl PartialEq<Status> for Option<Status> {
-    fn eq(&self, other: &Status) -> bool {
-        self.as_ref() == Some(other)
-    }
-}
-
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

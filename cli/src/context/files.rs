@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use semgate_certs::{Chain, ChainLimits, KeyPair};
+use semgate_certs::{Chain, ChainLimits, KeyPair, Roots};
 use semgate_contexts::{Context, DocumentLimits, Prefix};
-use semgate_statement::{SigningIdentity, sign_context};
+use semgate_statement::{SigningIdentity, sign_context, verify_context};
 use serde_json::json;
 
 use crate::authority::print_members as print;
@@ -61,8 +61,9 @@ impl Sign {
         let context = document(&self.file)?;
         let chain = Chain::from_pem(&read(&self.cert)?, &ChainLimits::default()).doing("certificate")?;
         let key = KeyPair::from_pem(&read(&self.key)?, &ring_random()).doing("key")?;
-        let signer = SigningIdentity::new(key, chain);
+        let signer = SigningIdentity::new(key, chain.clone());
         let signed = sign_context(&context, &signer, &ring_random()).doing("signing")?;
+        verifiable(&signed, &chain)?;
         write_new(&self.out, &signed, 0o644)?;
         print(
             &json!({"urn": context.urn().as_str(), "digest": context.digest().to_string(), "out": self.out}),
@@ -70,6 +71,19 @@ impl Sign {
         );
         Ok(0)
     }
+}
+
+/// Holds a fresh signature against its own chain, so that nothing is written which nobody could verify: another key, another usage, a
+/// line that the certificate does not name.
+fn verifiable(signed: &[u8], chain: &Chain) -> Result<(), Fault> {
+    let top = chain.certificates().last().cloned().into_iter().collect();
+    let roots = Roots::from_der(top, &ChainLimits::default()).doing("certificate")?;
+    verify_context(signed, &roots, now(), &Prefix::default(), &DocumentLimits::default()).map(|_| ()).map_err(
+        |e| {
+            Fault::new(format_args!("nobody could verify this: {e}"))
+                .hint("sign with the key of the certificate, a context leaf that names the line")
+        },
+    )
 }
 
 /// Verify a signed context under roots
@@ -97,11 +111,10 @@ impl Verify {
 pub fn verified(bytes: &[u8], roots: &Path, at: u64, json: bool) -> Result<u8, Fault> {
     let roots = read_roots(roots)?;
     let signed =
-        semgate_statement::verify_context(bytes, &roots, at, &Prefix::default(), &DocumentLimits::default())
-            .map_err(|e| {
-                Fault::new(format_args!("not a trusted context: {e}"))
-                    .hint("was it signed by an authority under these roots?")
-            })?;
+        verify_context(bytes, &roots, at, &Prefix::default(), &DocumentLimits::default()).map_err(|e| {
+            Fault::new(format_args!("not a trusted context: {e}"))
+                .hint("was it signed by an authority under these roots?")
+        })?;
     let context = signed.context();
     let shown = json!({"urn": context.urn().as_str(), "digest": context.digest().to_string(), "signer": signed.signer().to_string()});
     print(&shown, json);

@@ -81,6 +81,27 @@ pub fn key(name: &str) -> PathBuf {
     PathBuf::from(format!("agents/{name}.key"))
 }
 
+/// Takes the directory for this process, before anything in it is touched; released when the process ends.
+///
+/// # Errors
+/// Another `up` has it.
+pub fn lock(dir: &Path) -> Result<fs::File, Fault> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .doing(format_args!("making `{}`", dir.display()))?;
+    let path = dir.join("up.lock");
+    let mut options = fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).mode(0o600).open(&path);
+    let file = file.doing(format_args!("`{}`", path.display()))?;
+    file.try_lock().map_err(|_| {
+        Fault::new(format_args!("another `up` runs in `{}`", dir.display()))
+            .hint("end it first, or name another directory with `--dir`")
+    })?;
+    Ok(file)
+}
+
 /// Makes what is missing.
 ///
 /// # Errors

@@ -99,7 +99,8 @@ impl Parts {
                 self.running.push(Part { name, stop, thread });
                 Ok(value)
             }
-            _ if thread.is_finished() => Err(ended(name, thread)),
+            // It gave up before it answered: its own fault says why.
+            Ok(Err(mpsc::RecvTimeoutError::Disconnected)) => Err(ended(name, thread)),
             _ => Err(Fault::new(format_args!("the {name} does not answer after {} s", START.as_secs()))),
         }
     }

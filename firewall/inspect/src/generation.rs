@@ -95,7 +95,7 @@ impl Generation {
                 let urn = &loaded.urn;
                 let known = Named { context: Arc::clone(context), floor: view.floor(urn.line()) };
                 named.insert(urn.as_str().into(), known);
-                if loaded.status == Status::Valid {
+                if loaded.status == Some(Status::Valid) {
                     let best = newest.entry(urn.line().clone()).or_insert(urn.version());
                     *best = urn.version().max(*best);
                 }

@@ -146,8 +146,9 @@ fn unknown(reason: &str, hint: &str) -> Refusal {
 /// being fetched.
 fn undocumented(case: &Case<'_>, source: &Source, urn: &ContextUrn, digests: &[Digest]) -> Refusal {
     let Some(loaded) = source.loaded(urn) else {
-        // nothing was ever heard of the authority: what it has published cannot be known
-        return if source.view().next_update() == 0 {
+        // nothing was ever heard of the authority, or what was remembered is damaged: what it has published cannot be known
+        let never_heard = source.view().next_update() == 0;
+        return if never_heard || source.view().standing(urn, case.now.unix) == Standing::Stale {
             stale()
         } else {
             unknown("the context is not published", "")
