@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use semgate_certs::{Chain, ChainLimits, KeyPair, Roots};
 use semgate_contexts::{Context, DocumentLimits, Prefix};
-use semgate_statement::{SigningIdentity, sign_context, verify_context};
+use semgate_statement::{SignedContext, SigningIdentity, sign_context, verify_context};
 use serde_json::json;
 
 use crate::authority::print_members as print;
@@ -103,20 +103,26 @@ impl Verify {
     /// Verifies.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         let bytes = fs::read(&self.file).doing(format_args!("cannot read `{}`", self.file.display()))?;
-        verified(&bytes, &self.roots, self.at.unwrap_or_else(now), json)
+        tell(&signed(&bytes, &self.roots, self.at.unwrap_or_else(now))?, json);
+        Ok(0)
     }
 }
 
-/// Verifies a signed context and says what it holds.
-pub fn verified(bytes: &[u8], roots: &Path, at: u64, json: bool) -> Result<u8, Fault> {
+/// Verifies a signed context.
+///
+/// # Errors
+/// It does not hold under these roots at this time.
+pub fn signed(bytes: &[u8], roots: &Path, at: u64) -> Result<SignedContext, Fault> {
     let roots = read_roots(roots)?;
-    let signed =
-        verify_context(bytes, &roots, at, &Prefix::default(), &DocumentLimits::default()).map_err(|e| {
-            Fault::new(format_args!("not a trusted context: {e}"))
-                .hint("was it signed by an authority under these roots?")
-        })?;
+    verify_context(bytes, &roots, at, &Prefix::default(), &DocumentLimits::default()).map_err(|e| {
+        Fault::new(format_args!("not a trusted context: {e}"))
+            .hint("was it signed by an authority under these roots?")
+    })
+}
+
+/// Says what a verified context holds.
+pub fn tell(signed: &SignedContext, json: bool) {
     let context = signed.context();
-    let shown = json!({"urn": context.urn().as_str(), "digest": context.digest().to_string(), "signer": signed.signer().to_string()});
-    print(&shown, json);
-    Ok(0)
+    let (urn, digest) = (context.urn().as_str(), context.digest().to_string());
+    print(&json!({"urn": urn, "digest": digest, "signer": signed.signer().to_string()}), json);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::files::verified;
+use super::files::{signed, tell};
 use super::{At, Reach};
 use crate::authority::print_members as print;
 use crate::cert::{now, write_new};
@@ -55,10 +55,17 @@ pub async fn fetch(reach: &Reach, context: &str, out: Option<&Path>, json: bool)
     if reply.status != 200 {
         return Err(refused(&reply));
     }
+    let served = signed(&reply.body, &reach.roots, now())?;
+    if served.context().urn().as_str() != urn {
+        let other = served.context().urn();
+        return Err(Fault::new(format_args!("asked for `{urn}`, and was served `{other}`"))
+            .hint("do not use this mirror; keep what it served as evidence"));
+    }
     if let Some(out) = out {
         write_new(out, &reply.body, 0o644)?;
     }
-    verified(&reply.body, &reach.roots, now(), json)
+    tell(&served, json);
+    Ok(0)
 }
 
 /// Raises a floor.
