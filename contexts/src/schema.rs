@@ -27,6 +27,7 @@ pub(crate) use check::pointer;
 pub(crate) use custom::is_refused;
 pub(crate) use fault::Located;
 pub use fault::{ContentFault, SchemaFault};
+pub use custom::is_refused as refused_in_free_text;
 pub(crate) use free_text::FreeText;
 pub use limits::SchemaLimits;
 #[doc(hidden)]

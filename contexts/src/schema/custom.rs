@@ -36,7 +36,7 @@ pub(super) fn free_text<'a>(_: &'a Map<String, Value>, _: &'a Value, _: Location
 /// - line and paragraph separators U+2028, U+2029;
 /// - bidirectional marks, embeddings, overrides and isolates: U+061C, U+200E, U+200F, U+202A–202E, U+2066–2069;
 /// - tag characters U+E0000–E007F, which carry hidden ASCII.
-pub(crate) fn is_refused(c: char) -> bool {
+pub fn is_refused(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
             | '\u{e0000}'..='\u{e007f}')

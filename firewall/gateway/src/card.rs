@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use semgate_contexts::json::{self, Json, Object};
+use semgate_contexts::schema::refused_in_free_text;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -107,7 +108,8 @@ async fn fetch(lane: &Lane) -> Option<Bytes> {
     (head.status == 200).then_some(body)
 }
 
-/// A string within bounds and without control characters; anything else is as if it were not there.
+/// A string within bounds and without the characters that free text must not hold (F0-34), line feeds apart; anything else is as if
+/// it were not there.
 fn text(object: Option<&Object<'_>>, name: &str) -> Option<String> {
     match object?.get(name)? {
         Json::String(text) if plain(text) => Some(text.clone().into_owned()),
@@ -116,7 +118,7 @@ fn text(object: Option<&Object<'_>>, name: &str) -> Option<String> {
 }
 
 fn plain(text: &str) -> bool {
-    !text.is_empty() && text.len() <= MAX_TEXT && !text.chars().any(|c| c.is_control() && c != '\n')
+    !text.is_empty() && text.len() <= MAX_TEXT && !text.chars().any(|c| c != '\n' && refused_in_free_text(c))
 }
 
 fn provider(object: Option<&Object<'_>>) -> Option<Value> {
