@@ -140,7 +140,11 @@ pub fn read_message<'a>(stream: &mut TcpStream, buffer: &'a mut [u8]) -> Option<
     }
 }
 
-/// An address that nobody listens on just now.
+/// An address that nobody listens on just now, below the ports that Linux gives to outgoing connections.
 pub fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    use std::hash::{BuildHasher, RandomState};
+    let seed = RandomState::new().hash_one(std::process::id());
+    let candidates = (0..200).map(|n| 20_000 + u16::try_from((seed.wrapping_add(n)) % 12_000).unwrap());
+    let mut addresses = candidates.map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    addresses.find(|address| TcpListener::bind(address).is_ok()).expect("a free port")
 }

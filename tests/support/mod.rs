@@ -63,7 +63,7 @@ impl Up {
         let pid = u64::from(child.id());
         let json = wait_for("up.json of this process", || {
             if let Some(status) = child.try_wait().unwrap() {
-                panic!("semgate up ended with {status}");
+                panic!("semgate up ended with {status}; see semgate-up-{}.log", std::process::id());
             }
             let text = std::fs::read(&path).ok()?;
             let json: Value = serde_json::from_slice(&text).ok()?;

@@ -1,7 +1,9 @@
 //! The files of `up`: made once, then only read; certificates of agents and gateway are throw-away ones, made anew at each start.
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
 use std::fs;
+use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -173,22 +175,42 @@ fn options(listen: SocketAddr, admin: SocketAddr) -> InitOptions {
     }
 }
 
+/// The ports that free ones are looked for among: below 32768, where Linux begins to give ports to outgoing connections, so that none of
+/// them takes a port between here and the part that listens on it.
+const PORTS: std::ops::Range<u16> = 20_000..32_000;
+/// How many are tried: each is free with all but certainty.
+const TRIES: u16 = 200;
+
 /// Fills in free ports, all of them held until all are found, so that none is given twice.
 fn addresses<const N: usize>(given: [Option<SocketAddr>; N]) -> Result<[SocketAddr; N], Fault> {
     let mut found = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)); N];
     let mut held = Vec::with_capacity(N);
+    // Where the search begins differs from process to process, so that two first starts do not meet.
+    let mut next = BuildHasher::hash_one(&RandomState::new(), std::process::id());
     for (slot, given) in found.iter_mut().zip(given) {
         *slot = match given {
             Some(address) => address,
             None => {
-                let listener = TcpListener::bind(*slot).doing("looking for a free port")?;
-                let address = listener.local_addr().doing("looking for a free port")?;
+                let (address, listener) = free(&mut next)?;
                 held.push(listener);
                 address
             }
         };
     }
     Ok(found)
+}
+
+fn free(next: &mut u64) -> Result<(SocketAddr, TcpListener), Fault> {
+    let span = u64::from(PORTS.end - PORTS.start);
+    for _ in 0..TRIES {
+        *next = next.wrapping_add(1);
+        let port = PORTS.start + u16::try_from(*next % span).unwrap_or_default();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        if let Ok(listener) = TcpListener::bind(address) {
+            return Ok((address, listener));
+        }
+    }
+    Err(Fault::new("no free port was found").hint("give the addresses: see `semgate up --help`"))
 }
 
 fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 4]) -> String {
