@@ -12,6 +12,7 @@ mod fields;
 mod free_text;
 mod limits;
 mod node;
+mod pattern;
 mod plain;
 mod source;
 mod validator;
@@ -25,9 +26,9 @@ use serde_json::{Map, Value};
 
 pub(crate) use check::pointer;
 pub(crate) use custom::is_refused;
+pub use custom::is_refused as refused_in_free_text;
 pub(crate) use fault::Located;
 pub use fault::{ContentFault, SchemaFault};
-pub use custom::is_refused as refused_in_free_text;
 pub(crate) use free_text::FreeText;
 pub use limits::SchemaLimits;
 #[doc(hidden)]
@@ -118,6 +119,8 @@ fn located(want: &Wanted<'_>, fault: SchemaFault) -> Located {
     Located { path: check::pointer(&want.path), fault }
 }
 
+#[cfg(test)]
+mod refusal_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

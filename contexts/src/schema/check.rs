@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::fault::Located;
 use super::source::{Source, in_place};
 use super::vocabulary::{FORMATS, Holds, demand, is_test, keyword};
-use super::{SchemaFault, SchemaLimits};
+use super::{SchemaFault, SchemaLimits, pattern};
 
 /// Where a schema stands.
 #[derive(Clone, Copy)]
@@ -127,17 +127,25 @@ impl<'s, 'd> Checker<'s, 'd> {
         }
         for (key, schema) in map {
             if name == "patternProperties" {
-                self.pattern(key)?;
+                self.pattern(name, key)?;
             }
             self.below(&[name, key], schema, place)?;
         }
         Ok(())
     }
 
-    fn pattern(&mut self, pattern: &str) -> Checked {
+    /// A pattern is compiled by itself here, where it is known which schema it stands in.
+    fn pattern(&mut self, keyword: &str, pattern: &str) -> Checked {
         self.patterns += 1;
         self.within("patterns in the document", self.patterns, self.limits.max_patterns)?;
-        self.within("characters in one pattern", pattern.chars().count(), self.limits.max_pattern_length)
+        self.within("characters in one pattern", pattern.chars().count(), self.limits.max_pattern_length)?;
+        pattern::compiles(keyword, pattern, self.limits).map_err(|fault| {
+            let mut path = self.path.clone();
+            if keyword == "patternProperties" {
+                path.extend([keyword.to_owned(), pattern.to_owned()]);
+            }
+            Located { path: pointer(&path), fault }
+        })
     }
 
     /// Keywords whose value can be judged alone.
@@ -153,7 +161,7 @@ impl<'s, 'd> Checker<'s, 'd> {
             Holds::Truth => value.is_boolean(),
             Holds::Text => value.is_string(),
             Holds::Pattern => match value.as_str() {
-                Some(pattern) => return self.pattern(pattern),
+                Some(pattern) => return self.pattern(name, pattern),
                 None => false,
             },
             Holds::Format => value.as_str().is_some_and(|format| FORMATS.contains(&format)),

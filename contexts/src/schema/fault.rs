@@ -75,6 +75,11 @@ pub enum SchemaFault {
         /// The bound.
         limit: u64,
     },
+    /// A pattern that is not matched in linear time, is none, or is too large.
+    Pattern {
+        /// Why.
+        why: &'static str,
+    },
     /// The validator refuses to compile it.
     Rejected {
         /// The keyword at fault.
@@ -102,6 +107,7 @@ impl fmt::Display for SchemaFault {
             Self::Work { work, limit } => {
                 write!(f, "one value could cause {work} evaluations of subschemas, more than {limit}")
             }
+            Self::Pattern { why } => write!(f, "the pattern does not compile: {why}"),
             Self::Rejected { keyword } => write!(f, "does not compile: `{keyword}`"),
         }
     }

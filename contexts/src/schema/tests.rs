@@ -144,7 +144,7 @@ fn patterns_are_linear_and_small() {
     assert!(compile_schema(member(json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$" }))).is_ok());
     for pattern in ["(a", "(?=a)b", "(a)\\1", "(?<!a)b", "(\\p{L}{1,100}){1,100}"] {
         let fault = refused(member(json!({ "type": "string", "pattern": pattern })));
-        assert_eq!(fault, SchemaFault::Rejected { keyword: "pattern".to_owned() }, "{pattern}");
+        assert!(matches!(fault, SchemaFault::Pattern { .. }), "{pattern}");
     }
     let long = refused(member(json!({ "type": "string", "pattern": "a".repeat(257) })));
     assert_eq!(long, SchemaFault::Limit { what: "characters in one pattern", limit: 256 });
