@@ -9,6 +9,13 @@ use super::source::{Source, in_place};
 use super::vocabulary::{FORMATS, Holds, demand, is_test, keyword};
 use super::{SchemaFault, SchemaLimits, pattern};
 
+/// Bounds from below, from above, and what the first must be: crossed, they take nothing.
+const RANGES: [(&str, &str, &str); 3] = [
+    ("minimum", "maximum", "at most `maximum`"),
+    ("minLength", "maxLength", "at most `maxLength`"),
+    ("minItems", "maxItems", "at most `maxItems`"),
+];
+
 /// Where a schema stands.
 #[derive(Clone, Copy)]
 struct Place {
@@ -242,6 +249,12 @@ impl<'s, 'd> Checker<'s, 'd> {
         }
         if (has("maxContains") || has("minContains")) && !has("contains") {
             return self.must("contains", "beside `maxContains` and `minContains`");
+        }
+        for (least, most, must) in RANGES {
+            let bound = |keyword| map.get(keyword).and_then(Value::as_f64);
+            if bound(least).zip(bound(most)).is_some_and(|(least, most)| least > most) {
+                return self.must(least, must);
+            }
         }
         if map.get("uniqueItems") == Some(&Value::Bool(true)) {
             let limit = self.limits.max_unique_items;

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::fault::Located;
-use super::source::{Source, types};
+use super::source::{Source, branches, named, types};
 use super::{SchemaFault, SchemaLimits, check::pointer};
 
 /// How a subschema is emitted; see the module.
@@ -54,29 +54,34 @@ pub(super) struct Emitter<'s, 'd> {
     source: &'s Source<'d>,
     limits: &'s SchemaLimits,
     done: BTreeMap<String, Value>,
-    wanted: Vec<(String, Mode)>,
+    wanted: Vec<(String, Mode, bool)>,
     path: Vec<String>,
     nodes: u64,
+    /// Inside `if`, where an object that nothing fits may be meant: it tests.
+    testing: bool,
 }
 
 impl<'s, 'd> Emitter<'s, 'd> {
     pub(super) fn new(source: &'s Source<'d>, limits: &'s SchemaLimits) -> Self {
-        Emitter { source, limits, done: BTreeMap::new(), wanted: Vec::new(), path: Vec::new(), nodes: 0 }
+        let (done, wanted, path) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Emitter { source, limits, done, wanted, path, nodes: 0, testing: false }
     }
 
     /// The closed form of the schema at `path`.
     pub(super) fn root(&mut self, schema: &Value, path: &[&str]) -> Emitted {
         self.path = path.iter().map(|segment| (*segment).to_owned()).collect();
         let emitted = self.emit(schema, Mode::Closed)?;
-        while let Some((reference, mode)) = self.wanted.pop() {
+        while let Some((reference, mode, testing)) = self.wanted.pop() {
             let target = self
                 .source
                 .resolve(&reference)
                 .map_err(|fault| Located { path: pointer(&self.path), fault })?;
             self.path = reference.trim_start_matches("#/").split('/').map(str::to_owned).collect();
+            self.testing = testing;
             let emitted = self.emit(target, mode)?;
             self.done.insert(key(&reference, mode), emitted);
         }
+        self.testing = false;
         Ok(emitted)
     }
 
@@ -198,7 +203,9 @@ impl<'s, 'd> Emitter<'s, 'd> {
         let plain = self.emit(condition, Mode::Plain)?;
         let mut then = map.get("then").map(|schema| self.emit(schema, mode.part())).transpose()?;
         if mode != Mode::Plain {
+            let before = std::mem::replace(&mut self.testing, true);
             let open = self.emit(condition, Mode::Open)?;
+            self.testing = before;
             if open != plain {
                 then = Some(match then {
                     Some(then) => json!({ "allOf": [open, then] }),
@@ -223,9 +230,20 @@ impl<'s, 'd> Emitter<'s, 'd> {
         if !self.done.contains_key(&key) {
             // Holds the place, so that a recursive definition is emitted once.
             self.done.insert(key.clone(), Value::Bool(false));
-            self.wanted.push((reference.to_owned(), mode));
+            self.wanted.push((reference.to_owned(), mode, self.testing));
         }
         Value::String(format!("#/$defs/{key}"))
+    }
+
+    /// What a closed object requires it must name too, or nothing ever fits it.
+    fn declared(&self, map: &Map<String, Value>) -> Result<(), Located> {
+        let mut required = branches(map, "required").filter_map(Value::as_str);
+        match required.find(|name| named(map, "properties").all(|(known, _)| known != name)) {
+            Some(name) if is_closed(map) => {
+                self.fail(SchemaFault::Undeclared { name: name.chars().take(64).collect() })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn close(
@@ -242,17 +260,25 @@ impl<'s, 'd> Emitter<'s, 'd> {
             return self.fail(SchemaFault::OpenArray);
         }
         let opened = map.contains_key("additionalProperties") || map.contains_key("unevaluatedProperties");
+        let composed = ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
+        let composed = composed.iter().any(|keyword| map.contains_key(*keyword));
+        if taken & types::OBJECT != 0 && !composed && !self.testing {
+            self.declared(map)?;
+        }
         if taken & types::OBJECT != 0 && !opened {
-            let composed = ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
-            let keyword = if composed.iter().any(|keyword| map.contains_key(*keyword)) {
-                "unevaluatedProperties"
-            } else {
-                "additionalProperties"
-            };
+            let keyword = if composed { "unevaluatedProperties" } else { "additionalProperties" };
             out.insert(keyword.to_owned(), Value::Bool(false));
         }
         Ok(())
     }
+}
+
+/// Whether an object that is not composed takes only what `properties` names.
+fn is_closed(map: &Map<String, Value>) -> bool {
+    let shut = |keyword: &str| map.get(keyword).is_none_or(|schema| schema == &Value::Bool(false));
+    shut("additionalProperties")
+        && shut("unevaluatedProperties")
+        && named(map, "patternProperties").next().is_none()
 }
 
 /// Whether the schema says nothing but a reference.

@@ -75,6 +75,11 @@ pub enum SchemaFault {
         /// The bound.
         limit: u64,
     },
+    /// A closed object must have a member that it does not take: no content would ever fit.
+    Undeclared {
+        /// The member, at most 64 characters of it.
+        name: String,
+    },
     /// A pattern that is not matched in linear time, is none, or is too large.
     Pattern {
         /// Why.
@@ -106,6 +111,9 @@ impl fmt::Display for SchemaFault {
             Self::Limit { what, limit } => write!(f, "more than {limit} {what}"),
             Self::Work { work, limit } => {
                 write!(f, "one value could cause {work} evaluations of subschemas, more than {limit}")
+            }
+            Self::Undeclared { name } => {
+                write!(f, "`{name}` is required and not declared, and the object is closed")
             }
             Self::Pattern { why } => write!(f, "the pattern does not compile: {why}"),
             Self::Rejected { keyword } => write!(f, "does not compile: `{keyword}`"),
