@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::json::Object;
+use crate::json::{Json, Object};
 use crate::performative::{Performative, PerformativeSet};
 use crate::schema::{ContentFault, FreeText, Validator};
 
@@ -109,13 +109,51 @@ impl Shape {
     /// # Errors
     /// The first [`ContentFault`] by the order of the schema's keywords: where and which rule, never a value.
     pub fn conform(&self, instance: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
-        self.validator.conform(instance, without)
+        self.validator.conform(instance, without)?;
+        match &self.fields {
+            FieldType::Record(fields) => no_twins(fields, instance, without),
+            _ => Ok(()),
+        }
     }
 
     /// Whether a member that the schema marks `x-free-text` (at any depth) holds a string that is not empty.
     /// Errs on the side of `true`: a mark in any branch of a union counts.
     pub fn has_free_text(&self, instance: &Object<'_>) -> bool {
         self.free_text.found_in(instance)
+    }
+}
+
+/// Refuses, at every depth, a member of an open object whose name differs from a declared one only in case (DESIGN §2.1): the
+/// schema would take `Amount` beside `amount`, policies would read the one, and a reader that folds case the other.
+fn no_twins(
+    fields: &BTreeMap<String, Field>,
+    object: &Object<'_>,
+    without: Option<&str>,
+) -> Result<(), ContentFault> {
+    for (name, value) in object.iter().filter(|(name, _)| Some(*name) != without) {
+        let within = |mut fault: ContentFault| {
+            fault.path = format!("/{name}{}", fault.path);
+            fault
+        };
+        match fields.get(name) {
+            Some(field) => no_twins_in(&field.kind, value).map_err(within)?,
+            None => {
+                if let Some(declared) = fields.keys().find(|known| known.eq_ignore_ascii_case(name)) {
+                    return Err(ContentFault { path: format!("/{declared}"), rule: "case".to_owned() });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn no_twins_in(kind: &FieldType, value: &Json<'_>) -> Result<(), ContentFault> {
+    match (kind, value) {
+        (FieldType::Record(fields), Json::Object(object)) => no_twins(fields, object, None),
+        (FieldType::Array(items), Json::Array(values)) => {
+            values.iter().try_for_each(|value| no_twins_in(items, value))
+        }
+        _ => Ok(()),
     }
 }
 

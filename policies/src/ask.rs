@@ -218,6 +218,14 @@ impl Asker {
                 notices: Texts::from_iter(["the sender is disabled"]),
             };
         }
+        // Also who was disabled while a reply to it was on its way hears nothing more.
+        let receiver = self.agents.list.position(question.receiver);
+        if self.agents.disabled(receiver) {
+            return Verdict::Denied {
+                policies: Texts::default(),
+                notices: Texts::from_iter(["the receiver is disabled"]),
+            };
+        }
         let Some(bucket) = self.index.bucket(sender, shape.of_type, question.action) else {
             return Bucket::nothing();
         };
@@ -226,7 +234,7 @@ impl Asker {
             shape,
             info,
             sender,
-            receiver: if wants.receiver { self.agents.list.position(question.receiver) } else { None },
+            receiver: if wants.receiver { receiver } else { None },
             free_text: wants.free_text && question.shape.has_free_text(question.value),
         };
         let Some(key) = key(question, bucket, &found) else {

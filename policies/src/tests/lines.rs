@@ -63,6 +63,13 @@ fn a_disabled_agent_is_denied_everything() {
     let ask = Ask { value: &value, ..Ask::default() };
     assert_eq!(house.ask(ask), denied(&[], &["the sender is disabled"]));
     assert_eq!(house.ask(Ask { sender: WEBAPP, ..ask }), permitted(&["lines.cedar#transfers"]));
+    let ask = Ask { value: &value, ..Ask::default() };
+    let to_retailer = Ask { sender: WEBAPP, receiver: RETAILER, ..ask };
+    assert_eq!(
+        house.ask(to_retailer),
+        denied(&[], &["the receiver is disabled"]),
+        "nor does it hear anything"
+    );
 }
 
 #[test]
