@@ -15,11 +15,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use semgate_inspect::{Code, Facts};
 
 use crate::decision::DecisionId;
 use crate::fault::RunFault;
+
+/// How long the end waits for the file: a full queue is 4 MB, which a disk takes in a fraction of it; a write that hangs longer
+/// will not return, and whoever sent SIGTERM sends SIGKILL next. A seventh of the default `drain_timeout`.
+const FINISH: Duration = Duration::from_secs(5);
+/// How often the end looks whether the thread is done.
+const FINISH_LOOK: Duration = Duration::from_millis(2);
 
 /// What happened to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +35,7 @@ pub(crate) enum Outcome {
     Allowed,
     /// It was stopped.
     Refused(Code),
-    /// The caller left before the reply came; nobody got it.
+    /// The caller left: before its message was forwarded, or before the reply came, which nobody got.
     Abandoned,
 }
 
@@ -61,6 +68,8 @@ enum Item {
 #[derive(Debug, Default)]
 struct Health {
     failing: AtomicBool,
+    /// Nothing is recorded any more, so a failing file is not waited for.
+    ending: AtomicBool,
     written: AtomicU64,
     lost: AtomicU64,
 }
@@ -75,6 +84,7 @@ pub(crate) struct Audit {
 /// The thread behind the queue.
 pub(crate) struct AuditWriter {
     queue: SyncSender<Item>,
+    health: Arc<Health>,
     thread: JoinHandle<()>,
 }
 
@@ -91,7 +101,8 @@ impl Audit {
             .name("semgate-audit".to_owned())
             .spawn(move || file.run(&receiver))
             .map_err(|e| RunFault::system("audit thread", e))?;
-        Ok((Self { queue: sender.clone(), health }, AuditWriter { queue: sender, thread }))
+        let writer = AuditWriter { queue: sender.clone(), health: Arc::clone(&health), thread };
+        Ok((Self { queue: sender, health }, writer))
     }
 
     /// Queues a record. While writing fails, only refusals are: what was not forwarded must not read as allowed.
@@ -137,10 +148,20 @@ impl Audit {
 }
 
 impl AuditWriter {
-    /// Writes what is queued, forces it to disk, and ends the thread.
+    /// Writes what is queued, forces it to disk, and ends the thread; within [`FINISH`], whatever the file does.
     pub(crate) fn finish(self) {
-        if self.queue.send(Item::End).is_ok() {
-            let _ = self.thread.join();
+        let end = Instant::now() + FINISH;
+        self.health.ending.store(true, Ordering::Relaxed);
+        let mut told = false;
+        while !self.thread.is_finished() {
+            // a full queue is being emptied, or given up
+            told = told || self.queue.try_send(Item::End).is_ok();
+            if Instant::now() >= end {
+                tracing::error!("the audit file takes too long at the end, what was queued last may be lost");
+                return;
+            }
+            std::thread::sleep(FINISH_LOOK);
         }
+        let _ = self.thread.join();
     }
 }

@@ -3,7 +3,6 @@
 use super::*;
 use crate::decision::Decisions;
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant};
 
 fn record() -> Record {
     let facts = Facts {
@@ -152,6 +151,52 @@ fn a_full_queue_refuses() {
         audit.lost() > 0
     });
     assert!(audit.record(record()).is_err());
+}
+
+#[test]
+fn a_full_disk_costs_bounded_memory_and_does_not_hold_up_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+    let (audit, writer) = Audit::open(path, false, 4096).unwrap();
+    // far more than a batch of refusals, all of them while nothing can be written
+    let (mut taken, mut in_vain) = (0_u64, 0_u64);
+    let end = Instant::now() + Duration::from_millis(1500);
+    while Instant::now() < end {
+        let before = audit.lost();
+        let _ = audit.record(record());
+        if audit.lost() > before {
+            in_vain += 1;
+            std::thread::sleep(Duration::from_millis(1));
+        } else {
+            taken += 1;
+        }
+    }
+    assert!(in_vain > 0, "the queue fills");
+    let size = {
+        let mut one = Vec::new();
+        line::write(&record(), 1, &mut one);
+        one.len() as u64
+    };
+    let (queue, batch) = (4096, 256 * 1024 / size + 1);
+    assert!(taken <= queue + batch, "{taken} taken, with room for {queue} and {batch}");
+    let begun = Instant::now();
+    writer.finish();
+    assert!(begun.elapsed() < FINISH, "{:?}", begun.elapsed());
+    assert_eq!(audit.lost(), in_vain + taken, "what could not be written is told");
+}
+
+#[test]
+fn an_end_with_a_full_queue_still_writes_it_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    let (audit, writer) = Audit::open(path.clone(), false, 64).unwrap();
+    let mut taken = 0;
+    while audit.record(record()).is_ok() {
+        taken += 1;
+    }
+    writer.finish();
+    assert_eq!(lines(&path).len(), taken);
 }
 
 #[test]

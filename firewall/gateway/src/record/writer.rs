@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::{Health, Item, line};
 use crate::fault::RunFault;
 
-/// Bytes written at a time at most: bounds what one failed write keeps in memory.
+/// Bytes that are gathered before they are written, and, but for the last record among them, all that a failing file keeps in memory.
 const BATCH: usize = 256 * 1024;
 /// How long records are gathered before they are written: under load the thread wakes five hundred times a second and not once for
 /// each message, which would cost more than the verdict. What a crash of the process loses is bounded by it.
@@ -52,6 +52,15 @@ impl Writer {
 
     pub(super) fn run(mut self, queue: &Receiver<Item>) {
         loop {
+            // no more is taken while that is not written, so that the queue fills instead of memory
+            if self.pending.len() >= BATCH {
+                std::thread::sleep(RETRY);
+                self.flush();
+                if self.gives_up(queue) {
+                    return;
+                }
+                continue;
+            }
             let item = if self.pending.is_empty() {
                 let first = queue.recv().unwrap_or(Item::End);
                 if matches!(first, Item::Record(_)) {
@@ -63,6 +72,9 @@ impl Writer {
                     Ok(item) => item,
                     Err(RecvTimeoutError::Timeout) => {
                         self.flush();
+                        if self.gives_up(queue) {
+                            return;
+                        }
                         continue;
                     }
                     Err(RecvTimeoutError::Disconnected) => Item::End,
@@ -70,11 +82,27 @@ impl Writer {
             };
             let ends = self.batch(item, queue);
             self.flush();
+            if self.gives_up(queue) {
+                return;
+            }
             if ends {
                 let _ = self.file.sync_data();
                 return;
             }
         }
+    }
+
+    /// Whether the gateway ends while the file fails. It was tried every [`RETRY`] until now and once more: a full disk holds no
+    /// end up. What is lost is told.
+    fn gives_up(&mut self, queue: &Receiver<Item>) -> bool {
+        if !self.health.ending.load(Ordering::Relaxed) || !self.health.failing.load(Ordering::Relaxed) {
+            return false;
+        }
+        let queued = queue.try_iter().filter(|item| matches!(item, Item::Record(_))).count();
+        let lost = self.records.saturating_add(queued as u64);
+        self.health.lost.fetch_add(lost, Ordering::Relaxed);
+        tracing::error!(lost, "the audit file still takes no records at the end, they are lost");
+        true
     }
 
     /// Takes `item` and what else is waiting, up to a batch. Returns whether the end was among it.
@@ -127,7 +155,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes what is pending. While that fails the queue is still emptied only up to a batch, and then fills.
+    /// Writes what is pending, and keeps what the file does not take.
     fn flush(&mut self) {
         // one look for each batch, at most five hundred a second
         if !self.pending.is_empty()
@@ -157,10 +185,6 @@ impl Writer {
     fn failed(&mut self, why: &std::io::Error) {
         if !self.health.failing.swap(true, Ordering::Relaxed) {
             tracing::error!(%why, "the audit file takes no records, messages are refused");
-        }
-        // while nothing can be written, wait here, so that the queue fills instead of memory
-        if self.pending.len() >= BATCH {
-            std::thread::sleep(RETRY);
         }
     }
 }
