@@ -158,8 +158,8 @@ impl RouteMetrics {
         self.way(direction).duration.record(seconds);
     }
 
-    pub(crate) fn abandoned(&self) {
-        self.rare(Direction::Reply, "abandoned");
+    pub(crate) fn abandoned(&self, direction: Direction) {
+        self.rare(direction, "abandoned");
     }
 
     fn rare(&self, direction: Direction, verdict: &'static str) {

@@ -1,6 +1,7 @@
 //! The path of one message, verb by verb: admit → receive → inspect → forward → reply → record. Whatever stops it becomes a
 //! record and an answer in one place at the end.
 
+use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -124,7 +125,8 @@ impl Way<'_> {
             let received = receive::receive(admitted, body, serving, &shared.limits).await?;
             return Ok(crate::run::plain::pass(self.lane, self.identity, self.decision, received).await?);
         }
-        let received = receive::receive(admitted, body, serving, &shared.limits).await?;
+        let receiving = receive::receive(admitted, body, serving, &shared.limits);
+        let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
         self.message(peer, received).await
     }
 
@@ -135,7 +137,9 @@ impl Way<'_> {
         let a2a_version: Vec<&str> = admitted.a2a_version.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context, a2a_version: &a2a_version };
         let permit = shared.inspector.inspect(&self.lane.route, peer, &headers, bytes, shared.now())?;
-        let lease = match self.lane.pool.lease().await {
+        // its questions are counted: should the caller leave before it is recorded as allowed, that is recorded
+        let leased = self.attended(|| permit.facts().clone(), self.lane.pool.lease()).await;
+        let lease = match leased {
             Ok(lease) => lease,
             Err(fault) => return Err(unspent(permit, forward::unreachable(&fault)).into()),
         };
@@ -174,12 +178,12 @@ impl Way<'_> {
             extension: admitted.extension,
             decision: self.decision.text(&mut buffer),
         };
-        let awaiting = Awaiting { way: self, facts: Some(reply_facts(permit.facts())) };
-        let returned = forward::forward(permit, recorded, lane, lease, &told).await;
+        let facts = reply_facts(permit.facts());
+        let forwarding = forward::forward(permit, recorded, lane, lease, &told);
+        let returned = self.attended(|| facts.clone(), forwarding).await;
         let judged = returned.and_then(|returned| {
             reply::judge(&lane.shared.inspector, returned, &lane.replier, &lane.address, lane.shared.now())
         });
-        let facts = awaiting.came();
         let (sent, passed) = judged.map_err(|refusal| stopped_reply(refusal, facts))?;
         if self.record(Outcome::Allowed, passed.permit.facts().clone()).is_err() {
             let facts = passed.permit.facts().clone();
@@ -188,6 +192,30 @@ impl Way<'_> {
         }
         lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
         Ok(reply::hand_back(passed, notice.as_ref(), &lane.address, self.decision))
+    }
+
+    /// Waits for `what`. Should the caller leave meanwhile, which drops this, `facts` make the record.
+    async fn attended<T>(&self, facts: impl Fn() -> Facts, what: impl Future<Output = T>) -> T {
+        let mut awaiting = Awaiting { way: self, facts, done: false };
+        let came = what.await;
+        awaiting.done = true;
+        came
+    }
+
+    /// What is known of a message of which nothing was read.
+    fn bare_facts(&self, direction: Direction) -> Facts {
+        let (sender, receiver) = (self.identity.id(), self.lane.route.receiver.as_str());
+        let (sender, receiver) = match direction {
+            Direction::Request => (sender, receiver),
+            Direction::Reply => (receiver, sender),
+        };
+        Facts {
+            direction,
+            sender: sender.to_owned(),
+            receiver: receiver.to_owned(),
+            protocol: self.lane.door.protocol.as_str(),
+            ..Facts::default()
+        }
     }
 
     fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
@@ -206,14 +234,8 @@ impl Way<'_> {
         let Stopped { direction, refusal } = stopped;
         let mut facts = refusal.facts().clone();
         if facts.sender.is_empty() {
-            let (sender, receiver) = (self.identity.id(), self.lane.route.receiver.as_str());
-            let (sender, receiver) = match direction {
-                Direction::Request => (sender, receiver),
-                Direction::Reply => (receiver, sender),
-            };
-            facts.sender = sender.to_owned();
-            facts.receiver = receiver.to_owned();
-            facts.protocol = self.lane.door.protocol.as_str();
+            let Facts { sender, receiver, protocol, .. } = self.bare_facts(*direction);
+            (facts.sender, facts.receiver, facts.protocol) = (sender, receiver, protocol);
         }
         facts.direction = *direction;
         tracing::info!(
@@ -226,23 +248,19 @@ impl Way<'_> {
     }
 }
 
-/// A message is out and its reply is not here yet. Should the caller leave meanwhile, that is recorded too.
-struct Awaiting<'w> {
+/// Something is awaited while the caller may leave.
+struct Awaiting<'w, F: Fn() -> Facts> {
     way: &'w Way<'w>,
-    facts: Option<Facts>,
+    facts: F,
+    /// It came, or will not: what follows makes the record.
+    done: bool,
 }
 
-impl Awaiting<'_> {
-    /// The reply came, or will not: what follows makes the record.
-    fn came(mut self) -> Facts {
-        self.facts.take().unwrap_or_default()
-    }
-}
-
-impl Drop for Awaiting<'_> {
+impl<F: Fn() -> Facts> Drop for Awaiting<'_, F> {
     fn drop(&mut self) {
-        if let Some(facts) = self.facts.take() {
-            self.way.lane.metrics.abandoned();
+        if !self.done {
+            let facts = (self.facts)();
+            self.way.lane.metrics.abandoned(facts.direction);
             let _ = self.way.record(Outcome::Abandoned, facts);
         }
     }

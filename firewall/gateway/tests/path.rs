@@ -4,7 +4,7 @@
 mod common;
 
 use common::agent::{Act, Agent, answer, ok};
-use common::{Answer, Gateway, House, RETAILER, message, plain_route, reply, wait};
+use common::{Answer, Gateway, House, RETAILER, message, plain_route, reply, route, wait};
 use std::time::Duration;
 
 fn house() -> House {
@@ -329,6 +329,51 @@ fn a_caller_who_leaves_leaves_a_record() {
     wait("abandoned", || house.audit().len() == 2);
     assert_eq!(house.audit()[1]["verdict"], "abandoned");
     assert_eq!(house.audit()[1]["direction"], "reply");
+}
+
+#[test]
+fn a_caller_who_leaves_before_the_agent_is_reached_leaves_a_record() {
+    use std::io::Write;
+    let house = house();
+    // takes connections and never says a word of TLS
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = format!("https://127.0.0.1:{}/l8", silent.local_addr().unwrap().port());
+    let route = route("plain", "l8", &upstream, &format!("plain_sender = \"{RETAILER}\""));
+    let gateway = Gateway::start(house.config(&route, "connect_timeout = 60"));
+    let body = message().to_string();
+    let mut stream = gateway.connect("plain");
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    let _held = silent.accept().unwrap();
+    drop(stream);
+    wait("abandoned", || house.audit().len() == 1);
+    let record = &house.audit()[0];
+    assert_eq!((&record["verdict"], &record["direction"]), (&"abandoned".into(), &"request".into()));
+    assert_eq!(record["sender"], RETAILER);
+    assert!(!record["concepts"].as_array().unwrap().is_empty(), "what was asked is told: {record}");
+}
+
+#[test]
+fn a_caller_who_leaves_in_the_middle_of_a_body_leaves_a_record() {
+    use std::io::Write;
+    let house = house();
+    let gateway = Gateway::start(house.config(&plain_route(1), ""));
+    let mut stream = gateway.connect("plain");
+    stream
+        .write_all(
+            b"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+        )
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    drop(stream);
+    wait("a record", || house.audit().len() == 1);
+    let record = &house.audit()[0];
+    assert_ne!(record["verdict"], "allowed", "{record}");
+    assert_eq!((&record["direction"], &record["sender"]), (&"request".into(), &RETAILER.into()));
+    assert_eq!(record["protocol"], "l8");
 }
 
 #[test]
