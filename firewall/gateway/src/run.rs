@@ -45,13 +45,16 @@ pub struct Checked {
     pub policies_waiting: Vec<String>,
 }
 
-/// Looks at everything that a start needs (keys, roots, followers' memory, policies); binds nothing and writes nothing.
+/// Looks at everything that a start needs (keys, roots, followers' memory, policies, and that they go together); binds nothing and writes nothing.
 ///
 /// # Errors
 /// What would stop the start.
 pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let parts = start::Parts::load(config, Memory::Look)?;
-    Ok(Checked { contexts: parts.contexts(), policies_waiting: parts.policies.1.report().faults })
+    let contexts = parts.contexts();
+    let (policies, state, _) = parts.policies;
+    let _ = start::generation(config, &parts.followers, Arc::new(policies))?;
+    Ok(Checked { contexts, policies_waiting: state.report().faults })
 }
 
 /// Runs until `shutdown` resolves, then drains: no new connection, messages in flight end within the drain limit. `ready`

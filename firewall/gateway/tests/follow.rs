@@ -203,6 +203,33 @@ fn check_says_what_would_stop_a_start_and_binds_nothing() {
 }
 
 #[test]
+fn authorities_whose_lines_overlap_are_refused_by_check_as_by_the_start() {
+    let house = House::new();
+    let mut config = house.config(&plain_route(1), "");
+    let mut second = config.authorities[0].clone();
+    second.name = "second".to_owned();
+    second.lines = vec!["acme.logistics".to_owned()];
+    config.authorities[0].lines = vec!["acme.*".to_owned()];
+    config.authorities.push(second);
+    let check = semgate_gateway::check(&config).unwrap_err();
+    assert!(matches!(&check, RunFault::System { why } if why.contains("one and the same line")), "{check}");
+    let start = Gateway::try_start(config).map(|_| ()).unwrap_err();
+    assert_eq!(start.to_string(), check.to_string());
+}
+
+#[test]
+fn a_gateway_with_another_prefix_starts_before_it_knows_a_context() {
+    let house = House::new();
+    let mut config = house.config(&plain_route(1), "");
+    config.prefix = semgate_contexts::Prefix::parse("urn:acme").unwrap();
+    let checked = semgate_gateway::check(&config).unwrap();
+    assert!(!checked.policies_waiting.is_empty());
+    let gateway = Gateway::start(config);
+    assert_eq!(gateway.admin("/readyz").status, 503);
+    assert_ne!(gateway.say(&message()).status, 200, "nothing passes");
+}
+
+#[test]
 fn a_drain_ends_what_is_in_flight_and_takes_nothing_new() {
     use common::agent::{Act as Do, ok};
     use std::io::{Read, Write};

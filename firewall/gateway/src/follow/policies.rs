@@ -80,7 +80,7 @@ pub(crate) fn first(
         }
         Err(faults) if faults.iter().all(|fault| matches!(fault, PolicyFault::Invalid { .. })) => {
             state.rejected(&faults);
-            let policies = waiting(&source, &config.prefix).map_err(|faults| fault(&faults))?;
+            let policies = waiting(&source).map_err(|faults| fault(&faults))?;
             Ok((policies, state, source))
         }
         Err(faults) => Err(fault(&faults)),
@@ -88,10 +88,10 @@ pub(crate) fn first(
 }
 
 /// The set that lets nothing pass, with the real agents.
-fn waiting(source: &PolicySource, prefix: &Prefix) -> Result<Policies, Vec<PolicyFault>> {
+fn waiting(source: &PolicySource) -> Result<Policies, Vec<PolicyFault>> {
     let files = vec![("waiting.cedar".to_owned(), WAITING.to_owned())];
     let waiting = PolicySource { files, entities: source.entities.clone() };
-    Policies::load(&waiting, &shipped(prefix), &PolicyLimits::default())
+    Policies::load(&waiting, &shipped(), &PolicyLimits::default())
 }
 
 /// The set that lets nothing pass, for the build that asks nothing.
@@ -101,13 +101,14 @@ fn waiting(source: &PolicySource, prefix: &Prefix) -> Result<Policies, Vec<Polic
 #[cfg(feature = "plain-proxy")]
 pub(crate) fn none() -> Result<Policies, RunFault> {
     let fault = |faults: Vec<PolicyFault>| RunFault::Policies { path: PathBuf::new(), why: join(&faults) };
-    waiting(&PolicySource::shipped(), &Prefix::default()).map_err(fault)
+    waiting(&PolicySource::shipped()).map_err(fault)
 }
 
-/// The shipped contexts: only so that there is something that a policy can be typed against. None of them counts by this.
-fn shipped(prefix: &Prefix) -> Vec<Arc<Context>> {
-    let limits = DocumentLimits::default();
-    let read = |(_, bytes): &(&str, &[u8])| Context::check(bytes, prefix, &limits).ok().map(Arc::new);
+/// The shipped contexts: only so that there is something that a policy can be typed against. None of them counts by this, so
+/// they are read under the prefix that they are written with, whatever the gateway's is.
+fn shipped() -> Vec<Arc<Context>> {
+    let (prefix, limits) = (Prefix::default(), DocumentLimits::default());
+    let read = |(_, bytes): &(&str, &[u8])| Context::check(bytes, &prefix, &limits).ok().map(Arc::new);
     library::all().iter().filter_map(read).collect()
 }
 

@@ -85,6 +85,21 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
     }
 }
 
+/// The first generation.
+///
+/// # Errors
+/// The authorities do not go together, which is the last thing that can stop a start before a port is bound.
+pub(super) fn generation(
+    config: &Config,
+    followers: &[Follower],
+    policies: Arc<Policies>,
+) -> Result<Generation, RunFault> {
+    let views = followers.iter().map(Follower::view).collect();
+    let floors = config.floors.iter().cloned().collect();
+    Generation::new(views, policies, floors, config.prefix.clone())
+        .map_err(|why| RunFault::system("configuration", why))
+}
+
 /// What all cores share, with its first generation.
 pub(super) fn shared(
     config: &Config,
@@ -92,10 +107,7 @@ pub(super) fn shared(
     policies: Arc<Policies>,
     audit: Audit,
 ) -> Result<Arc<Shared>, RunFault> {
-    let views = followers.iter().map(Follower::view).collect();
-    let floors = config.floors.iter().cloned().collect();
-    let generation = Generation::new(views, policies, floors, config.prefix.clone())
-        .map_err(|why| RunFault::system("configuration", why))?;
+    let generation = generation(config, followers, policies)?;
     Ok(Arc::new(Shared {
         inspector: Inspector::new(inspect_limits(&config.limits), generation),
         limits: config.limits.clone(),
