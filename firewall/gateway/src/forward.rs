@@ -120,10 +120,15 @@ pub(crate) async fn forward(
     lease: Lease,
     told: &Told<'_>,
 ) -> Result<Returned, Refusal> {
+    let fresh_until = permit.fresh_until();
     let (body, sent) = permit.spend();
     let generation = sent.facts().generation;
-    let inspector = &lane.shared.inspector;
-    let still = || if inspector.generation().number() == generation { Ok(()) } else { Err(Moved) };
+    let shared = &lane.shared;
+    // as `renew` asks: no new generation comes when a status goes stale, only time passes
+    let still = || {
+        let in_force = shared.inspector.generation().number() == generation;
+        if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
+    };
     let request = request(&lane.address, told, body);
     match exchange(&lane.pool, lease, request, &lane.shared.limits, &still).await {
         Ok((head, body)) => Ok(Returned { sent, head, body }),
