@@ -116,40 +116,40 @@ impl Listener {
     /// # Errors
     /// The socket cannot be used by the runtime.
     pub(crate) async fn run(self: Rc<Self>, bound: Bound) -> std::io::Result<()> {
-        let mut stop = self.stop.clone();
         match bound {
             Bound::Tcp(listener) => {
                 let listener = TcpListener::from_std(listener)?;
-                loop {
-                    let slot = Arc::clone(&self.slots).acquire_owned().await;
-                    let accepted = tokio::select! {
-                        biased;
-                        _ = stop.wait_for(|stop| *stop) => return Ok(()),
-                        accepted = listener.accept() => accepted,
-                    };
-                    match accepted {
-                        Ok((stream, _)) => {
-                            let _ = stream.set_nodelay(true);
-                            self.take(stream, slot);
-                        }
-                        Err(why) => self.rest(&why).await,
-                    }
-                }
+                let next = async || {
+                    let (stream, _) = listener.accept().await?;
+                    let _ = stream.set_nodelay(true);
+                    Ok(stream)
+                };
+                self.take_each(next).await;
             }
             Bound::Unix(listener) => {
                 let listener = UnixListener::from_std(listener)?;
-                loop {
-                    let slot = Arc::clone(&self.slots).acquire_owned().await;
-                    let accepted = tokio::select! {
-                        biased;
-                        _ = stop.wait_for(|stop| *stop) => return Ok(()),
-                        accepted = listener.accept() => accepted,
-                    };
-                    match accepted {
-                        Ok((stream, _)) => self.take(stream, slot),
-                        Err(why) => self.rest(&why).await,
-                    }
-                }
+                self.take_each(async || listener.accept().await.map(|(stream, _)| stream)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// One connection after the other, each with its slot, until the gateway drains.
+    async fn take_each<S>(self: &Rc<Self>, next: impl AsyncFn() -> std::io::Result<S>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        let mut stop = self.stop.clone();
+        loop {
+            let slot = Arc::clone(&self.slots).acquire_owned().await;
+            let accepted = tokio::select! {
+                biased;
+                _ = stop.wait_for(|stop| *stop) => return,
+                accepted = next() => accepted,
+            };
+            match accepted {
+                Ok(stream) => self.take(stream, slot),
+                Err(why) => self.rest(&why).await,
             }
         }
     }
