@@ -13,6 +13,7 @@ use crate::urn::{ContextUrn, Prefix};
 
 mod envelope;
 mod fault;
+mod reference;
 mod terms;
 
 use envelope::Envelope;
@@ -43,6 +44,8 @@ pub struct DocumentLimits {
     pub max_title_bytes: usize,
     /// Bytes of `description`: a page.
     pub max_description_bytes: usize,
+    /// Contexts that it refers to, with those that they refer to: the standing of each is looked up for every message.
+    pub max_references: usize,
     /// Bounds of its schemas.
     pub schema: SchemaLimits,
 }
@@ -60,6 +63,7 @@ impl Default for DocumentLimits {
             max_code_bytes: 128,
             max_title_bytes: 256,
             max_description_bytes: 4_096,
+            max_references: 16,
             schema: SchemaLimits::default(),
         }
     }
@@ -77,6 +81,10 @@ impl DocumentLimits {
     }
 }
 
+/// Where the contexts that a document refers to are looked up. Answers only what the caller has verified already; the digest
+/// is compared here.
+pub type Referenced<'r> = dyn Fn(&ContextUrn) -> Option<Arc<Context>> + 'r;
+
 /// A checked, compiled context document. Nothing in it can be changed; share it by `Arc`.
 #[derive(Debug)]
 pub struct Context {
@@ -86,34 +94,52 @@ pub struct Context {
     title: Option<String>,
     terms: BTreeMap<String, Term>,
     codes: BTreeMap<String, Vec<String>>,
+    references: Vec<Arc<Context>>,
+    /// The document with what it borrows of others among its own definitions; none if it borrows nothing.
+    bundle: Option<Value>,
 }
 
 impl Context {
-    /// Reads a document in any JSON form, checks it, brings it into canonical form and compiles it.
+    /// Reads a document that refers to no other, in any JSON form, checks it, brings it into canonical form and compiles it.
+    ///
+    /// # Errors
+    /// The first [`DocumentFault`]; [`DocumentFault::ReferenceMissing`] if it does refer to another.
+    pub fn check(bytes: &[u8], prefix: &Prefix, limits: &DocumentLimits) -> Result<Context, DocumentFault> {
+        Context::check_among(bytes, prefix, limits, &|_| None)
+    }
+
+    /// Like [`Context::check`], for a document that may refer to those that `others` finds, by URN and digest (WIRE "Context
+    /// document"). Nothing is fetched.
     ///
     /// # Errors
     /// The first [`DocumentFault`].
-    pub fn check(bytes: &[u8], prefix: &Prefix, limits: &DocumentLimits) -> Result<Context, DocumentFault> {
+    pub fn check_among(
+        bytes: &[u8],
+        prefix: &Prefix,
+        limits: &DocumentLimits,
+        others: &Referenced<'_>,
+    ) -> Result<Context, DocumentFault> {
         let value = json::read(bytes, &limits.reader()).map_err(DocumentFault::Json)?.to_value();
         let canonical = jcs(&value).map_err(DocumentFault::Canonical)?;
-        Context::build(&value, canonical, prefix, limits)
+        Context::build(&value, canonical, prefix, limits, others)
     }
 
-    /// Like [`Context::check`], for bytes that must already be their own canonical form (RFC 8785).
+    /// Like [`Context::check_among`], for bytes that must already be their own canonical form (RFC 8785).
     ///
     /// # Errors
-    /// [`DocumentFault::NotCanonical`] if they are not; otherwise as [`Context::check`].
+    /// [`DocumentFault::NotCanonical`] if they are not; otherwise as [`Context::check_among`].
     pub fn from_canonical(
         bytes: &[u8],
         prefix: &Prefix,
         limits: &DocumentLimits,
+        others: &Referenced<'_>,
     ) -> Result<Context, DocumentFault> {
         let value = json::read(bytes, &limits.reader()).map_err(DocumentFault::Json)?.to_value();
         let canonical = jcs(&value).map_err(DocumentFault::Canonical)?;
         if canonical != bytes {
             return Err(DocumentFault::NotCanonical);
         }
-        Context::build(&value, canonical, prefix, limits)
+        Context::build(&value, canonical, prefix, limits, others)
     }
 
     fn build(
@@ -121,12 +147,18 @@ impl Context {
         canonical: Vec<u8>,
         prefix: &Prefix,
         limits: &DocumentLimits,
+        others: &Referenced<'_>,
     ) -> Result<Context, DocumentFault> {
         if canonical.len() > limits.max_payload_bytes {
             return Err(DocumentFault::TooLarge { bytes: canonical.len(), limit: limits.max_payload_bytes });
         }
         let envelope = Envelope::read(value, prefix, limits)?;
-        let terms = terms::compile(&envelope, limits)?;
+        let bundle = reference::bundle(value, &envelope.urn, prefix, limits, others)?;
+        let terms = match &bundle {
+            None => terms::compile(&envelope, limits)?,
+            Some(bundle) => terms::compile(&envelope.rebound(bundle)?, limits)?,
+        };
+        let (references, bundle) = bundle.map(|b| (b.references, b.document)).unzip();
         Ok(Context {
             urn: envelope.urn,
             digest: Digest::of(&canonical),
@@ -134,6 +166,8 @@ impl Context {
             title: envelope.title,
             terms,
             codes: envelope.codes,
+            references: references.unwrap_or_default(),
+            bundle,
         })
     }
 
@@ -150,6 +184,22 @@ impl Context {
     /// The canonical payload (RFC 8785): what is signed and published.
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
+    }
+
+    /// The contexts that it refers to, and those that they refer to, each once: it counts only while all of them count
+    /// (DESIGN §2.5).
+    pub fn references(&self) -> &[Arc<Context>] {
+        &self.references
+    }
+
+    /// The document in which every `$ref` of [`Shape::schema`] leads to a schema: what it borrows of other contexts stands
+    /// among its definitions. Not the signed form, which [`Context::bytes`] is.
+    pub fn bundled(&self) -> Value {
+        match &self.bundle {
+            Some(document) => document.clone(),
+            // the bytes were written from a JSON value
+            None => serde_json::from_slice(&self.bytes).unwrap_or(Value::Null),
+        }
     }
 
     /// `title`, if the document has one.

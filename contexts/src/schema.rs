@@ -4,6 +4,7 @@
 //! the `jsonschema` crate, which reads our own tree (`node`) and asks us for three keywords (`custom`). What the
 //! profile takes and refuses is told in `docs/spec/context-document.md`.
 
+mod borrow;
 mod check;
 mod custom;
 mod emit;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+pub(crate) use borrow::each_schema;
 pub(crate) use check::pointer;
 pub(crate) use custom::is_refused;
 pub use custom::is_refused as refused_in_free_text;

@@ -194,7 +194,7 @@ proptest! {
         }
         let checked = Context::check(&bytes, &Prefix::default(), &DocumentLimits::default());
         if let Ok(context) = checked {
-            prop_assert!(Context::from_canonical(context.bytes(), &Prefix::default(), &DocumentLimits::default()).is_ok());
+            prop_assert!(Context::from_canonical(context.bytes(), &Prefix::default(), &DocumentLimits::default(), &|_| None).is_ok());
         }
     }
 }

@@ -248,7 +248,7 @@ impl Catalogue {
 
 /// The document as a value, to look up what its references mean; every shape is open if that fails.
 fn document(context: &Context) -> Value {
-    serde_json::from_slice(context.bytes()).unwrap_or(Value::Null)
+    context.bundled()
 }
 
 fn attributes(document: &Value, shape: &Shape) -> Attributes {

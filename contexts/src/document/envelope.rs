@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::reference::Bundle;
 use super::{DocumentFault, DocumentLimits};
 use crate::urn::{ContextUrn, Prefix};
 
@@ -69,6 +70,23 @@ impl<'d> Envelope<'d> {
             tasks: tasks.collect::<Result<_, DocumentFault>>()?,
             codes,
             defs,
+        })
+    }
+
+    /// The same envelope around the schemas of a bundle, where what is borrowed stands among the definitions.
+    pub(super) fn rebound<'b>(&self, bundle: &'b Bundle) -> Result<Envelope<'b>, DocumentFault> {
+        let document = bundle.document.as_object().ok_or_else(|| member("", "a document is an object"))?;
+        let tasks = section(document, "tasks")?.iter();
+        let tasks = tasks.map(|(name, task)| Ok((name.as_str(), read_task(name, task)?)));
+        let mut codes = self.codes.clone();
+        codes.extend(bundle.codes.iter().map(|(name, list)| (name.clone(), list.clone())));
+        Ok(Envelope {
+            urn: self.urn.clone(),
+            title: self.title.clone(),
+            concepts: section(document, "concepts")?,
+            tasks: tasks.collect::<Result<_, DocumentFault>>()?,
+            codes,
+            defs: section(document, "$defs")?,
         })
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use crate::canonical::CanonicalFault;
+use crate::digest::Digest;
 use crate::json;
 use crate::schema::SchemaFault;
-use crate::urn::UrnFault;
+use crate::urn::{ContextUrn, UrnFault};
 
 /// Why a context document is refused. Paths are JSON Pointers into the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,25 @@ pub enum DocumentFault {
         /// The name.
         name: String,
     },
+    /// A reference to another context is not well-formed, or leads to no concept of it.
+    Reference {
+        /// Where in the document, or in the referenced one.
+        path: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A context that the document refers to is not at hand; nothing is fetched for it.
+    ReferenceMissing {
+        /// The context.
+        urn: ContextUrn,
+        /// The digest by which it is referred to.
+        digest: Digest,
+    },
+    /// A context that the document refers to has another digest than the reference says.
+    ReferenceDigest {
+        /// The context.
+        urn: ContextUrn,
+    },
     /// A schema is refused.
     Schema {
         /// Where in the document.
@@ -81,6 +101,13 @@ impl fmt::Display for DocumentFault {
             DocumentFault::NameCollision { name } => write!(f, "the name `{name}` is defined twice"),
             DocumentFault::ReservedName { name } => {
                 write!(f, "the name `{name}` belongs to the control vocabulary `snl`")
+            }
+            DocumentFault::Reference { path, what } => write!(f, "`{path}`: `$ref` {what}"),
+            DocumentFault::ReferenceMissing { urn, digest } => {
+                write!(f, "the context `{urn}` with digest `{digest}`, which it refers to, is not at hand")
+            }
+            DocumentFault::ReferenceDigest { urn } => {
+                write!(f, "the context `{urn}` has another digest than the reference to it says")
             }
             DocumentFault::Schema { path, fault } if path.is_empty() => write!(f, "schemas: {fault}"),
             DocumentFault::Schema { path, fault } => write!(f, "`{path}`: {fault}"),

@@ -43,7 +43,10 @@ fn every_shipped_context_compiles_under_its_name() {
         let context = Context::check(bytes, &Prefix::default(), &DocumentLimits::default()).unwrap();
         assert_eq!(context.urn().as_str(), format!("urn:contexts:{}", name.replace("-v", ":v")));
         assert_eq!(&Digest::of(context.bytes()), context.digest());
-        let again = Context::from_canonical(context.bytes(), &Prefix::default(), &DocumentLimits::default());
+        let again =
+            Context::from_canonical(context.bytes(), &Prefix::default(), &DocumentLimits::default(), &|_| {
+                None
+            });
         assert_eq!(again.unwrap().digest(), context.digest());
         names.push(*name);
     }
@@ -53,7 +56,8 @@ fn every_shipped_context_compiles_under_its_name() {
 #[test]
 fn a_document_that_is_not_canonical_is_told_from_one_that_is() {
     let (_, bytes) = library::all()[0];
-    let fault = Context::from_canonical(bytes, &Prefix::default(), &DocumentLimits::default()).unwrap_err();
+    let fault = Context::from_canonical(bytes, &Prefix::default(), &DocumentLimits::default(), &|_| None)
+        .unwrap_err();
     assert_eq!(fault, DocumentFault::NotCanonical);
 }
 

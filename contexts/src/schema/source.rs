@@ -56,14 +56,13 @@ impl<'d> Source<'d> {
         Source { defs, concepts, codes, types: RefCell::default(), guards: RefCell::default() }
     }
 
-    /// The schema that a reference names. Targets are `#/$defs/NAME` and `#/concepts/NAME` of the same document.
+    /// The schema that a reference names. Targets are `#/$defs/NAME` and `#/concepts/NAME` of the same document; what
+    /// stands in another context is a definition here (`borrow`).
     pub(super) fn resolve(&self, reference: &str) -> Result<&'d Value, SchemaFault> {
         let found = if let Some(name) = reference.strip_prefix("#/$defs/") {
             self.defs.get(name)
         } else if let Some(name) = reference.strip_prefix("#/concepts/") {
             self.concepts.get(name)
-        } else if reference.starts_with("urn:") {
-            return Err(SchemaFault::Reference { why: "to another context is not supported yet" });
         } else {
             return Err(SchemaFault::Reference { why: "must be `#/$defs/NAME` or `#/concepts/NAME`" });
         };

@@ -82,6 +82,7 @@ pub(super) fn keyword(name: &str) -> Option<Holds> {
         "x-free-text" => Holds::FreeText,
         "x-code-list" => Holds::CodeList,
         "x-performatives" => Holds::Performatives,
+        "x-digest" => Holds::Never("it stands beside a `$ref` to another context and nowhere else"),
         "$id" | "$anchor" | "$dynamicAnchor" | "$dynamicRef" | "$recursiveRef" | "$recursiveAnchor"
         | "$vocabulary" => Holds::Never(NO_RESOURCE),
         "$defs" | "definitions" => Holds::Never("definitions stand at the top of the document, in `$defs`"),
