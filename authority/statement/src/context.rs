@@ -93,7 +93,7 @@ pub fn verify_context(
 ) -> Result<SignedContext, ContextFault> {
     let jws = General::read(bytes, TYPE, roots, MAX_SIGNED_BYTES).map_err(ContextFault::Jws)?;
     let (payload, leaf) = jws.verify(roots, Usage::Context, at).map_err(ContextFault::Jws)?;
-    let context = Context::from_canonical(&payload, prefix, limits).map_err(ContextFault::Document)?;
+    let context = Context::from_canonical(&payload, prefix, limits, &|_| None).map_err(ContextFault::Document)?;
     leaf.allows_line(context.urn().line()).map_err(|_| ContextFault::LineNotDelegated)?;
     Ok(SignedContext { context: Arc::new(context), signer: leaf.thumbprint() })
 }
