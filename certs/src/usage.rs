@@ -31,7 +31,10 @@ pub(crate) const ARC: [u64; 14] =
 const OID_BYTES: usize = oid_len(1);
 
 // Runs at compile time only, where an index past the end is a compile error and not a panic.
-#[allow(clippy::indexing_slicing)]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "in a const fn at compile time an index past the end is a compile error"
+)]
 const fn oid_len(last: u64) -> usize {
     let mut bytes = 1; // the first two components share one byte: 1.2 = 42
     let mut n = 2;
@@ -51,7 +54,7 @@ const fn base128_len(mut value: u64) -> usize {
     bytes
 }
 
-#[allow(clippy::indexing_slicing)] // as above
+#[expect(clippy::indexing_slicing, reason = "as above")]
 const fn oid_der(last: u64) -> [u8; OID_BYTES] {
     let mut out = [0; OID_BYTES];
     out[0] = (ARC[0] * 40 + ARC[1]) as u8;

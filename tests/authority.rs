@@ -1,0 +1,173 @@
+//! The authority through the running binary: what the others do without it, what it survives, and what strangers can check of it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use support::{Ended, SEMGATE, Up, wait_for};
+
+const DECISION: &str = r#"{"item_id":"beer","quantity":120}"#;
+
+/// DESIGN §2.5 and §3: the gateway starts and goes on while the authority is down, until the status is stale; it never fails open.
+#[test]
+fn without_the_authority_the_gateway_goes_on_until_the_status_is_stale() {
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = temporary.path().join("up");
+    // Once, to make the files; then with a head that lives for eight seconds.
+    Up::start_in(&dir).stop();
+    let config = dir.join("authority.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let line =
+        text.lines().find(|l| l.starts_with("status_lifetime")).expect("status_lifetime in authority.toml");
+    std::fs::write(&config, text.replace(line, r#"status_lifetime = "8s""#)).unwrap();
+    Up::start_in(&dir).stop();
+
+    let up_json: Value = serde_json::from_slice(&std::fs::read(dir.join("up.json")).unwrap()).unwrap();
+    let agent =
+        std::net::TcpListener::bind(support::address(up_json["sample_agent"]["url"].as_str().unwrap()))
+            .unwrap();
+    let answering = std::thread::spawn(move || one_empty_answer(&agent));
+    let mut gateway = Ended(
+        Command::new(SEMGATE)
+            .args(["firewall", "run", "--config"])
+            .arg(dir.join("firewall.toml"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let say = || {
+        let words = [
+            "--json",
+            "say",
+            "supplyChain:v1.0",
+            "current_decision",
+            DECISION,
+            "--performative",
+            "INFORM",
+            "--dir",
+        ];
+        let output = Command::new(SEMGATE).args(words).arg(&dir).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).ok().filter(|said| said["verdict"].is_string())
+    };
+    let first = wait_for("the gateway without its authority", say);
+    assert_eq!(first["verdict"], "ALLOWED", "{first}");
+    answering.join().unwrap();
+    wait_for("the status to go stale", || (say()?["code"] == "status_stale").then_some(()));
+    Command::new("kill").args(["-TERM", &gateway.0.id().to_string()]).status().unwrap();
+    assert!(gateway.0.wait().unwrap().success(), "SIGTERM drains and ends well");
+}
+
+fn one_empty_answer(listener: &std::net::TcpListener) {
+    use std::io::{Read, Write};
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut request = Vec::new();
+    let mut buffer = [0; 1024];
+    while !request.ends_with(b"}") {
+        let n = stream.read(&mut buffer).unwrap();
+        request.extend_from_slice(&buffer[..n]);
+    }
+    stream.write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n").unwrap();
+}
+
+/// DESIGN §3: sled holds only an index, which is rebuilt whenever it is missing or damaged.
+#[test]
+fn an_index_that_was_deleted_or_damaged_is_rebuilt_from_the_log() {
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = temporary.path().join("up");
+    Up::start_in(&dir).stop();
+    let index = dir.join("authority").join("index");
+    assert!(index.exists(), "the index lies where the operations guide says");
+    for damage in ["delete", "cut", "scribble"] {
+        match damage {
+            "delete" => std::fs::remove_dir_all(&index).unwrap(),
+            _ => damage_files(&index, damage == "cut"),
+        }
+        let up = Up::start_in(&dir);
+        let listed = up.semgate(&["--json", "context", "list"]);
+        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+        assert_eq!(listed["contexts"].as_array().unwrap().len(), 6, "{damage}");
+        assert_eq!(up.say(&["supplyChain:v1.0", "current_decision", DECISION]).0, 0, "{damage}");
+        up.stop();
+    }
+}
+
+fn damage_files(dir: &std::path::Path, cut: bool) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            damage_files(&path, cut);
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        let damaged =
+            if cut { bytes[..bytes.len() / 2].to_vec() } else { bytes.iter().map(|b| b ^ 0x5a).collect() };
+        std::fs::write(&path, damaged).unwrap();
+    }
+}
+
+#[test]
+fn log_verify_replays_what_is_served_and_finds_it_byte_for_byte() {
+    let up = Up::start();
+    let url = up.text("/authority_url").to_owned();
+    let verified = up.semgate(&["log", "verify", &url]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    let revoked = up.semgate(&["context", "revoke", "travel:v2.1"]);
+    assert!(revoked.status.success());
+    let verified = up.semgate(&["--json", "log", "verify", &url]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    let report: Value = serde_json::from_slice(&verified.stdout).unwrap();
+    assert_eq!(report["size"], 8, "six contexts, a floor and a revocation: {report}");
+}
+
+/// The whole ladder by hand: root, issuing certificate, signer, signed context; and what no signature may come of.
+#[test]
+fn certificates_made_by_hand_sign_only_what_can_be_verified() {
+    let temporary = tempfile::tempdir().unwrap();
+    let run =
+        |words: &[&str]| Command::new(SEMGATE).args(words).current_dir(temporary.path()).output().unwrap();
+    let good = |words: &[&str]| {
+        let output = run(words);
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    good(&["cert", "root", "--out", "root"]);
+    good(&[
+        "cert", "issuing", "--family", "contexts", "--name", "Contexts", "--by", "root", "--out", "issuing",
+    ]);
+    good(&["cert", "leaf", "--usage", "context", "--line", "weather", "--by", "issuing", "--out", "weather"]);
+    good(&["cert", "leaf", "--usage", "context", "--line", "traffic", "--by", "issuing", "--out", "traffic"]);
+    assert!(!run(&["cert", "root", "--out", "root"]).status.success(), "nothing is overwritten");
+    let document = r#"{"context":"urn:contexts:weather:v1.0","concepts":{"report":{"type":"object","properties":{"celsius":{"type":"integer"}}}}}"#;
+    std::fs::write(temporary.path().join("weather.json"), document).unwrap();
+    let sign = |cert: &str, key: &str, out: &str| {
+        run(&["context", "sign", "weather.json", "--cert", cert, "--key", key, "--out", out])
+    };
+    assert!(sign("weather.pem", "weather.key", "signed.json").status.success());
+    good(&["context", "verify", "signed.json", "--roots", "root.pem"]);
+    for (cert, key, why) in [
+        ("traffic.pem", "traffic.key", "line"),
+        ("weather.pem", "traffic.key", "signature"),
+        ("issuing.pem", "issuing.key", ""),
+    ] {
+        let output = sign(cert, key, "never.json");
+        let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && shown.contains(why), "{cert} {key}: {shown}");
+        assert!(!temporary.path().join("never.json").exists());
+    }
+}
+
+#[test]
+fn log_verify_tells_a_bad_log_from_one_that_cannot_be_reached() {
+    let up = Up::start();
+    let unreachable = up.semgate(&["log", "verify", "https://127.0.0.1:1"]);
+    assert_eq!(unreachable.status.code(), Some(4), "{}", String::from_utf8_lossy(&unreachable.stderr));
+    let other = up.semgate(&["log", "verify", "--authority", "other.test"]);
+    assert_eq!(
+        other.status.code(),
+        Some(1),
+        "a flag is never ignored: {}",
+        String::from_utf8_lossy(&other.stderr)
+    );
+}
