@@ -4,6 +4,9 @@ use serde_json::{Map, Value};
 
 use super::vocabulary::{Holds, keyword};
 
+/// What is done with the members of a schema at its path.
+pub(crate) type Change<'c, E> = dyn FnMut(&mut Map<String, Value>, &[String]) -> Result<(), E> + 'c;
+
 /// Calls `change` on the schema and on every schema inside it, outermost first, with its path; boolean schemas are passed over, and
 /// so is what is no schema, which the check refuses later.
 ///
@@ -12,7 +15,7 @@ use super::vocabulary::{Holds, keyword};
 pub(crate) fn each_schema<E>(
     schema: &mut Value,
     path: &mut Vec<String>,
-    change: &mut dyn FnMut(&mut Map<String, Value>, &[String]) -> Result<(), E>,
+    change: &mut Change<'_, E>,
 ) -> Result<(), E> {
     let Value::Object(map) = schema else { return Ok(()) };
     change(map, path)?;
