@@ -1,0 +1,143 @@
+use super::*;
+
+fn about(name: &str) -> Arc<About> {
+    let urn = ContextUrn::parse(&format!("urn:contexts:{name}"), &Prefix::default()).unwrap();
+    Arc::new(About { urn, digest: Digest::of(name.as_bytes()) })
+}
+
+fn agent(name: &str) -> Arc<str> {
+    Arc::from(format!("spiffe://semgate.test/agent/{name}"))
+}
+
+fn task(owners: &Owners, owner: &str, id: &str) -> Result<(), NotOwned> {
+    owners.claim("r", &agent(owner), &[(Kind::Task, id)], &about("payment:v1.1"))
+}
+
+fn has(owners: &Owners, owner: &str, id: &str) -> Result<Arc<About>, NotOwned> {
+    owners.of("r", &agent(owner), Kind::Task, id)
+}
+
+#[test]
+fn the_first_one_who_is_told_of_a_task_owns_it_and_nobody_else_finds_it() {
+    let owners = Owners::new(8, 64);
+    task(&owners, "a", "t").unwrap();
+    assert_eq!(has(&owners, "a", "t").unwrap(), about("payment:v1.1"));
+    assert_eq!(has(&owners, "b", "t").unwrap_err(), NotOwned);
+    assert_eq!(has(&owners, "b", "unknown").unwrap_err(), NotOwned, "the same answer");
+    assert_eq!(task(&owners, "b", "t").unwrap_err(), NotOwned);
+    task(&owners, "a", "t").unwrap();
+    assert_eq!(owners.len(), 1);
+}
+
+#[test]
+fn ids_of_two_routes_or_two_kinds_never_meet() {
+    let owners = Owners::new(8, 64);
+    let (a, b, about) = (agent("a"), agent("b"), about("payment:v1.1"));
+    owners.claim("r", &a, &[(Kind::Task, "1")], &about).unwrap();
+    owners.claim("s", &b, &[(Kind::Task, "1")], &about).unwrap();
+    owners.claim("r", &b, &[(Kind::Conversation, "1")], &about).unwrap();
+    owners.of("r", &b, Kind::Task, "1").unwrap_err();
+    owners.of("s", &b, Kind::Task, "1").unwrap();
+}
+
+#[test]
+fn several_things_are_claimed_together_or_not_at_all() {
+    let owners = Owners::new(8, 64);
+    task(&owners, "a", "t").unwrap();
+    let both = [(Kind::Conversation, "c"), (Kind::Task, "t")];
+    owners.claim("r", &agent("b"), &both, &about("payment:v1.1")).unwrap_err();
+    assert_eq!(owners.owner("r", Kind::Conversation, "c"), None);
+    owners.free("r", &agent("b"), &both).unwrap_err();
+    owners.free("r", &agent("a"), &both).unwrap();
+}
+
+#[test]
+fn an_agent_that_is_full_forgets_what_it_used_least_lately() {
+    let owners = Owners::new(3, 64);
+    for id in ["1", "2", "3"] {
+        task(&owners, "a", id).unwrap();
+    }
+    has(&owners, "a", "1").unwrap();
+    task(&owners, "a", "4").unwrap();
+    has(&owners, "a", "2").unwrap_err();
+    for id in ["1", "3", "4"] {
+        has(&owners, "a", id).unwrap();
+    }
+    assert_eq!(owners.len(), 3);
+}
+
+#[test]
+fn attack_one_agent_cannot_push_out_what_another_owns() {
+    let owners = Owners::new(100, 10);
+    for id in ["1", "2", "3"] {
+        task(&owners, "victim", id).unwrap();
+    }
+    for n in 0..1_000 {
+        task(&owners, "flood", &format!("f{n}")).unwrap();
+    }
+    for id in ["1", "2", "3"] {
+        has(&owners, "victim", id).unwrap();
+    }
+    assert_eq!(owners.len(), 10);
+    // a newcomer gets its place from the one who holds most
+    task(&owners, "newcomer", "n").unwrap();
+    has(&owners, "newcomer", "n").unwrap();
+    has(&owners, "victim", "1").unwrap();
+    assert_eq!(owners.len(), 10);
+}
+
+#[test]
+fn what_is_exported_can_be_imported_with_its_order() {
+    let owners = Owners::new(3, 64);
+    for id in ["1", "2", "3"] {
+        task(&owners, "a", id).unwrap();
+    }
+    has(&owners, "a", "1").unwrap();
+    let text = serde_json::to_string(&owners.export()).unwrap();
+    assert!(text.contains(r#""kind":"task""#), "{text}");
+    let after = Owners::new(3, 64);
+    let records: Vec<Owned> = serde_json::from_str(&text).unwrap();
+    assert_eq!(after.import(records.clone(), &Prefix::default()), Ok(3));
+    assert_eq!(after.import(records, &Prefix::default()), Ok(0));
+    task(&after, "a", "4").unwrap();
+    has(&after, "a", "2").unwrap_err();
+    has(&after, "a", "1").unwrap();
+    has(&after, "b", "1").unwrap_err();
+}
+
+#[test]
+fn a_record_that_is_no_record_is_refused() {
+    let good = Owned::of("r", Kind::Task, "t", "a", &about("payment:v1.1"));
+    for (bad, fault) in [
+        (Owned { context: "payment".to_owned(), ..good.clone() }, OwnedFault::Context),
+        (Owned { digest: "x".to_owned(), ..good.clone() }, OwnedFault::Digest),
+        (Owned { owner: String::new(), ..good.clone() }, OwnedFault::Name),
+        (Owned { id: "x".repeat(3_000), ..good }, OwnedFault::Name),
+    ] {
+        assert_eq!(Owners::new(1, 1).import([bad], &Prefix::default()), Err(fault));
+    }
+}
+
+#[test]
+fn a_journal_hears_of_everything_in_order() {
+    #[derive(Default)]
+    struct Heard(Arc<Mutex<Vec<String>>>);
+    impl Journal for Heard {
+        fn learnt(&self, owned: &Owned) {
+            self.0.lock().unwrap().push(format!("+{}", owned.id));
+        }
+        fn forgotten(&self, owned: &Owned) {
+            self.0.lock().unwrap().push(format!("-{}", owned.id));
+        }
+    }
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let owners = Owners::new(2, 64);
+    assert!(owners.tell(Box::new(Heard(Arc::clone(&heard)))).is_ok());
+    for id in ["1", "2", "2", "3"] {
+        task(&owners, "a", id).unwrap();
+    }
+    owners.forget("r", Kind::Task, "3");
+    owners.forget("r", Kind::Task, "3");
+    assert_eq!(*heard.lock().unwrap(), ["+1", "+2", "-1", "+3", "-3"]);
+    assert_eq!(owners.len(), 1);
+}
