@@ -220,6 +220,8 @@ fn refused(case: &Case<'_>, fault: &MessageFault) -> Refusal {
     let code = match fault.kind {
         FaultKind::Malformed => Code::Malformed,
         FaultKind::DuplicateKey => Code::DuplicateKey,
+        FaultKind::TooLarge => Code::TooLarge,
+        FaultKind::TooDeep => Code::TooDeep,
         FaultKind::TooComplex => Code::TooComplex,
         FaultKind::MethodUnsupported => Code::MethodUnsupported,
     };

@@ -2,6 +2,7 @@
 //! as strings). See `docs/spec/a2a-binding.md`.
 
 mod common;
+pub mod grpc;
 mod reply;
 mod request;
 #[cfg(test)]

@@ -7,7 +7,11 @@ use std::fmt;
 pub enum FaultKind {
     /// An object has a known member twice, the second time in another case of letters.
     DuplicateKey,
-    /// More concept objects than the limit.
+    /// Longer than the limit, where a binding has another form than JSON and so a limit of its own.
+    TooLarge,
+    /// Nested deeper than the limit, likewise.
+    TooDeep,
+    /// More concept objects, or more fields, than the limit.
     TooComplex,
     /// Valid JSON-RPC, but no method that the binding carries.
     MethodUnsupported,

@@ -1,0 +1,101 @@
+//! A2A 1.0 over gRPC: messages of `lf.a2a.v1` as bytes of protobuf, read into the JSON that the protobuf mapping gives them.
+//!
+//! What is judged is that JSON; what is forwarded is the bytes. So every byte must have a meaning, and one only, on which all
+//! readers agree: a field that the protocol does not have (readers drop or keep it unseen), one that is there twice (readers keep
+//! the last, or merge), a second member of a `oneof`, a number written longer than need be, cut to fewer bits or without a name,
+//! text that is not UTF-8, a key of a map twice, a `Value` that holds none, and a number that is not finite are all refused.
+//! The rules are in `docs/spec/a2a-grpc.md`; the protocol's own definition is in `proto/`.
+
+mod card;
+mod decode;
+mod print;
+mod schema;
+mod shape;
+mod value;
+mod wire;
+
+use crate::{MessageFault, member::Read};
+use print::Printer;
+use semgate_contexts::json;
+
+/// The service whose methods the binding carries.
+pub const SERVICE: &str = "lf.a2a.v1.A2AService";
+
+/// The deepest nesting of messages: what the implementations for C++, Java, Python and Rust read at most, so that nothing passes
+/// that a receiver would cut off. A level of JSON takes up to three: `Value`, `Struct` and the entry of its map.
+pub const MAX_DEPTH: usize = 100;
+
+/// Fields on the wire for each value of JSON: in an object the entry, its key, its value and what that holds.
+const FIELDS_A_NODE: usize = 4;
+
+/// Bounds on what is read. Every bound is inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the message, and of the JSON text that it becomes, else [`crate::FaultKind::TooLarge`].
+    pub max_bytes: usize,
+    /// Messages inside one another, the outermost counted, else [`crate::FaultKind::TooDeep`].
+    pub max_depth: usize,
+    /// Fields of all messages in one, else [`crate::FaultKind::TooComplex`].
+    pub max_fields: usize,
+}
+
+impl Limits {
+    /// What fits to the limits of the strict reader, which reads the result: the same bytes, and room for as many values.
+    #[must_use]
+    pub const fn of(limits: &json::Limits) -> Self {
+        Self {
+            max_bytes: limits.max_bytes,
+            max_depth: MAX_DEPTH,
+            max_fields: limits.max_nodes.saturating_mul(FIELDS_A_NODE),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::of(&json::Limits::default())
+    }
+}
+
+/// The method that a path calls, `/lf.a2a.v1.A2AService/SendMessage`; `None` for every other path.
+pub fn method(path: &str) -> Option<&'static str> {
+    let name = path.strip_prefix('/')?.strip_prefix(SERVICE)?.strip_prefix('/')?;
+    schema::METHODS.iter().find(|method| method.name == name).map(|method| method.name)
+}
+
+/// The JSON of the one message that asks for an operation: its parameters.
+///
+/// # Errors
+/// The first fault in the order of the bytes; [`crate::FaultKind::MethodUnsupported`] for an operation that the service does not have.
+pub fn request(operation: &str, bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
+    read(of(operation)?.asks, bytes, limits)
+}
+
+/// The JSON of the message that answers an operation, or of one of those that do: its result, or an event of its stream.
+///
+/// # Errors
+/// As for [`request`].
+pub fn reply(operation: &str, bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
+    read(of(operation)?.answers, bytes, limits)
+}
+
+fn of(operation: &str) -> Read<&'static schema::Method> {
+    schema::METHODS.iter().find(|method| method.name == operation).ok_or_else(|| MessageFault {
+        kind: crate::FaultKind::MethodUnsupported,
+        path: String::new(),
+        what: "is no method of the service",
+    })
+}
+
+fn read(shape: &shape::Shape, bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
+    if bytes.len() > limits.max_bytes {
+        return Err(MessageFault {
+            kind: crate::FaultKind::TooLarge,
+            path: String::new(),
+            what: "is longer than the limit",
+        });
+    }
+    let mut out = Printer::new(limits);
+    decode::message(shape, bytes, 0, &mut out)?;
+    Ok(out.done())
+}

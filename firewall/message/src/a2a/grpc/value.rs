@@ -1,0 +1,135 @@
+//! What the protobuf mapping writes as JSON of its own: `Struct`, `Value`, `ListValue`, `Timestamp`, and maps.
+
+use super::{
+    decode::{inside, one, repeated, singles, twice, utf8, wire_type},
+    print::Printer,
+    shape::Kind,
+    wire::{Raw, int32},
+};
+use crate::{MessageFault, member::Read};
+
+/// Seconds from 0001-01-01T00:00:00Z to the epoch, and from it to 9999-12-31T23:59:59Z: what a `Timestamp` may be.
+const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+
+const NANOS: std::ops::RangeInclusive<i32> = 0..=999_999_999;
+
+const SECONDS_A_DAY: i64 = 86_400;
+
+/// `google.protobuf.Value`. One that holds nothing is refused: some readers take it for null, others fail.
+pub(super) fn value(bytes: &[u8], depth: usize, out: &mut Printer<'_>) -> Read<()> {
+    let depth = out.deeper(depth)?;
+    let found: [_; 6] = singles(bytes, out)?;
+    let mut set = found.into_iter().enumerate().filter_map(|(n, raw)| raw.map(|raw| (n + 1, raw)));
+    let (Some((number, raw)), None) = (set.next(), set.next()) else {
+        return Err(MessageFault::malformed("", "is not exactly one value"));
+    };
+    match (number, raw) {
+        (1, Raw::Varint(0)) => out.put("null"),
+        (1, Raw::Varint(_)) => Err(MessageFault::malformed("", "is a number without a name")),
+        (2, Raw::Fixed64(bits)) => out.double(f64::from_bits(bits)),
+        (3, raw) => one(Kind::Text, raw, depth, out),
+        (4, raw) => one(Kind::Bool, raw, depth, out),
+        (5, raw) => one(Kind::Struct, raw, depth, out),
+        (6, Raw::Bytes(bytes)) => list(bytes, depth, out),
+        _ => Err(wire_type()),
+    }
+}
+
+/// `google.protobuf.Struct`.
+pub(super) fn structure(bytes: &[u8], depth: usize, out: &mut Printer<'_>) -> Read<()> {
+    let depth = out.deeper(depth)?;
+    let entries = repeated(bytes, out)?;
+    map(entries.into_iter(), &Kind::Value, depth, out)
+}
+
+fn list(bytes: &[u8], depth: usize, out: &mut Printer<'_>) -> Read<()> {
+    let depth = out.deeper(depth)?;
+    let items = repeated(bytes, out)?;
+    out.put("[")?;
+    let mut first = true;
+    for (n, raw) in items.into_iter().enumerate() {
+        out.comma(&mut first)?;
+        one(Kind::Value, raw, depth, out).map_err(|fault| inside(fault, &n.to_string()))?;
+    }
+    out.put("]")
+}
+
+/// The entries of a map. A key that is not written is the empty one, and a value likewise, since some writers leave out what is
+/// the default; a key that is there twice is refused, where readers keep the last.
+pub(super) fn map<'b>(
+    entries: impl Iterator<Item = Raw<'b>>,
+    values: &Kind,
+    depth: usize,
+    out: &mut Printer<'_>,
+) -> Read<()> {
+    let mut keys = Vec::new();
+    let mut first = true;
+    out.put("{")?;
+    for entry in entries {
+        let Raw::Bytes(bytes) = entry else { return Err(wire_type()) };
+        let depth = out.deeper(depth)?;
+        let [key, value] = singles(bytes, out)?;
+        let key = match key {
+            None => "",
+            Some(Raw::Bytes(key)) => utf8(key)?,
+            Some(_) => return Err(wire_type()),
+        };
+        keys.push(key);
+        out.comma(&mut first)?;
+        out.string(key)?;
+        out.put(":")?;
+        // the default of a text, a message and a `Value` alike is no bytes
+        let value = value.unwrap_or(Raw::Bytes(&[]));
+        one(*values, value, depth, out).map_err(|fault| inside(fault, key))?;
+    }
+    out.put("}")?;
+    keys.sort_unstable();
+    match keys.windows(2).find(|pair| matches!(pair, [a, b] if a == b)) {
+        Some([key, _]) => Err(inside(twice(), key)),
+        _ => Ok(()),
+    }
+}
+
+/// `google.protobuf.Timestamp`, as RFC 3339 in UTC with 0, 3, 6 or 9 digits of a second.
+pub(super) fn timestamp(bytes: &[u8], depth: usize, out: &mut Printer<'_>) -> Read<()> {
+    out.deeper(depth)?;
+    let [seconds, nanos] = singles(bytes, out)?;
+    let number = |raw| match raw {
+        None => Ok(0),
+        Some(Raw::Varint(number)) => Ok(number),
+        Some(_) => Err(wire_type()),
+    };
+    let fault = || MessageFault::malformed("", "is no time between the years 1 and 9999");
+    let seconds = number(seconds)?.cast_signed();
+    let nanos = int32(number(nanos)?).filter(|nanos| NANOS.contains(nanos)).ok_or_else(fault)?;
+    if !SECONDS.contains(&seconds) {
+        return Err(fault());
+    }
+    let (year, month, day) = civil(seconds.div_euclid(SECONDS_A_DAY));
+    let clock = seconds.rem_euclid(SECONDS_A_DAY);
+    let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
+    let fraction = match nanos {
+        0 => String::new(),
+        n if n % 1_000_000 == 0 => format!(".{:03}", n / 1_000_000),
+        n if n % 1_000 == 0 => format!(".{:06}", n / 1_000),
+        n => format!(".{n:09}"),
+    };
+    out.put(&format!("\"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z\""))
+}
+
+/// The date of a day counted from 1970-01-01, in the Gregorian calendar. Years are counted from March, so that the day that is
+/// sometimes there is the last of its year.
+const fn civil(day: i64) -> (i64, i64, i64) {
+    const DAYS_TO_EPOCH: i64 = 719_468; // from 0000-03-01
+    const DAYS_IN_400_YEARS: i64 = 146_097;
+    let day = day + DAYS_TO_EPOCH;
+    let era = day.div_euclid(DAYS_IN_400_YEARS);
+    let of_era = day.rem_euclid(DAYS_IN_400_YEARS);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march + 2) / 5 + 1;
+    let month = if march < 10 { march + 3 } else { march - 9 };
+    let year = year + era * 400;
+    (if month <= 2 { year + 1 } else { year }, month, day)
+}
