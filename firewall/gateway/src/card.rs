@@ -16,10 +16,11 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::admit::CARD_PATH;
+use crate::answer::Answer;
 use crate::decision::DecisionId;
 use crate::forward;
 use crate::path::Lane;
-use crate::refuse::{Answer, answer};
+use crate::refuse::answer;
 
 /// How long a fetched card is served: long enough that asking costs the agent nothing, short enough to follow a deployment.
 const KEPT: Duration = Duration::from_secs(60);

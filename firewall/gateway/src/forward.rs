@@ -12,10 +12,10 @@ use crate::config::{Limits, Protocol, Upstream};
 use crate::fault::RunFault;
 use crate::identify::Identity;
 use crate::path::Lane;
-use crate::receive::{self, Cut};
+use crate::receive::{self, Cut, Trailers};
 use crate::record::Recorded;
 use crate::refuse::DECISION;
-use crate::upstream::{ConnectFault, Lease, Moved, Pool, SendFault};
+use crate::upstream::{ConnectFault, Lease, Moved, Pool, SendFault, Speak};
 use tokio::time::Instant;
 
 /// RFC 9440.
@@ -29,7 +29,10 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 #[derive(Debug)]
 pub(crate) struct Address {
     uri: Uri,
-    host: HeaderValue,
+    /// What stands before a path in a target: nothing, or scheme and authority.
+    origin: String,
+    /// `Host`, where there is one.
+    host: Option<HeaderValue>,
     protocol: Protocol,
     extension: HeaderValue,
 }
@@ -37,11 +40,23 @@ pub(crate) struct Address {
 impl Address {
     /// # Errors
     /// A path or host that HTTP cannot carry; the configuration has refused them before.
-    pub(crate) fn new(upstream: &Upstream, protocol: Protocol, extension: &str) -> Result<Self, RunFault> {
+    pub(crate) fn new(
+        upstream: &Upstream,
+        speak: Speak,
+        protocol: Protocol,
+        extension: &str,
+    ) -> Result<Self, RunFault> {
         let fault = |e: &dyn std::fmt::Display| RunFault::system("upstream address", e);
+        let (scheme, host) = (if upstream.tls { "https" } else { "http" }, upstream.host_header());
+        // HTTP/2 takes scheme and authority from the target, HTTP/1.1 has a header for the one and no place for the other
+        let (origin, named) = match speak {
+            Speak::Http1 => (String::new(), Some(HeaderValue::try_from(&host).map_err(|e| fault(&e))?)),
+            Speak::Http2 => (format!("{scheme}://{host}"), None),
+        };
         Ok(Self {
-            uri: Uri::try_from(upstream.path.as_str()).map_err(|e| fault(&e))?,
-            host: HeaderValue::try_from(upstream.host_header()).map_err(|e| fault(&e))?,
+            uri: Uri::try_from(format!("{origin}{}", upstream.path)).map_err(|e| fault(&e))?,
+            origin,
+            host: named,
             protocol,
             extension: HeaderValue::try_from(extension).map_err(|e| fault(&e))?,
         })
@@ -55,8 +70,12 @@ impl Address {
     /// A question for the agent's card: nobody's message, so nobody is named.
     pub(crate) fn card_request(&self, path: &'static str) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(Bytes::new()));
-        *request.uri_mut() = Uri::from_static(path);
-        request.headers_mut().insert(HOST, self.host.clone());
+        if let Ok(uri) = Uri::try_from(format!("{}{path}", self.origin)) {
+            *request.uri_mut() = uri;
+        }
+        if let Some(host) = &self.host {
+            request.headers_mut().insert(HOST, host.clone());
+        }
         request.headers_mut().insert(ACCEPT, JSON);
         request
     }
@@ -78,7 +97,9 @@ pub(crate) fn request(address: &Address, told: &Told<'_>, body: Bytes) -> Reques
     *request.method_mut() = Method::POST;
     *request.uri_mut() = address.uri.clone();
     let headers = request.headers_mut();
-    headers.insert(HOST, address.host.clone());
+    if let Some(host) = &address.host {
+        headers.insert(HOST, host.clone());
+    }
     headers.insert(CONTENT_TYPE, JSON);
     headers.insert(ACCEPT, JSON);
     headers.insert(SENDER, told.identity.sender().clone());
@@ -158,13 +179,15 @@ pub(crate) async fn exchange(
         // hyper reads chunks, another reader the length; the connection is not kept
         return Err(invalid("the reply of the agent behind states two lengths"));
     }
-    match tokio::time::timeout_at(deadline, receive::collect(body, limits.reply_bytes)).await {
+    match tokio::time::timeout_at(deadline, receive::collect(body, limits.reply_bytes, Trailers::Dropped))
+        .await
+    {
         Ok(Ok(body)) => {
             pool.keep(lease);
             Ok((head, body))
         }
         Ok(Err(Cut::TooLarge)) => Err(invalid("the agent behind answered more than the limit")),
-        Ok(Err(Cut::Broken)) => Err(invalid("the reply of the agent behind was cut")),
+        Ok(Err(Cut::Broken | Cut::Trailers)) => Err(invalid("the reply of the agent behind was cut")),
         // its head came, so it has the message
         Err(_) => Err(timeout(Delivered::Yes)),
     }

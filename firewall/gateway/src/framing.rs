@@ -6,12 +6,17 @@
 //! trailers. hyper parses the same bytes again afterwards; it never sees what was refused here.
 
 mod guard;
+mod opening;
+mod serving;
+pub(crate) mod streams;
 
 use std::fmt;
 
 use http::Uri;
 
-pub(crate) use guard::{Guard, GuardLimits, Serving, Watch};
+pub(crate) use guard::{Guard, GuardLimits};
+pub(crate) use opening::{Opening, Paced, opening};
+pub(crate) use serving::{Serving, Watch};
 
 /// Why the bytes of a connection are not one plain HTTP/1.1 request after another. The text is fit for outsiders
 /// and never holds a byte of what was sent.
@@ -32,7 +37,7 @@ pub enum FramingFault {
     HeaderName,
     /// A control character in a header value.
     HeaderValue,
-    /// No `Host`, more than one, or an empty one.
+    /// No `Host`, more than one, or an empty one. HTTP/2: no `:authority` and no `Host`, two that differ, or one with a user.
     Host,
     /// More than one `Content-Length`, a list, or no decimal number.
     ContentLength,
@@ -52,6 +57,8 @@ pub enum FramingFault {
     HeadTooLarge,
     /// The head did not arrive in time.
     HeadTooSlow,
+    /// HTTP/2: `:scheme` is neither `http` nor `https`.
+    Scheme,
 }
 
 impl FramingFault {
@@ -65,7 +72,7 @@ impl FramingFault {
             Self::Folded => "a header is folded over two lines",
             Self::HeaderName => "a header name is not a token followed by a colon",
             Self::HeaderValue => "a header value holds a control character",
-            Self::Host => "there is not exactly one `Host` header",
+            Self::Host => "there is not exactly one host, or `Host` and `:authority` differ",
             Self::ContentLength => "there is not exactly one decimal `Content-Length`",
             Self::TransferEncoding => "`Transfer-Encoding` is not exactly `chunked`",
             Self::BothLengths => "`Content-Length` and `Transfer-Encoding` contradict each other",
@@ -75,6 +82,7 @@ impl FramingFault {
             Self::Chunk => "the chunked body is malformed",
             Self::HeadTooLarge => "the head of the request is too large",
             Self::HeadTooSlow => "the head of the request did not arrive in time",
+            Self::Scheme => "`:scheme` is neither `http` nor `https`",
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod admin;
 mod admit;
+mod answer;
 mod card;
 pub mod config;
 mod decision;

@@ -1,6 +1,7 @@
 //! Sockets: one set of listeners for each core, so that a connection lives and dies on the core that took it.
 
 mod agents;
+mod speak;
 
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
@@ -9,22 +10,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use socket2::{Domain, Protocol as Transport, Socket, Type};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
-use crate::config::{Limits, Listen};
+use crate::config::Listen;
 use crate::fault::RunFault;
-use crate::framing::{Guard, GuardLimits, HeadLimits, Watch};
 use crate::identify::Identity;
 use crate::materials::Materials;
-use crate::path::{self, Lane, unix_now};
+use crate::path::{Lane, unix_now};
 
 pub(crate) use agents::Agents;
+pub(crate) use speak::OnThisCore;
 
 /// Connections that wait in the kernel while the accepting core is busy.
 const BACKLOG: i32 = 1024;
@@ -170,7 +169,7 @@ impl Listener {
         tokio::task::spawn_local(async move {
             let _slot = slot;
             match &this.entrance {
-                Entrance::Plain(identity) => this.serve(stream, Rc::clone(identity)).await,
+                Entrance::Plain(identity) => this.speak_either(stream, Rc::clone(identity)).await,
                 Entrance::Tls(materials) => {
                     let materials = materials.load_full();
                     this.secure(&materials, stream).await;
@@ -207,78 +206,12 @@ impl Listener {
                     );
                     return self.lane.metrics.connection("too_many");
                 };
-                self.serve(stream, Rc::new(identity)).await;
+                self.speak_agreed(stream, Rc::new(identity)).await;
             }
             Err(why) => {
                 tracing::info!(%why, route = self.lane.route.name, "a peer was not identified");
                 self.lane.metrics.connection("not_identified");
             }
         }
-    }
-
-    /// HTTP/1.1 behind the guard, until either side is done.
-    async fn serve<S>(&self, stream: S, identity: Rc<Identity>)
-    where
-        S: AsyncRead + AsyncWrite + Unpin + 'static,
-    {
-        self.lane.metrics.connection("begun");
-        let watch = Rc::new(Watch::default());
-        let guard = Guard::new(stream, guard_limits(&self.lane.shared.limits), Rc::clone(&watch));
-        let lane = Rc::clone(&self.lane);
-        let service = service_fn(move |request| {
-            let serving = watch.begin();
-            let answer = path::serve(Rc::clone(&lane), Rc::clone(&identity), serving, request);
-            async move { Ok::<_, std::convert::Infallible>(answer.await) }
-        });
-        let _open = Open::count(self.lane.metrics.open.clone());
-        let connection = builder(&self.lane.shared.limits).serve_connection(guard, service);
-        let mut connection = std::pin::pin!(connection);
-        let mut stop = self.stop.clone();
-        tokio::select! {
-            biased;
-            _ = connection.as_mut() => {}
-            _ = stop.wait_for(|stop| *stop) => {
-                connection.as_mut().graceful_shutdown();
-                let _ = connection.await;
-            }
-        }
-    }
-}
-
-fn guard_limits(limits: &Limits) -> GuardLimits {
-    GuardLimits {
-        head: HeadLimits { max_bytes: limits.header_bytes, max_headers: limits.headers },
-        header_timeout: limits.header_timeout,
-        idle_timeout: limits.idle_timeout,
-        write_timeout: limits.write_timeout,
-    }
-}
-
-fn builder(limits: &Limits) -> http1::Builder {
-    let mut builder = http1::Builder::new();
-    builder
-        .keep_alive(true)
-        .half_close(false)
-        .max_headers(limits.headers)
-        // the guard bounds the head; hyper must be able to hold one, and wants 8 KiB at least
-        .max_buf_size(limits.header_bytes.saturating_add(16 * 1024))
-        // the guard bounds the time, and answers
-        .header_read_timeout(None);
-    builder
-}
-
-/// Counts a connection while it is open.
-struct Open(metrics::Gauge);
-
-impl Open {
-    fn count(gauge: metrics::Gauge) -> Self {
-        gauge.increment(1.0);
-        Self(gauge)
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.decrement(1.0);
     }
 }

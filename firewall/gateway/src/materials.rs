@@ -11,7 +11,7 @@ use semgate_certs::tls::{
 use semgate_certs::{Chain, ChainLimits, KeyPair, PeerRoots, Roots, SpiffeId, TrustDomain};
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 
-use crate::config::{AuthorityConfig, Config, IdentityFiles};
+use crate::config::{AuthorityConfig, Config, IdentityFiles, RouteConfig};
 use crate::fault::RunFault;
 
 /// What TLS needs, in both directions.
@@ -36,19 +36,11 @@ impl Materials {
         let peers = Arc::new(peers);
         let identity = config.tls.as_ref().map(identity).transpose()?;
         let server = match &identity {
-            Some((chain, key)) => Some(Arc::new(
-                server_config(
-                    chain,
-                    key,
-                    ClientAuth::Required(Arc::clone(&peers)),
-                    Arc::new(DefaultTimeProvider),
-                )
-                .map_err(|e| RunFault::Tls { why: e.to_string() })?,
-            )),
+            Some((chain, key)) => Some(Arc::new(server(chain, key, &peers)?)),
             None => None,
         };
-        let upstream = |route: &crate::config::RouteConfig| match &identity {
-            Some((chain, key)) if route.upstream.tls => agent(config, &route.receiver, chain, key).map(Some),
+        let upstream = |route: &RouteConfig| match &identity {
+            Some((chain, key)) if route.upstream.tls => agent(config, route, chain, key).map(Some),
             _ => Ok(None),
         };
         let upstreams = config.routes.iter().map(upstream).collect::<Result<_, _>>()?;
@@ -56,22 +48,35 @@ impl Materials {
     }
 }
 
+/// Towards callers: whoever shows a certificate, over either HTTP.
+fn server(chain: &Chain, key: &KeyPair, peers: &Arc<PeerRoots>) -> Result<ServerConfig, RunFault> {
+    let clients = ClientAuth::Required(Arc::clone(peers));
+    let mut server = server_config(chain, key, clients, Arc::new(DefaultTimeProvider))
+        .map_err(|e| RunFault::Tls { why: e.to_string() })?;
+    server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(server)
+}
+
 /// Towards one agent: it must be the route's receiver, under the roots of the receiver's own trust domain.
 fn agent(
     config: &Config,
-    receiver: &str,
+    route: &RouteConfig,
     chain: &Chain,
     key: &KeyPair,
 ) -> Result<Arc<ClientConfig>, RunFault> {
+    let receiver = &route.receiver;
     let id = SpiffeId::parse(receiver).map_err(|e| RunFault::Tls { why: e.to_string() })?;
     let domain = config.trust_domains.iter().find(|domain| domain.name == id.trust_domain().as_str());
     let domain = domain.ok_or_else(|| RunFault::Tls {
         why: format!("no trust domain is configured for the receiver `{receiver}`"),
     })?;
     let trust = ServerTrust { roots: roots(&domain.roots, config)?, expected: ExpectedServer::Id(id) };
-    client_config(trust, Some((chain, key)), Arc::new(DefaultTimeProvider))
-        .map(Arc::new)
-        .map_err(|e| RunFault::Tls { why: e.to_string() })
+    let mut client = client_config(trust, Some((chain, key)), Arc::new(DefaultTimeProvider))
+        .map_err(|e| RunFault::Tls { why: e.to_string() })?;
+    if route.upstream_http2 {
+        client.alpn_protocols = vec![b"h2".to_vec()];
+    }
+    Ok(Arc::new(client))
 }
 
 /// Towards an authority: public, so without a certificate of our own.

@@ -13,6 +13,7 @@ use semgate_inspect::{
 };
 
 use crate::admit::{self, Admitted, Arrival, Door, Gatekeeper};
+use crate::answer::Answer;
 use crate::card::Card;
 use crate::config::Limits;
 use crate::decision::{DecisionId, Decisions};
@@ -22,7 +23,7 @@ use crate::identify::Identity;
 use crate::measure::RouteMetrics;
 use crate::receive::{self, Received};
 use crate::record::{Audit, NotRecorded, Outcome, Record, Recorded};
-use crate::refuse::{self, Answer};
+use crate::refuse;
 use crate::reply;
 use crate::upstream::Pool;
 

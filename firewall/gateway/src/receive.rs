@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::admit::{Admitted, Encoding};
 use crate::config::Limits;
-use crate::framing::Serving;
+use crate::framing::{FramingFault, Serving};
 use crate::refuse;
 
 /// The bytes of one message, in the order and number that the caller sent, inflated if they were compressed.
@@ -38,11 +38,12 @@ pub(crate) async fn receive(
         return Err(too_large(limits.body_bytes));
     }
     let deadline = Instant::now() + limits.body_timeout;
-    let read = tokio::time::timeout_at(deadline, collect(body, limits.body_bytes)).await;
+    let read = tokio::time::timeout_at(deadline, collect(body, limits.body_bytes, Trailers::Refused)).await;
     let bytes = match read {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(Cut::TooLarge)) => return Err(too_large(limits.body_bytes)),
         Ok(Err(Cut::Broken)) => return Err(refuse::framing_or_cut(serving.fault())),
+        Ok(Err(Cut::Trailers)) => return Err(refuse::framing(FramingFault::Trailers)),
         Err(_) => return Err(too_slow()),
     };
     let bytes = match admitted.encoding {
@@ -59,14 +60,29 @@ pub(crate) enum Cut {
     TooLarge,
     /// The stream ended early or was framed wrongly.
     Broken,
+    /// There was something after the body.
+    Trailers,
 }
 
-/// All data of a body up to `limit`; trailers are dropped. One frame, the usual case, is not copied.
-pub(crate) async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, Cut> {
+/// What becomes of trailers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trailers {
+    /// They cut the body: a request has none.
+    Refused,
+    /// They are taken off a reply.
+    Dropped,
+}
+
+/// All data of a body up to `limit`. One frame, the usual case, is not copied.
+pub(crate) async fn collect(mut body: Incoming, limit: usize, trailers: Trailers) -> Result<Bytes, Cut> {
     let mut first = Bytes::new();
     let mut more = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| Cut::Broken)?.into_data() else { continue };
+        let data = match frame.map_err(|_| Cut::Broken)?.into_data() {
+            Ok(data) => data,
+            Err(_) if trailers == Trailers::Dropped => continue,
+            Err(_) => return Err(Cut::Trailers),
+        };
         if first.len().saturating_add(more.len()).saturating_add(data.len()) > limit {
             return Err(Cut::TooLarge);
         }

@@ -9,16 +9,13 @@ mod tests;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
-use http_body_util::Full;
 use semgate_inspect::{Code, Refusal};
 use serde::Serialize;
 
+use crate::answer::Answer;
 use crate::config::Protocol;
 use crate::decision::DecisionId;
 use crate::framing::FramingFault;
-
-/// Every answer of the gateway.
-pub(crate) type Answer = Response<Full<Bytes>>;
 
 /// The header that every answer has (WIRE).
 pub(crate) const DECISION: http::HeaderName = http::HeaderName::from_static("semgate-decision");
@@ -92,7 +89,7 @@ pub(crate) fn refuse(refusal: &Refusal, protocol: Protocol, decision: DecisionId
 
 /// An answer of the gateway, with the header that every one has. Nothing of an answer may be stored by anyone between.
 pub(crate) fn answer(decision: DecisionId, status: u16, kind: &'static str, body: Bytes) -> Answer {
-    let mut answer = Response::new(Full::new(body));
+    let mut answer = Response::new(body.into());
     *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));

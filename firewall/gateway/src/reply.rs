@@ -7,9 +7,10 @@ use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Inspector, Notice, Now, Peer, Refusal, ReplyPermit, Sent};
 
 use crate::admit::A2A_EXTENSIONS;
+use crate::answer::Answer;
 use crate::decision::DecisionId;
 use crate::forward::{Address, Returned, invalid};
-use crate::refuse::{Answer, answer};
+use crate::refuse::answer;
 
 /// What the caller should know although the message passed.
 const NOTICE: HeaderName = HeaderName::from_static("semgate-notice");

@@ -1,12 +1,13 @@
 //! Connections to one agent, on one core.
 //!
-//! A connection carries one message at a time and is kept only after a reply was read to its end. Nothing is sent twice: a kept
-//! connection that turns out closed is replaced only when hyper gives the request back, which it does only if none
-//! of it was written.
+//! Over HTTP/1.1 a connection carries one message at a time and is kept only after a reply was read to its end; over HTTP/2
+//! one connection carries all. Nothing is sent twice: a kept connection that turns out closed is replaced only when hyper gives
+//! the request back, which it does only if none of it was written.
 
 mod connect;
+mod link;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use tokio::time::Instant;
 use crate::path::unix_now;
 
 pub(crate) use connect::{ConnectFault, Connected, Connector};
+pub(crate) use link::{Link, Speak};
 
 /// How long a kept connection may take to be ready again.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -30,6 +32,12 @@ pub(crate) struct Pool {
     idle: RefCell<VecDeque<Idle>>,
     max_idle: usize,
     idle_timeout: Duration,
+    /// HTTP/2: the one connection.
+    shared: RefCell<Option<Connected>>,
+    /// Held by who opens it; the others wait for what comes.
+    opening: tokio::sync::Mutex<()>,
+    /// When opening it failed last.
+    failed: Cell<Option<Instant>>,
 }
 
 struct Idle {
@@ -69,7 +77,15 @@ pub(crate) struct Moved;
 
 impl Pool {
     pub(crate) fn new(connector: Connector, max_idle: usize, idle_timeout: Duration) -> Self {
-        Self { connector, idle: RefCell::default(), max_idle, idle_timeout }
+        Self {
+            connector,
+            idle: RefCell::default(),
+            max_idle,
+            idle_timeout,
+            shared: RefCell::default(),
+            opening: tokio::sync::Mutex::new(()),
+            failed: Cell::new(None),
+        }
     }
 
     /// A kept connection that is still open, newest first, else a new one.
@@ -77,6 +93,9 @@ impl Pool {
     /// # Errors
     /// Why none could be opened.
     pub(crate) async fn lease(&self) -> Result<Lease, ConnectFault> {
+        if self.connector.speak() == Speak::Http2 {
+            return self.share().await;
+        }
         loop {
             let Some(idle) = self.idle.borrow_mut().pop_back() else { return self.fresh().await };
             if idle.since.elapsed() >= self.idle_timeout {
@@ -98,7 +117,41 @@ impl Pool {
     }
 
     async fn fresh(&self) -> Result<Lease, ConnectFault> {
+        if self.connector.speak() == Speak::Http2 {
+            return self.share().await;
+        }
         Ok(Lease { open: self.connector.connect().await?, kept: false })
+    }
+
+    /// The one connection of HTTP/2, opened if there is none. One message opens it, the others wait, and fail with it.
+    async fn share(&self) -> Result<Lease, ConnectFault> {
+        let came = Instant::now();
+        if let Some(lease) = self.live() {
+            return Ok(lease);
+        }
+        let _turn = self.opening.lock().await;
+        if let Some(lease) = self.live() {
+            return Ok(Lease { kept: false, ..lease });
+        }
+        if self.failed.get().is_some_and(|failed| failed >= came) {
+            return Err(ConnectFault::Shared);
+        }
+        let open = self.connector.connect().await.inspect_err(|_| self.failed.set(Some(Instant::now())))?;
+        let shared = open.link.shared().map(|link| Connected { link, not_after: open.not_after });
+        *self.shared.borrow_mut() = shared;
+        Ok(Lease { open, kept: false })
+    }
+
+    /// Another end of the one connection, while it is open and its peer's certificate lasts.
+    fn live(&self) -> Option<Lease> {
+        let mut shared = self.shared.borrow_mut();
+        let open = shared.as_ref()?;
+        if open.link.is_closed() || open.not_after.is_some_and(|end| unix_now() > end) {
+            *shared = None;
+            return None;
+        }
+        let link = open.link.shared()?;
+        Some(Lease { open: Connected { link, not_after: open.not_after }, kept: true })
     }
 
     /// Sends one message and waits for the head of its reply. `still` is asked again before a connection that turned out
@@ -112,7 +165,7 @@ impl Pool {
         request: Request<Full<Bytes>>,
         still: &dyn Fn() -> Result<(), Moved>,
     ) -> Result<(Lease, Response<Incoming>), SendFault> {
-        let mut fault = match lease.open.link.try_send_request(request).await {
+        let mut fault = match lease.open.link.try_send(request).await {
             Ok(response) => return Ok((lease, response)),
             Err(fault) => fault,
         };
@@ -126,7 +179,7 @@ impl Pool {
             self.keep(lease);
             return Err(SendFault::NotSent);
         }
-        match lease.open.link.try_send_request(request).await {
+        match lease.open.link.try_send(request).await {
             Ok(response) => Ok((lease, response)),
             Err(fault) if fault.message().is_some() => Err(SendFault::NotSent),
             Err(fault) => Err(SendFault::of(fault.error())),
@@ -135,7 +188,7 @@ impl Pool {
 
     /// Keeps a connection whose reply was read to its end.
     pub(crate) fn keep(&self, lease: Lease) {
-        if lease.open.link.is_closed() || self.max_idle == 0 {
+        if lease.open.link.is_closed() || self.max_idle == 0 || self.connector.speak() == Speak::Http2 {
             return;
         }
         let mut idle = self.idle.borrow_mut();

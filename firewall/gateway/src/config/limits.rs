@@ -30,6 +30,16 @@ pub struct Limits {
     pub header_bytes: usize,
     /// Header lines. 64: a busy proxy chain adds about twenty.
     pub headers: usize,
+    /// HTTP/2: requests open at once on a connection. 100: the least that RFC 9113 §6.5.2 advises.
+    pub streams: u32,
+    /// HTTP/2: streams that a caller resets before they were looked at, and streams with errors of the protocol, before the
+    /// connection is ended (CVE-2023-44487 and its kind). 20: a caller that changes its mind more often at once is none.
+    pub stream_resets: usize,
+    /// HTTP/2: bytes that a caller may send on a stream before we took any; a connection has four times that. 256 KiB: most
+    /// messages in one go, and 1 MiB in memory for a connection that is not read from.
+    pub stream_window: u32,
+    /// HTTP/2: how often a silent peer is asked whether it is there, both ways. 30 s: well before a router in between forgets.
+    pub ping_interval: Duration,
     /// Bytes of a request's body, compressed and inflated alike. 1 MiB: the paper's messages are under 2 kB; free text up
     /// to a book chapter fits.
     pub body_bytes: usize,
@@ -79,6 +89,10 @@ impl Default for Limits {
             write_timeout: Duration::from_secs(20),
             header_bytes: 16 * 1024,
             headers: 64,
+            streams: 100,
+            stream_resets: 20,
+            stream_window: 256 * 1024,
+            ping_interval: Duration::from_secs(30),
             body_bytes: 1024 * 1024,
             inflate_ratio: 100,
             depth: 32,
@@ -145,13 +159,16 @@ macro_rules! file_limits {
 }
 
 file_limits! {
-    durations: handshake_timeout, idle_timeout, header_timeout, body_timeout, write_timeout, connect_timeout, upstream_timeout,
+    durations: ping_interval, handshake_timeout, idle_timeout, header_timeout, body_timeout, write_timeout, connect_timeout, upstream_timeout,
         upstream_idle_timeout, drain_timeout, policy_poll, fetch_timeout;
     numbers:
         connections: usize = 1..=1_000_000,
         connections_per_agent: usize = 1..=1_000_000,
         header_bytes: usize = 512..=1_048_576,
         headers: usize = 4..=1024,
+        streams: u32 = 1..=10_000,
+        stream_resets: usize = 1..=10_000,
+        stream_window: u32 = 65_535..=16_777_216,
         body_bytes: usize = 64..=67_108_864,
         inflate_ratio: usize = 1..=10_000,
         depth: usize = 4..=128,

@@ -69,6 +69,7 @@ pub(super) struct FileRoute {
     pub binding: String,
     pub receiver: String,
     pub upstream: String,
+    pub upstream_http2: Option<bool>,
     pub contexts: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plain_sender: Option<String>,
@@ -142,6 +143,7 @@ impl FileRoute {
             binding: route.protocol.as_str().to_owned(),
             receiver: route.receiver.clone(),
             upstream: route.upstream.to_string(),
+            upstream_http2: Some(route.upstream_http2),
             contexts: route.contexts.iter().map(ToString::to_string).collect(),
             plain_sender: route.plain_sender.clone(),
             public_url: route.public_url.clone(),

@@ -206,6 +206,7 @@ fn route(file: &FileRoute, base: &Path) -> Result<RouteConfig, ConfigFault> {
         protocol,
         receiver: agent("receiver", &file.receiver)?,
         upstream,
+        upstream_http2: file.upstream_http2.unwrap_or(false),
         contexts: file.contexts.iter().map(scope).collect::<Result<_, _>>()?,
         plain_sender,
         public_url,

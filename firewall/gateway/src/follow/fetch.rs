@@ -8,13 +8,12 @@ use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, ETAG, HOST, IF_NONE_MATCH};
 use http::{HeaderValue, Request, Uri};
 use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http1::SendRequest;
 use semgate_statement::Answer;
 use semgate_statement::follower::Request as Wanted;
 use tokio_rustls::rustls::ClientConfig;
 
 use crate::config::Upstream;
-use crate::upstream::{ConnectFault, Connector};
+use crate::upstream::{ConnectFault, Connector, Link};
 
 /// Why nothing came back.
 #[derive(Debug)]
@@ -42,7 +41,7 @@ pub(super) struct Fetcher {
     connector: Connector,
     host: String,
     timeout: Duration,
-    kept: Option<SendRequest<Full<Bytes>>>,
+    kept: Option<Link>,
 }
 
 impl Fetcher {
@@ -65,9 +64,9 @@ impl Fetcher {
 
     async fn exchange(
         &self,
-        kept: Option<SendRequest<Full<Bytes>>>,
+        kept: Option<Link>,
         wanted: &Wanted,
-    ) -> Result<(Answer, Option<SendRequest<Full<Bytes>>>), FetchFault> {
+    ) -> Result<(Answer, Option<Link>), FetchFault> {
         let kept = match kept {
             Some(mut link) => link.ready().await.is_ok().then_some(link),
             None => None,
@@ -76,7 +75,8 @@ impl Fetcher {
             Some(link) => link,
             None => self.connector.connect().await.map_err(FetchFault::Connect)?.link,
         };
-        let response = link.send_request(self.request(wanted)?).await.map_err(FetchFault::Http)?;
+        let sent = link.try_send(self.request(wanted)?).await;
+        let response = sent.map_err(|fault| FetchFault::Http(fault.into_error()))?;
         let status = response.status().as_u16();
         let etag = response.headers().get(ETAG).and_then(|etag| etag.to_str().ok()).map(str::to_owned);
         let mut stream = response.into_body();

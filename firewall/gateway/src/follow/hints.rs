@@ -46,7 +46,7 @@ async fn events(connector: &Connector, host: &str, timeout: Duration, hint: &Not
     *request.uri_mut() = Uri::from_static(STREAM);
     request.headers_mut().insert(HOST, HeaderValue::try_from(host).ok()?);
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-    let response = tokio::time::timeout(timeout, link.send_request(request)).await.ok()?.ok()?;
+    let response = tokio::time::timeout(timeout, link.try_send(request)).await.ok()?.ok()?;
     if response.status() != 200 {
         return None;
     }

@@ -4,7 +4,6 @@
 //! making instead, and the service, which sees the fault in [`Watch`], answers it: so every framing fault ends in a
 //! problem document with a decision id, like any other refusal. Nothing after a fault is ever read as a request.
 
-use std::cell::Cell;
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
@@ -17,13 +16,11 @@ use hyper::rt::ReadBufCursor;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::time::{Instant, Sleep};
 
-use super::{Body, Chunks, FramingFault, Head, HeadLimits, scan_head};
+use super::opening::READ;
+use super::{Body, Chunks, FramingFault, Head, HeadLimits, Watch, scan_head};
 
 /// What hyper reads in place of a faulty head. It never reaches a route: the service looks at [`Watch`] first.
 const REPLACEMENT: &[u8] = b"POST /.refused HTTP/1.1\r\nHost: refused.invalid\r\nConnection: close\r\n\r\n";
-
-/// Read at a time: two heads of a typical message with its body.
-const READ: usize = 4096;
 
 /// After a refusal, unread bytes are taken and thrown away for so long, so that closing does not reset the connection before
 /// the caller has read the answer (RFC 9112 §9.6).
@@ -38,47 +35,6 @@ pub(crate) struct GuardLimits {
     pub(crate) header_timeout: Duration,
     pub(crate) idle_timeout: Duration,
     pub(crate) write_timeout: Duration,
-}
-
-/// What the guard and the service of one connection tell each other.
-#[derive(Debug, Default)]
-pub(crate) struct Watch {
-    /// The fault, and the number of the request that it is in, from 1.
-    fault: Cell<Option<(u64, FramingFault)>>,
-    /// Requests that the service has begun.
-    begun: Cell<u64>,
-    /// Whether the service is at work: then silence is not idleness.
-    busy: Cell<bool>,
-}
-
-impl Watch {
-    /// The service begins the next request; the value says which, and ends the work when dropped.
-    pub(crate) fn begin(self: &Rc<Self>) -> Serving {
-        let number = self.begun.get().saturating_add(1);
-        self.begun.set(number);
-        self.busy.set(true);
-        Serving { watch: Rc::clone(self), number }
-    }
-}
-
-/// One request between its head and its answer.
-#[derive(Debug)]
-pub(crate) struct Serving {
-    watch: Rc<Watch>,
-    number: u64,
-}
-
-impl Serving {
-    /// The fault in this request's head or body, if there was one so far.
-    pub(crate) fn fault(&self) -> Option<FramingFault> {
-        self.watch.fault.get().and_then(|(number, fault)| (number == self.number).then_some(fault))
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.watch.busy.set(false);
-    }
 }
 
 enum State {
@@ -115,16 +71,18 @@ pub(crate) struct Guard<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
-    pub(crate) fn new(inner: S, limits: GuardLimits, watch: Rc<Watch>) -> Self {
+    /// `first` is what was read of the stream already, to tell which protocol it speaks.
+    pub(crate) fn new(inner: S, first: BytesMut, limits: GuardLimits, watch: Rc<Watch>) -> Self {
+        let deadline = (!first.is_empty()).then(|| Instant::now() + limits.header_timeout);
         Self {
             inner,
             limits,
             watch,
             state: State::Head,
-            buffer: BytesMut::with_capacity(READ),
+            buffer: first,
             searched: 0,
             heads: 0,
-            deadline: None,
+            deadline,
             timer: None,
             write_timer: None,
             linger: None,
@@ -157,7 +115,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
             }
             ready!(timer.as_mut().poll(cx));
             let now = Instant::now();
-            if was_empty && self.watch.busy.get() {
+            if was_empty && self.watch.busy() {
                 deadline = now + idle;
                 self.deadline = Some(deadline);
             }
@@ -169,7 +127,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
     }
 
     fn fault(&mut self, fault: FramingFault) {
-        self.watch.fault.set(Some((self.heads, fault)));
+        self.watch.found(self.heads, fault);
     }
 
     /// One step towards a whole head. `Ready(Ok(true))` means: go on; `false`: the connection is over.

@@ -18,7 +18,7 @@ fn limits() -> GuardLimits {
 /// Serves one connection; answers each request with its number, path, body length and fault.
 async fn serve(stream: tokio::io::DuplexStream) {
     let watch = Rc::new(Watch::default());
-    let guard = Guard::new(stream, limits(), Rc::clone(&watch));
+    let guard = Guard::new(stream, BytesMut::new(), limits(), Rc::clone(&watch));
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let serving = watch.begin();
         async move {
@@ -26,7 +26,7 @@ async fn serve(stream: tokio::io::DuplexStream) {
             let early = serving.fault();
             let body = request.into_body().collect().await.map(|body| body.to_bytes().len());
             let fault = early.or(serving.fault());
-            let said = format!("[{} {path} {:?} {fault:?}]", serving.number, body.map_err(|_| "cut"));
+            let said = format!("[{} {path} {:?} {fault:?}]", serving.number(), body.map_err(|_| "cut"));
             Ok::<_, std::convert::Infallible>(Response::new(Full::new(bytes::Bytes::from(said))))
         }
     });

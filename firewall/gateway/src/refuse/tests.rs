@@ -11,9 +11,7 @@ fn body(answer: Answer) -> serde_json::Value {
     serde_json::from_slice(&bytes).unwrap()
 }
 
-fn futures(
-    collect: impl Future<Output = Result<http_body_util::Collected<Bytes>, std::convert::Infallible>>,
-) -> Bytes {
+fn futures(collect: impl Future<Output = Result<http_body_util::Collected<Bytes>, std::io::Error>>) -> Bytes {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(collect).unwrap().to_bytes()
 }

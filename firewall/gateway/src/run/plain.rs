@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::threads::{Core, Seat, thread};
 use crate::admit::Gatekeeper;
+use crate::answer::Answer;
 use crate::config::{AuditConfig, Config, ContextScope, Limits, Listen, Protocol, RouteConfig, Upstream};
 use crate::decision::DecisionId;
 use crate::fault::RunFault;
@@ -26,7 +27,7 @@ use crate::measure::Metrics;
 use crate::path::{Lane, Shared};
 use crate::receive::Received;
 use crate::record::Audit;
-use crate::refuse::{Answer, answer};
+use crate::refuse::answer;
 
 /// Forwards everything that comes to `listen`, for ever, with as many threads as the product would use.
 ///
@@ -81,6 +82,7 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
         protocol: Protocol::L8,
         receiver: agent.clone(),
         upstream,
+        upstream_http2: false,
         contexts: vec![ContextScope::Any],
         plain_sender: Some(agent),
         public_url: None,

@@ -132,5 +132,6 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
         contexts: route.contexts.iter().map(crate::config::ContextScope::for_route).collect(),
         text_parts: TextParts::default(),
         tenant: None,
+        options: semgate_inspect::RouteOptions::default(),
     })
 }

@@ -25,7 +25,7 @@ use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
 use crate::path::{Lane, Shared};
 use crate::record::{Audit, AuditWriter};
-use crate::upstream::{Connector, Pool};
+use crate::upstream::{Connector, Pool, Speak};
 
 /// The threads of a gateway.
 pub(super) struct Running {
@@ -259,8 +259,9 @@ impl Core {
             }
             None => Entrance::Tls(Arc::clone(&self.materials)),
         };
-        let connector =
-            Connector::live(&config.upstream, Arc::clone(&self.materials), seat.at, limits.connect_timeout);
+        let speak = if config.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
+        let materials = Arc::clone(&self.materials);
+        let connector = Connector::live(&config.upstream, materials, seat.at, speak, limits.connect_timeout);
         let alias = config.receiver.rsplit('/').next().unwrap_or_default().to_owned();
         let lane = Lane {
             shared: Arc::clone(&self.shared),
@@ -269,7 +270,7 @@ impl Core {
                 path: config.upstream.path.clone(),
                 extension: seat.extension.clone(),
             },
-            address: Address::new(&config.upstream, config.protocol, &seat.extension)?,
+            address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
             pool: Pool::new(connector, limits.upstream_idle, limits.upstream_idle_timeout),
             card: Card::new(seat.url, alias, seat.extension),
             decisions,

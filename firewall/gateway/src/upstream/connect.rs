@@ -5,9 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
@@ -20,10 +17,7 @@ use crate::config::{Place, Upstream};
 use crate::materials::Materials;
 use crate::path::unix_now;
 
-/// Response headers read at most: a reply brings a few, and none but the named ones pass.
-const MAX_HEADERS: usize = 64;
-/// Bytes read ahead at most while the head of a reply is not complete.
-const MAX_BUFFER: usize = 64 * 1024;
+use super::link::{Link, Speak};
 
 /// Why no connection was opened. For the operator; outsiders learn only that the agent could not be reached.
 #[derive(Debug)]
@@ -34,8 +28,10 @@ pub(crate) enum ConnectFault {
     Tls(std::io::Error),
     /// It took too long.
     Timeout,
-    /// HTTP could not be begun.
+    /// HTTP could not be begun, or the peer did not agree to HTTP/2 where the route wants it.
     Http,
+    /// Another message opened the one connection, and failed.
+    Shared,
 }
 
 impl fmt::Display for ConnectFault {
@@ -44,7 +40,8 @@ impl fmt::Display for ConnectFault {
             Self::Io(why) => write!(f, "connecting failed: {why}"),
             Self::Tls(why) => write!(f, "the tls handshake failed: {why}"),
             Self::Timeout => f.write_str("connecting took too long"),
-            Self::Http => f.write_str("http could not be begun"),
+            Self::Http => f.write_str("http could not be begun, or not in the version of the route"),
+            Self::Shared => f.write_str("the connection that another message opened failed"),
         }
     }
 }
@@ -67,12 +64,13 @@ enum Secure {
 pub(crate) struct Connector {
     place: Place,
     secure: Secure,
+    speak: Speak,
     timeout: Duration,
 }
 
 /// A connection that was opened.
 pub(crate) struct Connected {
-    pub(crate) link: SendRequest<Full<Bytes>>,
+    pub(crate) link: Link,
     /// The last second at which the peer's certificate is valid; `None` without TLS.
     pub(crate) not_after: Option<u64>,
 }
@@ -83,15 +81,22 @@ impl Connector {
         upstream: &Upstream,
         materials: Arc<ArcSwap<Materials>>,
         at: usize,
+        speak: Speak,
         timeout: Duration,
     ) -> Self {
         let secure = if upstream.tls { Secure::Live(materials, at) } else { Secure::No };
-        Self { place: upstream.place.clone(), secure, timeout }
+        Self { place: upstream.place.clone(), secure, speak, timeout }
     }
 
     /// To an https address under one configuration.
     pub(crate) fn fixed(upstream: &Upstream, tls: Arc<ClientConfig>, timeout: Duration) -> Self {
-        Self { place: upstream.place.clone(), secure: Secure::Fixed(tls), timeout }
+        let (place, secure) = (upstream.place.clone(), Secure::Fixed(tls));
+        Self { place, secure, speak: Speak::Http1, timeout }
+    }
+
+    /// What is spoken on its connections.
+    pub(crate) fn speak(&self) -> Speak {
+        self.speak
     }
 
     /// # Errors
@@ -104,17 +109,17 @@ impl Connector {
         match &self.place {
             Place::Unix(path) => {
                 let stream = UnixStream::connect(path).await.map_err(ConnectFault::Io)?;
-                Ok(Connected { link: begin(stream).await?, not_after: None })
+                Ok(Connected { link: self.begin(stream).await?, not_after: None })
             }
             Place::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(ConnectFault::Io)?;
                 // a message is one write; waiting for more only adds delay
                 let _ = stream.set_nodelay(true);
                 match &self.secure {
-                    Secure::No => Ok(Connected { link: begin(stream).await?, not_after: None }),
+                    Secure::No => Ok(Connected { link: self.begin(stream).await?, not_after: None }),
                     Secure::Fixed(tls) => {
                         let stream = handshake(tls, host, stream).await?;
-                        Ok(Connected { link: begin(stream).await?, not_after: None })
+                        Ok(Connected { link: self.begin(stream).await?, not_after: None })
                     }
                     Secure::Live(materials, at) => {
                         self.agent(&materials.load_full(), *at, host, stream).await
@@ -122,6 +127,13 @@ impl Connector {
                 }
             }
         }
+    }
+
+    async fn begin<S>(&self, stream: S) -> Result<Link, ConnectFault>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        Link::begin(self.speak, TokioIo::new(stream)).await.map_err(|_| ConnectFault::Http)
     }
 
     /// The handshake has verified that this is the route's receiver; what is read again is until when.
@@ -139,7 +151,10 @@ impl Connector {
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let peer = materials.peers.identify_server(shown, unix_now());
         let peer = peer.map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
-        Ok(Connected { not_after: Some(peer.not_after()), link: begin(stream).await? })
+        if self.speak == Speak::Http2 && stream.get_ref().1.alpn_protocol() != Some(b"h2") {
+            return Err(ConnectFault::Http);
+        }
+        Ok(Connected { not_after: Some(peer.not_after()), link: self.begin(stream).await? })
     }
 }
 
@@ -151,18 +166,4 @@ async fn handshake(
     let name =
         ServerName::try_from(host.to_owned()).map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
     TlsConnector::from(Arc::clone(tls)).connect(name, stream).await.map_err(ConnectFault::Tls)
-}
-
-async fn begin<S>(stream: S) -> Result<SendRequest<Full<Bytes>>, ConnectFault>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let mut builder = Builder::new();
-    builder.max_headers(MAX_HEADERS).max_buf_size(MAX_BUFFER);
-    let (link, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(|_| ConnectFault::Http)?;
-    tokio::task::spawn_local(async move {
-        // what goes wrong on it reaches the sender of the message that was under way
-        let _ = connection.await;
-    });
-    Ok(link)
 }

@@ -1,0 +1,125 @@
+//! What the gateway answers with: bytes that are whole, or a body that comes piece by piece.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::Response;
+use http_body_util::Full;
+use hyper::body::{Body, Frame, SizeHint};
+
+use crate::framing::streams::Place;
+
+/// Every answer of the gateway.
+pub(crate) type Answer = Response<AnswerBody>;
+
+/// A body that comes piece by piece. Dropping it ends whatever it came from: that is how a caller's leaving reaches the agent
+/// behind. It is asked for the next piece only when the last one was taken, so it holds at most one.
+pub(crate) type Flow = Pin<Box<dyn Body<Data = Bytes, Error = io::Error>>>;
+
+/// The body of an answer.
+pub(crate) enum AnswerBody {
+    /// All of it.
+    Whole(Full<Bytes>),
+    /// Piece by piece.
+    Stream(Flow),
+}
+
+impl From<Bytes> for AnswerBody {
+    fn from(bytes: Bytes) -> Self {
+        Self::Whole(Full::new(bytes))
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        match self.get_mut() {
+            Self::Whole(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
+            Self::Stream(flow) => flow.as_mut().poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(body) => body.is_end_stream(),
+            Self::Stream(flow) => flow.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(body) => body.size_hint(),
+            Self::Stream(flow) => flow.size_hint(),
+        }
+    }
+}
+
+/// Bytes handed to an HTTP/2 connection at a time. hyper takes a whole piece as soon as the caller's window lets one byte through,
+/// so a larger piece would let a caller who takes nothing keep an answer in memory, unseen by the timer.
+const PIECE: usize = 16 * 1024;
+
+/// A body on an HTTP/2 connection, which says when a piece was given and when it was taken.
+pub(crate) struct Carried {
+    body: AnswerBody,
+    rest: Bytes,
+    place: Place,
+}
+
+impl Carried {
+    pub(crate) fn new(body: AnswerBody, place: Place) -> Self {
+        Self { body, rest: Bytes::new(), place }
+    }
+}
+
+impl Body for Carried {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let this = self.get_mut();
+        if this.rest.is_empty() {
+            let frame = match Pin::new(&mut this.body).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => frame,
+                other => {
+                    this.place.taken();
+                    return other;
+                }
+            };
+            match frame.into_data() {
+                Ok(data) => this.rest = data,
+                Err(trailers) => {
+                    this.place.given();
+                    return Poll::Ready(Some(Ok(trailers)));
+                }
+            }
+        }
+        this.place.given();
+        let size = this.rest.len().min(PIECE);
+        Poll::Ready(Some(Ok(Frame::data(this.rest.split_to(size)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let rest = self.rest.len() as u64;
+        let inner = self.body.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(inner.lower().saturating_add(rest));
+        if let Some(upper) = inner.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint
+    }
+}

@@ -1,0 +1,200 @@
+//! What is spoken on a connection whose peer is known: HTTP/1.1 behind the guard, or HTTP/2.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::rc::Rc;
+
+use bytes::BytesMut;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioTimer;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Instant;
+use tokio_rustls::server::TlsStream;
+
+use super::Listener;
+use crate::answer::Carried;
+use crate::config::Limits;
+use crate::framing::streams::{self, Overdue, Streams};
+use crate::framing::{Guard, GuardLimits, HeadLimits, Opening, Paced, Serving, Watch, opening};
+use crate::identify::Identity;
+use crate::path;
+
+/// ALPN of HTTP/2 (RFC 9113 §3.2).
+const H2: &[u8] = b"h2";
+
+impl Listener {
+    /// What the handshake agreed on; without ALPN HTTP/1.1.
+    pub(super) async fn speak_agreed<S>(&self, stream: TlsStream<S>, identity: Rc<Identity>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        if stream.get_ref().1.alpn_protocol() == Some(H2) {
+            return self.http2(stream, BytesMut::new(), identity).await;
+        }
+        self.http1(stream, BytesMut::new(), identity).await;
+    }
+
+    /// What the first bytes say: nothing is negotiated on a plain connection.
+    pub(super) async fn speak_either<S>(&self, mut stream: S, identity: Rc<Identity>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        let mut stop = self.stop.clone();
+        let limits = guard_limits(&self.lane.shared.limits);
+        let first = tokio::select! {
+            biased;
+            first = opening(&mut stream, &limits) => first,
+            // nothing was asked yet
+            _ = stop.wait_for(|stop| *stop) => return,
+        };
+        match first {
+            Opening::Http1(first) => self.http1(stream, first, identity).await,
+            Opening::Http2(first) => self.http2(stream, first, identity).await,
+            Opening::Silent => self.lane.metrics.connection("silent"),
+        }
+    }
+
+    /// HTTP/1.1 behind the guard, until either side is done.
+    async fn http1<S>(&self, stream: S, first: BytesMut, identity: Rc<Identity>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        self.lane.metrics.connection("begun");
+        let watch = Rc::new(Watch::default());
+        let guard = Guard::new(stream, first, guard_limits(&self.lane.shared.limits), Rc::clone(&watch));
+        let lane = Rc::clone(&self.lane);
+        let service = service_fn(move |request| {
+            let serving = watch.begin();
+            let answer = path::serve(Rc::clone(&lane), Rc::clone(&identity), serving, request);
+            async move { Ok::<_, Infallible>(answer.await) }
+        });
+        let _open = Open::count(self.lane.metrics.open.clone());
+        let connection = http1_builder(&self.lane.shared.limits).serve_connection(guard, service);
+        let mut connection = std::pin::pin!(connection);
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            biased;
+            _ = connection.as_mut() => {}
+            _ = stop.wait_for(|stop| *stop) => {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
+        }
+    }
+
+    /// HTTP/2 until either side is done, the connection is idle, or an answer is not taken. A drain tells the peer (GOAWAY) and
+    /// waits for the streams that are open.
+    async fn http2<S>(&self, stream: S, first: BytesMut, identity: Rc<Identity>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+    {
+        self.lane.metrics.connection("begun_h2");
+        let limits = &self.lane.shared.limits;
+        let head = guard_limits(limits).head;
+        let lane = Rc::clone(&self.lane);
+        let open = Streams::new();
+        let service = {
+            let open = Rc::clone(&open);
+            service_fn(move |request: http::Request<hyper::body::Incoming>| {
+                let place = open.begin();
+                let (parts, body) = request.into_parts();
+                let serving = Serving::stream(streams::head(&parts, &head).err());
+                let request = http::Request::from_parts(parts, body);
+                let answer = path::serve(Rc::clone(&lane), Rc::clone(&identity), serving, request);
+                async move { Ok::<_, Infallible>(answer.await.map(|body| Carried::new(body, place))) }
+            })
+        };
+        let _counted = Open::count(self.lane.metrics.open.clone());
+        let paced = Paced::new(stream, first, limits.write_timeout);
+        let connection = http2_builder(limits).serve_connection(paced, service);
+        let mut connection = std::pin::pin!(connection);
+        let mut stop = self.stop.clone();
+        let look = limits.idle_timeout.min(limits.write_timeout) / 4;
+        let mut ending: Option<Instant> = None;
+        loop {
+            tokio::select! {
+                biased;
+                _ = connection.as_mut() => return,
+                _ = stop.wait_for(|stop| *stop), if ending.is_none() => {}
+                () = tokio::time::sleep(look) => match open.overdue(limits.idle_timeout, limits.write_timeout) {
+                    Some(Overdue::Stalled) => return self.lane.metrics.connection("stalled"),
+                    // told to go, nothing open, and still there: a peer may leave the farewell unanswered
+                    _ if ending.is_some_and(|since| since.elapsed() > limits.write_timeout) && open.count() == 0 => return,
+                    Some(Overdue::Idle) if ending.is_none() => {}
+                    _ => continue,
+                },
+            }
+            ending = Some(Instant::now());
+            connection.as_mut().graceful_shutdown();
+        }
+    }
+}
+
+fn guard_limits(limits: &Limits) -> GuardLimits {
+    GuardLimits {
+        head: HeadLimits { max_bytes: limits.header_bytes, max_headers: limits.headers },
+        header_timeout: limits.header_timeout,
+        idle_timeout: limits.idle_timeout,
+        write_timeout: limits.write_timeout,
+    }
+}
+
+fn http1_builder(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder
+        .keep_alive(true)
+        .half_close(false)
+        .max_headers(limits.headers)
+        // the guard bounds the head; hyper must be able to hold one, and wants 8 KiB at least
+        .max_buf_size(limits.header_bytes.saturating_add(16 * 1024))
+        // the guard bounds the time, and answers
+        .header_read_timeout(None);
+    builder
+}
+
+/// Runs what hyper starts for a stream on the core of its connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OnThisCore;
+
+impl<F: Future + 'static> hyper::rt::Executor<F> for OnThisCore {
+    fn execute(&self, future: F) {
+        tokio::task::spawn_local(async move { drop(future.await) });
+    }
+}
+
+fn http2_builder(limits: &Limits) -> http2::Builder<OnThisCore> {
+    let mut builder = http2::Builder::new(OnThisCore);
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams)
+        .max_pending_accept_reset_streams(limits.stream_resets)
+        .max_local_error_reset_streams(limits.stream_resets)
+        .initial_stream_window_size(limits.stream_window)
+        // all streams of a connection together: four of them at full speed
+        .initial_connection_window_size(limits.stream_window.saturating_mul(4))
+        .adaptive_window(false)
+        .max_frame_size(16 * 1024)
+        // what is a little too large is refused by us, with a decision id; what is far too large, by h2 with 431
+        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX).saturating_mul(2))
+        .max_send_buf_size(64 * 1024)
+        .keep_alive_interval(limits.ping_interval)
+        .keep_alive_timeout(limits.write_timeout);
+    builder
+}
+
+/// Counts a connection while it is open.
+struct Open(metrics::Gauge);
+
+impl Open {
+    fn count(gauge: metrics::Gauge) -> Self {
+        gauge.increment(1.0);
+        Self(gauge)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.decrement(1.0);
+    }
+}
