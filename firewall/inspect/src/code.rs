@@ -108,6 +108,8 @@ codes! {
     ReceiverMismatch = "receiver_mismatch", 403, Authority;
     /// The lock is unknown, over, or not one between these two peers and this context.
     LockMismatch = "lock_mismatch", 403, Authority;
+    /// There is no task, conversation or session of this id, or it is another agent's: the answer is one and the same.
+    NotFound = "not_found", 404, Authority;
     /// A lock or a once-only concept was used again.
     Replayed = "replayed", 403, Authority;
     /// No policy permits it, or one forbids it.
@@ -126,6 +128,8 @@ codes! {
     UpstreamInvalid = "upstream_invalid", 502, Delivery;
     /// The agent behind answered what it may not say; `cause` has the inner code.
     ReplyRefused = "reply_refused", 502, Delivery;
+    /// The agent behind answered with an error of its protocol; the number is repeated, its text never.
+    AgentError = "agent_error", 502, Delivery;
     /// The agent behind did not answer in time.
     UpstreamTimeout = "upstream_timeout", 504, Delivery;
     /// The audit cannot take the record, so nothing may pass.
@@ -139,6 +143,8 @@ impl Code {
             // JSON-RPC 2.0 §5.1 "Method not found"; A2A 1.0 VersionNotSupportedError.
             Self::MethodUnsupported => -32601,
             Self::VersionUnsupported => -32009,
+            // A2A 1.0 TaskNotFoundError, which its specification has for tasks of others too.
+            Self::NotFound => -32001,
             other => other.class().rpc(),
         }
     }

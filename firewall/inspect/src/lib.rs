@@ -57,4 +57,4 @@ pub use limits::InspectLimits;
 pub use owners::{Journal, Kind, Owned, Owners};
 pub use permit::{Notice, Permit, ReplyPermit, Sent};
 pub use refusal::{Delivered, Refusal, RpcId};
-pub use route::{LineScope, Route, RouteFault, TextParts};
+pub use route::{LineScope, Route, RouteFault, RouteOptions, TextParts};

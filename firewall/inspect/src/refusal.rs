@@ -42,6 +42,7 @@ struct Inner {
     delivered: Delivered,
     retry_after: Option<Duration>,
     rpc_id: Option<RpcId>,
+    agent_error: Option<i32>,
     facts: Facts,
 }
 
@@ -57,6 +58,7 @@ impl Refusal {
             delivered: Delivered::No,
             retry_after: None,
             rpc_id: None,
+            agent_error: None,
             facts: Facts::default(),
         }))
     }
@@ -100,6 +102,13 @@ impl Refusal {
     #[must_use]
     pub fn with_rpc_id(mut self, id: Option<RpcId>) -> Self {
         self.0.rpc_id = id;
+        self
+    }
+
+    /// Carries the number of the protocol's own error that the agent behind answered with.
+    #[must_use]
+    pub fn with_agent_error(mut self, number: i32) -> Self {
+        self.0.agent_error = Some(number);
         self
     }
 
@@ -148,6 +157,12 @@ impl Refusal {
     /// The JSON-RPC id to repeat; present once a valid id was read.
     pub fn rpc_id(&self) -> Option<&RpcId> {
         self.0.rpc_id.as_ref()
+    }
+
+    /// For `agent_error`: the JSON-RPC number of the agent's error, one that the protocol defines. An answer repeats it in
+    /// place of the number of the code.
+    pub fn agent_error(&self) -> Option<i32> {
+        self.0.agent_error
     }
 
     /// What was known when the verdict fell.

@@ -78,6 +78,21 @@ pub struct Route {
     pub text_parts: TextParts,
     /// The A2A tenant that requests must name; `None`: none may be named.
     pub tenant: Option<String>,
+    /// What a route may be told, each with the strictest choice as its default.
+    pub options: RouteOptions,
+}
+
+/// What an operator may choose for a route. The default refuses whatever there is a choice about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RouteOptions {
+    /// The context of a message that names none. It must be one that the receiver understands, which
+    /// [`Route::check`] holds it against. Without it such a message is `context_missing`.
+    pub default_context: Option<ContextUrn>,
+    /// A message about a context of the route must hold a lock; one without is `lock_mismatch`.
+    pub require_lock: bool,
+    /// The agent behind tells its callers apart by itself (by `Client-Cert` or `Semgate-Sender`): the gateway does not refuse
+    /// what names another's task, and still remembers which context each task is about.
+    pub keeps_callers_apart: bool,
 }
 
 /// Proof that the route's receiver understands a context.
@@ -100,6 +115,19 @@ impl Route {
             Err(NotUnderstood)
         }
     }
+
+    /// Whether the options go together with the rest of the route.
+    ///
+    /// # Errors
+    /// [`RouteFault::DefaultContext`] if the receiver does not understand the default context.
+    pub fn check(&self) -> Result<(), RouteFault> {
+        match &self.options.default_context {
+            Some(urn) if self.understands(urn).is_err() => {
+                Err(RouteFault::DefaultContext { urn: urn.to_string() })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A route cannot be read from its configuration.
@@ -109,6 +137,11 @@ pub enum RouteFault {
     Scope {
         /// The text of the configuration.
         text: String,
+    },
+    /// The default context is none that the receiver understands.
+    DefaultContext {
+        /// Its URN.
+        urn: String,
     },
 }
 
@@ -120,6 +153,9 @@ impl fmt::Display for RouteFault {
                     f,
                     "`{text}` is no context scope: write `*`, `payment`, `payment:v1` or `payment:v1.1`"
                 )
+            }
+            Self::DefaultContext { urn } => {
+                write!(f, "the default context `{urn}` is none of the contexts that the route lists")
             }
         }
     }

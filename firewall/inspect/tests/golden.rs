@@ -253,6 +253,8 @@ fn every_code_of_the_inspector_has_a_case() {
         Code::UpstreamTimeout,
         Code::AuditUnavailable,
         // of protocols to come
+        Code::NotFound,
+        Code::AgentError,
         Code::Replayed,
         Code::ToolDrift,
         // of the meters

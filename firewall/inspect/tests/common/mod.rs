@@ -5,7 +5,7 @@ use bytes::Bytes;
 use semgate_contexts::{Context, Line, Prefix, Version};
 use semgate_inspect::{
     Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Permit, Refusal, Route,
-    TextParts,
+    RouteOptions, TextParts,
 };
 use semgate_message::Binding;
 use semgate_policies::{Policies, PolicyLimits, PolicySource};
@@ -103,6 +103,7 @@ pub fn route(name: &str) -> Arc<Route> {
         contexts: scopes(&["travel", "supplyChain", "payment", "snl"]),
         text_parts: TextParts::default(),
         tenant: None,
+        options: RouteOptions::default(),
     };
     match name {
         "l8" => {}
