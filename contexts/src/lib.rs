@@ -17,7 +17,7 @@ pub mod urn;
 
 pub use canonical::CanonicalFault;
 pub use digest::{Digest, DigestFault};
-pub use document::{Context, DocumentFault, DocumentLimits};
+pub use document::{Context, DocumentFault, DocumentLimits, Referenced};
 pub use performative::{Performative, PerformativeSet, UnknownPerformative};
 pub use schema::{ContentFault, SchemaFault, SchemaLimits};
 pub use term::{Field, FieldType, NotTaken, Shape, Term, TermKind};

@@ -3,7 +3,7 @@
 use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
 use ring::rand::SecureRandom;
 use semgate_certs::{Roots, Thumbprint, Usage};
-use semgate_contexts::{Context, DocumentFault, DocumentLimits, Prefix};
+use semgate_contexts::{Context, DocumentFault, DocumentLimits, Prefix, Referenced};
 use std::fmt;
 use std::sync::Arc;
 
@@ -81,9 +81,7 @@ pub fn sign_context(
     General::sign(context.bytes(), TYPE, identity, random)
 }
 
-/// Verifies a signed context: chain for [`Usage::Context`] at `at` (the `logged_at` of its publish statement; now, before
-/// it is published), signature, then the document in its canonical form, then that the certificate names its line.
-/// Verifies first and parses after; never re-canonicalises.
+/// Verifies a signed context that refers to no other; see [`verify_context_among`].
 pub fn verify_context(
     bytes: &[u8],
     roots: &Roots,
@@ -91,9 +89,27 @@ pub fn verify_context(
     prefix: &Prefix,
     limits: &DocumentLimits,
 ) -> Result<SignedContext, ContextFault> {
+    verify_context_among(bytes, roots, at, prefix, limits, &|_| None)
+}
+
+/// Verifies a signed context: chain for [`Usage::Context`] at `at` (the `logged_at` of its publish statement; now, before
+/// it is published), signature, then the document in its canonical form, then that the certificate names its line.
+/// Verifies first and parses after; never re-canonicalises.
+///
+/// `others` finds contexts that it may refer to, each verified before by the caller; nothing is fetched. One that it does not
+/// find is [`DocumentFault::ReferenceMissing`].
+pub fn verify_context_among(
+    bytes: &[u8],
+    roots: &Roots,
+    at: u64,
+    prefix: &Prefix,
+    limits: &DocumentLimits,
+    others: &Referenced<'_>,
+) -> Result<SignedContext, ContextFault> {
     let jws = General::read(bytes, TYPE, roots, MAX_SIGNED_BYTES).map_err(ContextFault::Jws)?;
     let (payload, leaf) = jws.verify(roots, Usage::Context, at).map_err(ContextFault::Jws)?;
-    let context = Context::from_canonical(&payload, prefix, limits, &|_| None).map_err(ContextFault::Document)?;
+    let context =
+        Context::from_canonical(&payload, prefix, limits, others).map_err(ContextFault::Document)?;
     leaf.allows_line(context.urn().line()).map_err(|_| ContextFault::LineNotDelegated)?;
     Ok(SignedContext { context: Arc::new(context), signer: leaf.thumbprint() })
 }

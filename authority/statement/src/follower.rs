@@ -9,6 +9,7 @@ mod fault;
 mod judge;
 mod memory;
 mod recover;
+mod reference;
 mod round;
 mod state;
 mod take;
@@ -17,7 +18,7 @@ mod take;
 mod tests;
 
 pub use config::{FollowerConfig, FollowerLimits, InLines, Lines};
-pub use fault::{FollowFault, Report};
+pub use fault::{FollowFault, ReferenceFault, Report};
 
 use crate::trust::Trust;
 use crate::view::View;

@@ -29,11 +29,12 @@ pub mod verify_log;
 pub mod view;
 
 pub use checkpoint::{Checkpoint, CheckpointFault, LogKey, LogVerifier};
-pub use context::{SignedContext, sign_context, verify_context};
+pub use context::{SignedContext, sign_context, verify_context, verify_context_among};
 pub use entry::{Entry, VerifiedEntry};
 pub use floors::FloorsDocument;
 pub use follower::{
-    Answer, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, Progress, Report, Step,
+    Answer, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, Progress, ReferenceFault, Report,
+    Step,
 };
 pub use format::FormatFault;
 pub use head::{Head, HeadFault, ShardRef, VerifiedHead};

@@ -96,6 +96,8 @@ pub struct MemoryAuthority {
     /// Paths that were asked for.
     pub asked: Vec<String>,
     signers: BTreeMap<Line, Arc<SigningIdentity>>,
+    /// What was published: documents may refer to it.
+    contexts: BTreeMap<ContextUrn, Arc<Context>>,
 }
 
 impl MemoryAuthority {
@@ -132,6 +134,7 @@ impl MemoryAuthority {
             lies: BTreeMap::new(),
             asked: Vec::new(),
             signers: BTreeMap::new(),
+            contexts: BTreeMap::new(),
         };
         authority.renew();
         authority
@@ -149,6 +152,38 @@ impl MemoryAuthority {
 
     pub fn context(document: &[u8]) -> Context {
         Context::check(document, &Prefix::default(), &DocumentLimits::default()).unwrap()
+    }
+
+    /// A document that may refer to those that were published.
+    pub fn checked(&self, document: &[u8]) -> Context {
+        let others = |urn: &ContextUrn| self.contexts.get(urn).cloned();
+        Context::check_among(document, &Prefix::default(), &DocumentLimits::default(), &others).unwrap()
+    }
+
+    /// A small document of this name, whose one concept `pair` has a member of each of these concepts of published contexts.
+    pub fn referring(&self, short: &str, to: &[(&str, &str)]) -> Vec<u8> {
+        let members: serde_json::Map<String, serde_json::Value> = to
+            .iter()
+            .map(|(other, concept)| {
+                let urn = MemoryAuthority::urn(other);
+                let digest = self.contexts.get(&urn).unwrap().digest().to_string();
+                let reference =
+                    serde_json::json!({"$ref": format!("{urn}#/concepts/{concept}"), "x-digest": digest});
+                (format!("of_{}", urn.line().as_str().replace('.', "_")), reference)
+            })
+            .collect();
+        let document = serde_json::json!({
+            "context": format!("urn:contexts:{short}"),
+            "concepts": {"pair": {"type": "object", "properties": members}},
+        });
+        serde_json::to_vec(&document).unwrap()
+    }
+
+    /// A document that others may refer to although it is not published: only an authority in `testing` is confused so.
+    pub fn pretend(&mut self, document: &[u8]) -> Arc<Context> {
+        let context = Arc::new(self.checked(document));
+        self.contexts.insert(context.urn().clone(), Arc::clone(&context));
+        context
     }
 
     /// A small document of this name, with one concept.
@@ -175,7 +210,7 @@ impl MemoryAuthority {
 
     /// Signs and publishes a document; answers its index and renews the head.
     pub fn publish(&mut self, document: &[u8]) -> u64 {
-        let context = MemoryAuthority::context(document);
+        let context = self.pretend(document);
         let signer = self.signer(context.urn().line());
         self.publish_by(&context, &signer, &signer)
     }

@@ -9,19 +9,21 @@ mod tests;
 pub use fault::{Fetch, FetchFault, LogFault, LogReport};
 
 use crate::checkpoint::{Checkpoint, MAX_CHECKPOINT_BYTES};
-use crate::context::{MAX_SIGNED_BYTES, verify_context};
+use crate::context::{ContextFault, MAX_SIGNED_BYTES, verify_context_among};
 use crate::encoding::sha256;
 use crate::entry::Entry;
 use crate::floors::MAX_FLOORS_BYTES;
 use crate::follower::FollowerConfig;
 use crate::head::{Head, HeadRules, MAX_HEAD_BYTES, VerifiedHead};
 use crate::listing::{Listing, MAX_LISTING_BYTES};
-use crate::replay::Replay;
+use crate::replay::{Published, Replay};
 use crate::statement::StatementFault;
 use crate::tiles::{MAX_BUNDLE_BYTES, TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle};
 use crate::token::{MAX_TOKEN_BYTES, Token};
 use crate::trust::{MAX_TRUST_BYTES, Trust};
-use std::collections::BTreeMap;
+use semgate_contexts::{Context, ContextUrn, DocumentFault};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// How often everything is started again because the head moved under the check. A busy authority appends a few times
 /// a second; only floors, listing and trust can differ, and they are small.
@@ -214,24 +216,45 @@ impl Check<'_> {
         if served == replay.listing() { Ok(()) } else { Err(LogFault::ListingDiffers) }
     }
 
-    /// Each published document, by digest; its chain is judged at the time of its statement.
+    /// Each published document, by digest, in the order of the log: it may refer to what was published before it, and to nothing
+    /// else.
     fn documents(&mut self, replay: &Replay) -> Result<u64, LogFault> {
-        let mut count = 0;
-        for (urn, published) in replay.contexts() {
-            let path = format!("/v1/contexts/by-digest/{}", published.digest);
-            let bytes = self.get(&path, MAX_SIGNED_BYTES)?;
-            let (roots, at) = (&self.config.roots, published.logged_at);
-            let signed = verify_context(&bytes, roots, at, &self.config.prefix, &self.config.documents)
-                .map_err(|fault| LogFault::Document { urn: urn.clone(), fault })?;
-            let same = signed.context().urn() == urn
-                && *signed.context().digest() == published.digest
-                && signed.signer() == published.signer;
-            if !same {
-                return Err(LogFault::DocumentDiffers { urn: urn.clone() });
-            }
-            count += 1;
+        let mut in_order: Vec<(&ContextUrn, &Published)> = replay.contexts().collect();
+        in_order.sort_by_key(|(_, published)| published.index);
+        let mut before: HashMap<ContextUrn, Arc<Context>> = HashMap::new();
+        for (urn, published) in &in_order {
+            let context = self.document(urn, published, &before)?;
+            before.insert((*urn).clone(), context);
         }
-        Ok(count)
+        Ok(in_order.len() as u64)
+    }
+
+    /// One of them; its chain is judged at the time of its statement.
+    fn document(
+        &mut self,
+        urn: &ContextUrn,
+        published: &Published,
+        before: &HashMap<ContextUrn, Arc<Context>>,
+    ) -> Result<Arc<Context>, LogFault> {
+        let path = format!("/v1/contexts/by-digest/{}", published.digest);
+        let bytes = self.get(&path, MAX_SIGNED_BYTES)?;
+        let (config, at) = (self.config, published.logged_at);
+        let others = |urn: &ContextUrn| before.get(urn).cloned();
+        let verified =
+            verify_context_among(&bytes, &config.roots, at, &config.prefix, &config.documents, &others);
+        let signed = verified.map_err(|fault| match fault {
+            ContextFault::Document(DocumentFault::ReferenceMissing { urn: other, .. }) => {
+                LogFault::Reference { urn: urn.clone(), other }
+            }
+            fault => LogFault::Document { urn: urn.clone(), fault },
+        })?;
+        let same = signed.context().urn() == urn
+            && *signed.context().digest() == published.digest
+            && signed.signer() == published.signer;
+        if !same {
+            return Err(LogFault::DocumentDiffers { urn: urn.clone() });
+        }
+        Ok(Arc::clone(signed.context()))
     }
 }
 

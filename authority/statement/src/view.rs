@@ -88,6 +88,8 @@ pub struct View {
     pub(crate) partial: bool,
     pub(crate) floors: Arc<BTreeMap<Line, Version>>,
     pub(crate) contexts: HashMap<ContextUrn, Arc<LoadedContext>>,
+    /// Contexts of lines that do not belong to it, published in its log, which those above refer to.
+    pub(crate) references: HashMap<ContextUrn, Arc<LoadedContext>>,
 }
 
 impl View {
@@ -103,6 +105,7 @@ impl View {
             partial: false,
             floors: Arc::default(),
             contexts: HashMap::new(),
+            references: HashMap::new(),
         }
     }
 
@@ -151,6 +154,11 @@ impl View {
                 Some(_) => Standing::NotCovered,
             };
         };
+        self.standing_of(loaded, now)
+    }
+
+    /// How a context of this view stands at `now`; the same for one that is only referred to. No look-up.
+    pub fn standing_of(&self, loaded: &LoadedContext, now: u64) -> Standing {
         match (loaded.status, self.freshness(now)) {
             (Some(Status::Invalid), _) => Standing::Revoked,
             (Some(Status::Suspended), _) => Standing::Suspended,
@@ -170,7 +178,13 @@ impl View {
         self.contexts.get(urn)
     }
 
-    /// All published contexts that are known, in no order.
+    /// A published context that others may refer to: of this authority's lines, or of another line in its log. One of another
+    /// line counts as a reference alone and is in no other answer of this view.
+    pub fn reference(&self, urn: &ContextUrn) -> Option<&Arc<LoadedContext>> {
+        self.contexts.get(urn).or_else(|| self.references.get(urn))
+    }
+
+    /// All published contexts of its lines that are known, in no order.
     pub fn contexts(&self) -> impl Iterator<Item = &Arc<LoadedContext>> {
         self.contexts.values()
     }

@@ -67,7 +67,7 @@ pub struct FollowerConfig {
     pub log: LogVerifier,
     /// Prefix of URNs.
     pub prefix: Prefix,
-    /// Lines that belong to it. Others are never loaded.
+    /// Lines that belong to it. Of others only what these refer to is loaded, and it counts as a reference alone.
     pub lines: Lines,
     /// Longest lifetime of a head that is accepted, in seconds.
     pub max_status_age: u64,

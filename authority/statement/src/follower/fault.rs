@@ -9,6 +9,7 @@ use crate::token::TokenFault;
 use semgate_contexts::{ContextUrn, Line};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Why something was not accepted. The view stays what it was; nothing of the input is in it but names and numbers.
 #[derive(Clone, PartialEq, Debug)]
@@ -108,6 +109,13 @@ pub enum FollowFault {
     Urn,
     /// The signed document.
     Document(ContextFault),
+    /// The document refers to a context that does not hold.
+    Reference {
+        /// The context that it refers to.
+        urn: ContextUrn,
+        /// What is wrong with that one.
+        why: ReferenceFault,
+    },
     /// The memory on disk cannot be written or read.
     Memory(std::io::ErrorKind),
     /// A part of the memory on disk is damaged or was tampered with, and was ignored.
@@ -152,6 +160,7 @@ impl FollowFault {
             FollowFault::Signer => "signer",
             FollowFault::Urn => "urn",
             FollowFault::Document(_) => "document",
+            FollowFault::Reference { .. } => "reference",
             FollowFault::Memory(_) => "memory",
             FollowFault::Damaged { .. } => "damaged",
         }
@@ -206,6 +215,9 @@ impl fmt::Display for FollowFault {
             }
             FollowFault::Urn => f.write_str("the document names another context than published"),
             FollowFault::Document(fault) => write!(f, "{fault}"),
+            FollowFault::Reference { urn, why } => {
+                write!(f, "the context `{urn}`, which the document refers to, {why}")
+            }
             FollowFault::Memory(kind) => write!(f, "memory on disk: {kind}"),
             FollowFault::Damaged { part } => write!(f, "memory on disk: {part} is damaged and was ignored"),
         }
@@ -217,6 +229,32 @@ impl std::error::Error for FollowFault {}
 impl From<std::io::Error> for FollowFault {
     fn from(error: std::io::Error) -> Self {
         FollowFault::Memory(error.kind())
+    }
+}
+
+/// Why a context that another refers to does not hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ReferenceFault {
+    /// The authority has not published it, or its publish statement was refused.
+    Unpublished,
+    /// It was published after the one that refers to it, which no honest authority does.
+    PublishedLater,
+    /// It was published with another digest than the reference says.
+    Digest,
+    /// Its own document failed.
+    Failed(Arc<str>),
+}
+
+impl fmt::Display for ReferenceFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReferenceFault::Unpublished => f.write_str("has no publish statement that holds"),
+            ReferenceFault::PublishedLater => f.write_str("was published after it"),
+            ReferenceFault::Digest => {
+                f.write_str("was published with another digest than the reference says")
+            }
+            ReferenceFault::Failed(why) => write!(f, "failed: {why}"),
+        }
     }
 }
 

@@ -1,16 +1,17 @@
 //! The judgements of a follower, each a function of bytes and of what was verified before.
 
-use super::state::{Known, Pinned, Published, State};
+use super::state::{Document, Known, Pinned, Published, State};
 use super::{FollowFault, FollowerConfig};
-use crate::context::verify_context;
+use crate::context::{ContextFault, MAX_SIGNED_BYTES, TYPE, verify_context_among};
 use crate::entry::Entry;
 use crate::head::{HeadFault, HeadRules, VerifiedHead};
+use crate::jws::General;
 use crate::listing::Listed;
 use crate::statement::Statement;
 use crate::status::{Shard, StatusList};
 use crate::tiles::TreeHash;
 use crate::trust::Trust;
-use semgate_contexts::{Context, ContextUrn, Line, Version};
+use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault, Line, Version};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -117,7 +118,7 @@ pub(super) fn entry(
         return Err(FollowFault::WrongIndex);
     }
     entry.verify(trust, &config.roots).map_err(FollowFault::Statement)?;
-    Ok(Known { index: listed.index, entry, digest, signer, document: super::state::Document::Wanted })
+    Ok(Known { index: listed.index, entry, digest, signer, document: Document::Wanted })
 }
 
 /// A verified entry beside those known already: one digest and one index a URN, and time that only goes forward.
@@ -142,16 +143,41 @@ pub(super) fn fits_known(
     Ok(())
 }
 
-/// A signed context against its publish statement; its chain is judged at the time of the statement.
+/// A document that was judged.
+pub(super) enum Judged {
+    /// It holds.
+    Good(Arc<Context>),
+    /// It is the published one and refers to this context, which is not loaded.
+    Needs(ContextUrn, Digest),
+}
+
+/// A signed context against its publish statement; its chain is judged at the time of the statement. It may refer to what was
+/// published before it and is loaded.
 pub(super) fn document(
     bytes: &[u8],
     urn: &ContextUrn,
     known: &Known,
+    published: &Published,
     config: &FollowerConfig,
-) -> Result<Arc<Context>, FollowFault> {
+) -> Result<Judged, FollowFault> {
     let at = known.entry.logged_at();
-    let signed = verify_context(bytes, &config.roots, at, &config.prefix, &config.documents)
-        .map_err(FollowFault::Document)?;
+    let before = |urn: &ContextUrn| {
+        let other = published.get(urn).filter(|other| other.index < known.index)?;
+        match &other.document {
+            Document::Loaded(context) => Some(Arc::clone(context)),
+            _ => None,
+        }
+    };
+    let verified = verify_context_among(bytes, &config.roots, at, &config.prefix, &config.documents, &before);
+    let signed = match verified {
+        Err(ContextFault::Document(DocumentFault::ReferenceMissing { urn, digest })) => {
+            // nothing is fetched for a document that is not the published one
+            let jws = General::read(bytes, TYPE, &config.roots, MAX_SIGNED_BYTES);
+            let published = jws.is_ok_and(|jws| Digest::of(jws.unverified_payload()) == known.digest);
+            return if published { Ok(Judged::Needs(urn, digest)) } else { Err(FollowFault::Digest) };
+        }
+        verified => verified.map_err(FollowFault::Document)?,
+    };
     if *signed.context().digest() != known.digest {
         return Err(FollowFault::Digest);
     }
@@ -161,5 +187,5 @@ pub(super) fn document(
     if signed.signer() != known.signer {
         return Err(FollowFault::Signer);
     }
-    Ok(Arc::clone(signed.context()))
+    Ok(Judged::Good(Arc::clone(signed.context())))
 }

@@ -15,6 +15,7 @@ use crate::listing::Listed;
 use crate::statement::Statement;
 use crate::tiles::{MAX_ENTRY_BYTES, ProofFault, TreeHash, leaf_hashes};
 use crate::trust::{MAX_TRUST_BYTES, Trust};
+use semgate_contexts::ContextUrn;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -36,8 +37,9 @@ impl Follower {
         }
         self.state.complete = complete;
         self.recover_tiles();
-        let foreign = self.recover_entries(now);
-        self.recover_documents(&foreign, now);
+        self.recover_entries(now);
+        self.recover_documents(now);
+        self.forget_foreign();
         self.recover_invalid(now);
     }
 
@@ -108,17 +110,16 @@ impl Follower {
     }
 
     /// Publish statements: read, verified, and proved to be in the log of the head. All or none, for one bad tile
-    /// spoils every proof. Answers the names of documents whose lines do not belong to the authority any more.
-    fn recover_entries(&mut self, now: u64) -> BTreeSet<String> {
-        let mut foreign = BTreeSet::new();
-        let Some(pinned) = self.state.head.clone() else { return foreign };
+    /// spoils every proof.
+    fn recover_entries(&mut self, now: u64) {
+        let Some(pinned) = self.state.head.clone() else { return };
         let checkpoint = pinned.head.checkpoint();
         let read = self.read_entries(checkpoint.size, now);
         let indexes: Vec<u64> = read.iter().map(|(index, _)| *index).collect();
         let Ok(proved) = self.prove_from_disk(&indexes, checkpoint) else {
             self.state.tiles.clear();
             self.lost("tiles", now);
-            return foreign;
+            return;
         };
         let mut known = Published::new();
         for ((index, bytes), leaf) in read.into_iter().zip(proved) {
@@ -130,18 +131,14 @@ impl Follower {
                 Some(new)
             });
             match (listed, judged) {
-                (Some(listed), Some(new)) if self.config.lines.holds(listed.urn.line()).is_some() => {
+                (Some(listed), Some(new)) => {
                     self.memory.verified(Part::Entries, format!("{index}.json"));
                     known.insert(listed.urn, new);
-                }
-                (Some(_), Some(new)) => {
-                    foreign.insert(new.digest.hex());
                 }
                 _ => self.lost("entries", now),
             }
         }
         self.state.known = known;
-        foreign
     }
 
     /// The files of publish statements by index. Left out are those past the log of the head, whose own head was never
@@ -181,34 +178,56 @@ impl Follower {
         Ok(proved)
     }
 
-    /// Documents of known statements. One without a statement shows that the statement is missing.
-    fn recover_documents(&mut self, foreign: &BTreeSet<String>, now: u64) {
+    /// Documents of known statements, in the order of the log, so that what they refer to comes first. One without a statement
+    /// shows that the statement is missing.
+    fn recover_documents(&mut self, now: u64) {
         let there = self.memory.names(Part::Contexts).unwrap_or_default();
         let known: BTreeSet<String> = self.state.known.values().map(|known| known.digest.hex()).collect();
-        let orphan =
-            |name: &String| !known.contains(name) && !foreign.contains(name) && !name.ends_with(TEMPORARY);
+        let orphan = |name: &String| !known.contains(name) && !name.ends_with(TEMPORARY);
         if !self.state.partial && there.iter().any(orphan) {
             self.lost("entries", now);
         }
+        let mut in_order: Vec<(u64, ContextUrn)> =
+            self.state.known.iter().map(|(urn, known)| (known.index, urn.clone())).collect();
+        in_order.sort();
         let mut damaged = 0;
-        for (urn, known) in &mut self.state.known {
-            let name = known.digest.hex();
-            if !there.contains(&name) {
-                continue; // fetched with the next round
-            }
-            let max = crate::context::MAX_SIGNED_BYTES;
-            let bytes = self.memory.read_part(Part::Contexts, &name, max).ok().flatten();
-            match bytes.map(|bytes| judge::document(&bytes, urn, known, &self.config)) {
-                Some(Ok(context)) => {
-                    known.document = Document::Loaded(context);
-                    self.memory.verified(Part::Contexts, name);
-                }
-                _ => damaged += 1,
-            }
+        for (_, urn) in in_order {
+            damaged += u32::from(self.recover_document(&urn, &there).is_err());
         }
         if damaged > 0 {
             self.damaged("contexts", now);
         }
+    }
+
+    /// One document. What is not there is fetched with the next round, and what refers to it is judged again then.
+    fn recover_document(&mut self, urn: &ContextUrn, there: &BTreeSet<String>) -> Result<(), ()> {
+        let known = self.state.known.get(urn).ok_or(())?;
+        let name = known.digest.hex();
+        if !there.contains(&name) {
+            return Ok(());
+        }
+        let max = crate::context::MAX_SIGNED_BYTES;
+        let bytes = self.memory.read_part(Part::Contexts, &name, max).ok().flatten().ok_or(())?;
+        let judged = judge::document(&bytes, urn, known, &self.state.known, &self.config).map_err(drop)?;
+        if let judge::Judged::Good(context) = judged
+            && let Some(known) = self.state.known.get_mut(urn)
+        {
+            known.document = Document::Loaded(context);
+            self.memory.verified(Part::Contexts, name);
+        }
+        Ok(())
+    }
+
+    /// Drops what is not of the authority's lines and nothing of them refers to: the lines were others when it was written. While
+    /// a document of them is missing, nobody can tell what it refers to, and nothing is dropped.
+    fn forget_foreign(&mut self) {
+        let lines = &self.config.lines;
+        let mut referred = BTreeSet::new();
+        for (_, known) in self.state.known.iter().filter(|(urn, _)| lines.holds(urn.line()).is_some()) {
+            let Document::Loaded(context) = &known.document else { return };
+            referred.extend(context.references().iter().map(|other| other.urn().clone()));
+        }
+        self.state.known.retain(|urn, _| lines.holds(urn.line()).is_some() || referred.contains(urn));
     }
 
     /// Indexes that must stay INVALID. They can only take away: a forged one revokes, and never the other way round.

@@ -4,6 +4,7 @@
 //! plans again. So the order of the judgements is the order of the steps in `plan`, and nothing is judged twice with
 //! different bytes.
 
+use super::reference::{Needs, Waiting};
 use super::state::{Document, Pinned, Published, Tiles};
 use super::{FollowFault, Follower, Request, judge};
 use crate::listing::Listed;
@@ -64,6 +65,10 @@ pub(super) struct Round {
     pub(super) full: BTreeSet<TilePath>,
     pub(super) shards: HashMap<[u8; 32], Vec<u8>>,
     pub(super) floors: Option<BTreeMap<Line, Version>>,
+    /// What the listing says of lines that are not followed: looked up for references. None before a listing came.
+    pub(super) others: Option<HashMap<ContextUrn, Listed>>,
+    /// Documents that wait; each for the one that waits after it, the last for one that is being fetched.
+    pub(super) waiting: Vec<Waiting>,
     /// What is left of the listing, by index from the end, so that the next one is popped.
     pub(super) listing: Option<Vec<Listed>>,
     pub(super) trust_fetched: bool,
@@ -132,15 +137,21 @@ impl Follower {
         {
             return Ok(Some(want));
         }
-        if let Some(want) = self.plan_entries(round, now)? {
-            return Ok(Some(want));
+        loop {
+            if let Some(want) = self.plan_entries(round, now)? {
+                return Ok(Some(want));
+            }
+            if !round.accepted {
+                // The floors waited for versions that the listing might show, and it did not.
+                self.judge_floors(round)?;
+                self.accept(round, now)?;
+            }
+            match self.plan_waiting(round, now) {
+                Needs::Nothing => return Ok(self.plan_documents(now)),
+                Needs::Fetch(want) => return Ok(Some(want)),
+                Needs::Entry(listed) => round.listing = Some(vec![listed]),
+            }
         }
-        if !round.accepted {
-            // The floors waited for versions that the listing might show, and it did not.
-            self.judge_floors(round)?;
-            self.accept(round, now)?;
-        }
-        Ok(self.plan_documents(now))
     }
 
     /// Consistency, statuses and floors of a head that is not accepted yet.
@@ -279,15 +290,15 @@ impl Follower {
             .is_ok_and(|entry| self.state.trust.chain(&entry.signed().key()).is_none())
     }
 
-    /// The next document to fetch. Those of revoked contexts too: they let nothing pass, but the policies that name their
+    /// The next document to fetch, in the order of the log: what a document refers to was published before it. Those of revoked contexts too: they let nothing pass, but the policies that name their
     /// line are typed by them, and a revocation must not take every other policy down with it.
     fn plan_documents(&self, now: u64) -> Option<Want> {
-        let wanted = self.state.known.iter().find(|(_, known)| match &known.document {
+        let wanted = self.state.known.iter().filter(|(_, known)| match &known.document {
             Document::Wanted => true,
             Document::Loaded(_) => false,
             Document::Failed { retry_at, .. } => *retry_at <= now,
         });
-        wanted.map(|(urn, _)| Want::Document(urn.clone()))
+        wanted.min_by_key(|(_, known)| known.index).map(|(urn, _)| Want::Document(urn.clone()))
     }
 }
 

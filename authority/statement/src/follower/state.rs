@@ -55,6 +55,7 @@ pub(super) struct State {
     pub(super) floors: BTreeMap<Line, Version>,
     /// Indexes seen INVALID in heads that were refused for another reason: they stay INVALID too.
     pub(super) invalid: BTreeSet<u64>,
+    /// What was published in the configured lines, and what that refers to in others.
     pub(super) known: Published,
     pub(super) tiles: Tiles,
     pub(super) trust: Trust,
@@ -89,8 +90,11 @@ impl State {
         }
         view.partial = self.partial;
         view.floors = Arc::new(self.floors.clone());
-        view.contexts =
-            self.known.iter().map(|(urn, known)| (urn.clone(), Arc::new(self.loaded(urn, known)))).collect();
+        for (urn, known) in &self.known {
+            let of_its_lines = config.lines.holds(urn.line()).is_some();
+            let part = if of_its_lines { &mut view.contexts } else { &mut view.references };
+            part.insert(urn.clone(), Arc::new(self.loaded(urn, known)));
+        }
         view
     }
 

@@ -1,5 +1,6 @@
 //! What is asked for, and taking in what came back: status, size and form, before anything is judged.
 
+use super::reference::Waiting;
 use super::state::{Document, Pinned};
 use super::{Answer, FollowFault, Follower, Request, Round, Want, judge};
 use crate::encoding::sha256;
@@ -10,7 +11,7 @@ use crate::listing::{Listed, Listing, MAX_LISTING_BYTES};
 use crate::tiles::{MAX_BUNDLE_BYTES, TileFault, TilePath, decode_bundle};
 use crate::token::{MAX_TOKEN_BYTES, Token, TokenFault};
 use crate::trust::{MAX_TRUST_BYTES, Trust};
-use semgate_contexts::ContextUrn;
+use semgate_contexts::{ContextUrn, Digest};
 use std::sync::Arc;
 
 impl Follower {
@@ -61,11 +62,7 @@ impl Follower {
         let body = checked_body(&want, &request, status, &body);
         match want {
             Want::Document(urn) => {
-                let judged = body.and_then(|bytes| self.take_document(&urn, bytes));
-                if let Err(fault) = judged {
-                    self.refuse_document(round, &urn, fault, now);
-                }
-                round.dirty = true;
+                self.take_document(round, &urn, body, now);
                 Ok(())
             }
             Want::Bundle(path) => {
@@ -146,20 +143,20 @@ impl Follower {
         Ok(())
     }
 
-    /// Keeps what this follower wants of a listing, the first entry last.
+    /// Keeps what this follower wants of a listing, the first entry last; and apart, what may be referred to.
     fn take_listing(&mut self, round: &mut Round, bytes: &[u8]) -> Result<(), FollowFault> {
         let listing = Listing::read(bytes, &self.config.prefix).map_err(FollowFault::Listing)?;
         let size = round.candidate.as_ref().map_or(0, |c| c.head.head().seq);
-        let mut wanted: Vec<Listed> = listing
-            .contexts
-            .into_iter()
-            // A listing may be newer than the head; what it knows beyond comes with the next one.
-            .filter(|c| c.index < size && self.config.lines.holds(c.urn.line()).is_some())
-            .filter(|c| {
-                let known = self.state.known.get(&c.urn);
-                known.is_none_or(|known| known.index != c.index || known.digest != c.digest)
-            })
-            .collect();
+        // A listing may be newer than the head; what it knows beyond comes with the next one.
+        let listed = listing.contexts.into_iter().filter(|c| c.index < size).filter(|c| {
+            let known = self.state.known.get(&c.urn);
+            known.is_none_or(|known| known.index != c.index || known.digest != c.digest)
+        });
+        let followed = |c: &Listed| {
+            self.config.lines.holds(c.urn.line()).is_some() || self.state.known.contains_key(&c.urn)
+        };
+        let (mut wanted, others): (Vec<Listed>, Vec<Listed>) = listed.partition(followed);
+        round.others = Some(others.into_iter().map(|c| (c.urn.clone(), c)).collect());
         wanted.sort_by_key(|c| std::cmp::Reverse(c.index));
         wanted.dedup();
         round.listing = Some(wanted);
@@ -176,15 +173,49 @@ impl Follower {
         Ok(())
     }
 
-    fn take_document(&mut self, urn: &ContextUrn, bytes: &[u8]) -> Result<(), FollowFault> {
-        let known = self.state.known.get_mut(urn).ok_or(FollowFault::Unasked)?;
-        let context = judge::document(bytes, urn, known, &self.config)?;
-        known.document = Document::Loaded(context);
-        self.memory.write_part(super::memory::Part::Contexts, &known.digest.hex(), bytes)?;
-        Ok(())
+    /// A document that came, or one that waited and is judged again.
+    pub(super) fn take_document(
+        &mut self,
+        round: &mut Round,
+        urn: &ContextUrn,
+        body: Result<&[u8], FollowFault>,
+        now: u64,
+    ) {
+        match body.and_then(|bytes| self.judge_document(urn, bytes).map(|needs| (needs, bytes))) {
+            Ok((None, _)) => round.dirty = true,
+            Ok((Some((needs, digest)), bytes)) => {
+                let waiting = Waiting { urn: urn.clone(), bytes: bytes.to_vec(), needs, digest };
+                round.waiting.push(waiting);
+            }
+            Err(fault) => self.refuse_document(round, urn, fault, now),
+        }
     }
 
-    fn refuse_document(&mut self, round: &mut Round, urn: &ContextUrn, fault: FollowFault, now: u64) {
+    /// Loads a document; or answers what must be loaded before it.
+    fn judge_document(
+        &mut self,
+        urn: &ContextUrn,
+        bytes: &[u8],
+    ) -> Result<Option<(ContextUrn, Digest)>, FollowFault> {
+        let known = self.state.known.get(urn).ok_or(FollowFault::Unasked)?;
+        let context = match judge::document(bytes, urn, known, &self.state.known, &self.config)? {
+            judge::Judged::Needs(urn, digest) => return Ok(Some((urn, digest))),
+            judge::Judged::Good(context) => context,
+        };
+        let known = self.state.known.get_mut(urn).ok_or(FollowFault::Unasked)?;
+        known.document = Document::Loaded(context);
+        self.memory.write_part(super::memory::Part::Contexts, &known.digest.hex(), bytes)?;
+        Ok(None)
+    }
+
+    pub(super) fn refuse_document(
+        &mut self,
+        round: &mut Round,
+        urn: &ContextUrn,
+        fault: FollowFault,
+        now: u64,
+    ) {
+        round.dirty = true;
         if matches!(fault, FollowFault::Memory(_)) {
             // The document is good; only its copy on disk is missing.
             return self.report(Some(urn.clone()), fault, None, now);
@@ -193,7 +224,6 @@ impl Follower {
         if let Some(known) = self.state.known.get_mut(urn) {
             known.document = Document::Failed { why: Arc::from(fault.to_string()), retry_at };
         }
-        round.dirty = true;
         self.report(Some(urn.clone()), fault, None, now);
     }
 

@@ -14,6 +14,7 @@ mod attacks;
 mod disk;
 mod fuzz;
 mod poison;
+mod references;
 
 fn urn(short: &str) -> ContextUrn {
     MemoryAuthority::urn(short)

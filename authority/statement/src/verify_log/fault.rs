@@ -126,6 +126,13 @@ pub enum LogFault {
         /// What is wrong.
         fault: ContextFault,
     },
+    /// A document refers to a context that was not published before it.
+    Reference {
+        /// Its URN.
+        urn: ContextUrn,
+        /// The context that it refers to.
+        other: ContextUrn,
+    },
     /// A document is not the published one.
     DocumentDiffers {
         /// Its URN.
@@ -171,6 +178,9 @@ impl fmt::Display for LogFault {
             LogFault::FloorsDiffer => f.write_str("the floors differ from the replayed log"),
             LogFault::ListingDiffers => f.write_str("the listing differs from the replayed log"),
             LogFault::Document { urn, fault } => write!(f, "`{urn}`: {fault}"),
+            LogFault::Reference { urn, other } => {
+                write!(f, "`{urn}` refers to `{other}`, which was not published before it")
+            }
             LogFault::DocumentDiffers { urn } => write!(f, "`{urn}`: the document is not the published one"),
             LogFault::Moving => f.write_str("the head moved too often to compare"),
         }

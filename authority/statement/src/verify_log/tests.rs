@@ -100,3 +100,20 @@ fn a_stale_head_does_not_hold() {
     authority.now += 600;
     assert_eq!(verify(&mut authority), Err(LogFault::Head(crate::head::HeadFault::Expired)));
 }
+
+#[test]
+fn documents_may_refer_to_what_was_published_before_them_and_to_nothing_else() {
+    let mut authority = MemoryAuthority::new(START);
+    authority.pretend(&MemoryAuthority::document("money:v1.0", "thing"));
+    let shop = authority.referring("shop:v1.0", &[("money:v1.0", "thing")]);
+    let mut late = authority.clone();
+    authority.publish(&MemoryAuthority::document("money:v1.0", "thing"));
+    authority.publish(&shop);
+    assert_eq!(verify(&mut authority).unwrap().documents, 2);
+    let (urn, other) = (MemoryAuthority::urn("shop:v1.0"), MemoryAuthority::urn("money:v1.0"));
+    late.publish(&shop);
+    let fault = LogFault::Reference { urn, other };
+    assert_eq!(verify(&mut late).unwrap_err(), fault);
+    late.publish(&MemoryAuthority::document("money:v1.0", "thing"));
+    assert_eq!(verify(&mut late).unwrap_err(), fault);
+}

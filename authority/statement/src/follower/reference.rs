@@ -1,0 +1,102 @@
+//! What documents refer to: a document waits until everything that it refers to is loaded, in the lines of this authority or not.
+//!
+//! Nothing is fetched from an address that a document names: a reference is looked up in the authority's own listing, and its
+//! publish statement proved from the log like any other (DESIGN §3). A reference leads to what was published before, so no
+//! chain of them comes back to where it began.
+
+use super::round::Want;
+use super::state::Document;
+use super::{FollowFault, Follower, ReferenceFault, Round};
+use crate::context::ContextFault;
+use crate::listing::Listed;
+use semgate_contexts::{ContextUrn, Digest, DocumentFault};
+use std::sync::Arc;
+
+/// A published document that cannot be judged before another one is loaded.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) urn: ContextUrn,
+    pub(super) bytes: Vec<u8>,
+    /// The context that it refers to, and by which digest.
+    pub(super) needs: ContextUrn,
+    pub(super) digest: Digest,
+}
+
+/// What the documents that wait need next.
+pub(super) enum Needs {
+    /// None waits.
+    Nothing,
+    Fetch(Want),
+    /// The publish statement of what one refers to, which is in no followed line.
+    Entry(Listed),
+}
+
+/// How far a reference is.
+enum Reference {
+    Loaded,
+    Needs(Needs),
+    Broken(ReferenceFault),
+}
+
+impl Follower {
+    /// Judges documents again whose reference is there, refuses those whose reference is broken, and answers what the last of
+    /// the others needs.
+    pub(super) fn plan_waiting(&mut self, round: &mut Round, now: u64) -> Needs {
+        while let Some(last) = round.waiting.pop() {
+            // each waits for one that the next refers to, and by way of others a document refers to no more than this
+            let limit = self.config.documents.max_references;
+            if round.waiting.len() >= limit {
+                let what = "contexts referred to";
+                let fault = DocumentFault::TooMany { path: String::new(), what, limit };
+                let fault = FollowFault::Document(ContextFault::Document(fault));
+                self.refuse_document(round, &last.urn, fault, now);
+                continue;
+            }
+            match self.reference(round, &last) {
+                Reference::Loaded => self.take_document(round, &last.urn, Ok(&last.bytes), now),
+                Reference::Broken(why) => {
+                    let fault = FollowFault::Reference { urn: last.needs, why };
+                    self.refuse_document(round, &last.urn, fault, now);
+                }
+                Reference::Needs(needs) => {
+                    round.waiting.push(last);
+                    return needs;
+                }
+            }
+        }
+        Needs::Nothing
+    }
+
+    fn reference(&self, round: &mut Round, waiting: &Waiting) -> Reference {
+        let index = self.state.known.get(&waiting.urn).map_or(0, |known| known.index);
+        if let Some(known) = self.state.known.get(&waiting.needs) {
+            if let Err(fault) = fits(waiting, index, known.index, &known.digest) {
+                return Reference::Broken(fault);
+            }
+            return match &known.document {
+                Document::Loaded(_) => Reference::Loaded,
+                Document::Wanted => Reference::Needs(Needs::Fetch(Want::Document(waiting.needs.clone()))),
+                Document::Failed { why, .. } => Reference::Broken(ReferenceFault::Failed(Arc::clone(why))),
+            };
+        }
+        let Some(others) = &mut round.others else {
+            return Reference::Needs(Needs::Fetch(Want::Listing));
+        };
+        // taken out: a statement that is refused is not looked at twice
+        let Some(listed) = others.remove(&waiting.needs) else {
+            return Reference::Broken(ReferenceFault::Unpublished);
+        };
+        match fits(waiting, index, listed.index, &listed.digest) {
+            Ok(()) => Reference::Needs(Needs::Entry(listed)),
+            Err(fault) => Reference::Broken(fault),
+        }
+    }
+}
+
+/// A reference leads to the digest that is published, and to what was published before.
+fn fits(waiting: &Waiting, index: u64, other: u64, digest: &Digest) -> Result<(), ReferenceFault> {
+    if *digest != waiting.digest {
+        return Err(ReferenceFault::Digest);
+    }
+    if other >= index { Err(ReferenceFault::PublishedLater) } else { Ok(()) }
+}
