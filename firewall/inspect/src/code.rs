@@ -78,6 +78,8 @@ codes! {
     MethodUnsupported = "method_unsupported", 400, Form;
     /// The protocol version is not one that the binding speaks (A2A: anything but `1.0`).
     VersionUnsupported = "version_unsupported", 400, Form;
+    /// A header that repeats the body is missing or says otherwise, where the protocol has an error for exactly this (MCP).
+    HeaderMismatch = "header_mismatch", 400, Form;
     /// The message names no context.
     ContextMissing = "context_missing", 400, Form;
     /// The body was not complete within the time that the gateway waits.
@@ -143,6 +145,8 @@ impl Code {
             // JSON-RPC 2.0 §5.1 "Method not found"; A2A 1.0 VersionNotSupportedError.
             Self::MethodUnsupported => -32601,
             Self::VersionUnsupported => -32009,
+            // MCP 2026-07-28 HeaderMismatchError.
+            Self::HeaderMismatch => -32020,
             // A2A 1.0 TaskNotFoundError, which its specification has for tasks of others too.
             Self::NotFound => -32001,
             other => other.class().rpc(),

@@ -224,6 +224,8 @@ fn refused(case: &Case<'_>, fault: &MessageFault) -> Refusal {
         FaultKind::TooDeep => Code::TooDeep,
         FaultKind::TooComplex => Code::TooComplex,
         FaultKind::MethodUnsupported => Code::MethodUnsupported,
+        FaultKind::VersionUnsupported => Code::VersionUnsupported,
+        FaultKind::HeaderMismatch => Code::HeaderMismatch,
     };
     Refusal::new(code, fault.to_string()).with_hint(hint(code)).with_facts(case.facts())
 }

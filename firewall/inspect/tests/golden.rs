@@ -255,6 +255,7 @@ fn every_code_of_the_inspector_has_a_case() {
         // of protocols to come
         Code::NotFound,
         Code::AgentError,
+        Code::HeaderMismatch,
         Code::Replayed,
         Code::ToolDrift,
         // of the meters

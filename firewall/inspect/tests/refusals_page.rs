@@ -67,6 +67,7 @@ fn numbers_stay_out_of_the_ranges_of_protocols() {
             Code::MethodUnsupported => assert_eq!(code.rpc(), -32601),
             Code::VersionUnsupported => assert_eq!(code.rpc(), -32009),
             Code::NotFound => assert_eq!(code.rpc(), -32001),
+            Code::HeaderMismatch => assert_eq!(code.rpc(), -32020),
             other => {
                 assert_eq!(other.rpc(), other.class().rpc());
                 assert!((-32015..=-32010).contains(&other.rpc()), "`{other}`");

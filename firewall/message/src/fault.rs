@@ -15,6 +15,10 @@ pub enum FaultKind {
     TooComplex,
     /// Valid JSON-RPC, but no method that the binding carries.
     MethodUnsupported,
+    /// A version of the protocol that the binding does not speak.
+    VersionUnsupported,
+    /// A header that repeats the body is missing or says otherwise, where the protocol has an error for exactly this (MCP).
+    HeaderMismatch,
     /// Not of the form that the binding has.
     Malformed,
 }
