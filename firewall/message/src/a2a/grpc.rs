@@ -99,3 +99,6 @@ fn read(shape: &shape::Shape, bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
     decode::message(shape, bytes, 0, &mut out)?;
     Ok(out.done())
 }
+
+#[cfg(test)]
+mod tests;
