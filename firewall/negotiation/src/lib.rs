@@ -1,13 +1,24 @@
-//! What stands before the first message: floors, the choice of a version, locks.
+//! What stands before the first message: floors, the choice of a version, the handshake (HELLO, SELECT, LOCK), locks.
 //!
-//! Today contexts are named by each message; the handshake (HELLO, SELECT, LOCK) will write into [`LockTable`], and until it
-//! does the table is empty, so that every lock that a message names is refused.
+//! The same library serves a gateway that answers handshakes for the agents behind it and an agent that opens them. It opens no
+//! socket, reads no clock and draws no randomness by itself: all are arguments. `docs/spec/snl.md` and `docs/spec/locks.md` have every byte.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
-pub mod floor;
-pub mod lock;
-pub mod select;
+mod encoding;
 
+pub mod agreed;
+pub mod floor;
+pub mod limits;
+pub mod lock;
+pub mod minimums;
+pub mod select;
+pub mod sessions;
+pub mod terms;
+
+pub use agreed::Agreement;
 pub use floor::{BelowFloor, Floors, Source};
-pub use lock::{Held, LockFault, LockQuestion, LockTable};
+pub use lock::{FleetSecret, Granted, Held, LockFault, LockKeys, LockQuestion, SecretFault};
+pub use minimums::PairMinimums;
 pub use select::{NoCommonVersion, newest_common};
+pub use sessions::Sessions;
+pub use terms::{Features, FeaturesFault, Minimum, Offer};

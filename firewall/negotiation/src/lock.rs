@@ -1,17 +1,35 @@
-//! Locks: the semantic sessions that a handshake leaves behind (F0-21, F0-22).
+//! Locks: the semantic sessions that a handshake leaves behind (F0-21, F0-22), verified without stored state.
+//!
+//! A lock is `v1.<epoch>-<fingerprint>.<expiry>.<session>.<tag>`; `docs/spec/locks.md` has every byte. Whoever holds the fleet's secret
+//! can verify it from the message's own parties, route and context: one HMAC, no signature, no look-up.
 
+mod key;
+mod text;
+
+pub use key::{FleetSecret, SecretFault};
+
+use crate::agreed::Agreement;
+use crate::limits::{CLOCK_SKEW_SECONDS, EPOCH_SECONDS, MAX_LOCK_SECONDS};
+use arc_swap::ArcSwap;
+use key::EpochKey;
 use semgate_contexts::{ContextUrn, Digest};
 use std::fmt;
+use std::sync::Arc;
+use text::LockText;
 
-/// What a message claims with its lock.
+/// What a message claims with its lock. All but the lock itself is what the verifier knows, never what the message says.
 #[derive(Clone, Copy, Debug)]
 pub struct LockQuestion<'q> {
     /// The lock's id, as the message has it.
     pub lock: &'q str,
-    /// The verified sender.
-    pub sender: &'q str,
-    /// The route's receiver.
-    pub receiver: &'q str,
+    /// The agent that opened the handshake: the verified sender of a request, the receiver of a reply.
+    pub initiator: &'q str,
+    /// The agent that answered it: the receiver of a request, the verified replier of a reply.
+    pub responder: &'q str,
+    /// The route's name.
+    pub route: &'q str,
+    /// The authority that the context's line belongs to.
+    pub authority: &'q str,
     /// The context that the message names.
     pub urn: &'q ContextUrn,
     /// The digest that its authority published.
@@ -20,62 +38,210 @@ pub struct LockQuestion<'q> {
     pub now: u64,
 }
 
-/// Proof that a lock holds between these two peers for this context now.
+/// Proof that a lock holds between these two peers, on this route, for this context, now. It replaces no check of status, floor,
+/// route or policy.
 #[derive(Clone, Copy, Debug)]
-pub struct Held(());
+pub struct Held {
+    expires_at: u64,
+}
+
+impl Held {
+    /// The second at which the lock ends; it no longer holds at that second.
+    pub fn expires_at(&self) -> u64 {
+        self.expires_at
+    }
+}
 
 /// A lock does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockFault {
-    /// There is no such lock here.
-    Unknown,
+    /// Not a lock in its one spelling, or one with a longer life than any has.
+    Form,
+    /// Made with a secret that is not here: of another fleet, another process, or one that was replaced.
+    UnknownKey,
+    /// Made in an epoch that is over, or has not begun.
+    Epoch,
+    /// The tag does not fit: altered, or of another pair, role, route, authority or context.
+    Tag,
+    /// It held once and is over.
+    Expired,
+    /// No handshake can be made here, so no lock can hold.
+    NoKeys,
+}
+
+impl LockFault {
+    /// A short stable name for records, such as `expired`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Form => "form",
+            Self::UnknownKey => "unknown_key",
+            Self::Epoch => "epoch",
+            Self::Tag => "tag",
+            Self::Expired => "expired",
+            Self::NoKeys => "no_keys",
+        }
+    }
 }
 
 impl fmt::Display for LockFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown => f.write_str("there is no such lock"),
-        }
+        f.write_str(match self {
+            Self::Form => "the text is no lock",
+            Self::UnknownKey => "the lock was made with a secret that is not known here",
+            Self::Epoch => "the lock was made in an epoch whose key is not accepted now",
+            Self::Tag => "the lock is not one of this pair, route and context",
+            Self::Expired => "the lock is over",
+            Self::NoKeys => "no locks are made here",
+        })
     }
 }
 
 impl std::error::Error for LockFault {}
 
-/// Every lock that is held. No handshake exists yet, so none can be made: the table is empty and every claim fails.
-#[derive(Debug, Default)]
-pub struct LockTable {}
+/// A lock that was made, with the second at which it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// The text that messages carry.
+    pub lock: String,
+    /// The second at which it no longer holds.
+    pub expires_at: u64,
+}
 
-impl LockTable {
-    /// An empty table.
-    pub fn new() -> Self {
-        Self::default()
+/// Makes and verifies locks. Holds the secrets and, derived from them, the keys of the epochs that are in use.
+pub struct LockKeys {
+    secrets: Vec<FleetSecret>,
+    derived: ArcSwap<Vec<EpochKey>>,
+}
+
+impl fmt::Debug for LockKeys {
+    /// Never a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LockKeys of {}", self.secrets.len())
+    }
+}
+
+impl LockKeys {
+    /// No secret: no lock can be made, and none holds.
+    pub fn none() -> Self {
+        Self::new(Vec::new())
     }
 
-    /// Judges a claim. A lock that is unknown is refused, never ignored: its sender believes that something was agreed.
+    /// The first secret makes locks; all of them verify. One is the rule, a second one serves while a fleet changes its secret.
+    pub fn new(secrets: Vec<FleetSecret>) -> Self {
+        Self { secrets, derived: ArcSwap::from_pointee(Vec::new()) }
+    }
+
+    /// Makes the lock of an agreement on a route, for a context of this authority. It ends when the initiator asked for, at the latest
+    /// after [`MAX_LOCK_SECONDS`] and with the certificates that signed the handshake.
+    ///
+    /// # Errors
+    /// [`LockFault::NoKeys`]; [`LockFault::Expired`] if it would be over already.
+    pub fn grant(
+        &self,
+        agreement: &Agreement,
+        route: &str,
+        authority: &str,
+        now: u64,
+    ) -> Result<Granted, LockFault> {
+        let secret = self.secrets.first().ok_or(LockFault::NoKeys)?;
+        let expires_at = agreement.expires_at().min(now.saturating_add(MAX_LOCK_SECONDS));
+        if expires_at <= now {
+            return Err(LockFault::Expired);
+        }
+        let epoch = now / EPOCH_SECONDS;
+        let key = self.key(epoch, secret);
+        let session = agreement.session();
+        let claim = Claim {
+            initiator: agreement.initiator().as_str(),
+            responder: agreement.responder().as_str(),
+            route,
+            authority,
+            urn: agreement.urn().as_str(),
+            digest: agreement.digest(),
+            session: &session,
+            expires_at,
+        };
+        let tag = key.tag(&claim);
+        let lock = LockText { epoch, fingerprint: key.fingerprint(), expires_at, session, tag }.to_string();
+        Ok(Granted { lock, expires_at })
+    }
+
+    /// Judges a claim: one HMAC. A lock that does not hold is refused, never ignored: its sender believes that something
+    /// was agreed. The tag is compared in constant time.
     ///
     /// # Errors
     /// [`LockFault`].
-    pub fn held(&self, _question: &LockQuestion<'_>) -> Result<Held, LockFault> {
-        Err(LockFault::Unknown)
+    pub fn held(&self, question: &LockQuestion<'_>) -> Result<Held, LockFault> {
+        if self.secrets.is_empty() {
+            return Err(LockFault::NoKeys);
+        }
+        let text = LockText::parse(question.lock).ok_or(LockFault::Form)?;
+        let now = question.now;
+        if text.expires_at > now.saturating_add(MAX_LOCK_SECONDS + CLOCK_SKEW_SECONDS) {
+            return Err(LockFault::Form);
+        }
+        // two epochs; a gateway whose clock is ahead of ours may be in the next one already
+        let newest = now.saturating_add(CLOCK_SKEW_SECONDS) / EPOCH_SECONDS;
+        if text.epoch > newest || text.epoch.saturating_add(1) < newest {
+            return Err(LockFault::Epoch);
+        }
+        let claim = Claim {
+            initiator: question.initiator,
+            responder: question.responder,
+            route: question.route,
+            authority: question.authority,
+            urn: question.urn.as_str(),
+            digest: question.digest,
+            session: &text.session,
+            expires_at: text.expires_at,
+        };
+        let known = self.derived.load();
+        let found = known.iter().find(|key| key.is(text.epoch, text.fingerprint));
+        match found {
+            Some(key) => key.verify(&claim, &text.tag)?,
+            None => self.derive(&text)?.verify(&claim, &text.tag)?,
+        }
+        if text.expires_at <= now {
+            return Err(LockFault::Expired);
+        }
+        Ok(Held { expires_at: text.expires_at })
     }
+
+    /// The key of a lock whose epoch was not met before.
+    fn derive(&self, text: &LockText) -> Result<EpochKey, LockFault> {
+        let mut keys = self.secrets.iter().map(|secret| self.key(text.epoch, secret));
+        keys.find(|key| key.is(text.epoch, text.fingerprint)).ok_or(LockFault::UnknownKey)
+    }
+
+    fn key(&self, epoch: u64, secret: &FleetSecret) -> EpochKey {
+        let known = self.derived.load();
+        if let Some(key) = known.iter().find(|key| key.is(epoch, secret.fingerprint(epoch))) {
+            return key.clone();
+        }
+        let key = secret.epoch_key(epoch);
+        // kept: the two newest epochs of each secret; two threads that derive at once lose nothing but time
+        let mut kept: Vec<EpochKey> =
+            known.iter().filter(|old| old.epoch().saturating_add(1) >= epoch).cloned().collect();
+        kept.push(key.clone());
+        if kept.len() <= 3 * self.secrets.len().max(1) {
+            self.derived.store(Arc::new(kept));
+        }
+        key
+    }
+}
+
+/// What the tag of a lock covers.
+struct Claim<'c> {
+    initiator: &'c str,
+    responder: &'c str,
+    route: &'c str,
+    authority: &'c str,
+    urn: &'c str,
+    digest: &'c Digest,
+    /// Digest over features, minimums and transcript; carried in the lock, since no message tells them.
+    session: &'c [u8; 32],
+    expires_at: u64,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use semgate_contexts::Prefix;
-
-    #[test]
-    fn a_lock_that_nobody_made_is_refused() {
-        let urn = ContextUrn::parse("urn:contexts:payment:v1.1", &Prefix::default()).unwrap();
-        let question = LockQuestion {
-            lock: "lock-1",
-            sender: "spiffe://semgate.test/agent/a",
-            receiver: "spiffe://semgate.test/agent/b",
-            urn: &urn,
-            digest: &Digest::of(b"x"),
-            now: 1_000,
-        };
-        assert_eq!(LockTable::new().held(&question).unwrap_err(), LockFault::Unknown);
-    }
-}
+mod tests;

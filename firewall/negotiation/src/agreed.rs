@@ -1,0 +1,94 @@
+//! What a finished handshake agreed on.
+
+use crate::encoding::part;
+use crate::terms::{Features, Minimum};
+use semgate_certs::SpiffeId;
+use semgate_contexts::{ContextUrn, Digest};
+
+/// Proof that two agents agreed on one context: both signed, and each signed what the other had said. Only
+/// [`crate::responder::Waiting::lock`] makes one:
+///
+/// ```compile_fail,E0451
+/// # fn forge(urn: semgate_contexts::ContextUrn, digest: semgate_contexts::Digest) {
+/// let agreement = semgate_negotiation::Agreement { urn, digest };
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agreement {
+    pub(crate) initiator: SpiffeId,
+    pub(crate) responder: SpiffeId,
+    pub(crate) urn: ContextUrn,
+    pub(crate) digest: Digest,
+    pub(crate) features: Features,
+    /// The initiator's, from its HELLO, then the responder's, from its SELECT.
+    pub(crate) minimums: [Vec<Minimum>; 2],
+    pub(crate) transcript: Digest,
+    pub(crate) expires_at: u64,
+}
+
+impl Agreement {
+    /// Who opened the handshake.
+    pub fn initiator(&self) -> &SpiffeId {
+        &self.initiator
+    }
+
+    /// Who answered it.
+    pub fn responder(&self) -> &SpiffeId {
+        &self.responder
+    }
+
+    /// The context that both will speak.
+    pub fn urn(&self) -> &ContextUrn {
+        &self.urn
+    }
+
+    /// Its digest, the same on both sides.
+    pub fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    /// The features that both have.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// The minimums of the initiator and of the responder.
+    pub fn minimums(&self) -> &[Vec<Minimum>; 2] {
+        &self.minimums
+    }
+
+    /// Digest over HELLO, SELECT and LOCK as they were signed.
+    pub fn transcript(&self) -> &Digest {
+        &self.transcript
+    }
+
+    /// The second at which the session ends: what the initiator asked for, at the latest with the certificates that signed.
+    pub fn expires_at(&self) -> u64 {
+        self.expires_at
+    }
+
+    /// Digest over features, minimums and transcript: what a lock carries of them (`docs/spec/locks.md`).
+    pub(crate) fn session(&self) -> [u8; 32] {
+        let mut bytes = Vec::with_capacity(512);
+        part(&mut bytes, b"semgate session v1");
+        part(&mut bytes, &(self.features.iter().len() as u64).to_be_bytes());
+        self.features.iter().for_each(|feature| part(&mut bytes, feature.as_bytes()));
+        for minimums in &self.minimums {
+            part(&mut bytes, &(minimums.len() as u64).to_be_bytes());
+            for minimum in minimums {
+                part(&mut bytes, minimum.line.as_str().as_bytes());
+                part(&mut bytes, minimum.min.to_string().as_bytes());
+            }
+        }
+        part(&mut bytes, self.transcript.as_bytes());
+        *Digest::of(&bytes).as_bytes()
+    }
+}
+
+/// Digest over the three signed messages of a handshake, each as the ASCII of its compact JWS.
+pub(crate) fn transcript(hello: &str, select: &str, lock: &str) -> Digest {
+    let mut bytes = Vec::with_capacity(hello.len() + select.len() + lock.len() + 64);
+    part(&mut bytes, b"semgate transcript v1");
+    [hello, select, lock].into_iter().for_each(|jws| part(&mut bytes, jws.as_bytes()));
+    Digest::of(&bytes)
+}

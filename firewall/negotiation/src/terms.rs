@@ -1,0 +1,132 @@
+//! What a handshake is about: offers, features, minimums.
+
+use crate::limits::{MAX_FEATURE_BYTES, MAX_FEATURES};
+use semgate_contexts::{ContextUrn, Digest, Line, Version};
+use std::fmt;
+
+/// Names of features, sorted by their bytes and each once, so that a set has one text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Features(Vec<Box<str>>);
+
+/// A list is no set of features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeaturesFault {
+    /// More than [`MAX_FEATURES`].
+    TooMany,
+    /// A name is empty, too long, or holds more than letters, digits, `.`, `_`, `:`, `/` and `-`.
+    Name,
+    /// Not in the order of their bytes, or one is there twice.
+    Order,
+}
+
+impl fmt::Display for FeaturesFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooMany => "there are more features than the limit",
+            Self::Name => "the name of a feature is not one",
+            Self::Order => "features are not in the order of their bytes, each once",
+        })
+    }
+}
+
+impl std::error::Error for FeaturesFault {}
+
+impl Features {
+    /// No features.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Takes names in the order of their bytes, each once.
+    ///
+    /// # Errors
+    /// [`FeaturesFault`].
+    pub fn sorted<'f>(names: impl IntoIterator<Item = &'f str>) -> Result<Self, FeaturesFault> {
+        let mut features: Vec<Box<str>> = Vec::new();
+        for name in names {
+            if features.len() == MAX_FEATURES {
+                return Err(FeaturesFault::TooMany);
+            }
+            if !is_feature(name) {
+                return Err(FeaturesFault::Name);
+            }
+            if features.last().is_some_and(|last| &**last >= name) {
+                return Err(FeaturesFault::Order);
+            }
+            features.push(name.into());
+        }
+        Ok(Self(features))
+    }
+
+    /// The names in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.0.iter().map(|name| &**name)
+    }
+
+    /// What both have.
+    pub fn common(&self, other: &Self) -> Self {
+        Self(self.0.iter().filter(|name| other.0.contains(name)).cloned().collect())
+    }
+
+    /// The first feature that the other does not have.
+    pub fn missing_from(&self, other: &Self) -> Option<&str> {
+        self.iter().find(|name| !other.iter().any(|theirs| theirs == *name))
+    }
+}
+
+fn is_feature(name: &str) -> bool {
+    (1..=MAX_FEATURE_BYTES).contains(&name.len())
+        && name.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'/' | b'-'))
+}
+
+/// A context that a party can speak. Offers hold contexts that count now and are not deprecated: whoever makes them checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Its URN.
+    pub urn: ContextUrn,
+    /// The digest that its authority published.
+    pub digest: Digest,
+    /// What of it the party supports beyond what every speaker must.
+    pub features: Features,
+}
+
+/// The lowest version of a line that a party takes (F0-39).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Minimum {
+    /// The line.
+    pub line: Line,
+    /// The lowest version.
+    pub min: Version,
+}
+
+/// The minimum that a list states for a line.
+pub fn minimum_of(minimums: &[Minimum], line: &Line) -> Option<Version> {
+    minimums.iter().find(|minimum| minimum.line == *line).map(|minimum| minimum.min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_have_one_text() {
+        let both = Features::sorted(["a", "b/1"]).unwrap();
+        assert_eq!(both.iter().collect::<Vec<_>>(), ["a", "b/1"]);
+        assert_eq!(Features::sorted(["b", "a"]), Err(FeaturesFault::Order));
+        assert_eq!(Features::sorted(["a", "a"]), Err(FeaturesFault::Order));
+        for bad in ["", " ", "a b", "-a", "\u{e9}", &"x".repeat(65)] {
+            assert_eq!(Features::sorted([bad]), Err(FeaturesFault::Name), "{bad:?}");
+        }
+        let many: Vec<String> = (0..33).map(|n| format!("f{n:02}")).collect();
+        assert_eq!(Features::sorted(many.iter().map(String::as_str)), Err(FeaturesFault::TooMany));
+    }
+
+    #[test]
+    fn what_both_have_is_a_set_again() {
+        let (a, b) = (Features::sorted(["a", "b", "c"]).unwrap(), Features::sorted(["b", "c", "d"]).unwrap());
+        assert_eq!(a.common(&b), Features::sorted(["b", "c"]).unwrap());
+        assert_eq!(a.missing_from(&b), Some("a"));
+        assert_eq!(a.common(&b).missing_from(&a), None);
+    }
+}
