@@ -1,7 +1,7 @@
 //! What an inspection is about, before a byte is read: who speaks to whom, on which route, under which generation.
 
 use crate::{Direction, Facts, Generation, InspectLimits, Route, Sent};
-use semgate_negotiation::LockTable;
+use semgate_negotiation::Sessions;
 use std::sync::Arc;
 
 /// One end of a connection whose identity was settled before the message was read.
@@ -55,7 +55,7 @@ pub struct HeaderClaims<'h> {
 pub struct Case<'c> {
     pub(crate) generation: &'c Generation,
     pub(crate) limits: &'c InspectLimits,
-    pub(crate) locks: &'c LockTable,
+    pub(crate) sessions: &'c Sessions,
     pub(crate) route: &'c Arc<Route>,
     pub(crate) sender: &'c Peer,
     pub(crate) receiver: &'c str,

@@ -12,7 +12,7 @@ use crate::{
 };
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use semgate_negotiation::LockTable;
+use semgate_negotiation::Sessions;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Judges messages. One for all cores: it holds what must be counted across them.
@@ -23,7 +23,7 @@ pub struct Inspector {
     last_number: Mutex<u64>,
     rate: RateMeter,
     ambiguity: AmbiguityMeter,
-    locks: LockTable,
+    sessions: Arc<Sessions>,
 }
 
 impl Inspector {
@@ -34,9 +34,16 @@ impl Inspector {
             last_number: Mutex::new(1),
             rate: RateMeter::new(limits.messages_per_second, limits.message_burst, limits.metered_agents),
             ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
-            locks: LockTable::new(),
+            sessions: Arc::new(Sessions::none()),
             limits,
         }
+    }
+
+    /// The same, honouring what handshakes leave behind: locks and the minimums of pairs. Without it no lock holds.
+    #[must_use]
+    pub fn with_sessions(mut self, sessions: Arc<Sessions>) -> Self {
+        self.sessions = sessions;
+        self
     }
 
     /// What messages are judged by now.
@@ -123,7 +130,7 @@ impl Inspector {
         let case = Case {
             generation: &generation,
             limits: &self.limits,
-            locks: &self.locks,
+            sessions: &self.sessions,
             route: &sent.route,
             sender: replier,
             receiver: sent.caller.id(),
@@ -160,7 +167,7 @@ impl Inspector {
         Case {
             generation,
             limits: &self.limits,
-            locks: &self.locks,
+            sessions: &self.sessions,
             route,
             sender: peer,
             receiver: &route.receiver,

@@ -1,7 +1,7 @@
 //! Second stage: who speaks to whom, and whether the context that they name counts.
 
 use crate::{
-    Code, Facts, Notice, Refusal,
+    Code, Direction, Facts, Notice, Refusal,
     case::Case,
     generation::{Named, Source},
     parse::{Parsed, Target},
@@ -206,7 +206,7 @@ fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Result<Option<N
     let floors = Floors {
         authority: named.floor(),
         operator: case.generation.operator_floor(urn.line()),
-        peers: [None; 2],
+        peers: case.sessions.minimums.floors(case.sender.id(), case.receiver, urn.line()),
     };
     floors.admit(urn.version()).map_err(|below| {
         Refusal::new(
@@ -254,16 +254,24 @@ fn control<'c>(
 }
 
 fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
+    // whoever opened the handshake is the sender of requests and the receiver of replies
+    let (initiator, responder) = match case.direction {
+        Direction::Request => (case.sender.id(), case.receiver),
+        Direction::Reply => (case.receiver, case.sender.id()),
+    };
+    let authority = case.generation.source_of(named.urn().line()).map(|source| source.view().authority());
     for lock in message.claims.iter().filter_map(|claim| claim.lock) {
         let question = LockQuestion {
             lock,
-            sender: case.sender.id(),
-            receiver: case.receiver,
+            initiator,
+            responder,
+            route: &case.route.name,
+            authority: authority.unwrap_or_default(),
             urn: named.urn(),
             digest: named.context().digest(),
             now: case.now.unix,
         };
-        case.locks.held(&question).map_err(|fault| {
+        case.sessions.locks.held(&question).map_err(|fault| {
             Refusal::new(
                 Code::LockMismatch,
                 "the lock does not hold between these two agents for this context",
