@@ -160,9 +160,10 @@ fn fields_are_typed_for_policies() {
 
     let snl = shipped("snl-v1.0");
     let FieldType::Record(hello) = ask(&snl, "HELLO").fields() else { panic!("a record") };
-    assert!(!hello["minimums"].required);
-    let FieldType::Array(offer) = &hello["contexts"].kind else { panic!("an array") };
-    assert!(matches!(&**offer, FieldType::Record(offer) if offer["urn"].required));
+    assert!(!hello["jws"].required, "a sealed one has none");
+    let FieldType::Array(certificate) = &hello["x5c"].kind else { panic!("an array") };
+    assert!(matches!(&**certificate, FieldType::Text { .. }));
+    assert!(matches!(&hello["sealed"].kind, FieldType::Record(sealed) if sealed["box"].required));
 }
 
 #[test]
@@ -180,21 +181,24 @@ fn free_text_is_seen_only_where_it_stands_and_is_not_empty() {
 #[test]
 fn the_handshake_vocabulary_takes_what_the_handshake_says() {
     let snl = shipped("snl-v1.0");
-    let digest = format!("sha-256:{}", "0".repeat(64));
-    let hello = json!({
-        "nonce": "AAAAAAAAAAAAAAAAAAAAAA",
-        "from": "spiffe://semgate.test/agent/retailer-7", "to": "spiffe://semgate.test/agent/wholesaler-1",
-        "issued_at": 1_700_000_000,
-        "contexts": [{ "urn": "urn:contexts:travel:v2.1", "digest": digest, "features": ["options"] }],
-        "minimums": [{ "line": "payment", "min": "v1.1" }],
-    });
-    assert_eq!(conform(ask(&snl, "HELLO"), &hello.to_string()), Ok(()));
-    let mut altered = hello;
-    altered["contexts"][0]["url"] = json!("https://elsewhere.example");
-    assert_eq!(
-        conform(ask(&snl, "HELLO"), &altered.to_string()),
-        refused("/contexts/0", "additionalProperties")
-    );
+    let signed = json!({"jws": "e30.e30.AAAA", "x5c": ["MIIB"]});
+    let sealed = json!({"sealed": {"key": format!("sha-256:{}", "0".repeat(64)), "box": "BAAA"}});
+    let granted = json!({"lock": "v1.20000-00000000.1700000000.AAAA.AAAA", "expires_at": 1_700_000_000});
+    let mut both = signed.clone();
+    both["sealed"] = sealed["sealed"].clone();
+    for (concept, other) in [("HELLO", &sealed), ("SELECT", &sealed), ("LOCK", &granted)] {
+        let taken = [&signed, other];
+        let side = snl.term(concept).unwrap().shapes().next().unwrap();
+        for form in taken {
+            assert_eq!(conform(side, &form.to_string()), Ok(()), "{concept}");
+        }
+        assert_eq!(conform(side, "{}"), refused("", "oneOf"), "{concept}");
+        assert_eq!(conform(side, r#"{"jws":"e30.e30.AAAA"}"#), refused("", "oneOf"), "{concept}");
+    }
+    assert_eq!(conform(ask(&snl, "HELLO"), &both.to_string()), refused("", "oneOf"));
+    let mut altered = signed;
+    altered["url"] = json!("https://elsewhere.example");
+    assert_eq!(conform(ask(&snl, "HELLO"), &altered.to_string()), refused("", "additionalProperties"));
     let options = snl.term("parameter_options").unwrap().side(Performative::Inform).unwrap();
     assert_eq!(conform(options, r#"{"parameter":"dest_code","options":["JFK","LGA","EWR"]}"#), Ok(()));
     let question = snl.term("ambiguous_parameter").unwrap().side(Performative::Query).unwrap();
