@@ -126,6 +126,11 @@ impl PeerRoots {
         self
     }
 
+    /// The roots of one trust domain: what a signature by one of its agents is verified under.
+    pub fn roots_of(&self, domain: &TrustDomain) -> Option<&Roots> {
+        self.domains.get(domain)
+    }
+
     /// The peer that showed `certificates` (leaf first), with a client certificate, at the time `at`.
     ///
     /// # Errors
