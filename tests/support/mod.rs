@@ -9,6 +9,7 @@
 )]
 
 pub mod gateway;
+pub mod node;
 pub mod python;
 
 use std::io::{Read, Write};

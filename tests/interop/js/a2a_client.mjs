@@ -1,0 +1,101 @@
+// The official SDK for JavaScript as a client, unmodified: it resolves the card at a URL, plays a conversation, and prints what the
+// SDK shows its user, one line of JSON a step, with made-up ids and times replaced by names, so that two runs can be compared.
+//
+//     node a2a_client.mjs URL JSONRPC|HTTP+JSON|GRPC [DIRECTORY AGENT]
+//
+// DIRECTORY is that of `semgate up`, AGENT one of its agents, for a listener that wants a client certificate.
+
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SendMessageRequest, StreamResponse, Task, ListTasksRequest, ListTasksResponse, Message } from '@a2a-js/sdk';
+import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory, ServiceParameters, withA2AExtensions } from '@a2a-js/sdk/client';
+import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
+import grpc from '@grpc/grpc-js';
+import { Agent, fetch as undiciFetch } from 'undici';
+
+const EXTENSION = 'urn:contexts:snl:v1.0';
+const [url, binding, directory, name] = process.argv.slice(2);
+
+const names = new Map();
+const steady = (value, key) => {
+  if (Array.isArray(value)) return value.map((one) => steady(one));
+  if (value && typeof value === 'object') return Object.fromEntries(Object.keys(value).sort().map((k) => [k, steady(value[k], k)]));
+  if (key === 'timestamp') return 'time';
+  if (typeof value === 'string' && /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(value)) {
+    if (!names.has(value)) names.set(value, `id-${names.size + 1}`);
+    return names.get(value);
+  }
+  return value;
+};
+const show = (step, shown) => console.log(JSON.stringify({ step, ...steady(shown) }));
+
+function connection() {
+  if (!directory) return { fetchImpl: fetch, credentials: grpc.credentials.createInsecure() };
+  const up = JSON.parse(readFileSync(join(directory, 'up.json'), 'utf8'));
+  const read = (path) => readFileSync(join(directory, path));
+  const [ca, cert, key] = [read(up.roots), read(up.agents[name].cert), read(up.agents[name].key)];
+  const dispatcher = new Agent({ connect: { ca, cert, key } });
+  return {
+    fetchImpl: (input, init) => undiciFetch(input, { ...init, dispatcher }),
+    credentials: grpc.credentials.createSsl(ca, key, cert),
+  };
+}
+
+function request(item_id, quantity, more = {}) {
+  const metadata = { [EXTENSION]: { context: 'urn:contexts:supplyChain:v1.0', performative: 'INFORM' } };
+  const parts = [{ data: { concept: 'current_decision', item_id, quantity } }];
+  return SendMessageRequest.fromJSON({ message: { messageId: randomUUID(), role: 'ROLE_USER', extensions: [EXTENSION], metadata, parts, ...more } });
+}
+
+async function play(step, does) {
+  try {
+    await does();
+  } catch (error) {
+    show(step, { error: error.constructor.name, text: error.message });
+  }
+}
+
+const { fetchImpl, credentials } = connection();
+const factory = new ClientFactory({
+  transports: [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl }), new GrpcTransportFactory({ grpcChannelCredentials: credentials })],
+  preferredTransports: [binding],
+  cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
+});
+const client = await factory.createFromUrl(url, '.well-known/agent-card.json');
+const options = { serviceParameters: ServiceParameters.create(withA2AExtensions(EXTENSION)) };
+const result = (answer) => ('id' in answer ? { task: Task.toJSON(answer) } : { message: Message.toJSON(answer) });
+
+show('binding', { protocol: client.transport.protocolName, version: client.protocolVersion });
+await play('message', async () => show('message', result(await client.sendMessage(request('message', 120), options))));
+
+let task;
+await play('task', async () => {
+  task = await client.sendMessage(request('task', 7), options);
+  show('task', result(task));
+});
+await play('get', async () => show('get', { task: Task.toJSON(await client.getTask({ tenant: '', id: task.id, historyLength: 1 }, options)) }));
+await play('list', async () => {
+  const list = await client.listTasks(ListTasksRequest.fromJSON({ contextId: task.contextId, pageSize: 10 }), options);
+  show('list', ListTasksResponse.toJSON(list));
+});
+await play('stream', async () => {
+  for await (const event of client.sendMessageStream(request('stream', 30), options)) show('stream', StreamResponse.toJSON(event));
+});
+await play('cancel', async () => {
+  let waiting;
+  const events = [];
+  for await (const event of client.sendMessageStream(request('later', 1), options)) {
+    const shown = StreamResponse.toJSON(event);
+    events.push(Object.keys(shown)[0]);
+    if (shown.artifactUpdate && !waiting) {
+      waiting = shown.artifactUpdate.taskId;
+      const again = client.resubscribeTask({ tenant: '', id: waiting }, options);
+      show('subscribe', StreamResponse.toJSON((await again.next()).value));
+      show('cancel', { task: Task.toJSON(await client.cancelTask({ tenant: '', id: waiting, metadata: {} }, options)) });
+    }
+  }
+  show('cancelled stream', { events });
+});
+await play('unknown task', async () => show('unknown task', { task: Task.toJSON(await client.getTask({ tenant: '', id: 'nobody-s' }, options)) }));
+process.exit(0);

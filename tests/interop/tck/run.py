@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""The A2A conformance kit against its own agent: directly, then through a gateway; both reports side by side.
+
+    python3 tests/interop/tck/run.py --kit CHECKOUT --semgate target/debug/semgate [--transport jsonrpc|http_json|grpc] [--bound]
+
+CHECKOUT is a clone of https://github.com/a2aproject/a2a-tck at branch `1.0-dev` or `0.3.x`. Kit and agent get environments of their
+own below `--work`, with the versions of `<branch>/kit.txt` and `<branch>/agent.txt` beside this file. Each run meets a fresh agent.
+The kit brings no client certificate, so the gateway listens plainly on loopback and takes everyone for one configured sender.
+With `--bound`, every message names a context (see bound.py); both runs get it, so that they stay comparable.
+
+Exit status: 0 where the set of tests that pass is the same on both sides, 1 where not, 2 where a run could not be made.
+"""
+
+import argparse
+import collections
+import datetime
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+PATIENCE = 120
+RECEIVER = 'spiffe://semgate.test/agent/wholesaler-1'
+SENDER = 'spiffe://semgate.test/agent/retailer-7'
+
+# What each transport needs of a route, and where the agent serves it.
+ROUTES = {
+    ('1.0-dev', 'jsonrpc'): {'upstream': 'http://127.0.0.1:{port}/', 'versions': ['1.0'], 'transports': ['jsonrpc']},
+    ('1.0-dev', 'http_json'): {'upstream': 'http://127.0.0.1:{port}/a2a/rest', 'versions': ['1.0'], 'transports': ['rest']},
+    ('1.0-dev', 'grpc'): {'upstream': 'http://127.0.0.1:{grpc}', 'versions': ['1.0'], 'transports': ['grpc'], 'upstream_http2': True},
+    ('0.3.x', 'jsonrpc'): {'upstream': 'http://127.0.0.1:{port}/', 'versions': ['0.3'], 'transports': ['jsonrpc']},
+}
+COMMON = {'default_context': 'urn:contexts:a2a:v1.0', 'admit': ['text', 'file', 'data']}
+
+# The 0.3.x branch's agent was written for an SDK before 0.3, which still had camelCase attributes, and its port is fixed.
+AMENDED = {'agent_executor.py': [('task.contextId', 'task.context_id')], '__main__.py': [('9999', '{port}')]}
+
+
+class Failed(Exception):
+    """A run that could not be made."""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(what, ask, process):
+    began = time.monotonic()
+    while time.monotonic() - began < PATIENCE:
+        if process.poll() is not None:
+            raise Failed(f'{what}: the process ended with {process.returncode}')
+        try:
+            if (answer := ask()) is not None:
+                return answer
+        except OSError:
+            pass
+        time.sleep(0.1)
+    raise Failed(f'waited {PATIENCE} s for {what}')
+
+
+def get(url):
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read()
+
+
+def environment(work, branch, role):
+    """The interpreter of an environment with exactly the versions of `<branch>/<role>.txt`."""
+    home, wanted = work / f'{branch}-{role}', (HERE / branch / f'{role}.txt').read_text()
+    stamp, python = home / 'installed.txt', home / 'bin/python'
+    if not stamp.exists() or stamp.read_text() != wanted:
+        subprocess.run([sys.executable, '-m', 'venv', '--clear', home], check=True)
+        subprocess.run([python, '-m', 'pip', 'install', '-q', '--no-deps', '-r', HERE / branch / f'{role}.txt'], check=True)
+        stamp.write_text(wanted)
+    return python
+
+
+class Process:
+    """A process with a log file, ended with the block."""
+
+    def __init__(self, words, log, **more):
+        self.words, self.log, self.more = [str(w) for w in words], log, more
+
+    def __enter__(self):
+        self.child = subprocess.Popen(self.words, stdout=self.log.open('w'), stderr=subprocess.STDOUT, **self.more)
+        return self.child
+
+    def __exit__(self, *_):
+        self.child.terminate()
+        try:
+            self.child.wait(20)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+
+
+def agent(case, port, grpc):
+    """The kit's own agent, not yet started."""
+    python = environment(case.work, case.branch, 'agent')
+    if case.branch == '1.0-dev':
+        surroundings = {**os.environ, 'SUT_HOST': f'127.0.0.1:{port}', 'GRPC_PORT': str(grpc)}
+        return Process([python, 'sut_agent.py'], case.out / 'agent.log', cwd=case.kit / 'sut/a2a-python', env=surroundings)
+    copy = case.out / 'agent'
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(case.kit / 'python-sut/tck_core_agent', copy)
+    for name, changes in AMENDED.items():
+        text = (copy / name).read_text()
+        for was, becomes in changes:
+            text = text.replace(was, becomes.format(port=port))
+        (copy / name).write_text(text)
+    return Process([python, '.'], case.out / 'agent.log', cwd=copy)
+
+
+def kit_words(case, python, url, results):
+    if case.branch == '1.0-dev':
+        words = [python, 'run_tck.py', '--sut-host', url, '--transport', case.transport, '--', f'--junitxml={results}']
+    else:
+        words = [python, '-m', 'pytest', 'tests/mandatory', 'tests/optional', f'--sut-url={url}', '--test-scope=all', '--transports', 'jsonrpc', '-q',
+                 '--tb=short', f'--junitxml={results}']
+    return words + (['-p', 'bound'] if case.bound else [])
+
+
+def run_kit(case, side, url):
+    """Runs the kit and answers what became of each test."""
+    python, results = environment(case.work, case.branch, 'kit'), case.out / f'{side}.xml'
+    words = [str(w) for w in kit_words(case, python, url, results)]
+    results.unlink(missing_ok=True)
+    began = time.monotonic()
+    with (case.out / f'{side}.log').open('w') as log:
+        subprocess.run(words, cwd=case.kit, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, 'PYTHONPATH': str(HERE)}, timeout=1800)
+    if not results.exists():
+        raise Failed(f'the kit wrote no results; see {side}.log')
+    tests = {}
+    for test in ElementTree.parse(results).getroot().iter('testcase'):
+        outcome, why = 'passed', ''
+        for kind in ('failure', 'error', 'skipped'):
+            if (said := test.find(kind)) is not None:
+                outcome = 'xfailed' if said.get('type') == 'pytest.xfail' else {'failure': 'failed'}.get(kind, kind)
+                why = ' '.join((said.get('message') or '').split())[:300]
+        tests[f"{test.get('classname').removeprefix('tests.')}::{test.get('name')}"] = {'outcome': outcome, 'why': why}
+    return {'command': shlex.join(words), 'seconds': round(time.monotonic() - began, 1), 'tests': tests}
+
+
+def through(case, port, grpc):
+    """Authority and gateway in front of the agent, and the kit through them."""
+    place = case.out / 'semgate'
+    shutil.rmtree(place, ignore_errors=True)
+    with Process([case.semgate, 'up', '--dir', place], case.out / 'authority.log') as up:
+        found = place / 'up.json'
+        wait_for('semgate up', lambda: found.exists() or None, up)
+        time.sleep(0.5)
+        known = json.loads(found.read_text())
+        listen, admin = free_port(), free_port()
+        write_gateway(case, place, known, listen, admin, port, grpc)
+        words = [case.semgate, 'firewall', 'run', '--config', place / 'tck.toml']
+        with Process(words, case.out / 'gateway.log') as gateway:
+            wait_for('the gateway', lambda: get(f'http://127.0.0.1:{admin}/readyz'), gateway)
+            result = run_kit(case, 'proxied', f'http://127.0.0.1:{listen}')
+            time.sleep(0.5)
+    records = [json.loads(line) for line in (place / 'tck/audit.jsonl').read_text().splitlines()]
+    count = collections.Counter((r['direction'], r['verdict'], r['code']) for r in records)
+    result['verdicts'] = [{'direction': d, 'verdict': v, 'code': c, 'count': n} for (d, v, c), n in sorted(count.items(), key=str)]
+    return result
+
+
+def write_gateway(case, place, known, listen, admin, port, grpc):
+    """A configuration like that of `up`, with one route in front of the agent and a policy that lets the agents talk."""
+    shutil.copytree(place / known['policies'], place / 'tck-policies')
+    (place / 'tck-policies/tck.cedar').write_text((HERE / 'tck.cedar').read_text())
+    (place / 'tck').mkdir()
+    head = (place / known['firewall_config']).read_text().split('[[route]]')[0]
+    for was, becomes in ((known['admin_url'].removeprefix('http://'), f'127.0.0.1:{admin}'), ('state = "firewall"', 'state = "tck"'),
+                         ('firewall/audit.jsonl', 'tck/audit.jsonl'), ('policies = "policies"', 'policies = "tck-policies"')):
+        if was not in head:
+            raise Failed(f'no `{was}` in the configuration of semgate up')
+        head = head.replace(was, becomes)
+    route = {'name': 'tck', 'listen': f'127.0.0.1:{listen}', 'binding': 'a2a', 'plain_sender': SENDER, 'receiver': RECEIVER, 'contexts': ['*']}
+    for name, value in {**ROUTES[case.branch, case.transport], **COMMON}.items():
+        route[name] = value.format(port=port, grpc=grpc) if isinstance(value, str) else value
+    if case.transport == 'grpc':
+        route['card'] = f'http://127.0.0.1:{port}/.well-known/agent-card.json'
+    lines = [f'{name} = {json.dumps(value)}' for name, value in route.items()]
+    (place / 'tck.toml').write_text(head + '[[route]]\n' + '\n'.join(lines) + '\n')
+
+
+def said_by(*words, cwd=ROOT):
+    done = subprocess.run([str(w) for w in words], cwd=cwd, capture_output=True, text=True)
+    return done.stdout.strip() or 'unknown'
+
+
+def compare(direct, proxied):
+    passed = [{name for name, test in side['tests'].items() if test['outcome'] == 'passed'} for side in (direct, proxied)]
+    return {'both': sorted(passed[0] & passed[1]), 'only_direct': sorted(passed[0] - passed[1]), 'only_proxied': sorted(passed[1] - passed[0])}
+
+
+def markdown(report):
+    sides, sets = report['sides'], report['sets']
+    kinds = sorted({test['outcome'] for side in sides.values() for test in side['tests'].values()})
+    count = {name: collections.Counter(test['outcome'] for test in side['tests'].values()) for name, side in sides.items()}
+    lines = [f"# A2A conformance kit, {report['branch']}, {report['transport']}" + (', every message bound to a context' if report['bound'] else ''), '',
+             f"{report['date']}: the sets of tests that pass directly and through the gateway are **{'equal' if report['equal'] else 'not equal'}**.", '',
+             '| | |', '|---|---|', f"| kit | `a2aproject/a2a-tck`, branch `{report['branch']}`, commit `{report['kit_commit']}` |",
+             f"| agent behind | the kit's own Python agent on a2a-sdk {report['agent_sdk']} |",
+             f"| gateway | {report['semgate']}, commit `{report['commit']}` |", f"| Python | {report['python']} |", f"| command | `{report['command']}` |", '',
+             '| side | ' + ' | '.join(kinds) + ' | seconds |', '|---' * (len(kinds) + 2) + '|']
+    lines += [f'| {name} | ' + ' | '.join(str(count[name][kind]) for kind in kinds) + f" | {side['seconds']} |" for name, side in sides.items()]
+    for title, key in (('Pass only directly', 'only_direct'), ('Pass only through the gateway', 'only_proxied')):
+        lines += ['', f'## {title}: {len(sets[key])}', '']
+        if sets[key]:
+            lines += ['| test | directly | through the gateway |', '|---|---|---|']
+        for name in sets[key]:
+            cells = [side['tests'].get(name, {'outcome': 'not run', 'why': ''}) for side in sides.values()]
+            lines.append(f'| `{name}` | ' + ' | '.join(f"{c['outcome']} {c['why']}".strip().replace('|', '\\|') for c in cells) + ' |')
+    other = sorted(n for n, t in sides['direct']['tests'].items() if t['outcome'] in ('failed', 'error') and n not in sets['only_proxied'])
+    lines += ['', f'## Pass on neither side: {len(other)}', ''] + [f'- `{name}`' for name in other]
+    lines += ['', f"## Pass on both sides: {len(sets['both'])}", ''] + [f'- `{name}`' for name in sets['both']]
+    lines += ['', '## What the gateway recorded', '', '| direction | verdict | code | records |', '|---|---|---|---|']
+    lines += [f"| {v['direction']} | {v['verdict']} | {v['code'] or ''} | {v['count']} |" for v in sides['proxied']['verdicts']]
+    return '\n'.join(lines) + '\n'
+
+
+def report_of(case, direct, proxied):
+    sets = compare(direct, proxied)
+    pins = dict(line.split('==') for line in (HERE / case.branch / 'agent.txt').read_text().split())
+    return {
+        'date': datetime.datetime.now(datetime.UTC).strftime('%Y-%m-%d %H:%M UTC'), 'branch': case.branch, 'transport': case.transport, 'bound': case.bound,
+        'equal': not sets['only_direct'] and not sets['only_proxied'], 'kit_commit': said_by('git', 'rev-parse', 'HEAD', cwd=case.kit),
+        'agent_sdk': pins['a2a-sdk'], 'semgate': said_by(case.semgate, '--version'), 'commit': said_by('git', 'rev-parse', '--short', 'HEAD'),
+        'python': sys.version.split()[0], 'sets': sets, 'sides': {'direct': direct, 'proxied': proxied},
+        'command': f'python3 tests/interop/tck/run.py --kit a2a-tck --semgate target/debug/semgate --transport {case.transport}' + (' --bound' if case.bound else ''),
+    }
+
+
+def main():
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument('--kit', type=lambda p: Path(p).resolve(), required=True)
+    words.add_argument('--semgate', type=lambda p: Path(p).resolve(), required=True)
+    words.add_argument('--transport', default='jsonrpc', choices=['jsonrpc', 'http_json', 'grpc'])
+    words.add_argument('--work', type=lambda p: Path(p).resolve(), default=ROOT / 'target/tck')
+    words.add_argument('--bound', action='store_true')
+    words.add_argument('--direct-only', action='store_true')
+    case = words.parse_args()
+    case.branch = '1.0-dev' if (case.kit / 'sut/a2a-python').is_dir() else '0.3.x'
+    case.out = case.work / f"{case.branch}-{case.transport}{'-bound' if case.bound else ''}"
+    case.out.mkdir(parents=True, exist_ok=True)
+    sides = []
+    for side in ['direct'] if case.direct_only else ['direct', 'proxied']:
+        port, grpc = free_port(), free_port()
+        with agent(case, port, grpc) as running:
+            wait_for("the kit's agent", lambda: get(f'http://127.0.0.1:{port}/.well-known/agent-card.json'), running)
+            sides.append(run_kit(case, side, f'http://127.0.0.1:{port}') if side == 'direct' else through(case, port, grpc))
+    if case.direct_only:
+        print(dict(collections.Counter(test['outcome'] for test in sides[0]['tests'].values())), sides[0]['seconds'], 's')
+        return 0
+    report = report_of(case, *sides)
+    (case.out / 'report.json').write_text(json.dumps(report, indent=1) + '\n')
+    (case.out / 'report.md').write_text(markdown(report))
+    print(f"{case.out / 'report.md'}: " + ', '.join(f'{name} {len(tests)}' for name, tests in report['sets'].items()))
+    return 0 if report['equal'] else 1
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main())
+    except (Failed, subprocess.SubprocessError) as failed:
+        print(failed, file=sys.stderr)
+        sys.exit(2)
