@@ -11,7 +11,7 @@ use semgate_contexts::{
     json::{self, Json},
 };
 use semgate_message::{
-    Binding, Claim, FaultKind, Message, MessageFault, Reading, RpcId, a2a, header, native,
+    Asked, Binding, Call, Claim, FaultKind, Form, Message, MessageFault, Reading, RpcId, a2a, header, native,
 };
 
 /// Bytes that the strict reader accepted. Only this stage builds one.
@@ -66,7 +66,7 @@ impl Strict<'_> {
     pub(crate) fn rpc_id(&self, binding: Binding) -> Option<RpcId> {
         match binding {
             Binding::L8 => None,
-            Binding::A2a => a2a::rpc_id(&self.json),
+            Binding::A2a | Binding::Mcp => a2a::rpc_id(&self.json),
         }
     }
 }
@@ -90,11 +90,26 @@ pub(crate) fn parse<'c, 'j>(
     let answered = case.answers.and_then(|sent| sent.rpc_id.as_ref());
     let message = match (case.route.binding, case.direction) {
         (Binding::L8, _) => native::read(&strict.json, &reading),
-        (Binding::A2a, Direction::Request) => a2a::request(&strict.json, &reading),
+        (Binding::A2a, Direction::Request) => {
+            a2a::request(&strict.json, &Call::a2a(a2a::Version::V10, Form::JsonRpc), &reading)
+        }
         (Binding::A2a, Direction::Reply) => match answered {
-            Some(id) => a2a::reply(&strict.json, id, &reading),
+            Some(id) => {
+                let asked = Asked {
+                    operation: a2a::Operation::SendMessage,
+                    version: a2a::Version::V10,
+                    form: Form::JsonRpc,
+                    rpc_id: Some(id.clone()),
+                };
+                match a2a::reply(&strict.json, &asked, &reading) {
+                    Ok(a2a::Answer::Said(message)) => Ok(*message),
+                    Ok(a2a::Answer::Error(_)) => return Err(malformed(case, "the reply is an error")),
+                    Err(fault) => Err(fault),
+                }
+            }
             None => return Err(malformed(case, "the reply answers no request id")),
         },
+        (Binding::Mcp, _) => return Err(malformed(case, "messages of mcp are not read yet")),
     };
     let message = message.map_err(|fault| refused(case, &fault))?;
     context_header(case, headers, message.claims.first())?;
@@ -109,7 +124,7 @@ fn protocol_version(case: &Case<'_>, headers: &HeaderClaims<'_>) -> Result<(), R
         return Ok(());
     }
     match headers.a2a_version {
-        [only] if *only == a2a::VERSION => Ok(()),
+        [only] if *only == a2a::Version::V10.as_str() => Ok(()),
         [] | [_] => {
             Err(Refusal::new(Code::VersionUnsupported, "the `A2A-Version` header does not say `1.0`")
                 .with_hint("send the header `A2A-Version: 1.0`; no other version of A2A is spoken here")
@@ -140,7 +155,10 @@ fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, R
     let lookup = |text: &str| case.generation.named(text).map(Target::Known);
     let Some(sent) = case.answers else {
         return match message.claims.first() {
-            None => Ok(Target::Missing),
+            None => Ok(match &case.route.options.default_context {
+                None => Target::Missing,
+                Some(urn) => lookup(urn.as_str()).unwrap_or_else(|| Target::Unknown(urn.clone())),
+            }),
             Some(claim) => match lookup(claim.urn) {
                 Some(known) => Ok(known),
                 None => grammar(claim).map(Target::Unknown),

@@ -8,7 +8,7 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::{ContextUrn, Digest, Version};
-use semgate_message::{Binding, RpcId, a2a};
+use semgate_message::{Binding, RpcId};
 use std::sync::Arc;
 
 /// Something the caller should know although the message passed.
@@ -136,8 +136,8 @@ impl Sent {
     /// The headers of a message that was accepted once, for judging its bytes again.
     pub(crate) fn version_header(&self) -> HeaderClaims<'static> {
         match self.route.binding {
-            Binding::L8 => HeaderClaims::default(),
-            Binding::A2a => HeaderClaims { l9_context: &[], a2a_version: &[a2a::VERSION] },
+            Binding::L8 | Binding::Mcp => HeaderClaims::default(),
+            Binding::A2a => HeaderClaims { l9_context: &[], a2a_version: &["1.0"] },
         }
     }
 

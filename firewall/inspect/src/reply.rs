@@ -11,7 +11,7 @@ use semgate_message::Binding;
 pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form, Refusal> {
     let fits = match sent.route.binding {
         Binding::L8 => (200..300).contains(&status),
-        Binding::A2a => status == 200,
+        Binding::A2a | Binding::Mcp => status == 200,
     };
     if !fits {
         return Err(invalid(
@@ -30,7 +30,7 @@ pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form,
 
 /// What kind of reply it is.
 pub(crate) enum Form {
-    /// 202 or 204 without a body: no byte passes, so there is nothing to judge.
+    /// 202 or 204 without a body: no byte passes, so only replier and context are judged.
     Acknowledgement,
     /// Bytes to be judged.
     Message,

@@ -2,17 +2,19 @@
 //! as strings). See `docs/spec/a2a-binding.md`.
 
 mod common;
+mod error;
 pub mod grpc;
+mod operation;
 mod reply;
 mod request;
+mod state;
 #[cfg(test)]
 mod tests;
+mod version;
 
-pub use reply::{REPLY_PERFORMATIVES, reply};
+pub use error::{AgentError, ProtocolError};
+pub use operation::Operation;
+pub use reply::{Answer, REPLY_PERFORMATIVES, event, reply};
 pub use request::{REQUEST_PERFORMATIVES, request, rpc_id};
-
-/// The one version that the binding speaks, as `A2A-Version` writes it.
-pub const VERSION: &str = "1.0";
-
-/// The one method that the binding carries.
-pub const METHOD: &str = "SendMessage";
+pub use state::{Chunk, State};
+pub use version::Version;

@@ -4,7 +4,7 @@ use crate::{
     Base, Instance, MessageFault, Pointer,
     fault::FaultKind,
     member::{Read, at},
-    model::Message,
+    model::{Message, Vocabulary},
 };
 use semgate_contexts::{
     Performative,
@@ -42,7 +42,7 @@ pub(crate) fn read<'j>(
                 what: "holds more concepts than the limit",
             });
         }
-        out.instances.push(Instance { name, naming, pointer, object, performative });
+        out.instances.push(Instance { of: Vocabulary::Context, name, naming, pointer, object, performative });
         Ok(Named::Yes)
     };
     if let Named::Yes = take(None, object, out)? {

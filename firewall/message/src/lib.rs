@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod a2a;
+mod call;
 mod content;
 mod fault;
 pub mod header;
@@ -15,8 +16,9 @@ pub mod native;
 mod pointer;
 mod rpc;
 
+pub use call::{Asked, Call, Form};
 pub use content::NAMING_MEMBERS;
 pub use fault::{FaultKind, MessageFault};
-pub use model::{Binding, Claim, Gap, Instance, Message, Reading, TextParts};
+pub use model::{Binding, Claim, Gap, Instance, Message, Reading, TextParts, Threads, Vocabulary};
 pub use pointer::{Base, Pointer};
 pub use rpc::RpcId;

@@ -1,6 +1,9 @@
 //! The one model that every binding reads its protocol into.
 
-use crate::{Pointer, RpcId};
+use crate::{
+    Pointer, RpcId,
+    a2a::{Chunk, Operation, State},
+};
 use semgate_contexts::{Performative, json};
 use std::fmt;
 
@@ -9,8 +12,10 @@ use std::fmt;
 pub enum Binding {
     /// Native L8 JSON over HTTP.
     L8,
-    /// A2A 1.0, JSON-RPC.
+    /// A2A 1.0 and 0.3.
     A2a,
+    /// MCP over streamable HTTP.
+    Mcp,
 }
 
 impl Binding {
@@ -19,12 +24,13 @@ impl Binding {
         match self {
             Self::L8 => "l8",
             Self::A2a => "a2a",
+            Self::Mcp => "mcp",
         }
     }
 
     /// Reads the name.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::L8, Self::A2a].into_iter().find(|binding| binding.as_str() == text)
+        [Self::L8, Self::A2a, Self::Mcp].into_iter().find(|binding| binding.as_str() == text)
     }
 }
 
@@ -34,7 +40,8 @@ impl fmt::Display for Binding {
     }
 }
 
-/// Which unstructured parts a route admits unread. All are refused by default (DESIGN §2.1).
+/// Which parts that are no concept of the message's context a route admits. All are refused by default (DESIGN §2.1); one that is
+/// admitted is an instance of the protocol's own context, so policies still have to permit it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextParts {
     /// Admit `text` parts, and names and descriptions of artifacts.
@@ -43,6 +50,8 @@ pub struct TextParts {
     pub raw: bool,
     /// Admit `url` parts.
     pub url: bool,
+    /// Admit data that names no concept, metadata besides the claim, and other extensions.
+    pub data: bool,
 }
 
 /// What a binding must know to read a message.
@@ -71,12 +80,35 @@ pub struct Claim<'j> {
     pub place: &'static str,
 }
 
+/// Whose word a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Vocabulary {
+    /// The context's that the message is about, or of the control vocabulary.
+    Context,
+    /// The protocol's own context (`urn:contexts:a2a:v1.0`, `urn:contexts:mcp:v1.0`). The binding named it, the message did not.
+    Protocol,
+}
+
+/// What a message points at by its id, as it stands there: unproved. In a request what is asked about, in an answer what it names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Threads<'j> {
+    /// Ids of tasks, those referred to included.
+    pub tasks: Vec<&'j str>,
+    /// A2A's context ids: conversations.
+    pub contexts: Vec<&'j str>,
+    /// Push configurations: the task's id and the configuration's.
+    pub pushes: Vec<(&'j str, &'j str)>,
+}
+
 /// One concept object of a message.
 #[derive(Clone, Debug)]
 pub struct Instance<'j> {
+    /// Which context defines the name.
+    pub of: Vocabulary,
     /// What the naming member says: the concept's or task's name, unchecked.
     pub name: &'j str,
-    /// Which member named it; it is no part of the content that the schema judges.
+    /// Which member named it; it is no part of the content that the schema judges. Empty for one of the protocol's own: the
+    /// whole object is judged.
     pub naming: &'static str,
     /// Where the object stands in the message.
     pub pointer: Pointer<'j>,
@@ -100,7 +132,11 @@ pub struct Gap<'j> {
 pub struct Message<'j> {
     /// The binding that read it.
     pub binding: Binding,
-    /// The message's id, an identifier. In A2A replies that hold a task, the task's.
+    /// What is asked for or answered, in A2A.
+    pub operation: Option<Operation>,
+    /// What it points at.
+    pub threads: Threads<'j>,
+    /// The message's id, an identifier. In A2A replies that hold a task, the task's; empty where there is neither.
     pub message_id: &'j str,
     /// Who the message says sent it; `None` where the protocol leaves that to the connection.
     pub sender_id: Option<&'j str>,
@@ -118,15 +154,21 @@ pub struct Message<'j> {
     pub uninspectable: Option<Pointer<'j>>,
     /// The JSON-RPC id, in JSON-RPC bindings.
     pub rpc_id: Option<RpcId>,
-    /// True only of an A2A reply that is a bare task status, with no message, artifact or history: it acknowledges
+    /// True only of an A2A reply that is a bare task status, with no message, artifact or history, or is empty: it acknowledges
     /// and says nothing.
     pub acknowledges: bool,
+    /// In A2A replies and events that tell a task's status, that status.
+    pub state: Option<State>,
+    /// In events of an A2A stream that bring a piece of an artifact.
+    pub chunk: Option<Chunk<'j>>,
 }
 
 impl<'j> Message<'j> {
     pub(crate) fn new(binding: Binding, performative: Performative) -> Self {
         Self {
             binding,
+            operation: None,
+            threads: Threads::default(),
             message_id: "",
             sender_id: None,
             receiver_id: None,
@@ -137,6 +179,8 @@ impl<'j> Message<'j> {
             uninspectable: None,
             rpc_id: None,
             acknowledges: false,
+            state: None,
+            chunk: None,
         }
     }
 

@@ -1,8 +1,11 @@
 //! Answers to `SendMessage`: a message, or a task with its status message, artifacts and history.
 
-use super::common::{self, Role, Row};
+use super::{
+    AgentError,
+    common::{self, Role, Row},
+};
 use crate::{
-    Base, Binding, Message, MessageFault, Pointer, Reading, RpcId,
+    Asked, Base, Binding, Message, MessageFault, Pointer, Reading, RpcId,
     member::{Read, array, at, empty_object, id, object, prefer_duplicate, required, string, unknown},
 };
 use semgate_contexts::{
@@ -25,13 +28,33 @@ pub const REPLY_PERFORMATIVES: PerformativeSet = PerformativeSet::EMPTY
 
 const ANSWER: Row = Row { default: Inform, allowed: REPLY_PERFORMATIVES };
 
+/// What an agent answered.
+#[derive(Clone, Debug)]
+pub enum Answer<'j> {
+    /// Something to be judged.
+    Said(Box<Message<'j>>),
+    /// An error.
+    Error(AgentError),
+}
+
+/// Reads one event of a stream: the payload of one event of SSE, or one message of gRPC.
+///
+/// # Errors
+/// As for [`reply`].
+pub fn event<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Read<Answer<'j>> {
+    reply(json, asked, reading)
+}
+
 /// Reads one JSON-RPC response to the request with `id`.
 ///
 /// # Errors
 /// An error object (an agent's error text never passes), another id, or the first member that is missing, unknown, of the
 /// wrong form or there twice.
-pub fn reply<'j>(json: &'j Json<'j>, id: &RpcId, reading: &Reading<'_>) -> Read<Message<'j>> {
-    envelope(json, id, reading).map_err(|fault| prefer_duplicate(fault, json, common::KNOWN))
+pub fn reply<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Read<Answer<'j>> {
+    let id = asked.rpc_id.clone().unwrap_or(RpcId::Integer(0));
+    envelope(json, &id, reading)
+        .map(|message| Answer::Said(Box::new(message)))
+        .map_err(|fault| prefer_duplicate(fault, json, common::KNOWN))
 }
 
 fn envelope<'j>(json: &'j Json<'j>, expected: &RpcId, reading: &Reading<'_>) -> Read<Message<'j>> {

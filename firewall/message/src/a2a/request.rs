@@ -1,11 +1,11 @@
 //! `SendMessage` requests.
 
 use super::{
-    METHOD,
+    Operation,
     common::{self, Role, Row},
 };
 use crate::{
-    Binding, FaultKind, Message, MessageFault, Reading, RpcId,
+    Binding, Call, FaultKind, Message, MessageFault, Reading, RpcId,
     member::{Read, array, at, empty_object, object, prefer_duplicate, required, string, unknown},
 };
 use semgate_contexts::{Performative, PerformativeSet, json::Json};
@@ -42,7 +42,8 @@ pub fn rpc_id(json: &Json<'_>) -> Option<RpcId> {
 /// # Errors
 /// A batch, a notification, another method ([`FaultKind::MethodUnsupported`]), or the first member that is missing, unknown,
 /// of the wrong form or there twice.
-pub fn request<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> {
+pub fn request<'j>(json: &'j Json<'j>, call: &Call, reading: &Reading<'_>) -> Read<Message<'j>> {
+    let _ = call;
     envelope(json, reading).map_err(|fault| prefer_duplicate(fault, json, common::KNOWN))
 }
 
@@ -63,7 +64,7 @@ fn envelope<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> 
     common::version(version)?;
     let id = RpcId::read(required(id, "", "id")?)
         .ok_or_else(|| MessageFault::malformed("/id", "is neither an identifier nor an integer"))?;
-    if required(method, "", "method")? != METHOD {
+    if required(method, "", "method")? != Operation::SendMessage.as_str() {
         return Err(MessageFault {
             kind: FaultKind::MethodUnsupported,
             path: "/method".to_owned(),
@@ -72,6 +73,7 @@ fn envelope<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> 
     }
     let mut message = Message::new(Binding::A2a, ROW.default);
     message.rpc_id = Some(id);
+    message.operation = Some(Operation::SendMessage);
     send(required(params, "", "params")?, reading, &mut message)?;
     Ok(message)
 }

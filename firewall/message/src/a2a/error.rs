@@ -1,0 +1,183 @@
+//! Errors that agents answer with: the number passes, the text never does.
+
+use std::fmt;
+
+/// An error of A2A or JSON-RPC that an agent can answer with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProtocolError {
+    /// −32001.
+    TaskNotFound,
+    /// −32002.
+    TaskNotCancelable,
+    /// −32003.
+    PushNotificationNotSupported,
+    /// −32004.
+    UnsupportedOperation,
+    /// −32005.
+    ContentTypeNotSupported,
+    /// −32006.
+    InvalidAgentResponse,
+    /// −32007.
+    ExtendedAgentCardNotConfigured,
+    /// −32008.
+    ExtensionSupportRequired,
+    /// −32009.
+    VersionNotSupported,
+    /// −32700.
+    JsonParse,
+    /// −32600.
+    InvalidRequest,
+    /// −32601.
+    MethodNotFound,
+    /// −32602.
+    InvalidParams,
+    /// −32603.
+    Internal,
+}
+
+use ProtocolError::{
+    ContentTypeNotSupported, ExtendedAgentCardNotConfigured, ExtensionSupportRequired, Internal,
+    InvalidAgentResponse, InvalidParams, InvalidRequest, JsonParse, MethodNotFound,
+    PushNotificationNotSupported, TaskNotCancelable, TaskNotFound, UnsupportedOperation, VersionNotSupported,
+};
+
+/// How each transport writes an error.
+struct Written {
+    number: i32,
+    http: u16,
+    grpc: u8,
+    status: &'static str,
+    reason: &'static str,
+    text: &'static str,
+}
+
+const fn written(
+    number: i32,
+    http: u16,
+    (grpc, status): (u8, &'static str),
+    reason: &'static str,
+    text: &'static str,
+) -> Written {
+    Written { number, http, grpc, status, reason, text }
+}
+
+const ARGUMENT: (u8, &str) = (3, "INVALID_ARGUMENT");
+const FOUND: (u8, &str) = (5, "NOT_FOUND");
+const PRECONDITION: (u8, &str) = (9, "FAILED_PRECONDITION");
+const INTERNAL: (u8, &str) = (13, "INTERNAL");
+
+impl ProtocolError {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        TaskNotFound,
+        TaskNotCancelable,
+        PushNotificationNotSupported,
+        UnsupportedOperation,
+        ContentTypeNotSupported,
+        InvalidAgentResponse,
+        ExtendedAgentCardNotConfigured,
+        ExtensionSupportRequired,
+        VersionNotSupported,
+        JsonParse,
+        InvalidRequest,
+        MethodNotFound,
+        InvalidParams,
+        Internal,
+    ];
+
+    const fn written(self) -> Written {
+        match self {
+            TaskNotFound => written(-32001, 404, FOUND, "TASK_NOT_FOUND", "Task not found"),
+            TaskNotCancelable => {
+                written(-32002, 400, PRECONDITION, "TASK_NOT_CANCELABLE", "Task cannot be canceled")
+            }
+            PushNotificationNotSupported => written(
+                -32003,
+                400,
+                PRECONDITION,
+                "PUSH_NOTIFICATION_NOT_SUPPORTED",
+                "Push Notification is not supported",
+            ),
+            UnsupportedOperation => {
+                written(-32004, 400, PRECONDITION, "UNSUPPORTED_OPERATION", "This operation is not supported")
+            }
+            ContentTypeNotSupported => {
+                written(-32005, 400, ARGUMENT, "CONTENT_TYPE_NOT_SUPPORTED", "Incompatible content types")
+            }
+            InvalidAgentResponse => {
+                written(-32006, 500, INTERNAL, "INVALID_AGENT_RESPONSE", "Invalid agent response")
+            }
+            ExtendedAgentCardNotConfigured => written(
+                -32007,
+                400,
+                PRECONDITION,
+                "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+                "Authenticated Extended Card is not configured",
+            ),
+            ExtensionSupportRequired => {
+                written(-32008, 400, PRECONDITION, "EXTENSION_SUPPORT_REQUIRED", "Extension support required")
+            }
+            VersionNotSupported => {
+                written(-32009, 400, PRECONDITION, "VERSION_NOT_SUPPORTED", "Version not supported")
+            }
+            JsonParse => written(-32700, 400, ARGUMENT, "INVALID_REQUEST", "Invalid JSON payload"),
+            InvalidRequest => written(-32600, 400, ARGUMENT, "INVALID_REQUEST", "Invalid Request"),
+            MethodNotFound => written(-32601, 404, FOUND, "METHOD_NOT_FOUND", "Method not found"),
+            InvalidParams => written(-32602, 400, ARGUMENT, "INVALID_PARAMS", "Invalid params"),
+            Internal => written(-32603, 500, INTERNAL, "INTERNAL_ERROR", "Internal error"),
+        }
+    }
+
+    /// The number of a JSON-RPC error.
+    pub const fn number(self) -> i32 {
+        self.written().number
+    }
+
+    /// The HTTP status of the HTTP+JSON binding.
+    pub const fn http_status(self) -> u16 {
+        self.written().http
+    }
+
+    /// The status code of the gRPC binding.
+    pub const fn grpc_status(self) -> u8 {
+        self.written().grpc
+    }
+
+    /// The name of that code, which the HTTP+JSON binding writes too (`error.status`).
+    pub const fn status(self) -> &'static str {
+        self.written().status
+    }
+
+    /// `reason` of the `google.rpc.ErrorInfo` of both, of domain `a2a-protocol.org`.
+    pub const fn reason(self) -> &'static str {
+        self.written().reason
+    }
+
+    /// The gateway's own words for it: what an agent says in their place never passes.
+    pub const fn text(self) -> &'static str {
+        self.written().text
+    }
+
+    /// The error of a JSON-RPC number.
+    pub fn of_number(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|error| i64::from(error.number()) == number)
+    }
+
+    /// The error of a `google.rpc.ErrorInfo` reason; of the two that share one, `InvalidRequest`.
+    pub fn of_reason(reason: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|error| *error != JsonParse && error.reason() == reason)
+    }
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// An agent answered with an error. What it wrote is not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgentError {
+    /// Which, if it is one of the protocol's.
+    pub known: Option<ProtocolError>,
+}

@@ -1,0 +1,63 @@
+//! What is settled about a request before its body is read: by the route, the path and the headers.
+
+use crate::{
+    Binding,
+    a2a::{Operation, Version},
+};
+
+/// How a request is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Native L8 JSON.
+    Native,
+    /// JSON-RPC 2.0: the body names the method.
+    JsonRpc,
+    /// A2A's HTTP+JSON: the path names the operation, and what is judged is the parameters ([`crate::a2a::rest::params`]).
+    Rest(Operation),
+    /// A2A's gRPC: the path names the method, and what is judged is the parameters ([`crate::a2a::grpc::request`]).
+    Grpc(Operation),
+}
+
+/// The head of a request. A copy of it travels with the permit, so that the bytes can be judged again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The protocol.
+    pub binding: Binding,
+    /// The version of A2A; of no meaning in other bindings.
+    pub version: Version,
+    /// How the request is written.
+    pub form: Form,
+}
+
+impl Call {
+    /// A native L8 message.
+    pub fn l8() -> Self {
+        Self { binding: Binding::L8, version: Version::V10, form: Form::Native }
+    }
+
+    /// A request of A2A.
+    pub fn a2a(version: Version, form: Form) -> Self {
+        Self { binding: Binding::A2a, version, form }
+    }
+
+    /// The operation, where the path names it; in JSON-RPC the body does.
+    pub const fn operation(&self) -> Option<Operation> {
+        match self.form {
+            Form::Rest(operation) | Form::Grpc(operation) => Some(operation),
+            Form::Native | Form::JsonRpc => None,
+        }
+    }
+}
+
+/// What an answer is read against: what the request settled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What was asked for.
+    pub operation: Operation,
+    /// The version of the request, which is the answer's.
+    pub version: Version,
+    /// How the answer is written: as the request was.
+    pub form: Form,
+    /// In JSON-RPC the id that the answer repeats.
+    pub rpc_id: Option<crate::RpcId>,
+}
