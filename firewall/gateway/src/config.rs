@@ -2,6 +2,7 @@
 //! a key or talks to anyone; [`check`](crate::check) does the next step and still binds nothing.
 
 mod address;
+mod choices;
 mod fault;
 mod limits;
 mod raw;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use semgate_contexts::{Line, Prefix, Version};
 
 pub use address::{Listen, Place, Upstream};
+pub use choices::{A2aVersion, Admit, CardChoice, RouteChoices, Transport};
 pub use fault::ConfigFault;
 pub use limits::Limits;
 pub use scope::ContextScope;
@@ -74,7 +76,7 @@ pub struct AuthorityConfig {
 pub enum Protocol {
     /// Native L8 JSON.
     L8,
-    /// A2A 1.0 over JSON-RPC.
+    /// A2A, in the versions and over the transports that the route takes.
     A2a,
 }
 
@@ -109,6 +111,8 @@ pub struct RouteConfig {
     pub plain_sender: Option<String>,
     /// The URL written into the agent card; the listener's own unless given.
     pub public_url: Option<String>,
+    /// What it may be told beyond that.
+    pub choices: RouteChoices,
 }
 
 /// Where audit records go.

@@ -15,6 +15,9 @@ mod answer;
 mod card;
 pub mod config;
 mod decision;
+// until the relay is in
+#[allow(dead_code)]
+mod events;
 mod fault;
 mod follow;
 mod forward;

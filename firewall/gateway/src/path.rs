@@ -15,7 +15,7 @@ use semgate_inspect::{
 use crate::admit::{self, Admitted, Arrival, Door, Gatekeeper};
 use crate::answer::Answer;
 use crate::card::Card;
-use crate::config::Limits;
+use crate::config::{Limits, Protocol};
 use crate::decision::{DecisionId, Decisions};
 use crate::forward::{self, Address, Told};
 use crate::framing::Serving;
@@ -23,7 +23,7 @@ use crate::identify::Identity;
 use crate::measure::RouteMetrics;
 use crate::receive::{self, Received};
 use crate::record::{Audit, NotRecorded, Outcome, Record, Recorded};
-use crate::refuse;
+use crate::refuse::{self, Manner};
 use crate::reply;
 use crate::upstream::Pool;
 
@@ -73,8 +73,12 @@ pub(crate) async fn serve(
     serving: Serving,
     request: Request<Incoming>,
 ) -> Answer {
-    let way =
-        Way { lane: &lane, identity: &identity, decision: lane.decisions.next(), began: Instant::now() };
+    let manner = match lane.door.protocol {
+        Protocol::L8 => Manner::Plain,
+        Protocol::A2a => Manner::JsonRpc,
+    };
+    let decision = lane.decisions.next();
+    let way = Way { lane: &lane, identity: &identity, manner, decision, began: Instant::now() };
     match way.run(&serving, request).await {
         Ok(answer) => answer,
         Err(stopped) => way.stop(&stopped),
@@ -83,8 +87,9 @@ pub(crate) async fn serve(
 
 /// One message on its way.
 struct Way<'w> {
-    lane: &'w Lane,
-    identity: &'w Identity,
+    lane: &'w Rc<Lane>,
+    identity: &'w Rc<Identity>,
+    manner: Manner,
     decision: DecisionId,
     began: Instant,
 }
@@ -245,7 +250,7 @@ impl Way<'_> {
         );
         self.lane.metrics.refused(*direction, refusal.code(), self.began.elapsed().as_secs_f64());
         let _ = self.record(Outcome::Refused(refusal.code()), facts);
-        refuse::refuse(refusal, self.lane.door.protocol, self.decision)
+        refuse::refuse(refusal, self.manner, self.decision)
     }
 }
 

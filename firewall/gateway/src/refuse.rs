@@ -3,17 +3,18 @@
 //!
 //! Nothing of the message is in it: code, reason and hint are ours, and the operator's half of a refusal stays in the log.
 
+pub(crate) mod protocol;
 #[cfg(test)]
 mod tests;
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
-use semgate_inspect::{Code, Refusal};
+use semgate_inspect::{Code, Refusal, RpcId};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::answer::Answer;
-use crate::config::Protocol;
 use crate::decision::DecisionId;
 use crate::framing::FramingFault;
 
@@ -38,22 +39,39 @@ struct Problem<'a> {
     cause: Option<&'static str>,
 }
 
-#[derive(Serialize)]
-struct RpcAnswer<'a> {
-    jsonrpc: &'static str,
-    id: Box<serde_json::value::RawValue>,
-    error: RpcError<'a>,
+/// How a caller is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// A problem document.
+    Plain,
+    /// A JSON-RPC error once a valid id was read, else a problem document.
+    JsonRpc,
+    /// A2A over HTTP+JSON: `google.rpc.Status` (A2A 1.0 §11.6).
+    Rest,
 }
 
-#[derive(Serialize)]
-struct RpcError<'a> {
-    code: i32,
-    message: String,
-    data: [Problem<'a>; 1],
+/// Status and bytes of a refusal, as the body of an answer or as the last event of a stream.
+pub(crate) struct Said {
+    pub(crate) status: u16,
+    pub(crate) kind: &'static str,
+    pub(crate) body: Bytes,
 }
 
 /// The answer for a refusal.
-pub(crate) fn refuse(refusal: &Refusal, protocol: Protocol, decision: DecisionId) -> Answer {
+pub(crate) fn refuse(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Answer {
+    let Said { status, kind, body } = say(refusal, manner, decision);
+    let mut answer = answer(decision, status, kind, body);
+    if let Some(seconds) = retry_after(refusal) {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if ends_connection(refusal.code()) {
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer
+}
+
+/// What is said of a refusal.
+pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Said {
     let code = refusal.code();
     let mut buffer = [0; 26];
     let problem = Problem {
@@ -67,24 +85,48 @@ pub(crate) fn refuse(refusal: &Refusal, protocol: Protocol, decision: DecisionId
         delivered: refusal.delivered().as_str(),
         cause: refusal.cause().map(Code::as_str),
     };
-    let rpc_id = refusal.rpc_id().filter(|_| protocol == Protocol::A2a);
-    let rpc_id = rpc_id.and_then(|id| serde_json::value::RawValue::from_string(id.to_json()).ok());
-    let (status, kind, body) = match rpc_id {
-        Some(id) => {
-            let message = format!("{code}: {}", refusal.reason());
-            let error = RpcError { code: code.rpc(), message, data: [problem] };
-            (200, "application/json", serde_json::to_vec(&RpcAnswer { jsonrpc: "2.0", id, error }))
+    let id = refusal.rpc_id().filter(|_| manner == Manner::JsonRpc);
+    let (status, kind, body) = match (manner, id) {
+        (Manner::JsonRpc, Some(id)) => (200, "application/json", rpc(refusal, id, &problem)),
+        (Manner::Rest, _) => {
+            let (status, body) = rest(refusal, &problem);
+            (status, "application/json", body)
         }
-        None => (code.status(), "application/problem+json", serde_json::to_vec(&problem)),
+        _ => (code.status(), "application/problem+json", serde_json::to_vec(&problem).unwrap_or_default()),
     };
-    let mut answer = answer(decision, status, kind, Bytes::from(body.unwrap_or_default()));
-    if let Some(seconds) = retry_after(refusal) {
-        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    Said { status, kind, body: Bytes::from(body) }
+}
+
+/// The number that a JSON-RPC error has: the agent's own, where it is one that the protocol defines.
+pub(crate) fn number(refusal: &Refusal) -> i32 {
+    refusal.agent_error().unwrap_or_else(|| refusal.code().rpc())
+}
+
+fn rpc(refusal: &Refusal, id: &RpcId, problem: &Problem<'_>) -> Vec<u8> {
+    let number = number(refusal);
+    let mut data = vec![serde_json::to_value(problem).unwrap_or_default()];
+    if let Some(known) = protocol::of(number) {
+        data.push(known.info());
     }
-    if ends_connection(code) {
-        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    let message = format!("{}: {}", refusal.code(), refusal.reason());
+    let error = json!({"code": number, "message": message, "data": data}).to_string();
+    // the id stands as it came: an integer past 2^53 is not changed by a reader of ours
+    format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.to_json()).into_bytes()
+}
+
+fn rest(refusal: &Refusal, problem: &Problem<'_>) -> (u16, Vec<u8>) {
+    let known = protocol::of(number(refusal));
+    let status = known.map_or(problem.status, |known| known.status);
+    let name = known.map_or_else(|| protocol::status_name(status), |known| known.name);
+    let info = known.map_or_else(|| protocol::own(refusal.code()), protocol::Known::info);
+    let mut ours = serde_json::to_value(problem).unwrap_or_default();
+    if let Some(ours) = ours.as_object_mut() {
+        ours.insert("@type".to_owned(), "type.googleapis.com/google.protobuf.Struct".into());
     }
-    answer
+    let message = format!("{}: {}", refusal.code(), refusal.reason());
+    let body =
+        json!({"error": {"code": status, "status": name, "message": message, "details": [info, ours]}});
+    (status, body.to_string().into_bytes())
 }
 
 /// An answer of the gateway, with the header that every one has. Nothing of an answer may be stored by anyone between.

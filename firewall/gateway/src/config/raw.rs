@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::FileLimits;
 use super::span::Span;
-use super::{AuthorityConfig, Config, IdentityFiles, RouteConfig};
+use super::{AuthorityConfig, CardChoice, Config, IdentityFiles, Protocol, RouteConfig};
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -75,6 +75,19 @@ pub(super) struct FileRoute {
     pub plain_sender: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versions: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transports: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_context: Option<String>,
+    pub admit: Option<Vec<String>>,
+    pub keeps_callers_apart: Option<bool>,
+    pub require_lock: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card_keys: Option<PathBuf>,
 }
 
 impl File {
@@ -137,6 +150,12 @@ impl FileAuthority {
 
 impl FileRoute {
     fn of(route: &RouteConfig) -> Self {
+        let (choices, a2a) = (&route.choices, route.protocol == Protocol::A2a);
+        let (card, card_keys) = match &choices.card {
+            CardChoice::Rebuilt => ("rebuilt", None),
+            CardChoice::Untouched { keys } => ("untouched", Some(keys.clone())),
+        };
+        let words = |words: Vec<&str>| a2a.then(|| words.into_iter().map(str::to_owned).collect());
         Self {
             name: route.name.clone(),
             listen: route.listen.to_string(),
@@ -147,6 +166,14 @@ impl FileRoute {
             contexts: route.contexts.iter().map(ToString::to_string).collect(),
             plain_sender: route.plain_sender.clone(),
             public_url: route.public_url.clone(),
+            versions: words(choices.versions.iter().map(|version| version.as_str()).collect()),
+            transports: words(choices.transports.iter().map(|transport| transport.as_str()).collect()),
+            default_context: choices.default_context.as_ref().map(ToString::to_string),
+            admit: Some(choices.admit.words()),
+            keeps_callers_apart: Some(choices.keeps_callers_apart),
+            require_lock: Some(choices.require_lock),
+            card: a2a.then(|| card.to_owned()),
+            card_keys,
         }
     }
 }

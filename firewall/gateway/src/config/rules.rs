@@ -9,6 +9,7 @@ use semgate_certs::SpiffeId;
 use semgate_contexts::{Line, Prefix, Version};
 use semgate_statement::Lines;
 
+use super::choices::choices;
 use super::raw::{File, FileAuthority, FileRoute};
 use super::span::Span;
 use super::*;
@@ -24,18 +25,19 @@ const MAX_WORKERS: u64 = 256;
 
 pub(super) fn check(file: File, base: &Path) -> Result<Config, ConfigFault> {
     let limits = file.limits.check()?;
+    let prefix = prefix(file.prefix.as_deref())?;
     let config = Config {
         state: base.join(&file.state),
         admin: admin(file.admin.as_deref().unwrap_or(ADMIN))?,
         policies: base.join(&file.policies),
         audit: AuditConfig { path: base.join(&file.audit), fsync: file.audit_fsync.unwrap_or(false) },
         workers: workers(file.workers.unwrap_or(0))?,
-        prefix: prefix(file.prefix.as_deref())?,
         tls: file.tls.as_ref().map(|tls| tls.under(base)),
         trust_domains: trust_domains(&file, base)?,
         authorities: file.authority.iter().map(|a| authority(a, base)).collect::<Result<_, _>>()?,
-        routes: file.route.iter().map(|r| route(r, base)).collect::<Result<_, _>>()?,
+        routes: file.route.iter().map(|r| route(r, &prefix, base)).collect::<Result<_, _>>()?,
         floors: floors(&file)?,
+        prefix,
         limits,
     };
     agree(&config)?;
@@ -148,7 +150,7 @@ fn within(
     Ok(value)
 }
 
-fn route(file: &FileRoute, base: &Path) -> Result<RouteConfig, ConfigFault> {
+fn route(file: &FileRoute, prefix: &Prefix, base: &Path) -> Result<RouteConfig, ConfigFault> {
     let named = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
     if file.name.is_empty() || file.name.len() > 64 || !file.name.bytes().all(named) {
         return Err(ConfigFault::value("route.name", "1 to 64 letters, digits, hyphens, dots"));
@@ -210,6 +212,7 @@ fn route(file: &FileRoute, base: &Path) -> Result<RouteConfig, ConfigFault> {
         contexts: file.contexts.iter().map(scope).collect::<Result<_, _>>()?,
         plain_sender,
         public_url,
+        choices: choices(file, protocol, prefix, base)?,
     })
 }
 

@@ -1,8 +1,8 @@
 //! What HTTP/2 leaves to be looked at in the head of a request, and how much is open on one connection.
 //!
 //! The h2 crate has refused, with an error of the stream alone, pseudo-headers that are missing, unknown or out of order,
-//! header names in upper case, `connection`, `transfer-encoding`, `upgrade`, `keep-alive`, `proxy-connection`, a `te` other than
-//! `trailers`, and a body that is longer or shorter than its `content-length`.
+//! `connection`, `transfer-encoding`, `upgrade`, `keep-alive`, `proxy-connection`, a `te` other than `trailers`, and a body that is
+//! longer or shorter than its `content-length`; and with the connection, a header name in upper case or a header block that is none.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

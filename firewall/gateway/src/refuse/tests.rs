@@ -21,7 +21,7 @@ fn every_code_answers_its_status_and_its_number() {
     let decision = Decisions::new().next();
     for code in Code::ALL {
         let refusal = Refusal::new(*code, "reason").with_hint("hint").with_delivered(Delivered::Unknown);
-        let plain = refuse(&refusal, Protocol::L8, decision);
+        let plain = refuse(&refusal, Manner::Plain, decision);
         assert_eq!(plain.status().as_u16(), code.status());
         assert_eq!(plain.headers()["content-type"], "application/problem+json");
         assert_eq!(plain.headers()["semgate-decision"], decision.to_string().as_str());
@@ -34,20 +34,56 @@ fn every_code_answers_its_status_and_its_number() {
         assert_eq!((&problem["detail"], &problem["hint"]), (&"reason".into(), &"hint".into()));
 
         let refusal = refusal.with_rpc_id(Some(RpcId::Text("r-1".to_owned())));
-        let rpc = refuse(&refusal, Protocol::A2a, decision);
+        let rpc = refuse(&refusal, Manner::JsonRpc, decision);
         assert_eq!(rpc.status(), 200);
         let rpc = body(rpc);
         assert_eq!((&rpc["jsonrpc"], &rpc["id"]), (&"2.0".into(), &"r-1".into()));
         assert_eq!(rpc["error"]["code"], code.rpc());
         assert_eq!(rpc["error"]["message"], format!("{code}: reason"));
-        assert_eq!(rpc["error"]["data"], serde_json::json!([problem]));
+        assert_eq!(rpc["error"]["data"][0], problem);
+        let info = rpc["error"]["data"].get(1).map(|info| info["reason"].clone());
+        assert_eq!(info, protocol::of(code.rpc()).map(|known| known.reason.into()), "{code}");
+    }
+}
+
+#[test]
+fn the_agents_own_error_keeps_its_number_and_loses_its_text() {
+    let refusal = Refusal::new(Code::AgentError, "the agent behind answered with an error")
+        .with_agent_error(-32002)
+        .with_rpc_id(Some(RpcId::Integer(7)));
+    let answer = body(refuse(&refusal, Manner::JsonRpc, Decisions::new().next()));
+    assert_eq!((&answer["error"]["code"], &answer["id"]), (&(-32002).into(), &7.into()));
+    assert_eq!(answer["error"]["data"][1]["reason"], "TASK_NOT_CANCELABLE");
+    let answer = refuse(&refusal, Manner::Rest, Decisions::new().next());
+    assert_eq!(answer.status(), 400);
+    let answer = body(answer);
+    assert_eq!(answer["error"]["status"], "FAILED_PRECONDITION");
+    assert_eq!(answer["error"]["details"][0]["reason"], "TASK_NOT_CANCELABLE");
+}
+
+#[test]
+fn over_rest_the_status_is_the_protocols_where_it_has_one_and_ours_else() {
+    let decision = Decisions::new().next();
+    for (code, status, name, reason) in [
+        (Code::NotFound, 404, "NOT_FOUND", "TASK_NOT_FOUND"),
+        (Code::VersionUnsupported, 400, "FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED"),
+        (Code::PolicyDenied, 403, "PERMISSION_DENIED", "POLICY_DENIED"),
+        (Code::RateLimited, 429, "RESOURCE_EXHAUSTED", "RATE_LIMITED"),
+    ] {
+        let answer = refuse(&Refusal::new(code, "reason"), Manner::Rest, decision);
+        assert_eq!(answer.status(), status);
+        assert_eq!(answer.headers()["content-type"], "application/json");
+        let answer = body(answer);
+        assert_eq!((&answer["error"]["code"], &answer["error"]["status"]), (&status.into(), &name.into()));
+        assert_eq!(answer["error"]["details"][0]["reason"], reason);
+        assert_eq!(answer["error"]["details"][1]["code"], code.as_str());
     }
 }
 
 #[test]
 fn without_a_valid_id_json_rpc_answers_plain_http() {
     let refusal = Refusal::new(Code::Malformed, "reason");
-    let answer = refuse(&refusal, Protocol::A2a, Decisions::new().next());
+    let answer = refuse(&refusal, Manner::JsonRpc, Decisions::new().next());
     assert_eq!(answer.status(), 400);
     assert_eq!(answer.headers()["content-type"], "application/problem+json");
 }
@@ -56,9 +92,9 @@ fn without_a_valid_id_json_rpc_answers_plain_http() {
 fn a_cause_is_told_and_a_wait_is_rounded_up() {
     let refusal =
         Refusal::new(Code::AmbiguityLimited, "reason").with_retry_after(Duration::from_millis(1001));
-    let answer = refuse(&refusal, Protocol::L8, Decisions::new().next());
+    let answer = refuse(&refusal, Manner::Plain, Decisions::new().next());
     assert_eq!(answer.headers()["retry-after"], "2");
     let refusal = Refusal::new(Code::ReplyRefused, "reason").with_cause(Code::PolicyDenied);
-    let problem = body(refuse(&refusal, Protocol::L8, Decisions::new().next()));
+    let problem = body(refuse(&refusal, Manner::Plain, Decisions::new().next()));
     assert_eq!(problem["cause"], "policy_denied");
 }

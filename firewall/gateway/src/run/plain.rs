@@ -86,6 +86,7 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
         contexts: vec![ContextScope::Any],
         plain_sender: Some(agent),
         public_url: None,
+        choices: Default::default(),
     };
     Ok(Config {
         state: PathBuf::new(),

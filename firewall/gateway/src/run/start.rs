@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use semgate_contexts::json;
-use semgate_inspect::{Generation, InspectLimits, Inspector, Route, TextParts};
+use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions, TextParts};
 use semgate_message::Binding;
 use semgate_policies::{Policies, PolicySource};
 use semgate_statement::Follower;
@@ -121,6 +121,7 @@ pub(super) fn shared(
 
 /// A route as the inspector knows it.
 pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
+    let choices = &route.choices;
     Arc::new(Route {
         name: route.name.clone(),
         binding: match route.protocol {
@@ -130,8 +131,17 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
         receiver: route.receiver.clone(),
         upstream: route.upstream.to_string(),
         contexts: route.contexts.iter().map(crate::config::ContextScope::for_route).collect(),
-        text_parts: TextParts::default(),
+        text_parts: TextParts {
+            text: choices.admit.text,
+            raw: choices.admit.file,
+            url: choices.admit.file,
+            data: choices.admit.data,
+        },
         tenant: None,
-        options: semgate_inspect::RouteOptions::default(),
+        options: RouteOptions {
+            default_context: choices.default_context.clone(),
+            require_lock: choices.require_lock,
+            keeps_callers_apart: choices.keeps_callers_apart,
+        },
     })
 }

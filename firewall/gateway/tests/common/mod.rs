@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod authority;
+pub mod h2;
 pub mod pki;
 
 use std::io::{Read, Write};

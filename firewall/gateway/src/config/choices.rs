@@ -1,0 +1,217 @@
+//! What a route may be told beyond where it leads. Each default is the strictest choice.
+
+use std::path::{Path, PathBuf};
+
+use semgate_contexts::{ContextUrn, Prefix};
+
+use super::raw::FileRoute;
+use super::{ConfigFault, Protocol};
+
+/// A version of A2A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum A2aVersion {
+    /// `1.0`.
+    V1,
+    /// `0.3`, which is also what a request without `A2A-Version` means.
+    V03,
+}
+
+impl A2aVersion {
+    /// As `A2A-Version` writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V1 => "1.0",
+            Self::V03 => "0.3",
+        }
+    }
+}
+
+/// How A2A is carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// JSON-RPC 2.0 over HTTP.
+    JsonRpc,
+    /// HTTP+JSON: a path for each operation.
+    Rest,
+    /// gRPC over HTTP/2.
+    Grpc,
+}
+
+impl Transport {
+    /// As the configuration writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::JsonRpc => "jsonrpc",
+            Self::Rest => "rest",
+            Self::Grpc => "grpc",
+        }
+    }
+}
+
+/// Parts that pass although no context defines what is in them. Their sender and receiver are still asked about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Admit {
+    /// Free text.
+    pub text: bool,
+    /// Files: bytes, and URLs of files.
+    pub file: bool,
+    /// Data that names no concept.
+    pub data: bool,
+}
+
+/// What becomes of the agent's card.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CardChoice {
+    /// It is rebuilt from named members, and carries no signature of the agent.
+    #[default]
+    Rebuilt,
+    /// It passes byte for byte if one of these keys signed it, and is not served otherwise.
+    Untouched {
+        /// JSON Web Key Set with the keys that count.
+        keys: PathBuf,
+    },
+}
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteChoices {
+    /// A2A: the versions that are taken.
+    pub versions: Vec<A2aVersion>,
+    /// A2A: the transports that are taken.
+    pub transports: Vec<Transport>,
+    /// The context of a message that names none.
+    pub default_context: Option<ContextUrn>,
+    /// Parts that pass although no context defines them.
+    pub admit: Admit,
+    /// The agent behind keeps the tasks of its callers apart by itself.
+    pub keeps_callers_apart: bool,
+    /// A message must hold a lock.
+    pub require_lock: bool,
+    /// What becomes of the agent's card.
+    pub card: CardChoice,
+}
+
+impl Default for RouteChoices {
+    fn default() -> Self {
+        Self {
+            versions: vec![A2aVersion::V1],
+            transports: vec![Transport::JsonRpc],
+            default_context: None,
+            admit: Admit::default(),
+            keeps_callers_apart: false,
+            require_lock: false,
+            card: CardChoice::Rebuilt,
+        }
+    }
+}
+
+/// # Errors
+/// A word that is none, a list that is empty or names one twice, a context that is no URN, or a choice that the protocol does
+/// not have.
+pub(super) fn choices(
+    file: &FileRoute,
+    protocol: Protocol,
+    prefix: &Prefix,
+    base: &Path,
+) -> Result<RouteChoices, ConfigFault> {
+    let key = |name: &str| format!("route `{}`: {name}", file.name);
+    let only_a2a = [("versions", file.versions.is_some()), ("transports", file.transports.is_some())];
+    for (name, written) in only_a2a {
+        if written && protocol != Protocol::A2a {
+            return Err(ConfigFault::value(key(name), "left out where the binding is not `a2a`"));
+        }
+    }
+    let default = RouteChoices::default();
+    let versions = match &file.versions {
+        Some(written) => list(written, &[A2aVersion::V1, A2aVersion::V03], A2aVersion::as_str)
+            .ok_or_else(|| ConfigFault::value(key("versions"), "`1.0`, `0.3`, or both, each once"))?,
+        None => default.versions,
+    };
+    let transports = match &file.transports {
+        Some(written) => {
+            list(written, &[Transport::JsonRpc, Transport::Rest, Transport::Grpc], Transport::as_str)
+                .ok_or_else(|| {
+                    ConfigFault::value(key("transports"), "some of `jsonrpc`, `rest`, `grpc`, each once")
+                })?
+        }
+        None => default.transports,
+    };
+    if transports.contains(&Transport::Grpc) && file.upstream_http2 != Some(true) {
+        return Err(ConfigFault::Missing {
+            key: key("upstream_http2"),
+            needed: "grpc is spoken over http/2 only".to_owned(),
+        });
+    }
+    let default_context = match &file.default_context {
+        Some(urn) => Some(ContextUrn::parse(urn, prefix).map_err(|_| {
+            ConfigFault::value(key("default_context"), "a context, such as `urn:contexts:payment:v1.1`")
+        })?),
+        None => None,
+    };
+    Ok(RouteChoices {
+        versions,
+        transports,
+        default_context,
+        admit: admit(file.admit.as_deref().unwrap_or_default())
+            .ok_or_else(|| ConfigFault::value(key("admit"), "some of `text`, `file`, `data`, each once"))?,
+        keeps_callers_apart: file.keeps_callers_apart.unwrap_or(false),
+        require_lock: file.require_lock.unwrap_or(false),
+        card: card(file, base)?,
+    })
+}
+
+fn card(file: &FileRoute, base: &Path) -> Result<CardChoice, ConfigFault> {
+    let key = |name: &str| format!("route `{}`: {name}", file.name);
+    match (file.card.as_deref(), &file.card_keys) {
+        (None | Some("rebuilt"), None) => Ok(CardChoice::Rebuilt),
+        (Some("untouched"), Some(keys)) => Ok(CardChoice::Untouched { keys: base.join(keys) }),
+        (Some("untouched"), None) => Err(ConfigFault::Missing {
+            key: key("card_keys"),
+            needed: "a card passes untouched only under a known signature".to_owned(),
+        }),
+        (None | Some("rebuilt"), Some(_)) => {
+            Err(ConfigFault::value(key("card_keys"), "left out unless `card` is `untouched`"))
+        }
+        (Some(_), _) => Err(ConfigFault::value(key("card"), "`rebuilt` or `untouched`")),
+    }
+}
+
+fn list<T: Copy + PartialEq>(
+    written: &[String],
+    all: &[T],
+    as_str: impl Fn(T) -> &'static str,
+) -> Option<Vec<T>> {
+    let mut found = Vec::new();
+    for word in written {
+        let one = all.iter().copied().find(|one| as_str(*one) == word)?;
+        if found.contains(&one) {
+            return None;
+        }
+        found.push(one);
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+fn admit(written: &[String]) -> Option<Admit> {
+    let mut admit = Admit::default();
+    for word in written {
+        let slot = match word.as_str() {
+            "text" => &mut admit.text,
+            "file" => &mut admit.file,
+            "data" => &mut admit.data,
+            _ => return None,
+        };
+        if std::mem::replace(slot, true) {
+            return None;
+        }
+    }
+    Some(admit)
+}
+
+impl Admit {
+    /// As the configuration writes it.
+    pub(super) fn words(self) -> Vec<String> {
+        let all = [("text", self.text), ("file", self.file), ("data", self.data)];
+        all.into_iter().filter(|(_, on)| *on).map(|(word, _)| word.to_owned()).collect()
+    }
+}

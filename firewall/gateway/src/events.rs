@@ -1,0 +1,348 @@
+//! Server-sent events, read strictly and piece by piece (WHATWG HTML §9.2), and written again in one form.
+//!
+//! Readers of this format differ in what ends a line and skip what they do not know, so an event could hide another from
+//! one of them. This one takes LF and CRLF only, no mark in front, and the fields `data`, `id`, `event` (`message` or `error`),
+//! `retry` and comments; anything else is a fault. What it hands on is written anew: no byte of the framing is the agent's.
+
+use std::fmt;
+
+use bytes::{Buf, Bytes, BytesMut};
+
+/// Bounds of one stream. Reasons stand with the limits of the configuration.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventLimits {
+    /// Bytes of one event, framing included; of a line too, since it belongs to one.
+    pub(crate) event_bytes: usize,
+    /// Events in a stream.
+    pub(crate) events: usize,
+}
+
+/// Bytes of an id that is carried: as of every other identifier.
+const MAX_ID: usize = 256;
+/// The longest wait before a new attempt that is carried: an hour, in milliseconds.
+const MAX_RETRY: u64 = 3_600_000;
+
+/// One event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// The `data` lines joined by LF; `None` if there was none.
+    pub(crate) data: Option<Bytes>,
+    /// Its id: at most 256 visible ASCII characters.
+    pub(crate) id: Option<String>,
+    /// Milliseconds that a reader should wait before it connects again.
+    pub(crate) retry: Option<u64>,
+    /// Whether it is named `error`, as A2A over REST ends a stream that failed.
+    pub(crate) error: bool,
+}
+
+/// What comes out of the bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// A whole event.
+    Event(Event),
+    /// A comment, whose text is dropped: the agent is there.
+    Alive,
+}
+
+/// Why a stream is none. The text is fit for outsiders and never holds a byte of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventFault {
+    /// A line ends in a CR that no LF follows, or holds a NUL.
+    Line,
+    /// A byte-order mark in front.
+    Mark,
+    /// A field that is not known, or is there twice in one event.
+    Field,
+    /// `event` with another name than `message` and `error`.
+    Name,
+    /// An `id` that is no identifier.
+    Id,
+    /// A `retry` that is no number up to an hour.
+    Retry,
+    /// An event past the limit.
+    TooLarge,
+    /// More events than the limit.
+    TooMany,
+    /// The end within an event.
+    Cut,
+}
+
+impl EventFault {
+    /// One line for outsiders.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::Line => "a line of the stream does not end in LF or CRLF",
+            Self::Mark => "the stream begins with a byte-order mark",
+            Self::Field => "an event has a field that is not known, or one twice",
+            Self::Name => "an event has another name than `message` or `error`",
+            Self::Id => "the id of an event is no identifier",
+            Self::Retry => "the `retry` of an event is no number of milliseconds up to an hour",
+            Self::TooLarge => "an event is larger than the limit",
+            Self::TooMany => "the stream has more events than the limit",
+            Self::Cut => "the stream ends within an event",
+        }
+    }
+}
+
+impl fmt::Display for EventFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason())
+    }
+}
+
+impl std::error::Error for EventFault {}
+
+/// Reads one stream. Holds at most the bytes of one event and of the piece that came last.
+#[derive(Debug)]
+pub(crate) struct Events {
+    limits: EventLimits,
+    buffer: BytesMut,
+    /// Bytes at the front of the buffer that were looked through for the end of the line.
+    searched: usize,
+    /// Bytes of the event under way that have left the buffer.
+    taken: usize,
+    seen: usize,
+    begun: bool,
+    pending: Pending,
+}
+
+/// The event under way.
+#[derive(Debug, Default)]
+struct Pending {
+    data: Option<Data>,
+    id: Option<String>,
+    retry: Option<u64>,
+    name: Option<Name>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    Message,
+    Error,
+}
+
+/// One line, the usual case, is not copied.
+#[derive(Debug)]
+enum Data {
+    One(Bytes),
+    More(BytesMut),
+}
+
+impl Events {
+    pub(crate) fn new(limits: EventLimits) -> Self {
+        Self {
+            limits,
+            buffer: BytesMut::new(),
+            searched: 0,
+            taken: 0,
+            seen: 0,
+            begun: false,
+            pending: Pending::default(),
+        }
+    }
+
+    /// Adds what came. Take every [`Events::next`] before adding more: nothing else bounds what is waiting.
+    pub(crate) fn add(&mut self, piece: Bytes) {
+        if self.buffer.is_empty() {
+            // the only owner of its bytes, as a piece from a connection usually is, is taken without a copy
+            self.buffer = BytesMut::from(piece);
+        } else {
+            self.buffer.extend_from_slice(&piece);
+        }
+    }
+
+    /// The next whole event or comment; `None` until more is added.
+    ///
+    /// # Errors
+    /// [`EventFault`]: nothing more may be read.
+    pub(crate) fn next(&mut self) -> Result<Option<Item>, EventFault> {
+        if !self.begun && !self.buffer.is_empty() {
+            if self.buffer.first() == Some(&0xef) {
+                return Err(EventFault::Mark);
+            }
+            self.begun = true;
+        }
+        while let Some(line) = self.line()? {
+            if line.is_empty() {
+                self.taken = 0;
+                let pending = std::mem::take(&mut self.pending);
+                if let Some(event) = pending.whole() {
+                    self.seen = self.seen.saturating_add(1);
+                    if self.seen > self.limits.events {
+                        return Err(EventFault::TooMany);
+                    }
+                    return Ok(Some(Item::Event(event)));
+                }
+            } else if line.first() == Some(&b':') {
+                return Ok(Some(Item::Alive));
+            } else {
+                self.pending.field(line)?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// The end of the stream.
+    ///
+    /// # Errors
+    /// [`EventFault::Cut`] if it is within an event, which readers would drop unseen.
+    pub(crate) fn end(&self) -> Result<(), EventFault> {
+        let nothing = self.buffer.is_empty() && self.pending.is_nothing();
+        if nothing { Ok(()) } else { Err(EventFault::Cut) }
+    }
+
+    /// The next line without its end.
+    fn line(&mut self) -> Result<Option<Bytes>, EventFault> {
+        let rest = self.buffer.get(self.searched..).unwrap_or_default();
+        let Some(found) = memchr::memchr2(b'\n', b'\0', rest) else {
+            self.searched = self.buffer.len();
+            self.bound(self.buffer.len())?;
+            return Ok(None);
+        };
+        let end = self.searched.saturating_add(found);
+        if self.buffer.get(end) == Some(&b'\0') {
+            return Err(EventFault::Line);
+        }
+        self.bound(end)?;
+        let mut line = self.buffer.split_to(end).freeze();
+        self.buffer.advance(1);
+        self.searched = 0;
+        self.taken = self.taken.saturating_add(end).saturating_add(1);
+        if line.last() == Some(&b'\r') {
+            line.truncate(line.len().saturating_sub(1));
+        }
+        if memchr::memchr(b'\r', &line).is_some() {
+            return Err(EventFault::Line);
+        }
+        Ok(Some(line))
+    }
+
+    fn bound(&self, more: usize) -> Result<(), EventFault> {
+        let size = self.taken.saturating_add(more);
+        if size > self.limits.event_bytes { Err(EventFault::TooLarge) } else { Ok(()) }
+    }
+}
+
+impl Pending {
+    fn is_nothing(&self) -> bool {
+        self.data.is_none() && self.id.is_none() && self.retry.is_none() && self.name.is_none()
+    }
+
+    /// `None` for two empty lines in a row, or an event of nothing but its name, which readers skip.
+    fn whole(self) -> Option<Event> {
+        let data = self.data.map(|data| match data {
+            Data::One(data) => data,
+            Data::More(data) => data.freeze(),
+        });
+        let error = self.name == Some(Name::Error);
+        let event = Event { data, id: self.id, retry: self.retry, error };
+        (event != Event::default()).then_some(event)
+    }
+
+    fn field(&mut self, line: Bytes) -> Result<(), EventFault> {
+        let colon = memchr::memchr(b':', &line).unwrap_or(line.len());
+        let name = line.slice(..colon);
+        let mut value = line.slice(colon.saturating_add(1).min(line.len())..);
+        if value.first() == Some(&b' ') {
+            value.advance(1);
+        }
+        match &name[..] {
+            b"data" => {
+                self.data = Some(match self.data.take() {
+                    None => Data::One(value),
+                    Some(Data::One(first)) => {
+                        let mut all = BytesMut::with_capacity(first.len().saturating_add(value.len()) * 2);
+                        all.extend_from_slice(&first);
+                        more(all, &value)
+                    }
+                    Some(Data::More(all)) => more(all, &value),
+                });
+                Ok(())
+            }
+            b"id" => {
+                let id = std::str::from_utf8(&value).ok().filter(|id| identifier(id));
+                let id = id.ok_or(EventFault::Id)?.to_owned();
+                self.id.replace(id).map_or(Ok(()), |_| Err(EventFault::Field))
+            }
+            b"event" => {
+                let name = match &value[..] {
+                    b"message" => Name::Message,
+                    b"error" => Name::Error,
+                    _ => return Err(EventFault::Name),
+                };
+                self.name.replace(name).map_or(Ok(()), |_| Err(EventFault::Field))
+            }
+            b"retry" => {
+                let digits = (1..=7).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
+                let number = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
+                let number = number.filter(|n| digits && *n <= MAX_RETRY).ok_or(EventFault::Retry)?;
+                self.retry.replace(number).map_or(Ok(()), |_| Err(EventFault::Field))
+            }
+            _ => Err(EventFault::Field),
+        }
+    }
+}
+
+fn more(mut all: BytesMut, value: &[u8]) -> Data {
+    all.extend_from_slice(b"\n");
+    all.extend_from_slice(value);
+    Data::More(all)
+}
+
+fn identifier(id: &str) -> bool {
+    (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// An event in the one form that the gateway writes. `data` is JSON that was read strictly from an [`Event`], so a CR is not in it,
+/// and the three characters beyond ASCII that some readers end a line at stand within strings: they are written as escapes,
+/// which is the same JSON, and no event can be hidden behind one.
+pub(crate) fn write(event: &Event) -> Bytes {
+    let data = event.data.as_deref();
+    let size = data.map_or(0, <[u8]>::len).saturating_add(event.id.as_ref().map_or(0, String::len));
+    let mut out = BytesMut::with_capacity(size.saturating_add(64));
+    if event.error {
+        out.extend_from_slice(b"event: error\n");
+    }
+    if let Some(id) = event.id.as_ref().filter(|id| identifier(id)) {
+        for piece in [b"id: ", id.as_bytes(), b"\n"] {
+            out.extend_from_slice(piece);
+        }
+    }
+    if let Some(retry) = event.retry {
+        out.extend_from_slice(format!("retry: {retry}\n").as_bytes());
+    }
+    for line in data.into_iter().flat_map(|data| data.split(|byte| *byte == b'\n')) {
+        if memchr::memchr(b'\r', line).is_none() {
+            out.extend_from_slice(b"data: ");
+            one_line(line, &mut out);
+            out.extend_from_slice(b"\n");
+        }
+    }
+    out.extend_from_slice(b"\n");
+    out.freeze()
+}
+
+/// U+0085, U+2028 and U+2029 in UTF-8, and as JSON writes them in ASCII.
+const LINE_ENDS: [(&[u8], &[u8]); 3] =
+    [(b"\xc2\x85", b"\\u0085"), (b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029")];
+
+fn one_line(line: &[u8], out: &mut BytesMut) {
+    let mut rest = line;
+    while let Some(at) = memchr::memchr2(0xc2, 0xe2, rest) {
+        let (before, from) = rest.split_at(at);
+        out.extend_from_slice(before);
+        let (size, written) = LINE_ENDS
+            .iter()
+            .find(|(end, _)| from.starts_with(end))
+            .map_or((1, from.get(..1).unwrap_or_default()), |(end, escape)| (end.len(), *escape));
+        out.extend_from_slice(written);
+        rest = from.get(size..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
+}
+
+/// A comment without text: somebody is there.
+pub(crate) const ALIVE: Bytes = Bytes::from_static(b":\n\n");
+
+#[cfg(test)]
+mod tests;
