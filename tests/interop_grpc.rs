@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use semgate_contexts::json;
-use semgate_message::a2a::grpc;
+use semgate_message::a2a::{Operation, grpc};
 use serde_json::Value;
 use support::python;
 
@@ -35,9 +35,11 @@ impl Judged {
 
     fn ours(&self) -> Result<Vec<u8>, semgate_message::MessageFault> {
         let limits = grpc::Limits::default();
+        let operation = Operation::parse(&self.method).unwrap();
         match self.side.as_str() {
-            "ask" => grpc::request(&self.method, &self.bytes, &limits),
-            _ => grpc::reply(&self.method, &self.bytes, &limits),
+            "ask" => grpc::request(operation, &self.bytes, &limits),
+            _ if operation.streams() => grpc::event(&self.bytes, &limits),
+            _ => grpc::reply(operation, &self.bytes, &limits),
         }
     }
 }

@@ -14,7 +14,8 @@ mod shape;
 mod value;
 mod wire;
 
-use crate::{MessageFault, member::Read};
+use super::Operation;
+use crate::{FaultKind, MessageFault, member::Read};
 use print::Printer;
 use semgate_contexts::json;
 
@@ -31,11 +32,11 @@ const FIELDS_A_NODE: usize = 4;
 /// Bounds on what is read. Every bound is inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of the message, and of the JSON text that it becomes, else [`crate::FaultKind::TooLarge`].
+    /// Bytes of the message, and of the JSON text that it becomes, else [`FaultKind::TooLarge`].
     pub max_bytes: usize,
-    /// Messages inside one another, the outermost counted, else [`crate::FaultKind::TooDeep`].
+    /// Messages inside one another, the outermost counted, else [`FaultKind::TooDeep`].
     pub max_depth: usize,
-    /// Fields of all messages in one, else [`crate::FaultKind::TooComplex`].
+    /// Fields of all messages in one, else [`FaultKind::TooComplex`].
     pub max_fields: usize,
 }
 
@@ -57,31 +58,47 @@ impl Default for Limits {
     }
 }
 
-/// The method that a path calls, `/lf.a2a.v1.A2AService/SendMessage`; `None` for every other path.
-pub fn method(path: &str) -> Option<&'static str> {
+/// The operation that a path calls, `/lf.a2a.v1.A2AService/SendMessage`; `None` for every other path.
+pub fn operation(path: &str) -> Option<Operation> {
     let name = path.strip_prefix('/')?.strip_prefix(SERVICE)?.strip_prefix('/')?;
-    schema::METHODS.iter().find(|method| method.name == name).map(|method| method.name)
+    Operation::parse(name).filter(|operation| schema::method(*operation).is_some())
+}
+
+/// The path that calls an operation; `None` for `GetAgentCard`, which the service does not have.
+pub fn path(operation: Operation) -> Option<String> {
+    schema::method(operation).map(|method| format!("/{SERVICE}/{}", method.operation))
 }
 
 /// The JSON of the one message that asks for an operation: its parameters.
 ///
 /// # Errors
-/// The first fault in the order of the bytes; [`crate::FaultKind::MethodUnsupported`] for an operation that the service does not have.
-pub fn request(operation: &str, bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
+/// The first fault in the order of the bytes; [`FaultKind::MethodUnsupported`] for an operation that the service does not have.
+pub fn request(operation: Operation, bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
     read(of(operation)?.asks, bytes, limits)
 }
 
-/// The JSON of the message that answers an operation, or of one of those that do: its result, or an event of its stream.
+/// The JSON of the message that answers an operation: its result.
 ///
 /// # Errors
-/// As for [`request`].
-pub fn reply(operation: &str, bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
+/// As for [`request`]; and for an operation whose answer is a stream.
+pub fn reply(operation: Operation, bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
+    if operation.streams() {
+        return Err(MessageFault::malformed("", "is no message but one of a stream"));
+    }
     read(of(operation)?.answers, bytes, limits)
 }
 
-fn of(operation: &str) -> Read<&'static schema::Method> {
-    schema::METHODS.iter().find(|method| method.name == operation).ok_or_else(|| MessageFault {
-        kind: crate::FaultKind::MethodUnsupported,
+/// The JSON of one message of a stream: an event.
+///
+/// # Errors
+/// As for [`request`].
+pub fn event(bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
+    read(&schema::STREAM_RESPONSE, bytes, limits)
+}
+
+fn of(operation: Operation) -> Read<&'static schema::Method> {
+    schema::method(operation).ok_or_else(|| MessageFault {
+        kind: FaultKind::MethodUnsupported,
         path: String::new(),
         what: "is no method of the service",
     })
@@ -90,7 +107,7 @@ fn of(operation: &str) -> Read<&'static schema::Method> {
 fn read(shape: &shape::Shape, bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
     if bytes.len() > limits.max_bytes {
         return Err(MessageFault {
-            kind: crate::FaultKind::TooLarge,
+            kind: FaultKind::TooLarge,
             path: String::new(),
             what: "is longer than the limit",
         });

@@ -1,72 +1,68 @@
 //! The messages of `lf.a2a.v1` (`proto/a2a.proto`) but for the card. A test holds each line against `proto/a2a.binpb`.
 
 use super::{
+    super::Operation,
     card::AGENT_CARD,
     shape::{Kind, Shape, either, many, one, plain, present, text, texts},
 };
 
 /// A method of `lf.a2a.v1.A2AService`.
 pub(super) struct Method {
-    pub name: &'static str,
+    pub operation: Operation,
     pub asks: &'static Shape,
     /// Each message of the answer, if there are several.
     pub answers: &'static Shape,
-    #[cfg_attr(not(test), expect(dead_code, reason = "what the test over the descriptor set looks up"))]
-    pub streams: bool,
+}
+
+/// The method of an operation; the public card has none.
+pub(super) fn method(operation: Operation) -> Option<&'static Method> {
+    METHODS.iter().find(|method| method.operation == operation)
 }
 
 /// Every method of the service.
 pub(super) static METHODS: &[Method] = &[
     Method {
-        name: "SendMessage",
+        operation: Operation::SendMessage,
         asks: &SEND_MESSAGE_REQUEST,
         answers: &SEND_MESSAGE_RESPONSE,
-        streams: false,
     },
     Method {
-        name: "SendStreamingMessage",
+        operation: Operation::SendStreamingMessage,
         asks: &SEND_MESSAGE_REQUEST,
         answers: &STREAM_RESPONSE,
-        streams: true,
     },
-    Method { name: "GetTask", asks: &GET_TASK_REQUEST, answers: &TASK, streams: false },
-    Method { name: "ListTasks", asks: &LIST_TASKS_REQUEST, answers: &LIST_TASKS_RESPONSE, streams: false },
-    Method { name: "CancelTask", asks: &CANCEL_TASK_REQUEST, answers: &TASK, streams: false },
+    Method { operation: Operation::GetTask, asks: &GET_TASK_REQUEST, answers: &TASK },
+    Method { operation: Operation::ListTasks, asks: &LIST_TASKS_REQUEST, answers: &LIST_TASKS_RESPONSE },
+    Method { operation: Operation::CancelTask, asks: &CANCEL_TASK_REQUEST, answers: &TASK },
     Method {
-        name: "SubscribeToTask",
+        operation: Operation::SubscribeToTask,
         asks: &SUBSCRIBE_TO_TASK_REQUEST,
         answers: &STREAM_RESPONSE,
-        streams: true,
     },
     Method {
-        name: "CreateTaskPushNotificationConfig",
+        operation: Operation::CreateTaskPushNotificationConfig,
         asks: &TASK_PUSH_NOTIFICATION_CONFIG,
         answers: &TASK_PUSH_NOTIFICATION_CONFIG,
-        streams: false,
     },
     Method {
-        name: "GetTaskPushNotificationConfig",
+        operation: Operation::GetTaskPushNotificationConfig,
         asks: &GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
         answers: &TASK_PUSH_NOTIFICATION_CONFIG,
-        streams: false,
     },
     Method {
-        name: "ListTaskPushNotificationConfigs",
+        operation: Operation::ListTaskPushNotificationConfigs,
         asks: &LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST,
         answers: &LIST_TASK_PUSH_NOTIFICATION_CONFIGS_RESPONSE,
-        streams: false,
     },
     Method {
-        name: "GetExtendedAgentCard",
+        operation: Operation::GetExtendedAgentCard,
         asks: &GET_EXTENDED_AGENT_CARD_REQUEST,
         answers: &AGENT_CARD,
-        streams: false,
     },
     Method {
-        name: "DeleteTaskPushNotificationConfig",
+        operation: Operation::DeleteTaskPushNotificationConfig,
         asks: &DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST,
         answers: &EMPTY,
-        streams: false,
     },
 ];
 
@@ -247,7 +243,7 @@ static SEND_MESSAGE_RESPONSE: Shape = Shape {
     fields: &[either(1, "task", Kind::Message(&TASK)), either(2, "message", Kind::Message(&MESSAGE))],
 };
 
-static STREAM_RESPONSE: Shape = Shape {
+pub(super) static STREAM_RESPONSE: Shape = Shape {
     name: "StreamResponse",
     fields: &[
         either(1, "task", Kind::Message(&TASK)),

@@ -1,4 +1,5 @@
-use super::{Limits, MAX_DEPTH, method, reply, request};
+use super::{Limits, MAX_DEPTH, event, operation, path, reply, request};
+use crate::a2a::Operation;
 use crate::{FaultKind, MessageFault};
 
 mod judge;
@@ -27,7 +28,8 @@ fn cat(all: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn asked(operation: &str, bytes: &[u8]) -> Result<String, MessageFault> {
-    request(operation, bytes, &Limits::default()).map(|json| String::from_utf8(json).unwrap())
+    request(Operation::parse(operation).unwrap(), bytes, &Limits::default())
+        .map(|json| String::from_utf8(json).unwrap())
 }
 
 fn fault(bytes: &[u8]) -> MessageFault {
@@ -77,8 +79,8 @@ fn a_message_becomes_the_json_of_the_mapping() {
 #[test]
 fn nothing_is_a_message_without_fields() {
     assert_eq!(asked("GetExtendedAgentCard", b"").unwrap(), "{}");
-    assert_eq!(reply("DeleteTaskPushNotificationConfig", b"", &Limits::default()).unwrap(), b"{}");
-    assert!(reply("DeleteTaskPushNotificationConfig", &num(1, 1), &Limits::default()).is_err());
+    assert_eq!(reply(Operation::DeleteTaskPushNotificationConfig, b"", &Limits::default()).unwrap(), b"{}");
+    assert!(reply(Operation::DeleteTaskPushNotificationConfig, &num(1, 1), &Limits::default()).is_err());
 }
 
 #[test]
@@ -95,9 +97,16 @@ fn fields_count_in_any_order_and_written_defaults_are_nothing() {
 
 #[test]
 fn paths_are_methods_by_their_whole_name() {
-    assert_eq!(method("/lf.a2a.v1.A2AService/SendMessage"), Some("SendMessage"));
-    for path in [
+    for one in Operation::ALL {
+        assert_eq!(
+            path(one).and_then(|path| operation(&path)),
+            (one != Operation::GetAgentCard).then_some(one)
+        );
+    }
+    assert_eq!(operation("/lf.a2a.v1.A2AService/SendMessage"), Some(Operation::SendMessage));
+    for other in [
         "lf.a2a.v1.A2AService/SendMessage",
+        "/lf.a2a.v1.A2AService/GetAgentCard",
         "/lf.a2a.v1.A2AService/sendMessage",
         "/lf.a2a.v1.A2AService/SendMessage/",
         "/lf.a2a.v1.A2AService//SendMessage",
@@ -107,9 +116,9 @@ fn paths_are_methods_by_their_whole_name() {
         "/",
         "",
     ] {
-        assert_eq!(method(path), None, "{path}");
+        assert_eq!(operation(other), None, "{other}");
     }
-    assert_eq!(asked("Method", b"").unwrap_err().kind, FaultKind::MethodUnsupported);
+    assert_eq!(asked("GetAgentCard", b"").unwrap_err().kind, FaultKind::MethodUnsupported);
 }
 
 #[test]
@@ -177,8 +186,8 @@ fn a_second_member_of_a_oneof_is_refused() {
         assert_eq!(fault(&bytes).what, "holds two of which only one may be there");
     }
     let both = cat(&[len(1, &len(1, b"t")), len(2, &len(1, b"m"))]);
-    assert!(reply("SendMessage", &both, &Limits::default()).is_err());
-    assert!(reply("SendStreamingMessage", &both, &Limits::default()).is_err());
+    assert!(reply(Operation::SendMessage, &both, &Limits::default()).is_err());
+    assert!(event(&both, &Limits::default()).is_err());
     let value = with_value(&cat(&[len(3, b"x"), num(4, 1)]));
     assert_eq!(fault(&value).what, "is not exactly one value");
 }
@@ -355,14 +364,23 @@ fn limits_are_inclusive() {
     let task = len(2, b"12345678");
     let limits = |max_bytes, max_fields| Limits { max_bytes, max_fields, max_depth: MAX_DEPTH };
     let json = br#"{"id":"12345678"}"#;
-    assert_eq!(request("GetTask", &task, &limits(json.len(), 1)).unwrap(), json);
-    assert_eq!(request("GetTask", &task, &limits(json.len() - 1, 1)).unwrap_err().kind, FaultKind::TooLarge);
-    assert_eq!(request("GetTask", &task, &limits(task.len() - 1, 1)).unwrap_err().kind, FaultKind::TooLarge);
-    assert_eq!(request("GetTask", &task, &limits(json.len(), 0)).unwrap_err().kind, FaultKind::TooComplex);
+    assert_eq!(request(Operation::GetTask, &task, &limits(json.len(), 1)).unwrap(), json);
+    assert_eq!(
+        request(Operation::GetTask, &task, &limits(json.len() - 1, 1)).unwrap_err().kind,
+        FaultKind::TooLarge
+    );
+    assert_eq!(
+        request(Operation::GetTask, &task, &limits(task.len() - 1, 1)).unwrap_err().kind,
+        FaultKind::TooLarge
+    );
+    assert_eq!(
+        request(Operation::GetTask, &task, &limits(json.len(), 0)).unwrap_err().kind,
+        FaultKind::TooComplex
+    );
     let control = len(2, &[1; 100]);
-    assert_eq!(request("GetTask", &control, &limits(300, 9)).unwrap_err().kind, FaultKind::TooLarge);
+    assert_eq!(request(Operation::GetTask, &control, &limits(300, 9)).unwrap_err().kind, FaultKind::TooLarge);
     let raw = len(2, &len(5, &len(2, &[0; 100])));
-    assert_eq!(request("SendMessage", &raw, &limits(110, 9)).unwrap_err().kind, FaultKind::TooLarge);
+    assert_eq!(request(Operation::SendMessage, &raw, &limits(110, 9)).unwrap_err().kind, FaultKind::TooLarge);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn every_method_is_there_with_what_it_asks_and_answers() {
     assert_eq!(service.methods().len(), METHODS.len());
     for (ours, theirs) in METHODS.iter().zip(service.methods()) {
         assert_eq!(
-            (ours.name, ours.streams, false),
+            (ours.operation.as_str(), ours.operation.streams(), false),
             (theirs.name(), theirs.is_server_streaming(), theirs.is_client_streaming())
         );
         for (shape, message) in [(ours.asks, theirs.input()), (ours.answers, theirs.output())] {
