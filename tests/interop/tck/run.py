@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The A2A conformance kit against its own agent: directly, then through a gateway; both reports side by side.
 
-    python3 tests/interop/tck/run.py --kit CHECKOUT --semgate target/debug/semgate [--transport jsonrpc|http_json|grpc] [--bound]
+    python3 tests/interop/tck/run.py --kit CHECKOUT --semgate target/debug/semgate [--transport jsonrpc|http_json|grpc] [--bound URN]
 
 CHECKOUT is a clone of https://github.com/a2aproject/a2a-tck at branch `1.0-dev` or `0.3.x`. Kit and agent get environments of their
 own below `--work`, with the versions of `<branch>/kit.txt` and `<branch>/agent.txt` beside this file. Each run meets a fresh agent.
 The kit brings no client certificate, so the gateway listens plainly on loopback and takes everyone for one configured sender.
-With `--bound`, every message names a context (see bound.py); both runs get it, so that they stay comparable.
+With `--bound URN`, every message names that context (see bound.py); both runs get it, so that they stay comparable.
 
 Exit status: 0 where the set of tests that pass is the same on both sides, 1 where not, 2 where a run could not be made.
 """
@@ -14,6 +14,7 @@ Exit status: 0 where the set of tests that pass is the same on both sides, 1 whe
 import argparse
 import collections
 import datetime
+import http.server
 import json
 import os
 import shlex
@@ -21,6 +22,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 import xml.etree.ElementTree as ElementTree
@@ -137,7 +139,7 @@ def run_kit(case, side, url):
     results.unlink(missing_ok=True)
     began = time.monotonic()
     with (case.out / f'{side}.log').open('w') as log:
-        subprocess.run(words, cwd=case.kit, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, 'PYTHONPATH': str(HERE)}, timeout=1800)
+        subprocess.run(words, cwd=case.kit, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, 'PYTHONPATH': str(HERE), 'TCK_CONTEXT': case.bound}, timeout=1800)
     if not results.exists():
         raise Failed(f'the kit wrote no results; see {side}.log')
     tests = {}
@@ -149,6 +151,27 @@ def run_kit(case, side, url):
                 why = ' '.join((said.get('message') or '').split())[:300]
         tests[f"{test.get('classname').removeprefix('tests.')}::{test.get('name')}"] = {'outcome': outcome, 'why': why}
     return {'command': shlex.join(words), 'seconds': round(time.monotonic() - began, 1), 'tests': tests}
+
+
+def served_card(port, listen):
+    """Where nothing that speaks gRPC serves a card, the harness serves the agent's own, with the gateway's address for gRPC."""
+    card = json.loads(get(f'http://127.0.0.1:{port}/.well-known/agent-card.json'))
+    card['supportedInterfaces'] = [{'url': f'127.0.0.1:{listen}', 'protocolBinding': 'GRPC', 'protocolVersion': '1.0'}]
+    body = json.dumps(card).encode()
+
+    class Card(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header('content-type', 'application/json')
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Card)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f'http://127.0.0.1:{server.server_port}'
 
 
 def through(case, port, grpc):
@@ -165,7 +188,7 @@ def through(case, port, grpc):
         words = [case.semgate, 'firewall', 'run', '--config', place / 'tck.toml']
         with Process(words, case.out / 'gateway.log') as gateway:
             wait_for('the gateway', lambda: get(f'http://127.0.0.1:{admin}/readyz'), gateway)
-            result = run_kit(case, 'proxied', f'http://127.0.0.1:{listen}')
+            result = run_kit(case, 'proxied', served_card(port, listen) if case.transport == 'grpc' else f'http://127.0.0.1:{listen}')
             time.sleep(0.5)
     records = [json.loads(line) for line in (place / 'tck/audit.jsonl').read_text().splitlines()]
     count = collections.Counter((r['direction'], r['verdict'], r['code']) for r in records)
@@ -187,8 +210,6 @@ def write_gateway(case, place, known, listen, admin, port, grpc):
     route = {'name': 'tck', 'listen': f'127.0.0.1:{listen}', 'binding': 'a2a', 'plain_sender': SENDER, 'receiver': RECEIVER, 'contexts': ['*']}
     for name, value in {**ROUTES[case.branch, case.transport], **COMMON}.items():
         route[name] = value.format(port=port, grpc=grpc) if isinstance(value, str) else value
-    if case.transport == 'grpc':
-        route['card'] = f'http://127.0.0.1:{port}/.well-known/agent-card.json'
     lines = [f'{name} = {json.dumps(value)}' for name, value in route.items()]
     (place / 'tck.toml').write_text(head + '[[route]]\n' + '\n'.join(lines) + '\n')
 
@@ -207,7 +228,7 @@ def markdown(report):
     sides, sets = report['sides'], report['sets']
     kinds = sorted({test['outcome'] for side in sides.values() for test in side['tests'].values()})
     count = {name: collections.Counter(test['outcome'] for test in side['tests'].values()) for name, side in sides.items()}
-    lines = [f"# A2A conformance kit, {report['branch']}, {report['transport']}" + (', every message bound to a context' if report['bound'] else ''), '',
+    lines = [f"# A2A conformance kit, {report['branch']}, {report['transport']}" + (f", every message bound to {report['bound']}" if report['bound'] else ''), '',
              f"{report['date']}: the sets of tests that pass directly and through the gateway are **{'equal' if report['equal'] else 'not equal'}**.", '',
              '| | |', '|---|---|', f"| kit | `a2aproject/a2a-tck`, branch `{report['branch']}`, commit `{report['kit_commit']}` |",
              f"| agent behind | the kit's own Python agent on a2a-sdk {report['agent_sdk']} |",
@@ -237,7 +258,7 @@ def report_of(case, direct, proxied):
         'equal': not sets['only_direct'] and not sets['only_proxied'], 'kit_commit': said_by('git', 'rev-parse', 'HEAD', cwd=case.kit),
         'agent_sdk': pins['a2a-sdk'], 'semgate': said_by(case.semgate, '--version'), 'commit': said_by('git', 'rev-parse', '--short', 'HEAD'),
         'python': sys.version.split()[0], 'sets': sets, 'sides': {'direct': direct, 'proxied': proxied},
-        'command': f'python3 tests/interop/tck/run.py --kit a2a-tck --semgate target/debug/semgate --transport {case.transport}' + (' --bound' if case.bound else ''),
+        'command': f'python3 tests/interop/tck/run.py --kit a2a-tck --semgate target/debug/semgate --transport {case.transport}' + (f' --bound {case.bound}' if case.bound else ''),
     }
 
 
@@ -247,7 +268,7 @@ def main():
     words.add_argument('--semgate', type=lambda p: Path(p).resolve(), required=True)
     words.add_argument('--transport', default='jsonrpc', choices=['jsonrpc', 'http_json', 'grpc'])
     words.add_argument('--work', type=lambda p: Path(p).resolve(), default=ROOT / 'target/tck')
-    words.add_argument('--bound', action='store_true')
+    words.add_argument('--bound', metavar='URN', default='')
     words.add_argument('--direct-only', action='store_true')
     case = words.parse_args()
     case.branch = '1.0-dev' if (case.kit / 'sut/a2a-python').is_dir() else '0.3.x'
