@@ -5,20 +5,37 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod encoding;
+mod member;
 
 pub mod agreed;
+pub mod carry;
+pub mod fault;
 pub mod floor;
+pub mod initiator;
 pub mod limits;
 pub mod lock;
 pub mod minimums;
+pub mod replay;
+pub mod responder;
+pub mod said;
+pub mod seal;
 pub mod select;
 pub mod sessions;
+pub mod signed;
 pub mod terms;
 
 pub use agreed::Agreement;
+pub use carry::{Carried, Kind};
+pub use fault::HandshakeFault;
 pub use floor::{BelowFloor, Floors, Source};
+pub use initiator::{Opening, Session};
 pub use lock::{FleetSecret, Granted, Held, LockFault, LockKeys, LockQuestion, SecretFault};
 pub use minimums::PairMinimums;
+pub use replay::ReplayMemory;
+pub use responder::{Answering, Between};
+pub use said::{Hello, KeyStatement, Lock, Select};
+pub use seal::{PeerKey, Sealed, SealingKey};
 pub use select::{NoCommonVersion, newest_common};
 pub use sessions::Sessions;
+pub use signed::{Identity, Signed, Trust};
 pub use terms::{Features, FeaturesFault, Minimum, Offer};

@@ -1,7 +1,9 @@
 //! Which version two peers speak: what a SELECT answers to a HELLO.
 
+use crate::HandshakeFault;
 use crate::floor::Floors;
-use semgate_contexts::Version;
+use crate::terms::Offer;
+use semgate_contexts::{Line, Version};
 use std::fmt;
 
 /// Two peers share no version that every floor allows.
@@ -47,6 +49,61 @@ pub fn newest_common(
         Ok(_) => Ok(newest),
         Err(below) => Err(NoCommonVersion::BelowFloor { newest, floor: below.floor }),
     }
+}
+
+/// The one context that both will speak. Lines are tried in the order in which the HELLO names them; within a line it is
+/// [`newest_common`], under the floors that `floors` gives for the line. Only features that both have remain.
+///
+/// `ours` holds contexts that count now and are not deprecated: nothing newly selects a deprecated one.
+///
+/// # Errors
+/// That of the first line if no line has a choice; [`HandshakeFault::DigestDiffers`] if the newest common version has two documents: falling
+/// back to an older one would be a downgrade (F0-37).
+pub(crate) fn choose(
+    ours: &[Offer],
+    theirs: &[Offer],
+    floors: &dyn Fn(&Line) -> Floors,
+) -> Result<Offer, HandshakeFault> {
+    let mut first = None;
+    let mut tried: Vec<&Line> = Vec::new();
+    for line in theirs.iter().map(|offer| offer.urn.line()) {
+        if tried.contains(&line) {
+            continue;
+        }
+        tried.push(line);
+        match choose_in(line, ours, theirs, &floors(line)) {
+            Ok(choice) => return Ok(choice),
+            Err(fault @ HandshakeFault::DigestDiffers) => return Err(fault),
+            Err(fault) => {
+                // a floor tells more than a line that is not spoken here
+                let told = matches!(first, None | Some(HandshakeFault::NoCommon(NoCommonVersion::Disjoint)));
+                first = if told { Some(fault) } else { first };
+            }
+        }
+    }
+    Err(first.unwrap_or(HandshakeFault::NoCommon(NoCommonVersion::Disjoint)))
+}
+
+fn choose_in(
+    line: &Line,
+    ours: &[Offer],
+    theirs: &[Offer],
+    floors: &Floors,
+) -> Result<Offer, HandshakeFault> {
+    let of_line = |offers: &[Offer]| -> Vec<Version> {
+        offers.iter().filter(|offer| offer.urn.line() == line).map(|offer| offer.urn.version()).collect()
+    };
+    let version = newest_common(&of_line(ours), &of_line(theirs), floors)?;
+    let of = |offers: &[Offer]| {
+        offers.iter().find(|offer| offer.urn.line() == line && offer.urn.version() == version).cloned()
+    };
+    let (Some(our), Some(their)) = (of(ours), of(theirs)) else {
+        return Err(NoCommonVersion::Disjoint.into());
+    };
+    if our.digest != their.digest {
+        return Err(HandshakeFault::DigestDiffers);
+    }
+    Ok(Offer { features: our.features.common(&their.features), ..our })
 }
 
 #[cfg(test)]

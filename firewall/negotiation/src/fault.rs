@@ -1,0 +1,185 @@
+//! Why a handshake ended.
+
+use crate::{FeaturesFault, LockFault, NoCommonVersion};
+use semgate_certs::KeyFault;
+use semgate_contexts::{Version, json};
+use semgate_statement::{JwsFault, SignFault};
+use std::fmt;
+
+/// Why a HELLO, SELECT or LOCK was refused. Holds nothing of the message; [`HandshakeFault::code`] is what its sender is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandshakeFault {
+    /// Longer than its limit.
+    TooLarge,
+    /// Refused by the strict JSON reader.
+    Json(json::Fault),
+    /// A member is missing, of another form, out of range, there twice, or not named by the format.
+    Member(&'static str),
+    /// The payload is JSON, but not its own canonical form (RFC 8785).
+    NotCanonical,
+    /// A list of features is no set.
+    Features(FeaturesFault),
+    /// Not a JWS of this kind, or its chain or signature does not hold.
+    Signature(JwsFault),
+    /// The signer's certificate does not name the agent that the message says it is from.
+    SignerMismatch,
+    /// No roots are configured for the trust domain of the signer.
+    UnknownTrustDomain,
+    /// The message is not from the peer that it came from.
+    SenderMismatch,
+    /// The message is for somebody else.
+    ReceiverMismatch,
+    /// Issued more than a window ago.
+    TooOld,
+    /// Issued later than our clock can explain.
+    FromTheFuture,
+    /// Taken before.
+    Replayed,
+    /// SELECT or LOCK is about another HELLO than the one that was sent or answered: something was changed on the way (F0-37).
+    OtherHello,
+    /// LOCK is about another SELECT.
+    OtherSelect,
+    /// LOCK closes no handshake that is open here.
+    NotOpen,
+    /// SELECT chose a context, digest or feature that was not offered.
+    NotOffered,
+    /// SELECT chose a version below a minimum.
+    BelowMinimum {
+        /// The lowest version that is allowed.
+        floor: Version,
+    },
+    /// There is no version that both have and every floor allows.
+    NoCommon(NoCommonVersion),
+    /// Both name one version, with different digests.
+    DigestDiffers,
+    /// The answer ends sooner than now, or later than was asked.
+    Expiry,
+    /// A sealed message was expected and an open one came, or the other way round.
+    Sealing,
+    /// Sealed to a key that is not ours now.
+    UnknownSealingKey,
+    /// The box does not open, or a key is no key.
+    CannotOpen,
+    /// More handshakes than are remembered.
+    Busy,
+    /// No lock could be made.
+    Lock(LockFault),
+    /// The key or the source of randomness failed.
+    Key(KeyFault),
+}
+
+impl HandshakeFault {
+    /// The code that a refusal carries for this fault (WIRE "Refusals").
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::TooLarge => "too_large",
+            Self::Json(fault) => fault.code(),
+            Self::Member(_) | Self::NotCanonical | Self::Features(_) => "malformed",
+            Self::SignerMismatch | Self::UnknownTrustDomain | Self::SenderMismatch => "sender_mismatch",
+            Self::ReceiverMismatch => "receiver_mismatch",
+            Self::TooOld | Self::FromTheFuture | Self::Replayed => "replayed",
+            Self::NoCommon(NoCommonVersion::Disjoint) => "context_unknown",
+            Self::NoCommon(NoCommonVersion::BelowFloor { .. }) | Self::BelowMinimum { .. } => {
+                "context_below_floor"
+            }
+            Self::DigestDiffers => "context_untrusted",
+            Self::Busy => "rate_limited",
+            Self::Key(_) => "upstream_unavailable",
+            Self::Signature(_)
+            | Self::OtherHello
+            | Self::OtherSelect
+            | Self::NotOpen
+            | Self::NotOffered
+            | Self::Expiry
+            | Self::Sealing
+            | Self::UnknownSealingKey
+            | Self::CannotOpen
+            | Self::Lock(_) => "lock_mismatch",
+        }
+    }
+}
+
+impl fmt::Display for HandshakeFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::TooLarge => "the handshake message is longer than its limit",
+            Self::Json(fault) => return fault.fmt(f),
+            Self::Member(name) => {
+                return write!(f, "member `{name}` of the handshake is missing or not what it should be");
+            }
+            Self::NotCanonical => "the signed payload is not in canonical form",
+            Self::Features(fault) => return fault.fmt(f),
+            Self::Signature(fault) => return write!(f, "the handshake message: {fault}"),
+            Self::SignerMismatch => "the signer's certificate names another agent",
+            Self::UnknownTrustDomain => "no roots are configured for the trust domain of the signer",
+            Self::SenderMismatch => "the handshake is not from the peer that sent it",
+            Self::ReceiverMismatch => "the handshake is for another agent",
+            Self::TooOld => "the handshake message was issued too long ago",
+            Self::FromTheFuture => "the handshake message was issued in the future",
+            Self::Replayed => "the handshake message was taken before",
+            Self::OtherHello => "the answer is about another hello",
+            Self::OtherSelect => "the lock is about another select",
+            Self::NotOpen => "no such handshake is open here",
+            Self::NotOffered => "the choice was not offered",
+            Self::BelowMinimum { floor } => {
+                return write!(f, "the choice is below the lowest version allowed, {floor}");
+            }
+            Self::NoCommon(fault) => return fault.fmt(f),
+            Self::DigestDiffers => "the peers have different documents under one name",
+            Self::Expiry => "the end of the session is not one that can be had",
+            Self::Sealing => {
+                "the message is sealed where it should be open, or open where it should be sealed"
+            }
+            Self::UnknownSealingKey => "the message is sealed to a key that is not in use",
+            Self::CannotOpen => "the sealed message does not open",
+            Self::Busy => "more handshakes are open than can be remembered",
+            Self::Lock(fault) => return fault.fmt(f),
+            Self::Key(fault) => return fault.fmt(f),
+        };
+        f.write_str(text)
+    }
+}
+
+impl std::error::Error for HandshakeFault {}
+
+impl From<JwsFault> for HandshakeFault {
+    fn from(fault: JwsFault) -> Self {
+        match fault {
+            JwsFault::TooLarge => Self::TooLarge,
+            other => Self::Signature(other),
+        }
+    }
+}
+
+impl From<SignFault> for HandshakeFault {
+    fn from(fault: SignFault) -> Self {
+        match fault {
+            SignFault::Key(fault) => Self::Key(fault),
+            SignFault::Payload(_) => Self::NotCanonical,
+        }
+    }
+}
+
+impl From<LockFault> for HandshakeFault {
+    fn from(fault: LockFault) -> Self {
+        Self::Lock(fault)
+    }
+}
+
+impl From<NoCommonVersion> for HandshakeFault {
+    fn from(fault: NoCommonVersion) -> Self {
+        Self::NoCommon(fault)
+    }
+}
+
+impl From<FeaturesFault> for HandshakeFault {
+    fn from(fault: FeaturesFault) -> Self {
+        Self::Features(fault)
+    }
+}
+
+impl From<KeyFault> for HandshakeFault {
+    fn from(fault: KeyFault) -> Self {
+        Self::Key(fault)
+    }
+}

@@ -1,0 +1,232 @@
+//! The side that opens a handshake: HELLO → SELECT → LOCK → the lock.
+//!
+//! Each step takes the value that only the step before can build, so that none can be left out:
+//!
+//! ```compile_fail,E0451
+//! # fn skip(urn: semgate_contexts::ContextUrn) {
+//! let chosen = semgate_negotiation::initiator::Chosen { urn };
+//! # }
+//! ```
+//!
+//! ```compile_fail,E0599
+//! # fn skip(greeted: semgate_negotiation::initiator::Greeted, me: &semgate_negotiation::Identity,
+//! #         random: &dyn semgate_certs::SecureRandom) {
+//! greeted.lock(me, 3600, random, 0);
+//! # }
+//! ```
+//!
+//! ```compile_fail,E0382
+//! # fn twice(greeted: semgate_negotiation::initiator::Greeted, select: &semgate_negotiation::Carried,
+//! #          trust: &semgate_negotiation::Trust<'_>) {
+//! let first = greeted.select(select, trust, 0);
+//! let second = greeted.select(select, trust, 0);
+//! # }
+//! ```
+
+use crate::HandshakeFault;
+use crate::agreed::transcript;
+use crate::carry::{Carried, Kind};
+use crate::floor::Floors;
+use crate::limits::{CLOCK_SKEW_SECONDS, MAX_LOCK_SECONDS};
+use crate::lock::Granted;
+use crate::said::{Hello, Lock, NONCE_BYTES, Select};
+use crate::seal::{PeerKey, SealingKey};
+use crate::signed::{Identity, Signed, Trust, Verified};
+use crate::terms::{Minimum, Offer, minimum_of};
+use semgate_certs::{KeyFault, SecureRandom, SpiffeId, Usage};
+use semgate_contexts::{ContextUrn, Digest};
+
+/// What the opener of a handshake can speak, and to whom. Offers are contexts that count now, in the order of preference.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// The agent that is greeted.
+    pub to: SpiffeId,
+    /// At least one, no URN twice.
+    pub contexts: Vec<Offer>,
+    /// No line twice.
+    pub minimums: Vec<Minimum>,
+    /// Seal the HELLO to this key, and have the SELECT sealed too (F0-47).
+    pub seal_to: Option<PeerKey>,
+}
+
+/// A HELLO was said; its SELECT is awaited. A step that fails ends the handshake: begin another.
+#[derive(Debug)]
+pub struct Greeted {
+    hello: Hello,
+    signed: Signed,
+    key: Option<SealingKey>,
+}
+
+/// A SELECT was verified: it answers this HELLO, and chose what was offered.
+#[derive(Debug)]
+pub struct Chosen {
+    hello: Hello,
+    signed_hello: Signed,
+    signed_select: Signed,
+    select: Verified<Select>,
+}
+
+/// A LOCK was said; its answer is awaited.
+#[derive(Debug)]
+pub struct Closing {
+    chosen: Chosen,
+    asked: u64,
+    transcript: Digest,
+}
+
+/// What the opener has in the end: every message of the session names this context and carries this lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The lock, for the member `lock` of messages.
+    pub lock: String,
+    /// The second at which it no longer holds.
+    pub expires_at: u64,
+    /// The context that both speak.
+    pub choice: Offer,
+    /// What the other side said it will not go below.
+    pub minimums: Vec<Minimum>,
+    /// Digest over HELLO, SELECT and LOCK.
+    pub transcript: Digest,
+}
+
+pub(crate) fn nonce(random: &dyn SecureRandom) -> Result<[u8; NONCE_BYTES], HandshakeFault> {
+    let mut nonce = [0; NONCE_BYTES];
+    random.fill(&mut nonce).map_err(|_| HandshakeFault::Key(KeyFault::Randomness))?;
+    Ok(nonce)
+}
+
+impl Greeted {
+    /// Says HELLO.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::Member`] for an opening that its reader would refuse; [`HandshakeFault::Key`].
+    pub fn hello(
+        opening: Opening,
+        me: &Identity,
+        random: &dyn SecureRandom,
+        now: u64,
+    ) -> Result<(Self, Carried), HandshakeFault> {
+        let Opening { to, contexts, minimums, seal_to } = opening;
+        let key = seal_to.as_ref().map(|_| SealingKey::generate(random)).transpose()?;
+        let hello = Hello {
+            nonce: nonce(random)?,
+            from: me.id().clone(),
+            to,
+            issued_at: now,
+            contexts,
+            minimums,
+            key: key.as_ref().map(SealingKey::point),
+        };
+        if seal_to.as_ref().is_some_and(|key| *key.agent() != hello.to) {
+            return Err(HandshakeFault::ReceiverMismatch);
+        }
+        let signed = me.sign(&hello, random)?;
+        let carried = match &seal_to {
+            Some(key) => Carried::Sealed(key.seal(Kind::Hello, &signed, random)?),
+            None => Carried::Signed(signed.clone()),
+        };
+        Ok((Self { hello, signed, key }, carried))
+    }
+
+    /// Takes the SELECT: by the agent that was greeted, about this HELLO, with a choice that was offered and is at or above the minimums.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::OtherHello`] if what the other side answers is not what this side said (F0-37); any other [`HandshakeFault`].
+    pub fn select(self, carried: &Carried, trust: &Trust<'_>, now: u64) -> Result<Chosen, HandshakeFault> {
+        let signed = match (carried, &self.key) {
+            (Carried::Signed(signed), None) => signed.clone(),
+            (Carried::Sealed(sealed), Some(key)) => key.open(Kind::Select, sealed)?,
+            (Carried::Granted(_), _) => return Err(HandshakeFault::Member("jws")),
+            _ => return Err(HandshakeFault::Sealing),
+        };
+        let select = signed.verify::<Select>(trust, &[Usage::Agent, Usage::Server], now)?;
+        let said = &select.said;
+        if said.from != self.hello.to {
+            return Err(HandshakeFault::SenderMismatch);
+        }
+        if said.to != self.hello.from {
+            return Err(HandshakeFault::ReceiverMismatch);
+        }
+        if said.hello != self.signed.digest() {
+            return Err(HandshakeFault::OtherHello);
+        }
+        self.holds(said)?;
+        Ok(Chosen { hello: self.hello, signed_hello: self.signed, signed_select: signed, select })
+    }
+
+    /// The choice is one of the offers, with its features, at or above both sides' minimums.
+    fn holds(&self, select: &Select) -> Result<(), HandshakeFault> {
+        let choice = &select.choice;
+        let offered = self.hello.contexts.iter().find(|offer| offer.urn == choice.urn);
+        let offered = offered.ok_or(HandshakeFault::NotOffered)?;
+        if offered.digest != choice.digest || choice.features.missing_from(&offered.features).is_some() {
+            return Err(HandshakeFault::NotOffered);
+        }
+        let line = choice.urn.line();
+        let peers = [minimum_of(&self.hello.minimums, line), minimum_of(&select.minimums, line)];
+        let floors = Floors { peers, ..Floors::default() };
+        let admitted = floors.admit(choice.urn.version());
+        admitted.map(drop).map_err(|below| HandshakeFault::BelowMinimum { floor: below.floor })
+    }
+}
+
+impl Chosen {
+    /// The context that was chosen.
+    pub fn urn(&self) -> &ContextUrn {
+        &self.select.said.choice.urn
+    }
+
+    /// Where a person may read about it, in the other side's words. Never fetch it (F0-20).
+    pub fn hint(&self) -> Option<&str> {
+        self.select.said.hint.as_deref()
+    }
+
+    /// Says LOCK, for a session of so many seconds, at most [`MAX_LOCK_SECONDS`].
+    ///
+    /// # Errors
+    /// [`HandshakeFault::Key`].
+    pub fn lock(
+        self,
+        me: &Identity,
+        seconds: u64,
+        random: &dyn SecureRandom,
+        now: u64,
+    ) -> Result<(Closing, Carried), HandshakeFault> {
+        let lock = Lock {
+            from: self.hello.from.clone(),
+            to: self.hello.to.clone(),
+            issued_at: now,
+            hello: self.signed_hello.digest(),
+            select: self.signed_select.digest(),
+            expires_at: now.saturating_add(seconds.min(MAX_LOCK_SECONDS)),
+        };
+        let signed = me.sign(&lock, random)?;
+        let transcript = transcript(&self.signed_hello.jws, &self.signed_select.jws, &signed.jws);
+        let closing = Closing { chosen: self, asked: lock.expires_at, transcript };
+        Ok((closing, Carried::Signed(signed)))
+    }
+}
+
+impl Closing {
+    /// Takes the answer to LOCK.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::Expiry`] if it is over already, or ends later than was asked.
+    pub fn granted(self, carried: &Carried, now: u64) -> Result<Session, HandshakeFault> {
+        let Carried::Granted(Granted { lock, expires_at }) = carried else {
+            return Err(HandshakeFault::Member("lock"));
+        };
+        // the other side's clock may be behind, so a lock may seem over a little early; never later than asked
+        if *expires_at > self.asked || expires_at.saturating_add(CLOCK_SKEW_SECONDS) <= now {
+            return Err(HandshakeFault::Expiry);
+        }
+        let Select { choice, minimums, .. } = self.chosen.select.said;
+        Ok(Session {
+            lock: lock.clone(),
+            expires_at: *expires_at,
+            choice,
+            minimums,
+            transcript: self.transcript,
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! The memory against replays: what was taken within the window, taken once.
+
+use crate::HandshakeFault;
+use crate::limits::{CLOCK_SKEW_SECONDS, MAX_REMEMBERED, MAX_REMEMBERED_OF_ONE, WINDOW_SECONDS};
+use semgate_contexts::Digest;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+/// Remembers what was taken for as long as it could be taken again. Bounded for each signer and in all; where it is full, nothing more is
+/// taken, since forgetting would let a replay pass.
+#[derive(Debug, Default)]
+pub struct ReplayMemory {
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    /// In the order of taking; forgotten from the front.
+    order: VecDeque<(u64, Digest, Box<str>)>,
+    known: HashSet<Digest>,
+    of_one: HashMap<Box<str>, usize>,
+}
+
+/// Seconds for which something is remembered after it was taken: issued ahead of us by the skew, it can be shown again for a whole window.
+const KEPT: u64 = WINDOW_SECONDS + CLOCK_SKEW_SECONDS + 1;
+
+impl ReplayMemory {
+    /// Nothing taken yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes something of a signer whose signature was verified.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::Replayed`] if it was taken before; [`HandshakeFault::Busy`] if no more can be remembered.
+    pub(crate) fn take(&self, once: Digest, signer: &str, now: u64) -> Result<(), HandshakeFault> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.forget(now);
+        if taken.known.contains(&once) {
+            return Err(HandshakeFault::Replayed);
+        }
+        let of_one = taken.of_one.get(signer).copied().unwrap_or(0);
+        if of_one >= MAX_REMEMBERED_OF_ONE || taken.order.len() >= MAX_REMEMBERED {
+            return Err(HandshakeFault::Busy);
+        }
+        taken.order.push_back((now.saturating_add(KEPT), once, signer.into()));
+        taken.known.insert(once);
+        *taken.of_one.entry(signer.into()).or_default() += 1;
+        Ok(())
+    }
+}
+
+impl Taken {
+    fn forget(&mut self, now: u64) {
+        while self.order.front().is_some_and(|(until, ..)| *until < now) {
+            let Some((_, once, signer)) = self.order.pop_front() else { return };
+            self.known.remove(&once);
+            if let Some(count) = self.of_one.get_mut(&signer) {
+                *count -= 1;
+                if *count == 0 {
+                    self.of_one.remove(&signer);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thing(n: u64) -> Digest {
+        Digest::of(&n.to_be_bytes())
+    }
+
+    #[test]
+    fn what_was_taken_is_replayed_for_as_long_as_it_is_fresh() {
+        let memory = ReplayMemory::new();
+        memory.take(thing(1), "a", 1_000).unwrap();
+        assert_eq!(memory.take(thing(1), "a", 1_000), Err(HandshakeFault::Replayed));
+        assert_eq!(memory.take(thing(1), "b", 1_000 + KEPT), Err(HandshakeFault::Replayed));
+        memory.take(thing(2), "a", 1_000 + KEPT + 1).unwrap();
+        assert_eq!(memory.taken.lock().unwrap().order.len(), 1);
+    }
+
+    #[test]
+    fn one_signer_cannot_fill_the_memory_and_a_full_one_takes_nothing() {
+        let memory = ReplayMemory::new();
+        for n in 0..MAX_REMEMBERED_OF_ONE as u64 {
+            memory.take(thing(n), "a", 1_000).unwrap();
+        }
+        assert_eq!(memory.take(thing(9_999), "a", 1_000), Err(HandshakeFault::Busy));
+        memory.take(thing(9_999), "b", 1_000).unwrap();
+        for n in 0..(MAX_REMEMBERED - MAX_REMEMBERED_OF_ONE - 1) as u64 {
+            memory.take(thing(10_000 + n), &format!("c{}", n / 500), 1_000).unwrap();
+        }
+        assert_eq!(memory.take(thing(99), "fresh", 1_000), Err(HandshakeFault::Replayed));
+        assert_eq!(memory.take(Digest::of(b"x"), "fresh", 1_000), Err(HandshakeFault::Busy));
+        memory.take(Digest::of(b"x"), "fresh", 1_000 + KEPT + 1).unwrap();
+    }
+}

@@ -1,0 +1,268 @@
+//! The side that answers a handshake: HELLO → SELECT → LOCK → an [`Agreement`].
+//!
+//! Each step takes the value that only the step before can build, so that none can be left out:
+//!
+//! ```compile_fail,E0423
+//! # fn skip(hello: semgate_negotiation::Hello) {
+//! let heard = semgate_negotiation::responder::Heard(hello);
+//! # }
+//! ```
+//!
+//! ```compile_fail,E0599
+//! # fn skip(heard: semgate_negotiation::responder::Heard, lock: &semgate_negotiation::Carried,
+//! #         trust: &semgate_negotiation::Trust<'_>, replay: &semgate_negotiation::ReplayMemory) {
+//! let agreement = heard.lock(lock, trust, replay, 0);
+//! # }
+//! ```
+//!
+//! ```compile_fail,E0382
+//! # fn twice(waiting: semgate_negotiation::responder::Waiting, lock: semgate_negotiation::responder::HeardLock) {
+//! let first = waiting.lock(&lock, 0);
+//! let second = waiting.lock(&lock, 0);
+//! # }
+//! ```
+
+use crate::HandshakeFault;
+use crate::agreed::{Agreement, transcript};
+use crate::carry::{Carried, Kind};
+use crate::floor::Floors;
+use crate::initiator::nonce;
+use crate::limits::WINDOW_SECONDS;
+use crate::replay::ReplayMemory;
+use crate::said::{Hello, Lock, Select};
+use crate::seal::{PeerKey, SealingKey};
+use crate::select::choose;
+use crate::signed::{Identity, Signed, Trust, Verified};
+use crate::terms::{Minimum, Offer, minimum_of};
+use semgate_certs::{SecureRandom, SpiffeId, Usage};
+use semgate_contexts::{Digest, Line, Version};
+
+/// What the answering side can speak. Offers are contexts that count now, that the peer may use, and that are not deprecated.
+#[derive(Clone, Debug, Default)]
+pub struct Answering {
+    /// In no order.
+    pub contexts: Vec<Offer>,
+    /// What this side will not go below; no line twice.
+    pub minimums: Vec<Minimum>,
+    /// Floors of authority and operator, by line. A line that is not listed has none.
+    pub floors: Vec<(Line, Floors)>,
+    /// Where a person may read about the choice; sent along as a hint.
+    pub hint: Option<String>,
+}
+
+/// A HELLO that was verified, for us and taken for the first time.
+#[derive(Debug)]
+pub struct Heard {
+    hello: Verified<Hello>,
+    signed: Signed,
+    sealed: bool,
+}
+
+/// A SELECT was said; its LOCK is awaited.
+#[derive(Debug)]
+pub struct Waiting {
+    hello: Verified<Hello>,
+    hello_jws: String,
+    select: Select,
+    select_jws: String,
+    not_after: u64,
+}
+
+/// A LOCK that was verified, for us and taken for the first time. Which handshake it closes shows next.
+#[derive(Debug)]
+pub struct HeardLock {
+    lock: Verified<Lock>,
+    jws: String,
+}
+
+/// Who stands at the other end of the connection, and who we are.
+#[derive(Clone, Copy, Debug)]
+pub struct Between<'b> {
+    /// The verified peer.
+    pub peer: &'b SpiffeId,
+    /// The id that is answered as.
+    pub me: &'b SpiffeId,
+}
+
+impl Between<'_> {
+    fn holds(&self, from: &SpiffeId, to: &SpiffeId) -> Result<(), HandshakeFault> {
+        if from != self.peer {
+            return Err(HandshakeFault::SenderMismatch);
+        }
+        if to != self.me { Err(HandshakeFault::ReceiverMismatch) } else { Ok(()) }
+    }
+}
+
+impl Heard {
+    /// Takes a HELLO: signed by the peer itself, for us, within its window, for the first time. `keys` open sealed ones.
+    ///
+    /// # Errors
+    /// [`HandshakeFault`] of the first check that fails.
+    pub fn hello(
+        carried: &Carried,
+        between: &Between<'_>,
+        keys: &[SealingKey],
+        trust: &Trust<'_>,
+        replay: &ReplayMemory,
+        now: u64,
+    ) -> Result<Self, HandshakeFault> {
+        let (signed, sealed) = match carried {
+            Carried::Signed(signed) => (signed.clone(), false),
+            Carried::Sealed(sealed) => {
+                let key = keys.iter().find(|key| key.id() == sealed.key);
+                let key = key.ok_or(HandshakeFault::UnknownSealingKey)?;
+                (key.open(Kind::Hello, sealed)?, true)
+            }
+            Carried::Granted(_) => return Err(HandshakeFault::Member("jws")),
+        };
+        let hello = signed.verify::<Hello>(trust, &[Usage::Agent], now)?;
+        between.holds(&hello.said.from, &hello.said.to)?;
+        // who has its HELLO sealed gives a key for the SELECT, and the other way round: else one of the two would lie open
+        if sealed != hello.said.key.is_some() {
+            return Err(HandshakeFault::Sealing);
+        }
+        replay.take(hello.once, hello.said.from.as_str(), now)?;
+        Ok(Self { hello, signed, sealed })
+    }
+
+    /// Who said it.
+    pub fn from(&self) -> &SpiffeId {
+        &self.hello.said.from
+    }
+
+    /// The newest version of a line that it offers: one lower than last time is what a downgrade looks like (F0-37).
+    pub fn newest(&self, line: &Line) -> Option<Version> {
+        let of_line = self.hello.said.contexts.iter().filter(|offer| offer.urn.line() == line);
+        of_line.map(|offer| offer.urn.version()).max()
+    }
+
+    /// Says SELECT: the newest version that both support and no floor forbids.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::NoCommon`], [`HandshakeFault::DigestDiffers`], [`HandshakeFault::Key`].
+    pub fn select(
+        self,
+        answering: &Answering,
+        me: &Identity,
+        random: &dyn SecureRandom,
+        now: u64,
+    ) -> Result<(Waiting, Carried), HandshakeFault> {
+        let hello = &self.hello.said;
+        let floors = |line: &Line| {
+            let known = answering.floors.iter().find(|(of, _)| of == line).map(|(_, floors)| *floors);
+            let peers = [minimum_of(&hello.minimums, line), minimum_of(&answering.minimums, line)];
+            Floors { peers, ..known.unwrap_or_default() }
+        };
+        let choice = choose(&answering.contexts, &hello.contexts, &floors)?;
+        let select = Select {
+            nonce: nonce(random)?,
+            from: me.id().clone(),
+            to: hello.from.clone(),
+            issued_at: now,
+            minimums: answering.minimums.clone(),
+            choice,
+            hello: self.hello.digest,
+            hint: answering.hint.clone(),
+        };
+        let signed = me.sign(&select, random)?;
+        let carried = match hello.key.filter(|_| self.sealed) {
+            Some(point) => {
+                let key = PeerKey::of_hello(hello.from.clone(), point)?;
+                Carried::Sealed(key.seal(Kind::Select, &signed, random)?)
+            }
+            None => Carried::Signed(signed.clone()),
+        };
+        let waiting = Waiting {
+            not_after: self.hello.not_after.min(me.not_after()),
+            hello: self.hello,
+            hello_jws: self.signed.jws,
+            select,
+            select_jws: signed.jws,
+        };
+        Ok((waiting, carried))
+    }
+}
+
+impl HeardLock {
+    /// Takes a LOCK: signed by the peer itself, for us, within its window, for the first time.
+    ///
+    /// # Errors
+    /// [`HandshakeFault`] of the first check that fails.
+    pub fn lock(
+        carried: &Carried,
+        between: &Between<'_>,
+        trust: &Trust<'_>,
+        replay: &ReplayMemory,
+        now: u64,
+    ) -> Result<Self, HandshakeFault> {
+        let Carried::Signed(signed) = carried else { return Err(HandshakeFault::Member("jws")) };
+        let lock = signed.verify::<Lock>(trust, &[Usage::Agent], now)?;
+        between.holds(&lock.said.from, &lock.said.to)?;
+        replay.take(lock.once, lock.said.from.as_str(), now)?;
+        Ok(Self { lock, jws: signed.jws.clone() })
+    }
+
+    /// Digest of the SELECT that it closes.
+    pub fn select(&self) -> &Digest {
+        &self.lock.said.select
+    }
+}
+
+impl Waiting {
+    /// Digest of the SELECT that was said.
+    pub fn id(&self) -> Digest {
+        Digest::of(self.select_jws.as_bytes())
+    }
+
+    /// Who is waited for.
+    pub fn from(&self) -> &SpiffeId {
+        &self.hello.said.from
+    }
+
+    /// The last second at which its LOCK is taken.
+    pub fn until(&self) -> u64 {
+        self.select.issued_at.saturating_add(WINDOW_SECONDS)
+    }
+
+    /// Takes the LOCK: about the HELLO that came and the SELECT that was said, byte for byte. What was stripped on the way shows here (F0-37).
+    ///
+    /// # Errors
+    /// [`HandshakeFault::OtherHello`], [`HandshakeFault::OtherSelect`], [`HandshakeFault::SenderMismatch`], [`HandshakeFault::TooOld`],
+    /// [`HandshakeFault::Expiry`].
+    pub fn lock(self, heard: &HeardLock, now: u64) -> Result<Agreement, HandshakeFault> {
+        let lock = &heard.lock.said;
+        if now > self.until() {
+            return Err(HandshakeFault::TooOld);
+        }
+        if lock.from != self.hello.said.from {
+            return Err(HandshakeFault::SenderMismatch);
+        }
+        if lock.to != self.select.from {
+            return Err(HandshakeFault::ReceiverMismatch);
+        }
+        if lock.select != self.id() {
+            return Err(HandshakeFault::OtherSelect);
+        }
+        if lock.hello != self.hello.digest {
+            return Err(HandshakeFault::OtherHello);
+        }
+        // not_after is the last second of the certificates; the session ends before the next
+        let longest = self.not_after.min(heard.lock.not_after).saturating_add(1);
+        let expires_at = lock.expires_at.min(longest);
+        if expires_at <= now {
+            return Err(HandshakeFault::Expiry);
+        }
+        let transcript = transcript(&self.hello_jws, &self.select_jws, &heard.jws);
+        let Select { from: responder, to: initiator, choice, minimums, .. } = self.select;
+        Ok(Agreement {
+            initiator,
+            responder,
+            urn: choice.urn,
+            digest: choice.digest,
+            features: choice.features,
+            minimums: [self.hello.said.minimums, minimums],
+            transcript,
+            expires_at,
+        })
+    }
+}
