@@ -1,9 +1,10 @@
 // The official SDK for JavaScript as a client, unmodified: it resolves the card at a URL, plays a conversation, and prints what the
 // SDK shows its user, one line of JSON a step, with made-up ids and times replaced by names, so that two runs can be compared.
 //
-//     node a2a_client.mjs URL JSONRPC|HTTP+JSON|GRPC [DIRECTORY AGENT]
+//     node a2a_client.mjs URL JSONRPC|HTTP+JSON|GRPC [ADDRESS|- [DIRECTORY AGENT]]
 //
-// DIRECTORY is that of `semgate up`, AGENT one of its agents, for a listener that wants a client certificate.
+// ADDRESS is where the binding is found, for a card that does not say it. DIRECTORY is that of `semgate up`, AGENT one of its agents, for
+// a listener that wants a client certificate.
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -15,7 +16,7 @@ import grpc from '@grpc/grpc-js';
 import { Agent, fetch as undiciFetch } from 'undici';
 
 const EXTENSION = 'urn:contexts:snl:v1.0';
-const [url, binding, directory, name] = process.argv.slice(2);
+const [url, binding, address, directory, name] = process.argv.slice(2);
 
 const names = new Map();
 const steady = (value, key) => {
@@ -62,7 +63,14 @@ const factory = new ClientFactory({
   preferredTransports: [binding],
   cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
 });
-const client = await factory.createFromUrl(url, '.well-known/agent-card.json');
+async function resolved() {
+  if (!address || address === '-') return factory.createFromUrl(url, '.well-known/agent-card.json');
+  const card = await factory.options.cardResolver.resolve(url, '.well-known/agent-card.json');
+  card.supportedInterfaces = [{ url: address, protocolBinding: binding, protocolVersion: '1.0', tenant: '' }];
+  return factory.createFromAgentCard(card);
+}
+
+const client = await resolved();
 const options = { serviceParameters: ServiceParameters.create(withA2AExtensions(EXTENSION)) };
 const result = (answer) => ('id' in answer ? { task: Task.toJSON(answer) } : { message: Message.toJSON(answer) });
 
