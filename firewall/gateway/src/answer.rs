@@ -26,6 +26,33 @@ pub(crate) enum AnswerBody {
     Stream(Flow),
 }
 
+impl AnswerBody {
+    /// Keeps `with` for as long as a stream lasts; what is whole does not need it.
+    pub(crate) fn holding<T: Unpin + 'static>(self, with: T) -> Self {
+        match self {
+            Self::Whole(body) => Self::Whole(body),
+            Self::Stream(flow) => Self::Stream(Box::pin(Holding { flow, _with: with })),
+        }
+    }
+}
+
+struct Holding<T> {
+    flow: Flow,
+    _with: T,
+}
+
+impl<T: Unpin> Body for Holding<T> {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.get_mut().flow.as_mut().poll_frame(cx)
+    }
+}
+
 impl From<Bytes> for AnswerBody {
     fn from(bytes: Bytes) -> Self {
         Self::Whole(Full::new(bytes))

@@ -129,6 +129,20 @@ pub(crate) struct Returned {
     pub(crate) body: Bytes,
 }
 
+/// The head of an answer came, and nothing of its body was read.
+pub(crate) struct Begun {
+    pub(crate) sent: Sent,
+    pub(crate) answering: Answering,
+}
+
+/// An answer on its connection.
+pub(crate) struct Answering {
+    pub(crate) head: http::response::Parts,
+    pub(crate) body: Incoming,
+    pub(crate) lease: Lease,
+    deadline: Instant,
+}
+
 /// Spends the permit. The connection was opened before the permit was renewed, so nothing but the write is between the last
 /// look at the generation and the bytes.
 ///
@@ -140,7 +154,7 @@ pub(crate) async fn forward(
     lane: &Lane,
     lease: Lease,
     told: &Told<'_>,
-) -> Result<Returned, Refusal> {
+) -> Result<Begun, Refusal> {
     let fresh_until = permit.fresh_until();
     let (body, sent) = permit.spend();
     let generation = sent.facts().generation;
@@ -151,7 +165,19 @@ pub(crate) async fn forward(
         if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
     };
     let request = request(&lane.address, told, body);
-    match exchange(&lane.pool, lease, request, &lane.shared.limits, &still).await {
+    match begin(&lane.pool, lease, request, &lane.shared.limits, &still).await {
+        Ok(answering) => Ok(Begun { sent, answering }),
+        Err(refusal) => Err(refusal.with_rpc_id(sent.rpc_id().cloned())),
+    }
+}
+
+/// Reads the whole answer.
+///
+/// # Errors
+/// As [`forward`].
+pub(crate) async fn whole(begun: Begun, lane: &Lane) -> Result<Returned, Refusal> {
+    let Begun { sent, answering } = begun;
+    match finish(&lane.pool, answering, &lane.shared.limits).await {
         Ok((head, body)) => Ok(Returned { sent, head, body }),
         Err(refusal) => Err(refusal.with_rpc_id(sent.rpc_id().cloned())),
     }
@@ -168,6 +194,17 @@ pub(crate) async fn exchange(
     limits: &Limits,
     still: &dyn Fn() -> Result<(), Moved>,
 ) -> Result<(http::response::Parts, Bytes), Refusal> {
+    let answering = begin(pool, lease, request, limits, still).await?;
+    finish(pool, answering, limits).await
+}
+
+async fn begin(
+    pool: &Pool,
+    lease: Lease,
+    request: Request<Full<Bytes>>,
+    limits: &Limits,
+    still: &dyn Fn() -> Result<(), Moved>,
+) -> Result<Answering, Refusal> {
     let deadline = Instant::now() + limits.upstream_timeout;
     let (lease, response): (Lease, Response<Incoming>) =
         match tokio::time::timeout_at(deadline, pool.send(lease, request, still)).await {
@@ -179,9 +216,17 @@ pub(crate) async fn exchange(
         // hyper reads chunks, another reader the length; the connection is not kept
         return Err(invalid("the reply of the agent behind states two lengths"));
     }
-    match tokio::time::timeout_at(deadline, receive::collect(body, limits.reply_bytes, Trailers::Dropped))
-        .await
-    {
+    Ok(Answering { head, body, lease, deadline })
+}
+
+async fn finish(
+    pool: &Pool,
+    answering: Answering,
+    limits: &Limits,
+) -> Result<(http::response::Parts, Bytes), Refusal> {
+    let Answering { head, body, lease, deadline } = answering;
+    let read = receive::collect(body, limits.reply_bytes, Trailers::Dropped);
+    match tokio::time::timeout_at(deadline, read).await {
         Ok(Ok(body)) => {
             pool.keep(lease);
             Ok((head, body))
@@ -211,7 +256,7 @@ fn lost(fault: SendFault) -> Refusal {
     }
 }
 
-fn timeout(delivered: Delivered) -> Refusal {
+pub(crate) fn timeout(delivered: Delivered) -> Refusal {
     Refusal::new(Code::UpstreamTimeout, "the agent behind did not answer in time")
         .with_hint(ONCE)
         .with_delivered(delivered)

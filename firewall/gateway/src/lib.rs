@@ -15,8 +15,6 @@ mod answer;
 mod card;
 pub mod config;
 mod decision;
-// until the relay is in
-#[allow(dead_code)]
 mod events;
 mod fault;
 mod follow;
@@ -30,6 +28,7 @@ mod path;
 mod receive;
 mod record;
 mod refuse;
+mod relay;
 mod reply;
 mod run;
 mod upstream;

@@ -9,21 +9,22 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use http::Request;
 use hyper::body::Incoming;
 use semgate_inspect::{
-    Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Now, Peer, Permit, Refusal, Route,
+    Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Notice, Now, Peer, Permit, Refusal, Route,
 };
 
 use crate::admit::{self, Admitted, Arrival, Door, Gatekeeper};
-use crate::answer::Answer;
+use crate::answer::{Answer, AnswerBody};
 use crate::card::Card;
 use crate::config::{Limits, Protocol};
 use crate::decision::{DecisionId, Decisions};
-use crate::forward::{self, Address, Told};
+use crate::forward::{self, Address, Begun, Returned, Told};
 use crate::framing::Serving;
 use crate::identify::Identity;
 use crate::measure::RouteMetrics;
 use crate::receive::{self, Received};
 use crate::record::{Audit, NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::{self, Manner};
+use crate::relay::{self, Of, Relay, Relayed};
 use crate::reply;
 use crate::upstream::Pool;
 
@@ -80,7 +81,8 @@ pub(crate) async fn serve(
     let decision = lane.decisions.next();
     let way = Way { lane: &lane, identity: &identity, manner, decision, began: Instant::now() };
     match way.run(&serving, request).await {
-        Ok(answer) => answer,
+        // while a stream lasts its connection is at work
+        Ok(answer) => answer.map(|body| body.holding(serving)),
         Err(stopped) => way.stop(&stopped),
     }
 }
@@ -92,6 +94,12 @@ struct Way<'w> {
     manner: Manner,
     decision: DecisionId,
     began: Instant,
+}
+
+/// What came back.
+enum Answered {
+    Whole(Returned),
+    Stream(Begun),
 }
 
 /// A refusal, and which of the two messages it stopped.
@@ -185,11 +193,24 @@ impl Way<'_> {
             decision: self.decision.text(&mut buffer),
         };
         let facts = reply_facts(permit.facts());
-        let forwarding = forward::forward(permit, recorded, lane, lease, &told);
-        let returned = self.attended(|| facts.clone(), forwarding).await;
-        let judged = returned.and_then(|returned| {
-            reply::judge(&lane.shared.inspector, returned, &lane.replier, &lane.address, lane.shared.now())
+        let answered = self.attended(|| facts.clone(), async {
+            let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
+            if relay::is_stream(&begun.answering) {
+                return Ok(Answered::Stream(begun));
+            }
+            forward::whole(begun, lane).await.map(Answered::Whole)
         });
+        let judged = match answered.await {
+            Ok(Answered::Stream(begun)) => return self.relay(begun, facts, notice.as_ref()),
+            Ok(Answered::Whole(returned)) => reply::judge(
+                &lane.shared.inspector,
+                returned,
+                &lane.replier,
+                &lane.address,
+                lane.shared.now(),
+            ),
+            Err(refusal) => Err(refusal),
+        };
         let (sent, passed) = judged.map_err(|refusal| stopped_reply(refusal, facts))?;
         if self.record(Outcome::Allowed, passed.permit.facts().clone()).is_err() {
             let facts = passed.permit.facts().clone();
@@ -198,6 +219,26 @@ impl Way<'_> {
         }
         lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
         Ok(reply::hand_back(passed, notice.as_ref(), &lane.address, self.decision))
+    }
+
+    /// The answer is a stream: its head goes out at once, and each event is judged as it passes.
+    fn relay(&self, begun: Begun, facts: Facts, notice: Option<&Notice>) -> Result<Answer, Stopped> {
+        let extension = reply::says_extension(&begun.answering.head, &self.lane.address);
+        let of = Of {
+            lane: Rc::clone(self.lane),
+            identity: Rc::clone(self.identity),
+            manner: self.manner,
+            decision: self.decision,
+            began: self.began,
+            facts: facts.clone(),
+        };
+        match Relay::begin(begun, of) {
+            Ok(relay) => {
+                let body = AnswerBody::Stream(Box::pin(Relayed::Resting(Box::new(relay))));
+                Ok(reply::hand_on(body, extension, notice, &self.lane.address, self.decision))
+            }
+            Err(refusal) => Err(stopped_reply(refusal, facts)),
+        }
     }
 
     /// Waits for `what`. Should the caller leave meanwhile, which drops this, `facts` make the record.
@@ -297,7 +338,7 @@ fn unspent(permit: Permit, refusal: Refusal) -> Refusal {
     refusal.with_rpc_id(sent.rpc_id().cloned()).with_facts(sent.facts().clone())
 }
 
-fn no_audit(delivered: Delivered) -> Refusal {
+pub(crate) fn no_audit(delivered: Delivered) -> Refusal {
     Refusal::new(Code::AuditUnavailable, "the audit takes no records, so nothing may pass")
         .with_hint("send it again later; the operator knows")
         .with_delivered(delivered)

@@ -7,10 +7,11 @@ use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Inspector, Notice, Now, Peer, Refusal, ReplyPermit, Sent};
 
 use crate::admit::A2A_EXTENSIONS;
-use crate::answer::Answer;
+use crate::answer::{Answer, AnswerBody};
 use crate::decision::DecisionId;
 use crate::forward::{Address, Returned, invalid};
 use crate::refuse::answer;
+use crate::relay::EVENT_STREAM;
 
 /// What the caller should know although the message passed.
 const NOTICE: HeaderName = HeaderName::from_static("semgate-notice");
@@ -35,9 +36,14 @@ pub(crate) fn judge(
 ) -> Result<(Sent, Passed), Refusal> {
     let Returned { sent, head, body } = returned;
     form(&head, &body).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
-    let extension = head.headers.get_all(A2A_EXTENSIONS).iter().any(|value| value == address.extension());
+    let extension = says_extension(&head, address);
     let permit = inspector.inspect_reply(&sent, replier, head.status.as_u16(), body, now)?;
     Ok((sent, Passed { permit, extension }))
+}
+
+/// Whether the agent says that our extension is active.
+pub(crate) fn says_extension(head: &Parts, address: &Address) -> bool {
+    head.headers.get_all(A2A_EXTENSIONS).iter().any(|value| value == address.extension())
 }
 
 /// Successes that say something about this reply as a whole. The others say that it is a part (206), that someone else changed
@@ -93,17 +99,35 @@ pub(crate) fn hand_back(
     let (status, body) = passed.permit.spend();
     let empty = body.is_empty();
     let mut answer = answer(decision, status, "application/json", body);
-    let headers = answer.headers_mut();
     if empty {
-        headers.remove(CONTENT_TYPE);
+        answer.headers_mut().remove(CONTENT_TYPE);
     }
-    if passed.extension {
+    told(&mut answer, passed.extension, notice, address);
+    answer
+}
+
+/// The answer for a stream whose events pass one by one.
+pub(crate) fn hand_on(
+    body: AnswerBody,
+    extension: bool,
+    notice: Option<&Notice>,
+    address: &Address,
+    decision: DecisionId,
+) -> Answer {
+    let mut answer = answer(decision, 200, EVENT_STREAM, Bytes::new());
+    *answer.body_mut() = body;
+    told(&mut answer, extension, notice, address);
+    answer
+}
+
+fn told(answer: &mut Answer, extension: bool, notice: Option<&Notice>, address: &Address) {
+    let headers = answer.headers_mut();
+    if extension {
         headers.insert(A2A_EXTENSIONS, address.extension().clone());
     }
     if let Some(Ok(text)) = notice.map(|notice| HeaderValue::try_from(notice_text(notice))) {
         headers.insert(NOTICE, text);
     }
-    answer
 }
 
 fn notice_text(notice: &Notice) -> String {

@@ -62,6 +62,15 @@ pub struct Limits {
     pub upstream_timeout: Duration,
     /// Bytes of a reply. 1 MiB, as the request.
     pub reply_bytes: usize,
+    /// Silence of a stream of events before it is ended. 2 min: agents that think longer say so in between, every 15 s as the
+    /// common libraries have it.
+    pub stream_idle: Duration,
+    /// A stream of events, whole. 1 h: who wants to go on subscribes again, and is judged again.
+    pub stream_time: Duration,
+    /// Bytes of one event. 1 MiB, as a reply.
+    pub event_bytes: usize,
+    /// Events in a stream. 100,000: 28 a second for an hour.
+    pub events: usize,
     /// Kept connections to one agent on one core. 64: more hardly helps a single-threaded runtime.
     pub upstream_idle: usize,
     /// How long such a connection is kept unused. 4 s: below the 5 s after which Node.js and uvicorn close theirs, so that
@@ -103,6 +112,10 @@ impl Default for Limits {
             connect_timeout: Duration::from_secs(2),
             upstream_timeout: Duration::from_secs(30),
             reply_bytes: 1024 * 1024,
+            stream_idle: Duration::from_secs(120),
+            stream_time: Duration::from_secs(3600),
+            event_bytes: 1024 * 1024,
+            events: 100_000,
             upstream_idle: 64,
             upstream_idle_timeout: Duration::from_secs(4),
             audit_queue: 8192,
@@ -160,7 +173,7 @@ macro_rules! file_limits {
 
 file_limits! {
     durations: ping_interval, handshake_timeout, idle_timeout, header_timeout, body_timeout, write_timeout, connect_timeout, upstream_timeout,
-        upstream_idle_timeout, drain_timeout, policy_poll, fetch_timeout;
+        stream_idle, stream_time, upstream_idle_timeout, drain_timeout, policy_poll, fetch_timeout;
     numbers:
         connections: usize = 1..=1_000_000,
         connections_per_agent: usize = 1..=1_000_000,
@@ -177,6 +190,8 @@ file_limits! {
         rate_per_second: u32 = 1..=1_000_000,
         rate_burst: u32 = 1..=1_000_000,
         reply_bytes: usize = 64..=67_108_864,
+        event_bytes: usize = 64..=67_108_864,
+        events: usize = 1..=100_000_000,
         upstream_idle: usize = 0..=65_536,
         audit_queue: usize = 1..=1_000_000,
 }

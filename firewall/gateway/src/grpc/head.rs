@@ -1,0 +1,109 @@
+//! What the head of a call says: which operation, how long it may take, and the metadata of the binding.
+
+use std::time::Duration;
+
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, TE};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, Method, Version};
+use semgate_inspect::{Code, Refusal};
+use semgate_message::a2a::{Operation, grpc};
+
+const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
+const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+
+/// The media type of every call.
+const MEDIA: &str = "application/grpc";
+
+/// What a call is, by its head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) operation: Operation,
+    /// How long the caller waits, if it says so.
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// Whether a request means to be a call: by its media type, and nothing else that could be meant by it.
+pub(crate) fn is_call(headers: &HeaderMap) -> bool {
+    let mut all = headers.get_all(CONTENT_TYPE).iter();
+    all.any(|value| value.as_bytes().get(..MEDIA.len()).is_some_and(|start| start.eq_ignore_ascii_case(MEDIA.as_bytes())))
+}
+
+/// Reads the head of a call. Metadata is read by who knows its meaning.
+///
+/// # Errors
+/// `method_unsupported`, `encoding_unsupported`, `malformed`.
+pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
+    if parts.version != Version::HTTP_2 {
+        return Err(malformed("a call came over another version than http/2").with_hint("call over http/2"));
+    }
+    let operation = grpc::operation(parts.uri.path()).filter(|_| parts.method == Method::POST);
+    let operation = operation.filter(|_| parts.uri.query().is_none()).ok_or_else(|| {
+        Refusal::new(Code::MethodUnsupported, "there is no such method")
+            .with_hint(format!("call the methods of `{}`", grpc::SERVICE))
+    })?;
+    let headers = &parts.headers;
+    if !matches!(one(headers, &CONTENT_TYPE)?, Some("application/grpc" | "application/grpc+proto")) {
+        return Err(encoding("the messages of the call are not of protobuf"));
+    }
+    if one(headers, &TE)? != Some("trailers") {
+        return Err(malformed("a call does not say that trailers reach it").with_hint("send `te: trailers`"));
+    }
+    for name in [&ENCODING, &CONTENT_ENCODING] {
+        if !matches!(one(headers, name)?, None | Some("identity")) {
+            return Err(encoding("the messages of the call are compressed"));
+        }
+    }
+    let timeout = match one(headers, &TIMEOUT)? {
+        None => None,
+        Some(text) => Some(timeout(text).ok_or_else(|| {
+            malformed("`grpc-timeout` is no time")
+                .with_hint("send at most eight digits, not all zero, and one of `H`, `M`, `S`, `m`, `u`, `n`")
+        })?),
+    };
+    Ok(Head { operation, timeout })
+}
+
+/// The one value of a header.
+fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Refusal> {
+    let fault = || malformed("a header of the call is there twice or not ascii").with_hint("send it once");
+    let mut all = headers.get_all(name).iter();
+    let Some(value) = all.next() else { return Ok(None) };
+    if all.next().is_some() {
+        return Err(fault());
+    }
+    value.to_str().map(Some).map_err(|_| fault())
+}
+
+/// At most eight digits and a unit; more than nothing.
+fn timeout(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let count: u64 = digits.parse().ok()?;
+    let time = match unit {
+        "H" => Duration::from_secs(count.checked_mul(3600)?),
+        "M" => Duration::from_secs(count.checked_mul(60)?),
+        "S" => Duration::from_secs(count),
+        "m" => Duration::from_millis(count),
+        "u" => Duration::from_micros(count),
+        "n" => Duration::from_nanos(count),
+        _ => return None,
+    };
+    (!time.is_zero()).then_some(time)
+}
+
+/// The time as the agent behind is told it: whole milliseconds, at least one.
+pub(crate) fn told(time: Duration) -> String {
+    // eight digits of milliseconds are 27 hours; no limit of ours is as long
+    format!("{}m", time.as_millis().clamp(1, 99_999_999))
+}
+
+fn malformed(reason: &str) -> Refusal {
+    Refusal::new(Code::Malformed, reason)
+}
+
+fn encoding(reason: &str) -> Refusal {
+    Refusal::new(Code::EncodingUnsupported, reason)
+        .with_hint("call with `application/grpc`, messages as protobuf and not compressed")
+}

@@ -1,0 +1,134 @@
+//! How a call ends: the status that gRPC has for each code, and the trailers that say it.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD_NO_PAD;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use semgate_inspect::{Code, Delivered, Refusal};
+use semgate_message::a2a::{ProtocolError, grpc};
+
+use crate::decision::DecisionId;
+
+/// `grpc-status`: a number, in decimal.
+pub(crate) const STATUS: HeaderName = HeaderName::from_static("grpc-status");
+/// `grpc-message`: percent-encoded text.
+pub(crate) const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
+/// A `google.rpc.Status`.
+pub(crate) const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
+
+/// The status codes of gRPC that are said here (`google.rpc.Code`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Status(pub(crate) u8);
+
+impl Status {
+    pub(crate) const OK: Self = Self(0);
+    pub(crate) const INVALID_ARGUMENT: Self = Self(3);
+    pub(crate) const DEADLINE_EXCEEDED: Self = Self(4);
+    pub(crate) const NOT_FOUND: Self = Self(5);
+    pub(crate) const PERMISSION_DENIED: Self = Self(7);
+    pub(crate) const RESOURCE_EXHAUSTED: Self = Self(8);
+    pub(crate) const FAILED_PRECONDITION: Self = Self(9);
+    pub(crate) const UNIMPLEMENTED: Self = Self(12);
+    pub(crate) const INTERNAL: Self = Self(13);
+    pub(crate) const UNAVAILABLE: Self = Self(14);
+
+    /// The status of a code (`docs/spec/a2a-grpc.md`).
+    ///
+    /// `UNAVAILABLE` is what clients send again by themselves, so it is said only of what did not reach the agent.
+    pub(crate) fn of(code: Code, delivered: Delivered) -> Self {
+        match code {
+            Code::Malformed
+            | Code::DuplicateKey
+            | Code::TooDeep
+            | Code::TooComplex
+            | Code::HeaderMismatch
+            | Code::ContextMissing
+            | Code::ConceptUndefined
+            | Code::ContentInvalid
+            | Code::ContentUninspectable => Self::INVALID_ARGUMENT,
+            Code::EncodingUnsupported | Code::MethodUnsupported => Self::UNIMPLEMENTED,
+            Code::TooSlow | Code::UpstreamTimeout => Self::DEADLINE_EXCEEDED,
+            Code::TooLarge | Code::AmbiguityLimited | Code::RateLimited => Self::RESOURCE_EXHAUSTED,
+            Code::VersionUnsupported
+            | Code::ContextUnknown
+            | Code::ContextUntrusted
+            | Code::ContextRevoked
+            | Code::ContextSuspended
+            | Code::ContextBelowFloor
+            | Code::LockMismatch
+            | Code::Replayed => Self::FAILED_PRECONDITION,
+            Code::SenderMismatch
+            | Code::ReceiverMismatch
+            | Code::PolicyDenied
+            | Code::PolicyError
+            | Code::ToolDrift => Self::PERMISSION_DENIED,
+            Code::NotFound => Self::NOT_FOUND,
+            Code::StatusStale | Code::UpstreamUnavailable | Code::AuditUnavailable
+                if delivered == Delivered::No =>
+            {
+                Self::UNAVAILABLE
+            }
+            _ => Self::INTERNAL,
+        }
+    }
+}
+
+/// The end of a call that went well.
+pub(crate) fn well() -> HeaderMap {
+    let mut trailers = HeaderMap::new();
+    trailers.insert(STATUS, HeaderValue::from(u16::from(Status::OK.0)));
+    trailers
+}
+
+/// The end of a call that was refused: our words only, and the error of the protocol where it has one for this. `agent` is the
+/// status that the agent behind ended the call with, which is repeated.
+pub(crate) fn refused(refusal: &Refusal, agent: Option<u8>, decision: DecisionId) -> HeaderMap {
+    let known = refusal.agent_error().or_else(|| meant(refusal.code()));
+    let known = known.and_then(|number| ProtocolError::of_number(i64::from(number)));
+    let status = match (agent.filter(|_| refusal.code() == Code::AgentError), known) {
+        (Some(status), _) => Status(status),
+        (None, Some(error)) => Status(error.grpc_status()),
+        (None, None) => Status::of(refusal.code(), refusal.delivered()),
+    };
+    let code = refusal.code().as_str();
+    let text = format!("{code}: {}", refusal.reason());
+    let mut buffer = [0; 26];
+    let facts = [
+        ("code", code),
+        ("decision_id", decision.text(&mut buffer)),
+        ("hint", refusal.hint()),
+        ("delivered", refusal.delivered().as_str()),
+        ("cause", refusal.cause().map_or("", Code::as_str)),
+    ];
+    let own = code.to_ascii_uppercase();
+    let mut infos = vec![grpc::ErrorInfo { reason: &own, domain: "dev.semgate", metadata: &facts }];
+    if let Some(error) = known {
+        infos.insert(0, grpc::ErrorInfo { reason: error.reason(), domain: grpc::ERROR_DOMAIN, metadata: &[] });
+    }
+    let details = BASE64_STANDARD_NO_PAD.encode(grpc::details(status.0, &text, &infos));
+    let mut trailers = HeaderMap::new();
+    trailers.insert(STATUS, HeaderValue::from(u16::from(status.0)));
+    for (name, value) in [(MESSAGE, percent(&text)), (DETAILS, details)] {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            trailers.insert(name, value);
+        }
+    }
+    trailers
+}
+
+/// The number of the protocol's error that means exactly what a code does.
+fn meant(code: Code) -> Option<i32> {
+    matches!(code, Code::NotFound | Code::VersionUnsupported).then(|| code.rpc())
+}
+
+/// The percent-encoding of `grpc-message`: every byte but visible ASCII and the blank, and the percent sign itself.
+fn percent(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if (0x20..0x7f).contains(&byte) && byte != b'%' {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}

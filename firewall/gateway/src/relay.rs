@@ -1,0 +1,279 @@
+//! A stream of events from the agent behind: each is judged as it passes, recorded before it is handed on, and written anew.
+//!
+//! Nothing is read ahead: the next event is asked for when the caller took the last one, so one event is in memory, and a caller
+//! who leaves takes the agent's stream with it. The first event that may not pass ends the stream by the protocol's own error.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming};
+use semgate_inspect::{Delivered, Direction, Facts, Refusal, Sent};
+use tokio::time::{Instant, timeout_at};
+
+use crate::decision::DecisionId;
+use crate::events::{self, Event, EventLimits, Events, Item};
+use crate::forward::{self, Answering, Begun, invalid};
+use crate::identify::Identity;
+use crate::path::{Lane, no_audit, unix_now};
+use crate::record::{Outcome, Record};
+use crate::refuse::{self, Manner};
+use crate::upstream::Lease;
+
+/// How often a silent stream is held against what is live: a revocation ends it within this and the time that the follower takes.
+const LOOK: Duration = Duration::from_millis(250);
+/// Comments of the agent are passed on as one of ours, at most this often.
+const ALIVE_EVERY: Duration = Duration::from_secs(1);
+
+/// The media type of a stream of events.
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
+
+/// What a stream belongs to.
+pub(crate) struct Of {
+    pub(crate) lane: Rc<Lane>,
+    pub(crate) identity: Rc<Identity>,
+    pub(crate) manner: Manner,
+    pub(crate) decision: DecisionId,
+    pub(crate) began: std::time::Instant,
+    /// The facts of a reply of which nothing was read.
+    pub(crate) facts: Facts,
+}
+
+/// One stream on its way.
+pub(crate) struct Relay {
+    of: Of,
+    sent: Sent,
+    generation: u64,
+    /// `None` once it is over: dropping it tells the agent.
+    from: Option<(Incoming, Lease)>,
+    events: Events,
+    idle: Instant,
+    ends: Instant,
+    alive: Option<Instant>,
+}
+
+/// Whether an answer that has begun is a stream of events.
+pub(crate) fn is_stream(answering: &Answering) -> bool {
+    let mut types = answering.head.headers.get_all(CONTENT_TYPE).iter();
+    types.any(|kind| {
+        kind.as_bytes()
+            .get(..EVENT_STREAM.len())
+            .is_some_and(|is| is.eq_ignore_ascii_case(EVENT_STREAM.as_bytes()))
+    })
+}
+
+impl Relay {
+    /// Takes over an answer that [`is_stream`].
+    ///
+    /// # Errors
+    /// `upstream_invalid` for another status than 200, a compressed stream, one of another charset, or one that was not asked for.
+    pub(crate) fn begin(begun: Begun, of: Of) -> Result<Self, Refusal> {
+        let Begun { sent, answering } = begun;
+        let Answering { head, body, lease, .. } = answering;
+        let fault = |reason| Err(invalid(reason).with_rpc_id(sent.rpc_id().cloned()));
+        if head.status != 200 {
+            return fault("the agent behind answered with a status that does not pass");
+        }
+        if head.headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity") {
+            return fault("the stream of the agent behind is compressed");
+        }
+        let mut types = head.headers.get_all(CONTENT_TYPE).iter();
+        let plain = |kind: &http::HeaderValue| {
+            let text = kind.to_str().unwrap_or_default().to_ascii_lowercase();
+            let rest = text.strip_prefix(EVENT_STREAM).unwrap_or("?").replace(' ', "");
+            matches!(rest.as_str(), "" | ";charset=utf-8")
+        };
+        if !types.next().is_some_and(plain) || types.next().is_some() {
+            return fault("the stream of the agent behind has no one content type");
+        }
+        let limits = &of.lane.shared.limits;
+        let now = Instant::now();
+        let bounds = EventLimits { event_bytes: limits.event_bytes, events: limits.events };
+        Ok(Self {
+            generation: sent.facts().generation,
+            from: Some((body, lease)),
+            events: Events::new(bounds),
+            idle: now + limits.stream_idle,
+            ends: now + limits.stream_time,
+            alive: None,
+            sent,
+            of,
+        })
+    }
+
+    /// The next piece for the caller; `None` at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        match self.step().await {
+            Ok(piece) => piece,
+            Err(refusal) => Some(self.fail(refusal.with_rpc_id(self.sent.rpc_id().cloned()))),
+        }
+    }
+
+    async fn step(&mut self) -> Result<Option<Bytes>, Refusal> {
+        loop {
+            match self.events.next().map_err(|fault| invalid(fault.reason()))? {
+                Some(Item::Event(event)) => {
+                    if let Some(piece) = self.event(event)? {
+                        return Ok(Some(piece));
+                    }
+                }
+                Some(Item::Alive) if self.alive.is_none_or(|last| last.elapsed() >= ALIVE_EVERY) => {
+                    self.alive = Some(Instant::now());
+                    return Ok(Some(events::ALIVE));
+                }
+                Some(Item::Alive) => {}
+                None if self.more().await? => {}
+                None => {
+                    self.events.end().map_err(|fault| invalid(fault.reason()))?;
+                    if let Some((_, lease)) = self.from.take() {
+                        self.of.lane.pool.keep(lease);
+                    }
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// Waits for bytes of the agent; `false` at the end of its stream.
+    async fn more(&mut self) -> Result<bool, Refusal> {
+        loop {
+            self.still()?;
+            let Some((body, _)) = &mut self.from else { return Ok(false) };
+            let look = (Instant::now() + LOOK).min(self.idle).min(self.ends);
+            match timeout_at(look, body.frame()).await {
+                Ok(Some(Ok(frame))) => {
+                    let Ok(data) = frame.into_data() else { continue };
+                    if !data.is_empty() {
+                        self.idle = Instant::now() + self.of.lane.shared.limits.stream_idle;
+                        self.events.add(data);
+                        return Ok(true);
+                    }
+                }
+                Ok(Some(Err(_))) => return Err(invalid("the stream of the agent behind was cut")),
+                Ok(None) => return Ok(false),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Whether the stream may go on: its time, the caller's certificate, and what it was allowed under.
+    fn still(&mut self) -> Result<(), Refusal> {
+        let now = Instant::now();
+        if now >= self.ends || now >= self.idle {
+            return Err(forward::timeout(Delivered::Yes));
+        }
+        let _ = self.of.identity.peer(unix_now())?;
+        let shared = &self.of.lane.shared;
+        self.generation = shared.inspector.generation().number();
+        Ok(())
+    }
+
+    fn event(&mut self, event: Event) -> Result<Option<Bytes>, Refusal> {
+        let Event { data, id, retry, error } = event;
+        let Some(data) = data.filter(|data| !data.is_empty()) else { return Ok(None) };
+        let lane = &self.of.lane;
+        let now = lane.shared.now();
+        let permit = lane.shared.inspector.inspect_reply(&self.sent, &lane.replier, 200, data, now)?;
+        if error {
+            return Err(invalid("an event that is named an error holds none"));
+        }
+        if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
+            return Err(no_audit(Delivered::Yes).with_facts(permit.facts().clone()));
+        }
+        lane.metrics.allowed(Direction::Reply, self.of.began.elapsed().as_secs_f64());
+        let (_, body) = permit.spend();
+        Ok(Some(events::write(&Event { data: Some(body), id, retry, error: false })))
+    }
+
+    fn record(
+        &self,
+        outcome: Outcome,
+        facts: Facts,
+    ) -> Result<crate::record::Recorded, crate::record::NotRecorded> {
+        let duration = self.of.began.elapsed().as_micros();
+        self.of.lane.shared.audit.record(Record {
+            time: unix_now(),
+            decision: self.of.decision,
+            outcome,
+            facts,
+            duration_us: u64::try_from(duration).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// The last event of a stream that may not go on.
+    fn fail(&mut self, refusal: Refusal) -> Bytes {
+        self.from = None;
+        let of = &self.of;
+        let facts =
+            if refusal.facts().sender.is_empty() { of.facts.clone() } else { refusal.facts().clone() };
+        let facts = Facts { direction: Direction::Reply, ..facts };
+        tracing::info!(
+            decision = %of.decision, code = %refusal.code(), route = of.lane.route.name, detail = refusal.detail(),
+            "a stream ends: {}", refusal.reason()
+        );
+        of.lane.metrics.refused(Direction::Reply, refusal.code(), of.began.elapsed().as_secs_f64());
+        let _ = self.record(Outcome::Refused(refusal.code()), facts);
+        let said = refuse::say(&refusal, of.manner, of.decision);
+        let error = of.manner != Manner::JsonRpc;
+        events::write(&Event { data: Some(said.body), error, ..Event::default() })
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        if self.from.is_some() {
+            self.of.lane.metrics.abandoned(Direction::Reply);
+            let _ = self.record(Outcome::Abandoned, self.of.facts.clone());
+        }
+    }
+}
+
+type Step = Pin<Box<dyn Future<Output = (Box<Relay>, Option<Bytes>)>>>;
+
+/// The relay as the body of an answer.
+pub(crate) enum Relayed {
+    /// Nothing is asked for.
+    Resting(Box<Relay>),
+    /// The next piece is awaited.
+    Working(Step),
+    /// All was handed on.
+    Over,
+}
+
+impl Body for Relayed {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let this = self.get_mut();
+        loop {
+            match std::mem::replace(this, Self::Over) {
+                Self::Over => return Poll::Ready(None),
+                Self::Resting(relay) if relay.from.is_none() => return Poll::Ready(None),
+                Self::Resting(mut relay) => {
+                    *this = Self::Working(Box::pin(async move {
+                        let piece = relay.next().await;
+                        (relay, piece)
+                    }));
+                }
+                Self::Working(mut step) => {
+                    let Poll::Ready((relay, piece)) = step.as_mut().poll(cx) else {
+                        *this = Self::Working(step);
+                        return Poll::Pending;
+                    };
+                    *this = Self::Resting(relay);
+                    return Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))));
+                }
+            }
+        }
+    }
+}
