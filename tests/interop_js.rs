@@ -9,16 +9,32 @@ use support::{Ended, Up, node};
 
 /// A binding by the names that the card, the route and the agent's address have for it.
 struct Way {
+    agent: &'static str,
+    client: &'static str,
+    version: &'static str,
     binding: &'static str,
     transport: &'static str,
     path: &'static str,
     /// Whether the caller shows a certificate, or the listener is plain.
     certificate: bool,
+    steps: usize,
 }
 
-const JSON_RPC: Way = Way { binding: "JSONRPC", transport: "jsonrpc", path: "/rpc", certificate: true };
-const REST: Way = Way { binding: "HTTP+JSON", transport: "rest", path: "/rest", certificate: false };
-const GRPC: Way = Way { binding: "GRPC", transport: "grpc", path: "", certificate: true };
+const JSON_RPC: Way = Way {
+    agent: "a2a_agent.mjs",
+    client: "a2a_client.mjs",
+    version: "1.0",
+    binding: "JSONRPC",
+    transport: "jsonrpc",
+    path: "/rpc",
+    certificate: true,
+    steps: 14,
+};
+const REST: Way =
+    Way { binding: "HTTP+JSON", transport: "rest", path: "/rest", certificate: false, ..JSON_RPC };
+const GRPC: Way = Way { binding: "GRPC", transport: "grpc", path: "", ..JSON_RPC };
+const OLD: Way =
+    Way { agent: "a2a03_agent.mjs", client: "a2a03_client.mjs", version: "0.3", steps: 12, ..JSON_RPC };
 
 impl Way {
     fn is_grpc(&self) -> bool {
@@ -27,8 +43,8 @@ impl Way {
 
     fn route(&self, listen: &str, upstream: &str) -> String {
         let mut route = format!(
-            "[[route]]\nname = \"js\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{upstream}{}\"\ncontexts = [\"*\"]\ntransports = [\"{}\"]\n",
-            self.path, self.transport
+            "[[route]]\nname = \"js\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{upstream}{}\"\ncontexts = [\"*\"]\ntransports = [\"{}\"]\nversions = [\"{}\"]\n",
+            self.path, self.transport, self.version
         );
         if self.is_grpc() {
             route.push_str("upstream_http2 = true\n");
@@ -42,7 +58,7 @@ impl Way {
     /// The conversation, step by step, as two users are shown it: directly, and through the gateway.
     fn both(&self) -> (Vec<Value>, Vec<Value>) {
         let up = Up::start();
-        let (child, serves) = node::start("a2a_agent.mjs");
+        let (child, serves) = node::start(self.agent);
         let _agent = Ended(child);
         let http = format!("127.0.0.1:{}", serves["http"]);
         let upstream = if self.is_grpc() { format!("127.0.0.1:{}", serves["grpc"]) } else { http.clone() };
@@ -50,7 +66,7 @@ impl Way {
         let _gateway = Gateway::before(&up, http.parse().unwrap(), &self.route(&listen, &upstream));
 
         let theirs = format!("http://{http}/");
-        let direct = node::run("a2a_client.mjs", &[&theirs, self.binding]);
+        let direct = node::run(self.client, &[&theirs, self.binding]);
         let scheme = if self.certificate { "https" } else { "http" };
         let ours = format!("{scheme}://{listen}/");
         // Nothing that speaks gRPC serves a card: the agent's own is taken, with the gateway's address.
@@ -62,12 +78,18 @@ impl Way {
         if self.certificate {
             words.extend([up.dir.to_str().unwrap(), "retailer-7"]);
         }
-        (direct, node::run("a2a_client.mjs", &words))
+        (direct, node::run(self.client, &words))
+    }
+
+    fn shows_the_same(&self) {
+        let (direct, proxied) = self.both();
+        assert_eq!(direct.len(), self.steps, "the whole conversation was played: {direct:#?}");
+        assert_the_same(direct, proxied);
     }
 }
 
 /// What two users were shown, but for the prose of errors, which is each side's own.
-fn assert_the_same((direct, proxied): (Vec<Value>, Vec<Value>)) {
+fn assert_the_same(direct: Vec<Value>, proxied: Vec<Value>) {
     let strip = |mut shown: Vec<Value>| {
         for step in shown.iter_mut().filter(|step| step.get("error").is_some()) {
             step.as_object_mut().unwrap().remove("text");
@@ -81,20 +103,24 @@ fn assert_the_same((direct, proxied): (Vec<Value>, Vec<Value>)) {
         assert_eq!(one, other, "step {at}; errors through the gateway: {texts:#?}");
     }
     assert_eq!(direct.len(), proxied.len(), "{texts:#?}");
-    assert_eq!(direct.len(), 14, "the whole conversation was played: {direct:#?}");
 }
 
 #[test]
 fn over_json_rpc_with_a_certificate_the_user_is_shown_the_same() {
-    assert_the_same(JSON_RPC.both());
+    JSON_RPC.shows_the_same();
 }
 
 #[test]
 fn over_http_and_json_the_user_is_shown_the_same() {
-    assert_the_same(REST.both());
+    REST.shows_the_same();
 }
 
 #[test]
 fn over_grpc_with_a_certificate_the_user_is_shown_the_same() {
-    assert_the_same(GRPC.both());
+    GRPC.shows_the_same();
+}
+
+#[test]
+fn over_version_0_3_the_user_of_the_old_sdk_is_shown_the_same() {
+    OLD.shows_the_same();
 }

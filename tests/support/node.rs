@@ -7,8 +7,6 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-const SCRIPTS: [&str; 2] = ["a2a_agent.mjs", "a2a_client.mjs"];
-
 /// The folder with everything of `tests/interop/js/package-lock.json` and the scripts beside it, where Node finds the packages.
 ///
 /// # Panics
@@ -33,8 +31,10 @@ pub fn home() -> &'static Path {
             assert!(output.status.success(), "npm ci: {}", String::from_utf8_lossy(&output.stderr));
             std::fs::write(&stamp, wanted).expect("stamp");
         }
-        for name in SCRIPTS {
-            std::fs::copy(from.join(name), home.join(name)).expect(name);
+        for script in std::fs::read_dir(&from).expect("scripts").map(|entry| entry.expect("entry").path()) {
+            if script.extension().is_some_and(|extension| extension == "mjs") {
+                std::fs::copy(&script, home.join(script.file_name().expect("name"))).expect("copy");
+            }
         }
         home
     })

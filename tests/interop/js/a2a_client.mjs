@@ -7,41 +7,14 @@
 // a listener that wants a client certificate.
 
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { SendMessageRequest, StreamResponse, Task, ListTasksRequest, ListTasksResponse, Message } from '@a2a-js/sdk';
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory, ServiceParameters, withA2AExtensions } from '@a2a-js/sdk/client';
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
 import grpc from '@grpc/grpc-js';
-import { Agent, fetch as undiciFetch } from 'undici';
+import { fetchAs, identity, play, show } from './shown.mjs';
 
 const EXTENSION = 'urn:contexts:snl:v1.0';
 const [url, binding, address, directory, name] = process.argv.slice(2);
-
-const names = new Map();
-const steady = (value, key) => {
-  if (Array.isArray(value)) return value.map((one) => steady(one));
-  if (value && typeof value === 'object') return Object.fromEntries(Object.keys(value).sort().map((k) => [k, steady(value[k], k)]));
-  if (key === 'timestamp') return 'time';
-  if (typeof value === 'string' && /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(value)) {
-    if (!names.has(value)) names.set(value, `id-${names.size + 1}`);
-    return names.get(value);
-  }
-  return value;
-};
-const show = (step, shown) => console.log(JSON.stringify({ step, ...steady(shown) }));
-
-function connection() {
-  if (!directory) return { fetchImpl: fetch, credentials: grpc.credentials.createInsecure() };
-  const up = JSON.parse(readFileSync(join(directory, 'up.json'), 'utf8'));
-  const read = (path) => readFileSync(join(directory, path));
-  const [ca, cert, key] = [read(up.roots), read(up.agents[name].cert), read(up.agents[name].key)];
-  const dispatcher = new Agent({ connect: { ca, cert, key } });
-  return {
-    fetchImpl: (input, init) => undiciFetch(input, { ...init, dispatcher }),
-    credentials: grpc.credentials.createSsl(ca, key, cert),
-  };
-}
 
 function request(item_id, quantity, more = {}) {
   const metadata = { [EXTENSION]: { context: 'urn:contexts:supplyChain:v1.0', performative: 'INFORM' } };
@@ -49,15 +22,9 @@ function request(item_id, quantity, more = {}) {
   return SendMessageRequest.fromJSON({ message: { messageId: randomUUID(), role: 'ROLE_USER', extensions: [EXTENSION], metadata, parts, ...more } });
 }
 
-async function play(step, does) {
-  try {
-    await does();
-  } catch (error) {
-    show(step, { error: error.constructor.name, text: error.message });
-  }
-}
-
-const { fetchImpl, credentials } = connection();
+const shown = identity(directory, name);
+const fetchImpl = fetchAs(shown);
+const credentials = shown ? grpc.credentials.createSsl(shown.ca, shown.key, shown.cert) : grpc.credentials.createInsecure();
 const factory = new ClientFactory({
   transports: [new JsonRpcTransportFactory({ fetchImpl }), new RestTransportFactory({ fetchImpl }), new GrpcTransportFactory({ grpcChannelCredentials: credentials })],
   preferredTransports: [binding],
@@ -94,10 +61,10 @@ await play('cancel', async () => {
   let waiting;
   const events = [];
   for await (const event of client.sendMessageStream(request('later', 1), options)) {
-    const shown = StreamResponse.toJSON(event);
-    events.push(Object.keys(shown)[0]);
-    if (shown.artifactUpdate && !waiting) {
-      waiting = shown.artifactUpdate.taskId;
+    const update = StreamResponse.toJSON(event);
+    events.push(Object.keys(update)[0]);
+    if (update.artifactUpdate && !waiting) {
+      waiting = update.artifactUpdate.taskId;
       const again = client.resubscribeTask({ tenant: '', id: waiting }, options);
       show('subscribe', StreamResponse.toJSON((await again.next()).value));
       show('cancel', { task: Task.toJSON(await client.cancelTask({ tenant: '', id: waiting, metadata: {} }, options)) });
