@@ -8,14 +8,18 @@
 
 mod card;
 mod decode;
+mod encode;
 mod print;
 mod schema;
 mod shape;
+mod status;
 mod value;
 mod wire;
 
 use super::Operation;
 use crate::{FaultKind, MessageFault, member::Read};
+pub use status::{ERROR_DOMAIN, ErrorInfo, agent_error, details};
+
 use print::Printer;
 use semgate_contexts::json;
 
@@ -94,6 +98,14 @@ pub fn reply(operation: Operation, bytes: &[u8], limits: &Limits) -> Read<Vec<u8
 /// As for [`request`].
 pub fn event(bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
     read(&schema::STREAM_RESPONSE, bytes, limits)
+}
+
+/// The bytes of the message that answers an operation, from the JSON that [`reply`] gives: for an answer that the gateway writes anew.
+///
+/// # Errors
+/// A member that the message does not have, or a value of another kind than the field's.
+pub fn write_reply(operation: Operation, json: &json::Json<'_>) -> Read<Vec<u8>> {
+    encode::message(of(operation)?.answers, json)
 }
 
 fn of(operation: Operation) -> Read<&'static schema::Method> {

@@ -15,6 +15,11 @@ const NANOS: std::ops::RangeInclusive<i32> = 0..=999_999_999;
 
 const SECONDS_A_DAY: i64 = 86_400;
 
+/// From 0000-03-01.
+const DAYS_TO_EPOCH: i64 = 719_468;
+
+const DAYS_IN_400_YEARS: i64 = 146_097;
+
 /// `google.protobuf.Value`. One that holds nothing is refused: some readers take it for null, others fail.
 pub(super) fn value(bytes: &[u8], depth: usize, out: &mut Printer<'_>) -> Read<()> {
     let depth = out.deeper(depth)?;
@@ -120,8 +125,6 @@ pub(super) fn timestamp(bytes: &[u8], depth: usize, out: &mut Printer<'_>) -> Re
 /// The date of a day counted from 1970-01-01, in the Gregorian calendar. Years are counted from March, so that the day that is
 /// sometimes there is the last of its year.
 const fn civil(day: i64) -> (i64, i64, i64) {
-    const DAYS_TO_EPOCH: i64 = 719_468; // from 0000-03-01
-    const DAYS_IN_400_YEARS: i64 = 146_097;
     let day = day + DAYS_TO_EPOCH;
     let era = day.div_euclid(DAYS_IN_400_YEARS);
     let of_era = day.rem_euclid(DAYS_IN_400_YEARS);
@@ -132,4 +135,47 @@ const fn civil(day: i64) -> (i64, i64, i64) {
     let month = if march < 10 { march + 3 } else { march - 9 };
     let year = year + era * 400;
     (if month <= 2 { year + 1 } else { year }, month, day)
+}
+
+/// The seconds since the epoch and the nanoseconds of a time as [`timestamp`] prints it, with any number of digits up to nine.
+pub(super) fn seconds_of(text: &str) -> Option<(i64, u32)> {
+    let (date, clock) = text.strip_suffix('Z')?.split_once('T')?;
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
+    let [hour, minute, second] = numbers(clock, ':', [2, 2, 2])?;
+    if hour > 23
+        || minute > 59
+        || second > 59
+        || fraction.len() > 9
+        || !fraction.bytes().all(|b| b.is_ascii_digit())
+    {
+        return None;
+    }
+    let nanos = format!("{fraction:0<9}").parse().ok()?;
+    let days = day_of(year, month, day);
+    // a day that the month does not have comes back as another
+    let seconds = days * SECONDS_A_DAY + hour * 3600 + minute * 60 + second;
+    (civil(days) == (year, month, day) && SECONDS.contains(&seconds)).then_some((seconds, nanos))
+}
+
+fn numbers(text: &str, by: char, widths: [usize; 3]) -> Option<[i64; 3]> {
+    let mut parts = text.split(by);
+    let mut found = [0; 3];
+    for (slot, width) in found.iter_mut().zip(widths) {
+        let part =
+            parts.next().filter(|part| part.len() == width && part.bytes().all(|b| b.is_ascii_digit()))?;
+        *slot = part.parse().ok()?;
+    }
+    parts.next().is_none().then_some(found)
+}
+
+/// The day of a date, counted from 1970-01-01: [`civil`] the other way.
+const fn day_of(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let march = if month > 2 { month - 3 } else { month + 9 };
+    let of_year = (153 * march + 2) / 5 + day - 1;
+    let day = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    era * DAYS_IN_400_YEARS + day - DAYS_TO_EPOCH
 }

@@ -125,6 +125,12 @@ fn accepted_means_the_same(shape: &Shape, message: &MessageDescriptor, bytes: &[
     assert_eq!(ours, strictly(&judged(&theirs)).unwrap());
     let again = read(shape, &theirs.encode_to_vec(), &Limits::default()).expect("what is accepted is again");
     assert_eq!(strictly(&again).unwrap(), ours);
+    // and written from its JSON it is the same message
+    let json = json::read(text, &json::Limits::default()).unwrap();
+    let written = super::super::encode::message(shape, &json).expect("what was read can be written");
+    let written =
+        DynamicMessage::decode(message.clone(), written.as_slice()).expect("what we write, others read");
+    assert_eq!(strictly(&judged(&written)).unwrap(), ours);
 }
 
 proptest! {
