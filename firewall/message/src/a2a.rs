@@ -1,18 +1,27 @@
-//! A2A 1.0 over JSON-RPC 2.0: `SendMessage` and its answer, in the JSON form of `a2a.proto` (camel case names, enum names
-//! as strings). See `docs/spec/a2a-binding.md`.
+//! A2A: every operation of 1.0 (JSON-RPC, HTTP+JSON, gRPC) and of 0.3 (JSON-RPC), and their answers and events. 1.0 is read in the JSON form
+//! of `a2a.proto` (camel case names, enum names as strings). See `docs/spec/a2a-binding.md`.
 
-mod common;
 mod error;
+mod frame;
 pub mod grpc;
+mod list;
+mod names;
 mod operation;
+mod params;
+mod part;
+mod push;
 mod reply;
 mod request;
+pub mod rest;
+mod said;
 mod state;
+mod task;
 #[cfg(test)]
 mod tests;
 mod version;
 
 pub use error::{AgentError, ProtocolError};
+pub use list::TaskList;
 pub use operation::Operation;
 pub use reply::{Answer, REPLY_PERFORMATIVES, event, reply};
 pub use request::{REQUEST_PERFORMATIVES, request, rpc_id};

@@ -65,6 +65,18 @@ pub(crate) fn read<'j>(
     Ok(())
 }
 
+/// Whether anything in the content is about a concept: a naming member, in whatever case of letters, in the object or in an
+/// entry of it. What has none can be no concept, however [`read`] looks at it.
+pub(crate) fn names_a_concept(json: &Json<'_>) -> bool {
+    let names = |object: &Object<'_>| {
+        NAMING_MEMBERS.iter().any(|member| object.get(member).is_some())
+            || object.case_variant_of(&NAMING_MEMBERS).is_some()
+    };
+    json.as_object().is_some_and(|object| {
+        names(object) || object.iter().any(|(_, value)| value.as_object().is_some_and(names))
+    })
+}
+
 /// Names of entries are chosen by the sender and judged by no schema, so they cannot hold sentences (F0-34).
 fn entry_name(name: &str, base: &Base) -> Read<()> {
     let fits = (1..=MAX_ENTRY_NAME).contains(&name.len())

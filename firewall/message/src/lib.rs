@@ -15,6 +15,7 @@ mod model;
 pub mod native;
 mod pointer;
 mod rpc;
+mod text;
 
 pub use call::{Asked, Call, Form};
 pub use content::NAMING_MEMBERS;

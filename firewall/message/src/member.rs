@@ -50,17 +50,6 @@ pub(crate) fn id<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j s
     })
 }
 
-/// Something that may be there only if it is empty: it could carry text that nothing reads.
-pub(crate) fn empty_object(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
-    match json {
-        Json::Object(object) if object.is_empty() => Ok(()),
-        Json::Object(_) => {
-            Err(MessageFault::malformed(at(path, member), "holds members that this binding does not have"))
-        }
-        _ => Err(MessageFault::malformed(at(path, member), "is no object")),
-    }
-}
-
 pub(crate) fn unknown<T>(path: &str, member: &str) -> Read<T> {
     Err(MessageFault::malformed(at(path, member), "is no member that this binding has"))
 }

@@ -107,8 +107,8 @@ pub struct Instance<'j> {
     pub of: Vocabulary,
     /// What the naming member says: the concept's or task's name, unchecked.
     pub name: &'j str,
-    /// Which member named it; it is no part of the content that the schema judges. Empty for one of the protocol's own: the
-    /// whole object is judged.
+    /// Which member named it, or was read by the binding; it is no part of the content that the schema judges. Empty: the whole
+    /// object is judged.
     pub naming: &'static str,
     /// Where the object stands in the message.
     pub pointer: Pointer<'j>,

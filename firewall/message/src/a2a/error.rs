@@ -1,5 +1,10 @@
 //! Errors that agents answer with: the number passes, the text never does.
 
+use crate::{
+    MessageFault,
+    member::{Read, object},
+};
+use semgate_contexts::json::Json;
 use std::fmt;
 
 /// An error of A2A or JSON-RPC that an agent can answer with.
@@ -180,4 +185,56 @@ impl fmt::Display for ProtocolError {
 pub struct AgentError {
     /// Which, if it is one of the protocol's.
     pub known: Option<ProtocolError>,
+}
+
+impl AgentError {
+    /// The `error` object of JSON-RPC.
+    pub(super) fn of_rpc(json: &Json<'_>) -> Read<Self> {
+        let number = object(json, "/error")?.get("code").and_then(Json::as_number);
+        match number.and_then(|number| number.as_i64_exact()) {
+            Some(number) => Ok(Self { known: ProtocolError::of_number(number) }),
+            None => Err(MessageFault::malformed("/error/code", "is no integer")),
+        }
+    }
+
+    /// The body of an error of the HTTP+JSON binding: `{"error": {code, status, message, details}}` and nothing beside it. `None` for
+    /// what is none.
+    pub(super) fn of_body(json: &Json<'_>) -> Option<Self> {
+        let object = json.as_object().filter(|object| object.len() == 1)?;
+        let details = object.get("error")?.as_object()?.get("details").and_then(Json::as_array);
+        let info = details.unwrap_or_default().iter().filter_map(Json::as_object).find(|detail| {
+            detail.get("@type").and_then(Json::as_str) == Some("type.googleapis.com/google.rpc.ErrorInfo")
+        });
+        let reason = info.and_then(|info| info.get("reason")).and_then(Json::as_str);
+        Some(Self { known: reason.and_then(ProtocolError::of_reason) })
+    }
+
+    /// An answer of the HTTP+JSON binding whose status is no success: the body is a `google.rpc.Status` under `error`, or a problem
+    /// document (RFC 9457) whose `type` ends in the error's name. Where neither says it, and for a status that the error does not have,
+    /// it is none of the protocol's.
+    pub fn of_http(status: u16, body: Option<&Json<'_>>) -> Self {
+        let known = body.and_then(|json| match Self::of_body(json) {
+            Some(error) => error.known,
+            None => of_problem(json),
+        });
+        Self { known: known.filter(|error| error.http_status() == status) }
+    }
+
+    /// An answer of gRPC whose status is not OK: `reason` is that of the `google.rpc.ErrorInfo` of domain `a2a-protocol.org` in
+    /// its details. Without it `NOT_FOUND` and `UNIMPLEMENTED` still tell what they mean.
+    pub fn of_grpc(status: u8, reason: Option<&str>) -> Self {
+        let known = match (reason.and_then(ProtocolError::of_reason), status) {
+            (Some(error), _) => (error.grpc_status() == status).then_some(error),
+            (None, 12) => Some(UnsupportedOperation),
+            (None, 5) => Some(TaskNotFound),
+            (None, _) => None,
+        };
+        Self { known }
+    }
+}
+
+/// `https://a2a-protocol.org/errors/task-not-found`.
+fn of_problem(json: &Json<'_>) -> Option<ProtocolError> {
+    let name = json.as_object()?.get("type")?.as_str()?.strip_prefix("https://a2a-protocol.org/errors/")?;
+    ProtocolError::of_reason(&name.replace('-', "_").to_ascii_uppercase())
 }

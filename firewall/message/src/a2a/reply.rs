@@ -1,17 +1,23 @@
-//! Answers to `SendMessage`: a message, or a task with its status message, artifacts and history.
+//! Answers: what an operation's answer is, and what it says.
 
 use super::{
-    AgentError,
-    common::{self, Role, Row},
+    AgentError, Operation, TaskList,
+    frame::{Frame, Judged, rpc_version},
+    list,
+    names::KNOWN,
+    part, push,
+    said::{self, Role, Row},
+    state::Chunk,
+    task,
 };
 use crate::{
-    Asked, Base, Binding, Message, MessageFault, Pointer, Reading, RpcId,
-    member::{Read, array, at, empty_object, id, object, prefer_duplicate, required, string, unknown},
+    Asked, Binding, Form, Message, MessageFault, Reading, RpcId,
+    member::{Read, array, at, id, identifier, object, prefer_duplicate, required, string, unknown},
 };
 use semgate_contexts::{
-    Performative::{self, Accept, Agree, CounterPropose, Inform, Propose, Query, Refuse, Reject},
+    Performative::{Accept, Agree, CounterPropose, Inform, Propose, Query, Refuse, Reject},
     PerformativeSet,
-    json::Json,
+    json::{Json, Object},
 };
 
 /// What a message may carry that answers: every performative that answers or negotiates, and QUERY (F0-05). Without a choice
@@ -26,197 +32,283 @@ pub const REPLY_PERFORMATIVES: PerformativeSet = PerformativeSet::EMPTY
     .with(CounterPropose)
     .with(Query);
 
-const ANSWER: Row = Row { default: Inform, allowed: REPLY_PERFORMATIVES };
+pub(super) const ANSWER: Row = Row { default: Inform, allowed: REPLY_PERFORMATIVES };
+
+/// The concept of a push configuration that is told.
+const CONFIG: &str = "TaskPushNotificationConfig";
+
+/// The concept of a card that is told.
+const CARD: &str = "AgentCard";
 
 /// What an agent answered.
 #[derive(Clone, Debug)]
 pub enum Answer<'j> {
     /// Something to be judged.
     Said(Box<Message<'j>>),
-    /// An error.
+    /// Tasks, each to be judged for itself: the answer to `ListTasks`.
+    Tasks(Box<TaskList<'j>>),
+    /// An error: its text is not kept.
     Error(AgentError),
 }
 
-/// Reads one event of a stream: the payload of one event of SSE, or one message of gRPC.
+/// Reads the answer to a request, as it was asked. In the HTTP+JSON and gRPC forms `json` is the result itself, or HTTP+JSON's
+/// error object; HTTP statuses and gRPC statuses are read by [`AgentError::of_http`] and [`AgentError::of_grpc`].
 ///
 /// # Errors
-/// As for [`reply`].
-pub fn event<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Read<Answer<'j>> {
-    reply(json, asked, reading)
-}
-
-/// Reads one JSON-RPC response to the request with `id`.
-///
-/// # Errors
-/// An error object (an agent's error text never passes), another id, or the first member that is missing, unknown, of the
-/// wrong form or there twice.
+/// Another id, an answer of another operation, or the first member that is missing, unknown, of the wrong form or there twice.
 pub fn reply<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Read<Answer<'j>> {
-    let id = asked.rpc_id.clone().unwrap_or(RpcId::Integer(0));
-    envelope(json, &id, reading)
-        .map(|message| Answer::Said(Box::new(message)))
-        .map_err(|fault| prefer_duplicate(fault, json, common::KNOWN))
+    let read = if asked.operation.streams() { stream_result } else { result };
+    outer(json, asked, reading, read).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
 }
 
-fn envelope<'j>(json: &'j Json<'j>, expected: &RpcId, reading: &Reading<'_>) -> Read<Message<'j>> {
-    let (mut version, mut id, mut result) = (None, None, None);
+/// Reads one event of a stream: the data of one event of SSE, or one message of gRPC, as an answer to the request.
+///
+/// # Errors
+/// As for [`reply`]; and an event that puts data behind data.
+pub fn event<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>) -> Read<Answer<'j>> {
+    outer(json, asked, reading, stream_result).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
+}
+
+type Inner = for<'j> fn(&'j Json<'j>, &Asked, &Frame<'_>, Message<'j>, &str) -> Read<Answer<'j>>;
+
+fn outer<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>, inner: Inner) -> Read<Answer<'j>> {
+    let rpc = matches!(asked.form, Form::JsonRpc | Form::Native);
+    let frame = Frame { version: asked.version, reading, rpc };
+    let mut message = Message::new(Binding::A2a, Inform);
+    message.operation = Some(asked.operation);
+    message.rpc_id.clone_from(&asked.rpc_id);
+    if !rpc {
+        if let Some(error) = AgentError::of_body(json) {
+            return Ok(Answer::Error(error));
+        }
+        return inner(json, asked, &frame, message, "");
+    }
+    let (mut version, mut id, mut result, mut error) = (None, None, None, None);
     for (key, value) in object(json, "")?.iter() {
         match key {
             "jsonrpc" => version = Some(value),
             "id" => id = Some(value),
             "result" => result = Some(value),
-            "error" => {
-                return Err(MessageFault::malformed("/error", "is an error, whose text does not pass"));
-            }
+            "error" => error = Some(value),
             _ => return unknown("", key),
         }
     }
-    common::version(version)?;
-    if RpcId::read(required(id, "", "id")?).as_ref() != Some(expected) {
+    rpc_version(version)?;
+    let id = required(id, "", "id")?;
+    // JSON-RPC answers `null` where it could not read the id
+    if !(error.is_some() && id.is_null()) && (asked.rpc_id.is_none() || RpcId::read(id) != asked.rpc_id) {
         return Err(MessageFault::malformed("/id", "is not the id of the request"));
     }
-    let mut message = Message::new(Binding::A2a, Inform);
-    message.rpc_id = Some(expected.clone());
-    result_of(required(result, "", "result")?, reading, &mut message)?;
-    Ok(message)
-}
-
-fn result_of<'j>(json: &'j Json<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
-    let members = object(json, "/result")?;
-    let mut members = members.iter();
-    let (Some((key, value)), None) = (members.next(), members.next()) else {
-        return Err(MessageFault::malformed("/result", "is not exactly one of `message` and `task`"));
-    };
-    match key {
-        "message" => {
-            let said = common::message(
-                value,
-                "/result/message",
-                "/result/message/metadata",
-                by_agent,
-                reading,
-                out,
-            )?;
-            out.message_id = said.id;
-            out.performative = said.performative;
-            Ok(())
-        }
-        "task" => task(value, reading, out),
-        _ => unknown("/result", key),
+    match (result, error) {
+        (None, Some(error)) => AgentError::of_rpc(error).map(Answer::Error),
+        (Some(result), None) => inner(result, asked, &frame, message, "/result"),
+        _ => Err(MessageFault::malformed("", "is not exactly one of `result` and `error`")),
     }
 }
 
-fn by_agent(role: Role) -> Option<Row> {
-    (role == Role::Agent).then_some(ANSWER)
-}
-
-fn task<'j>(json: &'j Json<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
-    const PATH: &str = "/result/task";
-    let (mut task_id, mut state, mut artifacts, mut history) = (None, None, None, None);
-    for (key, value) in object(json, PATH)?.iter() {
-        match key {
-            "id" => task_id = Some(id(value, PATH, key)?),
-            "contextId" => drop(id(value, PATH, key)?),
-            "status" => state = Some(value),
-            "artifacts" => artifacts = Some(array(value, PATH, key)?),
-            "history" => history = Some(array(value, PATH, key)?),
-            "metadata" => empty_object(value, PATH, key)?,
-            _ => return unknown(PATH, key),
+/// The result of an operation that is answered in one piece.
+fn result<'j>(
+    json: &'j Json<'j>,
+    asked: &Asked,
+    frame: &Frame<'_>,
+    mut out: Message<'j>,
+    path: &str,
+) -> Read<Answer<'j>> {
+    match asked.operation {
+        Operation::SendMessage | Operation::SendStreamingMessage | Operation::SubscribeToTask => {
+            one_of(json, path, frame, Events::No, &mut out)?;
+        }
+        Operation::GetTask | Operation::CancelTask => task::task(json, path, frame, &mut out)?,
+        Operation::ListTasks => {
+            return list::read(json, path, frame, &out).map(|list| Answer::Tasks(Box::new(list)));
+        }
+        Operation::CreateTaskPushNotificationConfig | Operation::GetTaskPushNotificationConfig => {
+            config(json, path, frame, &mut out)?;
+        }
+        Operation::ListTaskPushNotificationConfigs => configs(json, path, frame, &mut out)?,
+        Operation::DeleteTaskPushNotificationConfig => match json {
+            Json::Null if frame.rpc => out.acknowledges = true,
+            other if object(other, path)?.is_empty() => out.acknowledges = true,
+            _ => return Err(MessageFault::malformed(path, "is not empty")),
+        },
+        Operation::GetExtendedAgentCard | Operation::GetAgentCard => {
+            frame.say(CARD, object(json, path)?, Inform, path, &mut out)?;
         }
     }
-    out.message_id = required(task_id, PATH, "id")?;
-    let said_nothing = status(required(state, PATH, "status")?, reading, out)?;
-    let (artifacts, history) = (artifacts.unwrap_or_default(), history.unwrap_or_default());
-    out.acknowledges = said_nothing == Silence::Yes && artifacts.is_empty() && history.is_empty();
-    for (n, item) in artifacts.iter().enumerate() {
-        artifact(item, &format!("{PATH}/artifacts/{n}"), reading, out)?;
-    }
-    for (n, item) in history.iter().enumerate() {
-        let path = format!("{PATH}/history/{n}");
-        // what the caller said before is repeated by the agent, which is judged for it like for its own words
-        let rows = |role| Some(if role == Role::User { super::request::ROW } else { ANSWER });
-        common::message(item, &path, "/result/task/history/metadata", rows, reading, out)?;
-    }
-    Ok(())
+    Ok(Answer::Said(Box::new(out)))
 }
 
-#[derive(PartialEq, Eq)]
-enum Silence {
+fn stream_result<'j>(
+    json: &'j Json<'j>,
+    _: &Asked,
+    frame: &Frame<'_>,
+    mut out: Message<'j>,
+    path: &str,
+) -> Read<Answer<'j>> {
+    one_of(json, path, frame, Events::Yes, &mut out)?;
+    Ok(Answer::Said(Box::new(out)))
+}
+
+/// Whether updates of a task may come too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Events {
     Yes,
     No,
 }
 
-fn status<'j>(json: &'j Json<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<Silence> {
-    const PATH: &str = "/result/task/status";
-    let (mut state, mut message) = (None, None);
-    for (key, value) in object(json, PATH)?.iter() {
-        match key {
-            "state" => state = Some(string(value, PATH, key)?),
-            "message" => message = Some(value),
-            "timestamp" => timestamp(string(value, PATH, key)?, PATH)?,
-            _ => return unknown(PATH, key),
+/// A message, a task, or an update of one: told apart by the one member of 1.0, by the `kind` of 0.3.
+fn one_of<'j>(
+    json: &'j Json<'j>,
+    path: &str,
+    frame: &Frame<'_>,
+    events: Events,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let members = object(json, path)?;
+    let (kind, value, path) = if frame.old() {
+        let kind = string(required(members.get("kind"), path, "kind")?, path, "kind")?;
+        (kind, json, path.to_owned())
+    } else {
+        let mut members = members.iter();
+        let (Some((key, value)), None) = (members.next(), members.next()) else {
+            return Err(MessageFault::malformed(path, "has not exactly one member"));
+        };
+        (key, value, at(path, key))
+    };
+    match (kind, frame.old(), events) {
+        ("message", ..) => {
+            let by_agent = |role| (role == Role::Agent).then_some(ANSWER);
+            let said = said::message(value, &path, "/result/message/metadata", by_agent, frame, out)?;
+            out.message_id = said.id;
+            out.performative = said.performative;
+            Ok(())
         }
-    }
-    let row = row_of(required(state, PATH, "state")?)
-        .ok_or_else(|| MessageFault::malformed(at(PATH, "state"), "is no state of a task"))?;
-    out.performative = row.default;
-    let Some(message) = message else { return Ok(Silence::Yes) };
-    let path = "/result/task/status/message";
-    let rows = |role| (role == Role::Agent).then_some(row);
-    let said = common::message(message, path, "/result/task/status/message/metadata", rows, reading, out)?;
-    out.performative = said.performative;
-    Ok(Silence::No)
-}
-
-/// MECHANISMS §3: what a state says, and what the metadata of its message may choose instead.
-fn row_of(state: &str) -> Option<Row> {
-    let set = |all: &[Performative]| all.iter().fold(PerformativeSet::EMPTY, |set, one| set.with(*one));
-    let row = |default, others: &[Performative]| Some(Row { default, allowed: set(others).with(default) });
-    match state {
-        "TASK_STATE_SUBMITTED" | "TASK_STATE_WORKING" => row(Agree, &[Inform]),
-        "TASK_STATE_REJECTED" => row(Refuse, &[Reject, Inform]),
-        "TASK_STATE_INPUT_REQUIRED" => row(Query, &[Propose, CounterPropose, Inform]),
-        "TASK_STATE_AUTH_REQUIRED" => row(Query, &[]),
-        "TASK_STATE_COMPLETED" => row(Inform, &[Agree, Accept, Reject, Refuse]),
-        "TASK_STATE_FAILED" | "TASK_STATE_CANCELED" => row(Inform, &[Refuse]),
-        _ => None,
+        ("task", ..) => task::task(value, &path, frame, out),
+        ("statusUpdate", false, Events::Yes) | ("status-update", true, Events::Yes) => {
+            status_update(value, &path, frame, out)
+        }
+        ("artifactUpdate", false, Events::Yes) | ("artifact-update", true, Events::Yes) => {
+            artifact_update(value, &path, frame, out)
+        }
+        _ if frame.old() => Err(MessageFault::malformed(at(&path, "kind"), "is no kind that answers this")),
+        _ => Err(MessageFault::malformed(path, "is no member that answers this")),
     }
 }
 
-fn artifact<'j>(json: &'j Json<'j>, path: &str, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
-    let (mut artifact_id, mut parts, mut metadata) = (None, None, None);
-    for (key, value) in object(json, path)?.iter() {
+/// The members of an update that say which task it is about.
+struct About<'j> {
+    task: &'j str,
+    context: Option<&'j str>,
+}
+
+impl<'j> About<'j> {
+    fn of(members: &'j Object<'j>, path: &str, frame: &Frame<'_>) -> Read<Self> {
+        let task = id(required(members.get("taskId"), path, "taskId")?, path, "taskId")?;
+        let context = match members.get("contextId") {
+            Some(json) if frame.old() || json.as_str() != Some("") => Some(id(json, path, "contextId")?),
+            _ => None,
+        };
+        Ok(Self { task, context })
+    }
+
+    fn note(&self, out: &mut Message<'j>) {
+        out.message_id = self.task;
+        out.threads.tasks.push(self.task);
+        out.threads.contexts.extend(self.context);
+    }
+}
+
+fn status_update<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {
+    let members = object(json, path)?;
+    About::of(members, path, frame)?.note(out);
+    let mut state = None;
+    for (key, value) in members.iter() {
         match key {
-            "artifactId" => artifact_id = Some(id(value, path, key)?),
-            "name" | "description" => {
-                if !string(value, path, key)?.is_empty() && !reading.admit.text {
-                    out.note_uninspectable(Pointer { base: Base::Built(at(path, key).into()), key: None });
-                }
-            }
-            "parts" => parts = Some(array(value, path, key)?),
-            "metadata" => metadata = Some(value),
-            "extensions" => common::extensions(value, path, reading)?,
+            "taskId" | "contextId" => {}
+            "kind" if frame.old() => {}
+            "status" => state = Some(value),
+            "final" if frame.old() => super::params::flag(value, path, key)?,
+            "metadata" => frame.metadata(value, path, Judged::ByItself(Inform), out)?,
             _ => return unknown(path, key),
         }
     }
-    required(artifact_id, path, "artifactId")?;
-    let row = Row { default: Inform, allowed: PerformativeSet::EMPTY.with(Inform) };
-    let performative = common::claim(metadata, path, "/result/task/artifacts/metadata", row, reading, out)?;
-    common::parts_of(required(parts, path, "parts")?, path, performative, reading, out)
+    let place = "/result/statusUpdate/status/message/metadata";
+    task::status(required(state, path, "status")?, &at(path, "status"), place, frame, out)?;
+    out.acknowledges = out.instances.is_empty() && out.gap.is_none() && out.uninspectable.is_none();
+    Ok(())
 }
 
-/// RFC 3339 in UTC as protobuf writes it, `2026-11-21T01:02:03.004Z`: a fixed shape, so that no text travels in it.
-fn timestamp(text: &str, path: &str) -> Read<()> {
-    let fault = || MessageFault::malformed(at(path, "timestamp"), "is no timestamp in UTC");
-    let digits = |part: &str, n: usize| part.len() == n && part.bytes().all(|b| b.is_ascii_digit());
-    let (date, time) = text.strip_suffix('Z').and_then(|rest| rest.split_once('T')).ok_or_else(fault)?;
-    let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    let widths = |text: &str, by: char, first: usize| {
-        let mut parts = text.split(by);
-        let fits = parts.next().is_some_and(|p| digits(p, first))
-            && parts.next().is_some_and(|p| digits(p, 2))
-            && parts.next().is_some_and(|p| digits(p, 2));
-        fits && parts.next().is_none()
-    };
-    let fraction_fits = (1..=9).contains(&fraction.len()) && digits(fraction, fraction.len());
-    if widths(date, '-', 4) && widths(clock, ':', 2) && fraction_fits { Ok(()) } else { Err(fault()) }
+fn artifact_update<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {
+    let members = object(json, path)?;
+    let about = About::of(members, path, frame)?;
+    about.note(out);
+    let (mut artifact, mut append, mut last) = (None, false, false);
+    for (key, value) in members.iter() {
+        match key {
+            "taskId" | "contextId" => {}
+            "kind" if frame.old() => {}
+            "artifact" => artifact = Some(value),
+            "append" | "lastChunk" => {
+                super::params::flag(value, path, key)?;
+                let slot = if key == "append" { &mut append } else { &mut last };
+                *slot = value.as_bool().unwrap_or_default();
+            }
+            "metadata" => frame.metadata(value, path, Judged::ByItself(Inform), out)?,
+            _ => return unknown(path, key),
+        }
+    }
+    let artifact = required(artifact, path, "artifact")?;
+    let path = at(path, "artifact");
+    if let Some(n) = part::has_data(artifact).filter(|_| append) {
+        // what was judged before would be the first half of something else
+        let path = format!("{path}/parts/{n}/data");
+        return Err(MessageFault::malformed(
+            path,
+            "is data put behind what came before: a concept is never split over events",
+        ));
+    }
+    let artifact = task::artifact(artifact, &path, "/result/artifactUpdate/artifact/metadata", frame, out)?;
+    out.chunk = Some(Chunk { task: about.task, artifact, append, last });
+    Ok(())
+}
+
+fn config<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {
+    let config = push::of_task(json, path, frame, out)?;
+    config.note(out);
+    out.message_id = config.task.unwrap_or_default();
+    frame.say(CONFIG, object(json, path)?, Inform, path, out)
+}
+
+/// The push configurations of a task: an array in 0.3, a page in 1.0.
+fn configs<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {
+    let (mut items, mut place) = (&[][..], path.to_owned());
+    if frame.old() {
+        items = json.as_array().ok_or_else(|| MessageFault::malformed(path, "is no array"))?;
+    } else {
+        for (key, value) in object(json, path)?.iter() {
+            match key {
+                "configs" => {
+                    items = array(value, path, key)?;
+                    place = at(path, key);
+                }
+                "nextPageToken" => page_token(value, path, key).map(drop)?,
+                _ => return unknown(path, key),
+            }
+        }
+    }
+    for (n, item) in items.iter().enumerate() {
+        config(item, &format!("{place}/{n}"), frame, out)?;
+    }
+    out.acknowledges = items.is_empty();
+    Ok(())
+}
+
+/// What asks for the next page: an identifier, or empty for none.
+pub(super) fn page_token<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<Option<&'j str>> {
+    match string(json, path, member)? {
+        "" => Ok(None),
+        text => identifier(text)
+            .map(Some)
+            .ok_or_else(|| MessageFault::malformed(at(path, member), "is no identifier")),
+    }
 }

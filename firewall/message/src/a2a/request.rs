@@ -1,16 +1,20 @@
-//! `SendMessage` requests.
+//! Requests: which operation is asked for, and with what.
 
 use super::{
     Operation,
-    common::{self, Role, Row},
+    frame::{Frame, rpc_version},
+    names::KNOWN,
+    params::{self, count, flag},
+    part, push,
+    said::{self, Role, Row},
 };
 use crate::{
-    Binding, Call, FaultKind, Message, MessageFault, Reading, RpcId,
-    member::{Read, array, at, empty_object, object, prefer_duplicate, required, string, unknown},
+    Binding, Call, FaultKind, Form, Message, MessageFault, Reading, RpcId,
+    member::{Read, at, object, prefer_duplicate, required, string, unknown},
 };
 use semgate_contexts::{Performative, PerformativeSet, json::Json};
 
-/// What `SendMessage` may carry: everything but SUBSCRIBE, which the protocol has methods of its own for. Without a choice
+/// What a message may carry that asks: everything but SUBSCRIBE, which the protocol has methods of its own for. Without a choice
 /// in the metadata it is REQUEST.
 pub const REQUEST_PERFORMATIVES: PerformativeSet = PerformativeSet::EMPTY
     .with(Performative::Request)
@@ -26,28 +30,42 @@ pub const REQUEST_PERFORMATIVES: PerformativeSet = PerformativeSet::EMPTY
 
 pub(super) const ROW: Row = Row { default: Performative::Request, allowed: REQUEST_PERFORMATIVES };
 
-/// The most media types that a caller may list as acceptable; a client lists a handful.
-const MAX_OUTPUT_MODES: usize = 16;
-
-/// The longest history that a caller may ask for.
-const MAX_HISTORY: i64 = 1_000;
+/// The concept of a push configuration that is asked for.
+const CREATE: &str = Operation::CreateTaskPushNotificationConfig.as_str();
 
 /// The id of a request, if it is valid: from here on refusals are JSON-RPC errors with that id.
 pub fn rpc_id(json: &Json<'_>) -> Option<RpcId> {
     RpcId::read(json.as_object()?.get("id")?)
 }
 
-/// Reads one `SendMessage` request.
+/// Reads one request. In the JSON-RPC form `json` is the body; in the others it is the parameters ([`super::rest::params`],
+/// [`super::grpc::request`]).
+///
+/// What carries a message is that message's; every other operation is one instance of the concept of its name in the protocol's
+/// context, the parameters whole. A push configuration that a message asks for is an instance besides.
 ///
 /// # Errors
-/// A batch, a notification, another method ([`FaultKind::MethodUnsupported`]), or the first member that is missing, unknown,
-/// of the wrong form or there twice.
+/// A batch, a notification, a method that the version does not have ([`FaultKind::MethodUnsupported`]), or the first member that is
+/// missing, unknown, of the wrong form or there twice.
 pub fn request<'j>(json: &'j Json<'j>, call: &Call, reading: &Reading<'_>) -> Read<Message<'j>> {
-    let _ = call;
-    envelope(json, reading).map_err(|fault| prefer_duplicate(fault, json, common::KNOWN))
+    let read = match call.form {
+        Form::Native | Form::JsonRpc => envelope(json, call, reading),
+        Form::Rest(operation) | Form::Grpc(operation) => {
+            let frame = Frame { version: call.version, reading, rpc: false };
+            if call.version == super::Version::V03 {
+                return Err(unsupported("is a transport that 0.3 is not read in"));
+            }
+            asked(operation, Some(json), "", &frame)
+        }
+    };
+    read.map_err(|fault| prefer_duplicate(fault, json, KNOWN))
 }
 
-fn envelope<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> {
+fn unsupported(what: &'static str) -> MessageFault {
+    MessageFault { kind: FaultKind::MethodUnsupported, path: "/method".to_owned(), what }
+}
+
+fn envelope<'j>(json: &'j Json<'j>, call: &Call, reading: &Reading<'_>) -> Read<Message<'j>> {
     if let Json::Array(_) = json {
         return Err(MessageFault::malformed("", "is a batch, which A2A does not have"));
     }
@@ -61,85 +79,77 @@ fn envelope<'j>(json: &'j Json<'j>, reading: &Reading<'_>) -> Read<Message<'j>> 
             _ => return unknown("", key),
         }
     }
-    common::version(version)?;
+    rpc_version(version)?;
     let id = RpcId::read(required(id, "", "id")?)
         .ok_or_else(|| MessageFault::malformed("/id", "is neither an identifier nor an integer"))?;
-    if required(method, "", "method")? != Operation::SendMessage.as_str() {
-        return Err(MessageFault {
-            kind: FaultKind::MethodUnsupported,
-            path: "/method".to_owned(),
-            what: "is not `SendMessage`",
-        });
-    }
-    let mut message = Message::new(Binding::A2a, ROW.default);
+    let operation = Operation::of_method(required(method, "", "method")?, call.version)
+        .ok_or_else(|| unsupported("is no method of this version of A2A"))?;
+    let frame = Frame { version: call.version, reading, rpc: true };
+    let mut message = asked(operation, params, "/params", &frame)?;
     message.rpc_id = Some(id);
-    message.operation = Some(Operation::SendMessage);
-    send(required(params, "", "params")?, reading, &mut message)?;
     Ok(message)
 }
 
-fn send<'j>(params: &'j Json<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
-    const PATH: &str = "/params";
-    let (mut message, mut tenant) = (None, None);
-    for (key, value) in object(params, PATH)?.iter() {
+fn asked<'j>(
+    operation: Operation,
+    params: Option<&'j Json<'j>>,
+    path: &str,
+    frame: &Frame<'_>,
+) -> Read<Message<'j>> {
+    let mut message = Message::new(Binding::A2a, operation.performative());
+    message.operation = Some(operation);
+    if operation.sends() {
+        let params = params.ok_or_else(|| MessageFault::malformed(path, "is missing"))?;
+        send(params, path, frame, &mut message)?;
+    } else {
+        params::read(operation, params, path, frame, &mut message)?;
+    }
+    Ok(message)
+}
+
+fn send<'j>(params: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {
+    let (mut message, mut tenant, mut settings, mut metadata) = (None, None, None, None);
+    for (key, value) in object(params, path)?.iter() {
         match key {
             "message" => message = Some(value),
-            "configuration" => configuration(value)?,
-            "metadata" => empty_object(value, PATH, key)?,
-            "tenant" => tenant = Some(string(value, PATH, key)?),
-            _ => return unknown(PATH, key),
+            "configuration" => settings = Some(value),
+            "metadata" => metadata = Some(value),
+            "tenant" if !frame.old() => tenant = Some(string(value, path, key)?),
+            _ => return unknown(path, key),
         }
     }
-    // proto3 writes an absent string as an empty one
-    if tenant.filter(|tenant| !tenant.is_empty()) != reading.tenant {
-        return Err(MessageFault::malformed("/params/tenant", "is not the tenant of the route"));
-    }
-    let message = required(message, PATH, "message")?;
-    let said = common::message(
-        message,
-        "/params/message",
+    push::tenant(tenant.unwrap_or_default(), path, frame)?;
+    let said = said::message(
+        required(message, path, "message")?,
+        &at(path, "message"),
         "/params/message/metadata",
         |role| (role == Role::User).then_some(ROW),
-        reading,
+        frame,
         out,
     )?;
     out.message_id = said.id;
     out.performative = said.performative;
-    Ok(())
+    if let Some(metadata) = metadata {
+        frame.metadata(metadata, path, super::frame::Judged::ByItself(said.performative), out)?;
+    }
+    settings.map_or(Ok(()), |settings| configuration(settings, &at(path, "configuration"), frame, out))
 }
 
-fn configuration(json: &Json<'_>) -> Read<()> {
-    const PATH: &str = "/params/configuration";
-    for (key, value) in object(json, PATH)?.iter() {
-        match key {
-            "acceptedOutputModes" => {
-                let modes = array(value, PATH, key)?;
-                if modes.len() > MAX_OUTPUT_MODES {
-                    return Err(MessageFault::malformed(at(PATH, key), "lists more than 16 media types"));
-                }
-                for mode in modes {
-                    common::media_type(mode, PATH, key)?;
-                }
+fn configuration<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {
+    for (key, value) in object(json, path)?.iter() {
+        match (key, frame.old()) {
+            ("acceptedOutputModes", _) => part::output_modes(value, path, key)?,
+            ("historyLength", _) => count(value, path, key)?,
+            ("returnImmediately", false) | ("blocking", true) => flag(value, path, key)?,
+            ("taskPushNotificationConfig", false) | ("pushNotificationConfig", true) => {
+                let path = at(path, key);
+                let config =
+                    if frame.old() { push::nested(value, &path)? } else { push::flat(value, &path, frame)? };
+                config.note(out);
+                // a question of its own: where events may be sent is not settled by who may say what
+                frame.say(CREATE, object(value, &path)?, Performative::Subscribe, &path, out)?;
             }
-            "historyLength" => {
-                let length = value.as_number().and_then(|n| n.as_i64_exact());
-                if !length.is_some_and(|n| (0..=MAX_HISTORY).contains(&n)) {
-                    return Err(MessageFault::malformed(at(PATH, key), "is no integer from 0 to 1000"));
-                }
-            }
-            "returnImmediately" => {
-                if value.as_bool().is_none() {
-                    return Err(MessageFault::malformed(at(PATH, key), "is neither true nor false"));
-                }
-            }
-            "taskPushNotificationConfig" => {
-                // a URL that the agent behind would call: nothing would judge what it sends there
-                return Err(MessageFault::malformed(
-                    at(PATH, key),
-                    "asks for push notifications, which do not pass",
-                ));
-            }
-            _ => return unknown(PATH, key),
+            _ => return unknown(path, key),
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! What a task is doing, and what an event brings.
 
-use super::{Version, common::Row};
+use super::{Version, said::Row};
 use semgate_contexts::{
     Performative::{self, Accept, Agree, CounterPropose, Inform, Propose, Query, Refuse, Reject},
     PerformativeSet,

@@ -1,0 +1,137 @@
+//! What every reader of the binding is told, and what they all say of an instance.
+
+use super::Version;
+use crate::{
+    Base, FaultKind, Instance, Message, MessageFault, Pointer, Reading,
+    member::{Read, at, object},
+    model::Vocabulary,
+};
+use semgate_contexts::{
+    Performative,
+    json::{Json, Object},
+};
+use std::sync::LazyLock;
+
+/// What is judged where a request leaves its parameters out.
+static EMPTY: LazyLock<Object<'static>> = LazyLock::new(Object::default);
+
+/// The object of a request without parameters.
+pub(super) fn empty<'j>() -> &'j Object<'j> {
+    &EMPTY
+}
+
+/// One reading: of which version, by which options, and whether JSON-RPC stands around it.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'r> {
+    pub version: Version,
+    pub reading: &'r Reading<'r>,
+    pub rpc: bool,
+}
+
+impl Frame<'_> {
+    /// A place of the JSON-RPC form as it is in this form.
+    pub fn place(&self, place: &'static str) -> &'static str {
+        if self.rpc {
+            return place;
+        }
+        place.strip_prefix("/params").or_else(|| place.strip_prefix("/result")).unwrap_or(place)
+    }
+
+    /// Whether the version is 0.3, whose objects say their `kind`.
+    pub fn old(&self) -> bool {
+        self.version == Version::V03
+    }
+
+    /// Adds an instance of a concept of the protocol.
+    pub fn say<'j>(
+        &self,
+        name: &'static str,
+        object: &'j Object<'j>,
+        performative: Performative,
+        path: &str,
+        out: &mut Message<'j>,
+    ) -> Read<()> {
+        if out.instances.len() >= self.reading.max_concepts {
+            return Err(MessageFault {
+                kind: FaultKind::TooComplex,
+                path: path.to_owned(),
+                what: "holds more concepts than the limit",
+            });
+        }
+        let pointer = pointer(path);
+        out.instances.push(Instance {
+            of: Vocabulary::Protocol,
+            name,
+            naming: "",
+            pointer,
+            object,
+            performative,
+        });
+        Ok(())
+    }
+
+    /// `metadata` that holds no claim: empty, or whatever it holds where the route admits data. `judged` tells whether with the
+    /// object that holds it, or by itself.
+    pub fn metadata<'j>(
+        &self,
+        json: &'j Json<'j>,
+        path: &str,
+        judged: Judged,
+        out: &mut Message<'j>,
+    ) -> Read<()> {
+        let path = at(path, "metadata");
+        let members = object(json, &path)?;
+        if members.is_empty() {
+            return Ok(());
+        }
+        self.no_claim(members, &path)?;
+        if !self.reading.admit.data {
+            return Err(MessageFault::malformed(path, "holds members that this binding does not have"));
+        }
+        match judged {
+            Judged::WithItsObject => Ok(()),
+            Judged::ByItself(performative) => self.say(METADATA, members, performative, &path, out),
+        }
+    }
+
+    /// The claim stands where the binding reads it, and nowhere else: what is not read could differ.
+    fn no_claim(&self, members: &Object<'_>, path: &str) -> Read<()> {
+        let known = [self.reading.extension];
+        if members.get(self.reading.extension).is_some() || members.case_variant_of(&known).is_some() {
+            return Err(MessageFault::malformed(path, "names a context where the binding reads none"));
+        }
+        Ok(())
+    }
+}
+
+/// The concept of metadata that a route admits.
+pub(super) const METADATA: &str = "metadata";
+
+/// What the metadata is judged with.
+#[derive(Clone, Copy)]
+pub(super) enum Judged {
+    /// The object that holds it is an instance whose schema has a member for it.
+    WithItsObject,
+    /// It is an instance of [`METADATA`].
+    ByItself(Performative),
+}
+
+/// Where an instance stands.
+pub(super) fn pointer<'j>(path: &str) -> Pointer<'j> {
+    Pointer { base: Base::Built(path.into()), key: None }
+}
+
+/// Notes an id once if it is said again and again.
+pub(super) fn note<'j>(ids: &mut Vec<&'j str>, id: &'j str) {
+    if ids.last() != Some(&id) {
+        ids.push(id);
+    }
+}
+
+/// The `jsonrpc` member that every request and answer has.
+pub(super) fn rpc_version(json: Option<&Json<'_>>) -> Read<()> {
+    match json.and_then(Json::as_str) {
+        Some("2.0") => Ok(()),
+        _ => Err(MessageFault::malformed("/jsonrpc", "is not `2.0`")),
+    }
+}

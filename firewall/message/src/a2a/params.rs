@@ -1,0 +1,200 @@
+//! Parameters of the operations that carry no message: closed, and then an instance of the operation's concept.
+
+use super::{
+    Operation, State, Version,
+    frame::{Frame, Judged, note},
+    push::{self, tenant},
+    task,
+};
+use crate::{
+    Message, MessageFault,
+    member::{Read, at, id, object, string, unknown},
+};
+use semgate_contexts::json::Json;
+
+/// What a member of the parameters is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Member {
+    /// The tenant of the route.
+    Tenant,
+    /// The task that is asked about.
+    Task,
+    /// A conversation.
+    Conversation,
+    /// A push configuration of the task.
+    Config,
+    /// An integer of 32 bits; what is out of bounds the agent says.
+    Count,
+    /// What the last page gave.
+    Token,
+    /// The name of a state.
+    State,
+    /// A timestamp.
+    Time,
+    /// True or false.
+    Flag,
+    /// Metadata.
+    Metadata,
+}
+
+use Member::{Config, Conversation, Count, Flag, Metadata, Task, Tenant, Time, Token};
+
+/// A row: name, what it is, and whether it must be there.
+pub(super) type Row = (&'static str, Member, Need);
+
+/// Whether a member must be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    Must,
+    May,
+}
+
+use Need::{May, Must};
+
+/// The members of an operation's parameters. Those with a message or a whole push configuration have readers of their own.
+pub(super) const fn rows(operation: Operation, version: Version) -> &'static [Row] {
+    match (version, operation) {
+        (Version::V10, Operation::GetTask) => {
+            &[("tenant", Tenant, May), ("id", Task, Must), ("historyLength", Count, May)]
+        }
+        (Version::V10, Operation::ListTasks) => &[
+            ("tenant", Tenant, May),
+            ("contextId", Conversation, May),
+            ("status", Member::State, May),
+            ("pageSize", Count, May),
+            ("pageToken", Token, May),
+            ("historyLength", Count, May),
+            ("statusTimestampAfter", Time, May),
+            ("includeArtifacts", Flag, May),
+        ],
+        (Version::V10, Operation::CancelTask) => {
+            &[("tenant", Tenant, May), ("id", Task, Must), ("metadata", Metadata, May)]
+        }
+        (Version::V10, Operation::SubscribeToTask) => &[("tenant", Tenant, May), ("id", Task, Must)],
+        (
+            Version::V10,
+            Operation::GetTaskPushNotificationConfig | Operation::DeleteTaskPushNotificationConfig,
+        ) => &[("tenant", Tenant, May), ("taskId", Task, Must), ("id", Config, Must)],
+        (Version::V10, Operation::ListTaskPushNotificationConfigs) => &[
+            ("tenant", Tenant, May),
+            ("taskId", Task, Must),
+            ("pageSize", Count, May),
+            ("pageToken", Token, May),
+        ],
+        (Version::V10, Operation::GetExtendedAgentCard | Operation::GetAgentCard) => {
+            &[("tenant", Tenant, May)]
+        }
+        (Version::V03, Operation::GetTask) => {
+            &[("id", Task, Must), ("historyLength", Count, May), ("metadata", Metadata, May)]
+        }
+        (
+            Version::V03,
+            Operation::CancelTask | Operation::SubscribeToTask | Operation::ListTaskPushNotificationConfigs,
+        ) => &[("id", Task, Must), ("metadata", Metadata, May)],
+        (Version::V03, Operation::GetTaskPushNotificationConfig) => {
+            &[("id", Task, Must), ("pushNotificationConfigId", Config, May), ("metadata", Metadata, May)]
+        }
+        (Version::V03, Operation::DeleteTaskPushNotificationConfig) => {
+            &[("id", Task, Must), ("pushNotificationConfigId", Config, Must), ("metadata", Metadata, May)]
+        }
+        _ => &[],
+    }
+}
+
+/// Reads the parameters of an operation without a message; without any where the operation can do without.
+pub(super) fn read<'j>(
+    operation: Operation,
+    params: Option<&'j Json<'j>>,
+    path: &str,
+    frame: &Frame<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let object = match params {
+        Some(params) => object(params, path)?,
+        None => super::frame::empty(),
+    };
+    if operation == Operation::CreateTaskPushNotificationConfig {
+        let params = params.ok_or_else(|| MessageFault::malformed(path, "is missing"))?;
+        let config = push::of_task(params, path, frame, out)?;
+        if config.task.is_none() {
+            return Err(MessageFault::malformed(at(path, "taskId"), "is missing"));
+        }
+        config.note(out);
+        out.message_id = config.task.unwrap_or_default();
+    } else {
+        closed(operation, object, path, frame, out)?;
+    }
+    if frame.reading.tenant.is_some() && object.get("tenant").is_none() {
+        tenant("", path, frame)?;
+    }
+    let says = operation.performative();
+    out.performative = says;
+    frame.say(operation.as_str(), object, says, path, out)
+}
+
+fn closed<'j>(
+    operation: Operation,
+    object: &'j semgate_contexts::json::Object<'j>,
+    path: &str,
+    frame: &Frame<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let rows = rows(operation, frame.version);
+    let (mut task, mut config) = (None, None);
+    for (key, value) in object.iter() {
+        let Some((_, member, need)) = rows.iter().find(|(name, ..)| *name == key) else {
+            return unknown(path, key);
+        };
+        // proto3 writes an absent string as an empty one
+        if *need == May && !frame.old() && *member != Tenant && value.as_str() == Some("") {
+            continue;
+        }
+        match member {
+            Tenant => tenant(string(value, path, key)?, path, frame)?,
+            Task => task = Some(id(value, path, key)?),
+            Config => config = Some(id(value, path, key)?),
+            Conversation => note(&mut out.threads.contexts, id(value, path, key)?),
+            Metadata => frame.metadata(value, path, Judged::WithItsObject, out)?,
+            other => plain(*other, value, path, key, frame)?,
+        }
+    }
+    if let Some((name, ..)) = rows.iter().find(|(name, _, need)| *need == Must && object.get(name).is_none())
+    {
+        return Err(MessageFault::malformed(at(path, name), "is missing"));
+    }
+    push::Config { task, id: config }.note(out);
+    out.message_id = task.unwrap_or_default();
+    Ok(())
+}
+
+/// Members that point at nothing.
+fn plain(member: Member, value: &Json<'_>, path: &str, key: &str, frame: &Frame<'_>) -> Read<()> {
+    match member {
+        Count => count(value, path, key),
+        Flag => flag(value, path, key),
+        Time => task::timestamp(string(value, path, key)?, path, key, frame),
+        Member::State => {
+            let name = string(value, path, key)?;
+            // proto3's name for none
+            if name == "TASK_STATE_UNSPECIFIED" || State::parse(name, frame.version).is_some() {
+                return Ok(());
+            }
+            Err(MessageFault::malformed(at(path, key), "is no state of a task"))
+        }
+        _ => id(value, path, key).map(drop),
+    }
+}
+
+/// An integer of 32 bits.
+pub(super) fn count(value: &Json<'_>, path: &str, key: &str) -> Read<()> {
+    let fits = value.as_number().and_then(|n| n.as_i64_exact()).is_some_and(|n| i32::try_from(n).is_ok());
+    if fits { Ok(()) } else { Err(MessageFault::malformed(at(path, key), "is no integer of 32 bits")) }
+}
+
+/// True or false.
+pub(super) fn flag(value: &Json<'_>, path: &str, key: &str) -> Read<()> {
+    match value.as_bool() {
+        Some(_) => Ok(()),
+        None => Err(MessageFault::malformed(at(path, key), "is neither true nor false")),
+    }
+}

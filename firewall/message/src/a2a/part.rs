@@ -1,0 +1,214 @@
+//! Parts: data that names concepts, and what a route admits besides.
+
+use super::frame::{Frame, Judged, pointer};
+use crate::{
+    Base, Message, MessageFault, content,
+    member::{Read, array, at, object, required, string, unknown},
+};
+use semgate_contexts::{
+    Performative,
+    json::{Json, Object},
+};
+
+/// What a part is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Raw,
+    Url,
+    Data,
+}
+
+/// A part with its members told apart.
+struct Part<'j> {
+    object: &'j Object<'j>,
+    kind: Kind,
+    /// The content, and where it stands.
+    value: &'j Json<'j>,
+    at: String,
+    metadata: Option<&'j Json<'j>>,
+}
+
+/// Reads the parts of a message or artifact.
+pub(super) fn parts<'j>(
+    parts: &'j [Json<'j>],
+    path: &str,
+    performative: Performative,
+    frame: &Frame<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    if parts.is_empty() {
+        out.note_gap(pointer(&at(path, "parts")), "is empty");
+    }
+    for (n, json) in parts.iter().enumerate() {
+        let path = format!("{path}/parts/{n}");
+        let part = if frame.old() { old(json, &path)? } else { new(json, &path)? };
+        judge(&part, &path, performative, frame, out)?;
+    }
+    Ok(())
+}
+
+/// Whether one of the parts holds data. Said of an artifact that is appended to, before its parts are read.
+pub(super) fn has_data(json: &Json<'_>) -> Option<usize> {
+    let parts = json.as_object()?.get("parts")?.as_array()?;
+    parts.iter().position(|part| part.as_object().is_some_and(|part| part.get("data").is_some()))
+}
+
+fn judge<'j>(
+    part: &Part<'j>,
+    path: &str,
+    performative: Performative,
+    frame: &Frame<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let admit = frame.reading.admit;
+    let concept = part.kind == Kind::Data && (!admit.data || content::names_a_concept(part.value));
+    if let Some(metadata) = part.metadata {
+        let judged = if concept { Judged::ByItself(performative) } else { Judged::WithItsObject };
+        frame.metadata(metadata, path, judged, out)?;
+    }
+    if concept {
+        let base = Base::Built(part.at.as_str().into());
+        return content::read(part.value, &base, performative, frame.reading.max_concepts, out);
+    }
+    let (name, admitted) = match part.kind {
+        Kind::Text => ("text", admit.text),
+        Kind::Raw => ("file", admit.raw),
+        Kind::Url => ("file", admit.url),
+        Kind::Data => ("data", admit.data),
+    };
+    if admitted {
+        return frame.say(name, part.object, performative, path, out);
+    }
+    out.note_uninspectable(pointer(&part.at));
+    Ok(())
+}
+
+/// A part of 1.0: exactly one of `text`, `raw`, `url` and `data`.
+fn new<'j>(json: &'j Json<'j>, path: &str) -> Read<Part<'j>> {
+    let object = object(json, path)?;
+    let mut found: Option<(Kind, &'static str, &'j Json<'j>)> = None;
+    let (mut media, mut filename, mut metadata) = (None, false, None);
+    for (key, value) in object.iter() {
+        let one = match key {
+            "text" => (Kind::Text, "text", value),
+            "raw" => (Kind::Raw, "raw", value),
+            "url" => (Kind::Url, "url", value),
+            "data" => (Kind::Data, "data", value),
+            "metadata" => {
+                metadata = Some(value);
+                continue;
+            }
+            "filename" | "mediaType" if value.as_str() == Some("") => continue,
+            "filename" => {
+                string(value, path, key)?;
+                filename = true;
+                continue;
+            }
+            "mediaType" => {
+                media = Some(media_type(value, path, key)?);
+                continue;
+            }
+            _ => return unknown(path, key),
+        };
+        if found.replace(one).is_some() {
+            return Err(MessageFault::malformed(path, "holds two of `text`, `raw`, `url` and `data`"));
+        }
+    }
+    let Some((kind, member, value)) = found else {
+        return Err(MessageFault::malformed(path, "holds none of `text`, `raw`, `url` and `data`"));
+    };
+    if kind == Kind::Data {
+        if filename {
+            return Err(MessageFault::malformed(at(path, "filename"), "does not belong to a data part"));
+        }
+        if media.is_some_and(|media| media != "application/json" && !media.ends_with("+json")) {
+            return Err(MessageFault::malformed(at(path, "mediaType"), "is no media type of json"));
+        }
+    } else {
+        string(value, path, member)?;
+    }
+    Ok(Part { object, kind, value, at: at(path, member), metadata })
+}
+
+/// A part of 0.3: `kind` says which of `text`, `file` and `data` it holds.
+fn old<'j>(json: &'j Json<'j>, path: &str) -> Read<Part<'j>> {
+    let object = object(json, path)?;
+    let kind = required(object.get("kind"), path, "kind")?;
+    let member = match string(kind, path, "kind")? {
+        "text" => "text",
+        "file" => "file",
+        "data" => "data",
+        _ => return Err(MessageFault::malformed(at(path, "kind"), "is no kind of part")),
+    };
+    let (mut value, mut metadata) = (None, None);
+    for (key, found) in object.iter() {
+        match key {
+            "kind" => {}
+            "metadata" => metadata = Some(found),
+            _ if key == member => value = Some(found),
+            _ => return unknown(path, key),
+        }
+    }
+    let value = required(value, path, member)?;
+    let at = at(path, member);
+    let kind = match member {
+        "text" => {
+            string(value, path, member)?;
+            Kind::Text
+        }
+        "file" => file(value, &at)?,
+        _ => Kind::Data,
+    };
+    Ok(Part { object, kind, value, at, metadata })
+}
+
+/// A file of 0.3: bytes, or where they are.
+fn file(json: &Json<'_>, path: &str) -> Read<Kind> {
+    let mut kind = None;
+    for (key, value) in object(json, path)?.iter() {
+        let found = match key {
+            "bytes" => Kind::Raw,
+            "uri" => Kind::Url,
+            "mimeType" => {
+                media_type(value, path, key)?;
+                continue;
+            }
+            "name" => {
+                string(value, path, key)?;
+                continue;
+            }
+            _ => return unknown(path, key),
+        };
+        string(value, path, key)?;
+        if kind.replace(found).is_some() {
+            return Err(MessageFault::malformed(path, "holds both `bytes` and `uri`"));
+        }
+    }
+    kind.ok_or_else(|| MessageFault::malformed(path, "holds neither `bytes` nor `uri`"))
+}
+
+/// The most media types that a caller may list as acceptable; a client lists a handful.
+const MAX_OUTPUT_MODES: usize = 16;
+
+/// `acceptedOutputModes`.
+pub(super) fn output_modes(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
+    let modes = array(json, path, member)?;
+    if modes.len() > MAX_OUTPUT_MODES {
+        return Err(MessageFault::malformed(at(path, member), "lists more than 16 media types"));
+    }
+    modes.iter().try_for_each(|mode| media_type(mode, path, member).map(drop))
+}
+
+/// `type/subtype` of at most 127 characters, without parameters.
+fn media_type<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j str> {
+    let text = string(json, path, member)?;
+    let word = |w: &str| {
+        !w.is_empty()
+            && w.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'+' | b'-' | b'_' | b'*'))
+    };
+    match text.split_once('/') {
+        Some((kind, sub)) if text.len() <= 127 && word(kind) && word(sub) => Ok(text),
+        _ => Err(MessageFault::malformed(at(path, member), "is no plain media type")),
+    }
+}

@@ -1,0 +1,203 @@
+//! HTTP+JSON of A2A 1.0: the path names the operation, and path, query and body together are its parameters.
+//!
+//! What is judged is the parameters that [`params`] puts together; what is forwarded is path, query and body as they came. So each must
+//! have one reading: nothing is percent-encoded in a path, a query parameter is there once, and what is said twice is said alike.
+
+mod query;
+
+pub use query::Query;
+
+use super::{
+    Operation, Version,
+    params::{Member, rows},
+};
+use crate::{
+    FaultKind, MessageFault,
+    member::{Read, at, identifier, object},
+    text,
+};
+use semgate_contexts::json::Json;
+
+/// What a path says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Routed<'p> {
+    /// The operation.
+    pub operation: Operation,
+    /// The tenant before it, if there is one.
+    pub tenant: Option<&'p str>,
+    /// The task.
+    pub task: Option<&'p str>,
+    /// The push configuration.
+    pub config: Option<&'p str>,
+}
+
+/// The operation of a method and path (A2A 1.0 §11.3), `path` being what follows the address of the agent, from its `/` on, without the
+/// query. A path may begin with a tenant; one that can be read without is.
+///
+/// # Errors
+/// [`FaultKind::MethodUnsupported`] for every other path, and for a method that the path does not have; `malformed` for an id or
+/// tenant that is no identifier, or that holds `%`, `;`, `?`, `#`, or is `.` or `..`.
+pub fn route<'p>(method: &str, path: &'p str) -> Read<Routed<'p>> {
+    let unsupported = || MessageFault {
+        kind: FaultKind::MethodUnsupported,
+        path: String::new(),
+        what: "the path, or the method on it, is none of the HTTP+JSON binding",
+    };
+    let parts: Vec<&str> = path.strip_prefix('/').ok_or_else(unsupported)?.split('/').collect();
+    let routed = plain(method, &parts)
+        .or_else(|| {
+            let (tenant, rest) = parts.split_first()?;
+            Some(Routed { tenant: Some(tenant), ..plain(method, rest)? })
+        })
+        .ok_or_else(unsupported)?;
+    for segment in [routed.tenant, routed.task, routed.config].into_iter().flatten() {
+        let one_reading = !matches!(segment, "." | "..") && !segment.contains(['%', ';', '?', '#']);
+        if identifier(segment).is_none() || !one_reading {
+            return Err(MessageFault::malformed("", "the path holds what is no plain identifier"));
+        }
+    }
+    Ok(routed)
+}
+
+/// The table, for paths without a tenant.
+fn plain<'p>(method: &str, parts: &[&'p str]) -> Option<Routed<'p>> {
+    use Operation::{
+        CancelTask, CreateTaskPushNotificationConfig, DeleteTaskPushNotificationConfig, GetAgentCard,
+        GetExtendedAgentCard, GetTask, GetTaskPushNotificationConfig, ListTaskPushNotificationConfigs,
+        ListTasks, SendMessage, SendStreamingMessage, SubscribeToTask,
+    };
+    let found = |operation, task, config| Some(Routed { operation, tenant: None, task, config });
+    match (method, parts) {
+        ("POST", ["message:send"]) => found(SendMessage, None, None),
+        ("POST", ["message:stream"]) => found(SendStreamingMessage, None, None),
+        ("GET", ["tasks"]) => found(ListTasks, None, None),
+        ("GET", ["extendedAgentCard"]) => found(GetExtendedAgentCard, None, None),
+        ("GET", [".well-known", "agent-card.json"]) => found(GetAgentCard, None, None),
+        (_, ["tasks", last]) => match (method, last.rsplit_once(':')) {
+            ("POST", Some((task, "cancel"))) => found(CancelTask, Some(task), None),
+            // the definition has GET, clients send POST, servers take both
+            ("GET" | "POST", Some((task, "subscribe"))) => found(SubscribeToTask, Some(task), None),
+            ("GET", Some((_, "cancel"))) => None,
+            ("GET", _) => found(GetTask, Some(last), None),
+            _ => None,
+        },
+        ("POST", ["tasks", task, "pushNotificationConfigs"]) => {
+            found(CreateTaskPushNotificationConfig, Some(task), None)
+        }
+        ("GET", ["tasks", task, "pushNotificationConfigs"]) => {
+            found(ListTaskPushNotificationConfigs, Some(task), None)
+        }
+        ("GET", ["tasks", task, "pushNotificationConfigs", config]) => {
+            found(GetTaskPushNotificationConfig, Some(task), Some(config))
+        }
+        ("DELETE", ["tasks", task, "pushNotificationConfigs", config]) => {
+            found(DeleteTaskPushNotificationConfig, Some(task), Some(config))
+        }
+        _ => None,
+    }
+}
+
+/// The parameters as JSON: members of the body as they are, those of path and query put with them. `body` is `None` if there was no byte.
+/// Read it strictly, then by [`super::request`], which says what else is wrong with it.
+///
+/// # Errors
+/// `malformed` for a body where the operation has none, for a query parameter that the operation does not have, that is not of its type or
+/// that stands beside a body, and for a member of the body that differs from the path.
+pub fn params(routed: &Routed<'_>, query: &Query<'_>, body: Option<&Json<'_>>) -> Read<Vec<u8>> {
+    let mut out = Members::default();
+    let (task, config) = match routed.operation {
+        Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => ("id", ""),
+        _ => ("taskId", "id"),
+    };
+    let path = [("tenant", routed.tenant), (task, routed.task), (config, routed.config)];
+    let path: Vec<(&str, &str)> =
+        path.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();
+    for (name, value) in &path {
+        out.put(name, |out| text::string(value, out));
+    }
+    if let Some(json) = body {
+        from_body(routed.operation, json, &path, &mut out)?;
+    }
+    from_query(routed.operation, query, &path, &mut out)?;
+    Ok(out.done())
+}
+
+/// Whether the definition has `body: "*"`.
+const fn has_body(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::SendMessage
+            | Operation::SendStreamingMessage
+            | Operation::CancelTask
+            | Operation::CreateTaskPushNotificationConfig
+    )
+}
+
+fn from_body(operation: Operation, json: &Json<'_>, path: &[(&str, &str)], out: &mut Members) -> Read<()> {
+    let members = object(json, "")?;
+    if !has_body(operation) && !members.is_empty() {
+        return Err(MessageFault::malformed("", "there is a body, which the operation does not have"));
+    }
+    for (key, value) in members.iter() {
+        match path.iter().find(|(name, _)| *name == key) {
+            // proto3 may write an absent string as an empty one
+            Some((_, in_path)) if value.as_str().is_some_and(|text| text == *in_path || text.is_empty()) => {}
+            Some(_) => return Err(MessageFault::malformed(at("", key), "differs from the path")),
+            None => out.put(key, |out| text::write(value, out)),
+        }
+    }
+    Ok(())
+}
+
+fn from_query(operation: Operation, query: &Query<'_>, path: &[(&str, &str)], out: &mut Members) -> Read<()> {
+    let unknown =
+        || MessageFault::malformed("", "the query has a parameter that the operation does not have");
+    for (name, value) in query.parameters() {
+        let row = rows(operation, Version::V10).iter().find(|(known, ..)| *known == name);
+        let Some((name, member, _)) = row.filter(|_| !has_body(operation)) else { return Err(unknown()) };
+        match member {
+            Member::Task | Member::Config => return Err(unknown()),
+            Member::Tenant if path.iter().any(|(known, _)| known == name) => {
+                return Err(MessageFault::malformed("", "the tenant is named by path and query"));
+            }
+            Member::Count => {
+                let number = value.parse::<i32>().ok().filter(|number| number.to_string() == value);
+                let number = number.ok_or_else(|| {
+                    MessageFault::malformed("", "the query has a parameter that is no integer of 32 bits")
+                })?;
+                out.put(name, |out| *out += &number.to_string());
+            }
+            Member::Flag if matches!(value, "true" | "false") => out.put(name, |out| *out += value),
+            Member::Flag => {
+                let what = "the query has a parameter that is neither `true` nor `false`";
+                return Err(MessageFault::malformed("", what));
+            }
+            _ => out.put(name, |out| text::string(value, out)),
+        }
+    }
+    Ok(())
+}
+
+/// An object that is being written.
+#[derive(Default)]
+struct Members(String);
+
+impl Members {
+    fn put(&mut self, name: &str, value: impl FnOnce(&mut String)) {
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
+        text::string(name, &mut self.0);
+        self.0.push(':');
+        value(&mut self.0);
+    }
+
+    fn done(mut self) -> Vec<u8> {
+        if self.0.is_empty() {
+            self.0.push('{');
+        }
+        self.0.push('}');
+        self.0.into_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests;

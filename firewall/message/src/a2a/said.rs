@@ -1,0 +1,202 @@
+//! Messages, and the claim that a message or artifact carries.
+
+use super::{
+    frame::{Frame, METADATA, note},
+    part,
+};
+use crate::{
+    Claim, Message, MessageFault,
+    member::{Read, array, at, id, identifier, object, required, string, unknown},
+};
+use semgate_contexts::{Performative, PerformativeSet, json::Json};
+
+/// The most extensions that one message or artifact may list.
+const MAX_EXTENSIONS: usize = 16;
+
+/// Who says a message within an exchange.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    User,
+    Agent,
+}
+
+impl Role {
+    fn parse(text: &str, frame: &Frame<'_>) -> Option<Self> {
+        match (frame.old(), text) {
+            (false, "ROLE_USER") | (true, "user") => Some(Self::User),
+            (false, "ROLE_AGENT") | (true, "agent") => Some(Self::Agent),
+            _ => None,
+        }
+    }
+}
+
+/// What a row of the mapping table allows: the default performative, and those that metadata may choose.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub default: Performative,
+    pub allowed: PerformativeSet,
+}
+
+impl Row {
+    pub const fn only(performative: Performative) -> Self {
+        Self { default: performative, allowed: PerformativeSet::EMPTY.with(performative) }
+    }
+}
+
+/// The message object as it was read into `out`.
+pub(super) struct Said<'j> {
+    pub id: &'j str,
+    pub performative: Performative,
+}
+
+/// Reads one `Message`. `rows` gives the row of the mapping for the role that the message has; `place` is where its claim stands.
+pub(super) fn message<'j>(
+    json: &'j Json<'j>,
+    path: &str,
+    place: &'static str,
+    rows: impl Fn(Role) -> Option<Row>,
+    frame: &Frame<'_>,
+    out: &mut Message<'j>,
+) -> Read<Said<'j>> {
+    let mut message_id = None;
+    let (mut role, mut parts, mut metadata) = (None, None, None);
+    for (key, value) in object(json, path)?.iter() {
+        match key {
+            "kind" if frame.old() => kind(value, path, "message")?,
+            "messageId" => message_id = Some(id(value, path, key)?),
+            // proto3 JSON may write an absent string as an empty one
+            "contextId" | "taskId" if !frame.old() && value.as_str() == Some("") => {}
+            "contextId" => note(&mut out.threads.contexts, id(value, path, key)?),
+            "taskId" => note(&mut out.threads.tasks, id(value, path, key)?),
+            "role" => role = Some(string(value, path, key)?),
+            "parts" => parts = Some(array(value, path, key)?),
+            "metadata" => metadata = Some(value),
+            "extensions" => extensions(value, path, frame)?,
+            "referenceTaskIds" => references(value, path, out)?,
+            _ => return unknown(path, key),
+        }
+    }
+    let message_id = required(message_id, path, "messageId")?;
+    let role = Role::parse(required(role, path, "role")?, frame)
+        .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is no role of this version"))?;
+    let row = rows(role)
+        .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not the role that speaks here"))?;
+    let performative = claim(metadata, path, place, row, frame, out)?;
+    part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
+    Ok(Said { id: message_id, performative })
+}
+
+/// `kind` of 0.3, which says what an object is.
+pub(super) fn kind(json: &Json<'_>, path: &str, expected: &str) -> Read<()> {
+    if json.as_str() == Some(expected) {
+        return Ok(());
+    }
+    Err(MessageFault::malformed(at(path, "kind"), "is not the kind of object that stands here"))
+}
+
+/// Reads `metadata`: empty, or the claim; and whatever else where the route admits data. Returns the performative.
+pub(super) fn claim<'j>(
+    metadata: Option<&'j Json<'j>>,
+    path: &str,
+    place: &'static str,
+    row: Row,
+    frame: &Frame<'_>,
+    out: &mut Message<'j>,
+) -> Read<Performative> {
+    let Some(metadata) = metadata else { return Ok(row.default) };
+    let path = at(path, "metadata");
+    let members = object(metadata, &path)?;
+    let (mut found, mut more) = (None, None);
+    for (key, value) in members.iter() {
+        if key == frame.reading.extension {
+            found = Some(value);
+        } else {
+            more = Some(key);
+        }
+    }
+    if let Some(key) = more {
+        if !frame.reading.admit.data {
+            return unknown(&path, key);
+        }
+        if members.case_variant_of(&[frame.reading.extension]).is_some() {
+            return Err(MessageFault::malformed(path, "names the extension in another case of letters"));
+        }
+    }
+    let performative = match found {
+        // Our own constant, so it may be shown: an operator looks for the claim, not for the metadata around it.
+        Some(value) => {
+            claimed(value, &format!("{path}/{}", frame.reading.extension), frame.place(place), row, out)?
+        }
+        None => row.default,
+    };
+    if more.is_some() {
+        frame.say(METADATA, members, performative, &path, out)?;
+    }
+    Ok(performative)
+}
+
+fn claimed<'j>(
+    json: &'j Json<'j>,
+    path: &str,
+    place: &'static str,
+    row: Row,
+    out: &mut Message<'j>,
+) -> Read<Performative> {
+    let (mut urn, mut digest, mut lock, mut performative) = (None, None, None, row.default);
+    for (key, value) in object(json, path)?.iter() {
+        match key {
+            "context" => urn = Some(string(value, path, key)?),
+            "digest" => digest = Some(string(value, path, key)?),
+            "lock" => lock = Some(id(value, path, key)?),
+            "performative" => performative = chosen(string(value, path, key)?, path, row)?,
+            _ => return unknown(path, key),
+        }
+    }
+    if let Some(urn) = urn {
+        out.claims.push(Claim { urn, digest, lock, place });
+    } else if digest.is_some() || lock.is_some() {
+        return Err(MessageFault::malformed(path, "holds a digest or lock and no context"));
+    }
+    Ok(performative)
+}
+
+/// F0-10: the mapping decides; metadata chooses only among what its row allows.
+fn chosen(text: &str, path: &str, row: Row) -> Read<Performative> {
+    let performative = text.parse::<Performative>().map_err(|_| {
+        MessageFault::malformed(at(path, "performative"), "is not one of the eleven performatives")
+    })?;
+    if row.allowed.contains(performative) {
+        Ok(performative)
+    } else {
+        Err(MessageFault::malformed(at(path, "performative"), "is not one that may be carried here"))
+    }
+}
+
+/// The extension list may name the extension that the claim belongs to; where data is admitted also others, whose content is
+/// metadata.
+pub(super) fn extensions(json: &Json<'_>, path: &str, frame: &Frame<'_>) -> Read<()> {
+    let fault = |what| Err(MessageFault::malformed(at(path, "extensions"), what));
+    let items = array(json, path, "extensions")?;
+    if items.len() > MAX_EXTENSIONS {
+        return fault("lists more than 16 extensions");
+    }
+    for item in items {
+        let text = item.as_str();
+        let admitted = frame.reading.admit.data && text.and_then(identifier).is_some();
+        if text != Some(frame.reading.extension) && !admitted {
+            return fault("names an extension that is not carried");
+        }
+    }
+    Ok(())
+}
+
+fn references<'j>(json: &'j Json<'j>, path: &str, out: &mut Message<'j>) -> Read<()> {
+    for item in array(json, path, "referenceTaskIds")? {
+        let Some(task) = item.as_str().and_then(identifier) else {
+            let path = at(path, "referenceTaskIds");
+            return Err(MessageFault::malformed(path, "holds something that is no identifier"));
+        };
+        note(&mut out.threads.tasks, task);
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Tasks: status, artifacts and history.
+
+use super::{
+    State,
+    frame::{Frame, Judged, note, pointer},
+    part,
+    reply::ANSWER,
+    request,
+    said::{self, Role, Row},
+};
+use crate::{
+    Message, MessageFault,
+    member::{Read, array, at, id, object, required, string, unknown},
+};
+use semgate_contexts::{Performative::Inform, json::Json};
+
+/// The concept of an artifact that names or describes itself in words.
+const ARTIFACT: &str = "artifact";
+
+/// Reads one task.
+pub(super) fn task<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {
+    let (mut task_id, mut state, mut artifacts, mut history, mut metadata) = (None, None, None, None, None);
+    for (key, value) in object(json, path)?.iter() {
+        match key {
+            "kind" if frame.old() => said::kind(value, path, "task")?,
+            "id" => task_id = Some(id(value, path, key)?),
+            "contextId" if !frame.old() && value.as_str() == Some("") => {}
+            "contextId" => note(&mut out.threads.contexts, id(value, path, key)?),
+            "status" => state = Some(value),
+            "artifacts" => artifacts = Some(array(value, path, key)?),
+            "history" => history = Some(array(value, path, key)?),
+            "metadata" => metadata = Some(value),
+            _ => return unknown(path, key),
+        }
+    }
+    out.message_id = required(task_id, path, "id")?;
+    note(&mut out.threads.tasks, out.message_id);
+    let before = out.instances.len();
+    if let Some(metadata) = metadata {
+        frame.metadata(metadata, path, Judged::ByItself(Inform), out)?;
+    }
+    status(
+        required(state, path, "status")?,
+        &at(path, "status"),
+        "/result/task/status/message/metadata",
+        frame,
+        out,
+    )?;
+    for (n, item) in artifacts.unwrap_or_default().iter().enumerate() {
+        let path = format!("{path}/artifacts/{n}");
+        artifact(item, &path, "/result/task/artifacts/metadata", frame, out)?;
+    }
+    for (n, item) in history.unwrap_or_default().iter().enumerate() {
+        let path = format!("{path}/history/{n}");
+        // what the caller said before is repeated by the agent, which is judged for it like for its own words
+        let rows = |role| Some(if role == Role::User { request::ROW } else { ANSWER });
+        said::message(item, &path, "/result/task/history/metadata", rows, frame, out)?;
+    }
+    out.acknowledges = out.instances.len() == before && out.gap.is_none() && out.uninspectable.is_none();
+    Ok(())
+}
+
+/// Reads a status; its message speaks as the state says.
+pub(super) fn status<'j>(
+    json: &'j Json<'j>,
+    path: &str,
+    place: &'static str,
+    frame: &Frame<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let (mut state, mut message) = (None, None);
+    for (key, value) in object(json, path)?.iter() {
+        match key {
+            "state" => state = Some(string(value, path, key)?),
+            "message" => message = Some(value),
+            "timestamp" => timestamp(string(value, path, key)?, path, key, frame)?,
+            _ => return unknown(path, key),
+        }
+    }
+    let state = State::parse(required(state, path, "state")?, frame.version)
+        .ok_or_else(|| MessageFault::malformed(at(path, "state"), "is no state of a task"))?;
+    let row = state.row();
+    out.state = Some(state);
+    out.performative = row.default;
+    let Some(message) = message else { return Ok(()) };
+    let rows = |role| (role == Role::Agent).then_some(row);
+    let said = said::message(message, &at(path, "message"), place, rows, frame, out)?;
+    out.performative = said.performative;
+    Ok(())
+}
+
+/// Reads an artifact; returns its id.
+pub(super) fn artifact<'j>(
+    json: &'j Json<'j>,
+    path: &str,
+    place: &'static str,
+    frame: &Frame<'_>,
+    out: &mut Message<'j>,
+) -> Read<&'j str> {
+    let (mut artifact_id, mut parts, mut metadata, mut words) = (None, None, None, None);
+    let object = object(json, path)?;
+    for (key, value) in object.iter() {
+        match key {
+            "artifactId" => artifact_id = Some(id(value, path, key)?),
+            "name" | "description" if string(value, path, key)?.is_empty() => {}
+            "name" | "description" => words = Some(key),
+            "parts" => parts = Some(array(value, path, key)?),
+            "metadata" => metadata = Some(value),
+            "extensions" => said::extensions(value, path, frame)?,
+            _ => return unknown(path, key),
+        }
+    }
+    let artifact_id = required(artifact_id, path, "artifactId")?;
+    let performative = said::claim(metadata, path, place, Row::only(Inform), frame, out)?;
+    match words {
+        None => {}
+        Some(_) if frame.reading.admit.text => frame.say(ARTIFACT, object, performative, path, out)?,
+        Some(key) => out.note_uninspectable(pointer(&at(path, key))),
+    }
+    part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
+    Ok(artifact_id)
+}
+
+/// RFC 3339 as the version writes it: `2026-11-21T01:02:03.004Z`; in 0.3 also with an offset. A fixed shape, so that no text travels in it.
+pub(super) fn timestamp(text: &str, path: &str, member: &str, frame: &Frame<'_>) -> Read<()> {
+    let fits = without_zone(text, frame).and_then(|rest| rest.split_once('T')).is_some_and(|(date, time)| {
+        let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
+        widths(date, '-', 4) && widths(clock, ':', 2) && fraction.len() <= 9 && digits(fraction)
+    });
+    if fits {
+        Ok(())
+    } else {
+        Err(MessageFault::malformed(at(path, member), "is no timestamp of this version"))
+    }
+}
+
+fn without_zone<'t>(text: &'t str, frame: &Frame<'_>) -> Option<&'t str> {
+    if let Some(rest) = text.strip_suffix('Z') {
+        return Some(rest);
+    }
+    if !frame.old() {
+        return None;
+    }
+    // `datetime.isoformat()` of Python: `+00:00`, or nothing for a time without a zone
+    let Some((rest, zone)) = text.len().checked_sub(6).and_then(|at| text.split_at_checked(at)) else {
+        return Some(text);
+    };
+    match zone.split_at_checked(1) {
+        Some(("+" | "-", offset)) if widths(&format!("{offset}:00"), ':', 2) => Some(rest),
+        _ => Some(text),
+    }
+}
+
+fn digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Three numbers with `by` between them, the first of `first` digits, the others of two.
+fn widths(text: &str, by: char, first: usize) -> bool {
+    let mut parts = text.split(by);
+    let fits = [first, 2, 2].iter().all(|width| parts.next().is_some_and(|p| p.len() == *width && digits(p)));
+    fits && parts.next().is_none()
+}
