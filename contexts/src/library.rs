@@ -1,7 +1,8 @@
 //! The contexts that are shipped with Semgate, in the form that their authors write.
 
 /// File name and bytes of each shipped document; `check` brings them into canonical form.
-static DOCUMENTS: [(&str, &[u8]); 7] = [
+static DOCUMENTS: [(&str, &[u8]); 8] = [
+    ("a2a-v1.0", include_bytes!("../library/a2a-v1.0.json")),
     ("mcp-v1.0", include_bytes!("../library/mcp-v1.0.json")),
     ("payment-v1.0", include_bytes!("../library/payment-v1.0.json")),
     ("payment-v1.1", include_bytes!("../library/payment-v1.1.json")),
