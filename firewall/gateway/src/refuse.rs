@@ -99,7 +99,7 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Sa
 
 /// The number that a JSON-RPC error has: the agent's own, where it is one that the protocol defines.
 pub(crate) fn number(refusal: &Refusal) -> i32 {
-    refusal.agent_error().unwrap_or_else(|| refusal.code().rpc())
+    refusal.agent_error().map_or_else(|| refusal.code().rpc(), |error| error.number())
 }
 
 fn rpc(refusal: &Refusal, id: &RpcId, problem: &Problem<'_>) -> Vec<u8> {

@@ -1,6 +1,7 @@
 //! What an inspection is about, before a byte is read: who speaks to whom, on which route, under which generation.
 
-use crate::{Direction, Facts, Generation, InspectLimits, Route, Sent};
+use crate::{Direction, Facts, Generation, InspectLimits, Owners, Route, Sent, owners::About};
+use semgate_message::Call;
 use semgate_negotiation::Sessions;
 use std::sync::Arc;
 
@@ -41,17 +42,27 @@ pub struct Now {
     pub monotonic_ms: u64,
 }
 
-/// Headers that say something about the message. Every value of each, in order: more than one is refused.
+/// Headers that say something about the message. Every value of each, in order: more than one is refused. What a header settles
+/// about the protocol is in the [`Call`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeaderClaims<'h> {
     /// `L9-Context`.
     pub l9_context: &'h [&'h str],
-    /// `A2A-Version`.
-    pub a2a_version: &'h [&'h str],
+}
+
+/// Whether it is the first time that a message is judged, or one of several pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// A request that just arrived, or a reply.
+    First,
+    /// A request that was let pass before and is judged again under another generation.
+    Again,
+    /// One event of a stream.
+    Event,
 }
 
 /// One inspection.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Case<'c> {
     pub(crate) generation: &'c Generation,
     pub(crate) limits: &'c InspectLimits,
@@ -60,8 +71,13 @@ pub struct Case<'c> {
     pub(crate) sender: &'c Peer,
     pub(crate) receiver: &'c str,
     pub(crate) direction: Direction,
+    pub(crate) call: &'c Call,
+    pub(crate) owners: &'c Owners,
+    pub(crate) turn: Turn,
     /// The request that a reply answers.
     pub(crate) answers: Option<&'c Sent>,
+    /// What a reply must be about.
+    pub(crate) about: Option<&'c About>,
     pub(crate) now: Now,
 }
 

@@ -1,9 +1,8 @@
 //! Third stage: whether what is said fits what the context defines.
 
 use crate::{Code, Facts, Refusal, case::Case, generation::Named, resolve::Resolved};
-use bytes::Bytes;
 use semgate_contexts::{Context, Shape, Term};
-use semgate_message::{Instance, Message};
+use semgate_message::{Instance, Message, Vocabulary};
 
 /// The most concept names that a hint lists.
 const HINTED_NAMES: usize = 12;
@@ -63,9 +62,17 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<(&'c Context, &'c Term)
     if message.instances.is_empty() && !message.acknowledges {
         return Err(undefined(named, "", "the message holds no concept"));
     }
+    // a message says the names of its context only: those of a protocol its binding alone says
+    let own = resolved.case().generation.binding_of(named.urn()).is_none();
     let defined = |instance: &Instance<'_>| {
-        let control = resolved.control().and_then(|control| term_of(control, instance.name));
-        control.or_else(|| term_of(named, instance.name)).ok_or_else(|| {
+        let found = match instance.of {
+            Vocabulary::Protocol => resolved.protocol().and_then(|protocol| term_of(protocol, instance.name)),
+            Vocabulary::Context => {
+                let control = resolved.control().and_then(|control| term_of(control, instance.name));
+                control.or_else(|| if own { term_of(named, instance.name) } else { None })
+            }
+        };
+        found.ok_or_else(|| {
             undefined(
                 named,
                 &instance.pointer.to_string(),
@@ -100,7 +107,7 @@ fn fit<'c>(terms: &[(&'c Context, &'c Term)], message: &Message<'_>) -> Result<V
         let shape = term
             .side(instance.performative)
             .map_err(|_| invalid(&instance.pointer.to_string(), "x-performatives").with_hint(takes(term)))?;
-        shape.conform(instance.object, Some(instance.naming)).map_err(|fault| {
+        shape.conform(instance.object, without(instance)).map_err(|fault| {
             invalid(&instance.pointer.join(&fault.path), &fault.rule).with_hint(format!(
                 "fit the schema of `{}` in {}",
                 term.name(),
@@ -110,6 +117,11 @@ fn fit<'c>(terms: &[(&'c Context, &'c Term)], message: &Message<'_>) -> Result<V
         all.push(Said { context, term, shape });
     }
     Ok(all)
+}
+
+/// The member that names the type, which is no part of the content. What the binding named has none: all of it is judged.
+pub(crate) fn without<'i>(instance: &Instance<'i>) -> Option<&'i str> {
+    Some(instance.naming).filter(|naming| !naming.is_empty())
 }
 
 fn invalid(path: &str, rule: &str) -> Refusal {
@@ -127,10 +139,6 @@ fn takes(term: &Term) -> String {
 impl<'c, 'j> Conformed<'c, 'j> {
     pub(crate) fn case(&self) -> &'c Case<'c> {
         self.resolved.case()
-    }
-
-    pub(crate) fn bytes(&self) -> &'j Bytes {
-        self.resolved.bytes()
     }
 
     pub(crate) fn resolved(&self) -> &Resolved<'c, 'j> {

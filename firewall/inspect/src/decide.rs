@@ -3,11 +3,11 @@
 use crate::{
     Code, Facts, Refusal,
     case::Case,
-    conform::{Conformed, Said},
+    conform::{Conformed, Said, without},
     meter::AMBIGUOUS,
     resolve::Resolved,
 };
-use bytes::Bytes;
+use semgate_contexts::json;
 use semgate_message::Instance;
 use semgate_policies::{Question, Texts, Verdict};
 
@@ -78,7 +78,7 @@ fn question<'q>(case: &Case<'q>, said: &Said<'q>, instance: &Instance<'q>) -> Qu
         context: said.context,
         shape: said.shape,
         value: instance.object,
-        without: Some(instance.naming),
+        without: without(instance),
         binding: case.route.binding.as_str(),
         direction: case.direction.as_str(),
     }
@@ -103,13 +103,48 @@ fn errored(why: &str) -> Refusal {
         .with_detail(why)
 }
 
+/// Holds an instance whose text goes on from an earlier one against schema and policies again, with the whole text in it.
+///
+/// # Errors
+/// `content_invalid`, `policy_denied`, `policy_error`.
+pub(crate) fn again(
+    decided: &Decided<'_, '_>,
+    said: &Said<'_>,
+    instance: &Instance<'_>,
+    (member, whole): (&str, &str),
+) -> Result<(), Refusal> {
+    let unfit = |rule: &str| {
+        Refusal::new(
+            Code::ContentInvalid,
+            format!("`{}` does not fit the rule `{rule}` together with what came before", instance.pointer),
+        )
+        .with_hint("say less in one artifact")
+    };
+    let mut value = instance.object.to_value_without(None);
+    if let Some(text) = value.get_mut(member) {
+        *text = whole.into();
+    }
+    let text = value.to_string();
+    let limits = &decided.case().limits.json;
+    let json = json::read(text.as_bytes(), limits).map_err(|_| unfit("size"))?;
+    let Some(object) = json.as_object() else { return Err(unfit("type")) };
+    said.shape.conform(object, without(instance)).map_err(|fault| unfit(&fault.rule))?;
+    let question = Question { value: object, ..question(decided.case(), said, instance) };
+    match decided.case().generation.policies().decide(&question) {
+        Verdict::Permitted { .. } => Ok(()),
+        Verdict::Untypable { .. } => Err(unfit("decimal")),
+        Verdict::Denied { notices, .. } => Err(denied(said, instance, &notices)),
+        Verdict::Errored { why, .. } => Err(errored(&why)),
+    }
+}
+
 impl<'c, 'j> Decided<'c, 'j> {
-    pub(crate) fn case(&self) -> &'c Case<'c> {
-        self.conformed.case()
+    pub(crate) fn said(&self) -> impl Iterator<Item = (&Said<'c>, &Instance<'j>)> {
+        self.conformed.said()
     }
 
-    pub(crate) fn bytes(&self) -> &'j Bytes {
-        self.conformed.bytes()
+    pub(crate) fn case(&self) -> &'c Case<'c> {
+        self.conformed.case()
     }
 
     pub(crate) fn resolved(&self) -> &Resolved<'c, 'j> {

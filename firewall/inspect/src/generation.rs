@@ -1,6 +1,11 @@
 //! What messages are judged by at one moment: contexts and status of every authority, floors, policies.
 
+use crate::{
+    counts::{Hindered, hindered},
+    owners::About,
+};
 use semgate_contexts::{Context, ContextUrn, Line, Prefix, Version};
+use semgate_message::Binding;
 use semgate_policies::Policies;
 use semgate_statement::{Lines, LoadedContext, Status, View};
 use std::{
@@ -12,6 +17,12 @@ use std::{
 /// Line and version of the control vocabulary, whose concepts may be used under any context.
 const CONTROL: (&str, Version) = ("snl", Version::new(1, 0));
 
+/// Line and version of the protocol context of each binding that has operations of its own: the document whose concepts are
+/// those operations, and the parts of messages that name no concept. Other documents may define the same names: which
+/// vocabulary is meant, the binding says.
+const PROTOCOLS: [(Binding, &str, Version); 2] =
+    [(Binding::A2a, "a2a", Version::new(1, 0)), (Binding::Mcp, "mcp", Version::new(1, 0))];
+
 /// Everything that verdicts depend on but the message, the meters and the clock. It never changes; whatever moves makes
 /// another one, which the [`crate::Inspector`] puts in force at once.
 #[derive(Debug)]
@@ -22,6 +33,7 @@ pub struct Generation {
     operator_floors: BTreeMap<Line, Version>,
     prefix: Prefix,
     control_urn: ContextUrn,
+    protocol_urns: Vec<(Binding, ContextUrn)>,
     named: HashMap<Box<str>, Named>,
     newest: HashMap<Line, Version>,
 }
@@ -36,7 +48,9 @@ pub struct Source {
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     context: Arc<Context>,
+    about: Arc<About>,
     floor: Option<Version>,
+    hindered: Option<Box<Hindered>>,
 }
 
 /// A generation cannot be made of these parts.
@@ -49,7 +63,7 @@ pub enum GenerationFault {
         /// The other.
         second: String,
     },
-    /// The control vocabulary has no name under this prefix.
+    /// The control vocabulary, or that of a protocol, has no name under this prefix.
     Control,
 }
 
@@ -85,15 +99,25 @@ impl Generation {
                 });
             }
         }
-        let (line, version) = CONTROL;
-        let line = Line::parse(line).map_err(|_| GenerationFault::Control)?;
-        let control_urn = ContextUrn::new(&prefix, line, version);
+        let urn = |(line, version): (&str, Version)| {
+            let line = Line::parse(line).map_err(|_| GenerationFault::Control)?;
+            Ok(ContextUrn::new(&prefix, line, version))
+        };
+        let control_urn = urn(CONTROL)?;
+        let mut protocol_urns = Vec::new();
+        for (binding, line, version) in PROTOCOLS {
+            protocol_urns.push((binding, urn((line, version))?));
+        }
         let (mut named, mut newest) = (HashMap::new(), HashMap::<Line, Version>::new());
         for view in &views {
             let loaded = view.contexts().filter(|loaded| view.lines().holds(loaded.urn.line()).is_some());
             for (loaded, context) in loaded.filter_map(|l| l.context.as_ref().map(|context| (l, context))) {
                 let urn = &loaded.urn;
-                let known = Named { context: Arc::clone(context), floor: view.floor(urn.line()) };
+                let hindered = hindered(view, context, &operator_floors);
+                let about = About { urn: urn.clone(), digest: *context.digest() };
+                let about = Arc::new(about);
+                let known =
+                    Named { context: Arc::clone(context), about, floor: view.floor(urn.line()), hindered };
                 named.insert(urn.as_str().into(), known);
                 if loaded.status == Some(Status::Valid) {
                     let best = newest.entry(urn.line().clone()).or_insert(urn.version());
@@ -102,7 +126,17 @@ impl Generation {
             }
         }
         let sources = views.into_iter().map(|view| Source { view }).collect();
-        Ok(Self { number: 0, sources, policies, operator_floors, prefix, control_urn, named, newest })
+        Ok(Self {
+            number: 0,
+            sources,
+            policies,
+            operator_floors,
+            prefix,
+            control_urn,
+            protocol_urns,
+            named,
+            newest,
+        })
     }
 
     /// The same with other views: status, floors and contexts moved.
@@ -169,6 +203,21 @@ impl Generation {
         self.control_urn.line()
     }
 
+    /// The URN of the protocol context of a binding; `None` for native L8, which has no operations of its own.
+    pub fn protocol_urn(&self, binding: Binding) -> Option<&ContextUrn> {
+        self.protocol_urns.iter().find(|(known, _)| *known == binding).map(|(_, urn)| urn)
+    }
+
+    /// The protocol context of a binding, if it is published.
+    pub(crate) fn protocol(&self, binding: Binding) -> Option<&Named> {
+        self.named(self.protocol_urn(binding)?.as_str())
+    }
+
+    /// The binding whose vocabulary a context is, if it is one: only that binding itself says its names.
+    pub(crate) fn binding_of(&self, urn: &ContextUrn) -> Option<Binding> {
+        self.protocol_urns.iter().find(|(_, known)| known == urn).map(|(binding, _)| *binding)
+    }
+
     /// The one authority of a line.
     pub(crate) fn source_of(&self, line: &Line) -> Option<&Source> {
         self.sources.iter().find(|source| source.view.lines().holds(line).is_some())
@@ -204,9 +253,19 @@ impl Named {
         self.context.urn()
     }
 
+    /// Its URN and digest.
+    pub(crate) fn about(&self) -> &Arc<About> {
+        &self.about
+    }
+
     /// The authority's floor of its line.
     pub(crate) fn floor(&self) -> Option<Version> {
         self.floor
+    }
+
+    /// The first fault among what it refers to.
+    pub(crate) fn hindered(&self) -> Option<&Hindered> {
+        self.hindered.as_deref()
     }
 }
 

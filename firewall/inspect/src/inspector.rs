@@ -1,17 +1,24 @@
 //! The inspector: the stages in their order, and the generation that they judge by.
 
 use crate::{
-    Code, Direction, Facts, Generation, InspectLimits, Permit, Refusal, ReplyPermit, Route, Sent,
-    case::{Case, HeaderClaims, Now, Peer},
+    Code, Direction, Facts, Generation, InspectLimits, Owners, Permit, Refusal, ReplyPermit, Route, Sent,
+    arrived::{Answered, Arrived},
+    belongs::{begin, take, things},
+    case::{Case, HeaderClaims, Now, Peer, Turn},
     conform::conform,
     decide::{Decided, decide},
-    meter::{AmbiguityMeter, RateMeter, carry, meter},
-    parse::{Strict, parse, read},
-    reply::{Form, acknowledgement, admissible, refused},
-    resolve::resolve,
+    list,
+    meter::{AmbiguityMeter, Metered, RateMeter, carry, meter},
+    parse::{self, Reply, Strict, parse, parsed, read},
+    permit::Leave,
+    reply::{Form, acknowledgement, admissible, no_pass, refused},
+    resolve::{resolve, still_stands},
 };
 use arc_swap::ArcSwap;
-use bytes::Bytes;
+use semgate_message::{
+    Call, Form as Written, Message,
+    a2a::{AgentError, Operation},
+};
 use semgate_negotiation::Sessions;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,6 +31,7 @@ pub struct Inspector {
     rate: RateMeter,
     ambiguity: AmbiguityMeter,
     sessions: Arc<Sessions>,
+    owners: Owners,
 }
 
 impl Inspector {
@@ -35,6 +43,7 @@ impl Inspector {
             rate: RateMeter::new(limits.messages_per_second, limits.message_burst, limits.metered_agents),
             ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
             sessions: Arc::new(Sessions::none()),
+            owners: Owners::new(limits.owned_by_one, limits.owned_by_all),
             limits,
         }
     }
@@ -60,9 +69,19 @@ impl Inspector {
         *last
     }
 
-    /// Whether a message with these bytes, from this peer on this route, may pass.
+    pub(crate) fn ambiguity(&self) -> &AmbiguityMeter {
+        &self.ambiguity
+    }
+
+    /// Who owns which task, conversation, push configuration and session: for keeping over a restart, and for what agents
+    /// send by themselves.
+    pub fn owners(&self) -> &Owners {
+        &self.owners
+    }
+
+    /// Whether a request may pass, from this peer on this route.
     ///
-    /// `route.receiver` is the receiver; `body` is what was received after any inflating, and what the permit will hold.
+    /// `route.receiver` is the receiver; `arrived.body` is what the permit will hold, `arrived.judged` what is judged.
     ///
     /// # Errors
     /// The first fault in the order of WIRE "Refusals".
@@ -71,23 +90,28 @@ impl Inspector {
         route: &Arc<Route>,
         peer: &Peer,
         headers: &HeaderClaims<'_>,
-        body: Bytes,
+        arrived: Arrived,
         now: Now,
     ) -> Result<Permit, Refusal> {
         let generation = self.live.load();
-        let case = self.request_case(&generation, route, peer, now);
-        self.rate.admit(peer.key(), now.monotonic_ms).map_err(|often| {
-            Refusal::new(Code::RateLimited, "this agent sends more messages than it may")
-                .with_hint("send less often; retry after the time given")
-                .with_retry_after(often.wait)
-                .with_facts(case.facts())
-        })?;
-        let strict = read(&case, &body)?;
-        let metered = judge(&case, &strict, headers).and_then(|decided| meter(decided, &self.ambiguity));
-        match metered {
-            Ok(metered) => Ok(Permit::of(&metered)),
-            Err(refusal) => Err(refusal.with_rpc_id(strict.rpc_id(route.binding))),
-        }
+        let leave = {
+            let case = self.request_case(&generation, route, peer, &arrived.call, now);
+            self.rate.admit(peer.key(), now.monotonic_ms).map_err(|often| {
+                Refusal::new(Code::RateLimited, "this agent sends more messages than it may")
+                    .with_hint("send less often; retry after the time given")
+                    .with_retry_after(often.wait)
+                    .with_facts(case.facts())
+            })?;
+            let strict = read(&case, &arrived.judged)?;
+            let metered = judge(&case, &strict, headers)
+                .and_then(|decided| meter(decided, &self.ambiguity))
+                .and_then(|metered| begun(&case, metered));
+            match metered {
+                Ok(metered) => Leave::of(&metered),
+                Err(refusal) => return Err(refusal.with_rpc_id(strict.rpc_id(arrived.call.form))),
+            }
+        };
+        Ok(leave.over(arrived))
     }
 
     /// A permit that is good now: the same one if the generation that it was given under is still in force and its status
@@ -100,14 +124,21 @@ impl Inspector {
         if permit.generation() == generation.number() && now.unix <= permit.fresh_until() {
             return Ok(permit);
         }
-        let (body, sent, counted) = permit.into_counted();
-        let case = self.request_case(&generation, &sent.route, &sent.caller, now);
-        let strict = read(&case, &body)?;
-        // the headers were held against the message when it arrived, and neither has changed since
-        match judge(&case, &strict, &sent.version_header()) {
-            Ok(decided) => Ok(Permit::of(&carry(decided, counted))),
-            Err(refusal) => Err(refusal.with_rpc_id(sent.rpc_id.clone())),
-        }
+        let (arrived, sent, counted) = permit.into_counted();
+        let mut leave = {
+            let case = Case {
+                turn: Turn::Again,
+                ..self.request_case(&generation, &sent.route, &sent.caller, &arrived.call, now)
+            };
+            let strict = read(&case, &arrived.judged)?;
+            // the headers were held against the message when it arrived, and neither has changed since
+            match judge(&case, &strict, &HeaderClaims::default()) {
+                Ok(decided) => Leave::of(&carry(decided, counted)),
+                Err(refusal) => return Err(refusal.with_rpc_id(sent.rpc_id)),
+            }
+        };
+        leave.keep_turn(sent.open);
+        Ok(leave.over(arrived))
     }
 
     /// Whether a reply may pass back to the caller.
@@ -116,45 +147,53 @@ impl Inspector {
     /// loopback. `status` is the upstream's HTTP status.
     ///
     /// # Errors
-    /// `upstream_invalid` for what is no reply of the binding, `reply_refused` for what the replier may not say, both with the
-    /// inner code as cause where there is one and `delivered: yes`.
+    /// `upstream_invalid` for what is no reply of the binding, `agent_error` for an error of the protocol, `reply_refused` for
+    /// what the replier may not say, with the inner code as cause where there is one and `delivered: yes`.
     pub fn inspect_reply(
         &self,
         sent: &Sent,
         replier: &Peer,
         status: u16,
-        body: Bytes,
+        reply: impl Into<Answered>,
         now: Now,
     ) -> Result<ReplyPermit, Refusal> {
+        let reply = reply.into();
         let generation = self.live.load();
-        let case = Case {
-            generation: &generation,
-            limits: &self.limits,
-            sessions: &self.sessions,
-            route: &sent.route,
-            sender: replier,
-            receiver: sent.caller.id(),
-            direction: Direction::Reply,
-            answers: Some(sent),
-            now,
-        };
-        let facts = Facts { digest: Some(sent.digest), ..case.facts() };
-        let outcome = match admissible(sent, status, &body) {
+        let case = self.reply_case(&generation, sent, replier, now);
+        let facts = Facts { digest: Some(sent.about.digest), ..case.facts() };
+        let outcome = match admissible(sent, status, &reply.judged) {
             Ok(Form::Acknowledgement) => {
-                same_agent(sent, replier, facts).map(|facts| acknowledgement(sent, facts, status))
+                same_agent(sent, replier, facts).and_then(|facts| acknowledged(&case, sent, facts, status))
             }
-            Ok(Form::Message) => {
-                same_agent(sent, replier, facts).and_then(|_| self.judge_reply(&case, status, &body))
-            }
+            Ok(form) => same_agent(sent, replier, facts)
+                .and_then(|_| self.judge_reply(&case, sent, form, status, &reply)),
             Err(refusal) => return Err(refusal.with_facts(facts).with_rpc_id(sent.rpc_id.clone())),
         };
         outcome.map_err(|inner| refused(inner).with_rpc_id(sent.rpc_id.clone()))
     }
 
-    fn judge_reply(&self, case: &Case<'_>, status: u16, body: &Bytes) -> Result<ReplyPermit, Refusal> {
-        let strict = read(case, body)?;
-        let decided = judge(case, &strict, &HeaderClaims::default())?;
-        Ok(ReplyPermit::of(&meter(decided, &self.ambiguity)?, status))
+    fn judge_reply(
+        &self,
+        case: &Case<'_>,
+        sent: &Sent,
+        form: Form,
+        status: u16,
+        reply: &Answered,
+    ) -> Result<ReplyPermit, Refusal> {
+        let strict = read(case, &reply.judged)?;
+        if form == Form::Error && matches!(case.call.form, Written::Rest(_)) {
+            let error = AgentError::of_http(status, Some(strict.json()));
+            return Err(Refusal::of_agent(error.known).with_facts(case.facts()));
+        }
+        match parse::reply(case, &strict)? {
+            _ if form == Form::Error => Err(no_pass(status).with_facts(case.facts())),
+            Reply::Said(message) => {
+                let metered = meter(judged(case, *message)?, &self.ambiguity)?;
+                taken(case, sent, &metered)?;
+                Ok(ReplyPermit::of(&metered, status, reply))
+            }
+            Reply::Tasks(list) => list::judge(self, case, sent, (status, reply), &list),
+        }
     }
 
     fn request_case<'c>(
@@ -162,20 +201,71 @@ impl Inspector {
         generation: &'c Generation,
         route: &'c Arc<Route>,
         peer: &'c Peer,
+        call: &'c Call,
         now: Now,
     ) -> Case<'c> {
         Case {
             generation,
             limits: &self.limits,
             sessions: &self.sessions,
+            owners: &self.owners,
             route,
             sender: peer,
             receiver: &route.receiver,
             direction: Direction::Request,
+            call,
+            turn: Turn::First,
             answers: None,
+            about: None,
             now,
         }
     }
+
+    pub(crate) fn reply_case<'c>(
+        &'c self,
+        generation: &'c Generation,
+        sent: &'c Sent,
+        replier: &'c Peer,
+        now: Now,
+    ) -> Case<'c> {
+        Case {
+            generation,
+            limits: &self.limits,
+            sessions: &self.sessions,
+            owners: &self.owners,
+            route: &sent.route,
+            sender: replier,
+            receiver: sent.caller.id(),
+            direction: Direction::Reply,
+            call: &sent.call,
+            turn: Turn::First,
+            answers: Some(sent),
+            about: Some(&sent.about),
+            now,
+        }
+    }
+}
+
+/// Remembers what a request that may pass begins: a conversation, a proposal.
+fn begun<'c, 'j>(case: &Case<'_>, metered: Metered<'c, 'j>) -> Result<Metered<'c, 'j>, Refusal> {
+    let resolved = metered.decided().resolved();
+    let message = resolved.message();
+    begin(case, message, resolved.about()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
+    if message.operation.is_some_and(Operation::sends) {
+        case.owners.set_open(&case.route.name, &things(&message.threads), resolved.open());
+    }
+    Ok(metered)
+}
+
+/// Remembers what a reply that may pass tells the caller of.
+pub(crate) fn taken(case: &Case<'_>, sent: &Sent, metered: &Metered<'_, '_>) -> Result<(), Refusal> {
+    let resolved = metered.decided().resolved();
+    let things = things(&resolved.message().threads);
+    take(case, sent, &things, resolved.about()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
+    if sent.operation().is_some_and(Operation::sends) {
+        case.owners.set_open(&case.route.name, &things, resolved.open());
+    }
+    Ok(())
 }
 
 /// The path of a message: parse → resolve → conform → decide.
@@ -187,8 +277,21 @@ fn judge<'c, 'j>(
     decide(conform(resolve(parse(case, strict, headers)?)?)?)
 }
 
+/// The same path of a reply that was read.
+pub(crate) fn judged<'c, 'j>(case: &'c Case<'c>, message: Message<'j>) -> Result<Decided<'c, 'j>, Refusal> {
+    decide(conform(resolve(parsed(case, message, &HeaderClaims::default())?)?)?)
+}
+
+/// Nothing is said, and yet it is a reply: the context must count as for any other.
+fn acknowledged(case: &Case<'_>, sent: &Sent, facts: Facts, status: u16) -> Result<ReplyPermit, Refusal> {
+    match still_stands(case, sent) {
+        Ok(()) => Ok(acknowledgement(sent, facts, status)),
+        Err(refusal) => Err(refusal.with_facts(facts)),
+    }
+}
+
 /// The connection that answers must be the route's receiver: it is who the caller believes to be talking to.
-fn same_agent(sent: &Sent, replier: &Peer, facts: Facts) -> Result<Facts, Refusal> {
+pub(crate) fn same_agent(sent: &Sent, replier: &Peer, facts: Facts) -> Result<Facts, Refusal> {
     if replier.id() == sent.route.receiver {
         return Ok(facts);
     }

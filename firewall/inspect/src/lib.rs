@@ -31,14 +31,18 @@
 //! ```
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+pub mod arrived;
+mod belongs;
 mod case;
 pub mod code;
 pub mod conform;
+mod counts;
 pub mod decide;
 pub mod facts;
 pub mod generation;
 pub mod inspector;
 pub mod limits;
+mod list;
 pub mod meter;
 pub mod owners;
 pub mod parse;
@@ -47,7 +51,10 @@ pub mod refusal;
 pub mod reply;
 pub mod resolve;
 pub mod route;
+pub mod stream;
+mod turn;
 
+pub use arrived::{Answered, Arrived, Outgoing};
 pub use case::{HeaderClaims, Now, Peer};
 pub use code::Code;
 pub use facts::{Direction, Facts};
@@ -55,6 +62,7 @@ pub use generation::{Generation, GenerationFault};
 pub use inspector::Inspector;
 pub use limits::InspectLimits;
 pub use owners::{Journal, Kind, Owned, Owners};
-pub use permit::{Notice, Permit, ReplyPermit, Sent};
+pub use permit::{Notice, Permit, ReplyPermit, Sent, Written};
 pub use refusal::{Delivered, Refusal, RpcId};
 pub use route::{LineScope, Route, RouteFault, RouteOptions, TextParts};
+pub use stream::StreamState;

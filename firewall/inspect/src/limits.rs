@@ -21,6 +21,9 @@ pub struct InspectLimits {
     /// Agents that each meter remembers: 65,536, about 16 MiB. An active one is never forgotten; when all are active,
     /// a new one is refused.
     pub metered_agents: usize,
+    /// Text of the artifacts of one stream that later text may be put behind: 256 KiB, which is as much as is judged together
+    /// again with each such event, and a long document.
+    pub appended_text: usize,
     /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
     /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
     pub owned_by_one: usize,
@@ -37,6 +40,7 @@ impl Default for InspectLimits {
             message_burst: NonZeroU32::new(2_000).unwrap_or(NonZeroU32::MIN),
             ambiguous_per_minute: 10,
             metered_agents: 65_536,
+            appended_text: 256 * 1_024,
             owned_by_one: 4_096,
             owned_by_all: 262_144,
         }

@@ -9,6 +9,7 @@ mod store;
 
 pub use journal::{Journal, Owned, OwnedFault};
 
+use crate::turn::Side;
 use semgate_contexts::{ContextUrn, Digest, Prefix};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -78,7 +79,7 @@ impl Owners {
         self.locked().all()
     }
 
-    /// Takes what another run exported or its journal was told. What is already here stays as it is; the journal is not
+    /// Takes what another run exported or its journal was told. What is already here stays its owner's; the journal is not
     /// told. Returns how many were new.
     ///
     /// # Errors
@@ -93,9 +94,16 @@ impl Owners {
         for record in records {
             let about = record.about(prefix)?;
             let owner: Arc<str> = Arc::from(record.owner.as_str());
-            if store.find(&record.route, record.kind, &record.id).is_none() {
-                store.put(&record.route, record.kind, &record.id, &owner, Arc::new(about));
-                taken += 1;
+            match store.find(&record.route, record.kind, &record.id) {
+                // a later record of the same thing tells what it is about by now
+                Some((known, _)) if known == owner => {
+                    store.settle(&record.route, record.kind, &record.id, Arc::new(about));
+                }
+                Some(_) => {}
+                None => {
+                    store.put(&record.route, record.kind, &record.id, &owner, Arc::new(about));
+                    taken += 1;
+                }
             }
         }
         Ok(taken)
@@ -130,12 +138,13 @@ impl Owners {
     ///
     /// # Errors
     /// [`NotOwned`] if one belongs to another agent.
-    pub fn free(&self, route: &str, owner: &str, things: &[(Kind, &str)]) -> Result<(), NotOwned> {
+    pub fn free(&self, route: &str, owner: &str, things: &[(Kind, impl AsRef<str>)]) -> Result<(), NotOwned> {
         let store = self.locked();
         free(&store, route, owner, things)
     }
 
-    /// Makes all of these things the agent's that are nobody's yet, or none if one is another's.
+    /// Makes all of these things the agent's that are nobody's yet, or none if one is another's. One of its own that was begun
+    /// under the protocol's context alone (a text, say) is about `about` from now on; `protocol` is that context.
     ///
     /// # Errors
     /// [`NotOwned`] if one belongs to another agent; then nothing is remembered.
@@ -143,19 +152,41 @@ impl Owners {
         &self,
         route: &str,
         owner: &Arc<str>,
-        things: &[(Kind, &str)],
+        things: &[(Kind, impl AsRef<str>)],
         about: &Arc<About>,
+        protocol: Option<&ContextUrn>,
     ) -> Result<(), NotOwned> {
         let mut store = self.locked();
         free(&store, route, owner, things)?;
-        self.take(&mut store, route, owner, things, about);
+        self.take(&mut store, route, owner, things, (about, protocol));
         Ok(())
     }
 
     /// Remembers what is unknown, whoever owns the rest: for an agent that keeps its callers apart by itself.
-    pub fn learn(&self, route: &str, owner: &Arc<str>, things: &[(Kind, &str)], about: &Arc<About>) {
+    pub fn learn(
+        &self,
+        route: &str,
+        owner: &Arc<str>,
+        things: &[(Kind, impl AsRef<str>)],
+        about: &Arc<About>,
+        protocol: Option<&ContextUrn>,
+    ) {
         let mut store = self.locked();
-        self.take(&mut store, route, owner, things, about);
+        self.take(&mut store, route, owner, things, (about, protocol));
+    }
+
+    /// Whose proposal is open in one of these.
+    pub(crate) fn open(&self, route: &str, things: &[(Kind, impl AsRef<str>)]) -> Option<Side> {
+        let store = self.locked();
+        things.iter().find_map(|(kind, id)| store.open(route, *kind, id.as_ref()))
+    }
+
+    /// Says of all of these whose proposal is open in them. It is not kept over a restart: a proposal is then made again.
+    pub(crate) fn set_open(&self, route: &str, things: &[(Kind, impl AsRef<str>)], open: Option<Side>) {
+        let mut store = self.locked();
+        for (kind, id) in things {
+            store.set_open(route, *kind, id.as_ref(), open);
+        }
     }
 
     /// Forgets a thing that its agent has ended: a deleted push configuration, a closed session.
@@ -180,12 +211,20 @@ impl Owners {
         store: &mut Store,
         route: &str,
         owner: &Arc<str>,
-        things: &[(Kind, &str)],
-        about: &Arc<About>,
+        things: &[(Kind, impl AsRef<str>)],
+        (about, protocol): (&Arc<About>, Option<&ContextUrn>),
     ) {
         for (kind, id) in things {
-            if store.find(route, *kind, id).is_some() {
+            let id = id.as_ref();
+            if let Some((_, known)) = store.find(route, *kind, id) {
                 store.touch(route, *kind, id);
+                if Some(&known.urn) != protocol || known.urn == about.urn {
+                    continue;
+                }
+                store.settle(route, *kind, id, Arc::clone(about));
+                if let Some(journal) = self.journal.get() {
+                    journal.learnt(&Owned::of(route, *kind, id, owner, about));
+                }
                 continue;
             }
             let gone = store.put(route, *kind, id, owner, Arc::clone(about));
@@ -214,10 +253,10 @@ impl fmt::Debug for Owners {
     }
 }
 
-fn free(store: &Store, route: &str, owner: &str, things: &[(Kind, &str)]) -> Result<(), NotOwned> {
+fn free(store: &Store, route: &str, owner: &str, things: &[(Kind, impl AsRef<str>)]) -> Result<(), NotOwned> {
     let foreign =
-        |(kind, id): &(Kind, &str)| store.find(route, *kind, id).is_some_and(|(known, _)| &*known != owner);
-    if things.iter().any(foreign) { Err(NotOwned) } else { Ok(()) }
+        |kind: Kind, id: &str| store.find(route, kind, id).is_some_and(|(known, _)| &*known != owner);
+    if things.iter().any(|(kind, id)| foreign(*kind, id.as_ref())) { Err(NotOwned) } else { Ok(()) }
 }
 
 #[cfg(test)]

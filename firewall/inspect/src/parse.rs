@@ -1,8 +1,8 @@
 //! First stage: from bytes to a message. Everything that can be wrong with the form is found here.
 
 use crate::{
-    Code, Direction, Facts, Refusal,
-    case::{Case, HeaderClaims},
+    Code, Facts, Refusal, Sent,
+    case::{Case, HeaderClaims, Turn},
     generation::Named,
 };
 use bytes::Bytes;
@@ -10,15 +10,15 @@ use semgate_contexts::{
     ContextUrn, Digest,
     json::{self, Json},
 };
+use semgate_message::Vocabulary;
 use semgate_message::{
-    Asked, Binding, Call, Claim, FaultKind, Form, Message, MessageFault, Reading, RpcId, a2a, header, native,
+    Binding, Claim, FaultKind, Form, Instance, Message, MessageFault, Reading, RpcId, a2a, header, native,
 };
 
 /// Bytes that the strict reader accepted. Only this stage builds one.
 #[derive(Debug)]
 pub struct Strict<'b> {
     json: Json<'b>,
-    bytes: &'b Bytes,
 }
 
 /// A message of the route's binding whose context claim, if it has one, is well-formed. Only this stage builds one.
@@ -26,7 +26,6 @@ pub struct Strict<'b> {
 pub struct Parsed<'c, 'j> {
     case: &'c Case<'c>,
     message: Message<'j>,
-    bytes: &'j Bytes,
     target: Target<'c>,
     digests: Vec<Digest>,
 }
@@ -49,7 +48,7 @@ pub(crate) enum Target<'c> {
 /// # Errors
 /// `too_large`, `too_deep`, `too_complex`, `duplicate_key` or `malformed`.
 pub(crate) fn read<'b>(case: &Case<'_>, bytes: &'b Bytes) -> Result<Strict<'b>, Refusal> {
-    json::read(bytes, &case.limits.json).map(|json| Strict { json, bytes }).map_err(|fault| {
+    json::read(bytes, &case.limits.json).map(|json| Strict { json }).map_err(|fault| {
         let code = match fault {
             json::Fault::TooLarge => Code::TooLarge,
             json::Fault::TooDeep => Code::TooDeep,
@@ -61,17 +60,21 @@ pub(crate) fn read<'b>(case: &Case<'_>, bytes: &'b Bytes) -> Result<Strict<'b>, 
     })
 }
 
-impl Strict<'_> {
+impl<'b> Strict<'b> {
     /// The id that a JSON-RPC answer must repeat, if the message has a valid one.
-    pub(crate) fn rpc_id(&self, binding: Binding) -> Option<RpcId> {
-        match binding {
-            Binding::L8 => None,
-            Binding::A2a | Binding::Mcp => a2a::rpc_id(&self.json),
+    pub(crate) fn rpc_id(&self, form: Form) -> Option<RpcId> {
+        match form {
+            Form::JsonRpc => a2a::rpc_id(&self.json),
+            Form::Native | Form::Rest(_) | Form::Grpc(_) => None,
         }
+    }
+
+    pub(crate) fn json(&self) -> &Json<'b> {
+        &self.json
     }
 }
 
-/// Reads the message out of the JSON and holds the headers against it.
+/// Reads a request out of the JSON and holds the headers against it.
 ///
 /// # Errors
 /// `version_unsupported`, `method_unsupported`, `too_complex`, `duplicate_key` or `malformed`.
@@ -80,57 +83,95 @@ pub(crate) fn parse<'c, 'j>(
     strict: &'j Strict<'_>,
     headers: &HeaderClaims<'_>,
 ) -> Result<Parsed<'c, 'j>, Refusal> {
-    protocol_version(case, headers)?;
-    let reading = Reading {
+    parsed(case, request(case, strict)?, headers)
+}
+
+/// A message that was read already, as one to be judged: one task of a list, too.
+///
+/// # Errors
+/// `malformed`: a claim or digest in no canonical form, a header that differs.
+pub(crate) fn parsed<'c, 'j>(
+    case: &'c Case<'c>,
+    message: Message<'j>,
+    headers: &HeaderClaims<'_>,
+) -> Result<Parsed<'c, 'j>, Refusal> {
+    context_header(case, headers, message.claims.first())?;
+    let target = target(case, &message)?;
+    let digests = digests(case, &message.claims)?;
+    Ok(Parsed { case, message, target, digests })
+}
+
+/// What the readers of every binding must know.
+pub(crate) fn reading<'c>(case: &'c Case<'c>) -> Reading<'c> {
+    Reading {
         extension: case.generation.extension(),
         max_concepts: case.limits.concepts,
         admit: case.route.text_parts,
         tenant: case.route.tenant.as_deref(),
-    };
-    let answered = case.answers.and_then(|sent| sent.rpc_id.as_ref());
-    let message = match (case.route.binding, case.direction) {
-        (Binding::L8, _) => native::read(&strict.json, &reading),
-        (Binding::A2a, Direction::Request) => {
-            a2a::request(&strict.json, &Call::a2a(a2a::Version::V10, Form::JsonRpc), &reading)
-        }
-        (Binding::A2a, Direction::Reply) => match answered {
-            Some(id) => {
-                let asked = Asked {
-                    operation: a2a::Operation::SendMessage,
-                    version: a2a::Version::V10,
-                    form: Form::JsonRpc,
-                    rpc_id: Some(id.clone()),
-                };
-                match a2a::reply(&strict.json, &asked, &reading) {
-                    Ok(a2a::Answer::Said(message)) => Ok(*message),
-                    Ok(a2a::Answer::Error(_)) => return Err(malformed(case, "the reply is an error")),
-                    Err(fault) => Err(fault),
-                }
-            }
-            None => return Err(malformed(case, "the reply answers no request id")),
-        },
-        (Binding::Mcp, _) => return Err(malformed(case, "messages of mcp are not read yet")),
-    };
-    let message = message.map_err(|fault| refused(case, &fault))?;
-    context_header(case, headers, message.claims.first())?;
-    let target = target(case, &message)?;
-    let digests = digests(case, &message.claims)?;
-    Ok(Parsed { case, message, bytes: strict.bytes, target, digests })
+    }
 }
 
-/// A2A 1.0 §3.6: the version travels in a header; none means 0.3, which is not spoken here.
-fn protocol_version(case: &Case<'_>, headers: &HeaderClaims<'_>) -> Result<(), Refusal> {
-    if case.route.binding != Binding::A2a || case.direction == Direction::Reply {
+fn request<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, Refusal> {
+    if case.call.binding != case.route.binding {
+        return Err(malformed(case, "the request is of another binding than the route"));
+    }
+    let read = match case.call.binding {
+        Binding::L8 => native::read(&strict.json, &reading(case)),
+        Binding::A2a => {
+            taken(case)?;
+            a2a::request(&strict.json, case.call, &reading(case))
+        }
+        Binding::Mcp => return Err(malformed(case, "messages of mcp are not read yet")),
+    };
+    read.map_err(|fault| refused(case, &fault))
+}
+
+/// A2A 1.0 §3.6: which version a request speaks was read from its head, 0.3 where it names none; so a stripped header is a
+/// downgrade, refused where the route does not take 0.3.
+fn taken(case: &Case<'_>) -> Result<(), Refusal> {
+    let versions = &case.route.options.versions;
+    if versions.contains(&case.call.version) {
         return Ok(());
     }
-    match headers.a2a_version {
-        [only] if *only == a2a::Version::V10.as_str() => Ok(()),
-        [] | [_] => {
-            Err(Refusal::new(Code::VersionUnsupported, "the `A2A-Version` header does not say `1.0`")
-                .with_hint("send the header `A2A-Version: 1.0`; no other version of A2A is spoken here")
-                .with_facts(case.facts()))
+    let named: Vec<_> = versions.iter().map(|version| format!("`A2A-Version: {version}`")).collect();
+    Err(Refusal::new(
+        Code::VersionUnsupported,
+        "this route does not take the version of A2A that the request speaks",
+    )
+    .with_hint(format!("send the header {}; without one a request speaks 0.3", named.join(" or ")))
+    .with_facts(case.facts()))
+}
+
+/// What a reply is.
+pub(crate) enum Reply<'j> {
+    /// Something to be judged.
+    Said(Box<Message<'j>>),
+    /// Tasks, each to be judged for itself.
+    Tasks(Box<a2a::TaskList<'j>>),
+}
+
+/// Reads a reply, or one event of a stream, out of the JSON.
+///
+/// # Errors
+/// As [`parse`]; `agent_error` for an error of the protocol, `upstream_invalid` for another.
+pub(crate) fn reply<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Reply<'j>, Refusal> {
+    let asked = match case.call.binding {
+        Binding::L8 => {
+            let read = native::read(&strict.json, &reading(case));
+            return read.map(|said| Reply::Said(Box::new(said))).map_err(|fault| refused(case, &fault));
         }
-        _ => Err(malformed(case, "there is more than one `A2A-Version` header")),
+        Binding::A2a => case.answers.and_then(Sent::asked),
+        Binding::Mcp => None,
+    };
+    let Some(asked) = asked else { return Err(malformed(case, "the reply answers nothing that was asked")) };
+    let read = match case.turn {
+        Turn::Event => a2a::event(&strict.json, asked, &reading(case)),
+        Turn::First | Turn::Again => a2a::reply(&strict.json, asked, &reading(case)),
+    };
+    match read.map_err(|fault| refused(case, &fault))? {
+        a2a::Answer::Said(message) => Ok(Reply::Said(message)),
+        a2a::Answer::Tasks(list) => Ok(Reply::Tasks(list)),
+        a2a::Answer::Error(error) => Err(Refusal::of_agent(error.known).with_facts(case.facts())),
     }
 }
 
@@ -153,9 +194,9 @@ fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, R
         })
     };
     let lookup = |text: &str| case.generation.named(text).map(Target::Known);
-    let Some(sent) = case.answers else {
+    let Some(about) = case.about else {
         return match message.claims.first() {
-            None => Ok(match &case.route.options.default_context {
+            None => Ok(match unnamed(case, message) {
                 None => Target::Missing,
                 Some(urn) => lookup(urn.as_str()).unwrap_or_else(|| Target::Unknown(urn.clone())),
             }),
@@ -166,7 +207,7 @@ fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, R
         };
     };
     for claim in &message.claims {
-        if claim.urn != sent.urn.as_str() {
+        if claim.urn != about.urn.as_str() {
             return grammar(claim).map(Target::Foreign);
         }
     }
@@ -174,7 +215,21 @@ fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, R
     if message.claims.is_empty() && message.binding == Binding::L8 {
         return Ok(Target::Missing);
     }
-    Ok(lookup(sent.urn.as_str()).unwrap_or_else(|| Target::Unknown(sent.urn.clone())))
+    Ok(lookup(about.urn.as_str()).unwrap_or_else(|| Target::Unknown(about.urn.clone())))
+}
+
+/// The context of a request that names none: the protocol's own for what carries no message, else the route's default, else
+/// again the protocol's if nothing else is said than in its words.
+fn unnamed<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Option<&'c ContextUrn> {
+    let protocol = || case.generation.protocol_urn(message.binding);
+    if message.operation.is_some_and(|operation| !operation.sends()) {
+        return protocol();
+    }
+    let only = |instance: &Instance<'_>| instance.of == Vocabulary::Protocol;
+    let plain =
+        || !message.instances.is_empty() && message.gap.is_none() && message.instances.iter().all(only);
+    let default = case.route.options.default_context.as_ref();
+    default.or_else(|| if plain() { protocol() } else { None })
 }
 
 fn digests(case: &Case<'_>, claims: &[Claim<'_>]) -> Result<Vec<Digest>, Refusal> {
@@ -201,11 +256,6 @@ impl<'c, 'j> Parsed<'c, 'j> {
         &self.message
     }
 
-    /// The bytes that the message was read from.
-    pub(crate) fn bytes(&self) -> &'j Bytes {
-        self.bytes
-    }
-
     pub(crate) fn target(&self) -> &Target<'c> {
         &self.target
     }
@@ -222,7 +272,7 @@ impl<'c, 'j> Parsed<'c, 'j> {
             Target::Unknown(urn) | Target::Foreign(urn) => Some(urn.to_string()),
         };
         Facts {
-            message_id: Some(self.message.message_id.to_owned()),
+            message_id: Some(self.message.message_id).filter(|id| !id.is_empty()).map(str::to_owned),
             performative: Some(self.message.performative),
             context,
             ..self.case.facts()
@@ -235,17 +285,24 @@ fn malformed(case: &Case<'_>, reason: &str) -> Refusal {
 }
 
 fn refused(case: &Case<'_>, fault: &MessageFault) -> Refusal {
-    let code = match fault.kind {
-        FaultKind::Malformed => Code::Malformed,
-        FaultKind::DuplicateKey => Code::DuplicateKey,
-        FaultKind::TooLarge => Code::TooLarge,
-        FaultKind::TooDeep => Code::TooDeep,
-        FaultKind::TooComplex => Code::TooComplex,
-        FaultKind::MethodUnsupported => Code::MethodUnsupported,
-        FaultKind::VersionUnsupported => Code::VersionUnsupported,
-        FaultKind::HeaderMismatch => Code::HeaderMismatch,
-    };
-    Refusal::new(code, fault.to_string()).with_hint(hint(code)).with_facts(case.facts())
+    Refusal::from(fault).with_facts(case.facts())
+}
+
+/// What a binding finds wrong, also with the head of a request (`a2a::Version::of`, `a2a::rest`), as a refusal without facts.
+impl From<&MessageFault> for Refusal {
+    fn from(fault: &MessageFault) -> Self {
+        let code = match fault.kind {
+            FaultKind::Malformed => Code::Malformed,
+            FaultKind::DuplicateKey => Code::DuplicateKey,
+            FaultKind::TooLarge => Code::TooLarge,
+            FaultKind::TooDeep => Code::TooDeep,
+            FaultKind::TooComplex => Code::TooComplex,
+            FaultKind::MethodUnsupported => Code::MethodUnsupported,
+            FaultKind::VersionUnsupported => Code::VersionUnsupported,
+            FaultKind::HeaderMismatch => Code::HeaderMismatch,
+        };
+        Self::new(code, fault.to_string()).with_hint(hint(code))
+    }
 }
 
 const fn hint(code: Code) -> &'static str {
@@ -254,7 +311,8 @@ const fn hint(code: Code) -> &'static str {
         Code::TooDeep => "nest arrays and objects less deeply",
         Code::TooComplex => "send fewer values or concepts in one message",
         Code::DuplicateKey => "send each member once, in the case of letters that the binding has",
-        Code::MethodUnsupported => "only `SendMessage` is carried here",
+        Code::MethodUnsupported => "use an operation of the protocol, in the version that the request speaks",
+        Code::VersionUnsupported => "name a version that this address speaks, such as `A2A-Version: 1.0`",
         _ => {
             "send exactly the members that docs/spec/native-l8.md or docs/spec/a2a-binding.md lists, and nothing else"
         }

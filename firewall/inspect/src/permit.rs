@@ -1,15 +1,19 @@
 //! The leave to forward: the only values that a gateway may send onwards.
 
 use crate::{
-    case::{HeaderClaims, Peer},
+    arrived::{Answered, Arrived, Outgoing},
+    belongs::things,
+    case::Peer,
     facts::Facts,
     meter::Metered,
+    owners::{About, Kind},
     route::Route,
+    turn::Side,
 };
 use bytes::Bytes;
-use semgate_contexts::{ContextUrn, Digest, Version};
-use semgate_message::{Binding, RpcId};
-use std::sync::Arc;
+use semgate_contexts::{Digest, Version};
+use semgate_message::{Asked, Binding, Call, RpcId, a2a::Operation};
+use std::{borrow::Cow, sync::Arc};
 
 /// Something the caller should know although the message passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,14 +42,21 @@ pub enum Notice {
 /// ```
 ///
 /// ```compile_fail,E0451
-/// # fn forge(body: bytes::Bytes) -> semgate_inspect::Permit {
-/// semgate_inspect::Permit { body }
+/// # fn forge(arrived: semgate_inspect::Arrived) -> semgate_inspect::Permit {
+/// semgate_inspect::Permit { arrived }
 /// # }
 /// ```
 #[derive(Debug)]
 #[must_use = "a permit that is not spent forwards nothing"]
 pub struct Permit {
-    body: Bytes,
+    arrived: Arrived,
+    fresh_until: u64,
+    notice: Option<Notice>,
+    sent: Sent,
+}
+
+/// A permit without the bytes that it is for, while those are still borrowed.
+pub(crate) struct Leave {
     fresh_until: u64,
     notice: Option<Notice>,
     sent: Sent,
@@ -60,10 +71,64 @@ pub(crate) struct Counted(());
 pub struct Sent {
     pub(crate) route: Arc<Route>,
     pub(crate) caller: Peer,
-    pub(crate) urn: ContextUrn,
-    pub(crate) digest: Digest,
+    /// The context of the reply: the request's, or that of the task that the request asks about.
+    pub(crate) about: Arc<About>,
     pub(crate) rpc_id: Option<RpcId>,
+    pub(crate) call: Call,
+    pub(crate) asked: Option<Asked>,
+    /// The tasks and conversations that the request points at.
+    pub(crate) threads: Vec<(Kind, String)>,
+    /// The push configurations, as `task/configuration`.
+    pub(crate) pushes: Vec<String>,
+    /// Whose proposal is open after the request.
+    pub(crate) open: Option<Side>,
     pub(crate) facts: Facts,
+}
+
+impl Leave {
+    /// What a message that passed every stage leaves to its bytes.
+    pub(crate) fn of(metered: &Metered<'_, '_>) -> Self {
+        let resolved = metered.decided().resolved();
+        let (case, message) = (resolved.case(), resolved.message());
+        let asked = message.operation.map(|operation| Asked {
+            operation,
+            version: case.call.version,
+            form: case.call.form,
+            rpc_id: message.rpc_id.clone(),
+        });
+        let owned = |(kind, id): (Kind, Cow<'_, str>)| (kind, id.into_owned());
+        let (mut threads, mut pushes) = (Vec::new(), Vec::new());
+        for (kind, id) in things(&message.threads).into_iter().map(owned) {
+            if kind == Kind::Push { pushes.push(id) } else { threads.push((kind, id)) }
+        }
+        Self {
+            fresh_until: resolved.fresh_until(),
+            notice: resolved.notice().cloned(),
+            sent: Sent {
+                route: Arc::clone(case.route),
+                caller: case.sender.clone(),
+                about: Arc::clone(resolved.about()),
+                rpc_id: message.rpc_id.clone(),
+                call: case.call.clone(),
+                asked,
+                threads,
+                pushes,
+                open: resolved.open(),
+                facts: metered.facts(),
+            },
+        }
+    }
+
+    /// A proposal was made when the message was let pass first.
+    pub(crate) fn keep_turn(&mut self, open: Option<Side>) {
+        self.sent.open = open;
+    }
+
+    /// The leave for the bytes that the message was parsed from.
+    pub(crate) fn over(self, arrived: Arrived) -> Permit {
+        let Self { fresh_until, notice, sent } = self;
+        Permit { arrived, fresh_until, notice, sent }
+    }
 }
 
 impl Permit {
@@ -75,6 +140,16 @@ impl Permit {
     /// Where the bytes may go, and nowhere else.
     pub fn destination(&self) -> &Arc<Route> {
         &self.sent.route
+    }
+
+    /// What the head of the request settled.
+    pub fn call(&self) -> &Call {
+        &self.arrived.call
+    }
+
+    /// What is asked for, in A2A.
+    pub fn operation(&self) -> Option<Operation> {
+        self.sent.operation()
     }
 
     /// For the audit record.
@@ -89,36 +164,12 @@ impl Permit {
 
     /// How many bytes will be forwarded.
     pub fn len(&self) -> usize {
-        self.body.len()
+        self.arrived.body.len()
     }
 
-    /// Never true of a permit that the inspector gave; here because `len` is.
+    /// True of a request whose path says all.
     pub fn is_empty(&self) -> bool {
-        self.body.is_empty()
-    }
-
-    /// Spends the permit: the exact bytes that were checked, and what their reply is judged against.
-    pub fn spend(self) -> (Bytes, Sent) {
-        (self.body, self.sent)
-    }
-
-    /// The leave for the bytes that the message was parsed from.
-    pub(crate) fn of(metered: &Metered<'_, '_>) -> Self {
-        let resolved = metered.decided().resolved();
-        let case = resolved.case();
-        Self {
-            body: metered.decided().bytes().clone(),
-            fresh_until: resolved.fresh_until(),
-            notice: resolved.notice().cloned(),
-            sent: Sent {
-                route: Arc::clone(case.route),
-                caller: case.sender.clone(),
-                urn: resolved.named().urn().clone(),
-                digest: *resolved.named().context().digest(),
-                rpc_id: resolved.message().rpc_id.clone(),
-                facts: metered.facts(),
-            },
-        }
+        self.arrived.body.is_empty()
     }
 
     /// The last second at which the status is fresh that the permit rests on.
@@ -126,21 +177,19 @@ impl Permit {
         self.fresh_until
     }
 
+    /// Spends the permit: head and exact bytes of what was checked, and what its reply is judged against.
+    pub fn spend(self) -> (Outgoing, Sent) {
+        let Arrived { call, body, .. } = self.arrived;
+        (Outgoing { call, body }, self.sent)
+    }
+
     /// Takes the permit back for renewal.
-    pub(crate) fn into_counted(self) -> (Bytes, Sent, Counted) {
-        (self.body, self.sent, Counted(()))
+    pub(crate) fn into_counted(self) -> (Arrived, Sent, Counted) {
+        (self.arrived, self.sent, Counted(()))
     }
 }
 
 impl Sent {
-    /// The headers of a message that was accepted once, for judging its bytes again.
-    pub(crate) fn version_header(&self) -> HeaderClaims<'static> {
-        match self.route.binding {
-            Binding::L8 | Binding::Mcp => HeaderClaims::default(),
-            Binding::A2a => HeaderClaims { l9_context: &[], a2a_version: &["1.0"] },
-        }
-    }
-
     /// The route that the request took.
     pub fn route(&self) -> &Arc<Route> {
         &self.route
@@ -156,33 +205,74 @@ impl Sent {
         self.rpc_id.as_ref()
     }
 
+    /// What an answer is read against, in A2A.
+    pub fn asked(&self) -> Option<&Asked> {
+        self.asked.as_ref()
+    }
+
+    /// What was asked for, in A2A.
+    pub fn operation(&self) -> Option<Operation> {
+        self.asked.as_ref().map(|asked| asked.operation)
+    }
+
+    /// The binding of the request.
+    pub fn binding(&self) -> Binding {
+        self.route.binding
+    }
+
+    /// The digest of the context that replies are judged under.
+    pub fn digest(&self) -> &Digest {
+        &self.about.digest
+    }
+
     /// The request's facts, for the audit record and for refusals after sending.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 }
 
-/// Leave to hand one reply back to the caller, once.
+/// Leave to hand one reply, or one event of a stream, back to the caller, once.
 #[derive(Debug)]
 #[must_use = "a permit that is not spent forwards nothing"]
 pub struct ReplyPermit {
     body: Bytes,
     status: u16,
+    written: Written,
     facts: Facts,
 }
 
+/// Whose bytes a reply is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// The agent's, exactly as they were checked.
+    ByAgent,
+    /// The gateway's: a list without what is not the caller's, as JSON in the form that is judged. A transport that carries
+    /// something else has to write it in its own form.
+    Anew,
+}
+
 impl ReplyPermit {
-    pub(crate) fn of(metered: &Metered<'_, '_>, status: u16) -> Self {
-        Self { body: metered.decided().bytes().clone(), status, facts: metered.facts() }
+    pub(crate) fn of(metered: &Metered<'_, '_>, status: u16, answered: &Answered) -> Self {
+        let facts = metered.facts();
+        Self { body: answered.body.clone(), status, written: Written::ByAgent, facts }
     }
 
     pub(crate) fn acknowledge(facts: Facts, status: u16) -> Self {
-        Self { body: Bytes::new(), status, facts }
+        Self { body: Bytes::new(), status, written: Written::ByAgent, facts }
+    }
+
+    pub(crate) fn listed(facts: Facts, status: u16, body: Bytes, written: Written) -> Self {
+        Self { body, status, written, facts }
     }
 
     /// The agent's own status, always 2xx.
     pub fn status(&self) -> u16 {
         self.status
+    }
+
+    /// Whether the bytes are the agent's or written anew.
+    pub fn written(&self) -> Written {
+        self.written
     }
 
     /// For the audit record.

@@ -4,6 +4,7 @@ use crate::{code::Code, facts::Facts};
 use std::{fmt, time::Duration};
 
 pub use semgate_message::RpcId;
+use semgate_message::a2a::ProtocolError;
 
 /// Whether the agent behind has received the message that is refused or whose reply is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +43,7 @@ struct Inner {
     delivered: Delivered,
     retry_after: Option<Duration>,
     rpc_id: Option<RpcId>,
-    agent_error: Option<i32>,
+    agent_error: Option<ProtocolError>,
     facts: Facts,
 }
 
@@ -105,11 +106,24 @@ impl Refusal {
         self
     }
 
-    /// Carries the number of the protocol's own error that the agent behind answered with.
-    #[must_use]
-    pub fn with_agent_error(mut self, number: i32) -> Self {
-        self.0.agent_error = Some(number);
-        self
+    /// An agent answered with an error: one of the protocol's own is repeated by its number, another is no answer. What the
+    /// agent wrote there never passes.
+    pub fn of_agent(known: Option<ProtocolError>) -> Self {
+        let Some(known) = known else {
+            return Self::new(
+                Code::UpstreamInvalid,
+                "the agent behind answered with an error that the protocol does not have",
+            )
+            .with_hint("the message was delivered: do not send it again before you know what became of it")
+            .with_delivered(Delivered::Yes);
+        };
+        let mut refusal =
+            Self::new(Code::AgentError, "the agent behind answered with an error of its protocol")
+                .with_hint("do what the protocol says about this error")
+                .with_detail(known.text())
+                .with_delivered(Delivered::Yes);
+        refusal.0.agent_error = Some(known);
+        refusal
     }
 
     /// Carries what was known when the verdict fell.
@@ -159,9 +173,9 @@ impl Refusal {
         self.0.rpc_id.as_ref()
     }
 
-    /// For `agent_error`: the JSON-RPC number of the agent's error, one that the protocol defines. An answer repeats it in
-    /// place of the number of the code.
-    pub fn agent_error(&self) -> Option<i32> {
+    /// For `agent_error`: the protocol's error that the agent answered with. An answer repeats its number, status and text
+    /// in place of those of the code.
+    pub fn agent_error(&self) -> Option<ProtocolError> {
         self.0.agent_error
     }
 

@@ -2,38 +2,42 @@
 
 use crate::{Code, Delivered, Direction, Facts, Refusal, ReplyPermit, Sent, code::Class};
 use bytes::Bytes;
-use semgate_message::Binding;
+use semgate_message::{Binding, a2a::Operation};
 
 /// Judges status and emptiness, before a byte of the body is read.
 ///
 /// # Errors
-/// `upstream_invalid` for every status that is no success of the binding.
+/// `upstream_invalid` for every status that is neither a success nor an error of the binding.
 pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form, Refusal> {
-    let fits = match sent.route.binding {
-        Binding::L8 => (200..300).contains(&status),
-        Binding::A2a | Binding::Mcp => status == 200,
-    };
-    if !fits {
-        return Err(invalid(
-            "the agent behind answered with a status that does not pass",
-            format!("status {status}"),
-        ));
-    }
+    let deletes = sent.operation() == Some(Operation::DeleteTaskPushNotificationConfig);
     match (sent.route.binding, status, body.is_empty()) {
         (Binding::L8, 202 | 204, true) => Ok(Form::Acknowledgement),
-        (_, _, true) => {
+        (Binding::A2a, 200 | 204, true) if deletes => Ok(Form::Acknowledgement),
+        (Binding::L8, 200..300, false) | (_, 200, false) => Ok(Form::Message),
+        // by the protocol a task may be created, or work accepted
+        (Binding::A2a, 201 | 202, false) => Ok(Form::Message),
+        (Binding::A2a, 400..600, false) => Ok(Form::Error),
+        (Binding::L8, 200..300, true) | (_, 200, true) => {
             Err(invalid("the agent behind answered nothing", format!("status {status}, empty body")))
         }
-        _ => Ok(Form::Message),
+        _ => Err(no_pass(status)),
     }
 }
 
 /// What kind of reply it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// 202 or 204 without a body: no byte passes, so only replier and context are judged.
+    /// Success without a body: no byte passes, so only replier and context are judged.
     Acknowledgement,
     /// Bytes to be judged.
     Message,
+    /// Bytes that may only say which of the protocol's errors it is.
+    Error,
+}
+
+/// A status that is neither a success nor, by what its body says, an error of the protocol.
+pub(crate) fn no_pass(status: u16) -> Refusal {
+    invalid("the agent behind answered with a status that does not pass", format!("status {status}"))
 }
 
 fn invalid(reason: &str, detail: String) -> Refusal {
@@ -45,13 +49,17 @@ fn invalid(reason: &str, detail: String) -> Refusal {
 
 /// A reply that acknowledges without saying anything.
 pub(crate) fn acknowledgement(sent: &Sent, facts: Facts, status: u16) -> ReplyPermit {
-    let facts = Facts { direction: Direction::Reply, context: Some(sent.urn.to_string()), ..facts };
+    let facts = Facts { direction: Direction::Reply, context: Some(sent.about.urn.to_string()), ..facts };
     ReplyPermit::acknowledge(facts, status)
 }
 
 /// Turns the refusal of a reply into what the caller reads: the inner code as cause, and that the request was delivered.
 pub(crate) fn refused(inner: Refusal) -> Refusal {
     let cause = inner.code();
+    // the agent's own error, or a fault of its answer as a whole, is told as it is
+    if cause.class() == Class::Delivery {
+        return inner;
+    }
     let (code, reason) = match cause.class() {
         Class::Form if cause != Code::ContextMissing => {
             (Code::UpstreamInvalid, "the agent behind answered what is no reply")

@@ -1,16 +1,20 @@
 //! Second stage: who speaks to whom, and whether the context that they name counts.
 
 use crate::{
-    Code, Direction, Facts, Notice, Refusal,
-    case::Case,
+    Code, Direction, Facts, Notice, Refusal, Sent,
+    belongs::{belongs, things},
+    case::{Case, Turn},
+    counts::{counts, revoked, stale, suspended, unknown},
     generation::{Named, Source},
+    owners::About,
     parse::{Parsed, Target},
+    turn::{OutOfTurn, Side, turn},
 };
-use bytes::Bytes;
 use semgate_contexts::{ContextUrn, Digest};
-use semgate_message::Message;
-use semgate_negotiation::{Floors, LockQuestion};
+use semgate_message::{Instance, Message, Vocabulary, a2a::Operation};
+use semgate_negotiation::LockQuestion;
 use semgate_statement::Standing;
+use std::sync::Arc;
 
 /// A message whose sender is the peer, whose receiver is the route's, and whose context counts now. Only this stage builds one.
 #[derive(Debug)]
@@ -18,6 +22,9 @@ pub struct Resolved<'c, 'j> {
     parsed: Parsed<'c, 'j>,
     named: &'c Named,
     control: Option<&'c Named>,
+    protocol: Option<&'c Named>,
+    about: Arc<About>,
+    open: Option<Side>,
     notice: Option<Notice>,
     fresh_until: u64,
 }
@@ -27,11 +34,11 @@ pub struct Resolved<'c, 'j> {
 /// # Errors
 /// `sender_mismatch`, `receiver_mismatch`, `context_missing`, `policy_denied` (no policy lets the sender use the line),
 /// `context_unknown`, `context_untrusted`, `context_revoked`, `context_suspended`, `context_below_floor`, `status_stale`,
-/// `lock_mismatch`.
+/// `lock_mismatch`, `not_found`, `out_of_turn`.
 pub(crate) fn resolve<'c, 'j>(parsed: Parsed<'c, 'j>) -> Result<Resolved<'c, 'j>, Refusal> {
     match settle(&parsed) {
-        Ok(Settled { named, control, notice, fresh_until }) => {
-            Ok(Resolved { parsed, named, control, notice, fresh_until })
+        Ok(Settled { named, control, protocol, about, open, notice, fresh_until }) => {
+            Ok(Resolved { parsed, named, control, protocol, about, open, notice, fresh_until })
         }
         Err(refusal) => {
             let facts = parsed.facts();
@@ -43,6 +50,9 @@ pub(crate) fn resolve<'c, 'j>(parsed: Parsed<'c, 'j>) -> Result<Resolved<'c, 'j>
 struct Settled<'c> {
     named: &'c Named,
     control: Option<&'c Named>,
+    protocol: Option<&'c Named>,
+    about: Arc<About>,
+    open: Option<Side>,
     notice: Option<Notice>,
     fresh_until: u64,
 }
@@ -60,16 +70,18 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     };
     // before anything is said about the context: the same answer for every urn of a line, known or not (DESIGN §2.8)
     case.generation.policies().may_use_line(case.sender.id(), urn.line()).map_err(|_| no_policy(urn))?;
-    let (named, source) = find(case, parsed.target(), parsed.digests())?;
-    if parsed.digests().iter().any(|digest| digest != named.context().digest()) {
+    let (named, source, notice) = stands(case, parsed.target(), parsed.digests())?;
+    if case.about.is_some_and(|about| about.digest != *named.context().digest()) {
         return Err(other_digest());
     }
-    let standing = source.view().standing(urn, case.now.unix);
-    let notice = counts(case, named, standing)?;
     let (control, control_until) = control(case, parsed.message(), named)?;
+    let (protocol, protocol_until) = protocol(case, parsed.message(), named)?;
+    needs_lock(case, parsed.message(), named)?;
     lock(case, parsed.message(), named)?;
-    let fresh_until = source.fresh_until().min(control_until);
-    Ok(Settled { named, control, notice, fresh_until })
+    let about = belongs(case, parsed.message(), named)?;
+    let open = takes_turn(case, parsed.message())?;
+    let fresh_until = source.fresh_until().min(control_until).min(protocol_until);
+    Ok(Settled { named, control, protocol, about, open, notice, fresh_until })
 }
 
 /// DESIGN §2.3: an id in the message is the verified one, or its one alias, byte for byte.
@@ -100,6 +112,32 @@ fn no_policy(urn: &ContextUrn) -> Refusal {
         .with_detail(format!("no policy could permit anything of line `{}`", urn.line()))
 }
 
+/// That what was sent under a context is still answered under it: an acknowledgement says nothing, but it is a reply under that
+/// context all the same. Who may use the line is not asked: the replier says nothing in its words.
+///
+/// # Errors
+/// As a reply under that context: `context_unknown` to `status_stale` in the order of [`resolve`].
+pub(crate) fn still_stands(case: &Case<'_>, sent: &Sent) -> Result<(), Refusal> {
+    let target = match case.generation.named(sent.about.urn.as_str()) {
+        Some(named) => Target::Known(named),
+        None => Target::Unknown(sent.about.urn.clone()),
+    };
+    stands(case, &target, &[sent.about.digest]).map(drop)
+}
+
+type Stands<'c> = (&'c Named, &'c Source, Option<Notice>);
+
+/// The document, if it is the one that is meant and counts now.
+fn stands<'c>(case: &Case<'c>, target: &Target<'c>, digests: &[Digest]) -> Result<Stands<'c>, Refusal> {
+    let (named, source) = find(case, target, digests)?;
+    if digests.iter().any(|digest| digest != named.context().digest()) {
+        return Err(other_digest());
+    }
+    let standing = source.view().standing(named.urn(), case.now.unix);
+    let notice = counts(case, named, standing)?;
+    Ok((named, source, notice))
+}
+
 /// The document and the source that vouches for it.
 fn find<'c>(
     case: &Case<'c>,
@@ -119,7 +157,9 @@ fn find<'c>(
         }
         Target::Missing => return Err(unknown("the message names no context", "")),
     };
-    if case.route.understands(urn).is_err() {
+    // the words of its own protocol every receiver of a binding understands
+    let own = case.generation.binding_of(urn) == Some(case.call.binding);
+    if !own && case.route.understands(urn).is_err() {
         let scopes: Vec<_> = case.route.contexts.iter().map(ToString::to_string).collect();
         let hint = format!("the receiver understands {}", scopes.join(", "));
         return Err(unknown("the receiver does not understand this context", &hint));
@@ -131,15 +171,6 @@ fn find<'c>(
         Some(named) => Ok((named, source)),
         None => Err(undocumented(case, source, urn, digests)),
     }
-}
-
-fn unknown(reason: &str, hint: &str) -> Refusal {
-    let hint = if hint.is_empty() {
-        "check line and version, or ask the authority which contexts it publishes"
-    } else {
-        hint
-    };
-    Refusal::new(Code::ContextUnknown, reason).with_hint(hint)
 }
 
 /// No verified document of this URN is at hand: it was never published, or its document failed verification or is still
@@ -171,59 +202,9 @@ fn undocumented(case: &Case<'_>, source: &Source, urn: &ContextUrn, digests: &[D
     }
 }
 
-fn stale() -> Refusal {
-    Refusal::new(Code::StatusStale, "the authority's status is too old to rely on")
-        .with_hint("try again later: the gateway asks the authority again by itself")
-        .with_detail("no fresh head was verified since the last one ran out")
-}
-
 fn other_digest() -> Refusal {
     Refusal::new(Code::ContextUntrusted, "the digest is not the one that the authority published")
         .with_hint("fetch the signed context from its authority and name its digest, or leave the digest out")
-}
-
-fn revoked() -> Refusal {
-    Refusal::new(Code::ContextRevoked, "the authority revoked this context")
-        .with_hint("use another version; a revoked one never comes back")
-}
-
-fn suspended() -> Refusal {
-    Refusal::new(Code::ContextSuspended, "the authority suspended this context for now")
-        .with_hint("try again later, or use another version")
-}
-
-/// DESIGN §2.5, in the order of WIRE: revoked, suspended, below a floor, stale.
-fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Result<Option<Notice>, Refusal> {
-    match standing {
-        Standing::Revoked => return Err(revoked()),
-        Standing::Suspended => return Err(suspended()),
-        Standing::NotCovered | Standing::UnknownAuthority => {
-            return Err(unknown("the context is not published", ""));
-        }
-        Standing::Valid | Standing::Deprecated | Standing::Stale => {}
-    }
-    let urn = named.urn();
-    let floors = Floors {
-        authority: named.floor(),
-        operator: case.generation.operator_floor(urn.line()),
-        peers: case.sessions.minimums.floors(case.sender.id(), case.receiver, urn.line()),
-    };
-    floors.admit(urn.version()).map_err(|below| {
-        Refusal::new(
-            Code::ContextBelowFloor,
-            format!("this version is below the lowest allowed, {}", below.floor),
-        )
-        .with_hint(format!("use {} {} or newer", urn.line(), below.floor))
-        .with_detail(below.to_string())
-    })?;
-    match standing {
-        Standing::Stale => Err(stale()),
-        Standing::Deprecated => {
-            let newest = case.generation.newest(urn.line()).filter(|newest| *newest > urn.version());
-            Ok(Some(Notice::Deprecated { newest }))
-        }
-        _ => Ok(None),
-    }
 }
 
 /// Concepts of the control vocabulary may be used under any context; they are judged by its own document, which must count
@@ -236,21 +217,92 @@ fn control<'c>(
     let Some(control) = case.generation.control().filter(|control| control.urn() != named.urn()) else {
         return Ok((None, u64::MAX));
     };
-    if !message.instances.iter().any(|instance| control.context().term(instance.name).is_some()) {
+    let used = |instance: &Instance<'_>| {
+        instance.of == Vocabulary::Context && control.context().term(instance.name).is_some()
+    };
+    if !message.instances.iter().any(used) {
         return Ok((None, u64::MAX));
     }
-    let Some(source) = case.generation.source_of(control.urn().line()) else {
-        return Err(unknown("no authority is configured for the control vocabulary", ""));
+    beside(case, control)
+}
+
+/// What the binding says in its protocol's words is judged by the protocol's own document, which must count itself.
+fn protocol<'c>(
+    case: &Case<'c>,
+    message: &Message<'_>,
+    named: &'c Named,
+) -> Result<(Option<&'c Named>, u64), Refusal> {
+    if !message.instances.iter().any(|instance| instance.of == Vocabulary::Protocol) {
+        return Ok((None, u64::MAX));
+    }
+    if case.generation.binding_of(named.urn()) == Some(message.binding) {
+        return Ok((Some(named), u64::MAX));
+    }
+    match case.generation.protocol(message.binding) {
+        Some(protocol) => beside(case, protocol),
+        None => Err(unknown(
+            "the context of the protocol is not published",
+            "ask the operator: it is shipped with the gateway",
+        )),
+    }
+}
+
+/// A context that is used beside the named one.
+fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u64), Refusal> {
+    let Some(source) = case.generation.source_of(other.urn().line()) else {
+        return Err(unknown("no authority is configured for a vocabulary that the message uses", ""));
     };
     case.generation
         .policies()
-        .may_use_line(case.sender.id(), control.urn().line())
-        .map_err(|_| no_policy(control.urn()))?;
-    let standing = source.view().standing(control.urn(), case.now.unix);
-    counts(case, control, standing).map_err(|refusal| {
-        refusal.with_detail(format!("of `{}`, whose concepts the message uses", control.urn()))
+        .may_use_line(case.sender.id(), other.urn().line())
+        .map_err(|_| no_policy(other.urn()))?;
+    let standing = source.view().standing(other.urn(), case.now.unix);
+    counts(case, other, standing).map_err(|refusal| {
+        refusal.with_detail(format!("of `{}`, whose concepts the message uses", other.urn()))
     })?;
-    Ok((Some(control), source.fresh_until()))
+    Ok((Some(other), source.fresh_until()))
+}
+
+/// A route may ask for a lock in every request about a context; the handshake itself, which has none yet, speaks the control
+/// vocabulary.
+fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
+    let handshake = named.urn().line() == case.generation.control_line();
+    let held = message.claims.iter().any(|claim| claim.lock.is_some());
+    // what only asks about tasks or cards names no context that a lock could be for
+    let asks = message.operation.is_some_and(|operation| !operation.sends());
+    if !case.route.options.require_lock || case.direction == Direction::Reply || handshake || held || asks {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::LockMismatch, "this route takes only messages that hold a lock").with_hint(
+        "negotiate a lock with the agent that this address leads to, and name it beside the context",
+    ))
+}
+
+/// F0-08, where the binding has conversations.
+fn takes_turn(case: &Case<'_>, message: &Message<'_>) -> Result<Option<Side>, Refusal> {
+    let route = case.route.name.as_str();
+    let (side, open) = match (case.turn, case.answers) {
+        (Turn::Again, _) => return Ok(None),
+        (_, None) if message.operation.is_some_and(Operation::sends) => {
+            (Side::Caller, case.owners.open(route, &things(&message.threads)))
+        }
+        (_, Some(sent)) if sent.operation().is_some_and(Operation::sends) => {
+            let things = things(&message.threads);
+            let known = case.owners.open(route, &things).or_else(|| case.owners.open(route, &sent.threads));
+            (Side::Agent, known.or(sent.open))
+        }
+        _ => return Ok(None),
+    };
+    turn(open, message.performative, side).map_err(|OutOfTurn| {
+        Refusal::new(
+            Code::OutOfTurn,
+            format!(
+                "{} answers a proposal, and none of the other side is open here",
+                message.performative.as_str()
+            ),
+        )
+        .with_hint("propose first, or name the task or conversation that the proposal was made in")
+    })
 }
 
 fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
@@ -292,12 +344,23 @@ impl<'c, 'j> Resolved<'c, 'j> {
         self.parsed.message()
     }
 
-    pub(crate) fn bytes(&self) -> &'j Bytes {
-        self.parsed.bytes()
-    }
-
     pub(crate) fn named(&self) -> &'c Named {
         self.named
+    }
+
+    /// The protocol's vocabulary, if the message uses it.
+    pub(crate) fn protocol(&self) -> Option<&'c Named> {
+        self.protocol
+    }
+
+    /// What answers are about: the named context, or that of the task that is asked about.
+    pub(crate) fn about(&self) -> &Arc<About> {
+        &self.about
+    }
+
+    /// Whose proposal is open after the message.
+    pub(crate) fn open(&self) -> Option<Side> {
+        self.open
     }
 
     /// The control vocabulary, if the message uses it under another context.

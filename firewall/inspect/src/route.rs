@@ -1,8 +1,8 @@
 //! A route ties a receiver, a binding and the contexts that the receiver understands together (DESIGN §2.4).
 
 use semgate_contexts::{ContextUrn, Line, Version};
-use semgate_message::Binding;
 pub use semgate_message::TextParts;
+use semgate_message::{Binding, a2a};
 use std::fmt;
 
 /// The versions of one line, or all lines, that a receiver understands.
@@ -83,8 +83,11 @@ pub struct Route {
 }
 
 /// What an operator may choose for a route. The default refuses whatever there is a choice about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteOptions {
+    /// The versions of A2A that the route takes, 1.0 alone by default; of no meaning in other bindings. A request that names no
+    /// version speaks 0.3, so that a stripped header is refused where 0.3 is not taken.
+    pub versions: Vec<a2a::Version>,
     /// The context of a message that names none. It must be one that the receiver understands, which
     /// [`Route::check`] holds it against. Without it such a message is `context_missing`.
     pub default_context: Option<ContextUrn>,
@@ -93,6 +96,17 @@ pub struct RouteOptions {
     /// The agent behind tells its callers apart by itself (by `Client-Cert` or `Semgate-Sender`): the gateway does not refuse
     /// what names another's task, and still remembers which context each task is about.
     pub keeps_callers_apart: bool,
+}
+
+impl Default for RouteOptions {
+    fn default() -> Self {
+        Self {
+            versions: vec![a2a::Version::V10],
+            default_context: None,
+            require_lock: false,
+            keeps_callers_apart: false,
+        }
+    }
 }
 
 /// Proof that the route's receiver understands a context.

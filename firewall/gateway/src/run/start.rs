@@ -139,6 +139,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
         },
         tenant: None,
         options: RouteOptions {
+            versions: choices.versions.clone(),
             default_context: choices.default_context.clone(),
             require_lock: choices.require_lock,
             keeps_callers_apart: choices.keeps_callers_apart,

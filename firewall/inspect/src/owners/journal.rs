@@ -27,7 +27,7 @@ pub struct Owned {
 /// the record aside. A record that gets lost makes a thing unknown to its owner too; it gives it to nobody else before the
 /// agent behind names it again.
 pub trait Journal: Send + Sync {
-    /// This is owned from now on.
+    /// This is owned from now on; the last record of a thing tells what it is about.
     fn learnt(&self, owned: &Owned);
 
     /// This is no longer remembered.

@@ -1,6 +1,7 @@
 //! The bounded memory behind [`super::Owners`]: found by route, kind and id; forgotten by owner and age.
 
 use super::{About, Kind, Owned};
+use crate::turn::Side;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
@@ -22,6 +23,8 @@ struct Entry {
     owner: Arc<str>,
     about: Arc<About>,
     used: u64,
+    /// Whose proposal is open in it.
+    open: Option<Side>,
 }
 
 #[derive(Clone)]
@@ -51,6 +54,26 @@ impl Store {
     pub(super) fn find(&self, route: &str, kind: Kind, id: &str) -> Option<(Arc<str>, Arc<About>)> {
         let entry = self.routes.get(route)?.get(&kind)?.get(id)?;
         Some((Arc::clone(&entry.owner), Arc::clone(&entry.about)))
+    }
+
+    /// It is about this from now on.
+    pub(super) fn settle(&mut self, route: &str, kind: Kind, id: &str, about: Arc<About>) {
+        let entries = self.routes.get_mut(route).and_then(|kinds| kinds.get_mut(&kind));
+        if let Some(entry) = entries.and_then(|entries| entries.get_mut(id)) {
+            entry.about = about;
+        }
+    }
+
+    /// Whose proposal is open in it.
+    pub(super) fn open(&self, route: &str, kind: Kind, id: &str) -> Option<Side> {
+        self.routes.get(route)?.get(&kind)?.get(id)?.open
+    }
+
+    pub(super) fn set_open(&mut self, route: &str, kind: Kind, id: &str, open: Option<Side>) {
+        let entries = self.routes.get_mut(route).and_then(|kinds| kinds.get_mut(&kind));
+        if let Some(entry) = entries.and_then(|entries| entries.get_mut(id)) {
+            entry.open = open;
+        }
     }
 
     /// Makes it the last one to be forgotten.
@@ -88,7 +111,7 @@ impl Store {
             Some((known, _)) => Arc::clone(known),
             None => Arc::clone(owner),
         };
-        let entry = Entry { owner: Arc::clone(&owner), about, used };
+        let entry = Entry { owner: Arc::clone(&owner), about, used, open: None };
         let entries = self.routes.entry(route).or_default().entry(kind).or_default();
         entries.insert(Arc::clone(&place.id), entry);
         let order = self.agents.entry(Arc::clone(&owner)).or_default();

@@ -10,7 +10,7 @@ fn agent(name: &str) -> Arc<str> {
 }
 
 fn task(owners: &Owners, owner: &str, id: &str) -> Result<(), NotOwned> {
-    owners.claim("r", &agent(owner), &[(Kind::Task, id)], &about("payment:v1.1"))
+    owners.claim("r", &agent(owner), &[(Kind::Task, id)], &about("payment:v1.1"), None)
 }
 
 fn has(owners: &Owners, owner: &str, id: &str) -> Result<Arc<About>, NotOwned> {
@@ -33,9 +33,9 @@ fn the_first_one_who_is_told_of_a_task_owns_it_and_nobody_else_finds_it() {
 fn ids_of_two_routes_or_two_kinds_never_meet() {
     let owners = Owners::new(8, 64);
     let (a, b, about) = (agent("a"), agent("b"), about("payment:v1.1"));
-    owners.claim("r", &a, &[(Kind::Task, "1")], &about).unwrap();
-    owners.claim("s", &b, &[(Kind::Task, "1")], &about).unwrap();
-    owners.claim("r", &b, &[(Kind::Conversation, "1")], &about).unwrap();
+    owners.claim("r", &a, &[(Kind::Task, "1")], &about, None).unwrap();
+    owners.claim("s", &b, &[(Kind::Task, "1")], &about, None).unwrap();
+    owners.claim("r", &b, &[(Kind::Conversation, "1")], &about, None).unwrap();
     owners.of("r", &b, Kind::Task, "1").unwrap_err();
     owners.of("s", &b, Kind::Task, "1").unwrap();
 }
@@ -45,7 +45,7 @@ fn several_things_are_claimed_together_or_not_at_all() {
     let owners = Owners::new(8, 64);
     task(&owners, "a", "t").unwrap();
     let both = [(Kind::Conversation, "c"), (Kind::Task, "t")];
-    owners.claim("r", &agent("b"), &both, &about("payment:v1.1")).unwrap_err();
+    owners.claim("r", &agent("b"), &both, &about("payment:v1.1"), None).unwrap_err();
     assert_eq!(owners.owner("r", Kind::Conversation, "c"), None);
     owners.free("r", &agent("b"), &both).unwrap_err();
     owners.free("r", &agent("a"), &both).unwrap();
@@ -140,4 +140,19 @@ fn a_journal_hears_of_everything_in_order() {
     owners.forget("r", Kind::Task, "3");
     assert_eq!(*heard.lock().unwrap(), ["+1", "+2", "-1", "+3", "-3"]);
     assert_eq!(owners.len(), 1);
+}
+
+#[test]
+fn a_task_that_a_text_began_is_about_the_first_context_that_is_named_in_it() {
+    let owners = Owners::new(8, 64);
+    let (a2a, payment, travel) = (about("a2a:v1.0"), about("payment:v1.1"), about("travel:v2.1"));
+    let say = |about: &Arc<About>| {
+        owners.claim("r", &agent("a"), &[(Kind::Task, "t")], about, Some(&a2a.urn)).unwrap();
+    };
+    say(&a2a);
+    assert_eq!(has(&owners, "a", "t").unwrap(), a2a);
+    say(&payment);
+    say(&travel);
+    say(&a2a);
+    assert_eq!(has(&owners, "a", "t").unwrap(), payment, "and stays");
 }

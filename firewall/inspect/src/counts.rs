@@ -1,0 +1,175 @@
+//! Whether a context counts now (DESIGN §2.5): its own status and floors, and those of all that it refers to.
+
+use crate::{Code, Notice, Refusal, case::Case, generation::Named};
+use semgate_contexts::{Context, ContextUrn, Line, Version};
+use semgate_negotiation::{BelowFloor, Floors};
+use semgate_statement::{Standing, View};
+use std::collections::BTreeMap;
+
+/// Why a context does not count, in the order of WIRE "Refusals".
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Hindrance {
+    NotPublished,
+    Revoked,
+    Suspended,
+    Below(BelowFloor),
+    Stale,
+}
+
+impl Hindrance {
+    /// The first of one context.
+    fn of(standing: Standing, version: Version, floors: &Floors) -> Option<Self> {
+        match standing {
+            Standing::NotCovered | Standing::UnknownAuthority => return Some(Self::NotPublished),
+            Standing::Revoked => return Some(Self::Revoked),
+            Standing::Suspended => return Some(Self::Suspended),
+            Standing::Valid | Standing::Deprecated | Standing::Stale => {}
+        }
+        match (floors.admit(version), standing) {
+            (Err(below), _) => Some(Self::Below(below)),
+            (Ok(_), Standing::Stale) => Some(Self::Stale),
+            (Ok(_), _) => None,
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::NotPublished => 0,
+            Self::Revoked => 1,
+            Self::Suspended => 2,
+            Self::Below(_) => 3,
+            Self::Stale => 4,
+        }
+    }
+}
+
+/// The first fault among the contexts that one refers to.
+#[derive(Clone, Debug)]
+pub(crate) struct Hindered {
+    urn: ContextUrn,
+    by: Hindrance,
+}
+
+/// What the references of a context amount to in a generation: status and floors do not change in it. Their freshness is that
+/// of the context itself, since all of them are in one view.
+pub(crate) fn hindered(
+    view: &View,
+    context: &Context,
+    operator: &BTreeMap<Line, Version>,
+) -> Option<Box<Hindered>> {
+    let each = context.references().iter().filter_map(|other| {
+        let urn = other.urn();
+        let published = view.reference(urn).filter(|loaded| loaded.digest == *other.digest());
+        let standing = match published {
+            Some(loaded) => view.standing_of(loaded, view.issued_at()),
+            None => Standing::NotCovered,
+        };
+        let by = Hindrance::of(standing, urn.version(), &floors(view.floor(urn.line()), operator, urn))?;
+        Some(Hindered { urn: urn.clone(), by })
+    });
+    each.min_by_key(|hindered| hindered.by.rank()).map(Box::new)
+}
+
+fn floors(authority: Option<Version>, operator: &BTreeMap<Line, Version>, urn: &ContextUrn) -> Floors {
+    Floors { authority, operator: operator.get(urn.line()).copied(), peers: [None; 2] }
+}
+
+/// Whether a context with this standing counts, with all that it refers to: the first fault of any of them answers, in the
+/// order of WIRE: revoked, suspended, below a floor, stale.
+///
+/// # Errors
+/// `context_unknown`, `context_revoked`, `context_suspended`, `context_below_floor`, `status_stale`.
+pub(crate) fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Result<Option<Notice>, Refusal> {
+    let urn = named.urn();
+    let floors = Floors {
+        authority: named.floor(),
+        operator: case.generation.operator_floor(urn.line()),
+        peers: case.sessions.minimums.floors(case.sender.id(), case.receiver, urn.line()),
+    };
+    match (Hindrance::of(standing, urn.version(), &floors), named.hindered()) {
+        (Some(own), Some(other)) if other.by.rank() < own.rank() => Err(refused_for(urn, other)),
+        (Some(own), _) => Err(refused(urn, own)),
+        (None, Some(other)) => Err(refused_for(urn, other)),
+        (None, None) if standing == Standing::Deprecated => {
+            let newest = case.generation.newest(urn.line()).filter(|newest| *newest > urn.version());
+            Ok(Some(Notice::Deprecated { newest }))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// A context that does not count itself.
+fn refused(urn: &ContextUrn, by: Hindrance) -> Refusal {
+    match by {
+        Hindrance::NotPublished => unknown("the context is not published", ""),
+        Hindrance::Revoked => revoked(),
+        Hindrance::Suspended => suspended(),
+        Hindrance::Below(below) => Refusal::new(
+            Code::ContextBelowFloor,
+            format!("this version is below the lowest allowed, {}", below.floor),
+        )
+        .with_hint(format!("use {} {} or newer", urn.line(), below.floor))
+        .with_detail(below.to_string()),
+        Hindrance::Stale => stale(),
+    }
+}
+
+/// A context that refers to one that does not count. Which one, only the operator reads: the sender may have no business with
+/// its line.
+fn refused_for(urn: &ContextUrn, other: &Hindered) -> Refusal {
+    let (code, reason, detail) = match other.by {
+        Hindrance::NotPublished => (
+            Code::ContextUnknown,
+            "a context that this one refers to is not published",
+            "not published".into(),
+        ),
+        Hindrance::Revoked => (
+            Code::ContextRevoked,
+            "the authority revoked a context that this one refers to",
+            "revoked".into(),
+        ),
+        Hindrance::Suspended => (
+            Code::ContextSuspended,
+            "the authority suspended a context that this one refers to",
+            "suspended".into(),
+        ),
+        Hindrance::Below(below) => (
+            Code::ContextBelowFloor,
+            "a context that this one refers to is below the lowest version allowed",
+            below.to_string(),
+        ),
+        Hindrance::Stale => return stale().with_detail(format!("no status of `{}` is at hand", other.urn)),
+    };
+    Refusal::new(code, reason)
+        .with_hint("use a version that does not refer to it, or ask the authority for one")
+        .with_detail(format!("`{urn}` refers to `{}`: {detail}", other.urn))
+}
+
+/// `context_unknown`; an empty hint stands for the usual one.
+pub(crate) fn unknown(reason: &str, hint: &str) -> Refusal {
+    let hint = if hint.is_empty() {
+        "check line and version, or ask the authority which contexts it publishes"
+    } else {
+        hint
+    };
+    Refusal::new(Code::ContextUnknown, reason).with_hint(hint)
+}
+
+/// `status_stale`.
+pub(crate) fn stale() -> Refusal {
+    Refusal::new(Code::StatusStale, "the authority's status is too old to rely on")
+        .with_hint("try again later: the gateway asks the authority again by itself")
+        .with_detail("no fresh head was verified since the last one ran out")
+}
+
+/// `context_revoked`.
+pub(crate) fn revoked() -> Refusal {
+    Refusal::new(Code::ContextRevoked, "the authority revoked this context")
+        .with_hint("use another version; a revoked one never comes back")
+}
+
+/// `context_suspended`.
+pub(crate) fn suspended() -> Refusal {
+    Refusal::new(Code::ContextSuspended, "the authority suspended this context for now")
+        .with_hint("try again later, or use another version")
+}

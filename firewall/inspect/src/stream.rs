@@ -1,0 +1,239 @@
+//! A stream of events: each is judged like a reply, as it passes, and what is put behind what came before is judged with it.
+
+use crate::{
+    Code, Generation, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,
+    arrived::Answered,
+    case::{Case, Turn},
+    decide::{Decided, again},
+    inspector::{judged, same_agent, taken},
+    meter::meter,
+    parse::{Reply, read, reply},
+    reply::refused,
+    resolve::still_stands,
+};
+use semgate_contexts::json;
+use semgate_message::{
+    Binding, Message, Vocabulary,
+    a2a::{Chunk, State},
+};
+use std::collections::HashMap;
+
+/// The concept of a text part in the protocol's context, and the member that holds its text.
+const TEXT: &str = "text";
+
+/// What is remembered of one stream while it runs. It is made by [`Inspector::stream`] and ends with the stream.
+#[derive(Debug, Default)]
+pub struct StreamState {
+    task: Option<String>,
+    end: End,
+    /// What came of each artifact so far; `None` once it is more than may be put something behind.
+    texts: HashMap<String, Option<String>>,
+    bytes: usize,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum End {
+    #[default]
+    Open,
+    /// A message came, or the task ended, and nothing may follow.
+    Over,
+}
+
+impl StreamState {
+    /// Whether events may still pass: the context of the request still counts, and neither end was disabled. A gateway asks
+    /// whenever the generation moves and at least once a second, so that a revocation ends streams that are silent too.
+    ///
+    /// # Errors
+    /// As for a reply, with `delivered: yes`: the stream has to be ended by an error of its protocol.
+    pub fn still_counts(
+        &self,
+        inspector: &Inspector,
+        sent: &Sent,
+        replier: &Peer,
+        now: Now,
+    ) -> Result<(), Refusal> {
+        let generation = inspector.generation();
+        let case = inspector.reply_case(&generation, sent, replier, now);
+        let stands = still_stands(&case, sent).and_then(|()| enabled(&generation, sent, replier));
+        stands.map_err(|inner| {
+            let facts = case.facts();
+            refused(inner.with_facts(facts)).with_rpc_id(sent.rpc_id.clone())
+        })
+    }
+
+    /// Whether the stream is over: nothing that comes after may pass.
+    pub fn is_over(&self) -> bool {
+        self.end == End::Over
+    }
+
+    /// Who may follow whom: one stream is about one task, and after a message or the end of the task nothing comes.
+    fn follows(&self, sent: &Sent, message: &Message<'_>) -> Result<(), Refusal> {
+        let fault = |reason: &str| {
+            Err(Refusal::new(Code::Malformed, reason)
+                .with_hint("a stream is about one task, or is one message"))
+        };
+        if self.end == End::Over {
+            return fault("the stream goes on after its end");
+        }
+        let of = about_task(message);
+        if of.is_none() && self.task.is_some() {
+            return fault("a message comes in the stream of a task");
+        }
+        if let (Some(task), Some(before)) = (of, self.task.as_deref())
+            && task != before
+        {
+            return fault("an event is about another task than the stream");
+        }
+        let subscribed = sent.operation() == Some(semgate_message::a2a::Operation::SubscribeToTask);
+        let asked = sent.threads.iter().find(|(kind, _)| *kind == crate::Kind::Task);
+        match (asked, of) {
+            (Some((_, asked)), Some(task)) if subscribed && task != asked => {
+                fault("an event is about another task than was asked about")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn passed(&mut self, message: &Message<'_>, texts: Option<(String, String)>, most: usize) {
+        match about_task(message) {
+            Some(task) if self.task.is_none() => self.task = Some(task.to_owned()),
+            Some(_) => {}
+            None => self.end = End::Over,
+        }
+        if message.state.is_some_and(State::ends) {
+            self.end = End::Over;
+        }
+        if let Some((artifact, text)) = texts {
+            self.keep(artifact, text, most);
+        }
+    }
+
+    fn keep(&mut self, artifact: String, text: String, most: usize) {
+        let before = self.texts.get(&artifact).and_then(Option::as_ref).map_or(0, String::len);
+        let bytes = self.bytes - before + text.len();
+        if bytes > most {
+            self.bytes -= before;
+            self.texts.insert(artifact, None);
+        } else {
+            self.bytes = bytes;
+            self.texts.insert(artifact, Some(text));
+        }
+    }
+}
+
+/// The task that an event is about; none for a message outside of tasks.
+fn about_task<'j>(message: &Message<'j>) -> Option<&'j str> {
+    if let Some(chunk) = &message.chunk {
+        return Some(chunk.task);
+    }
+    // a task or the status of one: the first id that it names is its own
+    message.state.and_then(|_| message.threads.tasks.first().copied())
+}
+
+fn enabled(generation: &Generation, sent: &Sent, replier: &Peer) -> Result<(), Refusal> {
+    let disabled = |id: &str| generation.policies().agent(id).is_some_and(|agent| agent.disabled);
+    if disabled(sent.caller.id()) || disabled(replier.id()) {
+        return Err(Refusal::new(Code::PolicyDenied, "an end of the stream is disabled")
+            .with_hint("ask the operator; the decision id finds the full record"));
+    }
+    Ok(())
+}
+
+impl Inspector {
+    /// The beginning of the stream that answers a request.
+    pub fn stream(&self, _sent: &Sent) -> StreamState {
+        StreamState::default()
+    }
+
+    /// Whether one event may pass back to the caller. Each is judged under what is in force now, like a reply; a text that is put
+    /// behind what came before of its artifact is judged together with it, and data never is put behind anything.
+    ///
+    /// # Errors
+    /// As [`Inspector::inspect_reply`]. The stream has to be ended by an error of its protocol; the events before stay said.
+    pub fn inspect_event(
+        &self,
+        sent: &Sent,
+        stream: &mut StreamState,
+        replier: &Peer,
+        event: impl Into<Answered>,
+        now: Now,
+    ) -> Result<ReplyPermit, Refusal> {
+        let event = event.into();
+        let generation = self.generation();
+        let case = Case { turn: Turn::Event, ..self.reply_case(&generation, sent, replier, now) };
+        let outcome = same_agent(sent, replier, case.facts())
+            .and_then(|_| self.judge_event(&case, sent, stream, &event));
+        outcome.map_err(|inner| refused(inner).with_rpc_id(sent.rpc_id.clone()))
+    }
+
+    fn judge_event(
+        &self,
+        case: &Case<'_>,
+        sent: &Sent,
+        stream: &mut StreamState,
+        event: &Answered,
+    ) -> Result<ReplyPermit, Refusal> {
+        let strict = read(case, &event.judged)?;
+        let Reply::Said(said) = reply(case, &strict)? else {
+            return Err(Refusal::new(Code::Malformed, "an event is a list").with_facts(case.facts()));
+        };
+        let decided = judged(case, *said)?;
+        let message = decided.resolved().message();
+        let facts = || decided.facts();
+        if case.route.binding == Binding::A2a {
+            stream.follows(sent, message).map_err(|refusal| refusal.with_facts(facts()))?;
+        }
+        let most = case.limits.appended_text;
+        let texts = match &message.chunk {
+            Some(chunk) => {
+                Some(appended(stream, &decided, chunk, most).map_err(|refusal| refusal.with_facts(facts()))?)
+            }
+            None => None,
+        };
+        let metered = meter(decided, self.ambiguity())?;
+        taken(case, sent, &metered)?;
+        stream.passed(metered.decided().resolved().message(), texts, most);
+        Ok(ReplyPermit::of(&metered, 200, event))
+    }
+}
+
+/// The artifact's text with this event's, judged as one.
+fn appended(
+    stream: &StreamState,
+    decided: &Decided<'_, '_>,
+    chunk: &Chunk<'_>,
+    most: usize,
+) -> Result<(String, String), Refusal> {
+    let too_long = || {
+        Refusal::new(Code::ContentUninspectable, "text is put behind more text than can be judged together")
+            .with_hint("begin another artifact")
+    };
+    let mut whole = String::new();
+    if chunk.append {
+        match stream.texts.get(chunk.artifact) {
+            Some(Some(before)) => whole.push_str(before),
+            Some(None) => return Err(too_long()),
+            None => {}
+        }
+    }
+    for (said, instance) in decided.said() {
+        if instance.of != Vocabulary::Protocol || instance.name != TEXT {
+            if chunk.append && (instance.of == Vocabulary::Context || instance.name == "data") {
+                return Err(Refusal::new(
+                    Code::ContentInvalid,
+                    format!("`{}` is data that is put behind what came before", instance.pointer),
+                )
+                .with_hint("say each concept whole, in one event"));
+            }
+            continue;
+        }
+        whole.push_str(instance.object.get(TEXT).and_then(json::Json::as_str).unwrap_or_default());
+        if chunk.append {
+            if whole.len() > most {
+                return Err(too_long());
+            }
+            again(decided, said, instance, (TEXT, &whole))?;
+        }
+    }
+    Ok((chunk.artifact.to_owned(), whole))
+}
