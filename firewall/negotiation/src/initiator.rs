@@ -52,9 +52,9 @@ pub struct Opening {
 /// A HELLO was said; its SELECT is awaited. A step that fails ends the handshake: begin another.
 #[derive(Debug)]
 pub struct Greeted {
-    hello: Hello,
-    signed: Signed,
-    key: Option<SealingKey>,
+    pub(crate) hello: Hello,
+    pub(crate) signed: Signed,
+    pub(crate) key: Option<SealingKey>,
 }
 
 /// A SELECT was verified: it answers this HELLO, and chose what was offered.

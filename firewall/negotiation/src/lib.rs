@@ -9,6 +9,8 @@ mod member;
 
 pub mod agreed;
 pub mod carry;
+pub mod endpoint;
+pub mod envelope;
 pub mod fault;
 pub mod floor;
 pub mod initiator;
@@ -24,15 +26,24 @@ pub mod sessions;
 pub mod signed;
 pub mod terms;
 
+#[cfg(test)]
+mod handshake_tests;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod vector_tests;
+
 pub use agreed::Agreement;
 pub use carry::{Carried, Kind};
+pub use endpoint::{Answered, Asked, Endpoint};
+pub use envelope::{Envelope, read_message, write_message};
 pub use fault::HandshakeFault;
 pub use floor::{BelowFloor, Floors, Source};
 pub use initiator::{Opening, Session};
 pub use lock::{FleetSecret, Granted, Held, LockFault, LockKeys, LockQuestion, SecretFault};
 pub use minimums::PairMinimums;
 pub use replay::ReplayMemory;
-pub use responder::{Answering, Between};
+pub use responder::{Answering, Between, Spoken};
 pub use said::{Hello, KeyStatement, Lock, Select};
 pub use seal::{PeerKey, Sealed, SealingKey};
 pub use select::{NoCommonVersion, newest_common};

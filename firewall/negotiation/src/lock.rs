@@ -10,8 +10,10 @@ pub use key::{FleetSecret, SecretFault};
 
 use crate::agreed::Agreement;
 use crate::limits::{CLOCK_SKEW_SECONDS, EPOCH_SECONDS, MAX_LOCK_SECONDS};
+use crate::seal::SealingKey;
 use arc_swap::ArcSwap;
 use key::EpochKey;
+use semgate_certs::SpiffeId;
 use semgate_contexts::{ContextUrn, Digest};
 use std::fmt;
 use std::sync::Arc;
@@ -129,6 +131,11 @@ impl LockKeys {
     /// The first secret makes locks; all of them verify. One is the rule, a second one serves while a fleet changes its secret.
     pub fn new(secrets: Vec<FleetSecret>) -> Self {
         Self { secrets, derived: ArcSwap::from_pointee(Vec::new()) }
+    }
+
+    /// The key-agreement keys of an agent: of the first secret for this epoch, then those that still open. Empty without a secret.
+    pub fn sealing_keys(&self, agent: &SpiffeId, now: u64) -> Vec<SealingKey> {
+        self.secrets.iter().flat_map(|secret| SealingKey::of_fleet(secret, agent, now)).collect()
     }
 
     /// Makes the lock of an agreement on a route, for a context of this authority. It ends when the initiator asked for, at the latest

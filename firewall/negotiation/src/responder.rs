@@ -35,19 +35,28 @@ use crate::select::choose;
 use crate::signed::{Identity, Signed, Trust, Verified};
 use crate::terms::{Minimum, Offer, minimum_of};
 use semgate_certs::{SecureRandom, SpiffeId, Usage};
-use semgate_contexts::{Digest, Line, Version};
+use semgate_contexts::{ContextUrn, Digest, Line, Version};
 
 /// What the answering side can speak. Offers are contexts that count now, that the peer may use, and that are not deprecated.
 #[derive(Clone, Debug, Default)]
 pub struct Answering {
     /// In no order.
-    pub contexts: Vec<Offer>,
+    pub contexts: Vec<Spoken>,
     /// What this side will not go below; no line twice.
     pub minimums: Vec<Minimum>,
     /// Floors of authority and operator, by line. A line that is not listed has none.
     pub floors: Vec<(Line, Floors)>,
     /// Where a person may read about the choice; sent along as a hint.
     pub hint: Option<String>,
+}
+
+/// A context that can be spoken, and the authority that its line belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spoken {
+    /// URN, digest, features.
+    pub offer: Offer,
+    /// The authority's id.
+    pub authority: String,
 }
 
 /// A HELLO that was verified, for us and taken for the first time.
@@ -61,11 +70,11 @@ pub struct Heard {
 /// A SELECT was said; its LOCK is awaited.
 #[derive(Debug)]
 pub struct Waiting {
-    hello: Verified<Hello>,
-    hello_jws: String,
-    select: Select,
-    select_jws: String,
-    not_after: u64,
+    pub(crate) hello: Verified<Hello>,
+    pub(crate) hello_jws: String,
+    pub(crate) select: Select,
+    pub(crate) select_jws: String,
+    pub(crate) not_after: u64,
 }
 
 /// A LOCK that was verified, for us and taken for the first time. Which handshake it closes shows next.
@@ -153,7 +162,8 @@ impl Heard {
             let peers = [minimum_of(&hello.minimums, line), minimum_of(&answering.minimums, line)];
             Floors { peers, ..known.unwrap_or_default() }
         };
-        let choice = choose(&answering.contexts, &hello.contexts, &floors)?;
+        let ours: Vec<&Offer> = answering.contexts.iter().map(|spoken| &spoken.offer).collect();
+        let choice = choose(&ours, &hello.contexts, &floors)?;
         let select = Select {
             nonce: nonce(random)?,
             from: me.id().clone(),
@@ -212,6 +222,16 @@ impl Waiting {
     /// Digest of the SELECT that was said.
     pub fn id(&self) -> Digest {
         Digest::of(self.select_jws.as_bytes())
+    }
+
+    /// The context that was chosen.
+    pub fn urn(&self) -> &ContextUrn {
+        &self.select.choice.urn
+    }
+
+    /// Its digest.
+    pub fn digest(&self) -> &Digest {
+        &self.select.choice.digest
     }
 
     /// Who is waited for.

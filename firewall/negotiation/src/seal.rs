@@ -255,3 +255,7 @@ impl TryRng for Drawn<'_> {
 }
 
 impl TryCryptoRng for Drawn<'_> {}
+
+#[cfg(test)]
+#[path = "seal_tests.rs"]
+mod tests;

@@ -60,10 +60,11 @@ pub fn newest_common(
 /// That of the first line if no line has a choice; [`HandshakeFault::DigestDiffers`] if the newest common version has two documents: falling
 /// back to an older one would be a downgrade (F0-37).
 pub(crate) fn choose(
-    ours: &[Offer],
+    ours: &[&Offer],
     theirs: &[Offer],
     floors: &dyn Fn(&Line) -> Floors,
 ) -> Result<Offer, HandshakeFault> {
+    let theirs: Vec<&Offer> = theirs.iter().collect();
     let mut first = None;
     let mut tried: Vec<&Line> = Vec::new();
     for line in theirs.iter().map(|offer| offer.urn.line()) {
@@ -71,7 +72,7 @@ pub(crate) fn choose(
             continue;
         }
         tried.push(line);
-        match choose_in(line, ours, theirs, &floors(line)) {
+        match choose_in(line, ours, &theirs, &floors(line)) {
             Ok(choice) => return Ok(choice),
             Err(fault @ HandshakeFault::DigestDiffers) => return Err(fault),
             Err(fault) => {
@@ -86,16 +87,17 @@ pub(crate) fn choose(
 
 fn choose_in(
     line: &Line,
-    ours: &[Offer],
-    theirs: &[Offer],
+    ours: &[&Offer],
+    theirs: &[&Offer],
     floors: &Floors,
 ) -> Result<Offer, HandshakeFault> {
-    let of_line = |offers: &[Offer]| -> Vec<Version> {
+    let of_line = |offers: &[&Offer]| -> Vec<Version> {
         offers.iter().filter(|offer| offer.urn.line() == line).map(|offer| offer.urn.version()).collect()
     };
     let version = newest_common(&of_line(ours), &of_line(theirs), floors)?;
-    let of = |offers: &[Offer]| {
-        offers.iter().find(|offer| offer.urn.line() == line && offer.urn.version() == version).cloned()
+    let of = |offers: &[&Offer]| {
+        let found = offers.iter().find(|o| o.urn.line() == line && o.urn.version() == version);
+        found.map(|offer| (*offer).clone())
     };
     let (Some(our), Some(their)) = (of(ours), of(theirs)) else {
         return Err(NoCommonVersion::Disjoint.into());
