@@ -69,6 +69,7 @@ impl PolicySource {
                 text("free-text.cedar", include_str!("../rules/free-text.cedar")),
                 text("lines.cedar", include_str!("../rules/lines.cedar")),
                 text("payment.cedar", include_str!("../rules/payment.cedar")),
+                text("protocols.cedar", include_str!("../rules/protocols.cedar")),
                 text("supply-chain.cedar", include_str!("../rules/supply-chain.cedar")),
             ],
             entities: include_bytes!("../rules/entities.json").to_vec(),
