@@ -20,6 +20,7 @@ mod fault;
 mod follow;
 mod forward;
 mod framing;
+mod grpc;
 mod identify;
 mod listen;
 mod materials;

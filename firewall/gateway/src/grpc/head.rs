@@ -8,11 +8,11 @@ use http::{HeaderMap, HeaderName, Method, Version};
 use semgate_inspect::{Code, Refusal};
 use semgate_message::a2a::{Operation, grpc};
 
-const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
-const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+pub(crate) const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
+pub(crate) const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
 /// The media type of every call.
-const MEDIA: &str = "application/grpc";
+pub(crate) const MEDIA: &str = "application/grpc";
 
 /// What a call is, by its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -83,8 +83,7 @@ pub(crate) fn well() -> HeaderMap {
 /// status that the agent behind ended the call with, which is repeated.
 pub(crate) fn refused(refusal: &Refusal, agent: Option<u8>, decision: DecisionId) -> HeaderMap {
     let known = refusal.agent_error().or_else(|| meant(refusal.code()));
-    let known = known.and_then(|number| ProtocolError::of_number(i64::from(number)));
-    let status = match (agent.filter(|_| refusal.code() == Code::AgentError), known) {
+    let status = match (agent, known) {
         (Some(status), _) => Status(status),
         (None, Some(error)) => Status(error.grpc_status()),
         (None, None) => Status::of(refusal.code(), refusal.delivered()),
@@ -115,9 +114,13 @@ pub(crate) fn refused(refusal: &Refusal, agent: Option<u8>, decision: DecisionId
     trailers
 }
 
-/// The number of the protocol's error that means exactly what a code does.
-fn meant(code: Code) -> Option<i32> {
-    matches!(code, Code::NotFound | Code::VersionUnsupported).then(|| code.rpc())
+/// The protocol's error that means exactly what a code does.
+fn meant(code: Code) -> Option<ProtocolError> {
+    match code {
+        Code::NotFound => Some(ProtocolError::TaskNotFound),
+        Code::VersionUnsupported => Some(ProtocolError::VersionNotSupported),
+        _ => None,
+    }
 }
 
 /// The percent-encoding of `grpc-message`: every byte but visible ASCII and the blank, and the percent sign itself.

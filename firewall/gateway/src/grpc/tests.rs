@@ -176,9 +176,9 @@ fn what_the_protocol_has_an_error_for_is_that_error() {
     assert_eq!(details(&not_found, None), ("5".to_owned(), Some(ProtocolError::TaskNotFound)));
     let version = Refusal::new(Code::VersionUnsupported, "another version");
     assert_eq!(details(&version, None), ("9".to_owned(), Some(ProtocolError::VersionNotSupported)));
-    let agents = Refusal::new(Code::AgentError, "an error").with_agent_error(-32002);
+    let agents = Refusal::of_agent(Some(ProtocolError::TaskNotCancelable));
     assert_eq!(details(&agents, Some(12)), ("12".to_owned(), Some(ProtocolError::TaskNotCancelable)));
-    let unknown = Refusal::new(Code::AgentError, "an error");
+    let unknown = Refusal::of_agent(None);
     assert_eq!(details(&unknown, Some(16)), ("16".to_owned(), None));
 }
 

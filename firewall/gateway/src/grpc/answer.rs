@@ -1,0 +1,194 @@
+//! What the agent behind answers a call with, read to its end or message by message.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use base64::Engine;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::DecodePaddingMode;
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::response::Parts;
+use http::HeaderMap;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming};
+use semgate_inspect::Refusal;
+use semgate_message::a2a::grpc;
+
+use super::frame::{FrameFault, Frames};
+use super::head::{ENCODING, MEDIA};
+use super::status::{DETAILS, STATUS};
+use crate::forward::invalid;
+
+/// Messages over the wire are to be padded or not (gRPC over HTTP/2, "Custom-Metadata").
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The highest status code of gRPC.
+const MAX_STATUS: u8 = 16;
+
+/// A call ended otherwise than well.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) refusal: Refusal,
+    /// The status that the agent ended it with; `None` where it did not, or not as the protocol has it.
+    pub(crate) status: Option<u8>,
+}
+
+impl From<Refusal> for Ended {
+    fn from(refusal: Refusal) -> Self {
+        Self { refusal, status: None }
+    }
+}
+
+/// The messages of an answer, one after the other. Nothing is read ahead of what is asked for.
+#[derive(Debug)]
+pub(crate) struct Messages {
+    frames: Frames,
+    trailers: Option<HeaderMap>,
+    over: bool,
+}
+
+impl Messages {
+    /// Judges the head of an answer.
+    ///
+    /// # Errors
+    /// `upstream_invalid` for what is no answer to a call, else what the status says if there is one already.
+    pub(crate) fn begin(head: &Parts, limit: usize) -> Result<Self, Ended> {
+        if head.status != 200 {
+            return Err(invalid("the agent behind answered a call with a status of http").into());
+        }
+        let headers = &head.headers;
+        let mut types = headers.get_all(CONTENT_TYPE).iter();
+        let (Some(kind), None) = (types.next(), types.next()) else {
+            return Err(invalid("the answer of the agent behind has no one content type").into());
+        };
+        let kind = kind.as_bytes();
+        if kind != MEDIA.as_bytes() && kind != b"application/grpc+proto" {
+            return Err(invalid("the agent behind answered a call with something else").into());
+        }
+        let encodings = headers.get_all(ENCODING).into_iter().chain(headers.get_all(CONTENT_ENCODING));
+        if encodings.into_iter().any(|value| value != "identity") {
+            return Err(invalid("the answer of the agent behind is compressed").into());
+        }
+        // an answer of trailers alone
+        let trailers = headers.contains_key(STATUS).then(|| headers.clone());
+        if let Some(trailers) = &trailers {
+            end(trailers)?;
+        }
+        Ok(Self { frames: Frames::new(limit), trailers, over: false })
+    }
+
+    /// A message that is whole already.
+    ///
+    /// # Errors
+    /// `upstream_invalid`.
+    pub(crate) fn ready(&mut self) -> Result<Option<Bytes>, Ended> {
+        self.frames.next().map_err(|fault| broken(fault).into())
+    }
+
+    /// Takes what came of the body; `None` is its end.
+    ///
+    /// # Errors
+    /// At the end: a message that was cut, no status, or what the status says.
+    pub(crate) fn take(&mut self, frame: Option<Frame<Bytes>>) -> Result<(), Ended> {
+        let Some(frame) = frame else {
+            self.over = true;
+            let trailers = self.trailers.take().unwrap_or_default();
+            end(&trailers)?;
+            return self.frames.end().map_err(|fault| broken(fault).into());
+        };
+        match frame.into_data() {
+            Ok(_) if self.trailers.is_some() => Err(invalid("the agent behind goes on after its status").into()),
+            Ok(data) => {
+                self.frames.push(&data);
+                Ok(())
+            }
+            Err(frame) => {
+                if let Ok(trailers) = frame.into_trailers() {
+                    self.trailers = Some(trailers);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the end was taken.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The one message of an answer that is whole.
+    ///
+    /// # Errors
+    /// `upstream_invalid`, or what the status says.
+    pub(crate) async fn only(mut self, mut body: Incoming) -> Result<Bytes, Ended> {
+        let mut only = None;
+        while !self.over {
+            let frame = body.frame().await.transpose();
+            self.take(frame.map_err(|_| invalid("the answer of the agent behind was cut"))?)?;
+            while let Some(message) = self.ready()? {
+                if only.replace(message).is_some() {
+                    return Err(broken(FrameFault::Second).into());
+                }
+            }
+        }
+        only.ok_or_else(|| broken(FrameFault::Missing).into())
+    }
+}
+
+fn broken(fault: FrameFault) -> Refusal {
+    invalid("the agent behind answered what is no message behind its five bytes")
+        .with_cause(fault.code())
+        .with_detail(fault.reason())
+}
+
+/// What trailers say. Of an agent's failure only its status counts, and which of the protocol's errors it names.
+fn end(trailers: &HeaderMap) -> Result<(), Ended> {
+    let mut all = trailers.get_all(STATUS).iter();
+    let (Some(status), None) = (all.next(), all.next()) else {
+        return Err(invalid("the agent behind ended a call without a status").into());
+    };
+    let number = status.to_str().ok().and_then(|text| text.parse::<u8>().ok()).filter(|n| *n <= MAX_STATUS);
+    match number {
+        Some(0) => Ok(()),
+        None => Err(invalid("the agent behind ended a call with a status that does not exist").into()),
+        Some(status) => {
+            let details = trailers.get(DETAILS).and_then(|details| BASE64.decode(details.as_bytes()).ok());
+            let known = details.and_then(|details| grpc::agent_error(&details).known);
+            let refusal = Refusal::of_agent(known).with_detail(format!("grpc status {status}"));
+            Err(Ended { refusal, status: Some(status) })
+        }
+    }
+}
+
+/// A body of one piece of data, or none, and trailers.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    data: Option<Bytes>,
+    trailers: Option<HeaderMap>,
+}
+
+impl Whole {
+    pub(crate) fn new(data: Bytes, trailers: HeaderMap) -> Self {
+        Self { data: Some(data), trailers: Some(trailers) }
+    }
+}
+
+impl Body for Whole {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let this = self.get_mut();
+        let frame = this.data.take().map(Frame::data);
+        let frame = frame.or_else(|| this.trailers.take().map(Frame::trailers));
+        Poll::Ready(frame.map(Ok))
+    }
+}
