@@ -44,6 +44,7 @@ pub mod inspector;
 pub mod limits;
 mod list;
 pub mod meter;
+pub mod offer;
 pub mod owners;
 pub mod parse;
 pub mod permit;

@@ -77,10 +77,10 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     let (control, control_until) = control(case, parsed.message(), named)?;
     let (protocol, protocol_until) = protocol(case, parsed.message(), named)?;
     needs_lock(case, parsed.message(), named)?;
-    lock(case, parsed.message(), named)?;
+    let lock_until = lock(case, parsed.message(), named)?;
     let about = belongs(case, parsed.message(), named)?;
     let open = takes_turn(case, parsed.message())?;
-    let fresh_until = source.fresh_until().min(control_until).min(protocol_until);
+    let fresh_until = source.fresh_until().min(control_until).min(protocol_until).min(lock_until);
     Ok(Settled { named, control, protocol, about, open, notice, fresh_until })
 }
 
@@ -305,7 +305,9 @@ fn takes_turn(case: &Case<'_>, message: &Message<'_>) -> Result<Option<Side>, Re
     })
 }
 
-fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
+/// The last second at which every lock of the message holds; all the time where there is none.
+fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<u64, Refusal> {
+    let mut until = u64::MAX;
     // whoever opened the handshake is the sender of requests and the receiver of replies
     let (initiator, responder) = match case.direction {
         Direction::Request => (case.sender.id(), case.receiver),
@@ -323,7 +325,7 @@ fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Ref
             digest: named.context().digest(),
             now: case.now.unix,
         };
-        case.sessions.locks.held(&question).map_err(|fault| {
+        let held = case.sessions.locks.held(&question).map_err(|fault| {
             Refusal::new(
                 Code::LockMismatch,
                 "the lock does not hold between these two agents for this context",
@@ -331,8 +333,9 @@ fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Ref
             .with_hint("leave the lock out, or negotiate a new one")
             .with_detail(fault.to_string())
         })?;
+        until = until.min(held.expires_at().saturating_sub(1));
     }
-    Ok(())
+    Ok(until)
 }
 
 impl<'c, 'j> Resolved<'c, 'j> {

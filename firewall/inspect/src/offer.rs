@@ -1,0 +1,46 @@
+//! What a gateway can speak for the agent behind a route: the other side of [`crate::resolve`], asked before a message is there.
+
+use crate::{Generation, Route};
+use semgate_contexts::Line;
+use semgate_negotiation::{Answering, Features, Floors, Offer, Spoken};
+use semgate_statement::Standing;
+
+impl Generation {
+    /// What a handshake of this sender on this route can choose from now: contexts that the receiver understands, whose line some policy
+    /// lets the sender use, that count with all that they refer to, and that are not deprecated (nothing newly selects those). The floors
+    /// are those of authority and operator. A sender learns nothing of lines that it may not use: they are not there (F0-47).
+    pub fn answering(&self, route: &Route, sender: &str, now: u64) -> Answering {
+        let mut answering = Answering::default();
+        for view in self.views() {
+            for loaded in view.contexts() {
+                let Some(named) = self.named(loaded.urn.as_str()) else { continue };
+                let line = loaded.urn.line();
+                let floors = self.floors_of(line, named.floor());
+                let may = self.policies().may_use_line(sender, line).is_ok();
+                let stands = view.lines().holds(line).is_some()
+                    && view.standing(&loaded.urn, now) == Standing::Valid
+                    && named.hindered().is_none();
+                // versions below a floor are offered too: that the floor forbids them is what the answer then says
+                if !may || !stands || route.understands(&loaded.urn).is_err() || line == self.control_line() {
+                    continue;
+                }
+                answering.contexts.push(Spoken {
+                    offer: Offer {
+                        urn: loaded.urn.clone(),
+                        digest: loaded.digest,
+                        features: Features::none(),
+                    },
+                    authority: view.authority().to_owned(),
+                });
+                if !answering.floors.iter().any(|(known, _)| known == line) {
+                    answering.floors.push((line.clone(), floors));
+                }
+            }
+        }
+        answering
+    }
+
+    fn floors_of(&self, line: &Line, authority: Option<semgate_contexts::Version>) -> Floors {
+        Floors { authority, operator: self.operator_floor(line), peers: [None; 2] }
+    }
+}
