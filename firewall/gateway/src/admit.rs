@@ -1,5 +1,6 @@
 //! What a head alone decides: method, path, headers, and how often. The body has not been read.
 
+pub(crate) mod a2a;
 #[cfg(test)]
 mod tests;
 
@@ -12,16 +13,18 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCO
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method};
 use semgate_inspect::{Code, Refusal};
+use semgate_message::a2a::Version;
+use semgate_message::a2a::rest::Query;
+use semgate_message::{Call, Form};
 
-use crate::config::{Limits, Protocol};
+use crate::config::{Limits, Protocol, RouteConfig, Transport};
 use crate::receive;
+use crate::refuse::Manner;
+
+use a2a::Target;
 
 /// The header copy of the context claim (WIRE "Messages").
 pub(crate) const L9_CONTEXT: HeaderName = HeaderName::from_static("l9-context");
-/// A2A 1.0 §3.6.
-pub(crate) const A2A_VERSION: HeaderName = HeaderName::from_static("a2a-version");
-/// A2A 1.0 §3.2.6.
-pub(crate) const A2A_EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
 /// A2A 1.0 §8.2.
 pub(crate) const CARD_PATH: &str = "/.well-known/agent-card.json";
 
@@ -34,6 +37,23 @@ pub(crate) enum Encoding {
     Deflate,
 }
 
+/// The names of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Media {
+    Json,
+    /// A2A 1.0 §11.1.
+    A2aJson,
+}
+
+impl Media {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::A2aJson => "application/a2a+json",
+        }
+    }
+}
+
 /// A head that may go on.
 #[derive(Debug)]
 pub(crate) enum Arrival {
@@ -43,14 +63,19 @@ pub(crate) enum Arrival {
     Card,
 }
 
-/// The head of a message that may be received. Holds the two headers that say something about it, and nothing else of it.
+/// The head of a message that may be received. Holds what it says about the message, and nothing else of it.
 #[derive(Debug)]
 pub(crate) struct Admitted {
     pub(crate) encoding: Encoding,
     pub(crate) l9_context: Vec<String>,
-    pub(crate) a2a_version: Vec<String>,
-    /// Whether the caller asked for our extension in `A2A-Extensions`; other extensions are not carried.
-    pub(crate) extension: bool,
+    /// What is settled about the request. A version that is not taken is told once the request's id is known.
+    pub(crate) call: Result<Call, Refusal>,
+    /// Over HTTP+JSON: where it goes.
+    pub(crate) target: Option<Target>,
+    /// Which name of JSON the body has; `None` if none was said.
+    pub(crate) typed: Option<Media>,
+    /// The header by which the caller asked for our extension; other extensions are not carried.
+    pub(crate) extension: Option<HeaderName>,
 }
 
 /// Counts arrivals of each agent, over all cores.
@@ -87,10 +112,71 @@ impl Gatekeeper {
 #[derive(Clone, Debug)]
 pub(crate) struct Door {
     pub(crate) protocol: Protocol,
-    /// The path of the agent behind, taken beside `/`.
-    pub(crate) path: String,
+    /// The paths of callers: `/`, that of the agent behind, and that of the public URL, each with a slash at its end and without.
+    pub(crate) paths: Vec<String>,
     /// The URI of our extension.
     pub(crate) extension: String,
+    /// Versions of A2A.
+    pub(crate) versions: Vec<Version>,
+    /// Transports of A2A.
+    pub(crate) transports: Vec<Transport>,
+}
+
+impl Door {
+    pub(crate) fn new(route: &RouteConfig, extension: &str) -> Self {
+        let public = route.public_url.as_deref().and_then(|url| url.split_once("://"));
+        let public = public.and_then(|(_, rest)| rest.find('/').and_then(|at| rest.get(at..)));
+        let mut paths = Vec::new();
+        for path in ["/", &route.upstream.path].into_iter().chain(public) {
+            let bare = path.trim_end_matches('/');
+            let mut one = |path: String| {
+                if !path.is_empty() && !paths.contains(&path) {
+                    paths.push(path);
+                }
+            };
+            one(bare.to_owned());
+            // an interface of A2A is a base that clients join paths to
+            if bare.is_empty() || route.protocol == Protocol::A2a {
+                one(format!("{bare}/"));
+            }
+        }
+        // the longest first: below a path of the agent there is no tenant of its first part
+        paths.sort_by_key(|path| std::cmp::Reverse(path.len()));
+        Self {
+            protocol: route.protocol,
+            paths,
+            extension: extension.to_owned(),
+            versions: route.choices.versions.clone(),
+            transports: route.choices.transports.clone(),
+        }
+    }
+
+    /// What follows one of the paths, with the slash that it begins with.
+    fn below<'p>(&self, path: &'p str) -> impl Iterator<Item = &'p str> {
+        let bases = self.paths.iter().map(|base| base.trim_end_matches('/'));
+        bases.filter_map(|base| path.strip_prefix(base)).filter(|rest| rest.starts_with('/'))
+    }
+
+    /// Whether messages are posted to this path.
+    fn is_base(&self, path: &str) -> bool {
+        self.paths.iter().any(|base| base == path)
+    }
+
+    /// How a request with this path is answered, whatever becomes of it.
+    pub(crate) fn manner(&self, path: &str) -> Manner {
+        match self.protocol {
+            Protocol::L8 => Manner::Plain,
+            Protocol::A2a if self.takes(Transport::Rest) => {
+                let rpc = self.takes(Transport::JsonRpc) && self.is_base(path);
+                if rpc { Manner::JsonRpc } else { Manner::Rest }
+            }
+            Protocol::A2a => Manner::JsonRpc,
+        }
+    }
+
+    fn takes(&self, transport: Transport) -> bool {
+        self.protocol == Protocol::A2a && self.transports.contains(&transport)
+    }
 }
 
 /// Judges a head.
@@ -98,17 +184,64 @@ pub(crate) struct Door {
 /// # Errors
 /// `method_unsupported`, `malformed`, `encoding_unsupported`, `too_large`.
 pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
-    if parts.uri.query().is_some() {
-        return Err(malformed("the path has a query").with_hint("nothing is said in a query here"));
+    match door.protocol {
+        Protocol::L8 => {
+            no_query(parts)?;
+            if parts.method != Method::POST || !door.is_base(parts.uri.path()) {
+                return Err(unsupported("post a message to `/`"));
+            }
+            message(door, parts, limits, Ok(Call::l8()), None)
+        }
+        Protocol::A2a => over_a2a(door, parts, limits),
     }
+}
+
+fn over_a2a(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
     let path = parts.uri.path();
-    match (&parts.method, door.protocol) {
-        (&Method::GET, Protocol::A2a) if path == CARD_PATH => return card(parts),
-        (&Method::POST, _) if path == "/" || path == door.path => {}
-        (_, Protocol::L8) => return Err(unsupported("post a message to `/`")),
-        (_, Protocol::A2a) => return Err(unsupported("post a message to `/`, or get the agent card")),
+    if parts.method == Method::GET && door.below(path).any(|rest| rest == CARD_PATH) {
+        no_query(parts)?;
+        return card(parts);
     }
-    content_type(&parts.headers)?;
+    let (form, target) = if door.takes(Transport::JsonRpc) && door.is_base(path) {
+        if parts.method != Method::POST {
+            return Err(unsupported("post a message to `/`, or get the agent card"));
+        }
+        (Form::JsonRpc, None)
+    } else if door.takes(Transport::Rest) {
+        let (operation, target) = a2a::target(parts, door.below(path))?;
+        (Form::Rest(operation), Some(target))
+    } else {
+        return Err(unsupported("post a message to `/`, or get the agent card"));
+    };
+    let query = Query::parse(parts.uri.query().unwrap_or_default()).map_err(|fault| a2a::refused(&fault))?;
+    if target.is_none() {
+        query.only_version().map_err(|fault| a2a::refused(&fault))?;
+    }
+    let headers = values(&parts.headers, &a2a::A2A_VERSION)?;
+    let version = a2a::version(&headers, &query, &door.versions).and_then(|version| match target {
+        Some(_) if version != Version::V10 => {
+            Err(Refusal::new(Code::VersionUnsupported, "http+json is carried in 1.0 only")
+                .with_hint("send `A2A-Version: 1.0`"))
+        }
+        _ => Ok(version),
+    });
+    message(door, parts, limits, version.map(|version| Call::a2a(version, form)), target)
+}
+
+fn message(
+    door: &Door,
+    parts: &Parts,
+    limits: &Limits,
+    call: Result<Call, Refusal>,
+    target: Option<Target>,
+) -> Result<Arrival, Refusal> {
+    let typed = match content_type(&parts.headers, door.protocol) {
+        Ok(json) => Some(json),
+        // what has no body needs no type
+        Err(_) if target.is_some() && !parts.headers.contains_key(CONTENT_TYPE) => None,
+        Err(fault) if target.is_some() => return Err(media(&fault)),
+        Err(fault) => return Err(fault),
+    };
     let encoding = content_encoding(&parts.headers)?;
     if let Some(refusal) = receive::stated_too_large(&parts.headers, limits.body_bytes) {
         return Err(refusal);
@@ -116,9 +249,26 @@ pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arriv
     Ok(Arrival::Message(Admitted {
         encoding,
         l9_context: values(&parts.headers, &L9_CONTEXT)?,
-        a2a_version: values(&parts.headers, &A2A_VERSION)?,
-        extension: asks_for(&parts.headers, &door.extension),
+        call,
+        target,
+        typed,
+        extension: match door.protocol {
+            Protocol::A2a => a2a::extension(&parts.headers, &door.extension),
+            Protocol::L8 => None,
+        },
     }))
+}
+
+/// HTTP+JSON has a status for it (RFC 9110 §15.5.16), which goes with this code there.
+fn media(fault: &Refusal) -> Refusal {
+    Refusal::new(Code::EncodingUnsupported, fault.reason()).with_hint(fault.hint())
+}
+
+fn no_query(parts: &Parts) -> Result<(), Refusal> {
+    match parts.uri.query() {
+        Some(_) => Err(malformed("the path has a query").with_hint("nothing is said in a query here")),
+        None => Ok(()),
+    }
 }
 
 fn card(parts: &Parts) -> Result<Arrival, Refusal> {
@@ -137,21 +287,25 @@ fn malformed(reason: &str) -> Refusal {
     Refusal::new(Code::Malformed, reason)
 }
 
-/// `application/json`, with `charset=utf-8` or without: JSON knows no other (RFC 8259 §8.1).
-fn content_type(headers: &HeaderMap) -> Result<(), Refusal> {
+/// `application/json`, with `charset=utf-8` or without: JSON knows no other (RFC 8259 §8.1). A2A has a name of its own for it.
+fn content_type(headers: &HeaderMap, protocol: Protocol) -> Result<Media, Refusal> {
     let fault = || {
         malformed("the content type is not `application/json`").with_hint("send json as `application/json`")
     };
     let mut all = headers.get_all(CONTENT_TYPE).iter();
     let (Some(value), None) = (all.next(), all.next()) else { return Err(fault()) };
     if value == "application/json" {
-        return Ok(());
+        return Ok(Media::Json);
     }
     let text = value.to_str().map_err(|_| fault())?.to_ascii_lowercase();
     let mut parts = text.split(';').map(str::trim);
-    let json = parts.next() == Some("application/json");
+    let json = match parts.next() {
+        Some("application/json") => Media::Json,
+        Some("application/a2a+json") if protocol == Protocol::A2a => Media::A2aJson,
+        _ => return Err(fault()),
+    };
     let charset = parts.next().is_none_or(|part| matches!(part, "charset=utf-8" | "charset=\"utf-8\""));
-    if json && charset && parts.next().is_none() { Ok(()) } else { Err(fault()) }
+    if charset && parts.next().is_none() { Ok(json) } else { Err(fault()) }
 }
 
 fn content_encoding(headers: &HeaderMap) -> Result<Encoding, Refusal> {
@@ -181,9 +335,4 @@ fn values(headers: &HeaderMap, name: &HeaderName) -> Result<Vec<String>, Refusal
         found.push(text.to_owned());
     }
     Ok(found)
-}
-
-fn asks_for(headers: &HeaderMap, extension: &str) -> bool {
-    let values = headers.get_all(A2A_EXTENSIONS).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|uri| uri.trim() == extension)
 }

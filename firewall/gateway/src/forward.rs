@@ -5,9 +5,11 @@ use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use semgate_inspect::{Code, Delivered, Permit, Refusal, Sent};
+use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
+use semgate_message::Call;
 
-use crate::admit::{A2A_EXTENSIONS, A2A_VERSION, L9_CONTEXT};
+use crate::admit::a2a::{A2A_VERSION, Target};
+use crate::admit::{L9_CONTEXT, Media};
 use crate::config::{Limits, Protocol, Upstream};
 use crate::fault::RunFault;
 use crate::identify::Identity;
@@ -24,6 +26,7 @@ const CLIENT_CERT: HeaderName = HeaderName::from_static("client-cert");
 pub(crate) const SENDER: HeaderName = HeaderName::from_static("semgate-sender");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
 /// What goes to one agent with every message. The list is closed: no other header of the caller is carried.
 #[derive(Debug)]
@@ -67,6 +70,17 @@ impl Address {
         &self.extension
     }
 
+    /// The place of a request over HTTP+JSON: path and query as they came, below the agent's own path.
+    ///
+    /// # Errors
+    /// `malformed` for what is no target, which was refused before.
+    fn below(&self, target: &Target) -> Result<Uri, Refusal> {
+        let base = self.uri.path().trim_end_matches('/');
+        let query = target.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
+        Uri::try_from(format!("{}{base}{}{query}", self.origin, target.path))
+            .map_err(|_| Refusal::new(Code::Malformed, "the path is none that can be asked for"))
+    }
+
     /// A question for the agent's card: nobody's message, so nobody is named.
     pub(crate) fn card_request(&self, path: &'static str) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(Bytes::new()));
@@ -87,21 +101,50 @@ pub(crate) struct Told<'t> {
     pub(crate) identity: &'t Identity,
     /// The caller's `L9-Context`, which the inspector held against the message.
     pub(crate) l9_context: Option<&'t str>,
-    /// Whether the caller asked for our extension.
-    pub(crate) extension: bool,
+    /// The header by which the caller asked for our extension.
+    pub(crate) extension: Option<&'t HeaderName>,
+    /// What is settled about the request.
+    pub(crate) call: &'t Call,
+    /// Over HTTP+JSON: where it goes.
+    pub(crate) target: Option<&'t Target>,
+    /// Which name of JSON its body has there.
+    pub(crate) typed: Option<Media>,
     pub(crate) decision: &'t str,
 }
 
-pub(crate) fn request(address: &Address, told: &Told<'_>, body: Bytes) -> Request<Full<Bytes>> {
+pub(crate) fn request(
+    address: &Address,
+    told: &Told<'_>,
+    body: Bytes,
+) -> Result<Request<Full<Bytes>>, Refusal> {
     let mut request = Request::new(Full::new(body));
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = address.uri.clone();
+    let (mut kind, mut accept) = (Some(JSON), JSON);
+    match told.target {
+        None => {
+            *request.method_mut() = Method::POST;
+            *request.uri_mut() = address.uri.clone();
+        }
+        Some(target) => {
+            *request.method_mut() = target.method.clone();
+            *request.uri_mut() = address.below(target)?;
+            kind = told.typed.map(|kind| HeaderValue::from_static(kind.as_str()));
+        }
+    }
     let headers = request.headers_mut();
+    if address.protocol == Protocol::A2a {
+        accept = JSON_OR_EVENTS;
+        headers.insert(A2A_VERSION, HeaderValue::from_static(told.call.version.as_str()));
+        if let Some(name) = told.extension {
+            headers.insert(name, address.extension.clone());
+        }
+    }
+    if let Some(kind) = kind {
+        headers.insert(CONTENT_TYPE, kind);
+    }
+    headers.insert(ACCEPT, accept);
     if let Some(host) = &address.host {
         headers.insert(HOST, host.clone());
     }
-    headers.insert(CONTENT_TYPE, JSON);
-    headers.insert(ACCEPT, JSON);
     headers.insert(SENDER, told.identity.sender().clone());
     if let Some(certificate) = told.identity.client_cert() {
         headers.insert(CLIENT_CERT, certificate.clone());
@@ -112,13 +155,7 @@ pub(crate) fn request(address: &Address, told: &Told<'_>, body: Bytes) -> Reques
     if let Some(Ok(context)) = told.l9_context.map(HeaderValue::from_str) {
         headers.insert(L9_CONTEXT, context);
     }
-    if address.protocol == Protocol::A2a {
-        headers.insert(A2A_VERSION, HeaderValue::from_static("1.0"));
-        if told.extension {
-            headers.insert(A2A_EXTENSIONS, address.extension.clone());
-        }
-    }
-    request
+    Ok(request)
 }
 
 /// What the agent behind answered, unjudged.
@@ -156,7 +193,7 @@ pub(crate) async fn forward(
     told: &Told<'_>,
 ) -> Result<Begun, Refusal> {
     let fresh_until = permit.fresh_until();
-    let (body, sent) = permit.spend();
+    let (Outgoing { body, .. }, sent) = permit.spend();
     let generation = sent.facts().generation;
     let shared = &lane.shared;
     // as `renew` asks: no new generation comes when a status goes stale, only time passes
@@ -164,7 +201,8 @@ pub(crate) async fn forward(
         let in_force = shared.inspector.generation().number() == generation;
         if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
     };
-    let request = request(&lane.address, told, body);
+    let request =
+        request(&lane.address, told, body).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     match begin(&lane.pool, lease, request, &lane.shared.limits, &still).await {
         Ok(answering) => Ok(Begun { sent, answering }),
         Err(refusal) => Err(refusal.with_rpc_id(sent.rpc_id().cloned())),

@@ -6,16 +6,20 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use http::Request;
+use http::{HeaderName, Request};
 use hyper::body::Incoming;
+use semgate_contexts::json;
 use semgate_inspect::{
-    Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Notice, Now, Peer, Permit, Refusal, Route,
+    Arrived, Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Notice, Now, Peer, Permit, Refusal,
+    Route,
 };
+use semgate_message::a2a::Operation;
+use semgate_message::{Call, RpcId};
 
 use crate::admit::{self, Admitted, Arrival, Door, Gatekeeper};
 use crate::answer::{Answer, AnswerBody};
 use crate::card::Card;
-use crate::config::{Limits, Protocol};
+use crate::config::Limits;
 use crate::decision::{DecisionId, Decisions};
 use crate::forward::{self, Address, Begun, Returned, Told};
 use crate::framing::Serving;
@@ -74,10 +78,7 @@ pub(crate) async fn serve(
     serving: Serving,
     request: Request<Incoming>,
 ) -> Answer {
-    let manner = match lane.door.protocol {
-        Protocol::L8 => Manner::Plain,
-        Protocol::A2a => Manner::JsonRpc,
-    };
+    let manner = lane.door.manner(request.uri().path());
     let decision = lane.decisions.next();
     let way = Way { lane: &lane, identity: &identity, manner, decision, began: Instant::now() };
     match way.run(&serving, request).await {
@@ -146,11 +147,10 @@ impl Way<'_> {
 
     async fn message(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
         let shared = &*self.lane.shared;
-        let Received { admitted, bytes } = received;
+        let (admitted, arrived) = self.arrived(received)?;
         let l9_context: Vec<&str> = admitted.l9_context.iter().map(String::as_str).collect();
-        let a2a_version: Vec<&str> = admitted.a2a_version.iter().map(String::as_str).collect();
-        let headers = HeaderClaims { l9_context: &l9_context, a2a_version: &a2a_version };
-        let permit = shared.inspector.inspect(&self.lane.route, peer, &headers, bytes, shared.now())?;
+        let headers = HeaderClaims { l9_context: &l9_context };
+        let permit = shared.inspector.inspect(&self.lane.route, peer, &headers, arrived, shared.now())?;
         // its questions are counted: should the caller leave before it is recorded as allowed, that is recorded
         let leased = self.attended(|| permit.facts().clone(), self.lane.pool.lease()).await;
         let lease = match leased {
@@ -176,6 +176,23 @@ impl Way<'_> {
         self.forward(permit, recorded, lease, &admitted).await
     }
 
+    /// What the head and the body of a request are together.
+    fn arrived(&self, received: Received) -> Result<(Admitted, Arrived), Refusal> {
+        let limits = &self.lane.shared.limits;
+        let Received { mut admitted, bytes } = received;
+        let call = match std::mem::replace(&mut admitted.call, Ok(Call::l8())) {
+            Ok(call) => call,
+            Err(refusal) => return Err(refusal.with_rpc_id(rpc_id(&bytes, limits))),
+        };
+        let Some(target) = &admitted.target else { return Ok((admitted, Arrived::whole(call, bytes))) };
+        if admitted.typed.is_none() && !bytes.is_empty() {
+            return Err(Refusal::new(Code::EncodingUnsupported, "the body has no content type")
+                .with_hint("send json as `application/a2a+json` or `application/json`"));
+        }
+        let judged = target.judged(&bytes, &json_limits(limits))?;
+        Ok((admitted, Arrived { call, body: bytes, judged }))
+    }
+
     async fn forward(
         &self,
         permit: Permit,
@@ -185,30 +202,32 @@ impl Way<'_> {
     ) -> Result<Answer, Stopped> {
         let lane = self.lane;
         let notice = permit.notice().cloned();
+        let echo = admitted.extension.as_ref();
+        let call = permit.call().clone();
         let mut buffer = [0; 26];
         let told = Told {
             identity: self.identity,
             l9_context: admitted.l9_context.first().map(String::as_str),
-            extension: admitted.extension,
+            extension: admitted.extension.as_ref(),
+            call: &call,
+            target: admitted.target.as_ref(),
+            typed: admitted.typed,
             decision: self.decision.text(&mut buffer),
         };
         let facts = reply_facts(permit.facts());
         let answered = self.attended(|| facts.clone(), async {
             let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
-            if relay::is_stream(&begun.answering) {
+            let streams = begun.sent.operation().is_some_and(Operation::streams);
+            if streams && relay::is_stream(&begun.answering) {
                 return Ok(Answered::Stream(begun));
             }
             forward::whole(begun, lane).await.map(Answered::Whole)
         });
         let judged = match answered.await {
-            Ok(Answered::Stream(begun)) => return self.relay(begun, facts, notice.as_ref()),
-            Ok(Answered::Whole(returned)) => reply::judge(
-                &lane.shared.inspector,
-                returned,
-                &lane.replier,
-                &lane.address,
-                lane.shared.now(),
-            ),
+            Ok(Answered::Stream(begun)) => return self.relay(begun, facts, echo, notice.as_ref()),
+            Ok(Answered::Whole(returned)) => {
+                reply::judge(&lane.shared.inspector, returned, &lane.replier, lane.shared.now())
+            }
             Err(refusal) => Err(refusal),
         };
         let (sent, passed) = judged.map_err(|refusal| stopped_reply(refusal, facts))?;
@@ -218,12 +237,17 @@ impl Way<'_> {
             return Err(stopped_reply(refusal, facts));
         }
         lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
-        Ok(reply::hand_back(passed, notice.as_ref(), &lane.address, self.decision))
+        Ok(reply::hand_back(passed, echo, notice.as_ref(), &lane.address, self.decision))
     }
 
     /// The answer is a stream: its head goes out at once, and each event is judged as it passes.
-    fn relay(&self, begun: Begun, facts: Facts, notice: Option<&Notice>) -> Result<Answer, Stopped> {
-        let extension = reply::says_extension(&begun.answering.head, &self.lane.address);
+    fn relay(
+        &self,
+        begun: Begun,
+        facts: Facts,
+        echo: Option<&HeaderName>,
+        notice: Option<&Notice>,
+    ) -> Result<Answer, Stopped> {
         let of = Of {
             lane: Rc::clone(self.lane),
             identity: Rc::clone(self.identity),
@@ -235,7 +259,7 @@ impl Way<'_> {
         match Relay::begin(begun, of) {
             Ok(relay) => {
                 let body = AnswerBody::Stream(Box::pin(Relayed::Resting(Box::new(relay))));
-                Ok(reply::hand_on(body, extension, notice, &self.lane.address, self.decision))
+                Ok(reply::hand_on(body, echo, notice, &self.lane.address, self.decision))
             }
             Err(refusal) => Err(stopped_reply(refusal, facts)),
         }
@@ -310,6 +334,20 @@ impl<F: Fn() -> Facts> Drop for Awaiting<'_, F> {
             self.way.lane.metrics.abandoned(facts.direction);
             let _ = self.way.record(Outcome::Abandoned, facts);
         }
+    }
+}
+
+/// The id of a request that is refused for what its head says. Read only then.
+fn rpc_id(bytes: &[u8], limits: &Limits) -> Option<RpcId> {
+    semgate_message::a2a::rpc_id(&json::read(bytes, &json_limits(limits)).ok()?)
+}
+
+fn json_limits(limits: &Limits) -> json::Limits {
+    json::Limits {
+        max_bytes: limits.body_bytes,
+        max_depth: limits.depth,
+        max_nodes: limits.nodes,
+        ..json::Limits::default()
     }
 }
 

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use semgate_inspect::{Code, Refusal, RpcId};
+use semgate_message::a2a::ProtocolError;
 use serde::Serialize;
 use serde_json::json;
 
@@ -102,28 +103,42 @@ pub(crate) fn number(refusal: &Refusal) -> i32 {
     refusal.agent_error().map_or_else(|| refusal.code().rpc(), |error| error.number())
 }
 
+/// The message of an error: the protocol's words for an error of the agent's, so that those who know them find them.
+fn text(refusal: &Refusal) -> String {
+    match refusal.agent_error() {
+        Some(error) => error.text().to_owned(),
+        None => format!("{}: {}", refusal.code(), refusal.reason()),
+    }
+}
+
 fn rpc(refusal: &Refusal, id: &RpcId, problem: &Problem<'_>) -> Vec<u8> {
     let number = number(refusal);
     let mut data = vec![serde_json::to_value(problem).unwrap_or_default()];
-    if let Some(known) = protocol::of(number) {
-        data.push(known.info());
+    if let Some(known) = ProtocolError::of_number(number.into()) {
+        data.push(protocol::info(known));
     }
-    let message = format!("{}: {}", refusal.code(), refusal.reason());
+    let message = text(refusal);
     let error = json!({"code": number, "message": message, "data": data}).to_string();
     // the id stands as it came: an integer past 2^53 is not changed by a reader of ours
     format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.to_json()).into_bytes()
 }
 
 fn rest(refusal: &Refusal, problem: &Problem<'_>) -> (u16, Vec<u8>) {
-    let known = protocol::of(number(refusal));
-    let status = known.map_or(problem.status, |known| known.status);
-    let name = known.map_or_else(|| protocol::status_name(status), |known| known.name);
-    let info = known.map_or_else(|| protocol::own(refusal.code()), protocol::Known::info);
+    let (status, name, info) = match ProtocolError::of_number(number(refusal).into()) {
+        Some(known) => (known.http_status(), known.status(), protocol::info(known)),
+        None => {
+            let status = match refusal.code() {
+                Code::EncodingUnsupported => 415,
+                _ => problem.status,
+            };
+            (status, protocol::status_name(status), protocol::own(refusal.code()))
+        }
+    };
     let mut ours = serde_json::to_value(problem).unwrap_or_default();
     if let Some(ours) = ours.as_object_mut() {
         ours.insert("@type".to_owned(), "type.googleapis.com/google.protobuf.Struct".into());
     }
-    let message = format!("{}: {}", refusal.code(), refusal.reason());
+    let message = text(refusal);
     let body =
         json!({"error": {"code": status, "status": name, "message": message, "details": [info, ours]}});
     (status, body.to_string().into_bytes())

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
-use semgate_inspect::{Delivered, Direction, Facts, Refusal, Sent};
+use semgate_inspect::{Delivered, Direction, Facts, Refusal, Sent, StreamState};
 use tokio::time::{Instant, timeout_at};
 
 use crate::decision::DecisionId;
@@ -49,7 +49,9 @@ pub(crate) struct Of {
 pub(crate) struct Relay {
     of: Of,
     sent: Sent,
-    generation: u64,
+    state: StreamState,
+    /// When it was last held against what is live, and under which generation.
+    looked: (Instant, u64),
     /// `None` once it is over: dropping it tells the agent.
     from: Option<(Incoming, Lease)>,
     events: Events,
@@ -96,7 +98,8 @@ impl Relay {
         let now = Instant::now();
         let bounds = EventLimits { event_bytes: limits.event_bytes, events: limits.events };
         Ok(Self {
-            generation: sent.facts().generation,
+            looked: (now, sent.facts().generation),
+            state: of.lane.shared.inspector.stream(&sent),
             from: Some((body, lease)),
             events: Events::new(bounds),
             idle: now + limits.stream_idle,
@@ -169,8 +172,15 @@ impl Relay {
             return Err(forward::timeout(Delivered::Yes));
         }
         let _ = self.of.identity.peer(unix_now())?;
-        let shared = &self.of.lane.shared;
-        self.generation = shared.inspector.generation().number();
+        let lane = &self.of.lane;
+        let inspector = &lane.shared.inspector;
+        let generation = inspector.generation().number();
+        let (last, under) = self.looked;
+        // the end of a status makes no generation, so time alone asks too
+        if generation != under || now.duration_since(last) >= LOOK {
+            self.looked = (now, generation);
+            self.state.still_counts(inspector, &self.sent, &lane.replier, lane.shared.now())?;
+        }
         Ok(())
     }
 
@@ -179,7 +189,8 @@ impl Relay {
         let Some(data) = data.filter(|data| !data.is_empty()) else { return Ok(None) };
         let lane = &self.of.lane;
         let now = lane.shared.now();
-        let permit = lane.shared.inspector.inspect_reply(&self.sent, &lane.replier, 200, data, now)?;
+        let inspector = &lane.shared.inspector;
+        let permit = inspector.inspect_event(&self.sent, &mut self.state, &lane.replier, data, now)?;
         if error {
             return Err(invalid("an event that is named an error holds none"));
         }

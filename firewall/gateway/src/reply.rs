@@ -5,8 +5,9 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::response::Parts;
 use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Inspector, Notice, Now, Peer, Refusal, ReplyPermit, Sent};
+use semgate_message::Binding;
 
-use crate::admit::A2A_EXTENSIONS;
+use crate::admit::Media;
 use crate::answer::{Answer, AnswerBody};
 use crate::decision::DecisionId;
 use crate::forward::{Address, Returned, invalid};
@@ -16,11 +17,11 @@ use crate::relay::EVENT_STREAM;
 /// What the caller should know although the message passed.
 const NOTICE: HeaderName = HeaderName::from_static("semgate-notice");
 
-/// A reply that may pass, with the one header of the agent's that may too.
+/// A reply that may pass.
 #[derive(Debug)]
 pub(crate) struct Passed {
     pub(crate) permit: ReplyPermit,
-    extension: bool,
+    media: Media,
 }
 
 /// Judges a reply.
@@ -31,19 +32,19 @@ pub(crate) fn judge(
     inspector: &Inspector,
     returned: Returned,
     replier: &Peer,
-    address: &Address,
     now: Now,
 ) -> Result<(Sent, Passed), Refusal> {
     let Returned { sent, head, body } = returned;
-    form(&head, &body).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
-    let extension = says_extension(&head, address);
+    let error = is_error(&sent, head.status.as_u16());
+    let media = form(&head, &body, error).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     let permit = inspector.inspect_reply(&sent, replier, head.status.as_u16(), body, now)?;
-    Ok((sent, Passed { permit, extension }))
+    Ok((sent, Passed { permit, media }))
 }
 
-/// Whether the agent says that our extension is active.
-pub(crate) fn says_extension(head: &Parts, address: &Address) -> bool {
-    head.headers.get_all(A2A_EXTENSIONS).iter().any(|value| value == address.extension())
+/// A2A answers errors of its own with a status over HTTP+JSON, and some agents over JSON-RPC too: which it is, the inspector
+/// reads, and no byte of it passes.
+fn is_error(sent: &Sent, status: u16) -> bool {
+    sent.binding() == Binding::A2a && (400..600).contains(&status)
 }
 
 /// Successes that say something about this reply as a whole. The others say that it is a part (206), that someone else changed
@@ -57,28 +58,34 @@ fn passes(status: u16) -> Result<(), Refusal> {
 }
 
 /// A body is JSON and not compressed: none was asked for in another form.
-fn form(head: &Parts, body: &Bytes) -> Result<(), Refusal> {
-    passes(head.status.as_u16())?;
+fn form(head: &Parts, body: &Bytes, error: bool) -> Result<Media, Refusal> {
+    if !error {
+        passes(head.status.as_u16())?;
+    }
     let headers = &head.headers;
     if headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity") {
         return Err(invalid("the reply of the agent behind is compressed"));
     }
     if body.is_empty() {
-        return Ok(()); // whether a reply may be empty is the inspector's question
+        return Ok(Media::Json); // whether a reply may be empty is the inspector's question
     }
     let mut all = headers.get_all(CONTENT_TYPE).iter();
     let (Some(value), None) = (all.next(), all.next()) else {
         return Err(invalid("the reply of the agent behind has no one content type"));
     };
     let mut parts = value.as_bytes().split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
-    if !parts.next().unwrap_or_default().eq_ignore_ascii_case(b"application/json") {
-        return Err(invalid("the reply of the agent behind is not json"));
-    }
+    let kind = parts.next().unwrap_or_default();
+    let is = |name: &str| kind.eq_ignore_ascii_case(name.as_bytes());
+    let media = match [Media::Json, Media::A2aJson].into_iter().find(|media| is(media.as_str())) {
+        Some(media) => media,
+        None if error && is("application/problem+json") => Media::Json,
+        None => return Err(invalid("the reply of the agent behind is not json")),
+    };
     // it is handed back without parameters, which must not relabel it
     if parts.any(foreign_charset) {
         return Err(invalid("the reply of the agent behind is not utf-8"));
     }
-    Ok(())
+    Ok(media)
 }
 
 fn foreign_charset(parameter: &[u8]) -> bool {
@@ -92,38 +99,42 @@ fn foreign_charset(parameter: &[u8]) -> bool {
 /// The answer for a reply that passed: the agent's own status and body, the headers ours.
 pub(crate) fn hand_back(
     passed: Passed,
+    echo: Option<&HeaderName>,
     notice: Option<&Notice>,
     address: &Address,
     decision: DecisionId,
 ) -> Answer {
+    let media = passed.media;
     let (status, body) = passed.permit.spend();
     let empty = body.is_empty();
-    let mut answer = answer(decision, status, "application/json", body);
+    let mut answer = answer(decision, status, media.as_str(), body);
     if empty {
         answer.headers_mut().remove(CONTENT_TYPE);
     }
-    told(&mut answer, passed.extension, notice, address);
+    told(&mut answer, echo, notice, address);
     answer
 }
 
 /// The answer for a stream whose events pass one by one.
 pub(crate) fn hand_on(
     body: AnswerBody,
-    extension: bool,
+    echo: Option<&HeaderName>,
     notice: Option<&Notice>,
     address: &Address,
     decision: DecisionId,
 ) -> Answer {
     let mut answer = answer(decision, 200, EVENT_STREAM, Bytes::new());
     *answer.body_mut() = body;
-    told(&mut answer, extension, notice, address);
+    told(&mut answer, echo, notice, address);
     answer
 }
 
-fn told(answer: &mut Answer, extension: bool, notice: Option<&Notice>, address: &Address) {
+/// `echo` is the header by which the caller asked for our extension: it is active, since the gateway is what holds messages to it,
+/// whether or not the agent behind knows of it.
+fn told(answer: &mut Answer, echo: Option<&HeaderName>, notice: Option<&Notice>, address: &Address) {
     let headers = answer.headers_mut();
-    if extension {
-        headers.insert(A2A_EXTENSIONS, address.extension().clone());
+    if let Some(name) = echo {
+        headers.insert(name, address.extension().clone());
     }
     if let Some(Ok(text)) = notice.map(|notice| HeaderValue::try_from(notice_text(notice))) {
         headers.insert(NOTICE, text);

@@ -75,7 +75,7 @@ fn refusals_are_json_rpc_errors_with_the_problem_document() {
     let mut mood = request();
     mood["params"]["message"]["parts"][0]["data"]["concept_type"] = "my_mood".into();
     let mut method = request();
-    method["method"] = "GetTask".into();
+    method["method"] = "DoWhatIWant".into();
     let mut unknown = request();
     unknown["params"]["message"]["metadata"][EXTENSION]["context"] = "urn:contexts:supplyChain:v7.0".into();
     let table = [
@@ -112,7 +112,10 @@ fn what_the_agent_says_wrongly_is_refused_with_the_requests_id() {
     assert_eq!(answer.status, 200);
     let json = answer.json();
     assert_eq!(json["id"], "r-1");
-    assert_eq!(json["error"]["code"], -32015, "{json}");
+    assert_eq!(
+        json["error"]["code"], -32603,
+        "the number is the protocol's, the text is not the agent's: {json}"
+    );
     assert_eq!(json["error"]["data"][0]["delivered"], "yes");
     assert!(!answer.body.contains("secret"));
 }

@@ -4,7 +4,13 @@ use super::*;
 use http::Request;
 
 fn door(protocol: Protocol) -> Door {
-    Door { protocol, path: "/l8".to_owned(), extension: "urn:contexts:snl:v1.0".to_owned() }
+    Door {
+        protocol,
+        paths: vec!["/".to_owned(), "/l8".to_owned()],
+        extension: "urn:contexts:snl:v1.0".to_owned(),
+        versions: vec![Version::V10],
+        transports: vec![Transport::JsonRpc],
+    }
 }
 
 fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Parts {
@@ -37,7 +43,12 @@ fn method_and_path_are_those_of_the_binding() {
         (Protocol::A2a, "GET", CARD_PATH, None),
         (Protocol::A2a, "POST", CARD_PATH, Some(Code::MethodUnsupported)),
         (Protocol::A2a, "GET", "/.well-known/agent-card.json?x", Some(Code::Malformed)),
-        (Protocol::A2a, "POST", "/?A2A-Version=1.0", Some(Code::Malformed)),
+        (Protocol::A2a, "POST", "/?A2A-Version=1.0", None),
+        (Protocol::A2a, "POST", "/?a2a-version=1.0", Some(Code::Malformed)),
+        (Protocol::A2a, "POST", "/?A2A-Version=1.0&x=1", Some(Code::Malformed)),
+        (Protocol::A2a, "GET", "/l8/.well-known/agent-card.json", None),
+        (Protocol::A2a, "GET", "/other/.well-known/agent-card.json", Some(Code::MethodUnsupported)),
+        (Protocol::A2a, "GET", "/tasks", Some(Code::MethodUnsupported)),
     ];
     for (protocol, method, path, wanted) in table {
         assert_eq!(code(protocol, &head(method, path, &[JSON])), wanted, "{protocol:?} {method} {path}");
@@ -72,16 +83,43 @@ fn content_type_and_encoding_have_few_spellings() {
     }
 }
 
-#[test]
-fn the_extension_is_seen_among_others() {
-    let ours = ("a2a-extensions", "https://x.test/ext, urn:contexts:snl:v1.0");
-    for (header, wanted) in [(ours, true), (("a2a-extensions", "urn:contexts:snl:v1.1"), false)] {
-        let parts = head("POST", "/", &[JSON, header]);
-        match admit(&door(Protocol::A2a), &parts, &Limits::default()) {
-            Ok(Arrival::Message(admitted)) => assert_eq!(admitted.extension, wanted),
-            other => panic!("{other:?}"),
-        }
+fn admitted(path: &str, headers: &[(&str, &str)], versions: &[Version]) -> Admitted {
+    let headers: Vec<_> = [JSON].iter().chain(headers).copied().collect();
+    let door = Door { versions: versions.to_vec(), ..door(Protocol::A2a) };
+    match admit(&door, &head("POST", path, &headers), &Limits::default()) {
+        Ok(Arrival::Message(admitted)) => admitted,
+        other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn the_extension_is_seen_among_others_under_the_name_of_either_version() {
+    let table = [
+        (("a2a-extensions", "https://x.test/ext, urn:contexts:snl:v1.0"), Some(a2a::A2A_EXTENSIONS)),
+        (("x-a2a-extensions", "urn:contexts:snl:v1.0"), Some(a2a::X_A2A_EXTENSIONS)),
+        (("a2a-extensions", "urn:contexts:snl:v1.1"), None),
+    ];
+    for (header, wanted) in table {
+        assert_eq!(admitted("/", &[header], &[Version::V10]).extension, wanted);
+    }
+}
+
+#[test]
+fn version_header_stripped_is_a_downgrade_and_refused_where_only_1_0_is_taken() {
+    let version = |path: &str, headers: &[(&str, &str)], takes: &[Version]| {
+        admitted(path, headers, takes).call.map(|call| call.version).map_err(|refusal| refusal.code())
+    };
+    let one = ("a2a-version", "1.0");
+    let (only, both) = (&[Version::V10][..], &[Version::V10, Version::V03][..]);
+    assert_eq!(version("/", &[one], only), Ok(Version::V10));
+    assert_eq!(version("/?A2A-Version=1.0", &[], only), Ok(Version::V10));
+    assert_eq!(version("/?A2A-Version=1.0", &[one], only), Ok(Version::V10));
+    assert_eq!(version("/", &[], only), Err(Code::VersionUnsupported));
+    assert_eq!(version("/", &[("a2a-version", "")], only), Err(Code::VersionUnsupported));
+    assert_eq!(version("/", &[], both), Ok(Version::V03));
+    assert_eq!(version("/", &[("a2a-version", "99.0")], both), Err(Code::VersionUnsupported));
+    assert_eq!(version("/?A2A-Version=0.3", &[one], both), Err(Code::Malformed));
+    assert_eq!(version("/", &[one, one], both), Err(Code::Malformed));
 }
 
 #[test]

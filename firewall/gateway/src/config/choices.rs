@@ -3,28 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use semgate_contexts::{ContextUrn, Prefix};
+use semgate_message::a2a::Version;
 
 use super::raw::FileRoute;
 use super::{ConfigFault, Protocol};
-
-/// A version of A2A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum A2aVersion {
-    /// `1.0`.
-    V1,
-    /// `0.3`, which is also what a request without `A2A-Version` means.
-    V03,
-}
-
-impl A2aVersion {
-    /// As `A2A-Version` writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::V1 => "1.0",
-            Self::V03 => "0.3",
-        }
-    }
-}
 
 /// How A2A is carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +58,7 @@ pub enum CardChoice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteChoices {
     /// A2A: the versions that are taken.
-    pub versions: Vec<A2aVersion>,
+    pub versions: Vec<Version>,
     /// A2A: the transports that are taken.
     pub transports: Vec<Transport>,
     /// The context of a message that names none.
@@ -94,7 +76,7 @@ pub struct RouteChoices {
 impl Default for RouteChoices {
     fn default() -> Self {
         Self {
-            versions: vec![A2aVersion::V1],
+            versions: vec![Version::V10],
             transports: vec![Transport::JsonRpc],
             default_context: None,
             admit: Admit::default(),
@@ -123,7 +105,7 @@ pub(super) fn choices(
     }
     let default = RouteChoices::default();
     let versions = match &file.versions {
-        Some(written) => list(written, &[A2aVersion::V1, A2aVersion::V03], A2aVersion::as_str)
+        Some(written) => list(written, &[Version::V10, Version::V03], Version::as_str)
             .ok_or_else(|| ConfigFault::value(key("versions"), "`1.0`, `0.3`, or both, each once"))?,
         None => default.versions,
     };

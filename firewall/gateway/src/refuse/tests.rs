@@ -42,17 +42,21 @@ fn every_code_answers_its_status_and_its_number() {
         assert_eq!(rpc["error"]["message"], format!("{code}: reason"));
         assert_eq!(rpc["error"]["data"][0], problem);
         let info = rpc["error"]["data"].get(1).map(|info| info["reason"].clone());
-        assert_eq!(info, protocol::of(code.rpc()).map(|known| known.reason.into()), "{code}");
+        assert_eq!(
+            info,
+            ProtocolError::of_number(code.rpc().into()).map(|known| known.reason().into()),
+            "{code}"
+        );
     }
 }
 
 #[test]
 fn the_agents_own_error_keeps_its_number_and_loses_its_text() {
-    let refusal = Refusal::new(Code::AgentError, "the agent behind answered with an error")
-        .with_agent_error(-32002)
-        .with_rpc_id(Some(RpcId::Integer(7)));
+    let refusal =
+        Refusal::of_agent(Some(ProtocolError::TaskNotCancelable)).with_rpc_id(Some(RpcId::Integer(7)));
     let answer = body(refuse(&refusal, Manner::JsonRpc, Decisions::new().next()));
     assert_eq!((&answer["error"]["code"], &answer["id"]), (&(-32002).into(), &7.into()));
+    assert_eq!(answer["error"]["message"], ProtocolError::TaskNotCancelable.text());
     assert_eq!(answer["error"]["data"][1]["reason"], "TASK_NOT_CANCELABLE");
     let answer = refuse(&refusal, Manner::Rest, Decisions::new().next());
     assert_eq!(answer.status(), 400);

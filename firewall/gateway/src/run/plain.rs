@@ -10,6 +10,7 @@ use arc_swap::ArcSwap;
 use semgate_certs::PeerRoots;
 use semgate_contexts::Prefix;
 use semgate_inspect::{Generation, InspectLimits, Inspector, Refusal};
+use semgate_message::Call;
 use tokio::sync::{mpsc, watch};
 
 use super::threads::{Core, Seat, thread};
@@ -113,8 +114,17 @@ pub(crate) async fn pass(
 ) -> Result<Answer, Refusal> {
     let lease = lane.pool.lease().await.map_err(|fault| forward::unreachable(&fault))?;
     let mut buffer = [0; 26];
-    let told = Told { identity, l9_context: None, extension: false, decision: decision.text(&mut buffer) };
-    let request = forward::request(&lane.address, &told, received.bytes);
+    let call = Call::l8();
+    let told = Told {
+        identity,
+        l9_context: None,
+        extension: None,
+        call: &call,
+        target: None,
+        typed: None,
+        decision: decision.text(&mut buffer),
+    };
+    let request = forward::request(&lane.address, &told, received.bytes)?;
     let (head, body) = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, &|| Ok(())).await?;
     Ok(answer(decision, head.status.as_u16(), "application/json", body))
 }

@@ -265,11 +265,7 @@ impl Core {
         let alias = config.receiver.rsplit('/').next().unwrap_or_default().to_owned();
         let lane = Lane {
             shared: Arc::clone(&self.shared),
-            door: Door {
-                protocol: config.protocol,
-                path: config.upstream.path.clone(),
-                extension: seat.extension.clone(),
-            },
+            door: Door::new(config, &seat.extension),
             address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
             pool: Pool::new(connector, limits.upstream_idle, limits.upstream_idle_timeout),
             card: Card::new(seat.url, alias, seat.extension),

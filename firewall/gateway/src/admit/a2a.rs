@@ -1,0 +1,131 @@
+//! What the head of an A2A request settles: the version, the extension, and where it may be sent to.
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, Method};
+use semgate_contexts::json;
+use semgate_inspect::{Code, Refusal};
+use semgate_message::a2a::rest::{self, Query};
+use semgate_message::a2a::{Operation, Version};
+use semgate_message::{FaultKind, MessageFault};
+
+/// A2A 1.0 §3.6; the same name in a query.
+pub(crate) const A2A_VERSION: HeaderName = HeaderName::from_static("a2a-version");
+/// A2A 1.0 §3.2.6.
+pub(crate) const A2A_EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
+/// The same in A2A 0.3.
+pub(crate) const X_A2A_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
+
+/// The version that a request speaks, where the route takes it.
+///
+/// # Errors
+/// `malformed` for two that differ or one that is there twice, `version_unsupported` for another, and for none where the route
+/// takes 1.0 only: a header that was stripped on the way must not choose an older protocol.
+pub(super) fn version(headers: &[String], query: &Query<'_>, takes: &[Version]) -> Result<Version, Refusal> {
+    // proto3 and many clients write an absent text as an empty one
+    let headers: Vec<&str> = headers.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    let query = query.versions();
+    let hint = || {
+        let takes: Vec<&str> = takes.iter().map(|version| version.as_str()).collect();
+        format!("send `A2A-Version: {}`", takes.join("` or `"))
+    };
+    let version = Version::of(&headers, &query).map_err(|fault| match fault.kind {
+        FaultKind::VersionUnsupported => refused(&fault).with_hint(hint()),
+        _ => refused(&fault),
+    })?;
+    if takes.contains(&version) {
+        return Ok(version);
+    }
+    let reason = if headers.is_empty() && query.is_empty() {
+        "the request names no version of A2A, which means 0.3, and that is not taken here"
+    } else {
+        "this version of A2A is not taken here"
+    };
+    Err(Refusal::new(Code::VersionUnsupported, reason).with_hint(hint()))
+}
+
+/// A fault of head or parameters as the refusal that it is.
+pub(crate) fn refused(fault: &MessageFault) -> Refusal {
+    let (code, hint) = match fault.kind {
+        FaultKind::VersionUnsupported => (Code::VersionUnsupported, "send a version that is taken here"),
+        FaultKind::MethodUnsupported => (Code::MethodUnsupported, "see the agent card for what is carried"),
+        FaultKind::DuplicateKey => (Code::DuplicateKey, "say it once"),
+        FaultKind::TooComplex => (Code::TooComplex, "send less at once"),
+        _ => (Code::Malformed, "see docs/spec/gateway-http.md for the one form that is accepted"),
+    };
+    let reason = if fault.path.is_empty() {
+        fault.what.to_owned()
+    } else {
+        format!("`{}` {}", fault.path, fault.what)
+    };
+    Refusal::new(code, reason).with_hint(hint)
+}
+
+/// Method, path and query of a request over HTTP+JSON: what follows the address of the agent, as it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: Option<String>,
+}
+
+impl Target {
+    /// What is judged: path, query and body as one object of parameters.
+    ///
+    /// # Errors
+    /// `malformed` and its kin for what has no one reading.
+    pub(crate) fn judged(&self, body: &Bytes, limits: &json::Limits) -> Result<Bytes, Refusal> {
+        if self.method != Method::POST && !body.is_empty() {
+            return Err(Refusal::new(Code::Malformed, "there is a body where the method has none")
+                .with_hint("send it without a body"));
+        }
+        let routed = rest::route(self.method.as_str(), &self.path).map_err(|fault| refused(&fault))?;
+        let query =
+            Query::parse(self.query.as_deref().unwrap_or_default()).map_err(|fault| refused(&fault))?;
+        let read = if body.is_empty() { None } else { Some(json::read(body, limits)) };
+        let body = match &read {
+            // the inspector reads the same bytes, and says what is wrong with them
+            Some(Err(_)) => return Ok(body.clone()),
+            Some(Ok(json)) => Some(json),
+            None => None,
+        };
+        let judged = rest::params(&routed, &query, body).map_err(|fault| refused(&fault))?;
+        Ok(Bytes::from(judged))
+    }
+}
+
+/// Where a request over HTTP+JSON goes, if its path is one.
+///
+/// # Errors
+/// `method_unsupported` for another path, `malformed` for ids that are none.
+pub(super) fn target<'p>(
+    parts: &Parts,
+    below: impl Iterator<Item = &'p str>,
+) -> Result<(Operation, Target), Refusal> {
+    let mut fault = None;
+    for path in below {
+        match rest::route(parts.method.as_str(), path) {
+            Ok(routed) => {
+                let (method, path) = (parts.method.clone(), path.to_owned());
+                let target = Target { method, path, query: parts.uri.query().map(str::to_owned) };
+                return Ok((routed.operation, target));
+            }
+            Err(why) => fault = fault.or(Some(why)),
+        }
+    }
+    Err(fault.map_or_else(
+        || super::unsupported("see the agent card for what is carried"),
+        |fault| refused(&fault),
+    ))
+}
+
+/// The header by which our extension is asked for, if it is. Other extensions are not carried.
+pub(super) fn extension(headers: &HeaderMap, ours: &str) -> Option<HeaderName> {
+    [A2A_EXTENSIONS, X_A2A_EXTENSIONS].into_iter().find(|name| lists(headers, name, ours))
+}
+
+/// Whether one of these headers lists our extension.
+fn lists(headers: &HeaderMap, name: &HeaderName, ours: &str) -> bool {
+    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|uri| uri.trim() == ours)
+}
