@@ -1,4 +1,5 @@
-//! The agent that `up` puts behind the gateway: it speaks native L8 and A2A 1.0 over plain HTTP on loopback, and counts what reaches it.
+//! The agent that `up` puts behind the gateway: it speaks native L8 and A2A (1.0 over JSON-RPC and HTTP+JSON, 0.3 over JSON-RPC) over plain
+//! HTTP on loopback, and counts the messages that reach it.
 //!
 //! It holds no secret and decides nothing: it restates what it was told, answers the questions of the control vocabulary, and books
 //! the flight of the paper. Whatever it says is judged by the gateway like any other reply (F0-32).
@@ -6,9 +7,11 @@
 mod a2a;
 mod answer;
 mod l8;
+mod rest;
+mod tasks;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
@@ -16,6 +19,7 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
 use crate::fault::{Doing, Fault};
+use tasks::Tasks;
 
 /// The largest message that it reads; the gateway's own limit (1 MiB) is what protects it, this is twice that.
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
@@ -25,11 +29,16 @@ const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 pub struct Agent {
     id: String,
     received: AtomicU64,
+    tasks: Mutex<Tasks>,
 }
 
 impl Agent {
     fn count(&self) {
         self.received.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, Tasks> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -42,10 +51,14 @@ pub async fn serve(
     id: String,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), Fault> {
-    let agent = Arc::new(Agent { id, received: AtomicU64::new(0) });
+    let agent = Arc::new(Agent { id, received: AtomicU64::new(0), tasks: Mutex::default() });
     let app = Router::new()
         .route("/l8", post(l8::receive))
         .route("/a2a", post(a2a::receive))
+        .route("/a2a/message:send", post(rest::send))
+        .route("/a2a/message:stream", post(rest::send_streaming))
+        .route("/a2a/tasks", get(rest::list))
+        .route("/a2a/tasks/{task}", get(rest::task).post(rest::task))
         .route("/.well-known/agent-card.json", get(a2a::card))
         .route("/a2a/.well-known/agent-card.json", get(a2a::card))
         .route("/received", get(received))

@@ -1,48 +1,219 @@
-//! A2A 1.0 over JSON-RPC at the sample agent: `SendMessage` and the agent card.
+//! A2A at the sample agent: what it does, whichever transport asks. JSON-RPC, in 1.0 and 0.3, is here; HTTP+JSON in `rest`.
 
+use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use hyper::body::Frame;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::Agent;
 use super::answer::{Answer, answer};
+use super::tasks::{EXTENSION, Task, Version, data, wrapped};
 
-/// The extension under which the context of a message travels (WIRE, messages).
-const EXTENSION: &str = "urn:contexts:snl:v1.0";
+/// Between two events of a stream: so that whoever holds them back is seen.
+const PAUSE: Duration = Duration::from_millis(50);
 
-/// Takes one JSON-RPC call.
-pub async fn receive(State(agent): State<Arc<Agent>>, Json(call): Json<Value>) -> Json<Value> {
-    let id = call.get("id").cloned().unwrap_or(Value::Null);
-    if call.get("method").and_then(Value::as_str) != Some("SendMessage") {
-        let error = json!({"code": -32601, "message": "method not found"});
-        return Json(json!({"jsonrpc": "2.0", "id": id, "error": error}));
-    }
-    agent.count();
-    let message = call.pointer("/params/message").unwrap_or(&Value::Null);
-    Json(json!({"jsonrpc": "2.0", "id": id, "result": result(message)}))
+/// What may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Send,
+    Stream,
+    Get,
+    List,
+    Cancel,
+    Subscribe,
 }
 
-fn result(message: &Value) -> Value {
-    let claim = message.pointer(&format!("/metadata/{}", EXTENSION.replace('/', "~1")));
-    let urn = claim.and_then(|c| c.get("context")).and_then(Value::as_str).unwrap_or_default();
-    let received = message.get("messageId").and_then(Value::as_str).unwrap_or_default();
+/// What is answered.
+pub enum Said {
+    One(Value),
+    Events(Vec<Value>),
+    /// A number of JSON-RPC and a status of HTTP.
+    Error(i32, u16, &'static str),
+}
+
+const NOT_FOUND: Said = Said::Error(-32001, 404, "TASK_NOT_FOUND");
+
+fn asked(method: &str) -> Option<(Asked, Version)> {
+    let (asked, version) = match method {
+        "SendMessage" => (Asked::Send, Version::V10),
+        "SendStreamingMessage" => (Asked::Stream, Version::V10),
+        "GetTask" => (Asked::Get, Version::V10),
+        "ListTasks" => (Asked::List, Version::V10),
+        "CancelTask" => (Asked::Cancel, Version::V10),
+        "SubscribeToTask" => (Asked::Subscribe, Version::V10),
+        "message/send" => (Asked::Send, Version::V03),
+        "message/stream" => (Asked::Stream, Version::V03),
+        "tasks/get" => (Asked::Get, Version::V03),
+        "tasks/cancel" => (Asked::Cancel, Version::V03),
+        "tasks/resubscribe" => (Asked::Subscribe, Version::V03),
+        _ => return None,
+    };
+    Some((asked, version))
+}
+
+/// Takes one JSON-RPC call.
+pub async fn receive(State(agent): State<Arc<Agent>>, Json(call): Json<Value>) -> Response {
+    let id = call.get("id").cloned().unwrap_or(Value::Null);
+    let reply = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result});
+    let error = |code: i32, message: &str| {
+        Json(json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))
+    };
+    let Some((asked, version)) = call.get("method").and_then(Value::as_str).and_then(asked) else {
+        return error(-32601, "method not found").into_response();
+    };
+    match act(&agent, asked, version, call.get("params").unwrap_or(&Value::Null)) {
+        Said::One(result) => Json(reply(result)).into_response(),
+        Said::Events(events) => stream(events.into_iter().map(reply).collect()),
+        Said::Error(code, _, message) => error(code, message).into_response(),
+    }
+}
+
+/// Does what is asked for.
+pub fn act(agent: &Agent, asked: Asked, version: Version, params: &Value) -> Said {
+    let id = params.get("id").and_then(Value::as_str).unwrap_or_default();
+    match asked {
+        Asked::Send => Said::One(send(agent, version, params)),
+        Asked::Stream => {
+            let task = begin(agent, params, "COMPLETED");
+            Said::Events(events(&task, version))
+        }
+        Asked::Get => agent.tasks().get(id).map_or(NOT_FOUND, |task| Said::One(task.write(version))),
+        Asked::List => {
+            let tasks = agent.tasks().of(params.get("contextId").and_then(Value::as_str));
+            let tasks: Vec<Value> = tasks.iter().map(|task| task.write(version)).collect();
+            let size = tasks.len();
+            Said::One(json!({"tasks": tasks, "nextPageToken": "", "pageSize": 50, "totalSize": size}))
+        }
+        Asked::Cancel => match agent.tasks().get(id) {
+            None => NOT_FOUND,
+            Some(task) if task.done() => Said::Error(-32002, 400, "TASK_NOT_CANCELABLE"),
+            Some(_) => {
+                agent.tasks().change(id, "CANCELED").map_or(NOT_FOUND, |task| Said::One(task.write(version)))
+            }
+        },
+        Asked::Subscribe => match agent.tasks().get(id) {
+            None => NOT_FOUND,
+            Some(task) if task.done() => Said::Error(-32004, 400, "UNSUPPORTED_OPERATION"),
+            Some(_) => agent
+                .tasks()
+                .change(id, "COMPLETED")
+                .map_or(NOT_FOUND, |task| Said::Events(events(&task, version))),
+        },
+    }
+}
+
+/// The task at work, what it says, and its end.
+fn events(task: &Task, version: Version) -> Vec<Value> {
+    let working = Task { state: "WORKING", ..task.clone() };
+    let mut events = vec![wrapped(working.write(version), version)];
+    if !task.urn.is_empty() {
+        events.push(task.artifact_event(version));
+    }
+    events.push(task.status_event(version));
+    events
+}
+
+struct Message<'m> {
+    id: &'m str,
+    context_id: &'m str,
+    urn: &'m str,
+    content: &'m Value,
+}
+
+fn message(params: &Value) -> Message<'_> {
+    let message = params.get("message").unwrap_or(&Value::Null);
+    let text = |name: &str| message.get(name).and_then(Value::as_str);
+    let claim = message.get("metadata").and_then(|metadata| metadata.get(EXTENSION));
     let parts = message.get("parts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let content = parts.iter().find_map(|p| p.get("data")).unwrap_or(&Value::Null);
-    match answer(urn, content) {
-        Answer::Says(performative, content) => json!({"message": {
-            "messageId": format!("re-{received}"),
-            "contextId": message.get("contextId").and_then(Value::as_str).unwrap_or("sample"),
-            "role": "ROLE_AGENT",
-            "parts": [{"data": content, "mediaType": "application/json"}],
-            "metadata": {EXTENSION: {"context": urn, "performative": performative}},
-        }}),
-        Answer::Has => json!({"task": {
-            "id": format!("task-{received}"),
-            "contextId": message.get("contextId").and_then(Value::as_str).unwrap_or("sample"),
-            "status": {"state": "TASK_STATE_COMPLETED"},
-        }}),
+    Message {
+        id: text("messageId").unwrap_or_default(),
+        context_id: text("contextId").unwrap_or("sample"),
+        urn: claim.and_then(|c| c.get("context")).and_then(Value::as_str).unwrap_or_default(),
+        content: parts.iter().find_map(|p| p.get("data")).unwrap_or(&Value::Null),
+    }
+}
+
+fn begin(agent: &Agent, params: &Value, state: &'static str) -> Task {
+    agent.count();
+    let message = message(params);
+    let restates = matches!(answer(message.urn, message.content), Answer::Says(..));
+    let task = Task {
+        id: format!("task-{}", message.id),
+        context_id: message.context_id.to_owned(),
+        urn: if restates { message.urn.to_owned() } else { String::new() },
+        content: message.content.clone(),
+        state,
+    };
+    agent.tasks().put(task.clone());
+    task
+}
+
+fn send(agent: &Agent, version: Version, params: &Value) -> Value {
+    let configuration = params.get("configuration");
+    let flag = |name: &str| configuration.and_then(|c| c.get(name)).and_then(Value::as_bool);
+    if flag("returnImmediately") == Some(true) || flag("blocking") == Some(false) {
+        let task = begin(agent, params, "WORKING");
+        return wrapped(task.write(version), version);
+    }
+    let said = message(params);
+    let Answer::Says(performative, content) = answer(said.urn, said.content) else {
+        return wrapped(begin(agent, params, "COMPLETED").write(version), version);
+    };
+    agent.count();
+    let mut reply = json!({
+        "messageId": format!("re-{}", said.id),
+        "contextId": said.context_id,
+        "role": if version == Version::V10 { "ROLE_AGENT" } else { "agent" },
+        "parts": [data(&content, version)],
+        "metadata": {EXTENSION: {"context": said.urn, "performative": performative}},
+    });
+    match version {
+        Version::V10 => json!({"message": reply}),
+        Version::V03 => {
+            reply["kind"] = "message".into();
+            reply
+        }
+    }
+}
+
+/// Events one by one, with a pause between them.
+pub fn stream(events: Vec<Value>) -> Response {
+    let (sender, pieces) = mpsc::channel::<Bytes>(1);
+    tokio::spawn(async move {
+        for (n, event) in events.into_iter().enumerate() {
+            if n > 0 {
+                tokio::time::sleep(PAUSE).await;
+            }
+            if sender.send(Bytes::from(format!("data: {event}\n\n"))).await.is_err() {
+                return;
+            }
+        }
+    });
+    ([(CONTENT_TYPE, "text/event-stream")], Body::new(Pieces(pieces))).into_response()
+}
+
+struct Pieces(mpsc::Receiver<Bytes>);
+
+impl hyper::body::Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(cx).map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
     }
 }
 
@@ -53,8 +224,11 @@ pub async fn card(State(agent): State<Arc<Agent>>) -> Json<Value> {
         "description": "restates what it was told, so that a gateway has something to stand in front of",
         "version": env!("CARGO_PKG_VERSION"),
         "provider": {"organization": agent.id, "url": "http://127.0.0.1"},
-        "supportedInterfaces": [{"url": "http://127.0.0.1/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
-        "capabilities": {"streaming": false, "pushNotifications": false},
+        "supportedInterfaces": [
+            {"url": "http://127.0.0.1/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+            {"url": "http://127.0.0.1/a2a", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},
+        ],
+        "capabilities": {"streaming": true, "pushNotifications": false},
         "defaultInputModes": ["application/json"],
         "defaultOutputModes": ["application/json"],
         "skills": [{"id": "restate", "name": "Restate", "description": "says again what it agreed to", "tags": ["sample"]}],
