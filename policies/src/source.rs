@@ -67,6 +67,7 @@ impl PolicySource {
             files: vec![
                 text("ambiguity.cedar", include_str!("../rules/ambiguity.cedar")),
                 text("free-text.cedar", include_str!("../rules/free-text.cedar")),
+                text("handshake.cedar", include_str!("../rules/handshake.cedar")),
                 text("lines.cedar", include_str!("../rules/lines.cedar")),
                 text("payment.cedar", include_str!("../rules/payment.cedar")),
                 text("protocols.cedar", include_str!("../rules/protocols.cedar")),

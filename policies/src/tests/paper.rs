@@ -97,6 +97,25 @@ fn ambiguous_parameter_is_permitted_to_partners_and_its_answer_to_repliers() {
 }
 
 #[test]
+fn handshakes_are_opened_by_partners_and_answered_by_repliers() {
+    let house = House::shipped();
+    let signed = r#"{"jws":"e30.e30.AAAA","x5c":["MIIB"]}"#;
+    let hello = |sender| {
+        let ask = Ask { sender, urn: "snl:v1.0", term: "HELLO", value: signed, ..Ask::default() };
+        house.ask(Ask { action: Performative::Request, ..ask })
+    };
+    assert_eq!(hello(RETAILER), permitted(&["handshake.cedar#open"]));
+    assert_eq!(hello(WHOLESALER), denied(&[], &[]));
+    let select = |direction| {
+        let ask =
+            Ask { sender: WHOLESALER, receiver: RETAILER, urn: "snl:v1.0", direction, ..Ask::default() };
+        house.ask(Ask { action: Performative::Agree, term: "SELECT", value: signed, ..ask })
+    };
+    assert_eq!(select("reply"), permitted(&["handshake.cedar#reply-select"]));
+    assert_eq!(select("request"), denied(&[], &[]));
+}
+
+#[test]
 fn courier_5_may_use_contingencies_but_sends_no_free_text() {
     let house = House::shipped();
     let notice = ["this agent may not send free text"];
