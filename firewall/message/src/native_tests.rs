@@ -6,7 +6,7 @@ use semgate_contexts::json;
 const READING: Reading<'static> = Reading {
     extension: "urn:contexts:snl:v1.0",
     max_concepts: 4,
-    admit: TextParts { text: false, raw: false, url: false },
+    admit: TextParts { text: false, raw: false, url: false, data: false },
     tenant: None,
 };
 
