@@ -6,6 +6,7 @@ mod tests;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -18,6 +19,7 @@ use semgate_message::a2a::rest::Query;
 use semgate_message::{Call, Form};
 
 use crate::config::{Limits, Protocol, RouteConfig, Transport};
+use crate::grpc;
 use crate::receive;
 use crate::refuse::Manner;
 
@@ -76,6 +78,16 @@ pub(crate) struct Admitted {
     pub(crate) typed: Option<Media>,
     /// The header by which the caller asked for our extension; other extensions are not carried.
     pub(crate) extension: Option<HeaderName>,
+    /// Over gRPC: how long the caller waits, if it says so.
+    pub(crate) waits: Option<Duration>,
+}
+
+impl Admitted {
+    /// Bytes of the body that are not of the message.
+    pub(crate) fn framing(&self) -> usize {
+        let call = self.call.as_ref().is_ok_and(|call| matches!(call.form, Form::Grpc(_)));
+        if call { grpc::frame::PREFIX } else { 0 }
+    }
 }
 
 /// Counts arrivals of each agent, over all cores.
@@ -162,16 +174,22 @@ impl Door {
         self.paths.iter().any(|base| base == path)
     }
 
-    /// How a request with this path is answered, whatever becomes of it.
-    pub(crate) fn manner(&self, path: &str) -> Manner {
+    /// How a request with this path and these headers is answered, whatever becomes of it.
+    pub(crate) fn manner(&self, path: &str, headers: &HeaderMap) -> Manner {
         match self.protocol {
             Protocol::L8 => Manner::Plain,
+            Protocol::A2a if self.is_call(headers) => Manner::Grpc { agent: None },
             Protocol::A2a if self.takes(Transport::Rest) => {
                 let rpc = self.takes(Transport::JsonRpc) && self.is_base(path);
                 if rpc { Manner::JsonRpc } else { Manner::Rest }
             }
             Protocol::A2a => Manner::JsonRpc,
         }
+    }
+
+    /// Whether a request is a call of gRPC here.
+    fn is_call(&self, headers: &HeaderMap) -> bool {
+        self.takes(Transport::Grpc) && grpc::head::is_call(headers)
     }
 
     fn takes(&self, transport: Transport) -> bool {
@@ -197,6 +215,9 @@ pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arriv
 }
 
 fn over_a2a(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
+    if door.is_call(&parts.headers) {
+        return call(door, parts, limits);
+    }
     let path = parts.uri.path();
     if parts.method == Method::GET && door.below(path).any(|rest| rest == CARD_PATH) {
         no_query(parts)?;
@@ -228,6 +249,29 @@ fn over_a2a(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refu
     message(door, parts, limits, version.map(|version| Call::a2a(version, form)), target)
 }
 
+fn call(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
+    let head = grpc::head::head(parts)?;
+    let headers = values(&parts.headers, &a2a::A2A_VERSION)?;
+    let version = a2a::version(&headers, &Query::default(), &door.versions)?;
+    if version != Version::V10 {
+        return Err(Refusal::new(Code::VersionUnsupported, "grpc is carried in 1.0 only")
+            .with_hint("send `a2a-version: 1.0`"));
+    }
+    let most = limits.body_bytes.saturating_add(grpc::frame::PREFIX);
+    if let Some(refusal) = receive::stated_too_large(&parts.headers, most) {
+        return Err(refusal);
+    }
+    Ok(Arrival::Message(Admitted {
+        encoding: Encoding::Identity,
+        l9_context: values(&parts.headers, &L9_CONTEXT)?,
+        call: Ok(Call::a2a(version, Form::Grpc(head.operation))),
+        target: None,
+        typed: None,
+        extension: a2a::extension(&parts.headers, &door.extension),
+        waits: head.timeout,
+    }))
+}
+
 fn message(
     door: &Door,
     parts: &Parts,
@@ -256,6 +300,7 @@ fn message(
             Protocol::A2a => a2a::extension(&parts.headers, &door.extension),
             Protocol::L8 => None,
         },
+        waits: None,
     }))
 }
 

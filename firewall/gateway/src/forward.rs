@@ -1,17 +1,20 @@
 //! A permit becomes bytes on the connection of its destination: exactly the checked ones, once.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING};
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
-use semgate_message::Call;
+use semgate_message::{Call, Form};
 
 use crate::admit::a2a::{A2A_VERSION, Target};
 use crate::admit::{L9_CONTEXT, Media};
 use crate::config::{Limits, Protocol, Upstream};
 use crate::fault::RunFault;
+use crate::grpc::carry::carry;
 use crate::identify::Identity;
 use crate::path::Lane;
 use crate::receive::{self, Cut, Trailers};
@@ -109,6 +112,8 @@ pub(crate) struct Told<'t> {
     pub(crate) target: Option<&'t Target>,
     /// Which name of JSON its body has there.
     pub(crate) typed: Option<Media>,
+    /// Over gRPC: how long is waited, which the agent is told.
+    pub(crate) waits: Duration,
     pub(crate) decision: &'t str,
 }
 
@@ -117,7 +122,7 @@ pub(crate) fn request(
     told: &Told<'_>,
     body: Bytes,
 ) -> Result<Request<Full<Bytes>>, Refusal> {
-    let mut request = Request::new(Full::new(body));
+    let mut request = Request::new(Full::new(body.clone()));
     let (mut kind, mut accept) = (Some(JSON), JSON);
     match told.target {
         None => {
@@ -155,6 +160,9 @@ pub(crate) fn request(
     if let Some(Ok(context)) = told.l9_context.map(HeaderValue::from_str) {
         headers.insert(L9_CONTEXT, context);
     }
+    if let Form::Grpc(operation) = told.call.form {
+        carry(&mut request, operation, &body, told.waits);
+    }
     Ok(request)
 }
 
@@ -177,7 +185,7 @@ pub(crate) struct Answering {
     pub(crate) head: http::response::Parts,
     pub(crate) body: Incoming,
     pub(crate) lease: Lease,
-    deadline: Instant,
+    pub(crate) deadline: Instant,
 }
 
 /// Spends the permit. The connection was opened before the permit was renewed, so nothing but the write is between the last

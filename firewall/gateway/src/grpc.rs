@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod carry;
 pub(crate) mod frame;
 pub(crate) mod head;
+pub(crate) mod relay;
 pub(crate) mod status;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,8 @@
 //! The path of one message, verb by verb: admit → receive → inspect → forward → reply → record. Whatever stops it becomes a
 //! record and an answer in one place at the end.
 
+mod call;
+
 use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use semgate_inspect::{
     Route,
 };
 use semgate_message::a2a::Operation;
-use semgate_message::{Call, RpcId};
+use semgate_message::{Call, Form, RpcId};
 
 use crate::admit::{self, Admitted, Arrival, Door, Gatekeeper};
 use crate::answer::{Answer, AnswerBody};
@@ -23,12 +25,13 @@ use crate::config::Limits;
 use crate::decision::{DecisionId, Decisions};
 use crate::forward::{self, Address, Begun, Returned, Told};
 use crate::framing::Serving;
+use crate::grpc::carry;
 use crate::identify::Identity;
 use crate::measure::RouteMetrics;
 use crate::receive::{self, Received};
 use crate::record::{Audit, NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::{self, Manner};
-use crate::relay::{self, Of, Relay, Relayed};
+use crate::relay::{self, EVENT_STREAM, Of, Relay, Relayed};
 use crate::reply;
 use crate::upstream::Pool;
 
@@ -78,7 +81,7 @@ pub(crate) async fn serve(
     serving: Serving,
     request: Request<Incoming>,
 ) -> Answer {
-    let manner = lane.door.manner(request.uri().path());
+    let manner = lane.door.manner(request.uri().path(), request.headers());
     let decision = lane.decisions.next();
     let way = Way { lane: &lane, identity: &identity, manner, decision, began: Instant::now() };
     match way.run(&serving, request).await {
@@ -107,11 +110,13 @@ enum Answered {
 struct Stopped {
     direction: Direction,
     refusal: Refusal,
+    /// How it is told, where it is not as every other of the request.
+    manner: Option<Manner>,
 }
 
 impl From<Refusal> for Stopped {
     fn from(refusal: Refusal) -> Self {
-        Self { direction: Direction::Request, refusal }
+        Self { direction: Direction::Request, refusal, manner: None }
     }
 }
 
@@ -184,6 +189,10 @@ impl Way<'_> {
             Ok(call) => call,
             Err(refusal) => return Err(refusal.with_rpc_id(rpc_id(&bytes, limits))),
         };
+        if let Form::Grpc(operation) = call.form {
+            let arrived = carry::arrived(call, operation, &bytes, &json_limits(limits))?;
+            return Ok((admitted, arrived));
+        }
         let Some(target) = &admitted.target else { return Ok((admitted, Arrived::whole(call, bytes))) };
         if admitted.typed.is_none() && !bytes.is_empty() {
             return Err(Refusal::new(Code::EncodingUnsupported, "the body has no content type")
@@ -212,9 +221,16 @@ impl Way<'_> {
             call: &call,
             target: admitted.target.as_ref(),
             typed: admitted.typed,
+            waits: call::waits(&lane.shared.limits, &call, admitted.waits),
             decision: self.decision.text(&mut buffer),
         };
         let facts = reply_facts(permit.facts());
+        if let Form::Grpc(operation) = call.form {
+            let begun = forward::forward(permit, recorded, lane, lease, &told);
+            let begun = self.attended(|| facts.clone(), begun).await;
+            let begun = begun.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
+            return self.called(operation, begun, facts, told.waits, echo, notice.as_ref()).await;
+        }
         let answered = self.attended(|| facts.clone(), async {
             let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
             let streams = begun.sent.operation().is_some_and(Operation::streams);
@@ -248,20 +264,24 @@ impl Way<'_> {
         echo: Option<&HeaderName>,
         notice: Option<&Notice>,
     ) -> Result<Answer, Stopped> {
-        let of = Of {
+        match Relay::begin(begun, self.of(facts.clone())) {
+            Ok(relay) => {
+                let body = AnswerBody::Stream(Box::pin(Relayed::Resting(Box::new(relay))));
+                Ok(reply::hand_on(body, EVENT_STREAM, echo, notice, &self.lane.address, self.decision))
+            }
+            Err(refusal) => Err(stopped_reply(refusal, facts)),
+        }
+    }
+
+    /// What a stream on this way belongs to.
+    fn of(&self, facts: Facts) -> Of {
+        Of {
             lane: Rc::clone(self.lane),
             identity: Rc::clone(self.identity),
             manner: self.manner,
             decision: self.decision,
             began: self.began,
-            facts: facts.clone(),
-        };
-        match Relay::begin(begun, of) {
-            Ok(relay) => {
-                let body = AnswerBody::Stream(Box::pin(Relayed::Resting(Box::new(relay))));
-                Ok(reply::hand_on(body, echo, notice, &self.lane.address, self.decision))
-            }
-            Err(refusal) => Err(stopped_reply(refusal, facts)),
+            facts,
         }
     }
 
@@ -302,7 +322,7 @@ impl Way<'_> {
 
     /// The record and the answer of a refusal. That its record finds no room changes nothing: it is refused already.
     fn stop(&self, stopped: &Stopped) -> Answer {
-        let Stopped { direction, refusal } = stopped;
+        let Stopped { direction, refusal, manner } = stopped;
         let mut facts = refusal.facts().clone();
         if facts.sender.is_empty() {
             let Facts { sender, receiver, protocol, .. } = self.bare_facts(*direction);
@@ -315,7 +335,7 @@ impl Way<'_> {
         );
         self.lane.metrics.refused(*direction, refusal.code(), self.began.elapsed().as_secs_f64());
         let _ = self.record(Outcome::Refused(refusal.code()), facts);
-        refuse::refuse(refusal, self.manner, self.decision)
+        refuse::refuse(refusal, manner.unwrap_or(self.manner), self.decision)
     }
 }
 
@@ -342,7 +362,7 @@ fn rpc_id(bytes: &[u8], limits: &Limits) -> Option<RpcId> {
     semgate_message::a2a::rpc_id(&json::read(bytes, &json_limits(limits)).ok()?)
 }
 
-fn json_limits(limits: &Limits) -> json::Limits {
+pub(crate) fn json_limits(limits: &Limits) -> json::Limits {
     json::Limits {
         max_bytes: limits.body_bytes,
         max_depth: limits.depth,
@@ -367,7 +387,7 @@ fn reply_facts(request: &Facts) -> Facts {
 
 fn stopped_reply(refusal: Refusal, facts: Facts) -> Stopped {
     let refusal = if refusal.facts().sender.is_empty() { refusal.with_facts(facts) } else { refusal };
-    Stopped { direction: Direction::Reply, refusal }
+    Stopped { direction: Direction::Reply, refusal, manner: None }
 }
 
 /// A permit that will not be used leaves its id and facts to the refusal.

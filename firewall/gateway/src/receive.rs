@@ -34,11 +34,12 @@ pub(crate) async fn receive(
     serving: &Serving,
     limits: &Limits,
 ) -> Result<Received, Refusal> {
-    if body.size_hint().lower() > limits.body_bytes as u64 {
+    let most = limits.body_bytes.saturating_add(admitted.framing());
+    if body.size_hint().lower() > most as u64 {
         return Err(too_large(limits.body_bytes));
     }
     let deadline = Instant::now() + limits.body_timeout;
-    let read = tokio::time::timeout_at(deadline, collect(body, limits.body_bytes, Trailers::Refused)).await;
+    let read = tokio::time::timeout_at(deadline, collect(body, most, Trailers::Refused)).await;
     let bytes = match read {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(Cut::TooLarge)) => return Err(too_large(limits.body_bytes)),

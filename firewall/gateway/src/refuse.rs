@@ -18,6 +18,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::decision::DecisionId;
 use crate::framing::FramingFault;
+use crate::grpc;
 
 /// The header that every answer has (WIRE).
 pub(crate) const DECISION: http::HeaderName = http::HeaderName::from_static("semgate-decision");
@@ -49,6 +50,11 @@ pub(crate) enum Manner {
     JsonRpc,
     /// A2A over HTTP+JSON: `google.rpc.Status` (A2A 1.0 §11.6).
     Rest,
+    /// A2A over gRPC: trailers alone.
+    Grpc {
+        /// The status that the agent behind ended the call with, which is repeated.
+        agent: Option<u8>,
+    },
 }
 
 /// Status and bytes of a refusal, as the body of an answer or as the last event of a stream.
@@ -60,6 +66,11 @@ pub(crate) struct Said {
 
 /// The answer for a refusal.
 pub(crate) fn refuse(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Answer {
+    if let Manner::Grpc { agent } = manner {
+        let mut answer = answer(decision, 200, grpc::head::MEDIA, Bytes::new());
+        answer.headers_mut().extend(grpc::status::refused(refusal, agent, decision));
+        return answer;
+    }
     let Said { status, kind, body } = say(refusal, manner, decision);
     let mut answer = answer(decision, status, kind, body);
     if let Some(seconds) = retry_after(refusal) {
@@ -104,7 +115,7 @@ pub(crate) fn number(refusal: &Refusal) -> i32 {
 }
 
 /// The message of an error: the protocol's words for an error of the agent's, so that those who know them find them.
-fn text(refusal: &Refusal) -> String {
+pub(crate) fn text(refusal: &Refusal) -> String {
     match refusal.agent_error() {
         Some(error) => error.text().to_owned(),
         None => format!("{}: {}", refusal.code(), refusal.reason()),

@@ -27,7 +27,7 @@ use crate::refuse::{self, Manner};
 use crate::upstream::Lease;
 
 /// How often a silent stream is held against what is live: a revocation ends it within this and the time that the follower takes.
-const LOOK: Duration = Duration::from_millis(250);
+pub(crate) const LOOK: Duration = Duration::from_millis(250);
 /// Comments of the agent are passed on as one of ours, at most this often.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 

@@ -12,7 +12,6 @@ use crate::answer::{Answer, AnswerBody};
 use crate::decision::DecisionId;
 use crate::forward::{Address, Returned, invalid};
 use crate::refuse::answer;
-use crate::relay::EVENT_STREAM;
 
 /// What the caller should know although the message passed.
 const NOTICE: HeaderName = HeaderName::from_static("semgate-notice");
@@ -115,15 +114,16 @@ pub(crate) fn hand_back(
     answer
 }
 
-/// The answer for a stream whose events pass one by one.
+/// The answer for a body that comes piece by piece, each of which passed by itself.
 pub(crate) fn hand_on(
     body: AnswerBody,
+    kind: &'static str,
     echo: Option<&HeaderName>,
     notice: Option<&Notice>,
     address: &Address,
     decision: DecisionId,
 ) -> Answer {
-    let mut answer = answer(decision, 200, EVENT_STREAM, Bytes::new());
+    let mut answer = answer(decision, 200, kind, Bytes::new());
     *answer.body_mut() = body;
     told(&mut answer, echo, notice, address);
     answer

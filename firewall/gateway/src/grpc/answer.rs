@@ -5,12 +5,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use base64::Engine;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use bytes::Bytes;
+use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::response::Parts;
-use http::HeaderMap;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
 use semgate_inspect::Refusal;
@@ -102,7 +102,9 @@ impl Messages {
             return self.frames.end().map_err(|fault| broken(fault).into());
         };
         match frame.into_data() {
-            Ok(_) if self.trailers.is_some() => Err(invalid("the agent behind goes on after its status").into()),
+            Ok(_) if self.trailers.is_some() => {
+                Err(invalid("the agent behind goes on after its status").into())
+            }
             Ok(data) => {
                 self.frames.push(&data);
                 Ok(())

@@ -34,7 +34,11 @@ pub(crate) fn arrived(
 ///
 /// # Errors
 /// `upstream_invalid`, the inner code as its cause.
-pub(crate) fn answered(operation: Operation, message: Bytes, limits: &json::Limits) -> Result<Answered, Refusal> {
+pub(crate) fn answered(
+    operation: Operation,
+    message: Bytes,
+    limits: &json::Limits,
+) -> Result<Answered, Refusal> {
     let limits = grpc::Limits::of(limits);
     let judged = if operation.streams() {
         grpc::event(&message, &limits)
@@ -50,7 +54,12 @@ pub(crate) fn answered(operation: Operation, message: Bytes, limits: &json::Limi
 }
 
 /// Turns a request for the agent into a call of `operation`.
-pub(crate) fn carry(request: &mut Request<Full<Bytes>>, operation: Operation, message: &[u8], timeout: Duration) {
+pub(crate) fn carry(
+    request: &mut Request<Full<Bytes>>,
+    operation: Operation,
+    message: &[u8],
+    timeout: Duration,
+) {
     *request.body_mut() = Full::new(framed(message));
     let mut parts = request.uri().clone().into_parts();
     parts.path_and_query = grpc::path(operation).and_then(|path| PathAndQuery::try_from(path).ok());

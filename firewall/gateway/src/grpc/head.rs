@@ -25,7 +25,9 @@ pub(crate) struct Head {
 /// Whether a request means to be a call: by its media type, and nothing else that could be meant by it.
 pub(crate) fn is_call(headers: &HeaderMap) -> bool {
     let mut all = headers.get_all(CONTENT_TYPE).iter();
-    all.any(|value| value.as_bytes().get(..MEDIA.len()).is_some_and(|start| start.eq_ignore_ascii_case(MEDIA.as_bytes())))
+    all.any(|value| {
+        value.as_bytes().get(..MEDIA.len()).is_some_and(|start| start.eq_ignore_ascii_case(MEDIA.as_bytes()))
+    })
 }
 
 /// Reads the head of a call. Metadata is read by who knows its meaning.

@@ -7,6 +7,7 @@ use semgate_inspect::{Code, Delivered, Refusal};
 use semgate_message::a2a::{ProtocolError, grpc};
 
 use crate::decision::DecisionId;
+use crate::refuse;
 
 /// `grpc-status`: a number, in decimal.
 pub(crate) const STATUS: HeaderName = HeaderName::from_static("grpc-status");
@@ -89,7 +90,7 @@ pub(crate) fn refused(refusal: &Refusal, agent: Option<u8>, decision: DecisionId
         (None, None) => Status::of(refusal.code(), refusal.delivered()),
     };
     let code = refusal.code().as_str();
-    let text = format!("{code}: {}", refusal.reason());
+    let text = refuse::text(refusal);
     let mut buffer = [0; 26];
     let facts = [
         ("code", code),
@@ -101,7 +102,8 @@ pub(crate) fn refused(refusal: &Refusal, agent: Option<u8>, decision: DecisionId
     let own = code.to_ascii_uppercase();
     let mut infos = vec![grpc::ErrorInfo { reason: &own, domain: "dev.semgate", metadata: &facts }];
     if let Some(error) = known {
-        infos.insert(0, grpc::ErrorInfo { reason: error.reason(), domain: grpc::ERROR_DOMAIN, metadata: &[] });
+        infos
+            .insert(0, grpc::ErrorInfo { reason: error.reason(), domain: grpc::ERROR_DOMAIN, metadata: &[] });
     }
     let details = BASE64_STANDARD_NO_PAD.encode(grpc::details(status.0, &text, &infos));
     let mut trailers = HeaderMap::new();

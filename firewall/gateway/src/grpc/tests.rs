@@ -91,7 +91,8 @@ fn a_call_says_what_it_asks_for() {
     assert_eq!(read.operation, Operation::GetTask);
     assert_eq!(read.timeout, Some(Duration::from_millis(250)));
     assert_eq!(head(&parts(call())).unwrap().timeout, None);
-    let plus = Request::post("/lf.a2a.v1.A2AService/ListTasks").version(Version::HTTP_2).header("te", "trailers");
+    let plus =
+        Request::post("/lf.a2a.v1.A2AService/ListTasks").version(Version::HTTP_2).header("te", "trailers");
     let plus = plus.header("content-type", "application/grpc+proto").header("grpc-encoding", "identity");
     assert_eq!(head(&parts(plus)).unwrap().operation, Operation::ListTasks);
 }
@@ -117,8 +118,12 @@ fn heads_that_are_no_call_are_refused() {
     assert_eq!(code(call().version(Version::HTTP_11)), Code::Malformed);
     let bare = || Request::post("/lf.a2a.v1.A2AService/GetTask").version(Version::HTTP_2);
     assert_eq!(code(bare().header("content-type", "application/grpc")), Code::Malformed);
-    for media in ["application/grpc+json", "application/grpc-web", "application/grpc;x=y", "Application/grpc"] {
-        assert_eq!(code(bare().header("content-type", media).header("te", "trailers")), Code::EncodingUnsupported);
+    for media in ["application/grpc+json", "application/grpc-web", "application/grpc;x=y", "Application/grpc"]
+    {
+        assert_eq!(
+            code(bare().header("content-type", media).header("te", "trailers")),
+            Code::EncodingUnsupported
+        );
         assert!(is_call(&parts(bare().header("content-type", media)).headers));
     }
     assert!(!is_call(&parts(bare().header("content-type", "application/json")).headers));

@@ -122,6 +122,7 @@ pub(crate) async fn pass(
         call: &call,
         target: None,
         typed: None,
+        waits: lane.shared.limits.upstream_timeout,
         decision: decision.text(&mut buffer),
     };
     let request = forward::request(&lane.address, &told, received.bytes)?;

@@ -1,0 +1,107 @@
+//! The answer to a call of gRPC: one message, or a stream of them, and the status that ends it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderName;
+use semgate_contexts::json;
+use semgate_inspect::{Delivered, Direction, Facts, Notice, ReplyPermit, Written};
+use semgate_message::Call;
+use semgate_message::a2a::{Operation, grpc};
+
+use super::{Stopped, Way, json_limits, no_audit, stopped_reply};
+use crate::answer::{Answer, AnswerBody};
+use crate::config::Limits;
+use crate::forward::{self, Answering, Begun, invalid};
+use crate::grpc::answer::{Ended, Messages, Whole};
+use crate::grpc::carry::answered;
+use crate::grpc::frame::framed;
+use crate::grpc::head::MEDIA;
+use crate::grpc::relay::{Relay, Relayed};
+use crate::grpc::status::well;
+use crate::record::Outcome;
+use crate::refuse::Manner;
+use crate::reply;
+
+/// How long the answer to a call is waited for: as the route has it, or less if the caller says so.
+pub(super) fn waits(limits: &Limits, call: &Call, caller: Option<Duration>) -> Duration {
+    let streams = call.operation().is_some_and(Operation::streams);
+    let ours = if streams { limits.stream_time } else { limits.upstream_timeout };
+    caller.map_or(ours, |caller| caller.min(ours))
+}
+
+impl Way<'_> {
+    /// The head of an answer came.
+    pub(super) async fn called(
+        &self,
+        operation: Operation,
+        begun: Begun,
+        facts: Facts,
+        waits: Duration,
+        echo: Option<&HeaderName>,
+        notice: Option<&Notice>,
+    ) -> Result<Answer, Stopped> {
+        let body = if operation.streams() {
+            let relay = Relay::begin(begun, self.of(facts.clone()), operation, waits);
+            relay.map(|relay| AnswerBody::Stream(Box::pin(Relayed::Resting(Box::new(relay)))))
+        } else {
+            let one = self.one(operation, begun, waits);
+            let message = self.attended(|| facts.clone(), one).await;
+            message.map(|message| AnswerBody::Stream(Box::pin(Whole::new(framed(&message), well()))))
+        };
+        match body {
+            Ok(body) => Ok(reply::hand_on(body, MEDIA, echo, notice, &self.lane.address, self.decision)),
+            Err(Ended { refusal, status }) => {
+                let manner = status.map(|status| Manner::Grpc { agent: Some(status) });
+                Err(Stopped { manner, ..stopped_reply(refusal, facts) })
+            }
+        }
+    }
+
+    /// The one message of an answer, judged and recorded.
+    async fn one(&self, operation: Operation, begun: Begun, waits: Duration) -> Result<Bytes, Ended> {
+        let lane = self.lane;
+        let limits = &lane.shared.limits;
+        let Begun { sent, answering } = begun;
+        let Answering { head, body, lease, deadline } = answering;
+        let deadline = deadline.min(tokio::time::Instant::from_std(self.began) + waits);
+        let read = Messages::begin(&head, limits.reply_bytes)?.only(body);
+        let message = match tokio::time::timeout_at(deadline, read).await {
+            Ok(message) => message?,
+            // its head came, so it has the message
+            Err(_) => return Err(forward::timeout(Delivered::Yes).into()),
+        };
+        lane.pool.keep(lease);
+        let json = json::Limits { max_bytes: limits.reply_bytes, ..json_limits(limits) };
+        let reply = answered(operation, message, &json)?;
+        let now = lane.shared.now();
+        let permit = lane.shared.inspector.inspect_reply(&sent, &lane.replier, 200, reply, now)?;
+        let passes = passes(operation, permit, &json)?;
+        if self.record(Outcome::Allowed, passes.facts).is_err() {
+            return Err(no_audit(Delivered::Yes).into());
+        }
+        lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
+        Ok(passes.bytes)
+    }
+}
+
+/// The bytes of a message that may pass.
+struct Passes {
+    facts: Facts,
+    bytes: Bytes,
+}
+
+/// What the gateway wrote itself is written as protobuf, in which calls are answered.
+fn passes(operation: Operation, permit: ReplyPermit, limits: &json::Limits) -> Result<Passes, Ended> {
+    let (facts, written) = (permit.facts().clone(), permit.written());
+    let (_, bytes) = permit.spend();
+    if written == Written::ByAgent {
+        return Ok(Passes { facts, bytes });
+    }
+    let fault = |why: String| {
+        invalid("the answer cannot be written without what is not the caller's").with_detail(why)
+    };
+    let json = json::read(&bytes, limits).map_err(|why| fault(why.to_string()))?;
+    let bytes = grpc::write_reply(operation, &json).map_err(|why| fault(why.to_string()))?;
+    Ok(Passes { facts, bytes: bytes.into() })
+}
