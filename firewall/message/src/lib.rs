@@ -10,6 +10,7 @@ mod call;
 mod content;
 mod fault;
 pub mod header;
+pub mod mcp;
 mod member;
 mod model;
 pub mod native;

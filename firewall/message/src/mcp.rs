@@ -1,0 +1,97 @@
+//! MCP over streamable HTTP: 2026-07-28 (stateless) and 2025-11-25 (sessions).
+//!
+//! Every method is a row of [`Operation`]; what has no row for its version and speaker is refused by name. The `params` (or
+//! `result`) object without `_meta` is the instance of a concept of the protocol context `urn:contexts:mcp:v1.0`, whose
+//! schema closes it; this module closes what stands around it: the JSON-RPC envelope, `_meta`, and the headers that
+//! repeat the body. `tools/call` is the one exception: its `arguments` are the parameters of a task of another context,
+//! named by the tool, and `structuredContent` of the answer are the task's results. See `docs/spec/mcp-binding.md`.
+
+mod answer;
+mod content;
+mod event;
+mod form;
+mod head;
+mod meta;
+mod operation;
+mod request;
+#[cfg(test)]
+mod tests;
+
+pub use answer::{Answer, answer, plain_error};
+pub use event::event;
+pub use head::Head;
+pub use operation::{Kind, Operation, Speaker, Version};
+pub use request::{CALL_PERFORMATIVES, request, rpc_id};
+
+use crate::{Message, RpcId};
+
+/// The member of `_meta` that holds the context claim (WIRE "Messages").
+pub const CLAIM: &str = "dev.semgate/l9";
+
+/// A request that waits for its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What was asked.
+    pub operation: Operation,
+    /// Under which version.
+    pub version: Version,
+    /// The id that the answer must repeat.
+    pub rpc_id: RpcId,
+    /// The token that progress notifications must repeat; none may come without one.
+    pub progress: Option<RpcId>,
+    /// The tool that was called, for [`Operation::CallTool`].
+    pub tool: Option<String>,
+}
+
+/// One JSON-RPC message as MCP reads it.
+#[derive(Clone, Debug)]
+pub struct Spoken<'j> {
+    /// What it says, for the stages that judge.
+    pub message: Message<'j>,
+    /// What it is: a request or notification of this operation, or the answer to one.
+    pub operation: Operation,
+    /// Request, notification or response.
+    pub kind: Kind,
+    /// The version that it was read under.
+    pub version: Version,
+    /// The tool that is called, as the message names it.
+    pub tool: Option<&'j str>,
+    /// The token under which progress may be told.
+    pub progress: Option<RpcId>,
+}
+
+impl Spoken<'_> {
+    /// What the answer is read against; none for what gets no answer.
+    pub fn asked(&self) -> Option<Asked> {
+        if self.kind != Kind::Request {
+            return None;
+        }
+        Some(Asked {
+            operation: self.operation,
+            version: self.version,
+            rpc_id: self.message.rpc_id.clone()?,
+            progress: self.progress.clone(),
+            tool: self.tool.map(str::to_owned),
+        })
+    }
+}
+
+/// Every member name that this binding reads itself, for telling a duplicate in another case of letters.
+const KNOWN: &[&str] = &[
+    "jsonrpc",
+    "id",
+    "method",
+    "params",
+    "result",
+    "error",
+    "_meta",
+    "name",
+    "arguments",
+    "inputResponses",
+    "inputRequests",
+    "requestState",
+    "resultType",
+    "structuredContent",
+    "content",
+    "isError",
+];

@@ -1,0 +1,246 @@
+//! Answers: results of both sides, and what an error says.
+
+use super::{
+    Asked, KNOWN, Kind, Operation, Speaker, Spoken, Version,
+    content::{self, Echo, or_empty, say},
+    meta, request,
+};
+use crate::{
+    Binding, Message, MessageFault, Reading, RpcId,
+    member::{Read, array, at, object, prefer_duplicate, required, string, unknown},
+    model::Vocabulary,
+};
+use semgate_contexts::{
+    Performative::{Inform, Query},
+    PerformativeSet,
+    json::{Json, Object},
+};
+
+const PATH: &str = "/result";
+
+/// What a response is.
+#[derive(Clone, Debug)]
+pub enum Answer<'j> {
+    /// A result, or in a stream something that comes before it.
+    Said(Box<Spoken<'j>>),
+    /// An error of this number. Its text never passes; [`plain_error`] has the words of the protocol.
+    Error(i32),
+}
+
+/// The words that JSON-RPC 2.0 and MCP have for an error number: an error's own text never passes.
+pub const fn plain_error(number: i32) -> Option<&'static str> {
+    Some(match number {
+        -32700 => "parse error",
+        -32600 => "invalid request",
+        -32601 => "method not found",
+        -32602 => "invalid params",
+        -32603 => "internal error",
+        -32002 => "resource not found",
+        -32020 => "header mismatch",
+        -32021 => "missing required client capability",
+        -32022 => "unsupported protocol version",
+        -32042 => "url elicitation required",
+        _ => return None,
+    })
+}
+
+/// Reads one response to `asked`, said by `speaker`.
+///
+/// # Errors
+/// Another id, or the first member that is missing, unknown, of the wrong form or there twice.
+pub fn answer<'j>(
+    json: &'j Json<'j>,
+    asked: &'j Asked,
+    speaker: Speaker,
+    reading: &Reading<'_>,
+) -> Read<Answer<'j>> {
+    read(json, asked, speaker, reading).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
+}
+
+fn read<'j>(
+    json: &'j Json<'j>,
+    asked: &'j Asked,
+    speaker: Speaker,
+    reading: &Reading<'_>,
+) -> Read<Answer<'j>> {
+    let (mut version, mut id, mut result, mut error) = (None, None, None, None);
+    for (key, value) in object(json, "")?.iter() {
+        match key {
+            "jsonrpc" => version = value.as_str(),
+            "id" => id = Some(value),
+            "result" => result = Some(object(value, PATH)?),
+            "error" => error = Some(value),
+            _ => return unknown("", key),
+        }
+    }
+    if version != Some("2.0") {
+        return Err(MessageFault::malformed("/jsonrpc", "is not `2.0`"));
+    }
+    if RpcId::read(required(id, "", "id")?).as_ref() != Some(&asked.rpc_id) {
+        return Err(MessageFault::malformed("/id", "is not the id of the request"));
+    }
+    if let Some(error) = error {
+        return failed(error, result).map(Answer::Error);
+    }
+    let result = required(result, "", "result")?;
+    let mut message = Message::new(Binding::Mcp, Inform);
+    message.rpc_id = Some(asked.rpc_id.clone());
+    let inform = PerformativeSet::EMPTY.with(Inform);
+    let found =
+        meta::read(result.get(content::META), meta::Of::Result, "/result/_meta", inform, &mut message)?;
+    if found.subscription.is_some_and(|id| id != asked.rpc_id) {
+        return Err(MessageFault::malformed("/result/_meta", "names another subscription than the request"));
+    }
+    match speaker {
+        Speaker::Server => by_server(asked, result, reading, &mut message)?,
+        Speaker::Client => by_client(asked.operation, result, PATH, reading, &mut message)?,
+    }
+    Ok(Answer::Said(Box::new(Spoken {
+        message,
+        operation: asked.operation,
+        kind: Kind::Response,
+        version: asked.version,
+        tool: asked.tool.as_deref(),
+        progress: None,
+    })))
+}
+
+/// An error says its number and nothing else.
+fn failed(error: &Json<'_>, result: Option<&Object<'_>>) -> Read<i32> {
+    if result.is_some() {
+        return Err(MessageFault::malformed("/error", "stands beside a result"));
+    }
+    let number = error.as_object().and_then(|e| e.get("code")).and_then(Json::as_number);
+    let number = number.and_then(|n| n.as_i64_exact()).and_then(|n| i32::try_from(n).ok());
+    number.ok_or_else(|| MessageFault::malformed("/error/code", "is no error number"))
+}
+
+fn by_server<'j>(
+    asked: &'j Asked,
+    result: &'j Object<'j>,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let kind = result.get("resultType").map(|kind| string(kind, PATH, "resultType")).transpose()?;
+    match (asked.version, kind) {
+        (Version::V2026_07_28, Some("complete")) | (Version::V2025_11_25, None) => {}
+        (Version::V2026_07_28, Some("input_required")) if asked.operation.takes_input() => {
+            return input_required(result, reading, out);
+        }
+        // servers of 2025-11-25 may say it, clients of it pass it over
+        (Version::V2025_11_25, Some("complete")) => {}
+        _ => {
+            return Err(MessageFault::malformed(
+                "/result/resultType",
+                "is no type of result that is carried here",
+            ));
+        }
+    }
+    match asked.operation {
+        Operation::CallTool => return called(asked, result, reading, out),
+        Operation::ReadResource => {
+            for (n, item) in list(result, "contents")?.iter().enumerate() {
+                content::contents(item, &format!("{PATH}/contents/{n}"), Inform, reading, out)?;
+            }
+        }
+        Operation::GetPrompt => content::messages(result.get("messages"), PATH, Inform, reading, out)?,
+        Operation::Initialize | Operation::Discover => {
+            content::prose(result, "instructions", PATH, reading, out)
+        }
+        _ => {}
+    }
+    say(Vocabulary::Protocol, asked.operation.concept(), result, Inform, PATH, reading, out)
+}
+
+fn list<'j>(result: &'j Object<'j>, member: &str) -> Read<&'j [Json<'j>]> {
+    match result.get(member) {
+        Some(json) => array(json, PATH, member),
+        None => Ok(&[]),
+    }
+}
+
+/// A tool's result: structured content is the task's results, and blocks may only repeat it unless the route admits them.
+fn called<'j>(
+    asked: &'j Asked,
+    result: &'j Object<'j>,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let (mut structured, mut blocks) = (None, None);
+    for (key, value) in result.iter() {
+        match key {
+            content::META | "resultType" => {}
+            "content" => blocks = Some(value),
+            "structuredContent" => structured = Some(value),
+            "isError" if value.as_bool().is_some() => {}
+            _ => return unknown(PATH, key),
+        }
+    }
+    if let Some(value) = structured.filter(|value| !value.is_null()) {
+        let object = object(value, "/result/structuredContent")?;
+        let tool = asked.tool.as_deref().unwrap_or_default();
+        say(Vocabulary::Context, tool, object, Inform, "/result/structuredContent", reading, out)?;
+    }
+    let blocks = required(blocks, PATH, "content")?;
+    content::blocks(blocks, PATH, "content", Inform, &Echo::of(structured), reading, out)?;
+    // nothing is said: the tool was called, and that is all
+    out.acknowledges = out.instances.is_empty() && out.uninspectable.is_none();
+    Ok(())
+}
+
+/// The server needs something first: each of its requests is judged like one that it sends.
+fn input_required<'j>(result: &'j Object<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
+    out.performative = Query;
+    if let Some(requests) = result.get("inputRequests") {
+        let path = at(PATH, "inputRequests");
+        for (key, value) in object(requests, &path)?.iter() {
+            input_request(value, &at(&path, key), reading, out)?;
+        }
+    }
+    say(Vocabulary::Protocol, "InputRequired", result, Query, PATH, reading, out)
+}
+
+fn input_request<'j>(
+    json: &'j Json<'j>,
+    path: &str,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let (mut method, mut params) = (None, None);
+    for (key, value) in object(json, path)?.iter() {
+        match key {
+            "method" => method = Some(string(value, path, key)?),
+            "params" => params = Some(object(value, &at(path, key))?),
+            _ => return unknown(path, key),
+        }
+    }
+    let method = required(method, path, "method")?;
+    let asks = [Operation::Elicit, Operation::CreateMessage, Operation::ListRoots];
+    let Some(operation) = asks.into_iter().find(|operation| operation.method() == method) else {
+        return Err(MessageFault::malformed(at(path, "method"), "is none that a server may ask"));
+    };
+    let params = or_empty(params);
+    let path = at(path, "params");
+    if params.get(content::META).is_some_and(|meta| !meta.as_object().is_some_and(Object::is_empty)) {
+        return unknown(&path, content::META);
+    }
+    request::asking(operation, params, &path, reading, out);
+    if operation == Operation::CreateMessage {
+        content::messages(params.get("messages"), &path, operation.performative(), reading, out)?;
+    }
+    say(Vocabulary::Protocol, operation.concept(), params, operation.performative(), &path, reading, out)
+}
+
+/// What a client answers to a request of the server.
+pub(super) fn by_client<'j>(
+    operation: Operation,
+    result: &'j Object<'j>,
+    path: &str,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    if operation == Operation::CreateMessage {
+        content::said(result, path, Inform, reading, out)?;
+    }
+    say(Vocabulary::Protocol, operation.concept(), result, Inform, path, reading, out)
+}

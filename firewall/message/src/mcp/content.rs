@@ -1,0 +1,246 @@
+//! Content blocks and what else holds text: each admitted block is an instance of `text`, `file` or `link` of the protocol
+//! context, each other one is uninspectable.
+
+use crate::{
+    Base, Instance, MessageFault, Pointer, Reading,
+    fault::FaultKind,
+    member::{Read, array, at, object, unknown},
+    model::{Message, Vocabulary},
+};
+use semgate_contexts::{
+    Performative,
+    json::{self, Json, Object},
+};
+use std::sync::LazyLock;
+
+/// The member that no instance of the protocol is judged with: this module's callers have read it.
+pub(super) const META: &str = "_meta";
+
+/// What is judged where a message leaves `params`, `arguments` or `result` out.
+static EMPTY: LazyLock<Object<'static>> = LazyLock::new(Object::default);
+
+/// The object, or an empty one.
+pub(super) fn or_empty<'j>(object: Option<&'j Object<'j>>) -> &'j Object<'j> {
+    object.unwrap_or(&EMPTY)
+}
+
+/// Where an instance stands.
+pub(super) fn place<'j>(path: &str) -> Pointer<'j> {
+    Pointer { base: Base::Built(path.into()), key: None }
+}
+
+/// Adds an instance.
+pub(super) fn say<'j>(
+    of: Vocabulary,
+    name: &'j str,
+    object: &'j Object<'j>,
+    performative: Performative,
+    path: &str,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    if out.instances.len() >= reading.max_concepts {
+        return Err(MessageFault {
+            kind: FaultKind::TooComplex,
+            path: path.to_owned(),
+            what: "holds more concepts than the limit",
+        });
+    }
+    let naming = match of {
+        Vocabulary::Protocol => META,
+        // arguments and structured content have no member of ours
+        Vocabulary::Context => "",
+    };
+    out.instances.push(Instance { of, name, naming, pointer: place(path), object, performative });
+    Ok(())
+}
+
+/// What a block may repeat without saying more: values of the same message that a schema judges.
+pub(super) struct Echo<'j>(Vec<&'j Json<'j>>);
+
+impl<'j> Echo<'j> {
+    /// Nothing may be repeated.
+    pub(super) fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Servers repeat `structuredContent` as text for clients that do not know it: as a whole, as its one member `result`
+    /// (SDKs wrap what is no object so), or an item of that each.
+    pub(super) fn of(structured: Option<&'j Json<'j>>) -> Self {
+        let mut values: Vec<&'j Json<'j>> = structured.into_iter().collect();
+        if let Some(Json::Object(object)) = structured
+            && let Some(result) = object.get("result").filter(|_| object.len() == 1)
+        {
+            values.push(result);
+            values.extend(result.as_array().into_iter().flatten());
+        }
+        Self(values)
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
+        let same = |value: &Json<'_>| self.0.iter().any(|known| known.to_value() == value.to_value());
+        self.0.iter().any(|known| known.as_str() == Some(text))
+            || json::read(text.as_bytes(), &json::Limits::default()).is_ok_and(|value| same(&value))
+    }
+}
+
+/// An array of content blocks.
+pub(super) fn blocks<'j>(
+    json: &'j Json<'j>,
+    path: &str,
+    member: &str,
+    performative: Performative,
+    echo: &Echo<'_>,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    for (n, item) in array(json, path, member)?.iter().enumerate() {
+        block(item, &format!("{}/{n}", at(path, member)), performative, echo, reading, out)?;
+    }
+    Ok(())
+}
+
+/// One content block.
+pub(super) fn block<'j>(
+    json: &'j Json<'j>,
+    path: &str,
+    performative: Performative,
+    echo: &Echo<'_>,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let object = object(json, path)?;
+    let kind = object.get("type").and_then(Json::as_str).unwrap_or_default();
+    let empty_meta = |value: &Json<'_>| value.as_object().is_some_and(Object::is_empty);
+    if object.get(META).is_some_and(|meta| !empty_meta(meta)) {
+        return unknown(path, META);
+    }
+    let (name, admitted) = match kind {
+        "text" => {
+            let text = object.get("text").and_then(Json::as_str);
+            let bare = object.iter().all(|(key, _)| matches!(key, "type" | "text" | META));
+            if bare && text.is_some_and(|text| echo.holds(text)) {
+                return Ok(());
+            }
+            ("text", reading.admit.text)
+        }
+        "image" | "audio" => ("file", reading.admit.raw),
+        "resource_link" => ("link", reading.admit.url),
+        "resource" => return embedded(object, path, performative, reading, out),
+        _ => {
+            return Err(MessageFault::malformed(
+                at(path, "type"),
+                "is none of `text`, `image`, `audio`, `resource_link` and `resource`",
+            ));
+        }
+    };
+    admit(name, admitted, object, path, performative, reading, out)
+}
+
+fn embedded<'j>(
+    object: &'j Object<'j>,
+    path: &str,
+    performative: Performative,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let mut resource = None;
+    for (key, value) in object.iter() {
+        match key {
+            "type" | META => {}
+            "resource" => resource = Some(value),
+            _ => return unknown(path, key),
+        }
+    }
+    let path = at(path, "resource");
+    match resource {
+        Some(resource) => contents(resource, &path, performative, reading, out),
+        None => Err(MessageFault::malformed(path, "is missing")),
+    }
+}
+
+/// The contents of a resource: text or bytes.
+pub(super) fn contents<'j>(
+    json: &'j Json<'j>,
+    path: &str,
+    performative: Performative,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let object = object(json, path)?;
+    match (object.get("text"), object.get("blob")) {
+        (Some(_), None) => admit("text", reading.admit.text, object, path, performative, reading, out),
+        (None, Some(_)) => admit("file", reading.admit.raw, object, path, performative, reading, out),
+        _ => Err(MessageFault::malformed(path, "is not exactly one of `text` and `blob`")),
+    }
+}
+
+fn admit<'j>(
+    name: &'static str,
+    admitted: bool,
+    object: &'j Object<'j>,
+    path: &str,
+    performative: Performative,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    if !admitted {
+        out.note_uninspectable(place(path));
+        return Ok(());
+    }
+    say(Vocabulary::Protocol, name, object, performative, path, reading, out)
+}
+
+/// A member that holds text for people or models and passes only where the route admits text.
+pub(super) fn prose<'j>(
+    object: &Object<'_>,
+    member: &str,
+    path: &str,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) {
+    let silent = match object.get(member) {
+        None => true,
+        Some(Json::String(text)) => text.is_empty(),
+        Some(_) => false,
+    };
+    if !silent && !reading.admit.text {
+        out.note_uninspectable(place(&at(path, member)));
+    }
+}
+
+/// Messages of prompts and of sampling: who says it, and one block or several.
+pub(super) fn messages<'j>(
+    json: Option<&'j Json<'j>>,
+    path: &str,
+    performative: Performative,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    let Some(json) = json else { return Ok(()) };
+    for (n, item) in array(json, path, "messages")?.iter().enumerate() {
+        let path = format!("{}/{n}", at(path, "messages"));
+        said(object(item, &path)?, &path, performative, reading, out)?;
+    }
+    Ok(())
+}
+
+/// `content` of one message: a block or a list of them.
+pub(super) fn said<'j>(
+    object: &'j Object<'j>,
+    path: &str,
+    performative: Performative,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    match object.get("content") {
+        Some(content @ Json::Array(_)) => {
+            blocks(content, path, "content", performative, &Echo::none(), reading, out)
+        }
+        Some(content) => block(content, &at(path, "content"), performative, &Echo::none(), reading, out),
+        None => Err(MessageFault::malformed(at(path, "content"), "is missing")),
+    }
+}

@@ -1,0 +1,77 @@
+//! One event of a stream: exactly one JSON-RPC message of the server.
+
+use super::{
+    Answer, Asked, KNOWN, Kind, Operation, Speaker, Spoken, Version, answer,
+    content::META,
+    form,
+    request::{envelope, spoken},
+};
+use crate::{
+    MessageFault, Reading, RpcId,
+    member::{Read, prefer_duplicate},
+};
+use semgate_contexts::json::Json;
+
+/// Reads the one message of an event. `asked` is the request whose answer the stream is; none for the stream of a
+/// session, which carries no answers.
+///
+/// # Errors
+/// As [`answer`](fn@super::answer) for the answer that ends the stream, as [`request`](fn@super::request) for
+/// notifications and requests of the server; progress of another request, a change that another subscription
+/// told, and an answer to something else.
+pub fn event<'j>(
+    json: &'j Json<'j>,
+    version: Version,
+    asked: Option<&'j Asked>,
+    reading: &Reading<'_>,
+) -> Read<Answer<'j>> {
+    let has_method = json.as_object().is_some_and(|members| members.get("method").is_some());
+    if !has_method
+        && let (Json::Object(_), Some(asked)) = (json, asked)
+    {
+        return answer(json, asked, Speaker::Server, reading);
+    }
+    let said = read(json, version, asked, reading);
+    said.map(|said| Answer::Said(Box::new(said))).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
+}
+
+fn read<'j>(
+    json: &'j Json<'j>,
+    version: Version,
+    asked: Option<&'j Asked>,
+    reading: &Reading<'_>,
+) -> Read<Spoken<'j>> {
+    let said = spoken(envelope(json)?, Speaker::Server, version, reading)?;
+    let params = json.as_object().and_then(|members| members.get("params")).and_then(Json::as_object);
+    let member = |name: &str| params.and_then(|params| params.get(name));
+    if said.operation == Operation::Progress {
+        let named = member("progressToken").and_then(RpcId::read);
+        // on the stream of a session, progress belongs to whichever request is open there
+        if let Some(asked) = asked
+            && (named.is_none() || named != asked.progress)
+        {
+            return Err(MessageFault::malformed("/params/progressToken", "is not the token of the request"));
+        }
+    }
+    let subscription = member(META)
+        .and_then(Json::as_object)
+        .and_then(|meta| meta.get("io.modelcontextprotocol/subscriptionId"))
+        .map(|id| form::token(id, "/params/_meta", "subscriptionId"))
+        .transpose()?;
+    if subscription.is_some() && subscription.as_ref() != asked.map(|asked| &asked.rpc_id) {
+        return Err(MessageFault::malformed("/params/_meta", "names another subscription than the request"));
+    }
+    let told = matches!(
+        said.operation,
+        Operation::ToolListChanged
+            | Operation::ResourceListChanged
+            | Operation::PromptListChanged
+            | Operation::ResourceUpdated
+            | Operation::SubscriptionsAcknowledged
+    );
+    let listens = asked.is_none_or(|asked| asked.operation == Operation::Listen);
+    if version == Version::V2026_07_28 && said.kind == Kind::Notification && told && !listens {
+        return Err(MessageFault::malformed("/method", "is told only to who listens"));
+    }
+    Ok(said)
+}

@@ -1,0 +1,111 @@
+//! Small closed forms that stand in `_meta`, where no schema looks: implementations, capabilities, tokens, trace contexts.
+
+use crate::{
+    MessageFault, RpcId,
+    member::{Read, array, at, object, string, unknown},
+};
+use semgate_contexts::json::Json;
+
+/// The longest name, version or title of an implementation.
+const MAX_LINE: usize = 256;
+
+/// Members of one object of capabilities, and of objects inside it.
+const MAX_SETTINGS: usize = 32;
+
+/// How deep capabilities nest: a group, a setting, what the setting holds.
+const MAX_DEPTH: usize = 4;
+
+/// One line for people: no controls, no marks that change what is seen.
+fn line(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
+    let text = string(json, path, member)?;
+    if text.len() <= MAX_LINE && !text.chars().any(hidden) {
+        return Ok(());
+    }
+    Err(MessageFault::malformed(at(path, member), "is no line of at most 256 bytes"))
+}
+
+/// As the free text of contexts refuses them.
+fn hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A word: visible ASCII without blanks.
+pub(super) fn word(text: &str, most: usize) -> Option<&str> {
+    (text.len() <= most && text.bytes().all(|b| b.is_ascii_graphic())).then_some(text)
+}
+
+/// `clientInfo` and `serverInfo`.
+pub(super) fn implementation(json: &Json<'_>, path: &str) -> Read<()> {
+    for (key, value) in object(json, path)?.iter() {
+        match key {
+            "name" | "version" | "title" | "description" => line(value, path, key)?,
+            "websiteUrl" if value.as_str().is_some_and(|url| word(url, 2048).is_some()) => {}
+            "icons" => icons(value, path, key)?,
+            _ => return unknown(path, key),
+        }
+    }
+    Ok(())
+}
+
+fn icons(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
+    for icon in array(json, path, member)? {
+        let path = at(path, member);
+        for (key, value) in object(icon, &path)?.iter() {
+            let fits = match (key, value) {
+                ("src", Json::String(text)) => word(text, 65_536).is_some(),
+                ("mimeType" | "theme", Json::String(text)) => word(text, MAX_LINE).is_some(),
+                ("sizes", Json::Array(sizes)) => {
+                    sizes.iter().all(|size| size.as_str().is_some_and(|size| word(size, 16).is_some()))
+                }
+                _ => false,
+            };
+            if !fits {
+                return unknown(&path, key);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Capabilities: flags, numbers and words by name, never prose.
+pub(super) fn capabilities(json: &Json<'_>, path: &str) -> Read<()> {
+    object(json, path)?;
+    if settings(json, MAX_DEPTH) {
+        return Ok(());
+    }
+    Err(MessageFault::malformed(path, "holds something that is no flag, number or word by name"))
+}
+
+fn settings(json: &Json<'_>, depth: usize) -> bool {
+    match json {
+        Json::Null | Json::Bool(_) | Json::Number(_) => true,
+        Json::String(text) => word(text, MAX_LINE).is_some(),
+        Json::Array(items) => {
+            items.len() <= 2 * MAX_SETTINGS
+                && items.iter().all(|item| settings(item, depth.saturating_sub(1)))
+        }
+        Json::Object(members) => {
+            depth > 0
+                && members.len() <= MAX_SETTINGS
+                && members.iter().all(|(name, value)| word(name, 128).is_some() && settings(value, depth - 1))
+        }
+    }
+}
+
+/// A progress token or subscription id.
+pub(super) fn token(json: &Json<'_>, path: &str, member: &str) -> Read<RpcId> {
+    RpcId::read(json)
+        .ok_or_else(|| MessageFault::malformed(at(path, member), "is neither an identifier nor an integer"))
+}
+
+/// `traceparent` and `tracestate` of W3C Trace Context, by their characters.
+pub(super) fn trace(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
+    let text = string(json, path, member)?;
+    let fits = match member {
+        "traceparent" => text.len() == 55 && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'),
+        _ => word(text, 512).is_some(),
+    };
+    if fits { Ok(()) } else { Err(MessageFault::malformed(at(path, member), "is no trace context")) }
+}

@@ -1,0 +1,103 @@
+//! `_meta`: a closed list of keys, one of which holds the context claim.
+
+use super::{CLAIM, form};
+use crate::{
+    Claim, MessageFault, RpcId,
+    member::{Read, at, id, object, required, string, unknown},
+    model::Message,
+};
+use semgate_contexts::{Performative, PerformativeSet, json::Json};
+
+/// Whose `_meta` it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    Request,
+    Notification,
+    Result,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub progress: Option<RpcId>,
+    pub subscription: Option<RpcId>,
+    pub capabilities: bool,
+    pub performative: Option<Performative>,
+}
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// The version that a request's body names, before anything else of it is read.
+pub(super) fn version_in<'j>(params: Option<&'j Json<'_>>) -> Option<&'j str> {
+    params?.as_object()?.get("_meta")?.as_object()?.get(VERSION)?.as_str()
+}
+
+/// Reads `_meta` if it is there.
+pub(super) fn read<'j>(
+    json: Option<&'j Json<'j>>,
+    of: Of,
+    path: &'static str,
+    allowed: PerformativeSet,
+    out: &mut Message<'j>,
+) -> Read<Found> {
+    let mut found = Found::default();
+    let Some(json) = json else { return Ok(found) };
+    for (key, value) in object(json, path)?.iter() {
+        match (key, of) {
+            (CLAIM, _) => found.performative = claim(value, path, allowed, out)?,
+            ("traceparent" | "tracestate", _) => form::trace(value, path, key)?,
+            ("progressToken", Of::Request) => found.progress = Some(form::token(value, path, key)?),
+            // which version is read is settled by then
+            (VERSION, Of::Request) => drop(string(value, path, key)?),
+            ("io.modelcontextprotocol/clientCapabilities", Of::Request) => {
+                form::capabilities(value, path)?;
+                found.capabilities = true;
+            }
+            ("io.modelcontextprotocol/clientInfo", Of::Request)
+            | ("io.modelcontextprotocol/serverInfo", Of::Result) => form::implementation(value, path)?,
+            ("io.modelcontextprotocol/logLevel", Of::Request) => {
+                if form::word(string(value, path, key)?, 16).is_none() {
+                    return Err(MessageFault::malformed(at(path, key), "is no level"));
+                }
+            }
+            ("io.modelcontextprotocol/subscriptionId", Of::Notification | Of::Result) => {
+                found.subscription = Some(form::token(value, path, key)?);
+            }
+            _ => return unknown(path, key),
+        }
+    }
+    Ok(found)
+}
+
+/// F0-10: the table decides what a message is; the claim may choose only among what its row allows.
+fn claim<'j>(
+    json: &'j Json<'j>,
+    path: &'static str,
+    allowed: PerformativeSet,
+    out: &mut Message<'j>,
+) -> Read<Option<Performative>> {
+    let place = path;
+    let path = format!("{path}/{CLAIM}");
+    let (mut urn, mut digest, mut lock, mut performative) = (None, None, None, None);
+    for (key, value) in object(json, &path)?.iter() {
+        match key {
+            "context" => urn = Some(string(value, &path, key)?),
+            "digest" => digest = Some(string(value, &path, key)?),
+            "lock" => lock = Some(id(value, &path, key)?),
+            "performative" => {
+                let chosen = string(value, &path, key)?.parse::<Performative>().ok();
+                if !chosen.is_some_and(|chosen| allowed.contains(chosen)) {
+                    return Err(MessageFault::malformed(
+                        at(&path, key),
+                        "is not one that may be carried here",
+                    ));
+                }
+                performative = chosen;
+            }
+            _ => return unknown(&path, key),
+        }
+    }
+    let urn = required(urn, &path, "context")?;
+    out.claims.push(Claim { urn, digest, lock, place });
+    Ok(performative)
+}

@@ -1,0 +1,220 @@
+//! What a client says: requests and notifications.
+
+use super::{
+    Head, KNOWN, Kind, Operation, Speaker, Spoken, Version, answer,
+    content::{self, or_empty, say},
+    head::Needed,
+    meta,
+};
+use crate::{
+    Binding, FaultKind, Message, MessageFault, Reading, RpcId,
+    member::{Read, at, object, prefer_duplicate, required, string, unknown},
+    model::Vocabulary,
+};
+use semgate_contexts::{
+    Performative, PerformativeSet,
+    json::{Json, Object},
+};
+
+/// What `tools/call` may carry: REQUEST without a choice in the claim.
+pub const CALL_PERFORMATIVES: PerformativeSet =
+    PerformativeSet::EMPTY.with(Performative::Request).with(Performative::Query);
+
+/// The id of a request, if it is valid: from here on refusals are JSON-RPC errors with that id.
+pub fn rpc_id(json: &Json<'_>) -> Option<RpcId> {
+    let object = json.as_object()?;
+    object.get("method")?;
+    RpcId::read(object.get("id")?)
+}
+
+/// The members of one JSON-RPC message that has a method.
+pub(super) struct Envelope<'j> {
+    pub id: Option<RpcId>,
+    pub method: &'j str,
+    pub params: Option<&'j Json<'j>>,
+}
+
+/// Reads the envelope of a request or notification.
+pub(super) fn envelope<'j>(json: &'j Json<'j>) -> Read<Envelope<'j>> {
+    if let Json::Array(_) = json {
+        return Err(MessageFault::malformed("", "is a batch, which MCP does not have"));
+    }
+    let (mut version, mut id, mut method, mut params) = (None, None, None, None);
+    for (key, value) in object(json, "")?.iter() {
+        match key {
+            "jsonrpc" => version = value.as_str(),
+            "id" => {
+                let read = RpcId::read(value).ok_or_else(|| {
+                    MessageFault::malformed("/id", "is neither an identifier nor an integer")
+                })?;
+                id = Some(read);
+            }
+            "method" => method = Some(string(value, "", key)?),
+            "params" => params = Some(value),
+            _ => return unknown("", key),
+        }
+    }
+    if version != Some("2.0") {
+        return Err(MessageFault::malformed("/jsonrpc", "is not `2.0`"));
+    }
+    Ok(Envelope { id, method: required(method, "", "method")?, params })
+}
+
+/// Reads one request or notification of a client. A response to a request of the server is read by
+/// [`answer`](fn@super::answer).
+///
+/// # Errors
+/// A batch, [`FaultKind::VersionUnsupported`], [`FaultKind::HeaderMismatch`], a method without a row
+/// ([`FaultKind::MethodUnsupported`]), or the first member that is missing, unknown, of the wrong form or there twice.
+pub fn request<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Spoken<'j>> {
+    read(json, head, reading).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
+}
+
+fn read<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Spoken<'j>> {
+    let envelope = envelope(json)?;
+    let version = head.version(envelope.method, meta::version_in(envelope.params))?;
+    let spoken = spoken(envelope, Speaker::Client, version, reading)?;
+    let params = or_empty(json.as_object().and_then(|o| o.get("params")).and_then(Json::as_object));
+    let operation = spoken.operation;
+    let name = operation.named_by().and_then(|member| params.get(member)).and_then(Json::as_str);
+    let strict = version == Version::V2026_07_28 && spoken.kind == Kind::Request;
+    head.agrees(operation, name, if strict { Needed::Yes } else { Needed::No })?;
+    Ok(spoken)
+}
+
+/// Reads a request or notification of either side.
+pub(super) fn spoken<'j>(
+    envelope: Envelope<'j>,
+    speaker: Speaker,
+    version: Version,
+    reading: &Reading<'_>,
+) -> Read<Spoken<'j>> {
+    const PATH: &str = "/params";
+    let kind = if envelope.id.is_some() { Kind::Request } else { Kind::Notification };
+    let operation = Operation::find(envelope.method, kind, speaker, version).ok_or_else(|| MessageFault {
+        kind: FaultKind::MethodUnsupported,
+        path: "/method".to_owned(),
+        what: "is no method that is carried from this side in this version",
+    })?;
+    let default = operation.performative();
+    let mut message = Message::new(Binding::Mcp, default);
+    message.rpc_id = envelope.id;
+    let params = match envelope.params {
+        Some(json) => object(json, PATH)?,
+        None => or_empty(None),
+    };
+    let allowed = match operation {
+        Operation::CallTool => CALL_PERFORMATIVES,
+        _ => PerformativeSet::EMPTY.with(default),
+    };
+    let of = if kind == Kind::Request { meta::Of::Request } else { meta::Of::Notification };
+    let found = meta::read(params.get(content::META), of, "/params/_meta", allowed, &mut message)?;
+    if version == Version::V2026_07_28 && kind == Kind::Request && !found.capabilities {
+        return Err(MessageFault::malformed(
+            "/params/_meta",
+            "is without `io.modelcontextprotocol/clientCapabilities`",
+        ));
+    }
+    message.performative = found.performative.unwrap_or(default);
+    let tool = match operation {
+        Operation::CallTool => Some(call(params, reading, &mut message)?),
+        _ => {
+            parts(operation, params, reading, &mut message)?;
+            say(Vocabulary::Protocol, operation.concept(), params, default, PATH, reading, &mut message)?;
+            None
+        }
+    };
+    Ok(Spoken { message, operation, kind, version, tool, progress: found.progress })
+}
+
+/// `tools/call`: the arguments are the parameters of the task that the tool names.
+fn call<'j>(params: &'j Object<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<&'j str> {
+    const PATH: &str = "/params";
+    let (mut name, mut arguments) = (None, None);
+    for (key, value) in params.iter() {
+        match key {
+            content::META => {}
+            "name" => name = Some(tool_name(value)?),
+            "arguments" => arguments = Some(object(value, "/params/arguments")?),
+            "inputResponses" => input_responses(value, reading, out)?,
+            "requestState" => state(value)?,
+            _ => return unknown(PATH, key),
+        }
+    }
+    let name = required(name, PATH, "name")?;
+    let performative = out.performative;
+    say(Vocabulary::Context, name, or_empty(arguments), performative, "/params/arguments", reading, out)?;
+    Ok(name)
+}
+
+/// A tool's name: visible ASCII, as long as MCP lets it be.
+fn tool_name<'j>(json: &'j Json<'j>) -> Read<&'j str> {
+    let name = string(json, "/params", "name")?;
+    match super::form::word(name, 128) {
+        Some(name) if !name.is_empty() => Ok(name),
+        _ => {
+            Err(MessageFault::malformed("/params/name", "is no name of at most 128 visible ASCII characters"))
+        }
+    }
+}
+
+/// What the server made and gets back; nobody else reads it.
+fn state(json: &Json<'_>) -> Read<()> {
+    let text = string(json, "/params", "requestState")?;
+    if text.len() <= 8192 && text.bytes().all(|b| b.is_ascii_graphic() || b == b' ') {
+        return Ok(());
+    }
+    Err(MessageFault::malformed("/params/requestState", "is no printable ASCII of at most 8192 bytes"))
+}
+
+/// What stands inside params and is judged by itself.
+fn parts<'j>(
+    operation: Operation,
+    params: &'j Object<'j>,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    const PATH: &str = "/params";
+    if let Some(responses) = params.get("inputResponses").filter(|_| operation.takes_input()) {
+        input_responses(responses, reading, out)?;
+    }
+    asking(operation, params, PATH, reading, out);
+    if operation == Operation::CreateMessage {
+        content::messages(params.get("messages"), PATH, operation.performative(), reading, out)?;
+    }
+    if operation == Operation::LogMessage {
+        content::prose(params, "data", PATH, reading, out);
+    }
+    Ok(())
+}
+
+/// A URL that a person is sent to passes only where the route admits links.
+pub(super) fn asking<'j>(
+    operation: Operation,
+    params: &'j Object<'j>,
+    path: &str,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) {
+    if operation == Operation::Elicit && params.get("url").is_some() && !reading.admit.url {
+        out.note_uninspectable(content::place(&at(path, "url")));
+    }
+}
+
+/// Answers to `inputRequests`; which request each answers is seen from its form.
+fn input_responses<'j>(json: &'j Json<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
+    const PATH: &str = "/params/inputResponses";
+    for (key, value) in object(json, PATH)?.iter() {
+        let path = at(PATH, key);
+        let result = object(value, &path)?;
+        let operation = if result.get("action").is_some() {
+            Operation::Elicit
+        } else if result.get("roots").is_some() {
+            Operation::ListRoots
+        } else {
+            Operation::CreateMessage
+        };
+        answer::by_client(operation, result, &path, reading, out)?;
+    }
+    Ok(())
+}
