@@ -82,27 +82,29 @@ pub async fn receive(State(agent): State<Arc<Agent>>, Json(call): Json<Value>) -
 /// Does what is asked for.
 pub fn act(agent: &Agent, asked: Asked, version: Version, params: &Value) -> Said {
     let id = params.get("id").and_then(Value::as_str).unwrap_or_default();
+    // a guard in a `match` lives to its end
+    let known = agent.tasks().get(id);
     match asked {
         Asked::Send => Said::One(send(agent, version, params)),
         Asked::Stream => {
             let task = begin(agent, params, "COMPLETED");
             Said::Events(events(&task, version))
         }
-        Asked::Get => agent.tasks().get(id).map_or(NOT_FOUND, |task| Said::One(task.write(version))),
+        Asked::Get => known.map_or(NOT_FOUND, |task| Said::One(task.write(version))),
         Asked::List => {
             let tasks = agent.tasks().of(params.get("contextId").and_then(Value::as_str));
             let tasks: Vec<Value> = tasks.iter().map(|task| task.write(version)).collect();
             let size = tasks.len();
             Said::One(json!({"tasks": tasks, "nextPageToken": "", "pageSize": 50, "totalSize": size}))
         }
-        Asked::Cancel => match agent.tasks().get(id) {
+        Asked::Cancel => match known {
             None => NOT_FOUND,
             Some(task) if task.done() => Said::Error(-32002, 400, "TASK_NOT_CANCELABLE"),
             Some(_) => {
                 agent.tasks().change(id, "CANCELED").map_or(NOT_FOUND, |task| Said::One(task.write(version)))
             }
         },
-        Asked::Subscribe => match agent.tasks().get(id) {
+        Asked::Subscribe => match known {
             None => NOT_FOUND,
             Some(task) if task.done() => Said::Error(-32004, 400, "UNSUPPORTED_OPERATION"),
             Some(_) => agent
