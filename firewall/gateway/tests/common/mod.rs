@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod authority;
+pub mod grpc;
 pub mod h2;
 pub mod pki;
 
