@@ -102,6 +102,11 @@ fn outer<'j>(json: &'j Json<'j>, asked: &Asked, reading: &Reading<'_>, inner: In
     match (result, error) {
         (None, Some(error)) => AgentError::of_rpc(error).map(Answer::Error),
         (Some(result), None) => inner(result, asked, &frame, message, "/result"),
+        // the Python SDK of 0.3 leaves out a result that is `null`
+        (None, None) if asked.operation == Operation::DeleteTaskPushNotificationConfig => {
+            message.acknowledges = true;
+            Ok(Answer::Said(Box::new(message)))
+        }
         _ => Err(MessageFault::malformed("", "is not exactly one of `result` and `error`")),
     }
 }

@@ -15,6 +15,7 @@ mod lists;
 mod methods;
 mod methods_03;
 mod parts;
+mod python;
 mod random;
 pub(super) use random::cases;
 mod results;
