@@ -47,7 +47,9 @@ pub fn route<'p>(method: &str, path: &'p str) -> Read<Routed<'p>> {
     let routed = plain(method, &parts)
         .or_else(|| {
             let (tenant, rest) = parts.split_first()?;
-            Some(Routed { tenant: Some(tenant), ..plain(method, rest)? })
+            let routed = plain(method, rest)?;
+            // the public card is no tenant's
+            (routed.operation != Operation::GetAgentCard).then_some(Routed { tenant: Some(tenant), ..routed })
         })
         .ok_or_else(unsupported)?;
     for segment in [routed.tenant, routed.task, routed.config].into_iter().flatten() {

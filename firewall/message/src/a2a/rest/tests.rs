@@ -45,7 +45,11 @@ fn every_path_of_the_binding_names_its_operation() {
         let expected = Routed { operation, tenant: None, task, config };
         assert_eq!(route(method, path), Ok(expected), "{method} {path}");
         let with_tenant = format!("/acme{path}");
-        assert_eq!(route(method, &with_tenant), Ok(Routed { tenant: Some("acme"), ..expected }));
+        if operation == GetAgentCard {
+            assert_eq!(route(method, &with_tenant).unwrap_err().kind, FaultKind::MethodUnsupported);
+        } else {
+            assert_eq!(route(method, &with_tenant), Ok(Routed { tenant: Some("acme"), ..expected }));
+        }
         for other in ["PUT", "PATCH", "HEAD", "OPTIONS", "get", "post"] {
             assert_eq!(route(other, path).unwrap_err().kind, FaultKind::MethodUnsupported, "{other} {path}");
         }
