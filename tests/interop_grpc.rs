@@ -1,18 +1,19 @@
-//! Google's protobuf for Python judges what is read of A2A over gRPC.
+//! A2A over gRPC: Google's protobuf for Python judges what is read of it, and the official SDK for Python speaks it through the gateway.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
 use semgate_contexts::json;
 use semgate_message::a2a::{Operation, grpc};
 use serde_json::Value;
-use support::python;
+use support::gateway::{Gateway, free_address};
+use support::{Ended, Up, python};
 
-/// A message as the judge knows it; `json` is `None` where it could not read the bytes.
+/// A message as the judge knows it; `json` is `None` where it could not read the bytes, or saw a number that no message may hold.
 struct Judged {
     method: String,
     side: String,
@@ -29,7 +30,7 @@ impl Judged {
             method: method.to_owned(),
             side: side.to_owned(),
             bytes: bytes(hex),
-            json: (text != "null").then(|| strictly(text.as_bytes()).unwrap()),
+            json: strictly(text.as_bytes()).ok().filter(|json| !json.is_null()),
         }
     }
 
@@ -116,8 +117,10 @@ fn whatever_is_accepted_of_damaged_messages_means_the_same_to_googles_protobuf()
     let mut draw = Draw(42);
     let mut asked = String::new();
     let mut accepted = Vec::new();
-    for mut message in judge(&["make", "8", "1500"], String::new()) {
+    for mut message in judge(&["make", "8", "3000"], String::new()) {
+        let whole = message.bytes.clone();
         for _ in 0..12 {
+            message.bytes.clone_from(&whole);
             draw.edit(&mut message.bytes);
             let Ok(text) = message.ours() else { continue };
             let hex = message.bytes.iter().fold(String::from("-"), |mut hex, byte| {
@@ -137,4 +140,78 @@ fn whatever_is_accepted_of_damaged_messages_means_the_same_to_googles_protobuf()
         let Ok(ours) = strictly(text) else { continue };
         assert_eq!(Some(ours), judged.json, "{} {}", judged.method, judged.side);
     }
+}
+
+/// What the user of the SDK is shown, step by step.
+fn conversation(words: &[&str]) -> Vec<Value> {
+    let client = python::script("grpc_client.py");
+    let output = Command::new(python::interpreter()).arg(client).args(words).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// The same conversation as two users are shown it: directly, and through a gateway with this route.
+fn both(certificate: bool) -> (Vec<Value>, Vec<Value>) {
+    let up = Up::start();
+    let mut child = Command::new(python::interpreter())
+        .arg(python::script("grpc_agent.py"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let _agent = Ended(child);
+    let serves: Value = serde_json::from_str(&first).unwrap();
+    let agent = serves["grpc"].as_str().unwrap();
+    let listen = free_address().to_string();
+    let sender = if certificate { "" } else { "plain_sender = \"spiffe://semgate.test/agent/retailer-7\"\n" };
+    let route = format!(
+        "[[route]]\nname = \"grpc\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{agent}\"\nupstream_http2 = true\ncontexts = [\"*\"]\ntransports = [\"grpc\"]\n{sender}"
+    );
+    let _gateway = Gateway::before(&up, agent.parse().unwrap(), &route);
+    let direct = conversation(&[agent]);
+    let dir = up.dir.to_str().unwrap().to_owned();
+    let words = [listen.as_str(), &dir, "retailer-7"];
+    (direct, conversation(if certificate { &words } else { &words[..1] }))
+}
+
+fn shown_the_same(certificate: bool) {
+    let (mut direct, mut proxied) = both(certificate);
+    let (last, refused) = (direct.pop().unwrap(), proxied.pop().unwrap());
+    assert!(last.get("shown").is_some(), "the agent itself takes anything: {last}");
+    assert_eq!(
+        (&refused["step"], &refused["error"]),
+        (&Value::from("refused"), &Value::from("A2AClientError"))
+    );
+    assert!(
+        refused["text"].as_str().unwrap().contains("content_invalid"),
+        "the code is what the user reads: {refused}"
+    );
+    assert_eq!(direct.len(), 17, "the whole conversation was played: {direct:#?}");
+    // the prose of errors is each side's own
+    let strip = |shown: &mut Vec<Value>| {
+        for step in shown.iter_mut().filter(|step| step.get("error").is_some()) {
+            step.as_object_mut().unwrap().remove("text");
+        }
+    };
+    strip(&mut direct);
+    strip(&mut proxied);
+    for (one, other) in direct.iter().zip(&proxied) {
+        assert_eq!(one, other);
+    }
+    assert_eq!(direct.len(), proxied.len());
+}
+
+#[test]
+fn the_user_of_the_python_sdk_is_shown_the_same_over_tls_with_a_certificate() {
+    shown_the_same(true);
+}
+
+#[test]
+fn the_user_of_the_python_sdk_is_shown_the_same_on_loopback() {
+    shown_the_same(false);
 }
