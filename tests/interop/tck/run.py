@@ -154,9 +154,12 @@ def run_kit(case, side, url):
 
 
 def served_card(port, listen):
-    """Where nothing that speaks gRPC serves a card, the harness serves the agent's own, with the gateway's address for gRPC."""
+    """Where nothing that speaks gRPC serves a card, the harness serves the agent's own, with the gateway's address."""
     card = json.loads(get(f'http://127.0.0.1:{port}/.well-known/agent-card.json'))
-    card['supportedInterfaces'] = [{'url': f'127.0.0.1:{listen}', 'protocolBinding': 'GRPC', 'protocolVersion': '1.0'}]
+    for interface in card.get('supportedInterfaces', []):
+        interface['url'] = f'127.0.0.1:{listen}' if interface['protocolBinding'] == 'GRPC' else f'http://127.0.0.1:{listen}'
+    if 'url' in card:
+        card['url'] = f'http://127.0.0.1:{listen}/'
     body = json.dumps(card).encode()
 
     class Card(http.server.BaseHTTPRequestHandler):
@@ -188,7 +191,7 @@ def through(case, port, grpc):
         words = [case.semgate, 'firewall', 'run', '--config', place / 'tck.toml']
         with Process(words, case.out / 'gateway.log') as gateway:
             wait_for('the gateway', lambda: get(f'http://127.0.0.1:{admin}/readyz'), gateway)
-            result = run_kit(case, 'proxied', served_card(port, listen) if case.transport == 'grpc' else f'http://127.0.0.1:{listen}')
+            result = run_kit(case, 'proxied', served_card(port, listen) if case.transport == 'grpc' or case.own_card else f'http://127.0.0.1:{listen}')
             time.sleep(0.5)
     records = [json.loads(line) for line in (place / 'tck/audit.jsonl').read_text().splitlines()]
     count = collections.Counter((r['direction'], r['verdict'], r['code']) for r in records)
@@ -270,6 +273,7 @@ def main():
     words.add_argument('--work', type=lambda p: Path(p).resolve(), default=ROOT / 'target/tck')
     words.add_argument('--bound', metavar='URN', default='')
     words.add_argument('--direct-only', action='store_true')
+    words.add_argument('--own-card', action='store_true', help="the card from the harness: what is lost by the gateway's card is not seen")
     case = words.parse_args()
     case.branch = '1.0-dev' if (case.kit / 'sut/a2a-python').is_dir() else '0.3.x'
     case.out = case.work / f"{case.branch}-{case.transport}{'-bound' if case.bound else ''}"
