@@ -111,6 +111,8 @@ pub struct RouteConfig {
     pub plain_sender: Option<String>,
     /// The URL written into the agent card; the listener's own unless given.
     pub public_url: Option<String>,
+    /// Where the agent's card is, if not at its well-known place where messages go: an agent over gRPC serves none.
+    pub card_from: Option<Upstream>,
     /// What it may be told beyond that.
     pub choices: RouteChoices,
 }

@@ -68,6 +68,11 @@ impl Address {
         })
     }
 
+    /// The path of messages, as configured.
+    pub(crate) fn path(&self) -> &str {
+        self.uri.path()
+    }
+
     /// The value that names our extension.
     pub(crate) fn extension(&self) -> &HeaderValue {
         &self.extension
@@ -85,7 +90,7 @@ impl Address {
     }
 
     /// A question for the agent's card: nobody's message, so nobody is named.
-    pub(crate) fn card_request(&self, path: &'static str) -> Request<Full<Bytes>> {
+    pub(crate) fn card_request(&self, path: &str) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(Bytes::new()));
         if let Ok(uri) = Uri::try_from(format!("{}{path}", self.origin)) {
             *request.uri_mut() = uri;

@@ -40,7 +40,11 @@ impl Materials {
             None => None,
         };
         let upstream = |route: &RouteConfig| match &identity {
-            Some((chain, key)) if route.upstream.tls => agent(config, route, chain, key).map(Some),
+            Some((chain, key))
+                if route.upstream.tls || route.card_from.as_ref().is_some_and(|url| url.tls) =>
+            {
+                agent(config, route, chain, key).map(Some)
+            }
             _ => Ok(None),
         };
         let upstreams = config.routes.iter().map(upstream).collect::<Result<_, _>>()?;

@@ -2,6 +2,7 @@
 //! record and an answer in one place at the end.
 
 mod call;
+mod card;
 
 use std::future::Future;
 use std::rc::Rc;
@@ -137,7 +138,7 @@ impl Way<'_> {
         let peer = self.identity.peer(unix_now())?;
         let (parts, body) = request.into_parts();
         let admitted = match admit::admit(&self.lane.door, &parts, &shared.limits)? {
-            Arrival::Card => return Ok(self.lane.card.answer(self.lane, self.decision).await),
+            Arrival::Card => return self.card(peer).await,
             Arrival::Message(admitted) => admitted,
         };
         #[cfg(feature = "plain-proxy")]
@@ -253,7 +254,7 @@ impl Way<'_> {
             return Err(stopped_reply(refusal, facts));
         }
         lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
-        Ok(reply::hand_back(passed, echo, notice.as_ref(), &lane.address, self.decision))
+        Ok(reply::hand_back(passed, &sent, &lane.card, echo, notice.as_ref(), &lane.address, self.decision))
     }
 
     /// The answer is a stream: its head goes out at once, and each event is judged as it passes.

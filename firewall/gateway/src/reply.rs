@@ -6,9 +6,11 @@ use http::response::Parts;
 use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Inspector, Notice, Now, Peer, Refusal, ReplyPermit, Sent};
 use semgate_message::Binding;
+use semgate_message::a2a::Operation;
 
 use crate::admit::Media;
 use crate::answer::{Answer, AnswerBody};
+use crate::card::Card;
 use crate::decision::DecisionId;
 use crate::forward::{Address, Returned, invalid};
 use crate::refuse::answer;
@@ -95,16 +97,21 @@ fn foreign_charset(parameter: &[u8]) -> bool {
     charset && !utf8
 }
 
-/// The answer for a reply that passed: the agent's own status and body, the headers ours.
+/// The answer for a reply that passed: the agent's own status and body, the headers ours. A card in it is the gateway's.
 pub(crate) fn hand_back(
     passed: Passed,
+    sent: &Sent,
+    card: &Card,
     echo: Option<&HeaderName>,
     notice: Option<&Notice>,
     address: &Address,
     decision: DecisionId,
 ) -> Answer {
     let media = passed.media;
-    let (status, body) = passed.permit.spend();
+    let (status, mut body) = passed.permit.spend();
+    if let Some(asked) = sent.asked().filter(|asked| asked.operation == Operation::GetExtendedAgentCard) {
+        body = card.extended(body, asked.form, sent.rpc_id());
+    }
     let empty = body.is_empty();
     let mut answer = answer(decision, status, media.as_str(), body);
     if empty {

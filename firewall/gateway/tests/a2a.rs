@@ -138,7 +138,7 @@ fn the_card_is_the_gateways_own_and_asked_for_at_most_now_and_then() {
         let card = answer.json();
         assert_eq!(card["name"], "Wholesaler");
         assert_eq!(card["supportedInterfaces"][0]["url"], gateway.bound.routes[0].url);
-        assert_eq!(card["capabilities"]["streaming"], false);
+        assert_eq!(card["capabilities"]["streaming"], true);
         assert!(
             !answer.body.contains("inside")
                 && !answer.body.contains("evil")
@@ -149,4 +149,6 @@ fn the_card_is_the_gateways_own_and_asked_for_at_most_now_and_then() {
     let seen = agent.seen();
     assert!(seen.len() <= 2, "once a core: {}", seen.len());
     assert_eq!(seen[0].header("semgate-sender"), None);
+    common::wait("a record for each", || house.audit().len() == 20);
+    assert_eq!(house.audit()[0]["concepts"], json!(["GetAgentCard"]));
 }

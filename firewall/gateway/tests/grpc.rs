@@ -5,12 +5,14 @@ mod common;
 
 use base64::Engine;
 use bytes::Bytes;
+use common::authority::Live;
 use common::grpc::{Agent, Piece, Says, ask, call, framed, json as said, proto, status};
 use common::{Gateway, House, RETAILER, WHOLESALER, h2, route, wait};
 use http_body_util::BodyExt;
+use semgate_statement::Act;
 use serde_json::{Value, json};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const EXTENSION: &str = "urn:contexts:snl:v1.0";
 
@@ -46,10 +48,14 @@ fn task(id: &str) -> Value {
 fn start(agent: &Agent, limits: &str) -> (House, Gateway) {
     let mut house = House::new();
     house.remember();
-    let more = format!("plain_sender = \"{RETAILER}\"\ntransports = [\"grpc\"]\nupstream_http2 = true");
-    let route = route("grpc", "a2a", &format!("http://127.0.0.1:{}", agent.port), &more);
-    let gateway = Gateway::start(house.config(&route, limits));
+    let gateway = Gateway::start(house.config(&calls(agent), limits));
     (house, gateway)
+}
+
+/// The route of calls to an agent.
+fn calls(agent: &Agent) -> String {
+    let more = format!("plain_sender = \"{RETAILER}\"\ntransports = [\"grpc\"]\nupstream_http2 = true");
+    route("grpc", "a2a", &format!("http://127.0.0.1:{}", agent.port), &more)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -445,4 +451,29 @@ async fn a_route_without_grpc_takes_no_call() {
     let answer = client.send_request(call("SendMessage", framed(&request()))).await.unwrap();
     assert_eq!(answer.status(), 400);
     assert!(agent.seen().is_empty() && WHOLESALER != RETAILER);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revocation_ends_a_silent_stream_within_a_second() {
+    let (says, say) = Says::bit_by_bit();
+    let says = Mutex::new(Some(says));
+    let agent = Agent::start(move |_| says.lock().unwrap().take().unwrap());
+    let mut house = House::new();
+    let live = Live::start(&house);
+    house.url = live.url();
+    let gateway = Gateway::start(house.config(&calls(&agent), ""));
+    gateway.ready();
+    let mut client = h2::plain(gateway.port("grpc")).await;
+    let answer = client.send_request(call("SendStreamingMessage", framed(&request()))).await.unwrap();
+    let mut body = answer.into_body();
+    say.send(event(&json!({"task": task("t-1")}))).unwrap();
+    assert!(next(&mut body).await.unwrap().is_data());
+    live.change(|authority| {
+        let _ = authority.change(Act::Revoke, "supplyChain:v1.0");
+    });
+    let began = Instant::now();
+    let trailers = next(&mut body).await.unwrap().into_trailers().unwrap();
+    assert!(began.elapsed() < Duration::from_millis(1500), "{:?}", began.elapsed());
+    assert!(trailers["grpc-message"].to_str().unwrap().starts_with("reply_refused: "), "{trailers:?}");
+    wait("the record", || house.audit().iter().any(|record| record["verdict"] == "refused"));
 }

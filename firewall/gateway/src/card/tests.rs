@@ -1,10 +1,75 @@
 //! Nothing of the agent's card passes that has no name here.
 
 use super::*;
+use crate::config::RouteConfig;
+use serde_json::{Value, json};
+
+fn route(more: &str) -> RouteConfig {
+    let text = format!(
+        "state = \"s\"\npolicies = \"p\"\naudit = \"a\"\n[[authority]]\nname = \"a.test\"\nurl = \"https://127.0.0.1:1\"\nroots = \"r\"\norigin = \"a.test/log\"\nlog_key = \"a.test/log+0+A\"\nlines = [\"*\"]\n[[route]]\nname = \"a2a\"\nlisten = \"127.0.0.1:0\"\nbinding = \"a2a\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://127.0.0.1:1/a2a\"\ncontexts = [\"*\"]\n{more}"
+    );
+    crate::config::Config::parse(&text, std::path::Path::new("/")).unwrap().routes.remove(0)
+}
+
+fn built(more: &str, theirs: Option<&str>) -> Value {
+    let says = Says::new(&route(more), "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into());
+    let card = Card::new(says, None, None);
+    serde_json::from_slice(&card.build(theirs.map(str::as_bytes))).unwrap()
+}
 
 fn card(theirs: Option<&str>) -> Value {
-    let card = Card::new("https://gw.test:1/".into(), "wholesaler-1".into(), "urn:contexts:snl:v1.0".into());
-    serde_json::from_slice(&card.build(theirs.map(str::as_bytes))).unwrap()
+    built("", theirs)
+}
+
+#[test]
+fn each_transport_and_version_has_an_interface_and_0_3_its_own_members() {
+    let more = "versions = [\"1.0\", \"0.3\"]\ntransports = [\"jsonrpc\", \"rest\", \"grpc\"]\nupstream_http2 = true\nadmit = [\"text\"]";
+    let theirs = r#"{"capabilities":{"streaming":true,"pushNotifications":true},"defaultInputModes":["text/plain","a b"]}"#;
+    let card = built(more, Some(theirs));
+    let all: Vec<String> = card["supportedInterfaces"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|i| format!("{} {} {}", i["url"], i["protocolBinding"], i["protocolVersion"]).replace('"', ""))
+        .collect();
+    assert_eq!(
+        all,
+        [
+            "https://gw.test:1/ JSONRPC 1.0",
+            "https://gw.test:1/ JSONRPC 0.3",
+            "https://gw.test:1/ HTTP+JSON 1.0",
+            "gw.test:1 GRPC 1.0"
+        ]
+    );
+    assert_eq!(
+        (&card["url"], &card["preferredTransport"]),
+        (&"https://gw.test:1/".into(), &"JSONRPC".into())
+    );
+    assert_eq!(card["protocolVersion"], "0.3.0");
+    assert_eq!(
+        (&card["capabilities"]["streaming"], &card["capabilities"]["pushNotifications"]),
+        (&true.into(), &false.into())
+    );
+    assert_eq!(card["defaultInputModes"], json!(["text/plain"]));
+    assert_eq!(card["capabilities"]["extensions"][0]["required"], false);
+    assert!(card_has_no_urn_but_the_extension(&card));
+}
+
+/// F0-47: which contexts an agent speaks is nobody's business before it is asked.
+fn card_has_no_urn_but_the_extension(card: &Value) -> bool {
+    card.to_string().matches("urn:contexts:").count() == 1
+}
+
+#[test]
+fn an_extended_card_is_rebuilt_within_its_answer() {
+    let says = Says::new(&route(""), "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into());
+    let card = Card::new(says, None, None);
+    let reply =
+        r#"{"jsonrpc":"2.0","id":7,"result":{"name":"Inner","url":"http://inside:1/","signatures":[{}]}}"#;
+    let body = card.extended(Bytes::from(reply), Form::JsonRpc, Some(&RpcId::Integer(7)));
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((&body["id"], &body["result"]["name"]), (&7.into(), &"Inner".into()));
+    assert!(!body.to_string().contains("inside") && !body.to_string().contains("signatures"));
 }
 
 #[test]
@@ -33,20 +98,23 @@ fn addresses_capabilities_and_signatures_are_the_gateways() {
     let interfaces =
         json!([{"url":"https://gw.test:1/","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]);
     assert_eq!(card["supportedInterfaces"], interfaces);
-    assert_eq!(card["capabilities"]["streaming"], false);
+    assert_eq!(card["capabilities"]["streaming"], true, "streams are carried");
     assert_eq!(card["capabilities"]["pushNotifications"], false);
     assert_eq!(card["capabilities"]["extensions"][0]["uri"], "urn:contexts:snl:v1.0");
-    assert_eq!(card["skills"], json!([{"id":"s","name":"S","description":"d","tags":["t"]}]));
+    assert_eq!(
+        card["skills"],
+        json!([{"id":"s","name":"S","description":"d","tags":["t"],"examples":["e"]}])
+    );
     assert_eq!(card["provider"]["organization"], "Acme");
     let text = card.to_string();
-    for gone in ["inside", "evil", "signatures", "securitySchemes", "x-other", "tenant", "examples"] {
+    for gone in ["inside", "evil", "signatures", "securitySchemes", "x-other", "tenant"] {
         assert!(!text.contains(gone), "{gone}");
     }
 }
 
 #[test]
 fn long_and_unprintable_texts_are_left_out() {
-    let long = "a".repeat(MAX_TEXT + 1);
+    let long = "a".repeat(2049);
     assert_eq!(card(Some(&format!("{{\"name\":\"{long}\"}}")))["name"], "wholesaler-1");
     // F0-34: what a reader of the card would not see: a terminal's escape, an override of direction, tag characters
     for hidden in ["a\u{1b}[2J", "a\u{202e}b", "a\u{e0041}"] {
@@ -67,8 +135,8 @@ proptest::proptest! {
         let mut theirs = br#"{"name":"W","version":"1","url":"http://inside:1/","skills":[{"id":"s","name":"S","description":"d","tags":["t"]}],"provider":{"organization":"A","url":"u"}}"#.to_vec();
         if let Some(slot) = theirs.get_mut(at) { *slot = byte; }
         theirs.truncate(cut.max(1));
-        let card = Card::new("https://gw.test:1/".into(), "w".into(), "urn:contexts:snl:v1.0".into());
-        let built: Value = serde_json::from_slice(&card.build(Some(&theirs))).unwrap();
+        let says = Says::new(&route(""), "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into());
+        let built: Value = serde_json::from_slice(&Card::new(says, None, None).build(Some(&theirs))).unwrap();
         proptest::prop_assert_eq!(&built["supportedInterfaces"][0]["url"], "https://gw.test:1/");
         proptest::prop_assert!(!built.to_string().contains("inside"));
     }

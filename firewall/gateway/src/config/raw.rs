@@ -85,6 +85,8 @@ pub(super) struct FileRoute {
     pub keeps_callers_apart: Option<bool>,
     pub require_lock: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub card_from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub card: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card_keys: Option<PathBuf>,
@@ -172,6 +174,7 @@ impl FileRoute {
             admit: Some(choices.admit.words()),
             keeps_callers_apart: Some(choices.keeps_callers_apart),
             require_lock: Some(choices.require_lock),
+            card_from: route.card_from.as_ref().map(ToString::to_string),
             card: a2a.then(|| card.to_owned()),
             card_keys,
         }

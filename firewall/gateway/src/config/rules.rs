@@ -212,6 +212,11 @@ fn route(file: &FileRoute, prefix: &Prefix, base: &Path) -> Result<RouteConfig, 
         contexts: file.contexts.iter().map(scope).collect::<Result<_, _>>()?,
         plain_sender,
         public_url,
+        card_from: file
+            .card_from
+            .as_deref()
+            .map(|url| card_from(&key("card_from"), url, base))
+            .transpose()?,
         choices: choices(file, protocol, prefix, base)?,
     })
 }
@@ -219,6 +224,16 @@ fn route(file: &FileRoute, prefix: &Prefix, base: &Path) -> Result<RouteConfig, 
 /// The card must say an address that callers can use: `0.0.0.0` and a Unix socket are none.
 fn names_a_host(listen: &Listen) -> bool {
     matches!(listen, Listen::Tcp(address) if !address.ip().is_unspecified())
+}
+
+fn card_from(key: &str, url: &str, base: &Path) -> Result<Upstream, ConfigFault> {
+    let parsed = Upstream::parse(url, base).ok_or_else(|| {
+        ConfigFault::value(key, "`https://host:port/path`, `http://` on loopback, or `unix:/path`")
+    })?;
+    if !parsed.tls && !parsed.local() {
+        return Err(ConfigFault::PlainText { key: key.to_owned() });
+    }
+    Ok(parsed)
 }
 
 fn public_url(key: &str, url: &str, base: &Path) -> Result<String, ConfigFault> {

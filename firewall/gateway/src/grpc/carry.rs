@@ -22,7 +22,7 @@ use super::head::{MEDIA, TIMEOUT, told};
 pub(crate) fn arrived(
     call: Call,
     operation: Operation,
-    body: &[u8],
+    body: &Bytes,
     limits: &json::Limits,
 ) -> Result<Arrived, Refusal> {
     let message = only(body, limits.max_bytes).map_err(|fault| fault.refusal())?;

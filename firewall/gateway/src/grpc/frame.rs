@@ -1,5 +1,7 @@
 //! Messages in a body: each behind one byte that says whether it is compressed and four that say how long it is.
 
+use std::cmp::Ordering;
+
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use semgate_inspect::{Code, Refusal};
 
@@ -80,19 +82,8 @@ impl Frames {
     /// # Errors
     /// What is wrong with its prefix, as soon as that is here: nothing is waited for that will be refused.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, FrameFault> {
-        let Some((prefix, rest)) = self.buffer.split_first_chunk::<PREFIX>() else {
-            return match self.buffer.first() {
-                Some(flag) => uncompressed(*flag).map(|()| None),
-                None => Ok(None),
-            };
-        };
-        let [flag, length @ ..] = *prefix;
-        uncompressed(flag)?;
-        let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
-        if length > self.limit {
-            return Err(FrameFault::TooLarge);
-        }
-        if rest.len() < length {
+        let Some(length) = announced(&self.buffer, self.limit)? else { return Ok(None) };
+        if self.buffer.len() < PREFIX.saturating_add(length) {
             return Ok(None);
         }
         self.buffer.advance(PREFIX);
@@ -108,6 +99,16 @@ impl Frames {
     }
 }
 
+/// How long the message is that begins here, once its prefix is whole.
+fn announced(bytes: &[u8], limit: usize) -> Result<Option<usize>, FrameFault> {
+    let Some([flag, length @ ..]) = bytes.first_chunk::<PREFIX>() else {
+        return bytes.first().map_or(Ok(None), |flag| uncompressed(*flag).map(|()| None));
+    };
+    uncompressed(*flag)?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
+    if length > limit { Err(FrameFault::TooLarge) } else { Ok(Some(length)) }
+}
+
 fn uncompressed(flag: u8) -> Result<(), FrameFault> {
     match flag {
         0 => Ok(()),
@@ -116,18 +117,20 @@ fn uncompressed(flag: u8) -> Result<(), FrameFault> {
     }
 }
 
-/// The one message of a whole body.
+/// The one message of a whole body. It is not copied.
 ///
 /// # Errors
 /// Any [`FrameFault`]; a second message is one, however short.
-pub(crate) fn only(body: &[u8], limit: usize) -> Result<Bytes, FrameFault> {
-    let mut frames = Frames::new(limit);
-    frames.push(body);
-    match frames.next()? {
-        Some(message) if frames.buffer.is_empty() => Ok(message),
-        Some(_) => Err(FrameFault::Second),
-        None if body.is_empty() => Err(FrameFault::Missing),
-        None => Err(FrameFault::Cut),
+pub(crate) fn only(body: &Bytes, limit: usize) -> Result<Bytes, FrameFault> {
+    let end = match announced(body, limit)? {
+        Some(length) => PREFIX.saturating_add(length),
+        None if body.is_empty() => return Err(FrameFault::Missing),
+        None => return Err(FrameFault::Cut),
+    };
+    match body.len().cmp(&end) {
+        Ordering::Less => Err(FrameFault::Cut),
+        Ordering::Equal => Ok(body.slice(PREFIX..)),
+        Ordering::Greater => Err(FrameFault::Second),
     }
 }
 

@@ -1,14 +1,19 @@
-use super::frame::{FrameFault, Frames, framed, only};
+use super::frame::{FrameFault, Frames, framed};
 use super::head::{self, head, is_call};
 use super::status::{DETAILS, MESSAGE, STATUS, Status, refused, well};
 use crate::decision::Decisions;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
+use bytes::Bytes;
 use http::request::{Builder, Parts};
 use http::{Request, Version};
 use semgate_inspect::{Code, Delivered, Refusal};
 use semgate_message::a2a::{Operation, ProtocolError, grpc};
 use std::time::Duration;
+
+fn only(body: &[u8], limit: usize) -> Result<Bytes, FrameFault> {
+    super::frame::only(&Bytes::copy_from_slice(body), limit)
+}
 
 fn call() -> Builder {
     Request::post("/lf.a2a.v1.A2AService/GetTask")

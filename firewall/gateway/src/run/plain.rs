@@ -87,6 +87,7 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
         contexts: vec![ContextScope::Any],
         plain_sender: Some(agent),
         public_url: None,
+        card_from: None,
         choices: Default::default(),
     };
     Ok(Config {

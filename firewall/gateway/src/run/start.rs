@@ -12,7 +12,8 @@ use semgate_policies::{Policies, PolicySource};
 use semgate_statement::Follower;
 
 use crate::admit::Gatekeeper;
-use crate::config::{Config, Limits, Protocol, RouteConfig};
+use crate::card::CardKeys;
+use crate::config::{CardChoice, Config, Limits, Protocol, RouteConfig};
 use crate::fault::RunFault;
 use crate::follow::{self, Memory, PolicyState};
 use crate::materials::Materials;
@@ -55,6 +56,11 @@ impl Parts {
         let followers: Vec<Follower> = config.authorities.iter().map(open).collect::<Result<_, _>>()?;
         for authority in &config.authorities {
             let _ = crate::materials::authority(config, authority)?;
+        }
+        for route in &config.routes {
+            if let CardChoice::Untouched { keys } = &route.choices.card {
+                let _ = CardKeys::load(keys)?;
+            }
         }
         let views: Vec<_> = followers.iter().map(Follower::view).collect();
         let policies = follow::first(config, &follow::documents(&views))?;

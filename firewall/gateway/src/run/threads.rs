@@ -13,8 +13,8 @@ use tokio::task::LocalSet;
 use super::{Bound, BoundRoute, start};
 use crate::admin::Admin;
 use crate::admit::Door;
-use crate::card::Card;
-use crate::config::{Config, Listen, RouteConfig};
+use crate::card::{Card, CardKeys, Says};
+use crate::config::{CardChoice, Config, Listen, RouteConfig};
 use crate::decision::Decisions;
 use crate::fault::RunFault;
 use crate::follow::{Follow, Memory};
@@ -262,13 +262,12 @@ impl Core {
         let speak = if config.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
         let materials = Arc::clone(&self.materials);
         let connector = Connector::live(&config.upstream, materials, seat.at, speak, limits.connect_timeout);
-        let alias = config.receiver.rsplit('/').next().unwrap_or_default().to_owned();
         let lane = Lane {
             shared: Arc::clone(&self.shared),
             door: Door::new(config, &seat.extension),
             address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
             pool: Pool::new(connector, limits.upstream_idle, limits.upstream_idle_timeout),
-            card: Card::new(seat.url, alias, seat.extension),
+            card: self.card(config, &seat)?,
             decisions,
             metrics: seat.metrics,
             replier: Peer::configured(&config.receiver),
@@ -277,6 +276,27 @@ impl Core {
         // each core has its share of an agent's places as it has of all, since the caller's port chooses the core
         let agents = Agents::new(limits.connections_per_agent.div_ceil(self.config.workers.max(1)));
         Ok(Listener { lane: Rc::new(lane), entrance, slots, agents, stop })
+    }
+}
+
+impl Core {
+    /// The card of a route: where it is asked for, and what becomes of it.
+    fn card(&self, route: &RouteConfig, seat: &Seat) -> Result<Card, RunFault> {
+        let limits = &self.config.limits;
+        let from = match &route.card_from {
+            Some(place) => {
+                let (materials, speak) = (Arc::clone(&self.materials), Speak::Http1);
+                let connector = Connector::live(place, materials, seat.at, speak, limits.connect_timeout);
+                let pool = Pool::new(connector, 1, limits.upstream_idle_timeout);
+                Some((pool, Address::new(place, speak, route.protocol, &seat.extension)?))
+            }
+            None => None,
+        };
+        let keys = match &route.choices.card {
+            CardChoice::Rebuilt => None,
+            CardChoice::Untouched { keys } => Some(CardKeys::load(keys)?),
+        };
+        Ok(Card::new(Says::new(route, seat.url.clone(), seat.extension.clone()), from, keys))
     }
 }
 

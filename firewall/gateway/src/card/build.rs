@@ -1,0 +1,187 @@
+//! The card as the gateway writes it: the agent's own words in named members, and the gateway's word for where and how.
+
+use bytes::Bytes;
+use semgate_contexts::json::{Json, Object};
+use semgate_contexts::schema::refused_in_free_text;
+use semgate_message::a2a::Version;
+use serde_json::{Map, Value, json};
+
+use crate::config::{RouteConfig, Transport};
+
+/// Bytes of one text: a paragraph.
+const MAX_TEXT: usize = 2048;
+/// Skills, tags of a skill, media types, examples.
+const MAX_LIST: usize = 64;
+
+/// What the gateway says in a card, whatever the agent says.
+pub(crate) struct Says {
+    /// What the card is called if the agent has no name for it.
+    name: String,
+    url: String,
+    extension: String,
+    /// A message without a context is refused, so that the extension is no choice.
+    required: bool,
+    versions: Vec<Version>,
+    transports: Vec<Transport>,
+    /// Texts or files pass, so that other media types than JSON make sense.
+    mixed: bool,
+}
+
+impl Says {
+    /// `url` is where callers reach the route.
+    pub(crate) fn new(route: &RouteConfig, url: String, extension: String) -> Self {
+        let choices = &route.choices;
+        let mixed = choices.admit.text || choices.admit.file;
+        Self {
+            name: route.receiver.rsplit('/').next().unwrap_or_default().to_owned(),
+            url,
+            extension,
+            required: choices.default_context.is_none() && !mixed && !choices.admit.data,
+            versions: choices.versions.clone(),
+            transports: choices.transports.clone(),
+            mixed,
+        }
+    }
+
+    /// The card from the agent's own; from nothing, the bare one.
+    pub(crate) fn build(&self, theirs: Option<&Object<'_>>) -> Bytes {
+        Bytes::from(self.card(theirs).to_string())
+    }
+
+    /// As [`Says::build`], not yet written.
+    pub(crate) fn card(&self, theirs: Option<&Object<'_>>) -> Value {
+        let mut card = Map::new();
+        let mut put = |name: &str, value: Value| card.insert(name.to_owned(), value);
+        let or = |name: &str, else_: &str| text(theirs, name).unwrap_or_else(|| else_.to_owned());
+        put("name", or("name", &self.name).into());
+        put("description", or("description", "An agent behind Semgate").into());
+        put("version", or("version", "1.0").into());
+        put("supportedInterfaces", self.interfaces().into());
+        put("capabilities", self.capabilities(theirs));
+        put("defaultInputModes", self.modes(theirs, "defaultInputModes").unwrap_or_else(json_only));
+        put("defaultOutputModes", self.modes(theirs, "defaultOutputModes").unwrap_or_else(json_only));
+        put("skills", self.skills(theirs).into());
+        if let Some(provider) = provider(theirs) {
+            put("provider", provider);
+        }
+        if self.versions.contains(&Version::V03) && self.transports.contains(&Transport::JsonRpc) {
+            put("url", self.url.clone().into());
+            put("preferredTransport", "JSONRPC".into());
+            put("protocolVersion", "0.3.0".into());
+            let extended = flag(capabilities(theirs), "extendedAgentCard")
+                || flag(theirs, "supportsAuthenticatedExtendedCard");
+            put("supportsAuthenticatedExtendedCard", extended.into());
+        }
+        Value::Object(card)
+    }
+
+    fn interfaces(&self) -> Vec<Value> {
+        let mut all = Vec::new();
+        for transport in &self.transports {
+            let (binding, url) = match transport {
+                Transport::JsonRpc => ("JSONRPC", self.url.as_str()),
+                Transport::Rest => ("HTTP+JSON", self.url.as_str()),
+                // callers of grpc take an authority
+                Transport::Grpc => {
+                    let authority = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
+                    ("GRPC", authority.split('/').next().unwrap_or(authority))
+                }
+            };
+            for version in &self.versions {
+                // 0.3 is carried over JSON-RPC only
+                if *version == Version::V10 || *transport == Transport::JsonRpc {
+                    all.push(
+                        json!({"url": url, "protocolBinding": binding, "protocolVersion": version.as_str()}),
+                    );
+                }
+            }
+        }
+        all
+    }
+
+    fn capabilities(&self, theirs: Option<&Object<'_>>) -> Value {
+        let theirs = capabilities(theirs);
+        json!({
+            "streaming": flag(theirs, "streaming"),
+            // what an agent sends by itself does not leave by this route
+            "pushNotifications": false,
+            "extendedAgentCard": flag(theirs, "extendedAgentCard"),
+            "extensions": [{"uri": self.extension, "description": "Shared contexts (SNL)", "required": self.required}]
+        })
+    }
+
+    /// Media types; those of JSON alone where nothing else passes.
+    fn modes(&self, of: Option<&Object<'_>>, name: &str) -> Option<Value> {
+        let Json::Array(modes) = of?.get(name)? else { return None };
+        let media = |text: &str| {
+            let byte = |b: u8| b.is_ascii_alphanumeric() || b"/+-.*".contains(&b);
+            text.len() <= 128 && text.contains('/') && text.bytes().all(byte)
+        };
+        let wanted = |text: &&str| media(text) && (self.mixed || text.ends_with("json"));
+        let modes: Vec<&str> = modes.iter().filter_map(Json::as_str).filter(wanted).take(MAX_LIST).collect();
+        (!modes.is_empty()).then(|| modes.into())
+    }
+
+    fn skills(&self, theirs: Option<&Object<'_>>) -> Vec<Value> {
+        let Some(Json::Array(skills)) = theirs.and_then(|object| object.get("skills")) else {
+            return Vec::new();
+        };
+        let skill = |skill: &Json<'_>| {
+            let Json::Object(skill) = skill else { return None };
+            let of = |name: &str| text(Some(skill), name);
+            let mut said = json!({
+                "id": of("id")?, "name": of("name")?, "description": of("description")?,
+                "tags": texts(skill, "tags").unwrap_or_default()});
+            if let Some(examples) = texts(skill, "examples") {
+                said["examples"] = examples.into();
+            }
+            for name in ["inputModes", "outputModes"] {
+                if let Some(modes) = self.modes(Some(skill), name) {
+                    said[name] = modes;
+                }
+            }
+            Some(said)
+        };
+        skills.iter().filter_map(skill).take(MAX_LIST).collect()
+    }
+}
+
+fn json_only() -> Value {
+    json!(["application/json"])
+}
+
+fn capabilities<'o, 'j>(theirs: Option<&'o Object<'j>>) -> Option<&'o Object<'j>> {
+    match theirs?.get("capabilities")? {
+        Json::Object(capabilities) => Some(capabilities),
+        _ => None,
+    }
+}
+
+fn flag(object: Option<&Object<'_>>, name: &str) -> bool {
+    object.and_then(|object| object.get(name)).and_then(Json::as_bool) == Some(true)
+}
+
+/// A string within bounds and without the characters that free text must not hold (F0-34), line feeds apart; anything else is as if
+/// it were not there.
+fn text(object: Option<&Object<'_>>, name: &str) -> Option<String> {
+    match object?.get(name)? {
+        Json::String(text) if plain(text) => Some(text.clone().into_owned()),
+        _ => None,
+    }
+}
+
+fn texts(object: &Object<'_>, name: &str) -> Option<Vec<Value>> {
+    let Json::Array(texts) = object.get(name)? else { return None };
+    let texts = texts.iter().filter_map(Json::as_str).filter(|text| plain(text));
+    Some(texts.map(Value::from).take(MAX_LIST).collect())
+}
+
+fn plain(text: &str) -> bool {
+    !text.is_empty() && text.len() <= MAX_TEXT && !text.chars().any(|c| c != '\n' && refused_in_free_text(c))
+}
+
+fn provider(object: Option<&Object<'_>>) -> Option<Value> {
+    let Json::Object(provider) = object?.get("provider")? else { return None };
+    let organization = text(Some(provider), "organization")?;
+    Some(json!({"organization": organization, "url": text(Some(provider), "url").unwrap_or_default()}))
+}

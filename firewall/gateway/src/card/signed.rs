@@ -1,0 +1,202 @@
+//! Signatures of agent cards (A2A 1.0 §8.4): a JWS over the canonical card without its signatures, by a key that the operator
+//! listed. Where a header says that keys are (`jku`) is never looked at: an address from a peer proves nothing about the peer.
+
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey, VerificationAlgorithm};
+use semgate_contexts::{canonical, json};
+use serde_json::Value;
+
+use crate::fault::RunFault;
+
+/// Signatures of a card that are looked at: each costs a verification.
+const MAX_SIGNATURES: usize = 8;
+
+/// The keys that count.
+pub(crate) struct CardKeys(Vec<Key>);
+
+struct Key {
+    kid: String,
+    alg: &'static str,
+    public: Vec<u8>,
+}
+
+/// None of the keys that count signed this card.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NotSigned;
+
+impl CardKeys {
+    /// A JSON Web Key Set (RFC 7517) of P-256 and Ed25519 keys, each with a `kid`.
+    ///
+    /// # Errors
+    /// It cannot be read, holds none, or one of another kind.
+    pub(crate) fn load(path: &Path) -> Result<Self, RunFault> {
+        let fault =
+            |why: &str| RunFault::File { path: path.to_owned(), what: "card keys", why: why.to_owned() };
+        let bytes = std::fs::read(path).map_err(|why| fault(&why.to_string()))?;
+        Self::parse(&bytes).map_err(|why| fault(why))
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
+        let set = value(bytes).ok_or("is no json")?;
+        let keys = set.get("keys").and_then(Value::as_array).ok_or("is no json web key set")?;
+        let keys: Vec<Key> = keys.iter().map(Key::read).collect::<Result<_, _>>()?;
+        if keys.is_empty() { Err("holds no key") } else { Ok(Self(keys)) }
+    }
+
+    /// Whether one of the keys signed this card.
+    ///
+    /// # Errors
+    /// [`NotSigned`].
+    pub(crate) fn verify(&self, card: &[u8]) -> Result<(), NotSigned> {
+        let mut card = value(card).ok_or(NotSigned)?;
+        let signatures = card.as_object_mut().and_then(|card| card.remove("signatures")).ok_or(NotSigned)?;
+        let signatures = signatures.as_array().ok_or(NotSigned)?;
+        let as_it_is = canonical::jcs(&card).map_err(|_| NotSigned)?;
+        // signers leave out what protobuf would not carry; a card that carries it may be signed either way
+        clean(&mut card);
+        let cleaned = canonical::jcs(&card).map_err(|_| NotSigned)?;
+        let payloads = [URL_SAFE_NO_PAD.encode(as_it_is), URL_SAFE_NO_PAD.encode(cleaned)];
+        let mut all = signatures.iter().take(MAX_SIGNATURES);
+        if all.any(|signature| self.signed(signature, &payloads).is_some()) { Ok(()) } else { Err(NotSigned) }
+    }
+
+    fn signed(&self, signature: &Value, payloads: &[String]) -> Option<()> {
+        let protected = signature.get("protected")?.as_str()?;
+        let bytes = URL_SAFE_NO_PAD.decode(signature.get("signature")?.as_str()?).ok()?;
+        let header = value(&URL_SAFE_NO_PAD.decode(protected).ok()?)?;
+        if header.get("crit").is_some() || header.get("b64").is_some() {
+            return None;
+        }
+        let (kid, alg) = (header.get("kid")?.as_str()?, header.get("alg")?.as_str()?);
+        let key = self.0.iter().find(|key| key.kid == kid && key.alg == alg)?;
+        let algorithm: &dyn VerificationAlgorithm =
+            if key.alg == "ES256" { &ECDSA_P256_SHA256_FIXED } else { &ED25519 };
+        let public = UnparsedPublicKey::new(algorithm, &key.public);
+        let good = payloads
+            .iter()
+            .any(|payload| public.verify(format!("{protected}.{payload}").as_bytes(), &bytes).is_ok());
+        good.then_some(())
+    }
+}
+
+impl Key {
+    fn read(jwk: &Value) -> Result<Self, &'static str> {
+        let text = |name: &str| jwk.get(name).and_then(Value::as_str);
+        let part = |name: &str| {
+            let decoded = text(name).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+            decoded
+                .filter(|bytes| bytes.len() == 32)
+                .ok_or("a key has a part that is not 32 bytes of base64url")
+        };
+        let kid = text("kid").ok_or("a key has no `kid`")?.to_owned();
+        if jwk.get("d").is_some() {
+            return Err("a key is a private one");
+        }
+        match (text("kty"), text("crv")) {
+            (Some("EC"), Some("P-256")) => {
+                let public = [vec![4], part("x")?, part("y")?].concat();
+                Ok(Self { kid, alg: "ES256", public })
+            }
+            (Some("OKP"), Some("Ed25519")) => Ok(Self { kid, alg: "EdDSA", public: part("x")? }),
+            _ => Err("a key is neither of P-256 nor of Ed25519"),
+        }
+    }
+}
+
+/// JSON that reads strictly.
+fn value(bytes: &[u8]) -> Option<Value> {
+    json::read(bytes, &json::Limits::default()).ok()?;
+    serde_json::from_slice(bytes).ok()
+}
+
+/// Takes off empty texts, lists and objects, from the inside outwards.
+fn clean(value: &mut Value) {
+    let empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    };
+    match value {
+        Value::Object(members) => {
+            members.values_mut().for_each(clean);
+            members.retain(|_, value| !empty(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(clean),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ring::rand::SystemRandom;
+    use ring::signature::{Ed25519KeyPair, KeyPair};
+    use serde_json::json;
+
+    fn signer() -> (Ed25519KeyPair, CardKeys) {
+        let random = SystemRandom::new();
+        let pair =
+            Ed25519KeyPair::from_pkcs8(Ed25519KeyPair::generate_pkcs8(&random).unwrap().as_ref()).unwrap();
+        let x = URL_SAFE_NO_PAD.encode(pair.public_key().as_ref());
+        let set = json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "k-1", "x": x}]}).to_string();
+        (pair, CardKeys::parse(set.as_bytes()).unwrap())
+    }
+
+    fn sign(pair: &Ed25519KeyPair, card: &Value, header: &Value) -> Value {
+        let protected = URL_SAFE_NO_PAD.encode(header.to_string());
+        let payload = URL_SAFE_NO_PAD.encode(canonical::jcs(card).unwrap());
+        let signature = pair.sign(format!("{protected}.{payload}").as_bytes());
+        let mut card = card.clone();
+        let signature = URL_SAFE_NO_PAD.encode(signature.as_ref());
+        card["signatures"] = json!([{"protected": protected, "signature": signature}]);
+        card
+    }
+
+    fn verify(keys: &CardKeys, card: &Value) -> Result<(), NotSigned> {
+        keys.verify(card.to_string().as_bytes())
+    }
+
+    #[test]
+    fn a_card_counts_under_a_listed_key_and_not_once_it_is_changed() {
+        let (pair, keys) = signer();
+        let header = json!({"alg": "EdDSA", "kid": "k-1", "typ": "JOSE", "jku": "https://evil.test/keys"});
+        let mut card = sign(&pair, &json!({"name": "a", "skills": []}), &header);
+        assert_eq!(verify(&keys, &card), Ok(()));
+        card["name"] = "b".into();
+        assert_eq!(verify(&keys, &card), Err(NotSigned));
+        let mut cleaned = sign(&pair, &json!({"name": "a"}), &header);
+        cleaned["skills"] = json!([]);
+        assert_eq!(verify(&keys, &cleaned), Ok(()), "an empty list is not carried by protobuf");
+    }
+
+    #[test]
+    fn another_key_algorithm_or_a_critical_header_does_not_count() {
+        let ((pair, keys), (other, _)) = (signer(), signer());
+        let card = json!({"name": "a"});
+        let good = json!({"alg": "EdDSA", "kid": "k-1"});
+        assert_eq!(verify(&keys, &sign(&other, &card, &good)), Err(NotSigned));
+        for header in [
+            json!({"alg": "EdDSA", "kid": "k-2", "jku": "https://known.test/keys"}),
+            json!({"alg": "ES256", "kid": "k-1"}),
+            json!({"alg": "none", "kid": "k-1"}),
+            json!({"alg": "EdDSA", "kid": "k-1", "crit": ["b64"], "b64": false}),
+        ] {
+            assert_eq!(verify(&keys, &sign(&pair, &card, &header)), Err(NotSigned), "{header}");
+        }
+        assert_eq!(verify(&keys, &card), Err(NotSigned));
+    }
+
+    #[test]
+    fn a_key_set_with_a_private_key_or_none_is_no_list_of_keys() {
+        let x = URL_SAFE_NO_PAD.encode([1; 32]);
+        let private = json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "k", "x": x, "d": x}]});
+        for set in [private, json!({"keys": []}), json!([]), json!({"keys": [{"kty": "RSA", "kid": "k"}]})] {
+            assert!(CardKeys::parse(set.to_string().as_bytes()).is_err(), "{set}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The agent card: nobody's message, and yet a question that policies are asked about and that leaves a record.
+
+use bytes::Bytes;
+use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer};
+use semgate_message::a2a::{Operation, Version};
+use semgate_message::{Call, Form};
+
+use super::{NotRecorded, Stopped, Way, no_audit, unspent};
+use crate::answer::Answer;
+use crate::record::Outcome;
+
+/// The parameters of the question.
+const NOTHING: Bytes = Bytes::from_static(b"{}");
+
+impl Way<'_> {
+    /// The card, to whom policies permit `GetAgentCard`.
+    pub(super) async fn card(&self, peer: &Peer) -> Result<Answer, Stopped> {
+        let lane = self.lane;
+        let shared = &*lane.shared;
+        let call = Call::a2a(Version::V10, Form::Rest(Operation::GetAgentCard));
+        let arrived = Arrived { call, body: Bytes::new(), judged: NOTHING };
+        let headers = HeaderClaims::default();
+        let permit = shared.inspector.inspect(&lane.route, peer, &headers, arrived, shared.now())?;
+        if let Err(NotRecorded) = self.record(Outcome::Allowed, permit.facts().clone()) {
+            return Err(unspent(permit, no_audit(Delivered::No)).into());
+        }
+        lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
+        // nothing of the caller's is sent: the gateway asks in its own name, or has asked before
+        let (_, sent) = permit.spend();
+        let answer = lane.card.answer(lane, self.decision).await;
+        answer.map_err(|refusal| Stopped {
+            direction: Direction::Reply,
+            refusal: refusal.with_facts(super::reply_facts(sent.facts())),
+            manner: None,
+        })
+    }
+}
