@@ -36,6 +36,14 @@ pub(super) const KNOWN: &[&str] = &[
     "scheme",
     "schemes",
     "credentials",
+    // those that may have the name of the proto
+    "context_id",
+    "task_id",
+    "page_size",
+    "page_token",
+    "history_length",
+    "status_timestamp_after",
+    "include_artifacts",
     // messages and tasks
     "kind",
     "messageId",

@@ -7,7 +7,7 @@ use super::{
     task,
 };
 use crate::{
-    Message, MessageFault,
+    FaultKind, Message, MessageFault,
     member::{Read, at, id, object, string, unknown},
 };
 use semgate_contexts::json::Json;
@@ -141,10 +141,14 @@ fn closed<'j>(
 ) -> Read<()> {
     let rows = rows(operation, frame.version);
     let (mut task, mut config) = (None, None);
+    let mut seen: Vec<&str> = Vec::with_capacity(rows.len());
     for (key, value) in object.iter() {
-        let Some((_, member, need)) = rows.iter().find(|(name, ..)| *name == key) else {
-            return unknown(path, key);
-        };
+        let row = rows.iter().find(|(name, ..)| *name == key || (!frame.old() && is_proto_name(key, name)));
+        let Some((name, member, need)) = row else { return unknown(path, key) };
+        if seen.contains(name) {
+            return Err(twice(path, name));
+        }
+        seen.push(name);
         // proto3 writes an absent string as an empty one
         if *need == May && !frame.old() && *member != Tenant && value.as_str() == Some("") {
             continue;
@@ -158,13 +162,28 @@ fn closed<'j>(
             other => plain(*other, value, path, key, frame)?,
         }
     }
-    if let Some((name, ..)) = rows.iter().find(|(name, _, need)| *need == Must && object.get(name).is_none())
-    {
+    if let Some((name, ..)) = rows.iter().find(|(name, _, need)| *need == Must && !seen.contains(name)) {
         return Err(MessageFault::malformed(at(path, name), "is missing"));
     }
     push::Config { task, id: config }.note(out);
     out.message_id = task.unwrap_or_default();
     Ok(())
+}
+
+/// Whether `key` is the name that `a2a.proto` has for the member. Readers of proto3 JSON take both, and clients send both; in parameters
+/// without a message whoever does not take it only sees less than was judged.
+pub(super) fn is_proto_name(key: &str, name: &str) -> bool {
+    let mut key = key.bytes();
+    let same = name.bytes().all(|b| {
+        let lower = b.to_ascii_lowercase();
+        (!b.is_ascii_uppercase() || key.next() == Some(b'_')) && key.next() == Some(lower)
+    });
+    same && key.next().is_none()
+}
+
+/// A member that is there by both of its names.
+pub(super) fn twice(path: &str, name: &str) -> MessageFault {
+    MessageFault { kind: FaultKind::DuplicateKey, path: at(path, name), what: "is there twice, by two names" }
 }
 
 /// Members that point at nothing.

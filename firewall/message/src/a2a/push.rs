@@ -1,6 +1,9 @@
 //! Push configurations: where events of a task are to be sent.
 
-use super::frame::{Frame, Judged};
+use super::{
+    frame::{Frame, Judged},
+    params::twice,
+};
 use crate::{
     Message, MessageFault,
     member::{Read, array, at, id, object, required, string, unknown},
@@ -63,12 +66,16 @@ pub(super) fn of_task<'j>(
 pub(super) fn flat<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>) -> Read<Config<'j>> {
     let mut config = Config::default();
     let mut target = None;
-    for (key, value) in object(json, path)?.iter() {
+    let members = object(json, path)?;
+    if members.get("taskId").is_some() && members.get("task_id").is_some() {
+        return Err(twice(path, "taskId"));
+    }
+    for (key, value) in members.iter() {
         match key {
             "tenant" => tenant(string(value, path, key)?, path, frame)?,
-            "id" | "taskId" | "token" if value.as_str() == Some("") => {}
+            "id" | "taskId" | "task_id" | "token" if value.as_str() == Some("") => {}
             "id" => config.id = Some(id(value, path, key)?),
-            "taskId" => config.task = Some(id(value, path, key)?),
+            "taskId" | "task_id" => config.task = Some(id(value, path, key)?),
             "url" => target = Some(url(value, path, key)?),
             "token" => secret(value, path, key)?,
             "authentication" => authentication(value, &at(path, key), Schemes::One)?,

@@ -242,3 +242,41 @@ fn a_head_that_forgets_its_version_speaks_0_3() {
         assert_eq!(version(&[wrong], &[]), Err(FaultKind::VersionUnsupported), "{wrong}");
     }
 }
+
+#[test]
+fn parameters_may_have_the_names_of_the_proto_but_not_both() {
+    let snake = json!({"context_id": "c-1", "status": "TASK_STATE_WORKING", "page_size": 10, "page_token": "cDI=", "history_length": 0,
+        "status_timestamp_after": "2026-11-21T01:02:03.004Z", "include_artifacts": false});
+    asks(&rpc("ListTasks", snake), &call(Version::V10), &STRICT, |read| {
+        assert_eq!(read.unwrap().threads.contexts, ["c-1"])
+    });
+    let config = json!({"task_id": "t-1", "id": "p-1"});
+    asks(&rpc("GetTaskPushNotificationConfig", config), &call(Version::V10), &STRICT, |read| {
+        assert_eq!(read.unwrap().threads.pushes, [("t-1", "p-1")]);
+    });
+    let config = json!({"task_id": "t-1", "url": "https://hooks.example/a"});
+    asks(&rpc("CreateTaskPushNotificationConfig", config), &call(Version::V10), &STRICT, |read| {
+        assert_eq!(read.unwrap().threads.tasks, ["t-1"]);
+    });
+    for (method, params) in [
+        ("GetTask", json!({"id": "t", "historyLength": 1, "history_length": 2})),
+        ("ListTaskPushNotificationConfigs", json!({"task_id": "t-1", "taskId": "t-2"})),
+        ("CreateTaskPushNotificationConfig", json!({"task_id": "t-1", "taskId": "t-2", "url": "https://a"})),
+    ] {
+        asks(&rpc(method, params), &call(Version::V10), &STRICT, |read| {
+            assert_eq!(read.unwrap_err().kind, FaultKind::DuplicateKey, "{method}");
+        });
+    }
+    for params in [
+        json!({"id": "t", "history_Length": 1}),
+        json!({"id": "t", "historylength": 1}),
+        json!({"id": "t", "_id": 1}),
+        json!({"id": "t", "history__length": 1}),
+    ] {
+        asks(&rpc("GetTask", params), &call(Version::V10), &STRICT, |read| drop(read.unwrap_err()));
+    }
+    let old = json!({"id": "t", "history_length": 1});
+    asks(&rpc("tasks/get", old), &call(Version::V03), &STRICT, |read| {
+        assert_eq!(read.unwrap_err().path, "/params/history_length")
+    });
+}
