@@ -203,6 +203,10 @@ impl Generation {
         self.control_urn.line()
     }
 
+    pub(crate) fn control_version(&self) -> Version {
+        self.control_urn.version()
+    }
+
     /// The URN of the protocol context of a binding; `None` for native L8, which has no operations of its own.
     pub fn protocol_urn(&self, binding: Binding) -> Option<&ContextUrn> {
         self.protocol_urns.iter().find(|(known, _)| *known == binding).map(|(_, urn)| urn)

@@ -1,7 +1,8 @@
 //! What a gateway can speak for the agent behind a route: the other side of [`crate::resolve`], asked before a message is there.
 
-use crate::{Generation, Route};
+use crate::{Generation, LineScope, Route, RouteOptions, TextParts};
 use semgate_contexts::Line;
+use semgate_message::Binding;
 use semgate_negotiation::{Answering, Features, Floors, Offer, Spoken};
 use semgate_statement::Standing;
 
@@ -38,6 +39,22 @@ impl Generation {
             }
         }
         answering
+    }
+
+    /// The route on which handshakes with the agent behind `route` are judged, whatever that route's binding: the same name and
+    /// receiver, native L8, about the control vocabulary and nothing else. A permit given on it is for the endpoint and never forwarded.
+    pub fn handshake_route(&self, route: &Route) -> Route {
+        let (line, version) = (self.control_line().clone(), self.control_version());
+        Route {
+            name: route.name.clone(),
+            binding: Binding::L8,
+            receiver: route.receiver.clone(),
+            upstream: String::new(),
+            contexts: vec![LineScope::Exact(line, version)],
+            text_parts: TextParts::default(),
+            tenant: None,
+            options: RouteOptions::default(),
+        }
     }
 
     fn floors_of(&self, line: &Line, authority: Option<semgate_contexts::Version>) -> Floors {

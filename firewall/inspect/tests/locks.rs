@@ -223,6 +223,29 @@ fn a_route_that_requires_locks_takes_no_message_without() {
     stage.transfer("retailer-7", v2, Some(&session.lock), NOW).unwrap();
 }
 
+/// The handshake takes the path of every message: its schema and a policy must let it pass before the endpoint sees it.
+#[test]
+fn a_handshake_is_judged_like_any_message_before_it_is_answered() {
+    let stage = stage();
+    let route = Arc::new(stage.inspector.generation().handshake_route(&route("a2a")));
+    let hello = |sender: &str, content: serde_json::Value| {
+        let message = serde_json::json!({
+            "protocol": "L8/1.0", "message_id": "m-1", "performative": "REQUEST", "context": SNL,
+            "sender_id": agent_id(sender), "receiver_id": agent_id("wholesaler-1"), "content": content,
+        });
+        let said = common::say(&stage.inspector, &route, sender, message.to_string(), NOW);
+        said.map(drop).map_err(|refusal| refusal.code())
+    };
+    let signed = serde_json::json!({"concept_type": "HELLO", "jws": "e30.e30.AAAA", "x5c": ["MIIB"]});
+    assert_eq!(hello("retailer-7", signed.clone()), Ok(()));
+    assert_eq!(hello("operator", signed.clone()), Err(Code::PolicyDenied));
+    let mut more = signed;
+    more["url"] = "https://elsewhere.example".into();
+    assert_eq!(hello("retailer-7", more), Err(Code::ContentInvalid));
+    let other = serde_json::json!({"concept_type": "transfer", "amount": 1});
+    assert_eq!(hello("retailer-7", other), Err(Code::ConceptUndefined));
+}
+
 #[test]
 fn deprecated_revoked_and_forbidden_contexts_are_never_newly_selected() {
     let mut authority = library();

@@ -9,6 +9,7 @@ use crate::encoding::to_base64url;
 use crate::envelope::{Envelope, read_message, write_message};
 use crate::initiator::nonce;
 use crate::limits::{MAX_SEALING_KEY_SECONDS, MAX_WAITING, MAX_WAITING_OF_ONE};
+use crate::offered::{LastOffers, Shrunk};
 use crate::replay::ReplayMemory;
 use crate::responder::{Answering, Between, Heard, HeardLock, Waiting};
 use crate::sessions::Sessions;
@@ -25,6 +26,7 @@ pub struct Endpoint {
     me: Identity,
     replay: ReplayMemory,
     waiting: Mutex<HashMap<Digest, Waiting>>,
+    offers: LastOffers,
 }
 
 /// One request to an endpoint, with all that it needs from outside.
@@ -67,12 +69,14 @@ pub struct Answered {
     pub digest: Digest,
     /// When the session ends, in the answer to a LOCK.
     pub expires_at: Option<u64>,
+    /// What the peer offered last time and does not offer any more: an alarm for the operator (F0-37).
+    pub shrunk: Vec<Shrunk>,
 }
 
 impl Endpoint {
     /// Answers as this identity.
     pub fn new(me: Identity) -> Self {
-        Self { me, replay: ReplayMemory::new(), waiting: Mutex::default() }
+        Self { me, replay: ReplayMemory::new(), waiting: Mutex::default(), offers: LastOffers::default() }
     }
 
     /// Who is answered as.
@@ -123,11 +127,12 @@ impl Endpoint {
         };
         let between = self.between(asked);
         let heard = Heard::hello(carried, &between, &keys, &asked.trust, &self.replay, asked.now)?;
+        let shrunk = self.offers.note(heard.from().as_str(), heard.offers());
         let (waiting, select) = heard.select(asked.answering, &self.me, asked.random, asked.now)?;
         let (urn, digest) = (waiting.urn().clone(), *waiting.digest());
         self.wait(waiting, asked.now)?;
         let body = self.write(Kind::Select, &select, asked)?;
-        Ok(Answered { body, kind: Kind::Select, urn, digest, expires_at: None })
+        Ok(Answered { body, kind: Kind::Select, urn, digest, expires_at: None, shrunk })
     }
 
     fn lock(&self, carried: &Carried, asked: &Asked<'_>) -> Result<Answered, HandshakeFault> {
@@ -149,7 +154,7 @@ impl Endpoint {
         let expires_at = granted.expires_at;
         let body = self.write(Kind::Lock, &Carried::Granted(granted), asked)?;
         let (urn, digest) = (agreement.urn().clone(), *agreement.digest());
-        Ok(Answered { body, kind: Kind::Lock, urn, digest, expires_at: Some(expires_at) })
+        Ok(Answered { body, kind: Kind::Lock, urn, digest, expires_at: Some(expires_at), shrunk: Vec::new() })
     }
 
     /// Remembers a handshake until its LOCK comes. A peer that opens many loses its own oldest; strangers' are never dropped for it.

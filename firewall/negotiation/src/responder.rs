@@ -35,7 +35,7 @@ use crate::select::choose;
 use crate::signed::{Identity, Signed, Trust, Verified};
 use crate::terms::{Minimum, Offer, minimum_of};
 use semgate_certs::{SecureRandom, SpiffeId, Usage};
-use semgate_contexts::{ContextUrn, Digest, Line, Version};
+use semgate_contexts::{ContextUrn, Digest, Line};
 
 /// What the answering side can speak. Offers are contexts that count now, that the peer may use, and that are not deprecated.
 #[derive(Clone, Debug, Default)]
@@ -139,10 +139,9 @@ impl Heard {
         &self.hello.said.from
     }
 
-    /// The newest version of a line that it offers: one lower than last time is what a downgrade looks like (F0-37).
-    pub fn newest(&self, line: &Line) -> Option<Version> {
-        let of_line = self.hello.said.contexts.iter().filter(|offer| offer.urn.line() == line);
-        of_line.map(|offer| offer.urn.version()).max()
+    /// What it offers, in its order of preference.
+    pub fn offers(&self) -> &[Offer] {
+        &self.hello.said.contexts
     }
 
     /// Says SELECT: the newest version that both support and no floor forbids.

@@ -1,0 +1,81 @@
+//! What each peer offered last, so that an offer that shrinks is noticed (F0-37).
+
+use crate::limits::{MAX_OFFERS, MAX_PAIRS};
+use crate::terms::Offer;
+use semgate_contexts::{Line, Version};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// A peer offers a line with a lower newest version than before, or no longer: what a downgrade looks like, and what an honest
+/// roll-back looks like too. It is told to the operator and refuses nothing by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shrunk {
+    /// The line.
+    pub line: Line,
+    /// The newest version that was offered before.
+    pub before: Version,
+    /// The newest version that is offered now; none if the line is.
+    pub now: Option<Version>,
+}
+
+/// The newest version of each line that each peer offered in its last HELLO. Bounded; past the bound new peers are not watched.
+#[derive(Debug, Default)]
+pub(crate) struct LastOffers {
+    known: Mutex<HashMap<Box<str>, Vec<(Line, Version)>>>,
+}
+
+impl LastOffers {
+    /// Remembers an offer whose signature was verified, and says what it lacks of the one before.
+    pub(crate) fn note(&self, peer: &str, offers: &[Offer]) -> Vec<Shrunk> {
+        let mut newest: Vec<(Line, Version)> = Vec::new();
+        for offer in offers.iter().take(MAX_OFFERS) {
+            let (line, version) = (offer.urn.line(), offer.urn.version());
+            match newest.iter_mut().find(|(known, _)| known == line) {
+                Some((_, best)) => *best = version.max(*best),
+                None => newest.push((line.clone(), version)),
+            }
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(before) = known.get_mut(peer) else {
+            if known.len() < MAX_PAIRS {
+                known.insert(peer.into(), newest);
+            }
+            return Vec::new();
+        };
+        let now = |line: &Line| newest.iter().find(|(other, _)| other == line).map(|(_, version)| *version);
+        let shrunk = before
+            .iter()
+            .filter(|(line, version)| now(line) < Some(*version))
+            .map(|(line, version)| Shrunk { line: line.clone(), before: *version, now: now(line) });
+        let shrunk = shrunk.collect();
+        *before = newest;
+        shrunk
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::offer;
+
+    #[test]
+    fn f0_37_an_offer_that_shrinks_is_noticed_once() {
+        let last = LastOffers::default();
+        let offers = |shorts: &[&str]| -> Vec<Offer> { shorts.iter().map(|short| offer(short)).collect() };
+        let all = offers(&["payment:v1.1", "payment:v2.0", "travel:v2.1"]);
+        assert_eq!(last.note("a", &all), []);
+        assert_eq!(last.note("a", &all), []);
+        assert_eq!(last.note("b", &offers(&["payment:v1.1"])), [], "another peer");
+        let (payment, travel) = (Line::parse("payment").unwrap(), Line::parse("travel").unwrap());
+        let (v2, v1) = (Version::new(2, 0), Some(Version::new(1, 1)));
+        assert_eq!(
+            last.note("a", &offers(&["payment:v1.1"])),
+            [
+                Shrunk { line: payment, before: v2, now: v1 },
+                Shrunk { line: travel, before: Version::new(2, 1), now: None }
+            ]
+        );
+        assert_eq!(last.note("a", &offers(&["payment:v1.1"])), []);
+        assert_eq!(last.note("a", &all), [], "growing is no fault");
+    }
+}
