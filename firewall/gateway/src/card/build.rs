@@ -129,18 +129,21 @@ impl Says {
         let skill = |skill: &Json<'_>| {
             let Json::Object(skill) = skill else { return None };
             let of = |name: &str| text(Some(skill), name);
-            let mut said = json!({
-                "id": of("id")?, "name": of("name")?, "description": of("description")?,
-                "tags": texts(skill, "tags").unwrap_or_default()});
+            let mut said = Map::new();
+            let mut put = |name: &str, value: Value| said.insert(name.to_owned(), value);
+            put("id", of("id")?.into());
+            put("name", of("name")?.into());
+            put("description", of("description")?.into());
+            put("tags", texts(skill, "tags").unwrap_or_default().into());
             if let Some(examples) = texts(skill, "examples") {
-                said["examples"] = examples.into();
+                put("examples", examples.into());
             }
             for name in ["inputModes", "outputModes"] {
                 if let Some(modes) = self.modes(Some(skill), name) {
-                    said[name] = modes;
+                    put(name, modes);
                 }
             }
-            Some(said)
+            Some(Value::Object(said))
         };
         skills.iter().filter_map(skill).take(MAX_LIST).collect()
     }

@@ -36,7 +36,7 @@ impl CardKeys {
         let fault =
             |why: &str| RunFault::File { path: path.to_owned(), what: "card keys", why: why.to_owned() };
         let bytes = std::fs::read(path).map_err(|why| fault(&why.to_string()))?;
-        Self::parse(&bytes).map_err(|why| fault(why))
+        Self::parse(&bytes).map_err(fault)
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
