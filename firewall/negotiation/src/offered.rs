@@ -18,16 +18,19 @@ pub struct Shrunk {
     pub now: Option<Version>,
 }
 
+/// The newest version of each line.
+type Newest = Vec<(Line, Version)>;
+
 /// The newest version of each line that each peer offered in its last HELLO. Bounded; past the bound new peers are not watched.
 #[derive(Debug, Default)]
 pub(crate) struct LastOffers {
-    known: Mutex<HashMap<Box<str>, Vec<(Line, Version)>>>,
+    known: Mutex<HashMap<Box<str>, Newest>>,
 }
 
 impl LastOffers {
     /// Remembers an offer whose signature was verified, and says what it lacks of the one before.
     pub(crate) fn note(&self, peer: &str, offers: &[Offer]) -> Vec<Shrunk> {
-        let mut newest: Vec<(Line, Version)> = Vec::new();
+        let mut newest = Newest::new();
         for offer in offers.iter().take(MAX_OFFERS) {
             let (line, version) = (offer.urn.line(), offer.urn.version());
             match newest.iter_mut().find(|(known, _)| known == line) {
