@@ -8,8 +8,8 @@
 mod common;
 
 use bytes::Bytes;
-use common::{NOW, agent, base, generation_with, headers, library, route, view};
-use semgate_inspect::{Generation, InspectLimits, Inspector, Now};
+use common::{NOW, agent, arrived, base, generation_with, library, route, view};
+use semgate_inspect::{Generation, HeaderClaims, InspectLimits, Inspector, Now};
 use semgate_policies::PolicySource;
 use std::{
     hint::black_box,
@@ -99,10 +99,11 @@ fn main() {
         [("ten policies", ten_policies()), ("the shipped policies", PolicySource::shipped())]
     {
         let inspector = inspector(generation_with(view.clone(), &source, &[]));
-        let claims = headers(route.binding);
+        let claims = HeaderClaims::default();
         let whole = measure(|ms| {
             let now = Now { monotonic_ms: ms, ..NOW };
-            let permit = inspector.inspect(&route, &peer, &claims, body.clone(), now).unwrap();
+            let permit =
+                inspector.inspect(&route, &peer, &claims, arrived(&route, body.clone()), now).unwrap();
             black_box(permit.spend());
         });
         println!("bytes to permit, {name}: median {:?}, 99th percentile {:?}", whole.median, whole.slow);

@@ -2,7 +2,7 @@
 
 use crate::{Code, Delivered, Direction, Facts, Refusal, ReplyPermit, Sent, code::Class};
 use bytes::Bytes;
-use semgate_message::{Binding, a2a::Operation};
+use semgate_message::{Binding, Form as Written, a2a::Operation};
 
 /// Judges status and emptiness, before a byte of the body is read.
 ///
@@ -14,9 +14,10 @@ pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form,
         (Binding::L8, 202 | 204, true) => Ok(Form::Acknowledgement),
         (Binding::A2a, 200 | 204, true) if deletes => Ok(Form::Acknowledgement),
         (Binding::L8, 200..300, false) | (_, 200, false) => Ok(Form::Message),
-        // by the protocol a task may be created, or work accepted
-        (Binding::A2a, 201 | 202, false) => Ok(Form::Message),
-        (Binding::A2a, 400..600, false) => Ok(Form::Error),
+        // in HTTP+JSON something may be created, or accepted
+        (Binding::A2a, 201 | 202, false) if matches!(sent.call.form, Written::Rest(_)) => Ok(Form::Message),
+        (Binding::Mcp, 202, true) if sent.mcp().is_none() => Ok(Form::Acknowledgement),
+        (Binding::A2a | Binding::Mcp, 400..600, false) => Ok(Form::Error),
         (Binding::L8, 200..300, true) | (_, 200, true) => {
             Err(invalid("the agent behind answered nothing", format!("status {status}, empty body")))
         }

@@ -65,8 +65,8 @@ proptest! {
             prop_assert_eq!(facts.sender, "spiffe://semgate.test/agent/retailer-7");
             prop_assert!(!facts.concepts.is_empty());
             prop_assert!(meaning(&bytes).is_some());
-            let (forwarded, _) = permit.spend();
-            prop_assert_eq!(&forwarded[..], &bytes[..]);
+            let (outgoing, _) = permit.spend();
+            prop_assert_eq!(&outgoing.body[..], &bytes[..]);
         }
     }
 
@@ -133,7 +133,7 @@ proptest! {
             let place = place.index(bytes.len());
             bytes[place] = *byte;
         }
-        match INSPECTOR.inspect_reply(&sent, &agent("wholesaler-1"), status, bytes.clone().into(), NOW) {
+        match INSPECTOR.inspect_reply(&sent, &agent("wholesaler-1"), status, bytes::Bytes::from(bytes.clone()), NOW) {
             Ok(permit) => {
                 let (passed, body) = permit.spend();
                 prop_assert!((200..300).contains(&passed));

@@ -5,12 +5,12 @@ mod common;
 
 use bytes::Bytes;
 use common::{
-    NOW, agent, base, generation, headers, inspector, library, route, say, supply_chain, view, world,
+    NOW, agent, arrived, base, generation, inspector, library, route, say, supply_chain, view, world,
 };
 use semgate_contexts::{Line, Prefix, Version};
 use semgate_inspect::{
-    Code, Delivered, Generation, GenerationFault, InspectLimits, Inspector, LineScope, Notice, Now, Peer,
-    RouteFault, RpcId,
+    Code, Delivered, Generation, GenerationFault, HeaderClaims, InspectLimits, Inspector, LineScope, Notice,
+    Now, Peer, RouteFault, RpcId,
 };
 use semgate_statement::{Act, Lines, View};
 use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
@@ -99,8 +99,8 @@ fn a_permit_holds_exactly_the_bytes_that_were_judged_and_where_they_may_go() {
     assert_eq!(permit.generation(), 1);
     assert!(Arc::ptr_eq(permit.destination(), &route));
     assert_eq!(permit.len(), body.len());
-    let (forwarded, sent) = permit.spend();
-    assert_eq!(forwarded.as_ptr(), body.as_ptr(), "a copy is not what was judged");
+    let (outgoing, sent) = permit.spend();
+    assert_eq!(outgoing.body.as_ptr(), body.as_ptr(), "a copy is not what was judged");
     assert_eq!(sent.caller(), &agent("retailer-7"));
     assert_eq!(sent.facts().context.as_deref(), Some("urn:contexts:supplyChain:v1.0"));
     assert_eq!(sent.facts().message_id.as_deref(), Some("msg-0001"));
@@ -135,7 +135,7 @@ fn a_permit_is_renewed_under_a_new_generation_without_being_counted_again() {
     for permit in permits.drain(..) {
         let renewed = inspector.renew(permit, later(20)).unwrap();
         assert_eq!(renewed.generation(), 2);
-        assert_eq!(&renewed.spend().0[..], &base("question")[..]);
+        assert_eq!(&renewed.spend().0.body[..], &base("question")[..]);
     }
     let refusal = say(&inspector, &route, "retailer-7", base("question"), later(30)).unwrap_err();
     assert_eq!(refusal.code(), Code::AmbiguityLimited, "ten were counted, no more and no fewer");
@@ -173,7 +173,7 @@ fn a_reply_under_a_context_that_was_revoked_meanwhile_is_refused_and_says_that_t
     authority.change(Act::Revoke, "supplyChain:v1.0");
     authority.follow(&mut follower).unwrap();
     inspector.swap(inspector.generation().with_views(vec![follower.view()]).unwrap());
-    let body = base("supply chain reply").into();
+    let body = Bytes::from(base("supply chain reply"));
     let refusal = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, body, NOW).unwrap_err();
     assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::ContextRevoked)));
     assert_eq!(refusal.delivered(), Delivered::Yes);
@@ -308,9 +308,9 @@ fn one_inspector_serves_many_threads_while_generations_move() {
             std::thread::spawn(move || {
                 for n in 0..100 {
                     let peer: Peer = agent("retailer-7");
-                    let body = supply_chain().into();
+                    let said = arrived(&route, supply_chain());
                     let permit = inspector
-                        .inspect(&route, &peer, &headers(route.binding), body, later(n * 10))
+                        .inspect(&route, &peer, &HeaderClaims::default(), said, later(n * 10))
                         .unwrap();
                     inspector.renew(permit, later(n * 10)).unwrap().spend();
                 }

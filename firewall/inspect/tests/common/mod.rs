@@ -4,10 +4,13 @@
 use bytes::Bytes;
 use semgate_contexts::{Context, Line, Prefix, Version};
 use semgate_inspect::{
-    Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Permit, Refusal, Route,
-    RouteOptions, TextParts,
+    Arrived, Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Permit, Refusal,
+    Route, RouteOptions, TextParts,
 };
-use semgate_message::Binding;
+use semgate_message::{
+    Binding, Call, Form,
+    a2a::{Operation, Version as A2aVersion},
+};
 use semgate_policies::{Policies, PolicyLimits, PolicySource};
 use semgate_statement::{Act, View, testing::MemoryAuthority, testing::START};
 use std::{collections::BTreeMap, sync::Arc};
@@ -56,6 +59,7 @@ pub fn world(name: &str) -> Generation {
         "supply chain revoked" => drop(authority.change(Act::Revoke, "supplyChain:v1.0")),
         "supply chain revoked while followed" => return followed(&mut authority, "supplyChain:v1.0"),
         "control vocabulary revoked while followed" => return followed(&mut authority, "snl:v1.0"),
+        "a2a vocabulary revoked while followed" => return followed(&mut authority, "a2a:v1.0"),
         "supply chain suspended" => drop(authority.change(Act::Suspend, "supplyChain:v1.0")),
         "payment v1.1 retired" => drop(authority.change(Act::Retire, "payment:v1.1")),
         "payment v1.0 revoked" => drop(authority.change(Act::Revoke, "payment:v1.0")),
@@ -71,6 +75,14 @@ pub fn world(name: &str) -> Generation {
         }
         "operator floor of payment at v2.0" => {
             return generation_with(view(&mut authority), &shipped, &[("payment", Version::new(2, 0))]);
+        }
+        "texts permitted" => {
+            let mut source = shipped;
+            let text = r#"@id("ask-texts") permit(principal in Group::"partners", action, resource is a2a::text);
+                @id("reply-texts") permit(principal in Group::"repliers", action, resource is a2a::text);
+                @id("push") permit(principal in Group::"partners", action, resource is a2a::CreateTaskPushNotificationConfig);"#;
+            source.files.push(("texts.cedar".to_owned(), text.to_owned()));
+            return generation_with(view(&mut authority), &source, &[]);
         }
         "a policy that overflows" => {
             let mut source = shipped;
@@ -114,6 +126,31 @@ pub fn route(name: &str) -> Arc<Route> {
             route.binding = Binding::A2a;
             route.text_parts.text = true;
         }
+        "a2a, texts admitted, supply chain by default" => {
+            route.binding = Binding::A2a;
+            route.text_parts.text = true;
+            route.options.default_context = Some(MemoryAuthority::urn("supplyChain:v1.0"));
+        }
+        "a2a, supply chain by default" => {
+            route.binding = Binding::A2a;
+            route.options.default_context = Some(MemoryAuthority::urn("supplyChain:v1.0"));
+        }
+        "l8, supply chain by default" => {
+            route.options.default_context = Some(MemoryAuthority::urn("supplyChain:v1.0"));
+        }
+        "l8, lock required" => route.options.require_lock = true,
+        "a2a, lock required" => {
+            route.binding = Binding::A2a;
+            route.options.require_lock = true;
+        }
+        "a2a, both versions" => {
+            route.binding = Binding::A2a;
+            route.options.versions = vec![A2aVersion::V10, A2aVersion::V03];
+        }
+        "a2a, agent keeps callers apart" => {
+            route.binding = Binding::A2a;
+            route.options.keeps_callers_apart = true;
+        }
         "a2a, tenant acme" => {
             route.binding = Binding::A2a;
             route.tenant = Some("acme".to_owned());
@@ -127,8 +164,13 @@ pub fn inspector(generation: Generation) -> Inspector {
     Inspector::new(InspectLimits::default(), generation)
 }
 
-pub fn headers<'h>(binding: Binding) -> HeaderClaims<'h> {
-    HeaderClaims { l9_context: &[], a2a_version: if binding == Binding::A2a { &["1.0"] } else { &[] } }
+/// How a request arrives whose body is all there is: 1.0 over JSON-RPC on routes of A2A.
+pub fn arrived(route: &Route, body: impl Into<Bytes>) -> Arrived {
+    let call = match route.binding {
+        Binding::A2a => Call::a2a(A2aVersion::V10, Form::JsonRpc),
+        _ => Call::l8(),
+    };
+    Arrived::whole(call, body.into())
 }
 
 pub fn say(
@@ -138,7 +180,18 @@ pub fn say(
     body: impl Into<Bytes>,
     now: Now,
 ) -> Result<Permit, Refusal> {
-    inspector.inspect(route, &agent(from), &headers(route.binding), body.into(), now)
+    inspector.inspect(route, &agent(from), &HeaderClaims::default(), arrived(route, body), now)
+}
+
+/// The form called `name` in golden files: `rpc`, or `rest` or `grpc` with an operation.
+pub fn form(name: &str) -> Form {
+    let operation = |name: &str| Operation::parse(name).unwrap();
+    match name.split_once(' ') {
+        Some(("rest", name)) => Form::Rest(operation(name)),
+        Some(("grpc", name)) => Form::Grpc(operation(name)),
+        _ if name == "rpc" => Form::JsonRpc,
+        _ => panic!("there is no form `{name}`"),
+    }
 }
 
 /// The supply-chain message of the paper.
