@@ -189,12 +189,12 @@ fn internal(why: impl Into<Arc<str>>) -> Verdict {
 }
 
 /// What a question comes to once names are looked up.
-struct Found<'a> {
-    shape: &'a ShapeInfo,
-    info: &'a TypeInfo,
-    sender: Option<u32>,
-    receiver: Option<u32>,
-    free_text: bool,
+pub(crate) struct Found<'a> {
+    pub shape: &'a ShapeInfo,
+    pub info: &'a TypeInfo,
+    pub sender: Option<u32>,
+    pub receiver: Option<u32>,
+    pub free_text: bool,
 }
 
 impl Asker {
@@ -250,7 +250,7 @@ impl Asker {
         verdict
     }
 
-    fn evaluate(&self, question: &Question<'_>, bucket: &Bucket, found: &Found<'_>) -> Verdict {
+    pub(crate) fn evaluate(&self, question: &Question<'_>, bucket: &Bucket, found: &Found<'_>) -> Verdict {
         match self.request(question, bucket, found) {
             Ok((request, entities)) => {
                 self.answers.verdict(&self.authorizer.is_authorized(&request, &bucket.set, &entities))

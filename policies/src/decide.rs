@@ -30,6 +30,10 @@ pub struct Question<'a> {
     pub direction: &'a str,
 }
 
+/// Proof that some policy could permit a sender to say something of this type.
+#[derive(Debug, Clone, Copy)]
+pub struct MaySay(#[allow(dead_code, reason = "only this crate makes one")] pub(crate) ());
+
 /// A short list of texts that is cheap to clone, sorted and without doubles: ids of policies (`file#id`), or notices.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Texts(Option<Arc<[Arc<str>]>>);

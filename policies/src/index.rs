@@ -31,7 +31,7 @@ pub(crate) struct Wants {
 }
 
 impl Wants {
-    fn of(reads: &Reads) -> Self {
+    pub(crate) fn of(reads: &Reads) -> Self {
         Self {
             instance: !reads.resource.none(),
             receiver: reads.context.wants("receiver"),

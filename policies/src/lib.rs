@@ -19,6 +19,7 @@ mod fit;
 mod index;
 mod kinds;
 mod limits;
+mod may;
 mod memory;
 mod names;
 mod openness;
@@ -29,7 +30,7 @@ mod rewrite;
 mod source;
 
 pub use agents::AgentEntry;
-pub use decide::{LineUse, NoPolicy, Question, Texts, Verdict};
+pub use decide::{LineUse, MaySay, NoPolicy, Question, Texts, Verdict};
 pub use fault::{LeftOut, Place, PolicyFault};
 pub use limits::PolicyLimits;
 pub use policies::{Policies, schema_text};

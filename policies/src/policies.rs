@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use cedar_policy::{Authorizer, SchemaFragment};
-use semgate_contexts::{Context, Digest, Line};
+use semgate_contexts::{Context, Digest, Line, Performative, Shape, json::Object};
 
 use crate::agents::Agents;
 use crate::ask::{Answers, Asker};
@@ -12,10 +12,12 @@ use crate::catalogue::Catalogue;
 use crate::check::Texts as Checked;
 use crate::fit::fit;
 use crate::index::Index;
+use crate::may::unsaid;
 use crate::memory::Memory;
 use crate::parse;
 use crate::{
-    AgentEntry, LeftOut, LineUse, NoPolicy, PolicyFault, PolicyLimits, PolicySource, Question, Verdict,
+    AgentEntry, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault, PolicyLimits, PolicySource, Question,
+    Verdict,
 };
 
 /// One generation of policies, agents and typed contexts; never changes once loaded.
@@ -148,6 +150,22 @@ impl Policies {
             return Err(NoPolicy);
         }
         self.asker.index.reaches(agent, line.as_str()).map(|()| LineUse(())).ok_or(NoPolicy)
+    }
+
+    /// Could any policy let this sender say something of this shape to this receiver, by all that is known before it is said?
+    /// What policies ask of the instance itself counts as if the instance were the one that they permit.
+    ///
+    /// # Errors
+    /// [`NoPolicy`] if every instance would be denied.
+    pub fn may_say(
+        &self,
+        (sender, receiver): (&str, &str),
+        action: Performative,
+        (context, shape): (&Context, &Shape),
+        binding: &str,
+    ) -> Result<MaySay, NoPolicy> {
+        let nothing = Object::default();
+        self.asker.may(&unsaid((sender, receiver), action, (context, shape), binding, &nothing))
     }
 
     /// Answers one question; denies unless a policy permits, and refuses whenever a policy cannot be evaluated.

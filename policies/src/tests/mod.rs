@@ -4,6 +4,7 @@ mod docs;
 mod generated;
 mod lines;
 mod load;
+mod may;
 mod paper;
 mod versions;
 
