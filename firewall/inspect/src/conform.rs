@@ -1,8 +1,8 @@
 //! Third stage: whether what is said fits what the context defines.
 
-use crate::{Code, Facts, Refusal, case::Case, generation::Named, resolve::Resolved};
+use crate::{Code, Facts, Refusal, case::Case, generation::Named, resolve::Resolved, tools};
 use semgate_contexts::{Context, Shape, Term};
-use semgate_message::{Instance, Message, Vocabulary};
+use semgate_message::{Binding, Instance, Message, Vocabulary};
 
 /// The most concept names that a hint lists.
 const HINTED_NAMES: usize = 12;
@@ -67,6 +67,9 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<(&'c Context, &'c Term)
     let defined = |instance: &Instance<'_>| {
         let found = match instance.of {
             Vocabulary::Protocol => resolved.protocol().and_then(|protocol| term_of(protocol, instance.name)),
+            Vocabulary::Context if message.binding == Binding::Mcp => {
+                tools::callable(resolved.case(), named, instance.name)?
+            }
             Vocabulary::Context => {
                 let control = resolved.control().and_then(|control| term_of(control, instance.name));
                 control.or_else(|| if own { term_of(named, instance.name) } else { None })

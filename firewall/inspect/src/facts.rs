@@ -48,6 +48,8 @@ pub struct Facts {
     pub concepts: Vec<String>,
     /// The policies that settled the verdict, one set for each question that was asked.
     pub policies: Vec<Texts>,
+    /// Tasks whose tools were withheld from a list, since their server describes them otherwise than they were signed.
+    pub drifted: Vec<String>,
     /// Number of the generation that the verdict fell under.
     pub generation: u64,
 }

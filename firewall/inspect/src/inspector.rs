@@ -13,10 +13,11 @@ use crate::{
     permit::Leave,
     reply::{Form, acknowledgement, admissible, no_pass, refused},
     resolve::{resolve, still_stands},
+    tools::{self, ToolWatch},
 };
 use arc_swap::ArcSwap;
 use semgate_message::{
-    Call, Form as Written, Message,
+    Binding, Call, Form as Written, Message,
     a2a::{AgentError, Operation},
 };
 use semgate_negotiation::Sessions;
@@ -32,6 +33,7 @@ pub struct Inspector {
     ambiguity: AmbiguityMeter,
     sessions: Arc<Sessions>,
     owners: Owners,
+    tools: ToolWatch,
 }
 
 impl Inspector {
@@ -44,6 +46,7 @@ impl Inspector {
             ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
             sessions: Arc::new(Sessions::none()),
             owners: Owners::new(limits.owned_by_one, limits.owned_by_all),
+            tools: ToolWatch::default(),
             limits,
         }
     }
@@ -180,6 +183,15 @@ impl Inspector {
         status: u16,
         reply: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
+        if case.call.binding == Binding::Mcp {
+            let permit = tools::judge(self, case, sent, status, reply)?;
+            // an error's status goes with an error and nothing else
+            return if form == Form::Error {
+                Err(no_pass(status).with_facts(case.facts()))
+            } else {
+                Ok(permit)
+            };
+        }
         let strict = read(case, &reply.judged)?;
         if form == Form::Error && matches!(case.call.form, Written::Rest(_)) {
             let error = AgentError::of_http(status, Some(strict.json()));
@@ -209,6 +221,7 @@ impl Inspector {
             limits: &self.limits,
             sessions: &self.sessions,
             owners: &self.owners,
+            tools: &self.tools,
             route,
             sender: peer,
             receiver: &route.receiver,
@@ -233,6 +246,7 @@ impl Inspector {
             limits: &self.limits,
             sessions: &self.sessions,
             owners: &self.owners,
+            tools: &self.tools,
             route: &sent.route,
             sender: replier,
             receiver: sent.caller.id(),

@@ -53,6 +53,7 @@ pub mod reply;
 pub mod resolve;
 pub mod route;
 pub mod stream;
+pub mod tools;
 mod turn;
 
 pub use arrived::{Answered, Arrived, Outgoing};

@@ -1,9 +1,9 @@
 //! What a gateway can speak for the agent behind a route: the other side of [`crate::resolve`], asked before a message is there.
 
-use crate::{Generation, LineScope, Route, RouteOptions, TextParts};
+use crate::{Code, Generation, LineScope, Refusal, Route, RouteOptions, TextParts};
 use semgate_contexts::Line;
 use semgate_message::Binding;
-use semgate_negotiation::{Answering, Features, Floors, Offer, Spoken};
+use semgate_negotiation::{Answering, Features, Floors, HandshakeFault, Offer, Spoken};
 use semgate_statement::Standing;
 
 impl Generation {
@@ -59,5 +59,54 @@ impl Generation {
 
     fn floors_of(&self, line: &Line, authority: Option<semgate_contexts::Version>) -> Floors {
         Floors { authority, operator: self.operator_floor(line), peers: [None; 2] }
+    }
+}
+
+/// A handshake that its endpoint refused. Its sender reads the code and what to do; what exactly did not hold stands in the
+/// operator's record.
+impl From<HandshakeFault> for Refusal {
+    fn from(fault: HandshakeFault) -> Self {
+        let code = Code::ALL.iter().find(|code| code.as_str() == fault.code());
+        let hint = match fault.code() {
+            "context_unknown" | "context_below_floor" => "offer another version, or another line",
+            "context_untrusted" => "fetch the signed context from its authority and offer its digest",
+            "sender_mismatch" => "sign with the certificate of the connection, and name its id in `from`",
+            "receiver_mismatch" => "name the id of the agent that this address leads to in `to`",
+            "replayed" => "begin a new handshake, and check the clock",
+            "rate_limited" => "open fewer handshakes: a lock holds for many messages",
+            _ => "begin a new handshake",
+        };
+        Refusal::new(code.copied().unwrap_or(Code::LockMismatch), "the handshake does not hold")
+            .with_hint(hint)
+            .with_detail(fault.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use semgate_negotiation::{LockFault, NoCommonVersion};
+
+    #[test]
+    fn every_code_of_a_handshake_is_one_of_the_list() {
+        let faults = [
+            HandshakeFault::TooLarge,
+            HandshakeFault::Member("nonce"),
+            HandshakeFault::SignerMismatch,
+            HandshakeFault::ReceiverMismatch,
+            HandshakeFault::Replayed,
+            HandshakeFault::NoCommon(NoCommonVersion::Disjoint),
+            HandshakeFault::BelowMinimum { floor: semgate_contexts::Version::new(1, 0) },
+            HandshakeFault::DigestDiffers,
+            HandshakeFault::Busy,
+            HandshakeFault::OtherHello,
+            HandshakeFault::Lock(LockFault::NoKeys),
+            HandshakeFault::Key(semgate_certs::KeyFault::Randomness),
+        ];
+        for fault in faults {
+            let refusal = Refusal::from(fault);
+            assert_eq!(refusal.code().as_str(), fault.code());
+            assert!(!refusal.hint().is_empty() && refusal.detail() == fault.to_string());
+        }
     }
 }

@@ -12,7 +12,8 @@ use semgate_contexts::{
 };
 use semgate_message::Vocabulary;
 use semgate_message::{
-    Binding, Claim, FaultKind, Form, Instance, Message, MessageFault, Reading, RpcId, a2a, header, native,
+    Binding, Claim, FaultKind, Form, Instance, Message, MessageFault, Reading, RpcId, a2a, header, mcp,
+    native,
 };
 
 /// Bytes that the strict reader accepted. Only this stage builds one.
@@ -121,7 +122,11 @@ fn request<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, R
             taken(case)?;
             a2a::request(&strict.json, case.call, &reading(case))
         }
-        Binding::Mcp => return Err(malformed(case, "messages of mcp are not read yet")),
+        Binding::Mcp => {
+            let head = case.call.mcp.as_deref();
+            let head = head.ok_or_else(|| malformed(case, "the request came without a head of mcp"))?;
+            mcp::request(&strict.json, head, &reading(case)).map(|spoken| spoken.message)
+        }
     };
     read.map_err(|fault| refused(case, &fault))
 }
@@ -172,6 +177,35 @@ pub(crate) fn reply<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Reply
         a2a::Answer::Said(message) => Ok(Reply::Said(message)),
         a2a::Answer::Tasks(list) => Ok(Reply::Tasks(list)),
         a2a::Answer::Error(error) => Err(Refusal::of_agent(error.known).with_facts(case.facts())),
+    }
+}
+
+/// Reads what a server of MCP answers or tells.
+///
+/// # Errors
+/// As [`parse`]; `agent_error` with the number of an error, `method_unsupported` for requests of the server, whose answers
+/// are not carried.
+pub(crate) fn said_by_server<'j>(
+    case: &Case<'_>,
+    strict: &'j Strict<'_>,
+    asked: &'j mcp::Asked,
+    in_stream: bool,
+) -> Result<Message<'j>, Refusal> {
+    let reading = reading(case);
+    let read = if in_stream {
+        mcp::event(&strict.json, asked.version, Some(asked), &reading)
+    } else {
+        mcp::answer(&strict.json, asked, mcp::Speaker::Server, &reading)
+    };
+    match read.map_err(|fault| refused(case, &fault))? {
+        mcp::Answer::Said(spoken) if spoken.kind == mcp::Kind::Request => Err(Refusal::new(
+            Code::MethodUnsupported,
+            "the server asks something of the client, which is not carried in this version",
+        )
+        .with_hint("use 2026-07-28, where a server says in its result what it needs")
+        .with_facts(case.facts())),
+        mcp::Answer::Said(spoken) => Ok(spoken.message),
+        mcp::Answer::Error(number) => Err(Refusal::of_server(number).with_facts(case.facts())),
     }
 }
 

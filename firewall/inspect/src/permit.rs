@@ -12,7 +12,7 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::{Digest, Version};
-use semgate_message::{Asked, Binding, Call, RpcId, a2a::Operation};
+use semgate_message::{Asked, Binding, Call, RpcId, a2a::Operation, mcp};
 use std::{borrow::Cow, sync::Arc};
 
 /// Something the caller should know although the message passed.
@@ -76,6 +76,7 @@ pub struct Sent {
     pub(crate) rpc_id: Option<RpcId>,
     pub(crate) call: Call,
     pub(crate) asked: Option<Asked>,
+    pub(crate) mcp: Option<mcp::Asked>,
     /// The tasks and conversations that the request points at.
     pub(crate) threads: Vec<(Kind, String)>,
     /// The push configurations, as `task/configuration`.
@@ -111,6 +112,7 @@ impl Leave {
                 rpc_id: message.rpc_id.clone(),
                 call: case.call.clone(),
                 asked,
+                mcp: message.mcp.clone(),
                 threads,
                 pushes,
                 open: resolved.open(),
@@ -208,6 +210,11 @@ impl Sent {
     /// What an answer is read against, in A2A.
     pub fn asked(&self) -> Option<&Asked> {
         self.asked.as_ref()
+    }
+
+    /// What an answer is read against, in MCP; none for what is not answered.
+    pub fn mcp(&self) -> Option<&mcp::Asked> {
+        self.mcp.as_ref()
     }
 
     /// What was asked for, in A2A.

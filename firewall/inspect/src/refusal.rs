@@ -44,6 +44,7 @@ struct Inner {
     retry_after: Option<Duration>,
     rpc_id: Option<RpcId>,
     agent_error: Option<ProtocolError>,
+    server_error: Option<i32>,
     facts: Facts,
 }
 
@@ -60,6 +61,7 @@ impl Refusal {
             retry_after: None,
             rpc_id: None,
             agent_error: None,
+            server_error: None,
             facts: Facts::default(),
         }))
     }
@@ -124,6 +126,21 @@ impl Refusal {
                 .with_delivered(Delivered::Yes);
         refusal.0.agent_error = Some(known);
         refusal
+    }
+
+    /// A server of MCP answered with an error: a number that JSON-RPC or MCP has words for is repeated, another is no answer.
+    pub fn of_server(number: i32) -> Self {
+        let Some(words) = semgate_message::mcp::plain_error(number) else { return Self::of_agent(None) };
+        let mut refusal = Self::new(Code::AgentError, format!("the server answered with an error: {words}"))
+            .with_hint("do what the protocol says about this error")
+            .with_delivered(Delivered::Yes);
+        refusal.0.server_error = Some(number);
+        refusal
+    }
+
+    /// For `agent_error` in MCP: the number of the server's error, which an answer repeats in the words of the protocol.
+    pub fn server_error(&self) -> Option<i32> {
+        self.0.server_error
     }
 
     /// Carries what was known when the verdict fell.

@@ -10,6 +10,7 @@ use crate::{
     parse::{Reply, read, reply},
     reply::refused,
     resolve::still_stands,
+    tools,
 };
 use semgate_contexts::json;
 use semgate_message::{
@@ -173,6 +174,9 @@ impl Inspector {
         stream: &mut StreamState,
         event: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
+        if case.route.binding == Binding::Mcp {
+            return tools::judge(self, case, sent, 200, event);
+        }
         let strict = read(case, &event.judged)?;
         let Reply::Said(said) = reply(case, &strict)? else {
             return Err(Refusal::new(Code::Malformed, "an event is a list").with_facts(case.facts()));

@@ -1,7 +1,7 @@
 //! What is settled about a request before its body is read: by the route, the path and the headers.
 
 use crate::{
-    Binding,
+    Binding, mcp,
     a2a::{Operation, Version},
 };
 
@@ -27,17 +27,24 @@ pub struct Call {
     pub version: Version,
     /// How the request is written.
     pub form: Form,
+    /// What the headers of MCP say about the body; none in other bindings.
+    pub mcp: Option<Box<mcp::Head>>,
 }
 
 impl Call {
     /// A native L8 message.
     pub fn l8() -> Self {
-        Self { binding: Binding::L8, version: Version::V10, form: Form::Native }
+        Self { binding: Binding::L8, version: Version::V10, form: Form::Native, mcp: None }
     }
 
     /// A request of A2A.
     pub fn a2a(version: Version, form: Form) -> Self {
-        Self { binding: Binding::A2a, version, form }
+        Self { binding: Binding::A2a, version, form, mcp: None }
+    }
+
+    /// A message of MCP, whose body names version and method too.
+    pub fn mcp(head: mcp::Head) -> Self {
+        Self { binding: Binding::Mcp, version: Version::V10, form: Form::JsonRpc, mcp: Some(Box::new(head)) }
     }
 
     /// The operation, where the path names it; in JSON-RPC the body does.

@@ -134,6 +134,8 @@ pub struct Message<'j> {
     pub binding: Binding,
     /// What is asked for or answered, in A2A.
     pub operation: Option<Operation>,
+    /// In requests of MCP that are answered: what the answer is read against.
+    pub mcp: Option<crate::mcp::Asked>,
     /// What it points at.
     pub threads: Threads<'j>,
     /// The message's id, an identifier. In A2A replies that hold a task, the task's; empty where there is neither.
@@ -168,6 +170,7 @@ impl<'j> Message<'j> {
         Self {
             binding,
             operation: None,
+            mcp: None,
             threads: Threads::default(),
             message_id: "",
             sender_id: None,

@@ -26,9 +26,7 @@ pub fn event<'j>(
     reading: &Reading<'_>,
 ) -> Read<Answer<'j>> {
     let has_method = json.as_object().is_some_and(|members| members.get("method").is_some());
-    if !has_method
-        && let (Json::Object(_), Some(asked)) = (json, asked)
-    {
+    if !has_method && let (Json::Object(_), Some(asked)) = (json, asked) {
         return answer(json, asked, Speaker::Server, reading);
     }
     let said = read(json, version, asked, reading);

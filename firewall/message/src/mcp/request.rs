@@ -73,12 +73,13 @@ pub fn request<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Re
 fn read<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Spoken<'j>> {
     let envelope = envelope(json)?;
     let version = head.version(envelope.method, meta::version_in(envelope.params))?;
-    let spoken = spoken(envelope, Speaker::Client, version, reading)?;
+    let mut spoken = spoken(envelope, Speaker::Client, version, reading)?;
     let params = or_empty(json.as_object().and_then(|o| o.get("params")).and_then(Json::as_object));
     let operation = spoken.operation;
     let name = operation.named_by().and_then(|member| params.get(member)).and_then(Json::as_str);
     let strict = version == Version::V2026_07_28 && spoken.kind == Kind::Request;
     head.agrees(operation, name, if strict { Needed::Yes } else { Needed::No })?;
+    spoken.message.mcp = spoken.asked();
     Ok(spoken)
 }
 

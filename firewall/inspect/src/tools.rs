@@ -1,0 +1,19 @@
+//! Tools of MCP: each is a task of a signed context, and what its server says of it is held against what was signed.
+//!
+//! A task that is a tool carries a pin in the `$comment` of its parameters' schema: `mcp-tool NAME sha-256:… [sha-256:…]`,
+//! the exact name of the tool and the digest of every form in which its server may describe it. The digest is of the
+//! canonical bytes (RFC 8785) of the whole tool object of `tools/list`: name, title, description, both schemas,
+//! annotations, icons, `_meta` and whatever else stands there. So no word of a tool can change unseen.
+//!
+//! Of a list, tools that drifted, that no task of the context names, or that no policy would let this caller call, are
+//! withheld; a call of any of them is refused too, so that list and call agree.
+
+mod hold;
+mod pin;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+pub(crate) use hold::{callable, judge};
+pub use pin::{TOOL_MARK, comment, digest_of};
+pub use watch::ToolWatch;

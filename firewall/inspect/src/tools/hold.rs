@@ -1,0 +1,131 @@
+//! Lists and calls of tools against the signed context and the policies.
+
+use super::pin::{Drifted, task_of};
+use crate::{
+    Code, Delivered, Inspector, Refusal, ReplyPermit, Sent,
+    arrived::Answered,
+    case::{Case, Turn},
+    generation::Named,
+    inspector::judged,
+    meter::meter,
+    parse::{read, said_by_server},
+    permit::Written,
+};
+use bytes::Bytes;
+use semgate_contexts::{Context, Performative, Term, json::Json};
+use semgate_message::mcp::{Asked, Operation};
+use serde_json::Value;
+
+/// The task that a called tool is, if it may be called at all.
+///
+/// # Errors
+/// `tool_drift` for a tool that its server described otherwise than it was signed.
+pub(crate) fn callable<'c>(
+    case: &Case<'_>,
+    named: &'c Named,
+    tool: &str,
+) -> Result<Option<(&'c Context, &'c Term)>, Refusal> {
+    let context = named.context();
+    let Some(pinned) = task_of(context, tool) else { return Ok(None) };
+    case.tools.stands(&case.route.name, context.digest(), tool).map_err(|_| {
+        Refusal::new(Code::ToolDrift, "the server describes this tool otherwise than it was signed")
+            .with_hint("ask the operator: the tool has to be reviewed and its context published again")
+            .with_detail(format!("the last `tools/list` had another `{}`", pinned.term.name()))
+    })?;
+    Ok(Some((context, pinned.term)))
+}
+
+/// What becomes of one tool of a list.
+enum Held {
+    Shown,
+    Withheld,
+    Drifted(String),
+}
+
+fn held(case: &Case<'_>, context: &Context, tool: &Value) -> Held {
+    let Some(name) = tool.get("name").and_then(Value::as_str) else { return Held::Withheld };
+    let Some(pinned) = task_of(context, name) else { return Held::Withheld };
+    let (route, digest) = (case.route.name.as_str(), context.digest());
+    if let Err(Drifted) = pinned.holds(tool) {
+        case.tools.drifted(route, digest, name);
+        return Held::Drifted(pinned.term.name().to_owned());
+    }
+    case.tools.as_signed(route, digest, name);
+    let may = |action| {
+        let Ok(shape) = pinned.term.side(action) else { return false };
+        // who will call it is who reads the list
+        let ends = (case.receiver, case.sender.id());
+        let policies = case.generation.policies();
+        policies.may_say(ends, action, (context, shape), case.route.binding.as_str()).is_ok()
+    };
+    if [Performative::Request, Performative::Query].into_iter().any(may) {
+        Held::Shown
+    } else {
+        Held::Withheld
+    }
+}
+
+/// The list without what is withheld, if anything is; and the tasks whose tools drifted.
+fn without(case: &Case<'_>, context: &Context, reply: &Json<'_>) -> (Option<Value>, Vec<String>) {
+    let mut value = reply.to_value();
+    let mut drifted = Vec::new();
+    let Some(Value::Array(tools)) = value.pointer_mut("/result/tools") else { return (None, drifted) };
+    let before = tools.len();
+    tools.retain(|tool| match held(case, context, tool) {
+        Held::Shown => true,
+        Held::Withheld => false,
+        Held::Drifted(task) => {
+            drifted.push(task);
+            false
+        }
+    });
+    let same = tools.len() == before;
+    ((!same).then_some(value), drifted)
+}
+
+/// Judges one answer or event of a server. A list of tools is first written anew without those that are withheld (DESIGN
+/// §2.1: a named transformation), and then judged as what it is then.
+///
+/// # Errors
+/// As [`Inspector::inspect_reply`].
+pub(crate) fn judge(
+    inspector: &Inspector,
+    case: &Case<'_>,
+    sent: &Sent,
+    status: u16,
+    answered: &Answered,
+) -> Result<ReplyPermit, Refusal> {
+    let asked = asked(case, sent)?;
+    let (mut body, mut written, mut drifted) = (answered.judged.clone(), Written::ByAgent, Vec::new());
+    if asked.operation == Operation::ListTools {
+        let strict = read(case, &body)?;
+        let urn = sent.about.urn.as_str();
+        let named = case.generation.named(urn).ok_or_else(|| lost(case))?;
+        let (anew, gone) = without(case, named.context(), strict.json());
+        drifted = gone;
+        if let Some(anew) = anew {
+            let bytes = serde_json::to_vec(&anew).map_err(|_| lost(case))?;
+            body = Bytes::from(bytes);
+            written = Written::Anew;
+        }
+    }
+    let strict = read(case, &body)?;
+    let message = said_by_server(case, &strict, asked, case.turn == Turn::Event)?;
+    let metered = meter(judged(case, message)?, inspector.ambiguity())?;
+    let mut facts = metered.facts();
+    facts.drifted = drifted;
+    Ok(ReplyPermit::listed(facts, status, body.clone(), written))
+}
+
+fn asked<'s>(case: &Case<'_>, sent: &'s Sent) -> Result<&'s Asked, Refusal> {
+    sent.mcp.as_ref().ok_or_else(|| {
+        Refusal::new(Code::Malformed, "the reply answers nothing that was asked").with_facts(case.facts())
+    })
+}
+
+fn lost(case: &Case<'_>) -> Refusal {
+    Refusal::new(Code::ContextUnknown, "the context of the request is not at hand any more")
+        .with_hint("send it again later")
+        .with_delivered(Delivered::Yes)
+        .with_facts(case.facts())
+}

@@ -1,0 +1,56 @@
+//! What was signed for a tool.
+
+use semgate_contexts::{Context, Digest, Term, TermKind, canonical::jcs};
+use serde_json::Value;
+
+/// What a pin begins with, in the `$comment` of a task's parameters.
+pub const TOOL_MARK: &str = "mcp-tool";
+
+/// The digest of a tool object as `tools/list` has it; none for what has no canonical form, which nothing was signed for.
+pub fn digest_of(tool: &Value) -> Option<Digest> {
+    jcs(tool).ok().map(|bytes| Digest::of(&bytes))
+}
+
+/// The text of a pin.
+pub fn comment(tool: &str, digests: &[Digest]) -> String {
+    let digests: Vec<String> = digests.iter().map(|digest| format!(" {digest}")).collect();
+    format!("{TOOL_MARK} {tool}{}", digests.concat())
+}
+
+/// A task that is a tool, with the digests that were signed for it.
+#[derive(Debug)]
+pub(super) struct Pinned<'c> {
+    pub term: &'c Term,
+    digests: Vec<&'c str>,
+}
+
+impl Pinned<'_> {
+    /// Whether the server describes the tool as it was signed.
+    pub fn holds(&self, tool: &Value) -> Result<(), Drifted> {
+        let digest = digest_of(tool).ok_or(Drifted)?.to_string();
+        if self.digests.iter().any(|signed| **signed == digest) { Ok(()) } else { Err(Drifted) }
+    }
+}
+
+/// A tool is not what was signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Drifted;
+
+/// The task of a context that is this tool, by the exact name of the tool.
+pub(super) fn task_of<'c>(context: &'c Context, tool: &str) -> Option<Pinned<'c>> {
+    // most tools have the name of their task
+    let own = context.term(tool).and_then(|term| pinned(term, tool));
+    own.or_else(|| context.terms().find_map(|term| pinned(term, tool)))
+}
+
+fn pinned<'c>(term: &'c Term, tool: &str) -> Option<Pinned<'c>> {
+    if term.kind() != TermKind::Task {
+        return None;
+    }
+    let parameters = term.shapes().next()?;
+    let mut words = parameters.schema().get("$comment")?.as_str()?.split(' ');
+    if words.next()? != TOOL_MARK || words.next()? != tool {
+        return None;
+    }
+    Some(Pinned { term, digests: words.collect() })
+}
