@@ -407,7 +407,7 @@ async fn messages_of_a_stream_pass_as_they_come_and_the_first_that_may_not_ends_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_that_the_agent_ends_well_ends_well() {
     let end = json!({"statusUpdate": {"taskId": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_COMPLETED"}}});
-    let pieces = vec![event(&json!({"task": task("t-1")})), event(&artifact(7.0)), event(&end), status(0)];
+    let pieces = [event(&json!({"task": task("t-1")})), event(&artifact(7.0)), event(&end), status(0)];
     // in pieces of any size
     let whole: Vec<u8> =
         pieces.iter().flat_map(|p| if let Piece::Data(d) = p { d.clone() } else { vec![] }).collect();
@@ -440,6 +440,28 @@ async fn a_caller_who_leaves_a_stream_takes_the_agents_call_along() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_extended_card_names_the_gateways_address_and_not_the_agents() {
+    let card = json!({
+        "name": "Restating agent", "description": "Restates decisions", "version": "1.0.0",
+        "supportedInterfaces": [{"url": "10.0.0.1:50051", "protocolBinding": "GRPC", "protocolVersion": "1.0"}],
+        "capabilities": {"streaming": true, "extendedAgentCard": true},
+        "defaultInputModes": ["application/json"], "defaultOutputModes": ["application/json"],
+        "skills": [{"id": "restate", "name": "Restate", "description": "Restates a decision", "tags": ["decision"]}]
+    });
+    let agent = Agent::start(move |_| Says::one(&proto("AgentCard", &card)));
+    let (_house, gateway) = start(&agent, "");
+    let port = gateway.port("grpc");
+    let mut client = h2::plain(port).await;
+    let answer = ask(&mut client, call("GetExtendedAgentCard", framed(b""))).await;
+    assert_eq!((answer.status(), answer.text()), (0, ""));
+    let shown = said("AgentCard", &answer.messages[0]);
+    assert_eq!(shown["name"], "Restating agent");
+    assert!(!shown.to_string().contains("10.0.0.1"), "{shown}");
+    assert_eq!(shown["supportedInterfaces"][0]["protocolBinding"], "GRPC");
+    assert_eq!(shown["skills"][0]["tags"], json!(["decision"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_route_without_grpc_takes_no_call() {
     let agent = Agent::start(|_| Says::one(&reply()));
     let mut house = House::new();
@@ -453,8 +475,8 @@ async fn a_route_without_grpc_takes_no_call() {
     assert!(agent.seen().is_empty() && WHOLESALER != RETAILER);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_revocation_ends_a_silent_stream_within_a_second() {
+#[test]
+fn a_revocation_ends_a_silent_stream_within_a_second() {
     let (says, say) = Says::bit_by_bit();
     let says = Mutex::new(Some(says));
     let agent = Agent::start(move |_| says.lock().unwrap().take().unwrap());
@@ -463,17 +485,21 @@ async fn a_revocation_ends_a_silent_stream_within_a_second() {
     house.url = live.url();
     let gateway = Gateway::start(house.config(&calls(&agent), ""));
     gateway.ready();
-    let mut client = h2::plain(gateway.port("grpc")).await;
-    let answer = client.send_request(call("SendStreamingMessage", framed(&request()))).await.unwrap();
-    let mut body = answer.into_body();
-    say.send(event(&json!({"task": task("t-1")}))).unwrap();
-    assert!(next(&mut body).await.unwrap().is_data());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let mut body = runtime.block_on(async {
+        let mut client = h2::plain(gateway.port("grpc")).await;
+        let answer = client.send_request(call("SendStreamingMessage", framed(&request()))).await.unwrap();
+        let mut body = answer.into_body();
+        say.send(event(&json!({"task": task("t-1")}))).unwrap();
+        assert!(next(&mut body).await.unwrap().is_data());
+        body
+    });
     live.change(|authority| {
         let _ = authority.change(Act::Revoke, "supplyChain:v1.0");
     });
     let began = Instant::now();
-    let trailers = next(&mut body).await.unwrap().into_trailers().unwrap();
+    let end = runtime.block_on(next(&mut body)).unwrap().into_trailers().unwrap();
     assert!(began.elapsed() < Duration::from_millis(1500), "{:?}", began.elapsed());
-    assert!(trailers["grpc-message"].to_str().unwrap().starts_with("reply_refused: "), "{trailers:?}");
+    assert!(end["grpc-message"].to_str().unwrap().starts_with("reply_refused: "), "{end:?}");
     wait("the record", || house.audit().iter().any(|record| record["verdict"] == "refused"));
 }

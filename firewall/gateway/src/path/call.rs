@@ -5,9 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::HeaderName;
 use semgate_contexts::json;
-use semgate_inspect::{Delivered, Direction, Facts, Notice, ReplyPermit, Written};
-use semgate_message::Call;
+use semgate_inspect::{Delivered, Direction, Facts, Notice, Written};
 use semgate_message::a2a::{Operation, grpc};
+use semgate_message::{Call, Form};
 
 use super::{Stopped, Way, json_limits, no_audit, stopped_reply};
 use crate::answer::{Answer, AnswerBody};
@@ -75,33 +75,36 @@ impl Way<'_> {
         let json = json::Limits { max_bytes: limits.reply_bytes, ..json_limits(limits) };
         let reply = answered(operation, message, &json)?;
         let now = lane.shared.now();
+        let judged = reply.judged.clone();
         let permit = lane.shared.inspector.inspect_reply(&sent, &lane.replier, 200, reply, now)?;
-        let passes = passes(operation, permit, &json)?;
-        if self.record(Outcome::Allowed, passes.facts).is_err() {
+        if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
             return Err(no_audit(Delivered::Yes).into());
         }
         lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
-        Ok(passes.bytes)
+        let written = permit.written();
+        let (_, bytes) = permit.spend();
+        if operation == Operation::GetExtendedAgentCard {
+            let card = lane.card.extended(judged.clone(), Form::Grpc(operation), None);
+            return if card == judged { Ok(bytes) } else { anew(operation, &without_old(&card), &json) };
+        }
+        // what the gateway wrote itself is JSON
+        if written == Written::Anew { anew(operation, &bytes, &json) } else { Ok(bytes) }
     }
 }
 
-/// The bytes of a message that may pass.
-struct Passes {
-    facts: Facts,
-    bytes: Bytes,
+/// What the gateway wrote itself, as protobuf.
+fn anew(operation: Operation, bytes: &[u8], limits: &json::Limits) -> Result<Bytes, Ended> {
+    let fault = |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
+    let json = json::read(bytes, limits).map_err(|why| fault(why.to_string()))?;
+    let message = grpc::write_reply(operation, &json).map_err(|why| fault(why.to_string()))?;
+    Ok(message.into())
 }
 
-/// What the gateway wrote itself is written as protobuf, in which calls are answered.
-fn passes(operation: Operation, permit: ReplyPermit, limits: &json::Limits) -> Result<Passes, Ended> {
-    let (facts, written) = (permit.facts().clone(), permit.written());
-    let (_, bytes) = permit.spend();
-    if written == Written::ByAgent {
-        return Ok(Passes { facts, bytes });
+/// A card without the members of 0.3, which the protocol's messages do not have.
+fn without_old(card: &[u8]) -> Vec<u8> {
+    let Ok(serde_json::Value::Object(mut card)) = serde_json::from_slice(card) else { return card.to_vec() };
+    for member in ["url", "preferredTransport", "protocolVersion", "supportsAuthenticatedExtendedCard"] {
+        card.remove(member);
     }
-    let fault = |why: String| {
-        invalid("the answer cannot be written without what is not the caller's").with_detail(why)
-    };
-    let json = json::read(&bytes, limits).map_err(|why| fault(why.to_string()))?;
-    let bytes = grpc::write_reply(operation, &json).map_err(|why| fault(why.to_string()))?;
-    Ok(Passes { facts, bytes: bytes.into() })
+    serde_json::Value::Object(card).to_string().into_bytes()
 }
