@@ -192,6 +192,16 @@ fn shown_the_same(certificate: bool) {
         "the code is what the user reads: {refused}"
     );
     assert_eq!(direct.len(), 17, "the whole conversation was played: {direct:#?}");
+    // the card is the gateway's: it leads to itself
+    let card = |shown: &mut Vec<Value>| {
+        let at = shown.iter().position(|step| step["step"] == "card").unwrap();
+        shown.remove(at)["shown"].take()
+    };
+    let (theirs, ours) = (card(&mut direct), card(&mut proxied));
+    assert_eq!((&ours["name"], &ours["skills"]), (&theirs["name"], &theirs["skills"]));
+    let interfaces = |card: &Value| card["supportedInterfaces"].clone();
+    assert_eq!(interfaces(&ours)[0]["protocolBinding"], "GRPC");
+    assert_ne!(interfaces(&ours)[0]["url"], interfaces(&theirs)[0]["url"]);
     // the prose of errors is each side's own
     let strip = |shown: &mut Vec<Value>| {
         for step in shown.iter_mut().filter(|step| step.get("error").is_some()) {
