@@ -1,7 +1,7 @@
 //! Errors that agents answer with: the number passes, the text never does.
 
 use crate::{
-    MessageFault,
+    FaultKind, Form, MessageFault,
     member::{Read, object},
 };
 use semgate_contexts::json::Json;
@@ -171,6 +171,23 @@ impl ProtocolError {
     /// The error of a `google.rpc.ErrorInfo` reason; of the two that share one, `InvalidRequest`.
     pub fn of_reason(reason: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|error| *error != JsonParse && error.reason() == reason)
+    }
+}
+
+impl ProtocolError {
+    /// What the protocol calls the fault of a request: what is wrong with the parameters is `InvalidParams`, with what stands around
+    /// them `InvalidRequest`. Bytes that are no JSON have no fault here: they are [`ProtocolError::JsonParse`].
+    pub fn of_fault(fault: &MessageFault, form: Form) -> Self {
+        match (fault.kind, form) {
+            (FaultKind::MethodUnsupported, _) => MethodNotFound,
+            (FaultKind::VersionUnsupported, _) => VersionNotSupported,
+            (_, Form::Rest(_) | Form::Grpc(_)) => InvalidParams,
+            // a batch, a member of the envelope, or its params
+            (_, Form::JsonRpc | Form::Native) => match fault.path.strip_prefix("/params") {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => InvalidParams,
+                _ => InvalidRequest,
+            },
+        }
     }
 }
 

@@ -72,3 +72,31 @@ fn errors_by_rest_say_the_same() {
     assert_eq!(AgentError::of_grpc(5, Some("INTERNAL_ERROR")).known, None);
     assert_eq!(AgentError::of_grpc(2, None).known, None);
 }
+
+#[test]
+fn a_fault_of_a_request_has_the_number_that_json_rpc_gives_it() {
+    use ProtocolError::{InvalidParams, InvalidRequest, MethodNotFound};
+    let send = |params: Value| rpc("message/send", params);
+    for (value, error) in [
+        (json!([]), InvalidRequest),
+        (json!({"jsonrpc": "1.0", "id": 1, "method": "message/send", "params": {}}), InvalidRequest),
+        (json!({"jsonrpc": "2.0", "id": 1, "params": {}}), InvalidRequest),
+        (json!({"jsonrpc": "2.0", "id": {}, "method": "message/send"}), InvalidRequest),
+        (json!({"jsonrpc": "2.0", "id": 1, "method": 1}), InvalidRequest),
+        (json!({"jsonrpc": "2.0", "id": 1, "method": "message/send", "paramsx": 1}), InvalidRequest),
+        (rpc("nothing/there", json!({})), MethodNotFound),
+        (json!({"jsonrpc": "2.0", "id": 1, "method": "message/send"}), InvalidParams),
+        (send(json!("not an object")), InvalidParams),
+        (send(json!({"message": {"kind": "message"}})), InvalidParams),
+        (rpc("tasks/get", json!({})), InvalidParams),
+    ] {
+        asks(&value, &call(Version::V03), &OPEN, |read| {
+            let fault = read.unwrap_err();
+            assert_eq!(ProtocolError::of_fault(&fault, Form::JsonRpc), error, "{value}");
+        });
+    }
+    let form = Form::Rest(GetTask);
+    asks(&json!({}), &Call::a2a(Version::V10, form), &OPEN, |read| {
+        assert_eq!(ProtocolError::of_fault(&read.unwrap_err(), form), InvalidParams);
+    });
+}
