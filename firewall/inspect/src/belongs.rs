@@ -46,10 +46,16 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
     match message.operation {
         Some(Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask) => {
             let about = threads.tasks.first().and_then(|task| case.owners.about(route, Kind::Task, task));
-            Ok(about.unwrap_or_else(|| Arc::clone(named.about())))
+            Ok(about.or_else(|| by_default(case)).unwrap_or_else(|| Arc::clone(named.about())))
         }
         _ => Ok(Arc::clone(named.about())),
     }
+}
+
+/// What a task is about of which nothing is remembered: only an agent that keeps its callers apart can be asked about one.
+pub(crate) fn by_default(case: &Case<'_>) -> Option<Arc<About>> {
+    let urn = case.route.options.default_context.as_ref()?;
+    Some(Arc::clone(case.generation.named(urn.as_str())?.about()))
 }
 
 /// An agent that names to one caller what is another's either lost track of its callers or leaks.

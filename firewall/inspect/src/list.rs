@@ -4,6 +4,7 @@
 use crate::{
     Direction, Facts, Inspector, Kind, Refusal, ReplyPermit, Sent,
     arrived::Answered,
+    belongs::by_default,
     case::Case,
     inspector::{judged, taken},
     meter::meter,
@@ -56,7 +57,7 @@ fn about(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Option<Arc<About>>
     let route = case.route.name.as_str();
     if case.route.options.keeps_callers_apart {
         let known = case.owners.about(route, Kind::Task, task.message_id);
-        return Some(known.unwrap_or_else(|| Arc::clone(&sent.about)));
+        return Some(known.or_else(|| by_default(case)).unwrap_or_else(|| Arc::clone(&sent.about)));
     }
     case.owners.of(route, sent.caller.id(), Kind::Task, task.message_id).ok()
 }

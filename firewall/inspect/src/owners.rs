@@ -177,12 +177,18 @@ impl Owners {
 
     /// Whose proposal is open in one of these.
     pub(crate) fn open(&self, route: &str, things: &[(Kind, impl AsRef<str>)]) -> Option<Side> {
+        if things.is_empty() {
+            return None;
+        }
         let store = self.locked();
         things.iter().find_map(|(kind, id)| store.open(route, *kind, id.as_ref()))
     }
 
     /// Says of all of these whose proposal is open in them. It is not kept over a restart: a proposal is then made again.
     pub(crate) fn set_open(&self, route: &str, things: &[(Kind, impl AsRef<str>)], open: Option<Side>) {
+        if things.is_empty() {
+            return;
+        }
         let mut store = self.locked();
         for (kind, id) in things {
             store.set_open(route, *kind, id.as_ref(), open);

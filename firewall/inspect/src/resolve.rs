@@ -16,6 +16,9 @@ use semgate_negotiation::LockQuestion;
 use semgate_statement::Standing;
 use std::sync::Arc;
 
+/// What makes a lock, and so is said without one.
+const HANDSHAKE: [&str; 3] = ["HELLO", "SELECT", "LOCK"];
+
 /// A message whose sender is the peer, whose receiver is the route's, and whose context counts now. Only this stage builds one.
 #[derive(Debug)]
 pub struct Resolved<'c, 'j> {
@@ -266,7 +269,10 @@ fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u
 /// A route may ask for a lock in every request about a context; the handshake itself, which has none yet, speaks the control
 /// vocabulary.
 fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
-    let handshake = named.urn().line() == case.generation.control_line();
+    let opens =
+        |instance: &Instance<'_>| instance.of == Vocabulary::Context && HANDSHAKE.contains(&instance.name);
+    let handshake =
+        named.urn().line() == case.generation.control_line() && message.instances.iter().all(opens);
     let held = message.claims.iter().any(|claim| claim.lock.is_some());
     // what only asks about tasks or cards names no context that a lock could be for
     let asks = message.operation.is_some_and(|operation| !operation.sends());

@@ -13,11 +13,14 @@ pub(super) struct Store {
     len: usize,
     /// The number of the last use, which orders them.
     used: u64,
-    routes: HashMap<Arc<str>, HashMap<Kind, HashMap<Arc<str>, Entry>>>,
+    routes: HashMap<Arc<str>, HashMap<Kind, Entries>>,
     agents: HashMap<Arc<str>, BTreeMap<u64, Place>>,
     /// How much each agent holds, least first.
     shares: BTreeSet<(usize, Arc<str>)>,
 }
+
+/// By id.
+type Entries = HashMap<Arc<str>, Entry>;
 
 struct Entry {
     owner: Arc<str>,

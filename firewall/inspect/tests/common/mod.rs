@@ -143,6 +143,16 @@ pub fn route(name: &str) -> Arc<Route> {
             route.binding = Binding::A2a;
             route.options.require_lock = true;
         }
+        "a2a, texts admitted, lock required" => {
+            route.binding = Binding::A2a;
+            route.text_parts.text = true;
+            route.options.require_lock = true;
+        }
+        "a2a, agent keeps callers apart, travel by default" => {
+            route.binding = Binding::A2a;
+            route.options.keeps_callers_apart = true;
+            route.options.default_context = Some(MemoryAuthority::urn("travel:v2.1"));
+        }
         "a2a, both versions" => {
             route.binding = Binding::A2a;
             route.options.versions = vec![A2aVersion::V10, A2aVersion::V03];
