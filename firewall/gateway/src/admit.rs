@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method};
 use semgate_inspect::{Code, Refusal};
@@ -22,6 +22,7 @@ use crate::config::{Limits, Protocol, RouteConfig, Transport};
 use crate::grpc;
 use crate::receive;
 use crate::refuse::Manner;
+use crate::relay::EVENT_STREAM;
 
 use a2a::Target;
 
@@ -181,9 +182,9 @@ impl Door {
             Protocol::A2a if self.is_call(headers) => Manner::Grpc { agent: None },
             Protocol::A2a if self.takes(Transport::Rest) => {
                 let rpc = self.takes(Transport::JsonRpc) && self.is_base(path);
-                if rpc { Manner::JsonRpc } else { Manner::Rest }
+                if rpc { rpc_manner(headers) } else { Manner::Rest }
             }
-            Protocol::A2a => Manner::JsonRpc,
+            Protocol::A2a => rpc_manner(headers),
         }
     }
 
@@ -195,6 +196,12 @@ impl Door {
     fn takes(&self, transport: Transport) -> bool {
         self.protocol == Protocol::A2a && self.transports.contains(&transport)
     }
+}
+
+/// Clients of 0.3 that ask for a stream take nothing else, an error neither.
+fn rpc_manner(headers: &HeaderMap) -> Manner {
+    let only_events = headers.get(ACCEPT).is_some_and(|accept| accept == EVENT_STREAM);
+    if only_events { Manner::JsonRpcEvents } else { Manner::JsonRpc }
 }
 
 /// Judges a head.

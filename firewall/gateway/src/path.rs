@@ -115,6 +115,13 @@ struct Stopped {
     manner: Option<Manner>,
 }
 
+impl Stopped {
+    /// The same, told in this manner unless it is told in one of its own.
+    fn told(self, manner: Manner) -> Self {
+        Self { manner: self.manner.or(Some(manner)), ..self }
+    }
+}
+
 impl From<Refusal> for Stopped {
     fn from(refusal: Refusal) -> Self {
         Self { direction: Direction::Request, refusal, manner: None }
@@ -148,7 +155,8 @@ impl Way<'_> {
         }
         let receiving = receive::receive(admitted, body, serving, &shared.limits);
         let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
-        self.message(peer, received).await
+        let told = self.manner.read();
+        self.message(peer, received).await.map_err(|stopped| stopped.told(told))
     }
 
     async fn message(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {

@@ -10,15 +10,18 @@ mod tests;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
-use semgate_inspect::{Code, Refusal, RpcId};
+use semgate_inspect::code::Class;
+use semgate_inspect::{Code, Refusal};
 use semgate_message::a2a::ProtocolError;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::answer::Answer;
 use crate::decision::DecisionId;
+use crate::events::{self, Event};
 use crate::framing::FramingFault;
 use crate::grpc;
+use crate::relay::EVENT_STREAM;
 
 /// The header that every answer has (WIRE).
 pub(crate) const DECISION: http::HeaderName = http::HeaderName::from_static("semgate-decision");
@@ -34,7 +37,8 @@ struct Problem<'a> {
     status: u16,
     detail: &'a str,
     code: &'static str,
-    decision_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision_id: Option<&'a str>,
     hint: &'a str,
     delivered: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,8 +50,12 @@ struct Problem<'a> {
 pub(crate) enum Manner {
     /// A problem document.
     Plain,
-    /// A JSON-RPC error once a valid id was read, else a problem document.
+    /// A JSON-RPC error once a valid id was read, else a problem document: nothing says yet that it is JSON-RPC.
     JsonRpc,
+    /// As [`Manner::JsonRpc`] of which the body was read: a fault of its form is answered with the id `null` if it has none.
+    JsonRpcRead,
+    /// As [`Manner::JsonRpcRead`], for a caller that takes nothing but events: the error is the one event of a stream.
+    JsonRpcEvents,
     /// A2A over HTTP+JSON: `google.rpc.Status` (A2A 1.0 §11.6).
     Rest,
     /// A2A over gRPC: trailers alone.
@@ -55,6 +63,21 @@ pub(crate) enum Manner {
         /// The status that the agent behind ended the call with, which is repeated.
         agent: Option<u8>,
     },
+}
+
+impl Manner {
+    /// Whether it is one of JSON-RPC.
+    pub(crate) const fn is_rpc(self) -> bool {
+        matches!(self, Self::JsonRpc | Self::JsonRpcRead | Self::JsonRpcEvents)
+    }
+
+    /// The same once the body was read.
+    pub(crate) const fn read(self) -> Self {
+        match self {
+            Self::JsonRpc => Self::JsonRpcRead,
+            other => other,
+        }
+    }
 }
 
 /// Status and bytes of a refusal, as the body of an answer or as the last event of a stream.
@@ -71,7 +94,11 @@ pub(crate) fn refuse(refusal: &Refusal, manner: Manner, decision: DecisionId) ->
         answer.headers_mut().extend(grpc::status::refused(refusal, agent, decision));
         return answer;
     }
-    let Said { status, kind, body } = say(refusal, manner, decision);
+    let Said { status, mut kind, mut body } = say(refusal, manner, Some(decision));
+    if manner == Manner::JsonRpcEvents && status == 200 {
+        kind = EVENT_STREAM;
+        body = events::write(&Event { data: Some(body), ..Event::default() });
+    }
     let mut answer = answer(decision, status, kind, body);
     if let Some(seconds) = retry_after(refusal) {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -82,8 +109,9 @@ pub(crate) fn refuse(refusal: &Refusal, manner: Manner, decision: DecisionId) ->
     answer
 }
 
-/// What is said of a refusal.
-pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Said {
+/// What is said of a refusal. A stream says the id of the decision in its head, and not in its last event, which is the same for all
+/// who hear it.
+pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: Option<DecisionId>) -> Said {
     let code = refusal.code();
     let mut buffer = [0; 26];
     let problem = Problem {
@@ -92,14 +120,19 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Sa
         status: code.status(),
         detail: refusal.reason(),
         code: code.as_str(),
-        decision_id: decision.text(&mut buffer),
+        decision_id: decision.as_ref().map(|decision| decision.text(&mut buffer)),
         hint: refusal.hint(),
         delivered: refusal.delivered().as_str(),
         cause: refusal.cause().map(Code::as_str),
     };
-    let id = refusal.rpc_id().filter(|_| manner == Manner::JsonRpc);
+    let formless = code.class() == Class::Form && !matches!(code, Code::TooLarge | Code::TooSlow);
+    let id = match refusal.rpc_id() {
+        Some(id) => Some(id.to_json()),
+        None if manner != Manner::JsonRpc && formless => Some("null".to_owned()),
+        None => None,
+    };
     let (status, kind, body) = match (manner, id) {
-        (Manner::JsonRpc, Some(id)) => (200, "application/json", rpc(refusal, id, &problem)),
+        (_, Some(id)) if manner.is_rpc() => (200, "application/json", rpc(refusal, &id, &problem)),
         (Manner::Rest, _) => {
             let (status, body) = rest(refusal, &problem);
             (status, "application/json", body)
@@ -122,8 +155,19 @@ pub(crate) fn text(refusal: &Refusal) -> String {
     }
 }
 
-fn rpc(refusal: &Refusal, id: &RpcId, problem: &Problem<'_>) -> Vec<u8> {
-    let number = number(refusal);
+/// JSON-RPC has numbers of its own for what is wrong with a request as such (JSON-RPC 2.0 §5.1).
+fn rpc_number(refusal: &Refusal) -> i32 {
+    let reason = refusal.reason();
+    match refusal.code() {
+        Code::Malformed if reason.starts_with("malformed json") => ProtocolError::JsonParse.number(),
+        Code::Malformed if reason.starts_with("`/params") => ProtocolError::InvalidParams.number(),
+        Code::Malformed => ProtocolError::InvalidRequest.number(),
+        _ => number(refusal),
+    }
+}
+
+fn rpc(refusal: &Refusal, id: &str, problem: &Problem<'_>) -> Vec<u8> {
+    let number = rpc_number(refusal);
     let mut data = vec![serde_json::to_value(problem).unwrap_or_default()];
     if let Some(known) = ProtocolError::of_number(number.into()) {
         data.push(protocol::info(known));
@@ -131,7 +175,7 @@ fn rpc(refusal: &Refusal, id: &RpcId, problem: &Problem<'_>) -> Vec<u8> {
     let message = text(refusal);
     let error = json!({"code": number, "message": message, "data": data}).to_string();
     // the id stands as it came: an integer past 2^53 is not changed by a reader of ours
-    format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.to_json()).into_bytes()
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
 }
 
 fn rest(refusal: &Refusal, problem: &Problem<'_>) -> (u16, Vec<u8>) {

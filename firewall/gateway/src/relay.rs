@@ -230,8 +230,8 @@ impl Relay {
         );
         of.lane.metrics.refused(Direction::Reply, refusal.code(), of.began.elapsed().as_secs_f64());
         let _ = self.record(Outcome::Refused(refusal.code()), facts);
-        let said = refuse::say(&refusal, of.manner, of.decision);
-        let error = of.manner != Manner::JsonRpc;
+        let said = refuse::say(&refusal, of.manner.read(), None);
+        let error = !of.manner.is_rpc();
         events::write(&Event { data: Some(said.body), error, ..Event::default() })
     }
 }

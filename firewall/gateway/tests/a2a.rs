@@ -95,10 +95,14 @@ fn refusals_are_json_rpc_errors_with_the_problem_document() {
         assert_eq!(json["error"]["data"][0]["code"], code);
         assert_eq!(json["error"]["data"][0]["decision_id"], answer.header("semgate-decision").unwrap());
     }
-    // no id that could be repeated: plain http
+    // no id that could be repeated, and yet JSON-RPC: its own numbers say what is wrong
     let mut null = request();
     null["id"] = Value::Null;
-    assert_eq!(post(&gateway, VERSION, &null).problem(), (400, "malformed".to_owned()));
+    let answer = post(&gateway, VERSION, &null);
+    assert_eq!((answer.status, &answer.json()["error"]["code"]), (200, &(-32600).into()));
+    assert_eq!(answer.json()["id"], Value::Null);
+    let answer = gateway.post("a2a", VERSION, b"{");
+    assert_eq!((answer.status, &answer.json()["error"]["code"]), (200, &(-32700).into()));
     assert!(agent.seen().is_empty());
 }
 

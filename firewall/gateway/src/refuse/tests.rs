@@ -38,13 +38,14 @@ fn every_code_answers_its_status_and_its_number() {
         assert_eq!(rpc.status(), 200);
         let rpc = body(rpc);
         assert_eq!((&rpc["jsonrpc"], &rpc["id"]), (&"2.0".into(), &"r-1".into()));
-        assert_eq!(rpc["error"]["code"], code.rpc());
+        let number = if *code == Code::Malformed { -32600 } else { code.rpc() };
+        assert_eq!(rpc["error"]["code"], number);
         assert_eq!(rpc["error"]["message"], format!("{code}: reason"));
         assert_eq!(rpc["error"]["data"][0], problem);
         let info = rpc["error"]["data"].get(1).map(|info| info["reason"].clone());
         assert_eq!(
             info,
-            ProtocolError::of_number(code.rpc().into()).map(|known| known.reason().into()),
+            ProtocolError::of_number(number.into()).map(|known| known.reason().into()),
             "{code}"
         );
     }
@@ -90,6 +91,35 @@ fn without_a_valid_id_json_rpc_answers_plain_http() {
     let answer = refuse(&refusal, Manner::JsonRpc, Decisions::new().next());
     assert_eq!(answer.status(), 400);
     assert_eq!(answer.headers()["content-type"], "application/problem+json");
+}
+
+#[test]
+fn json_rpcs_own_numbers_say_what_is_wrong_with_a_request_as_such_and_an_unknown_id_is_null() {
+    let decision = Decisions::new().next();
+    for (reason, number) in [
+        ("malformed json at byte 3: x", -32700),
+        ("`/params/message` is no object", -32602),
+        ("`/id` is neither an identifier nor an integer", -32600),
+    ] {
+        let answer = refuse(&Refusal::new(Code::Malformed, reason), Manner::JsonRpcRead, decision);
+        assert_eq!(answer.status(), 200);
+        let answer = body(answer);
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&serde_json::Value::Null, &number.into()));
+    }
+    let limited = refuse(&Refusal::new(Code::RateLimited, "reason"), Manner::JsonRpcRead, decision);
+    assert_eq!(limited.status(), 429, "no fault of the form, so nothing says whose answer it is");
+}
+
+#[test]
+fn who_takes_nothing_but_events_is_refused_by_one() {
+    let refusal = Refusal::new(Code::NotFound, "reason").with_rpc_id(Some(RpcId::Integer(7)));
+    let answer = refuse(&refusal, Manner::JsonRpcEvents, Decisions::new().next());
+    assert_eq!(answer.headers()["content-type"], "text/event-stream");
+    let text = String::from_utf8(futures(answer.into_body().collect()).to_vec()).unwrap();
+    assert!(
+        text.starts_with("data: {\"jsonrpc\":\"2.0\",\"id\":7,\"error\"") && text.ends_with("}\n\n"),
+        "{text}"
+    );
 }
 
 #[test]
