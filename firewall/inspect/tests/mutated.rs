@@ -15,6 +15,9 @@ use std::{num::NonZeroU32, sync::LazyLock};
 const BASES: [&str; 6] = ["supply chain", "payment", "flight", "question", "a2a supply chain", "a2a flight"];
 const REPLIES: [&str; 4] = ["supply chain reply", "options reply", "a2a message reply", "a2a task reply"];
 
+const EVENTS: [&str; 5] =
+    ["a2a event task", "a2a event status", "a2a event artifact", "a2a event text", "a2a event message"];
+
 /// Without limits of rate, which would hide what the stages say.
 static INSPECTOR: LazyLock<Inspector> = LazyLock::new(|| {
     let limits = InspectLimits {
@@ -116,6 +119,37 @@ proptest! {
         let optional = ["lock", "session", "digest", "tenant", "contextId", "taskId", "id"];
         if !optional.contains(&name.as_str()) {
             prop_assert!(judged.is_err(), "`{name}` at `{path}`");
+        }
+    }
+
+    #[test]
+    fn fuzz_events_and_lists_never_panic_and_never_pass_as_something_else(
+        which in 0..EVENTS.len(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+    ) {
+        let change = |bytes: &mut Vec<u8>| {
+            for (place, byte) in &changes {
+                let place = place.index(bytes.len());
+                bytes[place] = *byte;
+            }
+        };
+        let replier = agent("wholesaler-1");
+        let (_, sent) = say(&INSPECTOR, &route("a2a"), "retailer-7", base("a2a stream"), NOW).unwrap().spend();
+        let mut stream = INSPECTOR.stream(&sent);
+        let mut event = base(EVENTS[which]);
+        change(&mut event);
+        if let Ok(permit) =
+            INSPECTOR.inspect_event(&sent, &mut stream, &replier, bytes::Bytes::from(event.clone()), NOW)
+        {
+            prop_assert_eq!(&permit.spend().1[..], &event[..]);
+        }
+        let (_, sent) = say(&INSPECTOR, &route("a2a"), "retailer-7", base("a2a list tasks"), NOW).unwrap().spend();
+        let mut list = base("a2a list reply");
+        change(&mut list);
+        if let Ok(permit) = INSPECTOR.inspect_reply(&sent, &replier, 200, bytes::Bytes::from(list), NOW) {
+            let handed: Value = serde_json::from_slice(&permit.spend().1).unwrap();
+            let tasks = handed["result"]["tasks"].as_array().unwrap();
+            prop_assert_eq!(tasks.len() as u64, handed["result"]["totalSize"].as_u64().unwrap());
         }
     }
 
