@@ -1,6 +1,7 @@
 //! `semgate context …`: check, sign and verify on files; publish, fetch, revoke, floor and list at an authority.
 
 mod files;
+mod import;
 mod remote;
 
 pub use files::document;
@@ -65,6 +66,9 @@ pub enum ContextJob {
         #[command(flatten)]
         at: At,
     },
+    /// Draft a context from a live MCP server or agent card, to be reviewed and signed
+    #[command(subcommand)]
+    Import(import::Import),
     /// What is published, with its status
     List {
         #[command(flatten)]
@@ -127,6 +131,7 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Check { files } => files::check(&files, json),
         ContextJob::Sign(sign) => sign.run(json),
         ContextJob::Verify(verify) => verify.run(json),
+        ContextJob::Import(what) => import::run(what, json).await,
         ContextJob::Publish { file, at } => remote::publish(&at.reach()?, &file, json).await,
         ContextJob::Fetch { context, out, at } => {
             remote::fetch(&at.reach()?, &context, out.as_deref(), json).await

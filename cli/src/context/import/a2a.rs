@@ -1,0 +1,55 @@
+//! The skills of an agent card. A card says in words what an agent can do and not what is said to it, so each skill becomes a
+//! task with open questions.
+
+use http::Method;
+use semgate_contexts::json;
+use serde_json::{Value, json};
+
+use super::ask::Place;
+use super::{Draft, From, task_name};
+use crate::fault::Fault;
+
+/// Where a card stands (A2A 1.0 §8.2).
+const CARD: &str = "/.well-known/agent-card.json";
+
+/// The longest text of a card that is kept, in characters.
+const MAX_TEXT: usize = 2_000;
+
+/// Asks and drafts.
+pub(super) async fn draft(from: &From) -> Result<(Draft, String), Fault> {
+    let place = Place::new(&from.url, from.roots.as_deref())?;
+    let path = (!from.url.ends_with(".json")).then_some(CARD);
+    let said = place.ask(Method::GET, path, &[("accept", "application/json")], Vec::new()).await?;
+    let card = json::read(&said.body, &json::Limits::default()).ok().map(|json| json.to_value());
+    let Some(card) = card.filter(|_| said.status == 200) else {
+        return Err(Fault::new(format_args!("`{}` shows no agent card: status {}", from.url, said.status)));
+    };
+    Ok(drafted(&card))
+}
+
+/// The draft of a card, and the agent's name.
+pub(super) fn drafted(card: &Value) -> (Draft, String) {
+    let mut draft = Draft::default();
+    draft.warn("a card names skills in words: every parameter and result is an open question of the review");
+    for skill in card.get("skills").and_then(Value::as_array).into_iter().flatten() {
+        let text = |member: &str| skill.get(member).and_then(Value::as_str).unwrap_or_default();
+        let name = task_name(if text("id").is_empty() { text("name") } else { text("id") });
+        if draft.tasks.contains_key(&name) {
+            draft.warn(format!("`{name}` is left out: another skill's task is called so"));
+            continue;
+        }
+        let description: String = text("description").chars().take(MAX_TEXT).collect();
+        let open = "open: which parameters does it take, of which types, and which of them are text?";
+        let results = "open: what does it answer?";
+        draft.tasks.insert(
+            name.clone(),
+            json!({
+                "parameters": {"type": "object", "title": text("name"), "description": description, "$comment": open},
+                "results": {"type": "object", "$comment": results},
+            }),
+        );
+        draft.warn(format!("`{name}` takes and answers an empty object until somebody says what"));
+    }
+    let name = card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    (draft, name)
+}
