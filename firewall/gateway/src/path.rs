@@ -65,6 +65,8 @@ pub(crate) fn unix_now() -> u64 {
 pub(crate) struct Lane {
     pub(crate) shared: Arc<Shared>,
     pub(crate) route: Arc<Route>,
+    /// The same for who asks for the card, and does not know yet which versions are taken.
+    pub(crate) card_route: Arc<Route>,
     pub(crate) door: Door,
     pub(crate) address: Address,
     pub(crate) pool: Pool,

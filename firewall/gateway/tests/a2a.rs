@@ -156,3 +156,32 @@ fn the_card_is_the_gateways_own_and_asked_for_at_most_now_and_then() {
     common::wait("a record for each", || house.audit().len() == 20);
     assert_eq!(house.audit()[0]["concepts"], json!(["GetAgentCard"]));
 }
+
+#[test]
+fn a_card_is_served_on_a_route_that_takes_0_3_alone_and_says_where_it_is() {
+    let mut house = House::new();
+    house.remember();
+    let agent = Agent::start(|_| Act::Say(ok(br#"{"name":"Wholesaler","capabilities":{"streaming":true}}"#)));
+    let upstream = format!("http://127.0.0.1:{}/a2a", agent.port);
+    let more = format!("plain_sender = \"{RETAILER}\"\nversions = [\"0.3\"]");
+    let gateway = Gateway::start(house.config(&route("a2a", "a2a", &upstream, &more), ""));
+    let get = b"GET /.well-known/agent-card.json HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n";
+    let answer = Answer::parse(&gateway.raw("a2a", get));
+    let card = answer.json();
+    assert_eq!((answer.status, &card["url"]), (200, &gateway.bound.routes[0].url.clone().into()), "{card}");
+    assert_eq!((&card["protocolVersion"], &card["preferredTransport"]), (&"0.3.0".into(), &"JSONRPC".into()));
+}
+
+#[test]
+fn whom_no_policy_permits_gets_no_card() {
+    let mut house = House::new();
+    let agent = Agent::start(|_| Act::Say(ok(b"{}")));
+    house.remember();
+    let upstream = format!("http://127.0.0.1:{}/a2a", agent.port);
+    let stranger = "plain_sender = \"spiffe://semgate.test/agent/nobody\"";
+    let gateway = Gateway::start(house.config(&route("a2a", "a2a", &upstream, stranger), ""));
+    let get = b"GET /.well-known/agent-card.json HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n";
+    let answer = Answer::parse(&gateway.raw("a2a", get));
+    assert_eq!(answer.problem(), (403, "policy_denied".to_owned()));
+    assert!(agent.seen().is_empty());
+}

@@ -17,12 +17,10 @@ impl Way<'_> {
     pub(super) async fn card(&self, peer: &Peer) -> Result<Answer, Stopped> {
         let lane = self.lane;
         let shared = &*lane.shared;
-        // who asks does not know yet which versions are taken
-        let version = lane.door.versions.first().copied().unwrap_or(Version::V10);
-        let call = Call::a2a(version, Form::Rest(Operation::GetAgentCard));
+        let call = Call::a2a(Version::V10, Form::Rest(Operation::GetAgentCard));
         let arrived = Arrived { call, body: Bytes::new(), judged: NOTHING };
         let headers = HeaderClaims::default();
-        let permit = shared.inspector.inspect(&lane.route, peer, &headers, arrived, shared.now())?;
+        let permit = shared.inspector.inspect(&lane.card_route, peer, &headers, arrived, shared.now())?;
         if let Err(NotRecorded) = self.record(Outcome::Allowed, permit.facts().clone()) {
             return Err(unspent(permit, no_audit(Delivered::No)).into());
         }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use semgate_contexts::json;
 use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions, TextParts};
 use semgate_message::Binding;
+use semgate_message::a2a::Version;
 use semgate_policies::{Policies, PolicySource};
 use semgate_statement::Follower;
 
@@ -151,4 +152,11 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
             keeps_callers_apart: choices.keeps_callers_apart,
         },
     })
+}
+
+/// The same route for questions for the card, which name no version.
+pub(super) fn card_route(route: &Arc<Route>) -> Arc<Route> {
+    let mut route = Route::clone(route);
+    route.options.versions = vec![Version::V10];
+    Arc::new(route)
 }

@@ -271,6 +271,7 @@ impl Core {
             decisions,
             metrics: seat.metrics,
             replier: Peer::configured(&config.receiver),
+            card_route: start::card_route(&seat.route),
             route: seat.route,
         };
         // each core has its share of an agent's places as it has of all, since the caller's port chooses the core
