@@ -1,8 +1,9 @@
 //! What is settled about a request before its body is read: by the route, the path and the headers.
 
 use crate::{
-    Binding, mcp,
+    Binding,
     a2a::{Operation, Version},
+    mcp,
 };
 
 /// How a request is written.
