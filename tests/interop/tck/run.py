@@ -6,14 +6,14 @@
 CHECKOUT is a clone of https://github.com/a2aproject/a2a-tck at branch `1.0-dev` or `0.3.x`. Kit and agent get environments of their
 own below `--work`, with the versions of `<branch>/kit.txt` and `<branch>/agent.txt` beside this file. Each run meets a fresh agent.
 The kit brings no client certificate, so the gateway listens plainly on loopback and takes everyone for one configured sender.
-With `--bound URN`, every message names that context (see bound.py); both runs get it, so that they stay comparable.
+With `--bound URN`, every message names that context (see bound.py), on both sides. With `--newest` the kit's
+agent runs on the newest SDK and takes push configurations (see newest.py).
 
 Exit status: 0 where the set of tests that pass is the same on both sides, 1 where not, 2 where a run could not be made.
 """
 
 import argparse
 import collections
-import datetime
 import http.server
 import json
 import os
@@ -27,6 +27,8 @@ import time
 import urllib.request
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+
+from report import markdown, report_of
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -108,10 +110,11 @@ class Process:
 
 def agent(case, port, grpc):
     """The kit's own agent, not yet started."""
-    python = environment(case.work, case.branch, 'agent')
+    python = environment(case.work, case.branch, case.agent)
     if case.branch == '1.0-dev':
         surroundings = {**os.environ, 'SUT_HOST': f'127.0.0.1:{port}', 'GRPC_PORT': str(grpc)}
-        return Process([python, 'sut_agent.py'], case.out / 'agent.log', cwd=case.kit / 'sut/a2a-python', env=surroundings)
+        script = 'sut_agent.py' if case.agent == 'agent' else HERE / 'newest.py'
+        return Process([python, script], case.out / 'agent.log', cwd=case.kit / 'sut/a2a-python', env=surroundings)
     copy = case.out / 'agent'
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(case.kit / 'python-sut/tck_core_agent', copy)
@@ -155,7 +158,8 @@ def run_kit(case, side, url):
 
 def served_card(port, listen):
     """Where nothing that speaks gRPC serves a card, the harness serves the agent's own, with the gateway's address."""
-    card = json.loads(get(f'http://127.0.0.1:{port}/.well-known/agent-card.json'))
+    with urllib.request.urlopen(f'http://127.0.0.1:{port}/.well-known/agent-card.json', timeout=10) as answer:
+        headers, card = answer.headers, json.load(answer)
     for interface in card.get('supportedInterfaces', []):
         interface['url'] = f'127.0.0.1:{listen}' if interface['protocolBinding'] == 'GRPC' else f'http://127.0.0.1:{listen}'
     if 'url' in card:
@@ -165,7 +169,9 @@ def served_card(port, listen):
     class Card(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
-            self.send_header('content-type', 'application/json')
+            for name in ('content-type', 'etag', 'cache-control', 'last-modified'):
+                if name in headers:
+                    self.send_header(name, headers[name])
             self.end_headers()
             self.wfile.write(body)
 
@@ -217,54 +223,6 @@ def write_gateway(case, place, known, listen, admin, port, grpc):
     (place / 'tck.toml').write_text(head + '[[route]]\n' + '\n'.join(lines) + '\n')
 
 
-def said_by(*words, cwd=ROOT):
-    done = subprocess.run([str(w) for w in words], cwd=cwd, capture_output=True, text=True)
-    return done.stdout.strip() or 'unknown'
-
-
-def compare(direct, proxied):
-    passed = [{name for name, test in side['tests'].items() if test['outcome'] == 'passed'} for side in (direct, proxied)]
-    return {'both': sorted(passed[0] & passed[1]), 'only_direct': sorted(passed[0] - passed[1]), 'only_proxied': sorted(passed[1] - passed[0])}
-
-
-def markdown(report):
-    sides, sets = report['sides'], report['sets']
-    kinds = sorted({test['outcome'] for side in sides.values() for test in side['tests'].values()})
-    count = {name: collections.Counter(test['outcome'] for test in side['tests'].values()) for name, side in sides.items()}
-    lines = [f"# A2A conformance kit, {report['branch']}, {report['transport']}" + (f", every message bound to {report['bound']}" if report['bound'] else ''), '',
-             f"{report['date']}: the sets of tests that pass directly and through the gateway are **{'equal' if report['equal'] else 'not equal'}**.", '',
-             '| | |', '|---|---|', f"| kit | `a2aproject/a2a-tck`, branch `{report['branch']}`, commit `{report['kit_commit']}` |",
-             f"| agent behind | the kit's own Python agent on a2a-sdk {report['agent_sdk']} |",
-             f"| gateway | {report['semgate']}, commit `{report['commit']}` |", f"| Python | {report['python']} |", f"| command | `{report['command']}` |", '',
-             '| side | ' + ' | '.join(kinds) + ' | seconds |', '|---' * (len(kinds) + 2) + '|']
-    lines += [f'| {name} | ' + ' | '.join(str(count[name][kind]) for kind in kinds) + f" | {side['seconds']} |" for name, side in sides.items()]
-    for title, key in (('Pass only directly', 'only_direct'), ('Pass only through the gateway', 'only_proxied')):
-        lines += ['', f'## {title}: {len(sets[key])}', '']
-        if sets[key]:
-            lines += ['| test | directly | through the gateway |', '|---|---|---|']
-        for name in sets[key]:
-            cells = [side['tests'].get(name, {'outcome': 'not run', 'why': ''}) for side in sides.values()]
-            lines.append(f'| `{name}` | ' + ' | '.join(f"{c['outcome']} {c['why']}".strip().replace('|', '\\|') for c in cells) + ' |')
-    other = sorted(n for n, t in sides['direct']['tests'].items() if t['outcome'] in ('failed', 'error') and n not in sets['only_proxied'])
-    lines += ['', f'## Pass on neither side: {len(other)}', ''] + [f'- `{name}`' for name in other]
-    lines += ['', f"## Pass on both sides: {len(sets['both'])}", ''] + [f'- `{name}`' for name in sets['both']]
-    lines += ['', '## What the gateway recorded', '', '| direction | verdict | code | records |', '|---|---|---|---|']
-    lines += [f"| {v['direction']} | {v['verdict']} | {v['code'] or ''} | {v['count']} |" for v in sides['proxied']['verdicts']]
-    return '\n'.join(lines) + '\n'
-
-
-def report_of(case, direct, proxied):
-    sets = compare(direct, proxied)
-    pins = dict(line.split('==') for line in (HERE / case.branch / 'agent.txt').read_text().split())
-    return {
-        'date': datetime.datetime.now(datetime.UTC).strftime('%Y-%m-%d %H:%M UTC'), 'branch': case.branch, 'transport': case.transport, 'bound': case.bound,
-        'equal': not sets['only_direct'] and not sets['only_proxied'], 'kit_commit': said_by('git', 'rev-parse', 'HEAD', cwd=case.kit),
-        'agent_sdk': pins['a2a-sdk'], 'semgate': said_by(case.semgate, '--version'), 'commit': said_by('git', 'rev-parse', '--short', 'HEAD'),
-        'python': sys.version.split()[0], 'sets': sets, 'sides': {'direct': direct, 'proxied': proxied},
-        'command': f'python3 tests/interop/tck/run.py --kit a2a-tck --semgate target/debug/semgate --transport {case.transport}' + (f' --bound {case.bound}' if case.bound else ''),
-    }
-
-
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument('--kit', type=lambda p: Path(p).resolve(), required=True)
@@ -272,11 +230,12 @@ def main():
     words.add_argument('--transport', default='jsonrpc', choices=['jsonrpc', 'http_json', 'grpc'])
     words.add_argument('--work', type=lambda p: Path(p).resolve(), default=ROOT / 'target/tck')
     words.add_argument('--bound', metavar='URN', default='')
+    words.add_argument('--newest', action='store_const', const='newest', default='agent', dest='agent', help="1.0-dev: the agent of newest.py")
     words.add_argument('--direct-only', action='store_true')
     words.add_argument('--own-card', action='store_true', help="the card from the harness: what is lost by the gateway's card is not seen")
     case = words.parse_args()
     case.branch = '1.0-dev' if (case.kit / 'sut/a2a-python').is_dir() else '0.3.x'
-    case.out = case.work / f"{case.branch}-{case.transport}{'-bound' if case.bound else ''}"
+    case.out = case.work / '-'.join(filter(None, [case.branch, case.transport, case.agent == 'newest' and 'newest', case.bound and 'bound']))
     case.out.mkdir(parents=True, exist_ok=True)
     sides = []
     for side in ['direct'] if case.direct_only else ['direct', 'proxied']:
