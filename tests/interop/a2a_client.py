@@ -39,7 +39,7 @@ async def main():
     tls = ssl.create_default_context(cafile=here / up['roots'])
     tls.load_cert_chain(here / agent['cert'], here / agent['key'])
     async with httpx.AsyncClient(verify=tls, timeout=30) as http:
-        client = await create_client(up['gateway']['a2a'], ClientConfig(httpx_client=http))
+        client = await create_client(up['gateway']['a2a'], ClientConfig(httpx_client=http, streaming=False))
         for line in sys.stdin:
             print(json.dumps(await play(client, json.loads(line))), flush=True)
 
