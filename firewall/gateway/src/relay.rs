@@ -3,10 +3,11 @@
 //! Nothing is read ahead: the next event is asked for when the caller took the last one, so one event is in memory, and a caller
 //! who leaves takes the agent's stream with it. The first event that may not pass ends the stream by the protocol's own error.
 
+mod course;
+
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,49 +15,28 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
-use semgate_inspect::{Delivered, Direction, Facts, Refusal, Sent, StreamState};
+use semgate_inspect::Refusal;
 use tokio::time::{Instant, timeout_at};
 
-use crate::decision::DecisionId;
 use crate::events::{self, Event, EventLimits, Events, Item};
-use crate::forward::{self, Answering, Begun, invalid};
-use crate::identify::Identity;
-use crate::path::{Lane, no_audit, unix_now};
-use crate::record::{Outcome, Record};
-use crate::refuse::{self, Manner};
+use crate::forward::{Answering, Begun, invalid};
+use crate::refuse;
 use crate::upstream::Lease;
 
-/// How often a silent stream is held against what is live: a revocation ends it within this and the time that the follower takes.
-pub(crate) const LOOK: Duration = Duration::from_millis(250);
+pub(crate) use course::{Course, Of};
+
 /// Comments of the agent are passed on as one of ours, at most this often.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 
 /// The media type of a stream of events.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
-/// What a stream belongs to.
-pub(crate) struct Of {
-    pub(crate) lane: Rc<Lane>,
-    pub(crate) identity: Rc<Identity>,
-    pub(crate) manner: Manner,
-    pub(crate) decision: DecisionId,
-    pub(crate) began: std::time::Instant,
-    /// The facts of a reply of which nothing was read.
-    pub(crate) facts: Facts,
-}
-
 /// One stream on its way.
 pub(crate) struct Relay {
-    of: Of,
-    sent: Sent,
-    state: StreamState,
-    /// When it was last held against what is live, and under which generation.
-    looked: (Instant, u64),
+    course: Course,
     /// `None` once it is over: dropping it tells the agent.
     from: Option<(Incoming, Lease)>,
     events: Events,
-    idle: Instant,
-    ends: Instant,
     alive: Option<Instant>,
 }
 
@@ -95,18 +75,13 @@ impl Relay {
             return fault("the stream of the agent behind has no one content type");
         }
         let limits = &of.lane.shared.limits;
-        let now = Instant::now();
+        let most = limits.stream_time;
         let bounds = EventLimits { event_bytes: limits.event_bytes, events: limits.events };
         Ok(Self {
-            looked: (now, sent.facts().generation),
-            state: of.lane.shared.inspector.stream(&sent),
             from: Some((body, lease)),
             events: Events::new(bounds),
-            idle: now + limits.stream_idle,
-            ends: now + limits.stream_time,
             alive: None,
-            sent,
-            of,
+            course: Course::new(of, sent, most),
         })
     }
 
@@ -114,7 +89,7 @@ impl Relay {
     async fn next(&mut self) -> Option<Bytes> {
         match self.step().await {
             Ok(piece) => piece,
-            Err(refusal) => Some(self.fail(refusal.with_rpc_id(self.sent.rpc_id().cloned()))),
+            Err(refusal) => Some(self.fail(refusal.with_rpc_id(self.course.rpc_id()))),
         }
     }
 
@@ -135,7 +110,7 @@ impl Relay {
                 None => {
                     self.events.end().map_err(|fault| invalid(fault.reason()))?;
                     if let Some((_, lease)) = self.from.take() {
-                        self.of.lane.pool.keep(lease);
+                        self.course.of().lane.pool.keep(lease);
                     }
                     return Ok(None);
                 }
@@ -146,14 +121,14 @@ impl Relay {
     /// Waits for bytes of the agent; `false` at the end of its stream.
     async fn more(&mut self) -> Result<bool, Refusal> {
         loop {
-            self.still()?;
+            self.course.still()?;
+            let look = self.course.next_look();
             let Some((body, _)) = &mut self.from else { return Ok(false) };
-            let look = (Instant::now() + LOOK).min(self.idle).min(self.ends);
             match timeout_at(look, body.frame()).await {
                 Ok(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
                     if !data.is_empty() {
-                        self.idle = Instant::now() + self.of.lane.shared.limits.stream_idle;
+                        self.course.heard();
                         self.events.add(data);
                         return Ok(true);
                     }
@@ -165,71 +140,22 @@ impl Relay {
         }
     }
 
-    /// Whether the stream may go on: its time, the caller's certificate, and what it was allowed under.
-    fn still(&mut self) -> Result<(), Refusal> {
-        let now = Instant::now();
-        if now >= self.ends || now >= self.idle {
-            return Err(forward::timeout(Delivered::Yes));
-        }
-        let _ = self.of.identity.peer(unix_now())?;
-        let lane = &self.of.lane;
-        let inspector = &lane.shared.inspector;
-        let generation = inspector.generation().number();
-        let (last, under) = self.looked;
-        // the end of a status makes no generation, so time alone asks too
-        if generation != under || now.duration_since(last) >= LOOK {
-            self.looked = (now, generation);
-            self.state.still_counts(inspector, &self.sent, &lane.replier, lane.shared.now())?;
-        }
-        Ok(())
-    }
-
     fn event(&mut self, event: Event) -> Result<Option<Bytes>, Refusal> {
         let Event { data, id, retry, error } = event;
         let Some(data) = data.filter(|data| !data.is_empty()) else { return Ok(None) };
-        let lane = &self.of.lane;
-        let now = lane.shared.now();
-        let inspector = &lane.shared.inspector;
-        let permit = inspector.inspect_event(&self.sent, &mut self.state, &lane.replier, data, now)?;
+        let permit = self.course.judge(data)?;
         if error {
             return Err(invalid("an event that is named an error holds none"));
         }
-        if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
-            return Err(no_audit(Delivered::Yes).with_facts(permit.facts().clone()));
-        }
-        lane.metrics.allowed(Direction::Reply, self.of.began.elapsed().as_secs_f64());
-        let (_, body) = permit.spend();
+        let body = self.course.pass(permit)?;
         Ok(Some(events::write(&Event { data: Some(body), id, retry, error: false })))
-    }
-
-    fn record(
-        &self,
-        outcome: Outcome,
-        facts: Facts,
-    ) -> Result<crate::record::Recorded, crate::record::NotRecorded> {
-        let duration = self.of.began.elapsed().as_micros();
-        self.of.lane.shared.audit.record(Record {
-            time: unix_now(),
-            decision: self.of.decision,
-            outcome,
-            facts,
-            duration_us: u64::try_from(duration).unwrap_or(u64::MAX),
-        })
     }
 
     /// The last event of a stream that may not go on.
     fn fail(&mut self, refusal: Refusal) -> Bytes {
         self.from = None;
-        let of = &self.of;
-        let facts =
-            if refusal.facts().sender.is_empty() { of.facts.clone() } else { refusal.facts().clone() };
-        let facts = Facts { direction: Direction::Reply, ..facts };
-        tracing::info!(
-            decision = %of.decision, code = %refusal.code(), route = of.lane.route.name, detail = refusal.detail(),
-            "a stream ends: {}", refusal.reason()
-        );
-        of.lane.metrics.refused(Direction::Reply, refusal.code(), of.began.elapsed().as_secs_f64());
-        let _ = self.record(Outcome::Refused(refusal.code()), facts);
+        self.course.refused(&refusal);
+        let of = self.course.of();
         let said = refuse::say(&refusal, of.manner.read(), None);
         let error = !of.manner.is_rpc();
         events::write(&Event { data: Some(said.body), error, ..Event::default() })
@@ -239,8 +165,7 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         if self.from.is_some() {
-            self.of.lane.metrics.abandoned(Direction::Reply);
-            let _ = self.record(Outcome::Abandoned, self.of.facts.clone());
+            self.course.abandoned();
         }
     }
 }

@@ -6,7 +6,6 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,34 +14,27 @@ use http::HeaderMap;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
 use semgate_contexts::json;
-use semgate_inspect::{Delivered, Direction, Facts, Refusal, Sent, StreamState};
+use semgate_inspect::Refusal;
 use semgate_message::a2a::Operation;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
 use super::answer::{Ended, Messages};
 use super::carry::answered;
 use super::frame::framed;
 use super::status::{refused, well};
-use crate::forward::{self, Answering, Begun, invalid};
-use crate::path::{json_limits, no_audit, unix_now};
-use crate::record::{NotRecorded, Outcome, Record, Recorded};
-use crate::relay::{LOOK, Of};
+use crate::forward::{Answering, Begun, invalid};
+use crate::path::json_limits;
+use crate::relay::{Course, Of};
 use crate::upstream::Lease;
 
 /// One stream on its way.
 pub(crate) struct Relay {
-    of: Of,
-    sent: Sent,
+    course: Course,
     operation: Operation,
-    state: StreamState,
-    /// When it was last held against what is live, and under which generation.
-    looked: (Instant, u64),
     /// `None` once it is over: dropping it tells the agent.
     from: Option<(Incoming, Lease)>,
     messages: Messages,
     passed: usize,
-    idle: Instant,
-    ends: Instant,
 }
 
 /// What comes next for the caller.
@@ -59,20 +51,13 @@ impl Relay {
     pub(crate) fn begin(begun: Begun, of: Of, operation: Operation, waits: Duration) -> Result<Self, Ended> {
         let Begun { sent, answering } = begun;
         let Answering { head, body, lease, .. } = answering;
-        let limits = &of.lane.shared.limits;
-        let messages = Messages::begin(&head, limits.event_bytes)?;
-        let now = Instant::now();
+        let messages = Messages::begin(&head, of.lane.shared.limits.event_bytes)?;
         Ok(Self {
-            looked: (now, sent.facts().generation),
-            state: of.lane.shared.inspector.stream(&sent),
             from: Some((body, lease)),
             passed: 0,
-            idle: now + limits.stream_idle,
-            ends: now + waits,
             messages,
             operation,
-            sent,
-            of,
+            course: Course::new(of, sent, waits),
         })
     }
 
@@ -90,7 +75,7 @@ impl Relay {
             }
             if self.messages.is_over() {
                 if let Some((_, lease)) = self.from.take() {
-                    self.of.lane.pool.keep(lease);
+                    self.course.of().lane.pool.keep(lease);
                 }
                 return Ok(Next::End(well()));
             }
@@ -101,88 +86,39 @@ impl Relay {
     /// Waits for what the agent says next.
     async fn more(&mut self) -> Result<(), Ended> {
         loop {
-            self.still()?;
+            self.course.still()?;
+            let look = self.course.next_look();
             let Some((body, _)) = &mut self.from else { return Ok(()) };
-            let look = (Instant::now() + LOOK).min(self.idle).min(self.ends);
             let Ok(frame) = timeout_at(look, body.frame()).await else { continue };
             let frame = frame.transpose().map_err(|_| invalid("the stream of the agent behind was cut"))?;
-            self.idle = Instant::now() + self.of.lane.shared.limits.stream_idle;
+            self.course.heard();
             return self.messages.take(frame);
         }
     }
 
-    /// Whether the stream may go on: its time, the caller's certificate, and what it was allowed under.
-    fn still(&mut self) -> Result<(), Refusal> {
-        let now = Instant::now();
-        if now >= self.ends || now >= self.idle {
-            return Err(forward::timeout(Delivered::Yes));
-        }
-        let _ = self.of.identity.peer(unix_now())?;
-        let lane = &self.of.lane;
-        let inspector = &lane.shared.inspector;
-        let generation = inspector.generation().number();
-        let (last, under) = self.looked;
-        // the end of a status makes no generation, so time alone asks too
-        if generation != under || now.duration_since(last) >= LOOK {
-            self.looked = (now, generation);
-            self.state.still_counts(inspector, &self.sent, &lane.replier, lane.shared.now())?;
-        }
-        Ok(())
-    }
-
     fn message(&mut self, message: Bytes) -> Result<Bytes, Refusal> {
-        let lane = Rc::clone(&self.of.lane);
-        let limits = &lane.shared.limits;
+        let limits = &self.course.of().lane.shared.limits;
         self.passed = self.passed.saturating_add(1);
         if self.passed > limits.events {
             return Err(invalid("the stream has more messages than the limit"));
         }
         let json = json::Limits { max_bytes: limits.event_bytes, ..json_limits(limits) };
-        let event = answered(self.operation, message, &json)?;
-        let inspector = &lane.shared.inspector;
-        let now = lane.shared.now();
-        let permit = inspector.inspect_event(&self.sent, &mut self.state, &lane.replier, event, now)?;
-        if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
-            return Err(no_audit(Delivered::Yes).with_facts(permit.facts().clone()));
-        }
-        lane.metrics.allowed(Direction::Reply, self.of.began.elapsed().as_secs_f64());
-        let (_, bytes) = permit.spend();
-        Ok(framed(&bytes))
-    }
-
-    fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
-        let duration = self.of.began.elapsed().as_micros();
-        self.of.lane.shared.audit.record(Record {
-            time: unix_now(),
-            decision: self.of.decision,
-            outcome,
-            facts,
-            duration_us: u64::try_from(duration).unwrap_or(u64::MAX),
-        })
+        let permit = self.course.judge(answered(self.operation, message, &json)?)?;
+        Ok(framed(&self.course.pass(permit)?))
     }
 
     /// The end of a stream that may not go on, or that the agent ended with a failure.
     fn fail(&mut self, ended: &Ended) -> HeaderMap {
         self.from = None;
-        let (of, refusal) = (&self.of, &ended.refusal);
-        let known = !refusal.facts().sender.is_empty();
-        let facts = if known { refusal.facts().clone() } else { of.facts.clone() };
-        let facts = Facts { direction: Direction::Reply, ..facts };
-        tracing::info!(
-            decision = %of.decision, code = %refusal.code(), route = of.lane.route.name, detail = refusal.detail(),
-            "a stream ends: {}", refusal.reason()
-        );
-        of.lane.metrics.refused(Direction::Reply, refusal.code(), of.began.elapsed().as_secs_f64());
-        let _ = self.record(Outcome::Refused(refusal.code()), facts);
-        refused(refusal, ended.status, of.decision)
+        self.course.refused(&ended.refusal);
+        refused(&ended.refusal, ended.status, self.course.of().decision)
     }
 }
 
 impl Drop for Relay {
     fn drop(&mut self) {
         if self.from.is_some() {
-            self.of.lane.metrics.abandoned(Direction::Reply);
-            let _ = self.record(Outcome::Abandoned, self.of.facts.clone());
+            self.course.abandoned();
         }
     }
 }

@@ -1,0 +1,152 @@
+//! What every stream has, however it is written: how long it may last, what it is judged under, and its records.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use semgate_inspect::{
+    Answered, Delivered, Direction, Facts, Refusal, ReplyPermit, RpcId, Sent, StreamState,
+};
+use tokio::time::Instant;
+
+use crate::decision::DecisionId;
+use crate::forward;
+use crate::identify::Identity;
+use crate::path::{Lane, no_audit, unix_now};
+use crate::record::{NotRecorded, Outcome, Record, Recorded};
+use crate::refuse::Manner;
+
+/// How often a silent stream is held against what is live: a revocation ends it within this and the time that the follower takes.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What a stream belongs to.
+pub(crate) struct Of {
+    pub(crate) lane: Rc<Lane>,
+    pub(crate) identity: Rc<Identity>,
+    pub(crate) manner: Manner,
+    pub(crate) decision: DecisionId,
+    pub(crate) began: std::time::Instant,
+    /// The facts of a reply of which nothing was read.
+    pub(crate) facts: Facts,
+}
+
+/// A stream under way.
+pub(crate) struct Course {
+    of: Of,
+    sent: Sent,
+    state: StreamState,
+    /// When it was last held against what is live, and under which generation.
+    looked: (Instant, u64),
+    idle: Instant,
+    ends: Instant,
+}
+
+impl Course {
+    /// Begins now, and lasts no longer than `most`.
+    pub(crate) fn new(of: Of, sent: Sent, most: Duration) -> Self {
+        let now = Instant::now();
+        let limits = &of.lane.shared.limits;
+        Self {
+            looked: (now, sent.facts().generation),
+            state: of.lane.shared.inspector.stream(&sent),
+            idle: now + limits.stream_idle,
+            ends: now + most.min(limits.stream_time),
+            sent,
+            of,
+        }
+    }
+
+    pub(crate) fn of(&self) -> &Of {
+        &self.of
+    }
+
+    /// The id that the protocol's error repeats.
+    pub(crate) fn rpc_id(&self) -> Option<RpcId> {
+        self.sent.rpc_id().cloned()
+    }
+
+    /// Whether the stream may go on: its time, the caller's certificate, and what it was allowed under.
+    ///
+    /// # Errors
+    /// What ends it.
+    pub(crate) fn still(&mut self) -> Result<(), Refusal> {
+        let now = Instant::now();
+        if now >= self.ends || now >= self.idle {
+            return Err(forward::timeout(Delivered::Yes));
+        }
+        let _ = self.of.identity.peer(unix_now())?;
+        let lane = &self.of.lane;
+        let inspector = &lane.shared.inspector;
+        let generation = inspector.generation().number();
+        let (last, under) = self.looked;
+        // the end of a status makes no generation, so time alone asks too
+        if generation != under || now.duration_since(last) >= LOOK {
+            self.looked = (now, generation);
+            self.state.still_counts(inspector, &self.sent, &lane.replier, lane.shared.now())?;
+        }
+        Ok(())
+    }
+
+    /// Until when may be waited before [`Course::still`] is asked again.
+    pub(crate) fn next_look(&self) -> Instant {
+        (Instant::now() + LOOK).min(self.idle).min(self.ends)
+    }
+
+    /// The agent said something.
+    pub(crate) fn heard(&mut self) {
+        self.idle = Instant::now() + self.of.lane.shared.limits.stream_idle;
+    }
+
+    /// Judges one piece.
+    ///
+    /// # Errors
+    /// Why it may not pass.
+    pub(crate) fn judge(&mut self, piece: impl Into<Answered>) -> Result<ReplyPermit, Refusal> {
+        let lane = &self.of.lane;
+        let (inspector, now) = (&lane.shared.inspector, lane.shared.now());
+        inspector.inspect_event(&self.sent, &mut self.state, &lane.replier, piece, now)
+    }
+
+    /// Records a piece that may pass; its bytes are handed on then.
+    ///
+    /// # Errors
+    /// `audit_unavailable`.
+    pub(crate) fn pass(&self, permit: ReplyPermit) -> Result<Bytes, Refusal> {
+        if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
+            return Err(no_audit(Delivered::Yes).with_facts(permit.facts().clone()));
+        }
+        self.of.lane.metrics.allowed(Direction::Reply, self.of.began.elapsed().as_secs_f64());
+        Ok(permit.spend().1)
+    }
+
+    fn record(&self, outcome: Outcome, facts: Facts) -> Result<Recorded, NotRecorded> {
+        let duration = self.of.began.elapsed().as_micros();
+        self.of.lane.shared.audit.record(Record {
+            time: unix_now(),
+            decision: self.of.decision,
+            outcome,
+            facts,
+            duration_us: u64::try_from(duration).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// The stream may not go on, or the agent ended it with a failure: its record, and a line for the operator.
+    pub(crate) fn refused(&self, refusal: &Refusal) {
+        let of = &self.of;
+        let known = !refusal.facts().sender.is_empty();
+        let facts = if known { refusal.facts().clone() } else { of.facts.clone() };
+        let facts = Facts { direction: Direction::Reply, ..facts };
+        tracing::info!(
+            decision = %of.decision, code = %refusal.code(), route = of.lane.route.name, detail = refusal.detail(),
+            "a stream ends: {}", refusal.reason()
+        );
+        of.lane.metrics.refused(Direction::Reply, refusal.code(), of.began.elapsed().as_secs_f64());
+        let _ = self.record(Outcome::Refused(refusal.code()), facts);
+    }
+
+    /// The caller left before the end.
+    pub(crate) fn abandoned(&self) {
+        self.of.lane.metrics.abandoned(Direction::Reply);
+        let _ = self.record(Outcome::Abandoned, self.of.facts.clone());
+    }
+}
