@@ -179,6 +179,7 @@ impl Door {
     pub(crate) fn manner(&self, path: &str, headers: &HeaderMap) -> Manner {
         match self.protocol {
             Protocol::L8 => Manner::Plain,
+            Protocol::Mcp => Manner::Mcp,
             Protocol::A2a if self.is_call(headers) => Manner::Grpc { agent: None },
             Protocol::A2a if self.takes(Transport::Rest) => {
                 let rpc = self.takes(Transport::JsonRpc) && self.is_base(path);
@@ -218,6 +219,14 @@ pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arriv
             message(door, parts, limits, Ok(Call::l8()), None)
         }
         Protocol::A2a => over_a2a(door, parts, limits),
+        Protocol::Mcp => {
+            no_query(parts)?;
+            if !door.is_base(parts.uri.path()) {
+                return Err(unsupported("post a message to `/`"));
+            }
+            let head = crate::mcp::head(parts)?;
+            message(door, parts, limits, Ok(Call::mcp(head)), None)
+        }
     }
 }
 
@@ -305,7 +314,7 @@ fn message(
         typed,
         extension: match door.protocol {
             Protocol::A2a => a2a::extension(&parts.headers, &door.extension),
-            Protocol::L8 => None,
+            Protocol::L8 | Protocol::Mcp => None,
         },
         waits: None,
     }))

@@ -78,6 +78,8 @@ pub enum Protocol {
     L8,
     /// A2A, in the versions and over the transports that the route takes.
     A2a,
+    /// MCP over streamable HTTP, 2026-07-28 and 2025-11-25.
+    Mcp,
 }
 
 impl Protocol {
@@ -86,6 +88,7 @@ impl Protocol {
         match self {
             Self::L8 => "l8",
             Self::A2a => "a2a",
+            Self::Mcp => "mcp",
         }
     }
 }

@@ -148,6 +148,10 @@ pub(crate) fn request(
             headers.insert(name, address.extension.clone());
         }
     }
+    if let Some(head) = &told.call.mcp {
+        accept = JSON_OR_EVENTS;
+        crate::mcp::stamp(headers, head);
+    }
     if let Some(kind) = kind {
         headers.insert(CONTENT_TYPE, kind);
     }

@@ -24,6 +24,7 @@ mod grpc;
 mod identify;
 mod listen;
 mod materials;
+mod mcp;
 mod measure;
 mod path;
 mod receive;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use http::{HeaderName, Request};
+use http::{HeaderName, HeaderValue, Request};
 use hyper::body::Incoming;
 use semgate_contexts::json;
 use semgate_inspect::{
@@ -28,6 +28,7 @@ use crate::forward::{self, Address, Begun, Returned, Told};
 use crate::framing::Serving;
 use crate::grpc::carry;
 use crate::identify::Identity;
+use crate::mcp;
 use crate::measure::RouteMetrics;
 use crate::receive::{self, Received};
 use crate::record::{Audit, NotRecorded, Outcome, Record, Recorded};
@@ -242,16 +243,23 @@ impl Way<'_> {
             let begun = begun.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
             return self.called(operation, begun, facts, told.waits, echo, notice.as_ref()).await;
         }
+        let mut opened = None;
         let answered = self.attended(|| facts.clone(), async {
             let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
-            let streams = begun.sent.operation().is_some_and(Operation::streams);
+            opened = mcp::opened(lane, &begun.sent, &begun.answering.head.headers)?;
+            let streams =
+                begun.sent.operation().is_some_and(Operation::streams) || begun.sent.mcp().is_some();
             if streams && relay::is_stream(&begun.answering) {
                 return Ok(Answered::Stream(begun));
             }
             forward::whole(begun, lane).await.map(Answered::Whole)
         });
         let judged = match answered.await {
-            Ok(Answered::Stream(begun)) => return self.relay(begun, facts, echo, notice.as_ref()),
+            Ok(Answered::Stream(begun)) => {
+                return self
+                    .relay(begun, facts, echo, notice.as_ref())
+                    .map(|answer| in_session(answer, opened));
+            }
             Ok(Answered::Whole(returned)) => {
                 reply::judge(&lane.shared.inspector, returned, &lane.replier, lane.shared.now())
             }
@@ -264,7 +272,9 @@ impl Way<'_> {
             return Err(stopped_reply(refusal, facts));
         }
         lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
-        Ok(reply::hand_back(passed, &sent, &lane.card, echo, notice.as_ref(), &lane.address, self.decision))
+        let answer =
+            reply::hand_back(passed, &sent, &lane.card, echo, notice.as_ref(), &lane.address, self.decision);
+        Ok(in_session(answer, opened))
     }
 
     /// The answer is a stream: its head goes out at once, and each event is judged as it passes.
@@ -380,6 +390,14 @@ pub(crate) fn json_limits(limits: &Limits) -> json::Limits {
         max_nodes: limits.nodes,
         ..json::Limits::default()
     }
+}
+
+/// The answer that opens a session of MCP names it.
+fn in_session(mut answer: Answer, opened: Option<HeaderValue>) -> Answer {
+    if let Some(session) = opened {
+        answer.headers_mut().insert(mcp::SESSION, session);
+    }
+    answer
 }
 
 /// What is known of a reply before it is read: the request's, turned round.

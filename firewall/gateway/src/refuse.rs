@@ -56,6 +56,8 @@ pub(crate) enum Manner {
     JsonRpcRead,
     /// As [`Manner::JsonRpcRead`], for a caller that takes nothing but events: the error is the one event of a stream.
     JsonRpcEvents,
+    /// MCP: a JSON-RPC error with the status that the protocol has for it.
+    Mcp,
     /// A2A over HTTP+JSON: `google.rpc.Status` (A2A 1.0 §11.6).
     Rest,
     /// A2A over gRPC: trailers alone.
@@ -68,7 +70,7 @@ pub(crate) enum Manner {
 impl Manner {
     /// Whether it is one of JSON-RPC.
     pub(crate) const fn is_rpc(self) -> bool {
-        matches!(self, Self::JsonRpc | Self::JsonRpcRead | Self::JsonRpcEvents)
+        matches!(self, Self::JsonRpc | Self::JsonRpcRead | Self::JsonRpcEvents | Self::Mcp)
     }
 
     /// The same once the body was read.
@@ -132,6 +134,9 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: Option<DecisionId
         None => None,
     };
     let (status, kind, body) = match (manner, id) {
+        (Manner::Mcp, Some(id)) => {
+            (crate::mcp::status(refusal), "application/json", rpc_mcp(refusal, &id, &problem))
+        }
         (_, Some(id)) if manner.is_rpc() => (200, "application/json", rpc(refusal, &id, &problem)),
         (Manner::Rest, _) => {
             let (status, body) = rest(refusal, &problem);
@@ -144,6 +149,9 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: Option<DecisionId
 
 /// The number that a JSON-RPC error has: the agent's own, where it is one that the protocol defines.
 pub(crate) fn number(refusal: &Refusal) -> i32 {
+    if let Some(number) = refusal.server_error() {
+        return number;
+    }
     refusal.agent_error().map_or_else(|| refusal.code().rpc(), |error| error.number())
 }
 
@@ -175,6 +183,13 @@ fn rpc(refusal: &Refusal, id: &str, problem: &Problem<'_>) -> Vec<u8> {
     let message = text(refusal);
     let error = json!({"code": number, "message": message, "data": data}).to_string();
     // the id stands as it came: an integer past 2^53 is not changed by a reader of ours
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
+}
+
+fn rpc_mcp(refusal: &Refusal, id: &str, problem: &Problem<'_>) -> Vec<u8> {
+    let number = crate::mcp::number(refusal.code()).unwrap_or_else(|| rpc_number(refusal));
+    let data = crate::mcp::data(refusal, serde_json::to_value(problem).unwrap_or_default());
+    let error = json!({"code": number, "message": text(refusal), "data": data}).to_string();
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
 }
 

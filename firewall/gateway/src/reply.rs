@@ -45,7 +45,7 @@ pub(crate) fn judge(
 /// A2A answers errors of its own with a status over HTTP+JSON, and some agents over JSON-RPC too: which it is, the inspector
 /// reads, and no byte of it passes.
 fn is_error(sent: &Sent, status: u16) -> bool {
-    sent.binding() == Binding::A2a && (400..600).contains(&status)
+    matches!(sent.binding(), Binding::A2a | Binding::Mcp) && (400..600).contains(&status)
 }
 
 /// Successes that say something about this reply as a whole. The others say that it is a part (206), that someone else changed

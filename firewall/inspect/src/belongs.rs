@@ -34,6 +34,10 @@ pub(crate) fn belongs(case: &Case<'_>, message: &Message<'_>, named: &Named) -> 
 fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
     let (route, sender) = (case.route.name.as_str(), case.sender.id());
     let threads = &message.threads;
+    let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
+    if let Some(session) = session.filter(|_| !case.route.options.keeps_callers_apart) {
+        case.owners.of(route, sender, Kind::Session, session).map_err(|NotOwned| no_session())?;
+    }
     if !case.route.options.keeps_callers_apart {
         for task in threads.tasks.iter().chain(threads.pushes.iter().map(|(task, _)| task)) {
             case.owners.of(route, sender, Kind::Task, task).map_err(|NotOwned| not_found())?;
@@ -97,6 +101,11 @@ fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refu
 pub(crate) fn not_found() -> Refusal {
     Refusal::new(Code::NotFound, "there is no task or conversation of this id")
         .with_hint("name one that this agent has told you of, or begin a new one")
+}
+
+/// As MCP says it, for a session that is unknown, over, or another's.
+fn no_session() -> Refusal {
+    Refusal::new(Code::NotFound, "there is no such session").with_hint("initialize a new one")
 }
 
 /// After a request may pass: a conversation whose id the caller chose is the caller's from now on.

@@ -117,6 +117,21 @@ impl Inspector {
         Ok(leave.over(arrived))
     }
 
+    /// A session of MCP that a server opened is the caller's from now on.
+    ///
+    /// # Errors
+    /// `upstream_invalid` if it is another's already.
+    pub fn own_session(&self, sent: &Sent, id: &str) -> Result<(), Refusal> {
+        let things = [(crate::Kind::Session, id)];
+        let owner = sent.caller.key();
+        self.owners.claim(&sent.route.name, owner, &things, &sent.about, None).map_err(|_| {
+            Refusal::new(Code::UpstreamInvalid, "the server opens a session that is another's")
+                .with_hint("the message was delivered: initialize again")
+                .with_delivered(crate::Delivered::Yes)
+                .with_rpc_id(sent.rpc_id.clone())
+        })
+    }
+
     /// A permit that is good now: the same one if the generation that it was given under is still in force and its status
     /// fresh, else a new one after every stage ran again over its bytes. Nothing is counted a second time.
     ///

@@ -91,6 +91,7 @@ fn ask(
         version: Some("2026-07-28".to_owned()),
         method: Some(method.to_owned()),
         name: params.get("name").and_then(Value::as_str).map(str::to_owned),
+        session: None,
     };
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
     let arrived = semgate_inspect::Arrived::whole(Call::mcp(head), Bytes::from(body));

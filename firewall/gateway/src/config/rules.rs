@@ -168,7 +168,8 @@ fn route(file: &FileRoute, prefix: &Prefix, base: &Path) -> Result<RouteConfig, 
     let protocol = match file.binding.as_str() {
         "l8" => Protocol::L8,
         "a2a" => Protocol::A2a,
-        _ => return Err(ConfigFault::value(key("binding"), "`l8` or `a2a`")),
+        "mcp" => Protocol::Mcp,
+        _ => return Err(ConfigFault::value(key("binding"), "`l8`, `a2a` or `mcp`")),
     };
     let upstream = Upstream::parse(&file.upstream, base).ok_or_else(|| {
         ConfigFault::value(

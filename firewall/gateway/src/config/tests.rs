@@ -88,7 +88,7 @@ fn each_broken_rule_names_its_key() {
         ("lines = [\"*\"]", "lines = [\"payment\", \"payment\"]", "`authority.lines` names `payment` twice"),
         ("contexts = [\"*\"]", "contexts = [\"payment:1\"]", "route `a2a`: contexts"),
         ("contexts = [\"*\"]", "contexts = []", "route `a2a`: contexts"),
-        ("binding = \"a2a\"", "binding = \"mcp\"", "route `a2a`: binding"),
+        ("binding = \"a2a\"", "binding = \"soap\"", "route `a2a`: binding"),
         ("name = \"a2a\"", "name = \"l8\"", "`route.name` names `l8` twice"),
         (
             "upstream = \"http://127.0.0.1:9100/a2a\"",

@@ -24,6 +24,9 @@ struct Line<'a> {
     policies: BTreeSet<&'a str>,
     generation: u64,
     duration_us: u64,
+    /// Tasks whose tools were withheld from a list (`tool_drift`).
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    tool_drift: &'a [String],
 }
 
 /// Appends the line of a record, newline included.
@@ -52,6 +55,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         policies: facts.policies.iter().flat_map(|ids| ids.iter()).collect(),
         generation: facts.generation,
         duration_us: record.duration_us,
+        tool_drift: &facts.drifted,
     };
     // only strings and numbers: writing them into memory cannot fail
     if serde_json::to_writer(&mut *out, &line).is_ok() {

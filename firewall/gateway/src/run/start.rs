@@ -134,6 +134,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
         binding: match route.protocol {
             Protocol::L8 => Binding::L8,
             Protocol::A2a => Binding::A2a,
+            Protocol::Mcp => Binding::Mcp,
         },
         receiver: route.receiver.clone(),
         upstream: route.upstream.to_string(),

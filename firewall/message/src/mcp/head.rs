@@ -13,6 +13,8 @@ pub struct Head {
     pub method: Option<String>,
     /// `Mcp-Name`.
     pub name: Option<String>,
+    /// `Mcp-Session-Id`, which says nothing about the body: whose session it is, others judge.
+    pub session: Option<String>,
 }
 
 pub(super) fn mismatch(what: &'static str) -> MessageFault {

@@ -39,6 +39,7 @@ fn new(method: &str, mut params: Value) -> (Value, Head) {
         version: Some("2026-07-28".to_owned()),
         method: Some(method.to_owned()),
         name: name.filter(|_| named).map(str::to_owned),
+        session: None,
     };
     (json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}), head)
 }
