@@ -55,8 +55,8 @@ impl Way {
         route
     }
 
-    /// The conversation, step by step, as two users are shown it: directly, and through the gateway.
-    fn both(&self) -> (Vec<Value>, Vec<Value>) {
+    /// Directly, and through the gateway: what two users are shown, step by step, who say what the client says with `more`.
+    fn both(&self, more: &[&str]) -> (Vec<Value>, Vec<Value>) {
         let up = Up::start();
         let (child, serves) = node::start(self.agent);
         let _agent = Ended(child);
@@ -66,7 +66,7 @@ impl Way {
         let _gateway = Gateway::before(&up, http.parse().unwrap(), &self.route(&listen, &upstream));
 
         let theirs = format!("http://{http}/");
-        let direct = node::run(self.client, &[&theirs, self.binding]);
+        let direct = node::run(self.client, &[&[&theirs, self.binding, "-", "", ""], more].concat());
         let scheme = if self.certificate { "https" } else { "http" };
         let ours = format!("{scheme}://{listen}/");
         // Nothing that speaks gRPC serves a card: the agent's own is taken, with the gateway's address.
@@ -77,12 +77,15 @@ impl Way {
         };
         if self.certificate {
             words.extend([up.dir.to_str().unwrap(), "retailer-7"]);
+        } else {
+            words.extend(["", ""]);
         }
+        words.extend(more);
         (direct, node::run(self.client, &words))
     }
 
     fn shows_the_same(&self) {
-        let (direct, proxied) = self.both();
+        let (direct, proxied) = self.both(&[]);
         assert_eq!(direct.len(), self.steps, "the whole conversation was played: {direct:#?}");
         assert_the_same(direct, proxied);
     }
@@ -123,4 +126,20 @@ fn over_grpc_with_a_certificate_the_user_is_shown_the_same() {
 #[test]
 fn over_version_0_3_the_user_of_the_old_sdk_is_shown_the_same() {
     OLD.shows_the_same();
+}
+
+#[test]
+fn a_refusal_shows_the_user_the_code_for_a_message_as_for_a_stream() {
+    for way in [JSON_RPC, REST, GRPC] {
+        let (direct, proxied) = way.both(&["refused"]);
+        assert!(
+            direct.iter().all(|step| step.get("error").is_none()),
+            "the agent itself takes it: {direct:#?}"
+        );
+        assert_eq!(proxied.len(), 2, "{}: {proxied:#?}", way.binding);
+        for step in &proxied {
+            let text = step["text"].as_str().unwrap_or_else(|| panic!("{}: {step}", way.binding));
+            assert!(text.contains("content_invalid"), "{}: {step}", way.binding);
+        }
+    }
 }
