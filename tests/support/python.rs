@@ -10,22 +10,34 @@ use std::sync::OnceLock;
 /// Where Python 3 or the packages cannot be had: a test that needs them is never skipped.
 pub fn interpreter() -> &'static Path {
     static READY: OnceLock<PathBuf> = OnceLock::new();
-    READY.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let requirements = root.join("tests/interop/requirements.txt");
-        let wanted = std::fs::read_to_string(&requirements).expect("requirements.txt");
-        let home = root.join("target/interop-python");
-        let python = home.join("bin/python");
-        let stamp = home.join("installed.txt");
-        let lock = std::fs::File::create(root.join("target/interop-python.lock")).expect("lock file");
-        lock.lock().expect("one test installs at a time");
-        if std::fs::read_to_string(&stamp).ok().as_deref() != Some(wanted.as_str()) {
-            run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home));
-            run(Command::new(&python).args(["-m", "pip", "install", "-q", "-r"]).arg(&requirements));
-            std::fs::write(&stamp, wanted).expect("stamp");
-        }
-        python
-    })
+    READY.get_or_init(|| environment("requirements.txt", "interop-python"))
+}
+
+/// The same with the MCP SDK of `tests/interop/requirements-mcp.txt`, in an environment of its own.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_mcp() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-mcp.txt", "interop-python-mcp"))
+}
+
+fn environment(requirements: &str, name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let requirements = root.join("tests/interop").join(requirements);
+    let wanted = std::fs::read_to_string(&requirements).expect("requirements");
+    let home = root.join("target").join(name);
+    let python = home.join("bin/python");
+    let stamp = home.join("installed.txt");
+    let lock = std::fs::File::create(root.join(format!("target/{name}.lock"))).expect("lock file");
+    lock.lock().expect("one test installs at a time");
+    if std::fs::read_to_string(&stamp).ok().as_deref() != Some(wanted.as_str()) {
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home));
+        run(Command::new(&python).args(["-m", "pip", "install", "-q", "-r"]).arg(&requirements));
+        std::fs::write(&stamp, wanted).expect("stamp");
+    }
+    python
 }
 
 /// A script of `tests/interop/`.

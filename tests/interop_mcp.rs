@@ -1,0 +1,128 @@
+//! The official MCP SDK for Python as client and server, unmodified, through the running gateway, in both versions.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use support::gateway::{Gateway, free_address};
+use support::{SEMGATE, Up, python, wait_for};
+
+const RULES: &str = r#"
+@id("ask") permit (principal in Group::"partners", action, resource is mcp::Initialize);
+@id("ready") permit (principal in Group::"partners", action, resource is mcp::Initialized);
+@id("discover") permit (principal in Group::"partners", action, resource is mcp::Discover);
+@id("list") permit (principal in Group::"partners", action, resource is mcp::ListTools);
+@id("asked") permit (principal in Group::"repliers", action, resource is mcp::Initialize_results);
+@id("discovered") permit (principal in Group::"repliers", action, resource is mcp::Discover_results);
+@id("listed") permit (principal in Group::"repliers", action, resource is mcp::ListTools_results);
+@id("add") permit (principal in Group::"partners", action, resource is sums::add) when { resource.a < 1000 };
+@id("added") permit (principal in Group::"repliers", action, resource is sums::add_results);
+@id("story") permit (principal in Group::"partners", action, resource is sums::story);
+"#;
+
+struct Server(Child);
+
+impl Server {
+    fn start(address: SocketAddr, more: &[&str]) -> Self {
+        let child = Command::new(python::with_mcp())
+            .arg(python::script("mcp_server.py"))
+            .arg(address.port().to_string())
+            .args(more)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Self(child);
+        wait_for("the server", || TcpStream::connect(address).ok());
+        server
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn semgate(arguments: &[&str]) -> String {
+    let output = Command::new(SEMGATE).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What the SDK's user sees at this address.
+fn seen(address: SocketAddr, path: &str, mode: &str, calls: &[Value]) -> Value {
+    let mut child = Command::new(python::with_mcp())
+        .arg(python::script("mcp_client.py"))
+        .args([&format!("http://{address}{path}"), mode])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    calls.iter().for_each(|call| writeln!(input, "{call}").unwrap());
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn an_unmodified_client_and_server_work_through_the_gateway_and_drift_is_withheld() {
+    let up = Up::start();
+    let (behind, mcp) = (free_address(), free_address());
+    let server = Server::start(behind, &[]);
+    let draft = up.dir.join("sums.json");
+    let (draft, dir) = (draft.to_str().unwrap(), up.dir.to_str().unwrap());
+    semgate(&["context", "import", "mcp", &format!("http://{behind}/mcp"), "--line", "sums", "--out", draft]);
+    semgate(&["context", "check", draft]);
+    semgate(&["context", "publish", draft, "--dir", dir]);
+    std::fs::write(up.path("/policies").join("mcp.cedar"), RULES).unwrap();
+    let route = format!(
+        "[[route]]\nname = \"mcp\"\nlisten = \"{mcp}\"\nbinding = \"mcp\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}/mcp\"\ncontexts = [\"*\"]\ndefault_context = \"urn:contexts:sums:v1.0\"\n"
+    );
+    let gateway = Gateway::before(&up, behind, &route);
+    let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
+    let add = call("add", json!({"a": 1, "b": 2}));
+    for mode in ["2026-07-28", "auto", "legacy"] {
+        let direct = seen(behind, "/mcp", mode, std::slice::from_ref(&add));
+        let through = seen(
+            mcp,
+            "/mcp",
+            mode,
+            &[
+                add.clone(),
+                call("add", json!({"a": 5000, "b": 2})),
+                call("add", json!({"a": "1", "b": 2})),
+                call("remove-all", json!({"sure": true})),
+                call("story", json!({"about": "me"})),
+            ],
+        );
+        assert_eq!(direct["tools"], json!(["add", "remove-all", "story"]), "{mode}");
+        // what policy lets it call, and nothing else
+        assert_eq!(through["tools"], json!(["add", "story"]), "{mode}");
+        let calls = through["calls"].as_array().unwrap();
+        assert_eq!(calls[0], direct["calls"][0], "{mode}");
+        for (n, code) in
+            [(1, "policy_denied"), (2, "content_invalid"), (3, "policy_denied"), (4, "reply_refused")]
+        {
+            assert!(calls[n].as_str().unwrap().starts_with(code), "{mode}: {}", calls[n]);
+        }
+    }
+    // the same server with another description
+    drop(server);
+    let _evil = Server::start(behind, &["evil"]);
+    for mode in ["2026-07-28", "legacy"] {
+        let through = seen(mcp, "/mcp", mode, std::slice::from_ref(&add));
+        assert_eq!(through["tools"], json!(["story"]), "{mode}");
+        assert!(through["calls"][0].as_str().unwrap().starts_with("tool_drift"), "{mode}: {through}");
+    }
+    let records = std::fs::read_to_string(&gateway.audit).unwrap();
+    assert!(records.contains(r#""tool_drift":["add"]"#), "{records}");
+}
