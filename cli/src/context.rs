@@ -1,10 +1,11 @@
 //! `semgate context …`: check, sign and verify on files; publish, fetch, revoke, floor and list at an authority.
 
+mod among;
 mod files;
 mod import;
 mod remote;
 
-pub use files::document;
+pub use among::Documents;
 pub use remote::answer;
 
 use std::path::PathBuf;
@@ -23,6 +24,9 @@ pub enum ContextJob {
         /// JSON files
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// A document that they refer to; they may refer to each other and to the shipped ones too
+        #[arg(long = "reference", value_name = "FILE")]
+        references: Vec<PathBuf>,
     },
     /// Sign a document with a context signer of one's own
     Sign(files::Sign),
@@ -128,7 +132,7 @@ impl At {
 /// A document that is not good, an authority that cannot be reached or refuses.
 pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
     match job {
-        ContextJob::Check { files } => files::check(&files, json),
+        ContextJob::Check { files, references } => files::check(&files, references, json),
         ContextJob::Sign(sign) => sign.run(json),
         ContextJob::Verify(verify) => verify.run(json),
         ContextJob::Import(what) => import::run(what, json).await,

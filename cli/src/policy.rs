@@ -73,8 +73,9 @@ impl Check {
                 Context::check(bytes, &Prefix::default(), &DocumentLimits::default()).doing(name)?;
             contexts.push(Arc::new(context));
         }
+        let documents = crate::context::Documents::with_library(&self.contexts)?;
         for file in &self.contexts {
-            contexts.push(Arc::new(crate::context::document(file)?));
+            contexts.push(Arc::new(documents.file(file)?));
         }
         Ok(contexts)
     }

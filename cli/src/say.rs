@@ -1,11 +1,12 @@
 //! `semgate say CONTEXT CONCEPT JSON`: one native L8 message through the running gateway, as one of the agents of `up.json`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use semgate_contexts::{Context, DocumentLimits, Prefix};
+use semgate_contexts::{Context, ContextUrn, DocumentFault, DocumentLimits, Prefix};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -131,7 +132,7 @@ async fn default_performative(place: &Place, urn: &str, concept: &str) -> String
     if concept == "ambiguous_parameter" {
         return "QUERY".to_owned();
     }
-    let Some(context) = published(place, urn).await else { return "INFORM".to_owned() };
+    let Some(context) = published(place, urn, 0).await else { return "INFORM".to_owned() };
     let Some(term) = context.term(concept) else { return "INFORM".to_owned() };
     let wanted: &[&str] = match term.kind() {
         semgate_contexts::TermKind::Task => &WANTED[1..],
@@ -141,12 +142,29 @@ async fn default_performative(place: &Place, urn: &str, concept: &str) -> String
     wanted.iter().find(takes).map_or_else(|| "INFORM".to_owned(), |name| (*name).to_owned())
 }
 
-async fn published(place: &Place, urn: &str) -> Option<Context> {
+async fn published(place: &Place, urn: &str, depth: usize) -> Option<Context> {
     let client = Client::anonymous(place).ok()?;
     let reply = client.get(&format!("{}/v1/contexts/{urn}", place.up().authority_url)).await.ok()?;
     let jws: Value = serde_json::from_slice(&reply.body).ok()?;
     let payload = names::unbase64(jws.get("payload")?.as_str()?)?;
-    Context::check(&payload, &Prefix::default(), &DocumentLimits::default()).ok()
+    among(place, &payload, depth).await
+}
+
+/// The document, with those that it refers to: only to find out how its terms are said, so nothing rests on it.
+async fn among(place: &Place, payload: &[u8], depth: usize) -> Option<Context> {
+    let (prefix, limits) = (Prefix::default(), DocumentLimits::default());
+    let mut others: Vec<Arc<Context>> = Vec::new();
+    loop {
+        let find = |urn: &ContextUrn| others.iter().find(|context| context.urn() == urn).cloned();
+        match Context::check_among(payload, &prefix, &limits, &find) {
+            Ok(context) => return Some(context),
+            Err(DocumentFault::ReferenceMissing { urn, .. }) if depth < 16 && others.len() < 16 => {
+                others
+                    .push(Arc::new(Box::pin(published(place, urn.as_str(), depth.saturating_add(1))).await?));
+            }
+            Err(_) => return None,
+        }
+    }
 }
 
 /// What became of a message.

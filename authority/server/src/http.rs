@@ -7,6 +7,7 @@ mod answer;
 mod body;
 mod patient;
 mod read;
+mod referred;
 mod router;
 mod segment;
 mod serve;

@@ -5,19 +5,24 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use semgate_certs::{Chain, ChainLimits, KeyPair, Roots};
-use semgate_contexts::{Context, DocumentLimits, Prefix};
-use semgate_statement::{SignedContext, SigningIdentity, sign_context, verify_context};
+use semgate_contexts::Referenced;
+use semgate_contexts::{DocumentFault, DocumentLimits, Prefix};
+use semgate_statement::context::{ContextFault, verify_context_among};
+use semgate_statement::{SignedContext, SigningIdentity, sign_context};
 use serde_json::json;
 
+use super::Documents;
 use crate::authority::print_members as print;
 use crate::cert::{now, ring_random, write_new};
 use crate::client::{read, read_roots};
 use crate::fault::{Doing, Fault};
 
 /// Checks each file and says what is in it.
-pub fn check(files: &[PathBuf], json: bool) -> Result<u8, Fault> {
+pub fn check(files: &[PathBuf], mut references: Vec<PathBuf>, json: bool) -> Result<u8, Fault> {
+    references.extend_from_slice(files);
+    let documents = Documents::with_library(&references)?;
     for file in files {
-        let context = document(file)?;
+        let context = documents.file(file)?;
         let terms: Vec<&str> = context.terms().map(|t| t.name()).collect();
         if json {
             let shown = json!({"file": file, "urn": context.urn().as_str(), "digest": context.digest().to_string(), "terms": terms});
@@ -27,16 +32,6 @@ pub fn check(files: &[PathBuf], json: bool) -> Result<u8, Fault> {
         }
     }
     Ok(0)
-}
-
-/// Reads a bare document.
-///
-/// # Errors
-/// What is wrong with it, with the path within it.
-pub fn document(file: &Path) -> Result<Context, Fault> {
-    let bytes = fs::read(file).doing(format_args!("cannot read `{}`", file.display()))?;
-    Context::check(&bytes, &Prefix::default(), &DocumentLimits::default())
-        .doing(format_args!("`{}`", file.display()))
 }
 
 /// Sign a document with a context signer of one's own
@@ -53,17 +48,21 @@ pub struct Sign {
     /// Where the signed context goes; nothing is overwritten
     #[arg(long)]
     out: PathBuf,
+    /// A bare document that it refers to
+    #[arg(long = "reference", value_name = "FILE")]
+    references: Vec<PathBuf>,
 }
 
 impl Sign {
     /// Signs.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
-        let context = document(&self.file)?;
+        let documents = Documents::with_library(&self.references)?;
+        let context = documents.file(&self.file)?;
         let chain = Chain::from_pem(&read(&self.cert)?, &ChainLimits::default()).doing("certificate")?;
         let key = KeyPair::from_pem(&read(&self.key)?, &ring_random()).doing("key")?;
         let signer = SigningIdentity::new(key, chain.clone());
         let signed = sign_context(&context, &signer, &ring_random()).doing("signing")?;
-        verifiable(&signed, &chain)?;
+        verifiable(&signed, &chain, &documents)?;
         write_new(&self.out, &signed, 0o644)?;
         print(
             &json!({"urn": context.urn().as_str(), "digest": context.digest().to_string(), "out": self.out}),
@@ -75,15 +74,13 @@ impl Sign {
 
 /// Holds a fresh signature against its own chain, so that nothing is written which nobody could verify: another key, another usage, a
 /// line that the certificate does not name.
-fn verifiable(signed: &[u8], chain: &Chain) -> Result<(), Fault> {
+fn verifiable(signed: &[u8], chain: &Chain, documents: &Documents) -> Result<(), Fault> {
     let top = chain.certificates().last().cloned().into_iter().collect();
     let roots = Roots::from_der(top, &ChainLimits::default()).doing("certificate")?;
-    verify_context(signed, &roots, now(), &Prefix::default(), &DocumentLimits::default()).map(|_| ()).map_err(
-        |e| {
-            Fault::new(format_args!("nobody could verify this: {e}"))
-                .hint("sign with the key of the certificate, a context leaf that names the line")
-        },
-    )
+    among(signed, &roots, now(), &|urn| documents.find(urn)).map(|_| ()).map_err(|e| {
+        Fault::new(format_args!("nobody could verify this: {e}"))
+            .hint("sign with the key of the certificate, a context leaf that names the line")
+    })
 }
 
 /// Verify a signed context under roots
@@ -97,13 +94,18 @@ pub struct Verify {
     /// Seconds since the Unix epoch at which the chain is judged (the log entry's `logged_at`); now without this
     #[arg(long)]
     at: Option<u64>,
+    /// A bare document that it refers to
+    #[arg(long = "reference", value_name = "FILE")]
+    references: Vec<PathBuf>,
 }
 
 impl Verify {
     /// Verifies.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         let bytes = fs::read(&self.file).doing(format_args!("cannot read `{}`", self.file.display()))?;
-        tell(&signed(&bytes, &self.roots, self.at.unwrap_or_else(now))?, json);
+        let documents = Documents::with_library(&self.references)?;
+        let at = self.at.unwrap_or_else(now);
+        tell(&signed(&bytes, &self.roots, at, &|urn| documents.find(urn))?, json);
         Ok(0)
     }
 }
@@ -112,12 +114,39 @@ impl Verify {
 ///
 /// # Errors
 /// It does not hold under these roots at this time.
-pub fn signed(bytes: &[u8], roots: &Path, at: u64) -> Result<SignedContext, Fault> {
+pub fn signed(bytes: &[u8], roots: &Path, at: u64, others: &Referenced<'_>) -> Result<SignedContext, Fault> {
     let roots = read_roots(roots)?;
-    verify_context(bytes, &roots, at, &Prefix::default(), &DocumentLimits::default()).map_err(|e| {
-        Fault::new(format_args!("not a trusted context: {e}"))
-            .hint("was it signed by an authority under these roots?")
+    among(bytes, &roots, at, others).map_err(|e| {
+        let fault = Fault::new(format_args!("not a trusted context: {e}"));
+        match e {
+            ContextFault::Document(DocumentFault::ReferenceMissing { .. }) => {
+                fault.hint("give the document of that context too, with `--reference`")
+            }
+            _ => fault.hint("was it signed by an authority under these roots?"),
+        }
     })
+}
+
+/// As [`signed`], with the fault as it is.
+///
+/// # Errors
+/// Roots that cannot be read.
+pub fn verified(
+    bytes: &[u8],
+    roots: &Path,
+    at: u64,
+    others: &Referenced<'_>,
+) -> Result<Result<SignedContext, ContextFault>, Fault> {
+    Ok(among(bytes, &read_roots(roots)?, at, others))
+}
+
+fn among(
+    bytes: &[u8],
+    roots: &Roots,
+    at: u64,
+    others: &Referenced<'_>,
+) -> Result<SignedContext, ContextFault> {
+    verify_context_among(bytes, roots, at, &Prefix::default(), &DocumentLimits::default(), others)
 }
 
 /// Says what a verified context holds.

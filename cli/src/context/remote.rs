@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args;
+use semgate_contexts::{Context, ContextUrn, DocumentFault};
+use semgate_statement::context::ContextFault;
 use serde_json::{Value, json};
 
-use super::files::{signed, tell};
+use super::files::{signed, tell, verified};
 use super::{At, Reach};
 use crate::authority::print_members as print;
 use crate::cert::{now, write_new};
@@ -55,7 +58,8 @@ pub async fn fetch(reach: &Reach, context: &str, out: Option<&Path>, json: bool)
     if reply.status != 200 {
         return Err(refused(&reply));
     }
-    let served = signed(&reply.body, &reach.roots, now())?;
+    let others = referred(reach, &reply.body, 0).await?;
+    let served = signed(&reply.body, &reach.roots, now(), &|urn| find(&others, urn))?;
     if served.context().urn().as_str() != urn {
         let other = served.context().urn();
         return Err(Fault::new(format_args!("asked for `{urn}`, and was served `{other}`"))
@@ -66,6 +70,39 @@ pub async fn fetch(reach: &Reach, context: &str, out: Option<&Path>, json: bool)
     }
     tell(&served, json);
     Ok(0)
+}
+
+/// Contexts that may refer to one another in a chain at most: as many as one may refer to.
+const MAX_CHAIN: usize = 16;
+
+fn find(others: &[Arc<Context>], urn: &ContextUrn) -> Option<Arc<Context>> {
+    others.iter().find(|context| context.urn() == urn).cloned()
+}
+
+/// The contexts that a signed one refers to, each fetched from the same authority and verified.
+async fn referred(reach: &Reach, bytes: &[u8], depth: usize) -> Result<Vec<Arc<Context>>, Fault> {
+    let mut others: Vec<Arc<Context>> = Vec::new();
+    while let Some(urn) = missing(reach, bytes, &others)? {
+        if depth == MAX_CHAIN || others.len() == MAX_CHAIN || find(&others, &urn).is_some() {
+            break; // what is still missing is said by whoever verifies
+        }
+        let reply = reach.client.get(&format!("{}/v1/contexts/{urn}", reach.url)).await?;
+        if reply.status != 200 {
+            break;
+        }
+        let inner = Box::pin(referred(reach, &reply.body, depth.saturating_add(1))).await?;
+        let other = signed(&reply.body, &reach.roots, now(), &|urn| find(&inner, urn))?;
+        others.push(Arc::clone(other.context()));
+    }
+    Ok(others)
+}
+
+/// The first context that a signed one refers to and that is not among `others`.
+fn missing(reach: &Reach, bytes: &[u8], others: &[Arc<Context>]) -> Result<Option<ContextUrn>, Fault> {
+    match verified(bytes, &reach.roots, now(), &|urn| find(others, urn))? {
+        Err(ContextFault::Document(DocumentFault::ReferenceMissing { urn, .. })) => Ok(Some(urn)),
+        _ => Ok(None),
+    }
 }
 
 /// Raises a floor.

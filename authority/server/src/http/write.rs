@@ -9,8 +9,8 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
 use semgate_certs::{Chain, Peer};
-use semgate_contexts::{Context, ContextUrn, Line, Version};
-use semgate_statement::context::{ContextFault, verify_context};
+use semgate_contexts::{Context, ContextUrn, DocumentFault, Line, Version};
+use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::jws::General;
 use semgate_statement::statement::check_reason;
 use semgate_statement::{Act, SignedStatement, Statement, context, sign_context};
@@ -23,6 +23,7 @@ use super::answer;
 use super::body;
 use super::problem::{Code, Problem};
 use super::read::{away, broken};
+use super::referred::Referred;
 use super::segment::Segment;
 use super::serve::Caller;
 use crate::LinePattern;
@@ -146,8 +147,10 @@ enum Prepared {
 
 /// A bare document: checked, brought into canonical form, and signed by the signer of its line.
 fn prepare(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String, Prepared), Problem> {
-    let document = Context::check(bytes, &app.config.prefix, &app.document_limits)
-        .map_err(|fault| Problem::new(document_code(&fault), fault))?;
+    let referred = Referred::new(app);
+    let document =
+        Context::check_among(bytes, &app.config.prefix, &app.document_limits, &|urn| referred.find(urn))
+            .map_err(document_problem)?;
     author.may(document.urn().line())?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
     if let Some(known) = known(app, &document, document.bytes())? {
@@ -163,14 +166,14 @@ fn prepare(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String,
 /// A signed document: verified under our roots as of now, and kept byte for byte.
 fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String, Prepared), Problem> {
     let roots = &app.keys.roots;
-    let checked =
-        verify_context(bytes, roots, now(), &app.config.prefix, &app.document_limits).map_err(|fault| {
-            let code = match &fault {
-                ContextFault::Jws(_) => Code::SignatureInvalid,
-                ContextFault::Document(fault) => document_code(fault),
-                ContextFault::LineNotDelegated => Code::SignatureInvalid,
-            };
-            Problem::new(code, fault)
+    let referred = Referred::new(app);
+    let (prefix, limits) = (&app.config.prefix, &app.document_limits);
+    let checked = verify_context_among(bytes, roots, now(), prefix, limits, &|urn| referred.find(urn))
+        .map_err(|fault| match fault {
+            ContextFault::Document(fault) => document_problem(fault),
+            ContextFault::Jws(_) | ContextFault::LineNotDelegated => {
+                Problem::new(Code::SignatureInvalid, fault)
+            }
         })?;
     let document = checked.context();
     author.may(document.urn().line())?;
@@ -225,8 +228,21 @@ fn signer(app: &App, line: &Line) -> Result<Arc<semgate_statement::SigningIdenti
     })
 }
 
-fn document_code(fault: &semgate_contexts::DocumentFault) -> Code {
-    use semgate_contexts::DocumentFault as F;
+/// A context that is referred to and not at hand here is not published, or does not count any more: what to do about it is said.
+fn document_problem(fault: DocumentFault) -> Problem {
+    match &fault {
+        DocumentFault::ReferenceMissing { urn, .. } => Problem::new(
+            Code::DocumentInvalid,
+            format_args!(
+                "it refers to `{urn}`, which is not published here or is revoked or suspended; publish that first"
+            ),
+        ),
+        _ => Problem::new(document_code(&fault), fault),
+    }
+}
+
+fn document_code(fault: &DocumentFault) -> Code {
+    use DocumentFault as F;
     use semgate_contexts::json::Fault;
     match fault {
         F::Json(Fault::DuplicateKey { .. }) => Code::DuplicateKey,

@@ -1,0 +1,80 @@
+//! Documents that may refer to one another: files given together, and the shipped library.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use semgate_contexts::{Context, ContextUrn, DocumentFault, DocumentLimits, Prefix, json, library};
+
+use crate::fault::{Doing, Fault};
+
+/// Bare documents by the name that each gives itself. None is trusted for its place here: a reference holds the digest.
+pub struct Documents {
+    known: BTreeMap<ContextUrn, Vec<u8>>,
+    read: RefCell<BTreeMap<ContextUrn, Option<Arc<Context>>>>,
+    /// On the way: documents that refer to each other in a circle find nothing.
+    open: RefCell<BTreeSet<ContextUrn>>,
+}
+
+impl Documents {
+    /// The library and these files; a file wins over a shipped document of the same name.
+    ///
+    /// # Errors
+    /// A file that cannot be read. What is no document is found by whoever checks it.
+    pub fn with_library(files: &[PathBuf]) -> Result<Self, Fault> {
+        let mut known = BTreeMap::new();
+        for (_, bytes) in library::all() {
+            known.extend(name_of(bytes).map(|urn| (urn, bytes.to_vec())));
+        }
+        for file in files {
+            let bytes = bytes(file)?;
+            known.extend(name_of(&bytes).map(|urn| (urn, bytes)));
+        }
+        Ok(Self { known, read: RefCell::default(), open: RefCell::default() })
+    }
+
+    /// The document of this name, if it is here and good.
+    pub fn find(&self, urn: &ContextUrn) -> Option<Arc<Context>> {
+        if let Some(read) = self.read.borrow().get(urn) {
+            return read.clone();
+        }
+        let bytes = self.known.get(urn)?;
+        if !self.open.borrow_mut().insert(urn.clone()) {
+            return None;
+        }
+        let found = self.check(bytes).ok().map(Arc::new);
+        self.open.borrow_mut().remove(urn);
+        self.read.borrow_mut().insert(urn.clone(), found.clone());
+        found
+    }
+
+    /// Checks a document that may refer to those here.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn check(&self, bytes: &[u8]) -> Result<Context, DocumentFault> {
+        Context::check_among(bytes, &Prefix::default(), &DocumentLimits::default(), &|urn| self.find(urn))
+    }
+
+    /// Checks the document of a file.
+    ///
+    /// # Errors
+    /// What is wrong with it, with the path within it.
+    pub fn file(&self, file: &Path) -> Result<Context, Fault> {
+        self.check(&bytes(file)?).map_err(|fault| {
+            let missing = matches!(fault, DocumentFault::ReferenceMissing { .. });
+            let fault = Fault::new(format_args!("`{}`: {fault}", file.display()));
+            if missing { fault.hint("give the file of that context too, with `--reference`") } else { fault }
+        })
+    }
+}
+
+fn bytes(file: &Path) -> Result<Vec<u8>, Fault> {
+    std::fs::read(file).doing(format_args!("cannot read `{}`", file.display()))
+}
+
+fn name_of(bytes: &[u8]) -> Option<ContextUrn> {
+    let document = json::read(bytes, &json::Limits::default()).ok()?;
+    ContextUrn::parse(document.as_object()?.get("context")?.as_str()?, &Prefix::default()).ok()
+}
