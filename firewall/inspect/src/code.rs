@@ -120,7 +120,7 @@ codes! {
     PolicyDenied = "policy_denied", 403, Authority;
     /// A policy could not be evaluated.
     PolicyError = "policy_error", 403, Authority;
-    /// A tool list differs from the one that was pinned.
+    /// The server describes a tool otherwise than it was signed.
     ToolDrift = "tool_drift", 403, Authority;
     /// The agent asked more ambiguous questions than the limit allows.
     AmbiguityLimited = "ambiguity_limited", 429, Rate;
