@@ -133,6 +133,8 @@ pub(crate) struct Door {
     pub(crate) versions: Vec<Version>,
     /// Transports of A2A.
     pub(crate) transports: Vec<Transport>,
+    /// Whether push configurations are carried.
+    pub(crate) push: bool,
 }
 
 impl Door {
@@ -161,6 +163,7 @@ impl Door {
             extension: extension.to_owned(),
             versions: route.choices.versions.clone(),
             transports: route.choices.transports.clone(),
+            push: route.choices.push_notifications,
         }
     }
 
@@ -202,7 +205,8 @@ impl Door {
 /// Clients of 0.3 that ask for a stream take nothing else, an error neither.
 fn rpc_manner(headers: &HeaderMap) -> Manner {
     let only_events = headers.get(ACCEPT).is_some_and(|accept| accept == EVENT_STREAM);
-    if only_events { Manner::JsonRpcEvents } else { Manner::JsonRpc }
+    let old = headers.get(a2a::A2A_VERSION).is_none_or(|version| version.is_empty() || version == "0.3");
+    if only_events && old { Manner::JsonRpcEvents } else { Manner::JsonRpc }
 }
 
 /// Judges a head.

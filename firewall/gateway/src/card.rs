@@ -12,7 +12,11 @@ mod tests;
 use std::cell::RefCell;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use semgate_contexts::json::{self, Json};
 use semgate_inspect::{Code, Refusal};
 use semgate_message::{Form, RpcId};
@@ -36,6 +40,12 @@ const KEPT: Duration = Duration::from_secs(60);
 /// How long the bare card is served in place of one that could not be had.
 const KEPT_BARE: Duration = Duration::from_secs(5);
 
+/// A strong validator: the digest of what is served.
+fn tag(body: &[u8]) -> Option<HeaderValue> {
+    let digest = ring::digest::digest(&ring::digest::SHA256, body);
+    HeaderValue::try_from(format!("\"{}\"", URL_SAFE_NO_PAD.encode(digest))).ok()
+}
+
 /// The card of one route on one core.
 pub(crate) struct Card {
     says: Says,
@@ -57,7 +67,13 @@ impl Card {
     ///
     /// # Errors
     /// `upstream_invalid` where the card has to be signed and is not.
-    pub(crate) async fn answer(&self, lane: &Lane, decision: DecisionId) -> Result<Answer, Refusal> {
+    /// Whoever `has` the same one already is told so.
+    pub(crate) async fn answer(
+        &self,
+        lane: &Lane,
+        has: Option<&HeaderValue>,
+        decision: DecisionId,
+    ) -> Result<Answer, Refusal> {
         lane.metrics.cards.increment(1);
         let body = match self.fresh() {
             Some(body) => body,
@@ -67,7 +83,23 @@ impl Card {
             Refusal::new(Code::UpstreamInvalid, "the agent's card is not signed by a key that is known here")
                 .with_hint("the operator of this gateway knows which keys are")
         };
-        Ok(answer(decision, 200, "application/json", body.ok_or_else(unsigned)?))
+        let body = body.ok_or_else(unsigned)?;
+        let tag = tag(&body);
+        let same = tag.as_ref().is_some_and(|tag| has == Some(tag));
+        let mut answer = if same {
+            let mut answer = answer(decision, 304, "application/json", Bytes::new());
+            answer.headers_mut().remove(CONTENT_TYPE);
+            answer
+        } else {
+            answer(decision, 200, "application/json", body)
+        };
+        let headers = answer.headers_mut();
+        // whoever keeps it asks again each time, and policies are asked each time
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+        if let Some(tag) = tag {
+            headers.insert(ETAG, tag);
+        }
+        Ok(answer)
     }
 
     fn fresh(&self) -> Option<Option<Bytes>> {

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use http::header::IF_NONE_MATCH;
 use http::{HeaderName, HeaderValue, Request};
 use hyper::body::Incoming;
 use semgate_contexts::json;
@@ -36,6 +37,9 @@ use crate::refuse::{self, Manner};
 use crate::relay::{self, EVENT_STREAM, Of, Relay, Relayed};
 use crate::reply;
 use crate::upstream::Pool;
+
+/// What the operations about push configurations have in their names.
+const PUSH_CONFIGURATION: &str = "TaskPushNotificationConfig";
 
 /// What all cores share.
 pub(crate) struct Shared {
@@ -148,7 +152,7 @@ impl Way<'_> {
         let peer = self.identity.peer(unix_now())?;
         let (parts, body) = request.into_parts();
         let admitted = match admit::admit(&self.lane.door, &parts, &shared.limits)? {
-            Arrival::Card => return self.card(peer).await,
+            Arrival::Card => return self.card(peer, parts.headers.get(IF_NONE_MATCH)).await,
             Arrival::Message(admitted) => admitted,
         };
         #[cfg(feature = "plain-proxy")]
@@ -167,7 +171,9 @@ impl Way<'_> {
         let (admitted, arrived) = self.arrived(received)?;
         let l9_context: Vec<&str> = admitted.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
-        let permit = shared.inspector.inspect(&self.lane.route, peer, &headers, arrived, shared.now())?;
+        let (form, body) = (arrived.call.form, arrived.body.clone());
+        let asked = shared.inspector.inspect(&self.lane.route, peer, &headers, arrived, shared.now());
+        let permit = self.push(asked, form, &body)?;
         // its questions are counted: should the caller leave before it is recorded as allowed, that is recorded
         let leased = self.attended(|| permit.facts().clone(), self.lane.pool.lease()).await;
         let lease = match leased {
@@ -191,6 +197,20 @@ impl Way<'_> {
         };
         self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
         self.forward(permit, recorded, lease, &admitted).await
+    }
+
+    /// Where push configurations are not carried, what is about one is refused in the protocol's words, before whose it is.
+    fn push(&self, asked: Result<Permit, Refusal>, form: Form, body: &[u8]) -> Result<Permit, Refusal> {
+        let about = |facts: &Facts| facts.concepts.iter().any(|name| name.contains(PUSH_CONFIGURATION));
+        match asked {
+            _ if self.lane.door.push => asked,
+            Ok(permit) if about(permit.facts()) => Err(unspent(permit, refuse::no_push())),
+            Err(why) if why.code() == Code::NotFound && names_push(form, body, &self.lane.shared.limits) => {
+                let (id, facts) = (why.rpc_id().cloned(), why.facts().clone());
+                Err(refuse::no_push().with_rpc_id(id).with_facts(facts))
+            }
+            other => other,
+        }
     }
 
     /// What the head and the body of a request are together.
@@ -375,6 +395,19 @@ impl<F: Fn() -> Facts> Drop for Awaiting<'_, F> {
             self.way.lane.metrics.abandoned(facts.direction);
             let _ = self.way.record(Outcome::Abandoned, facts);
         }
+    }
+}
+
+/// Whether a request that was refused is about a push configuration. Read only then.
+fn names_push(form: Form, body: &[u8], limits: &Limits) -> bool {
+    let method = |json: &json::Json<'_>| {
+        let method = json.as_object()?.get("method")?.as_str()?;
+        Some(method.to_ascii_lowercase().contains("pushnotificationconfig"))
+    };
+    match form {
+        Form::Rest(operation) | Form::Grpc(operation) => operation.as_str().contains(PUSH_CONFIGURATION),
+        Form::JsonRpc => json::read(body, &json_limits(limits)).ok().as_ref().and_then(method) == Some(true),
+        _ => false,
     }
 }
 

@@ -147,12 +147,29 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: Option<DecisionId
     Said { status, kind, body: Bytes::from(body) }
 }
 
+const NO_PUSH: &str = "push notifications are not carried on this route";
+
+/// The refusal of whatever is about a push configuration, where none is carried.
+pub(crate) fn no_push() -> Refusal {
+    Refusal::new(Code::MethodUnsupported, NO_PUSH)
+        .with_hint("see the agent card; follow the task by a stream")
+}
+
+/// The error of A2A that a refusal is, whatever its code means elsewhere: the agent's own, or that push is not carried.
+pub(crate) fn known(refusal: &Refusal) -> Option<ProtocolError> {
+    let push = || (refusal.reason() == NO_PUSH).then_some(ProtocolError::PushNotificationNotSupported);
+    refusal.agent_error().or_else(push)
+}
+
 /// The number that a JSON-RPC error has: the agent's own, where it is one that the protocol defines.
 pub(crate) fn number(refusal: &Refusal) -> i32 {
+    if let Some(error) = known(refusal) {
+        return error.number();
+    }
     if let Some(number) = refusal.server_error() {
         return number;
     }
-    refusal.agent_error().map_or_else(|| refusal.code().rpc(), |error| error.number())
+    refusal.code().rpc()
 }
 
 /// The message of an error: the protocol's words for an error of the agent's, so that those who know them find them.

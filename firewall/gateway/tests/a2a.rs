@@ -185,3 +185,41 @@ fn whom_no_policy_permits_gets_no_card() {
     assert_eq!(answer.problem(), (403, "policy_denied".to_owned()));
     assert!(agent.seen().is_empty());
 }
+
+#[test]
+fn a_push_configuration_is_refused_as_the_protocol_says_where_none_is_carried_whosever_task_it_names() {
+    let mut house = House::new();
+    let agent = Agent::saying(&reply());
+    let gateway = start(&mut house, &agent);
+    for (method, params) in [
+        ("GetTaskPushNotificationConfig", json!({"taskId": "nobodys", "id": "c"})),
+        ("ListTaskPushNotificationConfigs", json!({"taskId": "nobodys"})),
+        ("DeleteTaskPushNotificationConfig", json!({"taskId": "nobodys", "id": "c"})),
+    ] {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let answer = post(&gateway, VERSION, &body).json();
+        assert_eq!(answer["error"]["code"], -32003, "{method}: {answer}");
+    }
+    assert!(agent.seen().is_empty());
+}
+
+#[test]
+fn a_card_that_the_caller_has_is_not_sent_again() {
+    let mut house = House::new();
+    let agent = Agent::start(|_| Act::Say(ok(br#"{"name":"Wholesaler"}"#)));
+    let gateway = start(&mut house, &agent);
+    let get = |more: &str| {
+        let head = "GET /.well-known/agent-card.json HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n";
+        Answer::parse(&gateway.raw("a2a", format!("{head}{more}\r\n").as_bytes()))
+    };
+    let tag = get("");
+    let tag = tag.head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
+    // the answer's head is in lower case here, and the tag is not
+    let first = gateway
+        .raw("a2a", b"GET /.well-known/agent-card.json HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n");
+    let exact = first.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
+    assert!(exact.eq_ignore_ascii_case(&tag));
+    let again = get(&format!("If-None-Match: {exact}\r\n"));
+    assert_eq!((again.status, again.body.as_str()), (304, ""));
+    assert_eq!(get("If-None-Match: \"other\"\r\n").status, 200);
+}

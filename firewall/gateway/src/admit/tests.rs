@@ -10,6 +10,7 @@ fn door(protocol: Protocol) -> Door {
         extension: "urn:contexts:snl:v1.0".to_owned(),
         versions: vec![Version::V10],
         transports: vec![Transport::JsonRpc],
+        push: false,
     }
 }
 

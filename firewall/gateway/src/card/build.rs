@@ -23,6 +23,8 @@ pub(crate) struct Says {
     required: bool,
     versions: Vec<Version>,
     transports: Vec<Transport>,
+    /// Push configurations are carried.
+    push: bool,
     /// Texts or files pass, so that other media types than JSON make sense.
     mixed: bool,
 }
@@ -39,6 +41,7 @@ impl Says {
             required: choices.default_context.is_none() && !mixed && !choices.admit.data,
             versions: choices.versions.clone(),
             transports: choices.transports.clone(),
+            push: choices.push_notifications,
             mixed,
         }
     }
@@ -103,8 +106,7 @@ impl Says {
         let theirs = capabilities(theirs);
         json!({
             "streaming": flag(theirs, "streaming"),
-            // what an agent sends by itself does not leave by this route
-            "pushNotifications": false,
+            "pushNotifications": self.push && flag(theirs, "pushNotifications"),
             "extendedAgentCard": flag(theirs, "extendedAgentCard"),
             "extensions": [{"uri": self.extension, "description": "Shared contexts (SNL)", "required": self.required}]
         })

@@ -69,6 +69,8 @@ pub struct RouteChoices {
     pub keeps_callers_apart: bool,
     /// A message must hold a lock.
     pub require_lock: bool,
+    /// Push configurations are carried: what the agent sends by itself then goes where a caller says. Policies are asked beside.
+    pub push_notifications: bool,
     /// What becomes of the agent's card.
     pub card: CardChoice,
 }
@@ -82,6 +84,7 @@ impl Default for RouteChoices {
             admit: Admit::default(),
             keeps_callers_apart: false,
             require_lock: false,
+            push_notifications: false,
             card: CardChoice::Rebuilt,
         }
     }
@@ -138,6 +141,7 @@ pub(super) fn choices(
             .ok_or_else(|| ConfigFault::value(key("admit"), "some of `text`, `file`, `data`, each once"))?,
         keeps_callers_apart: file.keeps_callers_apart.unwrap_or(false),
         require_lock: file.require_lock.unwrap_or(false),
+        push_notifications: file.push_notifications.unwrap_or(false),
         card: card(file, base)?,
     })
 }

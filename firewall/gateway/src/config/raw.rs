@@ -85,6 +85,8 @@ pub(super) struct FileRoute {
     pub keeps_callers_apart: Option<bool>,
     pub require_lock: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub push_notifications: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub card_from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card: Option<String>,
@@ -174,6 +176,7 @@ impl FileRoute {
             admit: Some(choices.admit.words()),
             keeps_callers_apart: Some(choices.keeps_callers_apart),
             require_lock: Some(choices.require_lock),
+            push_notifications: a2a.then_some(choices.push_notifications),
             card_from: route.card_from.as_ref().map(ToString::to_string),
             card: a2a.then(|| card.to_owned()),
             card_keys,

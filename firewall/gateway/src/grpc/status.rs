@@ -83,7 +83,7 @@ pub(crate) fn well() -> HeaderMap {
 /// The end of a call that was refused: our words only, and the error of the protocol where it has one for this. `agent` is the
 /// status that the agent behind ended the call with, which is repeated.
 pub(crate) fn refused(refusal: &Refusal, agent: Option<u8>, decision: DecisionId) -> HeaderMap {
-    let known = refusal.agent_error().or_else(|| meant(refusal.code()));
+    let known = refuse::known(refusal).or_else(|| meant(refusal.code()));
     let status = match (agent, known) {
         (Some(status), _) => Status(status),
         (None, Some(error)) => Status(error.grpc_status()),

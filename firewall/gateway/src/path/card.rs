@@ -1,6 +1,7 @@
 //! The agent card: nobody's message, and yet a question that policies are asked about and that leaves a record.
 
 use bytes::Bytes;
+use http::HeaderValue;
 use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer};
 use semgate_message::a2a::{Operation, Version};
 use semgate_message::{Call, Form};
@@ -14,7 +15,7 @@ const NOTHING: Bytes = Bytes::from_static(b"{}");
 
 impl Way<'_> {
     /// The card, to whom policies permit `GetAgentCard`.
-    pub(super) async fn card(&self, peer: &Peer) -> Result<Answer, Stopped> {
+    pub(super) async fn card(&self, peer: &Peer, has: Option<&HeaderValue>) -> Result<Answer, Stopped> {
         let lane = self.lane;
         let shared = &*lane.shared;
         let call = Call::a2a(Version::V10, Form::Rest(Operation::GetAgentCard));
@@ -27,7 +28,7 @@ impl Way<'_> {
         lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
         // nothing of the caller's is sent: the gateway asks in its own name, or has asked before
         let (_, sent) = permit.spend();
-        let answer = lane.card.answer(lane, self.decision).await;
+        let answer = lane.card.answer(lane, has, self.decision).await;
         answer.map_err(|refusal| Stopped {
             direction: Direction::Reply,
             refusal: refusal.with_facts(super::reply_facts(sent.facts())),
