@@ -1,0 +1,92 @@
+//! A context that refers to another, through the running binary: published in order, judged and typed through the reference, and
+//! gone with what it refers to (DESIGN §2.5).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{SEMGATE, Up, wait_for};
+
+const MONEY: &str = r#"{"context":"urn:contexts:money:v1.0","concepts":{"price":{"type":"object","required":["amount","currency"],"properties":{"amount":{"type":"number","multipleOf":0.01},"currency":{"type":"string","x-code-list":"currencies"}}}},"codes":{"currencies":["EUR","USD"]}}"#;
+
+fn semgate(words: &[&str]) -> std::process::Output {
+    std::process::Command::new(SEMGATE).args(words).output().unwrap()
+}
+
+fn write(up: &Up, name: &str, text: &str) -> String {
+    let file = up.dir.join(name);
+    std::fs::write(&file, text).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+fn shop(digest: &str) -> String {
+    json!({
+        "context": "urn:contexts:shop:v1.0",
+        "concepts": { "offer": { "type": "object", "required": ["item", "price"], "properties": {
+            "item": { "type": "string", "maxLength": 20, "pattern": "^[a-z]+$" },
+            "price": { "$ref": "urn:contexts:money:v1.0#/concepts/price", "x-digest": digest },
+        } } },
+    })
+    .to_string()
+}
+
+#[test]
+fn a_context_is_judged_typed_and_revoked_with_what_it_refers_to() {
+    let up = Up::start();
+    let money = write(&up, "money.json", MONEY);
+    let checked = semgate(&["context", "check", &money, "--json"]);
+    let digest =
+        serde_json::from_slice::<Value>(&checked.stdout).unwrap()["digest"].as_str().unwrap().to_owned();
+    let file = write(&up, "shop.json", &shop(&digest));
+
+    let alone = semgate(&["context", "check", &file]);
+    let said = String::from_utf8_lossy(&alone.stderr).into_owned();
+    assert!(!alone.status.success() && said.contains("--reference") && said.contains("money:v1.0"), "{said}");
+    assert!(semgate(&["context", "check", &file, &money]).status.success());
+    assert!(semgate(&["context", "check", &file, "--reference", &money]).status.success());
+
+    let early = up.semgate(&["context", "publish", &file]);
+    let said = String::from_utf8_lossy(&early.stderr).into_owned();
+    assert!(
+        !early.status.success() && said.contains("document_invalid") && said.contains("not published here"),
+        "{said}"
+    );
+    let published = |file: &str| {
+        let done = up.semgate(&["context", "publish", file]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    published(&money);
+    let wrong = write(&up, "wrong.json", &shop(&format!("sha-256:{}", "0".repeat(64))));
+    let said = String::from_utf8_lossy(&up.semgate(&["context", "publish", &wrong]).stderr).into_owned();
+    assert!(said.contains("document_invalid") && said.contains("another digest"), "{said}");
+    published(&file);
+    let fetched = up.semgate(&["context", "fetch", "shop:v1.0"]);
+    assert!(fetched.status.success(), "{}", String::from_utf8_lossy(&fetched.stderr));
+
+    // typed through the reference: `price.amount` is a decimal
+    let policy = r#"permit(principal == Agent::"spiffe://semgate.test/agent/retailer-7", action, resource is shop::offer)
+        when { resource.price.amount.lessThan(decimal("100.0")) };
+        permit(principal in Group::"repliers", action, resource is shop::offer);"#;
+    std::fs::write(up.path("/policies").join("shop.cedar"), policy).unwrap();
+    let say = |content: &str| up.say(&["shop:v1.0", "offer", content]);
+    let good = r#"{"item":"beer","price":{"amount":9.5,"currency":"EUR"}}"#;
+    wait_for("the policy to be live", || (say(good).0 == 0).then_some(()));
+    assert_eq!(say(r#"{"item":"car","price":{"amount":100.5,"currency":"EUR"}}"#).1["code"], "policy_denied");
+    assert_eq!(say(r#"{"item":"beer","price":{"amount":1,"currency":"eur"}}"#).1["code"], "content_invalid");
+    assert_eq!(
+        say(r#"{"item":"beer","price":{"amount":1,"currency":"EUR","x":1}}"#).1["code"],
+        "content_invalid"
+    );
+
+    let revoked = up.semgate(&["context", "revoke", "money:v1.0", "--reason", "wrong currencies"]);
+    assert!(revoked.status.success(), "{}", String::from_utf8_lossy(&revoked.stderr));
+    let refusal = wait_for("the revocation to arrive", || {
+        let (status, said) = say(good);
+        (status == 3).then_some(said)
+    });
+    assert_eq!(refusal["code"], "context_revoked", "{refusal}");
+    assert_eq!(say(good).1["code"], "context_revoked");
+    let late = write(&up, "late.json", &shop(&digest).replace("shop:v1.0", "shop:v1.1"));
+    let said = String::from_utf8_lossy(&up.semgate(&["context", "publish", &late]).stderr).into_owned();
+    assert!(said.contains("revoked or suspended"), "{said}");
+}
