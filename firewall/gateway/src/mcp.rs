@@ -1,5 +1,8 @@
 //! What MCP asks of HTTP beyond a message: headers that repeat the body, sessions, and statuses of errors.
 
+#[cfg(test)]
+mod tests;
+
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use semgate_inspect::{Code, Refusal, Sent};

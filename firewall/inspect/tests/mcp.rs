@@ -252,6 +252,31 @@ fn the_servers_error_is_told_by_its_number() {
 }
 
 #[test]
+fn a_session_of_another_sender_is_not_found_and_ones_own_is() {
+    let (inspector, route) = house();
+    let old = |from: &str, session: Option<&str>, body: Value| {
+        let head = Head {
+            version: Some("2025-11-25".to_owned()),
+            session: session.map(str::to_owned),
+            ..Head::default()
+        };
+        let arrived = semgate_inspect::Arrived::whole(Call::mcp(head), Bytes::from(body.to_string()));
+        inspector.inspect(&route, &agent(from), &HeaderClaims::default(), arrived, NOW)
+    };
+    let list = || json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let (_, sent) = old("retailer-7", None, list()).unwrap().spend();
+    inspector.own_session(&sent, "s-1").unwrap();
+    assert!(old("retailer-7", Some("s-1"), list()).is_ok());
+    for (from, session) in [("treasurer-1", "s-1"), ("retailer-7", "s-2")] {
+        let refusal = old(from, Some(session), list()).unwrap_err();
+        assert_eq!((refusal.code(), refusal.reason()), (Code::NotFound, "there is no such session"));
+    }
+    // a server that gives one caller what is another's
+    let (_, other) = old("treasurer-1", None, list()).unwrap().spend();
+    assert_eq!(inspector.own_session(&other, "s-1").unwrap_err().code(), Code::UpstreamInvalid);
+}
+
+#[test]
 fn a_drifted_tool_in_an_event_is_withheld_too() {
     let house = house();
     let (_, sent) = ask(&house, "treasurer-1", "tools/list", json!({})).unwrap().spend();

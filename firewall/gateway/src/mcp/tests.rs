@@ -1,0 +1,51 @@
+use super::*;
+use http::Request;
+
+fn judged(method: &str, headers: &[(&str, &str)]) -> Result<Head, Code> {
+    let mut request = Request::builder().method(method).uri("/");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let (parts, ()) = request.body(()).unwrap().into_parts();
+    head(&parts).map_err(|refusal| refusal.code())
+}
+
+#[test]
+fn the_headers_of_a_post_are_read_once_each() {
+    let good = judged(
+        "POST",
+        &[("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "add")],
+    );
+    let good = good.unwrap();
+    assert_eq!(
+        (good.version.as_deref(), good.method.as_deref(), good.name.as_deref()),
+        (Some("2026-07-28"), Some("tools/call"), Some("add"))
+    );
+    for name in ["mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"] {
+        assert_eq!(judged("POST", &[(name, "a"), (name, "b")]), Err(Code::HeaderMismatch), "{name}");
+    }
+}
+
+#[test]
+fn streams_of_sessions_and_pages_in_browsers_are_refused() {
+    assert_eq!(judged("GET", &[("last-event-id", "7")]), Err(Code::MethodUnsupported));
+    assert_eq!(judged("DELETE", &[("mcp-session-id", "s")]), Err(Code::MethodUnsupported));
+    assert_eq!(judged("POST", &[("origin", "https://evil.test")]), Err(Code::Malformed));
+    assert_eq!(judged("POST", &[("mcp-param-region", "eu")]), Err(Code::HeaderMismatch));
+    assert_eq!(judged("POST", &[("mcp-session-id", "two words")]), Err(Code::NotFound));
+}
+
+#[test]
+fn errors_have_the_statuses_of_the_protocol() {
+    let of = |code| status(&Refusal::new(code, "x"));
+    assert_eq!((of(Code::HeaderMismatch), of(Code::VersionUnsupported), of(Code::NotFound)), (400, 400, 404));
+    assert_eq!((of(Code::MethodUnsupported), of(Code::PolicyDenied), of(Code::ToolDrift)), (405, 200, 200));
+    let named =
+        Refusal::new(Code::MethodUnsupported, "x").with_rpc_id(Some(semgate_inspect::RpcId::Integer(1)));
+    assert_eq!(status(&named), 404);
+    assert_eq!(status(&Refusal::of_server(-32601)), 404);
+    assert_eq!(status(&Refusal::of_server(-32603)), 200);
+    assert_eq!(number(Code::VersionUnsupported), Some(-32022));
+    let data = data(&Refusal::new(Code::VersionUnsupported, "x"), json!({"code": "version_unsupported"}));
+    assert_eq!(data["supported"], json!(["2026-07-28", "2025-11-25"]));
+}
