@@ -261,7 +261,8 @@ fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u
         .map_err(|_| no_policy(other.urn()))?;
     let standing = source.view().standing(other.urn(), case.now.unix);
     counts(case, other, standing).map_err(|refusal| {
-        refusal.with_detail(format!("of `{}`, whose concepts the message uses", other.urn()))
+        let why = refusal.detail().to_owned();
+        refusal.with_detail(format!("of `{}`, whose concepts the message uses; {why}", other.urn()))
     })?;
     Ok((Some(other), source.fresh_until()))
 }
