@@ -219,6 +219,8 @@ def write_gateway(case, place, known, listen, admin, port, grpc):
     route = {'name': 'tck', 'listen': f'127.0.0.1:{listen}', 'binding': 'a2a', 'plain_sender': SENDER, 'receiver': RECEIVER, 'contexts': ['*']}
     for name, value in {**ROUTES[case.branch, case.transport], **COMMON}.items():
         route[name] = value.format(port=port, grpc=grpc) if isinstance(value, str) else value
+    if case.agent == 'newest':
+        route['push_notifications'] = True
     lines = [f'{name} = {json.dumps(value)}' for name, value in route.items()]
     (place / 'tck.toml').write_text(head + '[[route]]\n' + '\n'.join(lines) + '\n')
 
