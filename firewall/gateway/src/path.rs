@@ -1,6 +1,7 @@
 //! The path of one message, verb by verb: admit → receive → inspect → forward → reply → record. Whatever stops it becomes a
 //! record and an answer in one place at the end.
 
+mod arrive;
 mod call;
 mod card;
 
@@ -14,11 +15,10 @@ use http::{HeaderName, HeaderValue, Request};
 use hyper::body::Incoming;
 use semgate_contexts::json;
 use semgate_inspect::{
-    Arrived, Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Notice, Now, Peer, Permit, Refusal,
-    Route,
+    Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Notice, Now, Peer, Permit, Refusal, Route,
 };
+use semgate_message::Form;
 use semgate_message::a2a::Operation;
-use semgate_message::{Call, Form, RpcId};
 
 use crate::admit::{self, Admitted, Arrival, Door, Gatekeeper};
 use crate::answer::{Answer, AnswerBody};
@@ -27,7 +27,6 @@ use crate::config::Limits;
 use crate::decision::{DecisionId, Decisions};
 use crate::forward::{self, Address, Begun, Returned, Told};
 use crate::framing::Serving;
-use crate::grpc::carry;
 use crate::identify::Identity;
 use crate::mcp;
 use crate::measure::RouteMetrics;
@@ -37,9 +36,6 @@ use crate::refuse::{self, Manner};
 use crate::relay::{self, EVENT_STREAM, Of, Relay, Relayed};
 use crate::reply;
 use crate::upstream::Pool;
-
-/// What the operations about push configurations have in their names.
-const PUSH_CONFIGURATION: &str = "TaskPushNotificationConfig";
 
 /// What all cores share.
 pub(crate) struct Shared {
@@ -197,41 +193,6 @@ impl Way<'_> {
         };
         self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
         self.forward(permit, recorded, lease, &admitted).await
-    }
-
-    /// Where push configurations are not carried, what is about one is refused in the protocol's words, before whose it is.
-    fn push(&self, asked: Result<Permit, Refusal>, form: Form, body: &[u8]) -> Result<Permit, Refusal> {
-        let about = |facts: &Facts| facts.concepts.iter().any(|name| name.contains(PUSH_CONFIGURATION));
-        match asked {
-            _ if self.lane.door.push => asked,
-            Ok(permit) if about(permit.facts()) => Err(unspent(permit, refuse::no_push())),
-            Err(why) if why.code() == Code::NotFound && names_push(form, body, &self.lane.shared.limits) => {
-                let (id, facts) = (why.rpc_id().cloned(), why.facts().clone());
-                Err(refuse::no_push().with_rpc_id(id).with_facts(facts))
-            }
-            other => other,
-        }
-    }
-
-    /// What the head and the body of a request are together.
-    fn arrived(&self, received: Received) -> Result<(Admitted, Arrived), Refusal> {
-        let limits = &self.lane.shared.limits;
-        let Received { mut admitted, bytes } = received;
-        let call = match std::mem::replace(&mut admitted.call, Ok(Call::l8())) {
-            Ok(call) => call,
-            Err(refusal) => return Err(refusal.with_rpc_id(rpc_id(&bytes, limits))),
-        };
-        if let Form::Grpc(operation) = call.form {
-            let arrived = carry::arrived(call, operation, &bytes, &json_limits(limits))?;
-            return Ok((admitted, arrived));
-        }
-        let Some(target) = &admitted.target else { return Ok((admitted, Arrived::whole(call, bytes))) };
-        if admitted.typed.is_none() && !bytes.is_empty() {
-            return Err(Refusal::new(Code::EncodingUnsupported, "the body has no content type")
-                .with_hint("send json as `application/a2a+json` or `application/json`"));
-        }
-        let judged = target.judged(&bytes, &json_limits(limits))?;
-        Ok((admitted, Arrived { call, body: bytes, judged }))
     }
 
     async fn forward(
@@ -396,24 +357,6 @@ impl<F: Fn() -> Facts> Drop for Awaiting<'_, F> {
             let _ = self.way.record(Outcome::Abandoned, facts);
         }
     }
-}
-
-/// Whether a request that was refused is about a push configuration. Read only then.
-fn names_push(form: Form, body: &[u8], limits: &Limits) -> bool {
-    let method = |json: &json::Json<'_>| {
-        let method = json.as_object()?.get("method")?.as_str()?;
-        Some(method.to_ascii_lowercase().contains("pushnotificationconfig"))
-    };
-    match form {
-        Form::Rest(operation) | Form::Grpc(operation) => operation.as_str().contains(PUSH_CONFIGURATION),
-        Form::JsonRpc => json::read(body, &json_limits(limits)).ok().as_ref().and_then(method) == Some(true),
-        _ => false,
-    }
-}
-
-/// The id of a request that is refused for what its head says. Read only then.
-fn rpc_id(bytes: &[u8], limits: &Limits) -> Option<RpcId> {
-    semgate_message::a2a::rpc_id(&json::read(bytes, &json_limits(limits)).ok()?)
 }
 
 pub(crate) fn json_limits(limits: &Limits) -> json::Limits {

@@ -1,0 +1,75 @@
+//! What a request is once its body is there: head and body together, and whether it is about something that the route does not carry.
+
+use semgate_contexts::json;
+use semgate_inspect::{Arrived, Code, Facts, Permit, Refusal};
+use semgate_message::{Call, Form, RpcId};
+
+use super::{Way, json_limits, unspent};
+use crate::admit::Admitted;
+use crate::config::Limits;
+use crate::grpc::carry;
+use crate::receive::Received;
+use crate::refuse;
+
+/// What the operations about push configurations have in their names.
+const PUSH_CONFIGURATION: &str = "TaskPushNotificationConfig";
+
+impl Way<'_> {
+    /// What the head and the body of a request are together.
+    pub(super) fn arrived(&self, received: Received) -> Result<(Admitted, Arrived), Refusal> {
+        let limits = &self.lane.shared.limits;
+        let Received { mut admitted, bytes } = received;
+        let call = match std::mem::replace(&mut admitted.call, Ok(Call::l8())) {
+            Ok(call) => call,
+            Err(refusal) => return Err(refusal.with_rpc_id(rpc_id(&bytes, limits))),
+        };
+        if let Form::Grpc(operation) = call.form {
+            let arrived = carry::arrived(call, operation, &bytes, &json_limits(limits))?;
+            return Ok((admitted, arrived));
+        }
+        let Some(target) = &admitted.target else { return Ok((admitted, Arrived::whole(call, bytes))) };
+        if admitted.typed.is_none() && !bytes.is_empty() {
+            return Err(Refusal::new(Code::EncodingUnsupported, "the body has no content type")
+                .with_hint("send json as `application/a2a+json` or `application/json`"));
+        }
+        let judged = target.judged(&bytes, &json_limits(limits))?;
+        Ok((admitted, Arrived { call, body: bytes, judged }))
+    }
+
+    /// Where push configurations are not carried, what is about one is refused in the protocol's words, before whose it is.
+    pub(super) fn push(
+        &self,
+        asked: Result<Permit, Refusal>,
+        form: Form,
+        body: &[u8],
+    ) -> Result<Permit, Refusal> {
+        let about = |facts: &Facts| facts.concepts.iter().any(|name| name.contains(PUSH_CONFIGURATION));
+        match asked {
+            _ if self.lane.door.push => asked,
+            Ok(permit) if about(permit.facts()) => Err(unspent(permit, refuse::no_push())),
+            Err(why) if why.code() == Code::NotFound && names_push(form, body, &self.lane.shared.limits) => {
+                let (id, facts) = (why.rpc_id().cloned(), why.facts().clone());
+                Err(refuse::no_push().with_rpc_id(id).with_facts(facts))
+            }
+            other => other,
+        }
+    }
+}
+
+/// Whether a request that was refused is about a push configuration. Read only then.
+fn names_push(form: Form, body: &[u8], limits: &Limits) -> bool {
+    let method = |json: &json::Json<'_>| {
+        let method = json.as_object()?.get("method")?.as_str()?;
+        Some(method.to_ascii_lowercase().contains("pushnotificationconfig"))
+    };
+    match form {
+        Form::Rest(operation) | Form::Grpc(operation) => operation.as_str().contains(PUSH_CONFIGURATION),
+        Form::JsonRpc => json::read(body, &json_limits(limits)).ok().as_ref().and_then(method) == Some(true),
+        _ => false,
+    }
+}
+
+/// The id of a request that is refused for what its head says. Read only then.
+fn rpc_id(bytes: &[u8], limits: &Limits) -> Option<RpcId> {
+    semgate_message::a2a::rpc_id(&json::read(bytes, &json_limits(limits)).ok()?)
+}
