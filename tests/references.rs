@@ -88,5 +88,5 @@ fn a_context_is_judged_typed_and_revoked_with_what_it_refers_to() {
     assert_eq!(say(good).1["code"], "context_revoked");
     let late = write(&up, "late.json", &shop(&digest).replace("shop:v1.0", "shop:v1.1"));
     let said = String::from_utf8_lossy(&up.semgate(&["context", "publish", &late]).stderr).into_owned();
-    assert!(said.contains("revoked or suspended"), "{said}");
+    assert!(said.contains("money:v1.0`, which is revoked"), "{said}");
 }

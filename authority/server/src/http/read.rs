@@ -139,7 +139,7 @@ pub(super) fn broken(app: &App, fault: &IndexFault) -> Problem {
     Problem::new(Code::Busy, "the index is being rebuilt")
 }
 
-fn read_document(app: &App, digest: &Digest) -> Result<Vec<u8>, Problem> {
+pub(super) fn read_document(app: &App, digest: &Digest) -> Result<Vec<u8>, Problem> {
     match app.documents.read(digest) {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => {

@@ -1,47 +1,55 @@
-//! The contexts that a submitted document refers to: published here, and neither revoked nor suspended.
+//! The contexts that a submitted document refers to: published here with the digests that it names, and, of a new document, neither
+//! revoked nor suspended.
 //!
-//! One that is revoked between this look and the append changes nothing: gateways ask again for every message.
+//! One that is revoked between this look and the append changes nothing: gateways ask again for every message. What is published
+//! stays published: the same document again is answered as before, whatever became of what it refers to.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use semgate_contexts::{Context, ContextUrn};
+use semgate_contexts::{Context, ContextUrn, DocumentFault};
 use semgate_statement::jws::General;
 use semgate_statement::{Status, context};
 
 use super::App;
+use super::problem::{Code, Problem};
+use super::read::{broken, read_document};
 use crate::submit::index_of;
 
 /// Finds contexts for one submission; what was read once is not read again.
 pub(super) struct Referred<'a> {
     app: &'a App,
     found: RefCell<BTreeMap<ContextUrn, Option<Arc<Context>>>>,
+    /// Why one that is published could not be read: no fault of the document.
+    problem: RefCell<Option<Problem>>,
 }
 
 impl<'a> Referred<'a> {
     pub(super) fn new(app: &'a App) -> Self {
-        Self { app, found: RefCell::default() }
+        Self { app, found: RefCell::default(), problem: RefCell::default() }
     }
 
-    /// The published context of this name; none also while its file is not good here. The digest is for the caller to compare.
+    /// The published context of this name, whatever its status. The digest is for the caller to compare.
     pub(super) fn find(&self, urn: &ContextUrn) -> Option<Arc<Context>> {
         if let Some(found) = self.found.borrow().get(urn) {
             return found.clone();
         }
-        let found = self.read(urn);
+        let found = self.read(urn).unwrap_or_else(|problem| {
+            self.problem.borrow_mut().get_or_insert(problem);
+            None
+        });
         self.found.borrow_mut().insert(urn.clone(), found.clone());
         found
     }
 
-    fn read(&self, urn: &ContextUrn) -> Option<Arc<Context>> {
+    fn read(&self, urn: &ContextUrn) -> Result<Option<Arc<Context>>, Problem> {
         let app = self.app;
-        let record = index_of(&app.index).get(urn).ok().flatten()?;
-        if !matches!(record.status, Status::Valid | Status::Deprecated) {
-            return None;
-        }
-        let bytes = app.documents.read(&record.digest).ok().flatten()?;
-        let signed = General::read(&bytes, context::TYPE, &app.keys.roots, context::MAX_SIGNED_BYTES).ok()?;
+        let record = index_of(&app.index).get(urn).map_err(|fault| broken(app, &fault))?;
+        let Some(record) = record else { return Ok(None) };
+        let bytes = read_document(app, &record.digest)?;
+        let signed = General::read(&bytes, context::TYPE, &app.keys.roots, context::MAX_SIGNED_BYTES)
+            .map_err(|fault| Problem::new(Code::Internal, fault))?;
         // what is published was verified then, and its file is held against its digest at each reading
         let context = Context::from_canonical(
             signed.unverified_payload(),
@@ -49,6 +57,35 @@ impl<'a> Referred<'a> {
             &app.document_limits,
             &|other| self.find(other),
         );
-        context.ok().map(Arc::new)
+        context.map(|context| Some(Arc::new(context))).map_err(|fault| Problem::new(Code::Internal, fault))
+    }
+
+    /// What a document that was refused is answered.
+    pub(super) fn problem(&self, code: Code, fault: &DocumentFault) -> Problem {
+        match (fault, self.problem.borrow_mut().take()) {
+            (DocumentFault::ReferenceMissing { .. }, Some(problem)) => problem,
+            (DocumentFault::ReferenceMissing { urn, .. }, None) => Problem::new(
+                code,
+                format_args!("it refers to `{urn}`, which is not published here; publish that first"),
+            ),
+            _ => Problem::new(code, fault),
+        }
+    }
+
+    /// That all that a new document refers to, directly or by another, counts now.
+    pub(super) fn count(&self, document: &Context) -> Result<(), Problem> {
+        for other in document.references() {
+            let urn = other.urn();
+            let record = index_of(&self.app.index).get(urn).map_err(|fault| broken(self.app, &fault))?;
+            let state = match record.map(|record| record.status) {
+                Some(Status::Valid | Status::Deprecated) => continue,
+                Some(Status::Invalid) => "revoked",
+                Some(Status::Suspended) => "suspended",
+                None => "not published here",
+            };
+            let detail = format!("it refers to `{urn}`, which is {state}; refer to a version that counts");
+            return Err(Problem::new(Code::DocumentInvalid, detail));
+        }
+        Ok(())
     }
 }

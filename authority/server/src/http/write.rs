@@ -150,10 +150,10 @@ fn prepare(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String,
     let referred = Referred::new(app);
     let document =
         Context::check_among(bytes, &app.config.prefix, &app.document_limits, &|urn| referred.find(urn))
-            .map_err(document_problem)?;
+            .map_err(|fault| referred.problem(document_code(&fault), &fault))?;
     author.may(document.urn().line())?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
-    if let Some(known) = known(app, &document, document.bytes())? {
+    if let Some(known) = known(app, &referred, &document, document.bytes())? {
         return Ok((names.0, names.1, known));
     }
     let signer = signer(app, document.urn().line())?;
@@ -170,7 +170,7 @@ fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, 
     let (prefix, limits) = (&app.config.prefix, &app.document_limits);
     let checked = verify_context_among(bytes, roots, now(), prefix, limits, &|urn| referred.find(urn))
         .map_err(|fault| match fault {
-            ContextFault::Document(fault) => document_problem(fault),
+            ContextFault::Document(fault) => referred.problem(document_code(&fault), &fault),
             ContextFault::Jws(_) | ContextFault::LineNotDelegated => {
                 Problem::new(Code::SignatureInvalid, fault)
             }
@@ -178,7 +178,7 @@ fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, 
     let document = checked.context();
     author.may(document.urn().line())?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
-    if let Some(known) = known(app, document, bytes)? {
+    if let Some(known) = known(app, &referred, document, bytes)? {
         return Ok((names.0, names.1, known));
     }
     let jws = General::read(bytes, context::TYPE, roots, context::MAX_SIGNED_BYTES)
@@ -188,10 +188,15 @@ fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, 
 }
 
 /// What the index says of this URN: the same digest, another one, or nothing. The same digest whose file is not good here goes all the
-/// way, so that it is written again.
-fn known(app: &App, document: &Context, offered: &[u8]) -> Result<Option<Prepared>, Problem> {
+/// way, so that it is written again. What is new may refer only to what counts.
+fn known(
+    app: &App,
+    referred: &Referred<'_>,
+    document: &Context,
+    offered: &[u8],
+) -> Result<Option<Prepared>, Problem> {
     let record = index_of(&app.index).get(document.urn()).map_err(|fault| broken(app, &fault))?;
-    let Some(record) = record else { return Ok(None) };
+    let Some(record) = record else { return referred.count(document).map(|()| None) };
     if record.digest == *document.digest() {
         let good = matches!(app.documents.read(&record.digest), Ok(Some(_)));
         return Ok(good.then_some(Prepared::Known(record.index)));
@@ -226,19 +231,6 @@ fn signer(app: &App, line: &Line) -> Result<Arc<semgate_statement::SigningIdenti
             Code::StorageFailed.into()
         }
     })
-}
-
-/// A context that is referred to and not at hand here is not published, or does not count any more: what to do about it is said.
-fn document_problem(fault: DocumentFault) -> Problem {
-    match &fault {
-        DocumentFault::ReferenceMissing { urn, .. } => Problem::new(
-            Code::DocumentInvalid,
-            format_args!(
-                "it refers to `{urn}`, which is not published here or is revoked or suspended; publish that first"
-            ),
-        ),
-        _ => Problem::new(document_code(&fault), fault),
-    }
 }
 
 fn document_code(fault: &DocumentFault) -> Code {
