@@ -80,13 +80,14 @@ fn envelope<'j>(json: &'j Json<'j>, call: &Call, reading: &Reading<'_>) -> Read<
         }
     }
     rpc_version(version)?;
-    let id = RpcId::read(required(id, "", "id")?)
-        .ok_or_else(|| MessageFault::malformed("/id", "is neither an identifier nor an integer"))?;
+    let wrong = || MessageFault::malformed("/id", "is neither an identifier nor an integer");
+    let id = id.map(|id| RpcId::read(id).ok_or_else(wrong)).transpose()?;
     let operation = Operation::of_method(required(method, "", "method")?, call.version)
         .ok_or_else(|| unsupported("is no method of this version of A2A"))?;
     let frame = Frame { version: call.version, reading, rpc: true };
     let mut message = asked(operation, params, "/params", &frame)?;
-    message.rpc_id = Some(id);
+    // A notification is refused last: what else is wrong with it has a number of its own in the protocol.
+    message.rpc_id = Some(required(id, "", "id")?);
     Ok(message)
 }
 
@@ -119,8 +120,10 @@ fn send<'j>(params: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Messa
         }
     }
     push::tenant(tenant.unwrap_or_default(), path, frame)?;
+    let message = required(message, path, "message")?;
+    has_parts(message, &at(path, "message"))?;
     let said = said::message(
-        required(message, path, "message")?,
+        message,
         &at(path, "message"),
         "/params/message/metadata",
         |role| (role == Role::User).then_some(ROW),
@@ -133,6 +136,16 @@ fn send<'j>(params: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Messa
         frame.metadata(metadata, path, super::frame::Judged::ByItself(said.performative), out)?;
     }
     settings.map_or(Ok(()), |settings| configuration(settings, &at(path, "configuration"), frame, out))
+}
+
+/// A message that asks says something: both versions want a part.
+fn has_parts(message: &Json<'_>, path: &str) -> Read<()> {
+    match message.as_object().and_then(|message| message.get("parts")) {
+        Some(Json::Array(parts)) if parts.is_empty() => {
+            Err(MessageFault::malformed(&at(path, "parts"), "is empty"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn configuration<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {

@@ -75,6 +75,25 @@ fn a_notification_or_an_id_that_answers_nothing_is_refused() {
 }
 
 #[test]
+fn what_else_is_wrong_with_a_notification_is_said_first_since_the_protocol_has_numbers_for_it() {
+    let notification = |method: &str| {
+        let mut value = rpc(method, json!({"not a member": 1}));
+        value.as_object_mut().unwrap().remove("id");
+        refused(&value, Version::V03)
+    };
+    assert_eq!(notification("message/ssend").kind, FaultKind::MethodUnsupported);
+    assert!(notification("message/send").path.starts_with("/params"));
+}
+
+#[test]
+fn a_message_without_parts_is_malformed() {
+    let mut value = good();
+    value["params"]["message"]["parts"] = json!([]);
+    let fault = refused(&value, Version::V10);
+    assert_eq!((fault.kind, fault.path.as_str()), (FaultKind::Malformed, "/params/message/parts"));
+}
+
+#[test]
 fn a_member_in_another_case_beside_the_known_one_is_a_duplicate() {
     for (path, member) in [
         ("", "Method"),
