@@ -41,13 +41,16 @@ impl Way {
         self.transport == "grpc"
     }
 
-    fn route(&self, listen: &str, upstream: &str) -> String {
+    fn route(&self, listen: &str, http: &str, upstream: &str) -> String {
         let mut route = format!(
             "[[route]]\nname = \"js\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{upstream}{}\"\ncontexts = [\"*\"]\ntransports = [\"{}\"]\nversions = [\"{}\"]\n",
             self.path, self.transport, self.version
         );
         if self.is_grpc() {
-            route.push_str("upstream_http2 = true\n");
+            // Nothing that speaks gRPC serves a card.
+            route.push_str(&format!(
+                "upstream_http2 = true\ncard_from = \"http://{http}/.well-known/agent-card.json\"\n"
+            ));
         }
         if !self.certificate {
             route.push_str("plain_sender = \"spiffe://semgate.test/agent/retailer-7\"\n");
@@ -63,25 +66,16 @@ impl Way {
         let http = format!("127.0.0.1:{}", serves["http"]);
         let upstream = if self.is_grpc() { format!("127.0.0.1:{}", serves["grpc"]) } else { http.clone() };
         let listen = free_address().to_string();
-        let _gateway = Gateway::before(&up, http.parse().unwrap(), &self.route(&listen, &upstream));
+        let _gateway = Gateway::before(&up, http.parse().unwrap(), &self.route(&listen, &http, &upstream));
 
         let theirs = format!("http://{http}/");
-        let direct = node::run(self.client, &[&[&theirs, self.binding, "-", "", ""], more].concat());
+        let direct = node::run(self.client, &[&[theirs.as_str(), self.binding, "", ""], more].concat());
         let scheme = if self.certificate { "https" } else { "http" };
         let ours = format!("{scheme}://{listen}/");
-        // Nothing that speaks gRPC serves a card: the agent's own is taken, with the gateway's address.
-        let mut words = if self.is_grpc() {
-            vec![theirs.as_str(), self.binding, &listen]
-        } else {
-            vec![ours.as_str(), self.binding, "-"]
-        };
-        if self.certificate {
-            words.extend([up.dir.to_str().unwrap(), "retailer-7"]);
-        } else {
-            words.extend(["", ""]);
-        }
-        words.extend(more);
-        (direct, node::run(self.client, &words))
+        let (directory, name) =
+            if self.certificate { (up.dir.to_str().unwrap(), "retailer-7") } else { ("", "") };
+        let words = [ours.as_str(), self.binding, directory, name];
+        (direct, node::run(self.client, &[&words, more].concat()))
     }
 
     fn shows_the_same(&self) {

@@ -1,13 +1,13 @@
 // The conversation of a2a_client.mjs on the last SDK for JavaScript that spoke A2A 0.3, unmodified.
 //
-//     node a2a03_client.mjs URL JSONRPC [- [DIRECTORY AGENT]]
+//     node a2a03_client.mjs URL JSONRPC [DIRECTORY AGENT]
 
 import { randomUUID } from 'node:crypto';
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, ServiceParameters, withA2AExtensions } from 'a2a-js-sdk-03/client';
 import { fetchAs, identity, play, show } from './shown.mjs';
 
 const EXTENSION = 'urn:contexts:snl:v1.0';
-const [url, , , directory, name] = process.argv.slice(2);
+const [url, , directory, name] = process.argv.slice(2);
 const fetchImpl = fetchAs(identity(directory, name));
 const factory = new ClientFactory({ transports: [new JsonRpcTransportFactory({ fetchImpl })], cardResolver: new DefaultAgentCardResolver({ fetchImpl }) });
 const client = await factory.createFromUrl(url, '.well-known/agent-card.json');

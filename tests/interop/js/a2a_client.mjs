@@ -1,10 +1,10 @@
 // The official SDK for JavaScript as a client, unmodified: it resolves the card at a URL, plays a conversation, and prints what the
 // SDK shows its user, one line of JSON a step, with made-up ids and times replaced by names, so that two runs can be compared.
 //
-//     node a2a_client.mjs URL JSONRPC|HTTP+JSON|GRPC [ADDRESS|- [DIRECTORY AGENT [refused]]]
+//     node a2a_client.mjs URL JSONRPC|HTTP+JSON|GRPC [DIRECTORY AGENT [refused]]
 //
-// ADDRESS is where the binding is found, for a card that does not say it. DIRECTORY is that of `semgate up`, AGENT one of its agents, for
-// a listener that wants a client certificate. With `refused`, it only says what no context allows.
+// DIRECTORY is that of `semgate up`, AGENT one of its agents, for a listener that wants a client certificate (else both are empty). With
+// `refused`, it only says what no context allows.
 
 import { randomUUID } from 'node:crypto';
 import { SendMessageRequest, StreamResponse, Task, ListTasksRequest, ListTasksResponse, Message } from '@a2a-js/sdk';
@@ -14,7 +14,7 @@ import grpc from '@grpc/grpc-js';
 import { fetchAs, identity, play, show } from './shown.mjs';
 
 const EXTENSION = 'urn:contexts:snl:v1.0';
-const [url, binding, address, directory, name, refused] = process.argv.slice(2);
+const [url, binding, directory, name, refused] = process.argv.slice(2);
 
 function request(item_id, quantity, more = {}) {
   const metadata = { [EXTENSION]: { context: 'urn:contexts:supplyChain:v1.0', performative: 'INFORM' } };
@@ -30,14 +30,7 @@ const factory = new ClientFactory({
   preferredTransports: [binding],
   cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
 });
-async function resolved() {
-  if (!address || address === '-') return factory.createFromUrl(url, '.well-known/agent-card.json');
-  const card = await factory.options.cardResolver.resolve(url, '.well-known/agent-card.json');
-  card.supportedInterfaces = [{ url: address, protocolBinding: binding, protocolVersion: '1.0', tenant: '' }];
-  return factory.createFromAgentCard(card);
-}
-
-const client = await resolved();
+const client = await factory.createFromUrl(url, '.well-known/agent-card.json');
 const options = { serviceParameters: ServiceParameters.create(withA2AExtensions(EXTENSION)) };
 const result = (answer) => ('id' in answer ? { task: Task.toJSON(answer) } : { message: Message.toJSON(answer) });
 

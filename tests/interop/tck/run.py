@@ -14,7 +14,6 @@ Exit status: 0 where the set of tests that pass is the same on both sides, 1 whe
 
 import argparse
 import collections
-import http.server
 import json
 import os
 import shlex
@@ -22,7 +21,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 import xml.etree.ElementTree as ElementTree
@@ -156,33 +154,6 @@ def run_kit(case, side, url):
     return {'command': shlex.join(words), 'seconds': round(time.monotonic() - began, 1), 'tests': tests}
 
 
-def served_card(port, listen):
-    """Where nothing that speaks gRPC serves a card, the harness serves the agent's own, with the gateway's address."""
-    with urllib.request.urlopen(f'http://127.0.0.1:{port}/.well-known/agent-card.json', timeout=10) as answer:
-        headers, card = answer.headers, json.load(answer)
-    for interface in card.get('supportedInterfaces', []):
-        interface['url'] = f'127.0.0.1:{listen}' if interface['protocolBinding'] == 'GRPC' else f'http://127.0.0.1:{listen}'
-    if 'url' in card:
-        card['url'] = f'http://127.0.0.1:{listen}/'
-    body = json.dumps(card).encode()
-
-    class Card(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            for name in ('content-type', 'etag', 'cache-control', 'last-modified'):
-                if name in headers:
-                    self.send_header(name, headers[name])
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Card)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f'http://127.0.0.1:{server.server_port}'
-
-
 def through(case, port, grpc):
     """Authority and gateway in front of the agent, and the kit through them."""
     place = case.out / 'semgate'
@@ -197,7 +168,7 @@ def through(case, port, grpc):
         words = [case.semgate, 'firewall', 'run', '--config', place / 'tck.toml']
         with Process(words, case.out / 'gateway.log') as gateway:
             wait_for('the gateway', lambda: get(f'http://127.0.0.1:{admin}/readyz'), gateway)
-            result = run_kit(case, 'proxied', served_card(port, listen) if case.transport == 'grpc' or case.own_card else f'http://127.0.0.1:{listen}')
+            result = run_kit(case, 'proxied', f'http://127.0.0.1:{listen}')
             time.sleep(0.5)
     records = [json.loads(line) for line in (place / 'tck/audit.jsonl').read_text().splitlines()]
     count = collections.Counter((r['direction'], r['verdict'], r['code']) for r in records)
@@ -219,6 +190,8 @@ def write_gateway(case, place, known, listen, admin, port, grpc):
     route = {'name': 'tck', 'listen': f'127.0.0.1:{listen}', 'binding': 'a2a', 'plain_sender': SENDER, 'receiver': RECEIVER, 'contexts': ['*']}
     for name, value in {**ROUTES[case.branch, case.transport], **COMMON}.items():
         route[name] = value.format(port=port, grpc=grpc) if isinstance(value, str) else value
+    if case.transport == 'grpc':
+        route['card_from'] = f'http://127.0.0.1:{port}/.well-known/agent-card.json'
     if case.agent == 'newest':
         route['push_notifications'] = True
     lines = [f'{name} = {json.dumps(value)}' for name, value in route.items()]
@@ -234,7 +207,6 @@ def main():
     words.add_argument('--bound', metavar='URN', default='')
     words.add_argument('--newest', action='store_const', const='newest', default='agent', dest='agent', help="1.0-dev: the agent of newest.py")
     words.add_argument('--direct-only', action='store_true')
-    words.add_argument('--own-card', action='store_true', help="the card from the harness: what is lost by the gateway's card is not seen")
     case = words.parse_args()
     case.branch = '1.0-dev' if (case.kit / 'sut/a2a-python').is_dir() else '0.3.x'
     case.out = case.work / '-'.join(filter(None, [case.branch, case.transport, case.agent == 'newest' and 'newest', case.bound and 'bound']))
