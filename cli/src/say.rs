@@ -132,7 +132,7 @@ async fn default_performative(place: &Place, urn: &str, concept: &str) -> String
     if concept == "ambiguous_parameter" {
         return "QUERY".to_owned();
     }
-    let Some(context) = published(place, urn, 0).await else { return "INFORM".to_owned() };
+    let Some(context) = published(place, urn).await else { return "INFORM".to_owned() };
     let Some(term) = context.term(concept) else { return "INFORM".to_owned() };
     let wanted: &[&str] = match term.kind() {
         semgate_contexts::TermKind::Task => &WANTED[1..],
@@ -142,29 +142,36 @@ async fn default_performative(place: &Place, urn: &str, concept: &str) -> String
     wanted.iter().find(takes).map_or_else(|| "INFORM".to_owned(), |name| (*name).to_owned())
 }
 
-async fn published(place: &Place, urn: &str, depth: usize) -> Option<Context> {
-    let client = Client::anonymous(place).ok()?;
-    let reply = client.get(&format!("{}/v1/contexts/{urn}", place.up().authority_url)).await.ok()?;
-    let jws: Value = serde_json::from_slice(&reply.body).ok()?;
-    let payload = names::unbase64(jws.get("payload")?.as_str()?)?;
-    among(place, &payload, depth).await
-}
-
-/// The document, with those that it refers to: only to find out how its terms are said, so nothing rests on it.
-async fn among(place: &Place, payload: &[u8], depth: usize) -> Option<Context> {
+/// The document as the authority serves it, with those that it refers to, sixteen at most: only to find out how its terms are said,
+/// so nothing rests on it.
+async fn published(place: &Place, urn: &str) -> Option<Context> {
     let (prefix, limits) = (Prefix::default(), DocumentLimits::default());
     let mut others: Vec<Arc<Context>> = Vec::new();
+    // each refers to the one after it
+    let mut waiting = vec![payload(place, urn).await?];
     loop {
         let find = |urn: &ContextUrn| others.iter().find(|context| context.urn() == urn).cloned();
-        match Context::check_among(payload, &prefix, &limits, &find) {
-            Ok(context) => return Some(context),
-            Err(DocumentFault::ReferenceMissing { urn, .. }) if depth < 16 && others.len() < 16 => {
-                others
-                    .push(Arc::new(Box::pin(published(place, urn.as_str(), depth.saturating_add(1))).await?));
+        match Context::check_among(waiting.last()?, &prefix, &limits, &find) {
+            Ok(context) if waiting.len() == 1 => return Some(context),
+            Ok(context) => {
+                waiting.pop();
+                others.push(Arc::new(context));
+            }
+            Err(DocumentFault::ReferenceMissing { urn, .. })
+                if others.len() + waiting.len() <= limits.max_references =>
+            {
+                waiting.push(payload(place, urn.as_str()).await?);
             }
             Err(_) => return None,
         }
     }
+}
+
+async fn payload(place: &Place, urn: &str) -> Option<Vec<u8>> {
+    let client = Client::anonymous(place).ok()?;
+    let reply = client.get(&format!("{}/v1/contexts/{urn}", place.up().authority_url)).await.ok()?;
+    let jws: Value = serde_json::from_slice(&reply.body).ok()?;
+    names::unbase64(jws.get("payload")?.as_str()?)
 }
 
 /// What became of a message.

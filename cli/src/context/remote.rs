@@ -58,7 +58,7 @@ pub async fn fetch(reach: &Reach, context: &str, out: Option<&Path>, json: bool)
     if reply.status != 200 {
         return Err(refused(&reply));
     }
-    let others = referred(reach, &reply.body, 0).await?;
+    let others = referred(reach, &reply.body).await?;
     let served = signed(&reply.body, &reach.roots, now(), &|urn| find(&others, urn))?;
     if served.context().urn().as_str() != urn {
         let other = served.context().urn();
@@ -72,29 +72,36 @@ pub async fn fetch(reach: &Reach, context: &str, out: Option<&Path>, json: bool)
     Ok(0)
 }
 
-/// Contexts that may refer to one another in a chain at most: as many as one may refer to.
-const MAX_CHAIN: usize = 16;
+/// Contexts that are fetched for one: as many as one may refer to.
+const MAX_REFERRED: usize = 16;
 
 fn find(others: &[Arc<Context>], urn: &ContextUrn) -> Option<Arc<Context>> {
     others.iter().find(|context| context.urn() == urn).cloned()
 }
 
-/// The contexts that a signed one refers to, each fetched from the same authority and verified.
-async fn referred(reach: &Reach, bytes: &[u8], depth: usize) -> Result<Vec<Arc<Context>>, Fault> {
+/// The contexts that a signed one refers to, each fetched once from the same authority and verified.
+async fn referred(reach: &Reach, bytes: &[u8]) -> Result<Vec<Arc<Context>>, Fault> {
     let mut others: Vec<Arc<Context>> = Vec::new();
-    while let Some(urn) = missing(reach, bytes, &others)? {
-        if depth == MAX_CHAIN || others.len() == MAX_CHAIN || find(&others, &urn).is_some() {
-            break; // what is still missing is said by whoever verifies
+    // each refers to the one after it
+    let mut waiting: Vec<Vec<u8>> = Vec::new();
+    loop {
+        let last = waiting.last().map_or(bytes, Vec::as_slice);
+        match missing(reach, last, &others)? {
+            Some(urn) if others.len() + waiting.len() < MAX_REFERRED => {
+                let reply = reach.client.get(&format!("{}/v1/contexts/{urn}", reach.url)).await?;
+                if reply.status != 200 {
+                    return Ok(others); // what is still missing is said by whoever verifies
+                }
+                waiting.push(reply.body.to_vec());
+            }
+            Some(_) => return Ok(others),
+            None => {
+                let Some(bytes) = waiting.pop() else { return Ok(others) };
+                let other = signed(&bytes, &reach.roots, now(), &|urn| find(&others, urn))?;
+                others.push(Arc::clone(other.context()));
+            }
         }
-        let reply = reach.client.get(&format!("{}/v1/contexts/{urn}", reach.url)).await?;
-        if reply.status != 200 {
-            break;
-        }
-        let inner = Box::pin(referred(reach, &reply.body, depth.saturating_add(1))).await?;
-        let other = signed(&reply.body, &reach.roots, now(), &|urn| find(&inner, urn))?;
-        others.push(Arc::clone(other.context()));
     }
-    Ok(others)
 }
 
 /// The first context that a signed one refers to and that is not among `others`.
