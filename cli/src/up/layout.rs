@@ -9,11 +9,15 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::rand::SecureRandom;
 use semgate_authority::{InitOptions, Publisher, TlsRequest, TlsUse, init, issue_tls};
 use semgate_policies::PolicySource;
 use serde::{Deserialize, Serialize};
 
 use super::UpArgs;
+use crate::cert::ring_random;
 use crate::fault::{Doing, Fault};
 use crate::place::AgentFile;
 
@@ -29,6 +33,8 @@ pub const AUTHORITY_TOML: &str = "authority.toml";
 pub const FIREWALL_TOML: &str = "firewall.toml";
 /// The policy directory.
 pub const POLICIES: &str = "policies";
+/// What locks are made and honoured with.
+const LOCK_SECRET: &str = "firewall/lock.secret";
 /// The audit log.
 pub const AUDIT: &str = "firewall/audit.jsonl";
 /// What `up` itself must remember: the address of the sample agent and the verifier key of the log.
@@ -119,6 +125,7 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
         first_start(args)?
     };
     certificates(dir)?;
+    write_once(&dir.join(LOCK_SECRET), lock_secret()?.as_bytes())?;
     let agents = AGENTS
         .iter()
         .map(|(name, credentials)| ((*name).to_owned(), agent_file(name, credentials)))
@@ -218,12 +225,18 @@ fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [Socket
     let roots = roots.display();
     let receiver = spiffe(SAMPLE_AGENT);
     let contexts = "contexts = [\"*\"]";
+    let handshake = format!(
+        "handshake = {{ certificate = \"{}\", key = \"{}\" }}",
+        cert(SAMPLE_AGENT).display(),
+        key(SAMPLE_AGENT).display()
+    );
     format!(
         r#"# The gateway of `semgate up`; also works alone: semgate firewall run --config firewall.toml
 state = "firewall"
 admin = "{admin}"
 policies = "{POLICIES}"
 audit = "{AUDIT}"
+lock_secret = "{LOCK_SECRET}"
 
 [tls]
 certificate = "agents/gateway.pem"
@@ -250,6 +263,7 @@ binding = "l8"
 receiver = "{receiver}"
 upstream = "http://{agent}/l8"
 {contexts}
+{handshake}
 
 [[route]]
 name = "a2a"
@@ -258,8 +272,16 @@ binding = "a2a"
 receiver = "{receiver}"
 upstream = "http://{agent}/a2a"
 {contexts}
+{handshake}
 "#
     )
+}
+
+/// One line of 32 random bytes, as `docs/spec/locks.md` has them.
+fn lock_secret() -> Result<String, Fault> {
+    let mut secret = [0; 32];
+    ring_random().fill(&mut secret).map_err(|_| Fault::new("the system's random source failed"))?;
+    Ok(format!("{}\n", URL_SAFE_NO_PAD.encode(secret)))
 }
 
 /// Issues the throw-away certificates of agents and gateway.
@@ -276,6 +298,8 @@ fn certificates(dir: &Path) -> Result<(), Fault> {
         vec![("gateway", request(TlsUse::Server, "gateway", localhost, vec!["localhost".to_owned()]))];
     wanted
         .extend(AGENTS.iter().map(|(name, _)| (*name, request(TlsUse::Agent, name, Vec::new(), Vec::new()))));
+    // with it the gateway answers handshakes in the place of the agent behind
+    wanted.push((SAMPLE_AGENT, request(TlsUse::Agent, SAMPLE_AGENT, Vec::new(), Vec::new())));
     for (name, request) in wanted {
         let leaf = issue_tls(dir, &request).doing(format_args!("certificate of `{name}`"))?;
         write(&dir.join(key(name)), leaf.key_pem.as_bytes())?;

@@ -30,6 +30,8 @@ use a2a::Target;
 pub(crate) const L9_CONTEXT: HeaderName = HeaderName::from_static("l9-context");
 /// A2A 1.0 §8.2.
 pub(crate) const CARD_PATH: &str = "/.well-known/agent-card.json";
+/// Where the gateway answers handshakes (MECHANISMS §3, native L8).
+const HANDSHAKE_PATH: &str = "/snl";
 
 /// How a body is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,8 @@ pub(crate) enum Arrival {
     Message(Admitted),
     /// A question for the agent card.
     Card,
+    /// A question for the key that handshakes can be sealed to.
+    SealingKey,
 }
 
 /// The head of a message that may be received. Holds what it says about the message, and nothing else of it.
@@ -81,6 +85,8 @@ pub(crate) struct Admitted {
     pub(crate) extension: Option<HeaderName>,
     /// Over gRPC: how long the caller waits, if it says so.
     pub(crate) waits: Option<Duration>,
+    /// Whether it is for the gateway's own endpoint of handshakes, and never for the agent behind.
+    pub(crate) handshake: bool,
 }
 
 impl Admitted {
@@ -135,6 +141,8 @@ pub(crate) struct Door {
     pub(crate) transports: Vec<Transport>,
     /// Whether push configurations are carried.
     pub(crate) push: bool,
+    /// Whether the gateway answers handshakes here.
+    pub(crate) handshakes: bool,
 }
 
 impl Door {
@@ -164,6 +172,7 @@ impl Door {
             versions: route.choices.versions.clone(),
             transports: route.choices.transports.clone(),
             push: route.choices.push_notifications,
+            handshakes: route.choices.handshake.is_some(),
         }
     }
 
@@ -171,6 +180,11 @@ impl Door {
     fn below<'p>(&self, path: &'p str) -> impl Iterator<Item = &'p str> {
         let bases = self.paths.iter().map(|base| base.trim_end_matches('/'));
         bases.filter_map(|base| path.strip_prefix(base)).filter(|rest| rest.starts_with('/'))
+    }
+
+    /// Whether this is the address of handshakes.
+    fn is_handshake(&self, path: &str) -> bool {
+        self.handshakes && self.below(path).any(|rest| rest == HANDSHAKE_PATH)
     }
 
     /// Whether messages are posted to this path.
@@ -181,6 +195,7 @@ impl Door {
     /// How a request with this path and these headers is answered, whatever becomes of it.
     pub(crate) fn manner(&self, path: &str, headers: &HeaderMap) -> Manner {
         match self.protocol {
+            _ if self.is_handshake(path) => Manner::Plain,
             Protocol::L8 => Manner::Plain,
             Protocol::Mcp => Manner::Mcp,
             Protocol::A2a if self.is_call(headers) => Manner::Grpc { agent: None },
@@ -214,6 +229,9 @@ fn rpc_manner(headers: &HeaderMap) -> Manner {
 /// # Errors
 /// `method_unsupported`, `malformed`, `encoding_unsupported`, `too_large`.
 pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
+    if door.is_handshake(parts.uri.path()) {
+        return handshake(door, parts, limits);
+    }
     match door.protocol {
         Protocol::L8 => {
             no_query(parts)?;
@@ -231,6 +249,24 @@ pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arriv
             let head = crate::mcp::head(parts)?;
             message(door, parts, limits, Ok(Call::mcp(head)), None)
         }
+    }
+}
+
+/// Handshakes are native L8 on every route.
+fn handshake(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
+    no_query(parts)?;
+    match parts.method {
+        Method::GET => {
+            without_body(parts, "get the key without a body")?;
+            Ok(Arrival::SealingKey)
+        }
+        Method::POST => match message(door, parts, limits, Ok(Call::l8()), None)? {
+            Arrival::Message(admitted) => {
+                Ok(Arrival::Message(Admitted { extension: None, handshake: true, ..admitted }))
+            }
+            other => Ok(other),
+        },
+        _ => Err(unsupported("post a HELLO or a LOCK, or get the key to seal to")),
     }
 }
 
@@ -289,6 +325,7 @@ fn call(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal>
         typed: None,
         extension: a2a::extension(&parts.headers, &door.extension),
         waits: head.timeout,
+        handshake: false,
     }))
 }
 
@@ -321,6 +358,7 @@ fn message(
             Protocol::L8 | Protocol::Mcp => None,
         },
         waits: None,
+        handshake: false,
     }))
 }
 
@@ -337,11 +375,16 @@ fn no_query(parts: &Parts) -> Result<(), Refusal> {
 }
 
 fn card(parts: &Parts) -> Result<Arrival, Refusal> {
+    without_body(parts, "get the agent card without a body")?;
+    Ok(Arrival::Card)
+}
+
+fn without_body(parts: &Parts, hint: &str) -> Result<(), Refusal> {
     let length = parts.headers.get(CONTENT_LENGTH).is_some_and(|length| length.as_bytes() != b"0");
     if length || parts.headers.contains_key(TRANSFER_ENCODING) {
-        return Err(malformed("a get has a body").with_hint("get the agent card without a body"));
+        return Err(malformed("a get has a body").with_hint(hint));
     }
-    Ok(Arrival::Card)
+    Ok(())
 }
 
 fn unsupported(hint: &str) -> Refusal {

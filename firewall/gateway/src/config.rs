@@ -148,6 +148,8 @@ pub struct Config {
     pub prefix: Prefix,
     /// The gateway's own identity, towards callers and agents. `None` only if no listener and no upstream needs one.
     pub tls: Option<IdentityFiles>,
+    /// The secret that a fleet makes and honours locks with, one or two lines; without it locks end with the process.
+    pub lock_secret: Option<PathBuf>,
     /// Whose agents may connect.
     pub trust_domains: Vec<TrustDomain>,
     /// Who is followed.

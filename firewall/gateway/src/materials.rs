@@ -9,10 +9,13 @@ use semgate_certs::tls::{
     ClientAuth, DefaultTimeProvider, ExpectedServer, ServerTrust, client_config, server_config,
 };
 use semgate_certs::{Chain, ChainLimits, KeyPair, PeerRoots, Roots, SpiffeId, TrustDomain};
+use semgate_negotiation::{Endpoint, FleetSecret, Identity as HandshakeIdentity, LockKeys, Trust};
+use semgate_statement::SigningIdentity;
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 
 use crate::config::{AuthorityConfig, Config, IdentityFiles, RouteConfig};
 use crate::fault::RunFault;
+use crate::path::unix_now;
 
 /// What TLS needs, in both directions.
 pub(crate) struct Materials {
@@ -22,6 +25,8 @@ pub(crate) struct Materials {
     pub(crate) server: Option<Arc<ServerConfig>>,
     /// For each route with an https upstream, by the route's place in the configuration.
     pub(crate) upstreams: Vec<Option<Arc<ClientConfig>>>,
+    /// For each route that answers handshakes, by the same place. A new one after SIGHUP forgets handshakes that are under way.
+    pub(crate) endpoints: Vec<Option<Arc<Endpoint>>>,
 }
 
 impl Materials {
@@ -48,7 +53,12 @@ impl Materials {
             _ => Ok(None),
         };
         let upstreams = config.routes.iter().map(upstream).collect::<Result<_, _>>()?;
-        Ok(Self { peers, server, upstreams })
+        let endpoint = |route: &RouteConfig| match &route.choices.handshake {
+            Some(files) => endpoint(config, route, files, &peers).map(|it| Some(Arc::new(it))),
+            None => Ok(None),
+        };
+        let endpoints = config.routes.iter().map(endpoint).collect::<Result<_, _>>()?;
+        Ok(Self { peers, server, upstreams, endpoints })
     }
 }
 
@@ -81,6 +91,40 @@ fn agent(
         client.alpn_protocols = vec![b"h2".to_vec()];
     }
     Ok(Arc::new(client))
+}
+
+/// Who answers handshakes in the place of the agent behind a route: with a certificate of that agent, which everybody verifies.
+fn endpoint(
+    config: &Config,
+    route: &RouteConfig,
+    files: &IdentityFiles,
+    peers: &PeerRoots,
+) -> Result<Endpoint, RunFault> {
+    let (chain, key) = identity(files)?;
+    let trust = Trust { roots: peers, prefix: &config.prefix };
+    let signing = SigningIdentity::new(key, chain);
+    let me = HandshakeIdentity::new(signing, &trust, &SystemRandom::new(), unix_now())
+        .map_err(|why| fault(&files.certificate, "handshake certificate", &why))?;
+    let endpoint = Endpoint::new(me);
+    if endpoint.id().as_str() != route.receiver {
+        let why = format!("it does not name the receiver `{}`", route.receiver);
+        return Err(fault(&files.certificate, "handshake certificate", &why));
+    }
+    Ok(endpoint)
+}
+
+/// The keys that locks are made and honoured with: the fleet's, or ones that end with the process.
+///
+/// # Errors
+/// The file cannot be read or holds no secret; without a file, the system's random source fails.
+pub(crate) fn lock_keys(config: &Config) -> Result<LockKeys, RunFault> {
+    let Some(path) = &config.lock_secret else {
+        return FleetSecret::random(&SystemRandom::new())
+            .map(|secret| LockKeys::new(vec![secret]))
+            .map_err(|why| RunFault::system("lock secret", why));
+    };
+    let secrets = FleetSecret::read_file(&read(path, "lock secret")?);
+    secrets.map(LockKeys::new).map_err(|why| fault(path, "lock secret", &why))
 }
 
 /// Towards an authority: public, so without a certificate of our own.

@@ -4,6 +4,7 @@
 mod arrive;
 mod call;
 mod card;
+mod handshake;
 
 use std::future::Future;
 use std::rc::Rc;
@@ -19,6 +20,7 @@ use semgate_inspect::{
 };
 use semgate_message::Form;
 use semgate_message::a2a::Operation;
+use semgate_negotiation::Sessions;
 
 use crate::admit::{self, Admitted, Arrival, Door, Gatekeeper};
 use crate::answer::{Answer, AnswerBody};
@@ -37,6 +39,8 @@ use crate::relay::{self, EVENT_STREAM, Of, Relay, Relayed};
 use crate::reply;
 use crate::upstream::Pool;
 
+pub(crate) use handshake::Handshakes;
+
 /// What all cores share.
 pub(crate) struct Shared {
     pub(crate) inspector: Inspector,
@@ -44,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) audit: Audit,
     pub(crate) gatekeeper: Gatekeeper,
     pub(crate) started: Instant,
+    /// What handshakes leave behind; the inspector honours the same.
+    pub(crate) sessions: Arc<Sessions>,
     /// The benchmark's build only: nothing is inspected, counted or recorded.
     #[cfg(feature = "plain-proxy")]
     pub(crate) unchecked: bool,
@@ -76,6 +82,7 @@ pub(crate) struct Lane {
     pub(crate) metrics: RouteMetrics,
     /// The route's receiver: who answers, by configuration on loopback, and by what [`Pool`] verifies over TLS.
     pub(crate) replier: Peer,
+    pub(crate) handshakes: Handshakes,
 }
 
 /// Serves one request of a connection, whatever becomes of it.
@@ -149,6 +156,7 @@ impl Way<'_> {
         let (parts, body) = request.into_parts();
         let admitted = match admit::admit(&self.lane.door, &parts, &shared.limits)? {
             Arrival::Card => return self.card(peer, parts.headers.get(IF_NONE_MATCH)).await,
+            Arrival::SealingKey => return self.sealing_key(peer),
             Arrival::Message(admitted) => admitted,
         };
         #[cfg(feature = "plain-proxy")]
@@ -158,6 +166,9 @@ impl Way<'_> {
         }
         let receiving = receive::receive(admitted, body, serving, &shared.limits);
         let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
+        if received.admitted.handshake {
+            return self.handshake(peer, received);
+        }
         let told = self.manner.read();
         self.message(peer, received).await.map_err(|stopped| stopped.told(told))
     }

@@ -6,7 +6,7 @@ use semgate_contexts::{ContextUrn, Prefix};
 use semgate_message::a2a::Version;
 
 use super::raw::FileRoute;
-use super::{ConfigFault, Protocol};
+use super::{ConfigFault, IdentityFiles, Protocol};
 
 /// How A2A is carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub struct RouteChoices {
     pub push_notifications: bool,
     /// What becomes of the agent's card.
     pub card: CardChoice,
+    /// The agent's certificate and key, with which the gateway answers handshakes in its place; none: it answers none.
+    pub handshake: Option<IdentityFiles>,
 }
 
 impl Default for RouteChoices {
@@ -86,6 +88,7 @@ impl Default for RouteChoices {
             require_lock: false,
             push_notifications: false,
             card: CardChoice::Rebuilt,
+            handshake: None,
         }
     }
 }
@@ -143,6 +146,7 @@ pub(super) fn choices(
         require_lock: file.require_lock.unwrap_or(false),
         push_notifications: file.push_notifications.unwrap_or(false),
         card: card(file, base)?,
+        handshake: file.handshake.as_ref().map(|files| files.under(base)),
     })
 }
 

@@ -20,6 +20,8 @@ pub(super) struct File {
     pub workers: Option<u64>,
     pub prefix: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock_secret: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<FileTls>,
     #[serde(default)]
     pub floors: BTreeMap<String, String>,
@@ -92,6 +94,8 @@ pub(super) struct FileRoute {
     pub card: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card_keys: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handshake: Option<FileTls>,
 }
 
 impl File {
@@ -104,6 +108,7 @@ impl File {
             audit_fsync: Some(config.audit.fsync),
             workers: Some(config.workers as u64),
             prefix: Some(config.prefix.as_str().to_owned()),
+            lock_secret: config.lock_secret.clone(),
             tls: config.tls.as_ref().map(FileTls::of),
             floors: config
                 .floors
@@ -180,6 +185,7 @@ impl FileRoute {
             card_from: route.card_from.as_ref().map(ToString::to_string),
             card: a2a.then(|| card.to_owned()),
             card_keys,
+            handshake: choices.handshake.as_ref().map(FileTls::of),
         }
     }
 }

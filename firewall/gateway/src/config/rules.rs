@@ -33,6 +33,7 @@ pub(super) fn check(file: File, base: &Path) -> Result<Config, ConfigFault> {
         audit: AuditConfig { path: base.join(&file.audit), fsync: file.audit_fsync.unwrap_or(false) },
         workers: workers(file.workers.unwrap_or(0))?,
         tls: file.tls.as_ref().map(|tls| tls.under(base)),
+        lock_secret: file.lock_secret.as_ref().map(|path| base.join(path)),
         trust_domains: trust_domains(&file, base)?,
         authorities: file.authority.iter().map(|a| authority(a, base)).collect::<Result<_, _>>()?,
         routes: file.route.iter().map(|r| route(r, &prefix, base)).collect::<Result<_, _>>()?,
@@ -283,7 +284,8 @@ fn agree(config: &Config) -> Result<(), ConfigFault> {
     if config.tls.is_none() && (tls_listener || tls_upstream) {
         return missing("tls", "listeners and https upstreams need the gateway's own certificate");
     }
-    if config.trust_domains.is_empty() && (tls_listener || tls_upstream) {
+    let handshakes = config.routes.iter().any(|route| route.choices.handshake.is_some());
+    if config.trust_domains.is_empty() && (tls_listener || tls_upstream || handshakes) {
         return missing("trust_domain", "no certificate could ever be verified");
     }
     let mut names = HashSet::new();

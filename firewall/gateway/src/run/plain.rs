@@ -49,7 +49,12 @@ pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFaul
         unchecked: true,
     });
     let metrics = Metrics::new()?;
-    let materials = Materials { peers: Arc::new(PeerRoots::new()), server: None, upstreams: vec![None] };
+    let materials = Materials {
+        peers: Arc::new(PeerRoots::new()),
+        server: None,
+        upstreams: vec![None],
+        endpoints: vec![None],
+    };
     let materials = Arc::new(ArcSwap::from_pointee(materials));
     let (_stop, stopping) = watch::channel(false);
     let (ended, mut died) = mpsc::channel(1);

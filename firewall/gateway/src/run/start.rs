@@ -9,6 +9,7 @@ use semgate_contexts::json;
 use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions, TextParts};
 use semgate_message::Binding;
 use semgate_message::a2a::Version;
+use semgate_negotiation::Sessions;
 use semgate_policies::{Policies, PolicySource};
 use semgate_statement::Follower;
 
@@ -55,6 +56,7 @@ impl Parts {
         let materials = Materials::load(config)?;
         let open = |authority| follow::open(config, authority, memory);
         let followers: Vec<Follower> = config.authorities.iter().map(open).collect::<Result<_, _>>()?;
+        let _ = crate::materials::lock_keys(config)?;
         for authority in &config.authorities {
             let _ = crate::materials::authority(config, authority)?;
         }
@@ -115,8 +117,11 @@ pub(super) fn shared(
     audit: Audit,
 ) -> Result<Arc<Shared>, RunFault> {
     let generation = generation(config, followers, policies)?;
+    let sessions = Arc::new(Sessions::new(crate::materials::lock_keys(config)?));
+    let inspector = Inspector::new(inspect_limits(&config.limits), generation);
     Ok(Arc::new(Shared {
-        inspector: Inspector::new(inspect_limits(&config.limits), generation),
+        inspector: inspector.with_sessions(Arc::clone(&sessions)),
+        sessions,
         limits: config.limits.clone(),
         audit,
         gatekeeper: Gatekeeper::new(&config.limits),

@@ -23,7 +23,7 @@ use crate::identify::Identity;
 use crate::listen::{self, Agents, Entrance, Listener};
 use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
-use crate::path::{Lane, Shared};
+use crate::path::{Handshakes, Lane, Shared};
 use crate::record::{Audit, AuditWriter};
 use crate::upstream::{Connector, Pool, Speak};
 
@@ -271,6 +271,7 @@ impl Core {
             decisions,
             metrics: seat.metrics,
             replier: Peer::configured(&config.receiver),
+            handshakes: Handshakes::new(Arc::clone(&self.materials), seat.at, self.config.prefix.clone()),
             card_route: start::card_route(&seat.route),
             route: seat.route,
         };

@@ -1,0 +1,119 @@
+//! The semantic handshake through the running gateway, with the Python client as the initiator: HELLO to LOCK, messages in the session,
+//! and what no lock is good for (F0-19 to F0-22, F0-37, F0-39, F0-47).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "support/python.rs"]
+mod python;
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::{Answer, Up, wait_for};
+
+const AGENT: &str = "spiffe://semgate.test/agent/wholesaler-1";
+const URN: &str = "urn:contexts:supplyChain:v1.0";
+
+fn shake(up: &Up, agent: &str, url: &str, urn: &str, more: &[&str]) -> Value {
+    let listed = up.authority("/v1/contexts").json();
+    let listed =
+        listed["contexts"].as_array().unwrap().iter().find(|context| context["urn"] == urn).unwrap().clone();
+    let output = Command::new(python::interpreter())
+        .arg(python::script("snl_client.py"))
+        .arg(format!("{}/snl", url.trim_end_matches('/')))
+        .args([
+            up.path(&format!("/agents/{agent}/cert")),
+            up.path(&format!("/agents/{agent}/key")),
+            up.path("/roots"),
+        ])
+        .args(["semgate.test", AGENT, urn, listed["digest"].as_str().unwrap()])
+        .args(more)
+        .env("PYTHONPATH", Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/python/src"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn decide(up: &Up, agent: &str, urn: &str, lock: &str) -> Answer {
+    let id = up.text(&format!("/agents/{agent}/id")).to_owned();
+    let body = json!({"protocol": "L8/1.0", "message_id": "m-1", "performative": "INFORM", "sender_id": id, "receiver_id": AGENT,
+        "context": urn, "lock": lock, "content": {"concept_type": "current_decision", "item_id": "beer", "quantity": 3}});
+    up.post(agent, up.text("/gateway/l8"), &[], body.to_string().as_bytes())
+}
+
+fn code(answer: &Answer) -> (u16, String) {
+    (answer.status, answer.json()["code"].as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn a_session_is_agreed_used_and_ends_with_its_context() {
+    let up = Up::start();
+    let l8 = up.text("/gateway/l8").to_owned();
+    for more in [&[][..], &["sealed"]] {
+        let session = shake(&up, "retailer-7", &l8, URN, more);
+        let lock = session["lock"].as_str().unwrap_or_else(|| panic!("{session}")).to_owned();
+        assert_eq!(decide(&up, "retailer-7", URN, &lock).status, 200);
+        // attacks: the lock of another pair, of another context, of another route, and one that was bent
+        assert_eq!(code(&decide(&up, "treasurer-1", URN, &lock)), (403, "lock_mismatch".to_owned()));
+        let payment = decide(&up, "retailer-7", "urn:contexts:payment:v1.1", &lock);
+        assert_eq!(code(&payment), (403, "lock_mismatch".to_owned()));
+        let bent = format!("{}x", &lock[..lock.len() - 1]);
+        assert_eq!(code(&decide(&up, "retailer-7", URN, &bent)), (403, "lock_mismatch".to_owned()));
+    }
+    // the A2A route answers handshakes too; its locks are its own
+    let other = shake(&up, "retailer-7", up.text("/gateway/a2a"), URN, &[]);
+    let other = other["lock"].as_str().unwrap_or_else(|| panic!("{other}"));
+    assert_eq!(code(&decide(&up, "retailer-7", URN, other)), (403, "lock_mismatch".to_owned()));
+
+    let session = shake(&up, "retailer-7", &l8, URN, &[]);
+    let lock = session["lock"].as_str().unwrap();
+    let revoked = up.semgate(&["context", "revoke", "supplyChain:v1.0", "--reason", "test"]);
+    assert!(revoked.status.success());
+    let refused = wait_for("the revocation", || {
+        let answer = decide(&up, "retailer-7", URN, lock);
+        (answer.status == 403).then_some(answer)
+    });
+    assert_eq!(code(&refused), (403, "context_revoked".to_owned()));
+    assert_eq!(shake(&up, "retailer-7", &l8, URN, &[])["refused"], "context_unknown");
+}
+
+#[test]
+fn floors_and_minimums_bind_the_choice() {
+    let up = Up::start();
+    let l8 = up.text("/gateway/l8").to_owned();
+    // the floor of payment is v1.1
+    let below = shake(&up, "retailer-7", &l8, "urn:contexts:payment:v1.0", &[]);
+    assert_eq!(below["refused"], "context_below_floor", "{below}");
+    let select = shake(&up, "retailer-7", &l8, "urn:contexts:payment:v1.1", &["payment=v2.0"]);
+    assert_eq!(select["refused"], "context_below_floor", "{select}");
+    // HELLO and its answer leave a record each, with the agent's id and the context that was chosen
+    let good = shake(&up, "retailer-7", &l8, "urn:contexts:payment:v1.1", &[]);
+    assert!(good["lock"].is_string(), "{good}");
+    let records = wait_for("the records", || {
+        let of = |concept: &str| {
+            up.audit().into_iter().rfind(|r| r["concepts"] == json!([concept]) && r["verdict"] == "allowed")
+        };
+        of("SELECT").zip(of("LOCK"))
+    });
+    assert_eq!(records.0["context"], "urn:contexts:payment:v1.1", "{}", records.0);
+    assert_eq!(records.0["sender"], AGENT, "{}", records.0);
+}
+
+#[test]
+fn what_is_no_handshake_is_refused_at_its_address() {
+    let up = Up::start();
+    let url = format!("{}/snl", up.text("/gateway/l8").trim_end_matches('/'));
+    let body = json!({"protocol": "L8/1.0", "message_id": "m-1", "performative": "REQUEST",
+        "sender_id": up.text("/agents/retailer-7/id"), "receiver_id": AGENT, "context": "urn:contexts:snl:v1.0",
+        "content": {"concept_type": "HELLO", "jws": "a.b.c", "x5c": ["AAAA"]}});
+    let before = up.received();
+    let forged = up.post("retailer-7", &url, &[], body.to_string().as_bytes());
+    assert!(matches!(forged.status, 400 | 403 | 422), "{}", forged.status);
+    let about_another = body.to_string().replace("urn:contexts:snl:v1.0", URN);
+    let refused = up.post("retailer-7", &url, &[], about_another.as_bytes());
+    assert_eq!(code(&refused), (404, "context_unknown".to_owned()));
+    assert_eq!(up.received(), before);
+}
