@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 
 use super::Agent;
 use super::answer::{Answer, answer};
-use super::tasks::{EXTENSION, Task, Version, data, wrapped};
+use super::tasks::{EXTENSION, Task, Version, data, with, wrapped};
 
 /// Between two events of a stream: so that whoever holds them back is seen.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -173,7 +173,7 @@ fn send(agent: &Agent, version: Version, params: &Value) -> Value {
         return wrapped(begin(agent, params, "COMPLETED").write(version), version);
     };
     agent.count();
-    let mut reply = json!({
+    let reply = json!({
         "messageId": format!("re-{}", said.id),
         "contextId": said.context_id,
         "role": if version == Version::V10 { "ROLE_AGENT" } else { "agent" },
@@ -182,10 +182,7 @@ fn send(agent: &Agent, version: Version, params: &Value) -> Value {
     });
     match version {
         Version::V10 => json!({"message": reply}),
-        Version::V03 => {
-            reply["kind"] = "message".into();
-            reply
-        }
+        Version::V03 => with(reply, "kind", "message"),
     }
 }
 

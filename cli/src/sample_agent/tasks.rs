@@ -78,14 +78,10 @@ impl Task {
 
     /// The task itself.
     pub fn write(&self, version: Version) -> Value {
-        let mut task = json!({"id": self.id, "contextId": self.context_id, "status": self.status(version)});
-        if self.state == "COMPLETED" && !self.urn.is_empty() {
-            task["artifacts"] = json!([self.artifact(version)]);
-        }
-        if version == Version::V03 {
-            task["kind"] = "task".into();
-        }
-        task
+        let task = json!({"id": self.id, "contextId": self.context_id, "status": self.status(version)});
+        let said = self.state == "COMPLETED" && !self.urn.is_empty();
+        let task = if said { with(task, "artifacts", json!([self.artifact(version)])) } else { task };
+        if version == Version::V03 { with(task, "kind", "task") } else { task }
     }
 
     /// Its state as an event.
@@ -108,12 +104,20 @@ impl Task {
     }
 }
 
-fn tagged(mut event: Value, kind: &str, last: Option<bool>) -> Value {
-    event["kind"] = kind.into();
-    if let Some(last) = last {
-        event["final"] = last.into();
+fn tagged(event: Value, kind: &str, last: Option<bool>) -> Value {
+    let event = with(event, "kind", kind);
+    match last {
+        Some(last) => with(event, "final", last),
+        None => event,
     }
-    event
+}
+
+/// The object with one more member.
+pub fn with(mut object: Value, name: &str, value: impl Into<Value>) -> Value {
+    if let Value::Object(members) = &mut object {
+        members.insert(name.to_owned(), value.into());
+    }
+    object
 }
 
 /// A part with data.

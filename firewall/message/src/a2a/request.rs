@@ -142,7 +142,7 @@ fn send<'j>(params: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Messa
 fn has_parts(message: &Json<'_>, path: &str) -> Read<()> {
     match message.as_object().and_then(|message| message.get("parts")) {
         Some(Json::Array(parts)) if parts.is_empty() => {
-            Err(MessageFault::malformed(&at(path, "parts"), "is empty"))
+            Err(MessageFault::malformed(at(path, "parts"), "is empty"))
         }
         _ => Ok(()),
     }
