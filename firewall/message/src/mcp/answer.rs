@@ -221,9 +221,7 @@ fn input_request<'j>(
     };
     let params = or_empty(params);
     let path = at(path, "params");
-    if params.get(content::META).is_some_and(|meta| !meta.as_object().is_some_and(Object::is_empty)) {
-        return unknown(&path, content::META);
-    }
+    content::no_meta(params, &path)?;
     request::asking(operation, params, &path, reading, out);
     if operation == Operation::CreateMessage {
         content::messages(params.get("messages"), &path, operation.performative(), reading, out)?;

@@ -9,9 +9,10 @@ use crate::{
 };
 use semgate_contexts::{
     Performative,
+    canonical::jcs,
     json::{self, Json, Object},
 };
-use std::sync::LazyLock;
+use std::{cell::OnceCell, collections::HashSet, sync::LazyLock};
 
 /// The member that no instance of the protocol is judged with: this module's callers have read it.
 pub(super) const META: &str = "_meta";
@@ -27,6 +28,12 @@ pub(super) fn or_empty<'j>(object: Option<&'j Object<'j>>) -> &'j Object<'j> {
 /// Where an instance stands.
 pub(super) fn place<'j>(path: &str) -> Pointer<'j> {
     Pointer { base: Base::Built(path.into()), key: None }
+}
+
+/// A `_meta` that nobody reads: only an empty one passes, since it is taken off before an instance is judged.
+pub(super) fn no_meta(object: &Object<'_>, path: &str) -> Read<()> {
+    let empty = |meta: &Json<'_>| meta.as_object().is_some_and(Object::is_empty);
+    if object.get(META).is_none_or(empty) { Ok(()) } else { unknown(path, META) }
 }
 
 /// Adds an instance.
@@ -56,12 +63,16 @@ pub(super) fn say<'j>(
 }
 
 /// What a block may repeat without saying more: values of the same message that a schema judges.
-pub(super) struct Echo<'j>(Vec<&'j Json<'j>>);
+pub(super) struct Echo<'j> {
+    values: Vec<&'j Json<'j>>,
+    /// Their canonical bytes, written once: a result may have thousands of blocks, each held against thousands of values.
+    forms: OnceCell<HashSet<Vec<u8>>>,
+}
 
 impl<'j> Echo<'j> {
     /// Nothing may be repeated.
     pub(super) fn none() -> Self {
-        Self(Vec::new())
+        Self { values: Vec::new(), forms: OnceCell::new() }
     }
 
     /// Servers repeat `structuredContent` as text for clients that do not know it: as a whole, as its one member `result`
@@ -74,16 +85,20 @@ impl<'j> Echo<'j> {
             values.push(result);
             values.extend(result.as_array().into_iter().flatten());
         }
-        Self(values)
+        Self { values, forms: OnceCell::new() }
     }
 
     fn holds(&self, text: &str) -> bool {
-        if self.0.is_empty() {
+        if self.values.is_empty() {
             return false;
         }
-        let same = |value: &Json<'_>| self.0.iter().any(|known| known.to_value() == value.to_value());
-        self.0.iter().any(|known| known.as_str() == Some(text))
-            || json::read(text.as_bytes(), &json::Limits::default()).is_ok_and(|value| same(&value))
+        if self.values.iter().any(|known| known.as_str() == Some(text)) {
+            return true;
+        }
+        let Ok(value) = json::read(text.as_bytes(), &json::Limits::default()) else { return false };
+        let form = |value: &Json<'_>| jcs(&value.to_value()).ok();
+        let forms = self.forms.get_or_init(|| self.values.iter().copied().filter_map(form).collect());
+        form(&value).is_some_and(|form| forms.contains(&form))
     }
 }
 
@@ -114,10 +129,7 @@ pub(super) fn block<'j>(
 ) -> Read<()> {
     let object = object(json, path)?;
     let kind = object.get("type").and_then(Json::as_str).unwrap_or_default();
-    let empty_meta = |value: &Json<'_>| value.as_object().is_some_and(Object::is_empty);
-    if object.get(META).is_some_and(|meta| !empty_meta(meta)) {
-        return unknown(path, META);
-    }
+    no_meta(object, path)?;
     let (name, admitted) = match kind {
         "text" => {
             let text = object.get("text").and_then(Json::as_str);
@@ -171,6 +183,7 @@ pub(super) fn contents<'j>(
     out: &mut Message<'j>,
 ) -> Read<()> {
     let object = object(json, path)?;
+    no_meta(object, path)?;
     match (object.get("text"), object.get("blob")) {
         (Some(_), None) => admit("text", reading.admit.text, object, path, performative, reading, out),
         (None, Some(_)) => admit("file", reading.admit.raw, object, path, performative, reading, out),

@@ -71,7 +71,8 @@ impl Head {
             _ => {}
         }
         match (self.name.as_deref(), name) {
-            (Some(header), named) if decoded(header).as_deref() != named => {
+            // what has no reading names nothing that a message could agree with, not even one without a name
+            (Some(header), named) if decoded(header).is_none_or(|header| Some(&*header) != named) => {
                 Err(mismatch("the `Mcp-Name` header differs from the message"))
             }
             (None, Some(_)) if needed == Needed::Yes => Err(mismatch("the `Mcp-Name` header is missing")),

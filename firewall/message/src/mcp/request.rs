@@ -20,6 +20,11 @@ use semgate_contexts::{
 pub const CALL_PERFORMATIVES: PerformativeSet =
     PerformativeSet::EMPTY.with(Performative::Request).with(Performative::Query);
 
+/// Answers to `inputRequests` in one call, and the characters of the name of one: as the schemas of the protocol have them for
+/// every other request. Nothing else looks at these names.
+const MAX_RESPONSES: usize = 16;
+const MAX_RESPONSE_NAME: usize = 128;
+
 /// The id of a request, if it is valid: from here on refusals are JSON-RPC errors with that id.
 pub fn rpc_id(json: &Json<'_>) -> Option<RpcId> {
     let object = json.as_object()?;
@@ -205,9 +210,15 @@ pub(super) fn asking<'j>(
 /// Answers to `inputRequests`; which request each answers is seen from its form.
 fn input_responses<'j>(json: &'j Json<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
     const PATH: &str = "/params/inputResponses";
-    for (key, value) in object(json, PATH)?.iter() {
+    let responses = object(json, PATH)?;
+    let names = |name: &str| !name.is_empty() && super::form::word(name, MAX_RESPONSE_NAME).is_some();
+    if responses.len() > MAX_RESPONSES || !responses.iter().all(|(name, _)| names(name)) {
+        return Err(MessageFault::malformed(PATH, "holds more than 16, or has a name that is no word"));
+    }
+    for (key, value) in responses.iter() {
         let path = at(PATH, key);
         let result = object(value, &path)?;
+        content::no_meta(result, &path)?;
         let operation = if result.get("action").is_some() {
             Operation::Elicit
         } else if result.get("roots").is_some() {
