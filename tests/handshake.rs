@@ -49,7 +49,7 @@ fn code(answer: &Answer) -> (u16, String) {
 }
 
 #[test]
-fn a_session_is_agreed_used_and_ends_with_its_context() {
+fn f0_19_f0_21_f0_22_f0_47_a_session_is_agreed_open_or_sealed_and_ends_with_its_context() {
     let up = Up::start();
     let l8 = up.text("/gateway/l8").to_owned();
     for more in [&[][..], &["sealed"]] {
@@ -81,7 +81,7 @@ fn a_session_is_agreed_used_and_ends_with_its_context() {
 }
 
 #[test]
-fn floors_and_minimums_bind_the_choice() {
+fn f0_39_floors_and_minimums_bind_the_choice_of_a_handshake() {
     let up = Up::start();
     let l8 = up.text("/gateway/l8").to_owned();
     // the floor of payment is v1.1
