@@ -91,10 +91,11 @@ pub(crate) fn compile<'d>(
     let starts: Vec<usize> = wanted.iter().map(|want| places.add(want.schema)).collect();
     let map = Arc::new(places.finish());
 
+    let codes = custom::Codes::new(parts.codes);
     let mut compiled = Vec::with_capacity(wanted.len());
     for ((want, root), start) in wanted.iter().zip(roots).zip(starts) {
         let validator =
-            Validator::compile(root, &definitions, limits).map_err(|fault| located(want, fault))?;
+            Validator::compile(root, &definitions, &codes, limits).map_err(|fault| located(want, fault))?;
         compiled.push(Compiled {
             validator,
             fields: fields::describe(&source, want.schema),

@@ -3,6 +3,8 @@
 use jsonschema::paths::Location;
 use jsonschema::{Keyword, ValidationError};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::node::{Node, Tree};
 use crate::json::Number;
@@ -42,11 +44,25 @@ pub fn is_refused(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// `x-code-list`, whose value was replaced by the codes.
-pub(super) fn code_list<'a>(_: &'a Map<String, Value>, codes: &'a Value, _: Location) -> Made<'a> {
-    let mut codes: Vec<Box<str>> =
-        codes.as_array().into_iter().flatten().filter_map(Value::as_str).map(Box::from).collect();
-    codes.sort_unstable();
+/// The code lists of a document, sorted: one copy, wherever and however often its schemas name them.
+#[derive(Clone, Default)]
+pub(super) struct Codes(Arc<BTreeMap<String, Arc<[Box<str>]>>>);
+
+impl Codes {
+    pub(super) fn new(lists: &BTreeMap<String, Vec<String>>) -> Self {
+        let sorted = |list: &Vec<String>| {
+            let mut list: Vec<Box<str>> = list.iter().map(|code| code.as_str().into()).collect();
+            list.sort_unstable();
+            list.into()
+        };
+        Self(Arc::new(lists.iter().map(|(name, list)| (name.clone(), sorted(list))).collect()))
+    }
+}
+
+/// `x-code-list`, by its name.
+pub(super) fn code_list<'a>(lists: &Codes, name: &'a Value) -> Made<'a> {
+    let codes = name.as_str().and_then(|name| lists.0.get(name)).map(Arc::clone);
+    let codes = codes.ok_or_else(|| ValidationError::custom("names no code list"))?;
     Ok(Box::new(Rule(move |node: Node<'_>| {
         node.str().is_none_or(|text| codes.binary_search_by(|code| (**code).cmp(text)).is_ok())
     })))

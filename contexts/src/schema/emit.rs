@@ -119,8 +119,7 @@ impl<'s, 'd> Emitter<'s, 'd> {
                     out.insert(name.clone(), value.clone());
                 }
                 "x-code-list" if mode != Mode::Plain => {
-                    let codes = value.as_str().and_then(|list| self.source.codes.get(list));
-                    out.insert(name.clone(), json!(codes));
+                    out.insert(name.clone(), value.clone());
                 }
                 "x-free-text" | "x-code-list" => {}
                 _ => self.applicator(name, value, mode, &mut out, &mut besides)?,

@@ -27,6 +27,7 @@ impl Validator {
     pub(super) fn compile(
         root: Value,
         definitions: &BTreeMap<String, Value>,
+        codes: &custom::Codes,
         limits: &SchemaLimits,
     ) -> Result<Self, SchemaFault> {
         let needed: Map<String, Value> = emit::needed(&root, definitions)
@@ -37,7 +38,7 @@ impl Validator {
         if let (Value::Object(map), false) = (&mut schema, needed.is_empty()) {
             map.insert("$defs".to_owned(), Value::Object(needed));
         }
-        let inner = options(limits).build(&schema).map_err(|error| rejected(&error))?;
+        let inner = options(limits, codes).build(&schema).map_err(|error| rejected(&error))?;
         let mut names = BTreeSet::new();
         collect_names(&schema, &mut names);
         Ok(Validator { inner, names })
@@ -45,7 +46,8 @@ impl Validator {
 
     /// A schema as it is, for the published test suite.
     pub(super) fn compile_as_is(schema: &Value, limits: &SchemaLimits) -> Result<Self, SchemaFault> {
-        let inner = options(limits).build(schema).map_err(|error| rejected(&error))?;
+        let inner =
+            options(limits, &custom::Codes::default()).build(schema).map_err(|error| rejected(&error))?;
         Ok(Validator { inner, names: BTreeSet::new() })
     }
 
@@ -87,10 +89,12 @@ fn rule<'e>(error: &'e ValidationError<'_>) -> &'e str {
 /// How every schema is compiled: one draft, no fetching, formats asserted and known, patterns in linear time.
 fn options(
     limits: &SchemaLimits,
+    codes: &custom::Codes,
 ) -> ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, Tree> {
     let patterns = PatternOptions::regex()
         .size_limit(limits.max_pattern_bytes)
         .dfa_size_limit(limits.max_pattern_bytes * 4);
+    let codes = codes.clone();
     jsonschema::options_for::<Tree>()
         .with_draft(Draft::Draft202012)
         .offline()
@@ -98,7 +102,7 @@ fn options(
         .should_ignore_unknown_formats(false)
         .with_pattern_options(patterns)
         .with_keyword("x-free-text", custom::free_text)
-        .with_keyword("x-code-list", custom::code_list)
+        .with_keyword("x-code-list", move |_, name, _| custom::code_list(&codes, name))
         .with_keyword("multipleOf", custom::multiple_of)
 }
 
