@@ -2,15 +2,13 @@
 //! and what no lock is good for (F0-19 to F0-22, F0-37, F0-39, F0-47).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-#[path = "support/python.rs"]
-mod python;
 mod support;
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use support::{Answer, Up, wait_for};
+use support::{Answer, Up, python, wait_for};
 
 const AGENT: &str = "spiffe://semgate.test/agent/wholesaler-1";
 const URN: &str = "urn:contexts:supplyChain:v1.0";
