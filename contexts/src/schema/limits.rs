@@ -26,6 +26,9 @@ pub struct SchemaLimits {
     pub max_pattern_length: usize,
     /// Patterns of one document, each compiled within `max_pattern_bytes`.
     pub max_patterns: usize,
+    /// Patterns that the validators of one document compile, those of definitions once for each term that leads to them: at
+    /// `max_pattern_bytes` each, 128 MiB at the very worst.
+    pub max_compiled_patterns: u64,
     /// Bytes of one compiled pattern: about a thousand states, which bounds the time for each character.
     pub max_pattern_bytes: usize,
     /// Largest `maxItems` beside `uniqueItems`, which may compare every pair.
@@ -47,6 +50,7 @@ impl Default for SchemaLimits {
             max_pattern_properties: 8,
             max_pattern_length: 256,
             max_patterns: 128,
+            max_compiled_patterns: 2_048,
             max_pattern_bytes: 64 * 1024,
             max_unique_items: 256,
             max_free_text: 10_000,

@@ -34,6 +34,8 @@ struct Node {
     all_of_items: Vec<usize>,
     /// Meets the name of a member.
     names: Option<usize>,
+    /// Its own patterns, each compiled with it.
+    patterns: u64,
 }
 
 /// The emitted schemas of one document as a graph.
@@ -76,6 +78,8 @@ impl<'v> Graph<'v> {
         node.one_of_items.extend(map.get("items").map(|schema| self.add(schema)));
         node.all_of_items.extend(map.get("contains").map(|schema| self.add(schema)));
         node.names = map.get("propertyNames").map(|schema| self.add(schema));
+        node.patterns = u64::from(map.contains_key("pattern"))
+            .saturating_add(named(map, "patternProperties").count() as u64);
         node
     }
 
@@ -217,7 +221,7 @@ pub(super) fn bound(
 /// Nodes that the validator builds: for each wanted schema, all that it leads to, each once (definitions are shared).
 fn built(nodes: &[Node], starts: &[usize], limits: &SchemaLimits) -> Result<(), SchemaFault> {
     let limit = limits.max_compiled_nodes;
-    let mut total = 0_u64;
+    let (mut total, mut patterns) = (0_u64, 0_u64);
     for start in starts {
         let mut seen = vec![false; nodes.len()];
         let mut open = vec![*start];
@@ -227,11 +231,18 @@ fn built(nodes: &[Node], starts: &[usize], limits: &SchemaLimits) -> Result<(), 
                 continue;
             }
             total = total.saturating_add(1);
+            patterns = patterns.saturating_add(node.patterns);
             let inside = [&node.one_of_members, &node.all_of_members, &node.one_of_items, &node.all_of_items];
             open.extend(node.in_place.iter().chain(inside.into_iter().flatten()).chain(&node.names));
         }
         if total > limit {
             return Err(SchemaFault::Limit { what: "compiled schemas", limit });
+        }
+        if patterns > limits.max_compiled_patterns {
+            return Err(SchemaFault::Limit {
+                what: "compiled patterns",
+                limit: limits.max_compiled_patterns,
+            });
         }
     }
     Ok(())
