@@ -199,7 +199,7 @@ impl Inspector {
         reply: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
         if case.call.binding == Binding::Mcp {
-            let permit = tools::judge(self, case, sent, status, reply)?;
+            let (permit, _) = tools::judge(self, case, sent, status, reply)?;
             // an error's status goes with an error and nothing else
             return if form == Form::Error {
                 Err(no_pass(status).with_facts(case.facts()))

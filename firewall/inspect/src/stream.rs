@@ -175,7 +175,13 @@ impl Inspector {
         event: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
         if case.route.binding == Binding::Mcp {
-            return tools::judge(self, case, sent, 200, event);
+            let (permit, ends) = tools::judge(self, case, sent, 200, event)?;
+            if ends == tools::Ends::Answer && std::mem::replace(&mut stream.end, End::Over) == End::Over {
+                return Err(Refusal::new(Code::Malformed, "the stream answers a second time")
+                    .with_hint("a request has one answer")
+                    .with_facts(case.facts()));
+            }
+            return Ok(permit);
         }
         let strict = read(case, &event.judged)?;
         let Reply::Said(said) = reply(case, &strict)? else {

@@ -14,6 +14,6 @@ mod pin;
 mod tests;
 mod watch;
 
-pub(crate) use hold::{callable, judge};
+pub(crate) use hold::{Ends, callable, judge};
 pub use pin::{TOOL_MARK, comment, digest_of};
 pub use watch::ToolWatch;

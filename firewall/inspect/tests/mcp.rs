@@ -290,3 +290,22 @@ fn a_drifted_tool_in_an_event_is_withheld_too() {
     let (_, body) = permit.spend();
     assert!(!String::from_utf8_lossy(&body).contains("other words"));
 }
+
+#[test]
+fn a_request_is_answered_once_however_its_stream_goes_on() {
+    let house = house();
+    let (_, sent) = ask(&house, "treasurer-1", "tools/list", json!({})).unwrap().spend();
+    let mut stream = house.0.stream(&sent);
+    let replier = semgate_inspect::Peer::configured(&house.1.receiver);
+    let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete", "tools": []}});
+    let mut event =
+        || house.0.inspect_event(&sent, &mut stream, &replier, Bytes::from(answer.to_string()), NOW);
+    assert!(event().is_ok());
+    let refusal = event().unwrap_err();
+    assert_eq!(
+        (refusal.code(), refusal.cause()),
+        (Code::UpstreamInvalid, Some(Code::Malformed)),
+        "{}",
+        refusal.detail()
+    );
+}

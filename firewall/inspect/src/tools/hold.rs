@@ -83,6 +83,15 @@ fn without(case: &Case<'_>, context: &Context, reply: &Json<'_>) -> (Option<Valu
     ((!same).then_some(value), drifted)
 }
 
+/// What a message of a server ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// It is told on the way to the answer.
+    Nothing,
+    /// It is the answer, of which there is one.
+    Answer,
+}
+
 /// Judges one answer or event of a server. A list of tools is first written anew without those that are withheld (DESIGN
 /// §2.1: a named transformation), and then judged as what it is then.
 ///
@@ -94,7 +103,7 @@ pub(crate) fn judge(
     sent: &Sent,
     status: u16,
     answered: &Answered,
-) -> Result<ReplyPermit, Refusal> {
+) -> Result<(ReplyPermit, Ends), Refusal> {
     let asked = asked(case, sent)?;
     let (mut body, mut written, mut drifted) = (answered.judged.clone(), Written::ByAgent, Vec::new());
     if asked.operation == Operation::ListTools {
@@ -111,10 +120,12 @@ pub(crate) fn judge(
     }
     let strict = read(case, &body)?;
     let message = said_by_server(case, &strict, asked, case.turn == Turn::Event)?;
+    // what is told on the way has no id
+    let ends = if message.rpc_id.is_some() { Ends::Answer } else { Ends::Nothing };
     let metered = meter(judged(case, message)?, inspector.ambiguity())?;
     let mut facts = metered.facts();
     facts.drifted = drifted;
-    Ok(ReplyPermit::listed(facts, status, body.clone(), written))
+    Ok((ReplyPermit::listed(facts, status, body.clone(), written), ends))
 }
 
 fn asked<'s>(case: &Case<'_>, sent: &'s Sent) -> Result<&'s Asked, Refusal> {
