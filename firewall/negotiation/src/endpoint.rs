@@ -140,7 +140,9 @@ impl Endpoint {
         let heard = HeardLock::lock(carried, &between, &asked.trust, &self.replay, asked.now)?;
         let waiting = {
             let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            all.remove(heard.select()).ok_or(HandshakeFault::NotOpen)?
+            // what waits for another agent is as good as none, and stays: a stranger's LOCK ends no handshake
+            let waits = all.get(heard.select()).filter(|waiting| waiting.from() == asked.peer);
+            waits.is_some().then(|| all.remove(heard.select())).flatten().ok_or(HandshakeFault::NotOpen)?
         };
         let agreement = waiting.lock(&heard, asked.now)?;
         // what was offered a moment ago must still count

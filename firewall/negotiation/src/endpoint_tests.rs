@@ -161,6 +161,31 @@ fn what_no_longer_counts_between_select_and_lock_is_not_locked() {
 }
 
 #[test]
+fn a_lock_of_another_agent_leaves_a_handshake_open() {
+    let stage = stage();
+    let (_, lock) = stage.close();
+    let (select, hello) = {
+        let all = stage.endpoint.waiting.lock().unwrap();
+        let (id, waiting) = all.iter().next().unwrap();
+        (*id, waiting.hello.digest)
+    };
+    let stranger = Stage { a: stage.world.agent("spiffe://semgate.test/agent/public-3"), ..stage };
+    let foreign = crate::said::Lock {
+        from: stranger.a.id().clone(),
+        to: stranger.endpoint.id().clone(),
+        issued_at: NOW,
+        hello,
+        select,
+        expires_at: NOW + 60,
+    };
+    let signed = stranger.a.sign(&foreign, &stranger.world.random).unwrap();
+    let said = stranger.say(Kind::Lock, &Carried::Signed(signed));
+    assert_eq!(stranger.ask(&said, &stranger.answering, NOW).unwrap_err(), HandshakeFault::NotOpen);
+    let stage = Stage { a: stranger.world.agent(A), ..stranger };
+    assert!(stage.ask(&lock, &stage.answering, NOW).is_ok());
+}
+
+#[test]
 fn without_a_secret_no_lock_is_made() {
     let mut stage = stage();
     stage.sessions = Sessions::none();
