@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Context, DocumentFault, DocumentLimits, Referenced};
 use crate::digest::Digest;
-use crate::schema::{each_schema, pointer};
+use crate::schema::{SchemaFault, each_schema, pointer};
 use crate::urn::{ContextUrn, Prefix};
 
 const FORM: &str = "is `#/$defs/NAME`, `#/concepts/NAME`, or `URN#/concepts/NAME` of another context with its `x-digest` beside it";
@@ -91,6 +91,10 @@ impl Borrower<'_, '_> {
         map: &mut Map<String, Value>,
         path: &[String],
     ) -> Result<(), DocumentFault> {
+        // no name has a `#` but those of borrowed lists, which no document may lean on
+        if map.get("x-code-list").and_then(Value::as_str).is_some_and(|list| list.contains('#')) {
+            return Err(DocumentFault::Schema { path: pointer(path), fault: SchemaFault::UnknownCodeList });
+        }
         let Some(reference) = map.get("$ref").and_then(Value::as_str) else { return Ok(()) };
         let fault = |what| DocumentFault::Reference { path: pointer(path), what };
         if reference.starts_with('#') {

@@ -174,6 +174,18 @@ fn a_digest_beside_no_reference_to_another_context_is_refused() {
 }
 
 #[test]
+fn a_code_list_of_another_context_is_reached_by_a_concept_alone() {
+    let money = money();
+    let mut document = order("shop", &to(&money, "amount"));
+    for list in ["urn:contexts:money:v1.0#/codes/currencies", "money#"] {
+        document["concepts"]["order"]["properties"]["own"] = json!({"type": "string", "x-code-list": list});
+        let fault = among(&document, &[Arc::clone(&money)]).unwrap_err();
+        let DocumentFault::Schema { fault, path } = fault else { panic!("{fault:?}") };
+        assert_eq!((fault, path.as_str()), (SchemaFault::UnknownCodeList, "/concepts/order/properties/own"));
+    }
+}
+
+#[test]
 fn a_member_called_ref_is_no_reference() {
     let total = json!({ "type": "object", "properties": { "$ref": { "type": "string", "const": "urn:contexts:money:v1.0#/concepts/amount" } } });
     assert!(among(&order("shop", &total), &[]).unwrap().references().is_empty());
