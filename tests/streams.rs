@@ -101,6 +101,21 @@ fn task_of_another_sender_is_not_found_whether_read_cancelled_or_subscribed_to()
 }
 
 #[test]
+fn a_task_is_its_owners_still_after_a_restart_or_a_crash_of_the_gateway() {
+    let up = Up::start();
+    let (mut gateway, open) = open_route(&up);
+    let post = |body: Value| ask(open, "POST", "/", &[V10], Some(&body)).json();
+    let params = json!({"message": message("m-3"), "configuration": {"returnImmediately": true}});
+    let begun = post(call("SendMessage", params));
+    let id = begun["result"]["task"]["id"].as_str().unwrap_or_else(|| panic!("{begun}")).to_owned();
+    for signal in ["TERM", "KILL"] {
+        gateway.restart(signal);
+        let read = post(call("GetTask", json!({"id": id})));
+        assert_eq!(read["result"]["status"]["state"], "TASK_STATE_WORKING", "{signal}: {read}");
+    }
+}
+
+#[test]
 fn over_http_json_the_same_is_said_by_path_and_query() {
     let up = Up::start();
     let (_gateway, open) = open_route(&up);

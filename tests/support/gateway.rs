@@ -16,6 +16,7 @@ pub struct Gateway {
     pub admin: SocketAddr,
     pub audit: PathBuf,
     pub child: Child,
+    config: PathBuf,
 }
 
 impl Gateway {
@@ -42,19 +43,32 @@ impl Gateway {
         let path = up.dir.join(format!("{name}.toml"));
         std::fs::write(&path, head + &route("l8", l8) + &route("a2a", a2a) + more).unwrap();
         std::fs::create_dir_all(up.dir.join(&name)).unwrap();
-        let log = std::fs::File::create(up.dir.join(format!("{name}.log"))).unwrap();
-        let child = Command::new(SEMGATE)
-            .args(["firewall", "run", "--config"])
-            .arg(path)
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        let gateway = Self { l8, a2a, admin, audit: up.dir.join(name).join("audit.jsonl"), child };
+        let audit = up.dir.join(name).join("audit.jsonl");
+        let gateway = Self { l8, a2a, admin, audit, child: Self::run(&path), config: path };
+        gateway.wait();
+        gateway
+    }
+
+    fn run(config: &std::path::Path) -> Child {
+        let log = std::fs::File::create(config.with_extension("log")).unwrap();
+        let mut command = Command::new(SEMGATE);
+        command.args(["firewall", "run", "--config"]).arg(config).stdout(Stdio::null()).stderr(log);
+        command.spawn().unwrap()
+    }
+
+    fn wait(&self) {
+        let admin = self.admin;
         wait_for("the second gateway", || TcpStream::connect(admin).ok());
         let ready = || (super::plain_get(&format!("http://{admin}/readyz")).status == 200).then_some(());
         wait_for("the second gateway's readiness", ready);
-        gateway
+    }
+
+    /// Ends it as an operator would (`TERM`) or as a crash does (`KILL`), and starts it again.
+    pub fn restart(&mut self, signal: &str) {
+        Command::new("kill").args([&format!("-{signal}"), &self.child.id().to_string()]).status().unwrap();
+        self.child.wait().unwrap();
+        self.child = Self::run(&self.config);
+        self.wait();
     }
 
     /// Posts a body to the native listener.

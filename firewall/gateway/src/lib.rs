@@ -22,6 +22,7 @@ mod forward;
 mod framing;
 mod grpc;
 mod identify;
+mod keep;
 mod listen;
 mod materials;
 mod mcp;

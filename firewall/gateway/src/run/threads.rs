@@ -20,6 +20,7 @@ use crate::fault::RunFault;
 use crate::follow::{Follow, Memory};
 use crate::forward::Address;
 use crate::identify::Identity;
+use crate::keep::Keeper;
 use crate::listen::{self, Agents, Entrance, Listener};
 use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
@@ -34,6 +35,7 @@ pub(super) struct Running {
     /// Ends the follower, which outlives the drain: revocations count to the last message.
     end: watch::Sender<bool>,
     audit: AuditWriter,
+    keeper: Keeper,
     /// The state directory, until the last thread is done with it.
     _held: std::fs::File,
 }
@@ -46,6 +48,7 @@ impl Running {
         }
         let _ = self.end.send(true);
         let _ = self.follower.join();
+        drop(self.keeper);
         self.audit.finish();
     }
 }
@@ -94,6 +97,7 @@ pub(super) fn start(
         followers: parts.followers,
         policies,
     };
+    let keeper = Keeper::start(&shared, &config.state, &config.prefix)?;
     let mut workers = Vec::new();
     for (number, seats) in cores.into_iter().enumerate() {
         let core = Core {
@@ -112,7 +116,7 @@ pub(super) fn start(
     })?;
     Ok((
         Bound { routes, admin: admin_address },
-        Running { workers, follower, end, audit: writer, _held: held },
+        Running { workers, follower, end, audit: writer, keeper, _held: held },
     ))
 }
 

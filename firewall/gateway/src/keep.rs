@@ -1,0 +1,199 @@
+//! Owners over a restart: whatever is learnt or forgotten becomes a line of a file, written behind by a thread of its own.
+//!
+//! Nothing waits for it. A line that is lost (a crash within the moment, a full disk) makes a thing unknown to its owner too, and gives it
+//! to nobody else before the agent behind names it again; so no check rests on the file.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use semgate_contexts::Prefix;
+use semgate_inspect::owners::{Journal, Kind, Owned, Owners};
+use serde::{Deserialize, Serialize};
+
+use crate::fault::RunFault;
+use crate::path::Shared;
+
+#[cfg(test)]
+mod tests;
+
+/// Lines that wait for the thread: some seconds of nothing but new tasks.
+const QUEUE: usize = 65_536;
+/// Bytes of one line: names of at most 2,048 bytes each, escaped.
+const MAX_LINE: u64 = 32 * 1024;
+/// Lines beyond twice what is remembered before the file is written anew.
+const SLACK: usize = 4_096;
+
+/// One line of the file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Line {
+    Learnt(Owned),
+    Forgotten(Owned),
+}
+
+/// What the thread is told.
+enum Word {
+    Line(Line),
+    End,
+}
+
+struct Told(SyncSender<Word>);
+
+impl Told {
+    fn say(&self, line: Line) {
+        // a full queue loses the line, and what that means stands above
+        let _ = self.0.try_send(Word::Line(line));
+    }
+}
+
+impl Journal for Told {
+    fn learnt(&self, owned: &Owned) {
+        self.say(Line::Learnt(owned.clone()));
+    }
+
+    fn forgotten(&self, owned: &Owned) {
+        self.say(Line::Forgotten(owned.clone()));
+    }
+}
+
+/// The thread that writes. Dropped, it writes what is still waiting, and ends.
+pub(crate) struct Keeper {
+    words: SyncSender<Word>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// Reads what the last run wrote into the inspector's memory, writes the file anew, and goes on writing.
+    ///
+    /// # Errors
+    /// The file cannot be read or written. Lines that are none do not stop a start: the file is set aside as `owners.damaged`.
+    pub(crate) fn start(shared: &Arc<Shared>, state: &Path, prefix: &Prefix) -> Result<Self, RunFault> {
+        let path = state.join("owners.jsonl");
+        let fault =
+            |why: io::Error| RunFault::File { path: path.clone(), what: "owners", why: why.to_string() };
+        restore(shared.inspector.owners(), &path, prefix).map_err(fault)?;
+        let file = rewrite(shared.inspector.owners(), &path).map_err(fault)?;
+        let (words, heard) = sync_channel(QUEUE);
+        let _ = shared.inspector.owners().tell(Box::new(Told(words.clone())));
+        let (shared, path) = (Arc::clone(shared), path.clone());
+        let thread = std::thread::Builder::new()
+            .name("semgate-owners".to_owned())
+            .spawn(move || write(&heard, shared.inspector.owners(), &path, file))
+            .map_err(|why| RunFault::system("thread", why))?;
+        Ok(Self { words, thread: Some(thread) })
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let _ = self.words.send(Word::End);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the file holds goes into the memory. A last line without its end was never whole.
+fn restore(owners: &Owners, path: &Path, prefix: &Prefix) -> io::Result<()> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(why) => return Err(why),
+    };
+    let (things, whole) = read(BufReader::new(file))?;
+    let taken = owners.import(things, prefix);
+    if !whole || taken.is_err() {
+        let damaged = path.with_extension("damaged");
+        tracing::warn!(path = %path.display(), "the memory of owners is damaged; what could be read of it counts, and the file is set aside");
+        std::fs::copy(path, damaged)?;
+    }
+    Ok(())
+}
+
+/// What is left after all lines, in the order in which it was learnt, and whether every whole line could be read.
+fn read(mut file: impl BufRead) -> io::Result<(Vec<Owned>, bool)> {
+    let mut order: BTreeMap<u64, Owned> = BTreeMap::new();
+    let mut places: BTreeMap<(String, Kind, String), u64> = BTreeMap::new();
+    let (mut line, mut number) = (Vec::new(), 0_u64);
+    loop {
+        line.clear();
+        let bytes = file.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)?;
+        if bytes == 0 || line.last() != Some(&b'\n') {
+            // at its end, or cut by a crash; a line past the bound is damage
+            let whole = u64::try_from(bytes).is_ok_and(|bytes| bytes < MAX_LINE);
+            return Ok((order.into_values().collect(), whole));
+        }
+        number = number.saturating_add(1);
+        let (owned, stays) = match serde_json::from_slice(&line) {
+            Ok(Line::Learnt(owned)) => (owned, true),
+            Ok(Line::Forgotten(owned)) => (owned, false),
+            Err(_) => return Ok((order.into_values().collect(), false)),
+        };
+        let key = (owned.route.clone(), owned.kind, owned.id.clone());
+        let before = if stays { places.insert(key, number) } else { places.remove(&key) };
+        if let Some(before) = before {
+            order.remove(&before);
+        }
+        if stays {
+            order.insert(number, owned);
+        }
+    }
+}
+
+/// The file anew, with what is remembered now: durable before it takes the place of the old one.
+fn rewrite(owners: &Owners, path: &Path) -> io::Result<BufWriter<File>> {
+    let fresh = path.with_extension("new");
+    let mut options = OpenOptions::new();
+    let file = options.create(true).write(true).truncate(true).mode(0o600).open(&fresh)?;
+    let mut file = BufWriter::new(file);
+    for owned in owners.export() {
+        append(&mut file, &Line::Learnt(owned))?;
+    }
+    file.flush()?;
+    file.get_ref().sync_all()?;
+    std::fs::rename(&fresh, path)?;
+    Ok(file)
+}
+
+fn append(file: &mut impl Write, line: &Line) -> io::Result<()> {
+    let mut bytes = serde_json::to_vec(line)?;
+    bytes.push(b'\n');
+    file.write_all(&bytes)
+}
+
+/// Writes until it is told to end. What cannot be written is said once, and tried again with the next file.
+fn write(heard: &Receiver<Word>, owners: &Owners, path: &PathBuf, file: BufWriter<File>) {
+    let (mut file, mut lines) = (Some(file), owners.len());
+    while let Ok(first) = heard.recv() {
+        let mut ends = false;
+        for word in std::iter::once(first).chain(heard.try_iter()) {
+            match word {
+                Word::Line(line) => {
+                    lines = lines.saturating_add(1);
+                    file = file.and_then(|mut file| append(&mut file, &line).is_ok().then_some(file));
+                }
+                Word::End => ends = true,
+            }
+        }
+        file = file.and_then(|mut file| file.flush().is_ok().then_some(file));
+        if file.is_none() || lines > owners.len().saturating_mul(2).saturating_add(SLACK) {
+            lines = owners.len();
+            file = match rewrite(owners, path) {
+                Ok(file) => Some(file),
+                Err(why) => {
+                    tracing::error!(%why, path = %path.display(), "owners cannot be kept over a restart");
+                    None
+                }
+            };
+        }
+        if ends {
+            return;
+        }
+    }
+}

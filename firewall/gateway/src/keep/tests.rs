@@ -1,0 +1,71 @@
+//! What is written is read again, cut lines and damage included.
+
+use super::*;
+
+fn owned(id: &str, owner: &str) -> Owned {
+    Owned {
+        route: "a2a".to_owned(),
+        kind: Kind::Task,
+        id: id.to_owned(),
+        owner: owner.to_owned(),
+        context: "urn:contexts:travel:v2.1".to_owned(),
+        digest: format!("sha-256:{}", "0".repeat(64)),
+    }
+}
+
+fn file(lines: &[Line]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for line in lines {
+        append(&mut bytes, line).unwrap();
+    }
+    bytes
+}
+
+fn ids(bytes: &[u8]) -> (Vec<String>, bool) {
+    let (things, whole) = read(bytes).unwrap();
+    (things.into_iter().map(|owned| format!("{}:{}", owned.id, owned.owner)).collect(), whole)
+}
+
+#[test]
+fn what_was_forgotten_stays_forgotten_and_the_last_owner_counts() {
+    let bytes = file(&[
+        Line::Learnt(owned("t-1", "a")),
+        Line::Learnt(owned("t-2", "a")),
+        Line::Forgotten(owned("t-1", "a")),
+        Line::Learnt(owned("t-1", "b")),
+        Line::Forgotten(owned("t-3", "a")),
+    ]);
+    assert_eq!(ids(&bytes), (vec!["t-2:a".to_owned(), "t-1:b".to_owned()], true));
+}
+
+#[test]
+fn a_line_that_a_crash_cut_is_left_out_and_damage_is_told() {
+    let good = file(&[Line::Learnt(owned("t-1", "a"))]);
+    let mut cut = good.clone();
+    cut.extend_from_slice(br#"{"learnt":{"route":"a2a","#);
+    assert_eq!(ids(&cut), (vec!["t-1:a".to_owned()], true));
+    let mut damaged = good.clone();
+    damaged.extend_from_slice(b"\0\0\0\n");
+    damaged.extend_from_slice(&good);
+    assert_eq!(ids(&damaged), (vec!["t-1:a".to_owned()], false));
+    let mut endless = good;
+    endless.extend(std::iter::repeat_n(b'x', 40_000));
+    assert!(!ids(&endless).1);
+}
+
+#[test]
+fn the_file_written_anew_holds_what_is_remembered_and_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("owners.jsonl");
+    let owners = Owners::new(10, 100);
+    owners.import([owned("t-1", "a"), owned("t-2", "b")], &Prefix::default()).unwrap();
+    drop(rewrite(&owners, &path).unwrap());
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let again = Owners::new(10, 100);
+    restore(&again, &path, &Prefix::default()).unwrap();
+    assert_eq!(again.export(), owners.export());
+    std::fs::write(&path, b"not a line\n").unwrap();
+    restore(&Owners::new(10, 100), &path, &Prefix::default()).unwrap();
+    assert!(dir.path().join("owners.damaged").exists());
+}
