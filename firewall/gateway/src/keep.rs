@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -168,7 +168,7 @@ fn append(file: &mut impl Write, line: &Line) -> io::Result<()> {
 }
 
 /// Writes until it is told to end. What cannot be written is said once, and tried again with the next file.
-fn write(heard: &Receiver<Word>, owners: &Owners, path: &PathBuf, file: BufWriter<File>) {
+fn write(heard: &Receiver<Word>, owners: &Owners, path: &Path, file: BufWriter<File>) {
     let (mut file, mut lines) = (Some(file), owners.len());
     while let Ok(first) = heard.recv() {
         let mut ends = false;
