@@ -86,7 +86,9 @@ pub(crate) fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Resu
         operator: case.generation.operator_floor(urn.line()),
         peers: case.sessions.minimums.floors(case.sender.id(), case.receiver, urn.line()),
     };
-    match (Hindrance::of(standing, urn.version(), &floors), named.hindered()) {
+    let minimum = below_a_minimum(case, named);
+    let other = named.hindered().into_iter().chain(&minimum).min_by_key(|other| other.by.rank());
+    match (Hindrance::of(standing, urn.version(), &floors), other) {
         (Some(own), Some(other)) if other.by.rank() < own.rank() => Err(refused_for(urn, other)),
         (Some(own), _) => Err(refused(urn, own)),
         (None, Some(other)) => Err(refused_for(urn, other)),
@@ -96,6 +98,17 @@ pub(crate) fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Resu
         }
         (None, None) => Ok(None),
     }
+}
+
+/// The first context that one refers to and that a peer said it would not go below: floors of peers hold for what is referred to as
+/// those of authority and operator do.
+fn below_a_minimum(case: &Case<'_>, named: &Named) -> Option<Hindered> {
+    named.context().references().iter().find_map(|other| {
+        let urn = other.urn();
+        let peers = case.sessions.minimums.floors(case.sender.id(), case.receiver, urn.line());
+        let below = Floors { authority: None, operator: None, peers }.admit(urn.version()).err()?;
+        Some(Hindered { urn: urn.clone(), by: Hindrance::Below(below) })
+    })
 }
 
 /// A context that does not count itself.

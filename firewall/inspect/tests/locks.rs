@@ -212,6 +212,30 @@ fn f0_39_a_minimum_of_the_handshake_binds_the_unlocked_messages_of_its_pair() {
 }
 
 #[test]
+fn a_minimum_of_the_handshake_holds_for_what_the_named_context_refers_to_too() {
+    let mut authority = library();
+    let wrap = authority.referring("supplyChain:v1.1", &[("payment:v1.1", "transfer")]);
+    authority.publish(&wrap);
+    let stage = stage_of(common::generation(&mut authority));
+    let say = || {
+        let message = serde_json::json!({
+            "protocol": "L8/1.0", "message_id": "m-2", "performative": "REQUEST",
+            "sender_id": agent_id("retailer-7"), "receiver_id": agent_id("wholesaler-1"),
+            "context": "urn:contexts:supplyChain:v1.1", "content": {"concept_type": "pair"},
+        });
+        let said = common::say(&stage.inspector, &stage.route, "retailer-7", message.to_string(), NOW);
+        said.map(drop).map_err(|refusal| (refusal.code(), refusal.detail().to_owned())).unwrap_err()
+    };
+    // the policies were not typed with the concept: so far the context counts
+    assert_eq!(say().0, Code::PolicyError);
+    let min = Minimum { line: Line::parse("payment").unwrap(), min: Version::new(2, 0) };
+    stage.shake_hands("retailer-7", &["payment:v2.0"], vec![min]).unwrap();
+    let refused = say();
+    assert_eq!(refused.0, Code::ContextBelowFloor);
+    assert!(refused.1.contains("payment:v1.1") && refused.1.contains("set by the peer"), "{}", refused.1);
+}
+
+#[test]
 fn a_route_that_requires_locks_takes_no_message_without() {
     let mut stage = stage();
     let mut strict = Route::clone(&stage.route);
