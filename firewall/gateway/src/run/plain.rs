@@ -11,6 +11,7 @@ use semgate_certs::PeerRoots;
 use semgate_contexts::Prefix;
 use semgate_inspect::{Generation, InspectLimits, Inspector, Refusal};
 use semgate_message::Call;
+use semgate_negotiation::Sessions;
 use tokio::sync::{mpsc, watch};
 
 use super::threads::{Core, Seat, thread};
@@ -46,6 +47,7 @@ pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFaul
         audit,
         gatekeeper: Gatekeeper::new(&config.limits),
         started: Instant::now(),
+        sessions: Arc::new(Sessions::none()),
         unchecked: true,
     });
     let metrics = Metrics::new()?;
@@ -102,6 +104,7 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
         audit: AuditConfig { path: PathBuf::new(), fsync: false },
         workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         prefix: Prefix::default(),
+        lock_secret: None,
         tls: None,
         trust_domains: Vec::new(),
         authorities: Vec::new(),
