@@ -71,7 +71,7 @@ fn packages() -> Vec<Package> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     MetadataCommand::new()
         .manifest_path(manifest)
-        .other_options(vec!["--locked".to_owned(), "--offline".to_owned()])
+        .other_options(vec!["--locked".to_owned()])
         .exec()
         .expect("cargo metadata answers")
         .packages
