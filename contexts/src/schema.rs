@@ -36,6 +36,7 @@ pub use limits::SchemaLimits;
 #[doc(hidden)]
 pub use plain::{Plain, compile_plain};
 pub(crate) use validator::Validator;
+pub use vocabulary::FORMATS;
 
 use crate::term::FieldType;
 use source::{Source, types};

@@ -30,7 +30,7 @@ const NO_RESOURCE: &str = "a context is one resource, named by its URN; use `#/$
 const NOT_ASSERTED: &str = "it would not be checked";
 
 /// The formats that are asserted; all are decided in time linear in the text.
-pub(super) const FORMATS: [&str; 16] = [
+pub const FORMATS: [&str; 16] = [
     "date",
     "date-time",
     "time",

@@ -126,7 +126,7 @@ impl Follower {
     }
 
     /// All files that the accepted head needs, by kind.
-    #[allow(clippy::type_complexity)]
+    #[expect(clippy::type_complexity, reason = "named files by kind, taken apart at once by the one caller")]
     fn files(&self) -> Result<Vec<(Part, Vec<(String, Vec<u8>)>)>, FollowFault> {
         let floors = crate::floors::FloorsDocument {
             authority: self.config.authority.clone(),

@@ -169,7 +169,10 @@ impl<'a> Authenticated<'a> {
     }
 
     /// The incomplete last tile of each level, lowest first: together they amount to the root, which proves them all.
-    #[allow(clippy::type_complexity)]
+    #[expect(
+        clippy::type_complexity,
+        reason = "tiles by level and number, taken apart at once by the callers"
+    )]
     fn read_edge(&mut self) -> Result<Vec<((u8, u64), Vec<TreeHash>)>, ProofFault> {
         let mut rows = Vec::new();
         for (level, count) in levels(self.size) {

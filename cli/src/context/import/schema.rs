@@ -1,5 +1,6 @@
 //! Schemas of others in the profile of contexts.
 
+use semgate_contexts::schema::FORMATS;
 use serde_json::{Map, Value, json};
 
 use super::{Draft, task_name};
@@ -7,26 +8,6 @@ use super::{Draft, task_name};
 /// Keywords that say something to readers only, in the standard, and that the profile does not know.
 const SAYS_NOTHING: [&str; 6] =
     ["contentEncoding", "contentMediaType", "contentSchema", "$schema", "$id", "$anchor"];
-
-/// Formats that the profile asserts.
-const FORMATS: [&str; 16] = [
-    "date",
-    "date-time",
-    "time",
-    "duration",
-    "email",
-    "hostname",
-    "ipv4",
-    "ipv6",
-    "uri",
-    "uri-reference",
-    "iri",
-    "iri-reference",
-    "uri-template",
-    "uuid",
-    "json-pointer",
-    "relative-json-pointer",
-];
 
 /// Keywords of the profile that hold no schema.
 const PLAIN: [&str; 32] = [
