@@ -25,7 +25,7 @@ fn without_the_authority_the_gateway_goes_on_until_the_status_is_stale() {
     std::fs::write(&config, text.replace(line, r#"status_lifetime = "8s""#)).unwrap();
     // Without its memory the gateway opens only after it accepted the short-lived head: with it, a stop right after the
     // start could leave the head that lives for minutes.
-    std::fs::remove_dir_all(dir.join("firewall")).unwrap();
+    std::fs::remove_dir_all(dir.join("firewall").join("authorities")).unwrap();
     Up::start_in(&dir).stop();
 
     let up_json: Value = serde_json::from_slice(&std::fs::read(dir.join("up.json")).unwrap()).unwrap();
