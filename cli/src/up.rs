@@ -2,6 +2,7 @@
 
 mod layout;
 mod parts;
+mod ports;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

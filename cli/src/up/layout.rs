@@ -1,10 +1,8 @@
 //! The files of `up`: made once, then only read; certificates of agents and gateway are throw-away ones, made anew at each start.
 
 use std::collections::BTreeMap;
-use std::collections::hash_map::RandomState;
 use std::fs;
-use std::hash::BuildHasher;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,6 +15,7 @@ use semgate_policies::PolicySource;
 use serde::{Deserialize, Serialize};
 
 use super::UpArgs;
+use super::ports::Ports;
 use crate::cert::ring_random;
 use crate::fault::{Doing, Fault};
 use crate::place::AgentFile;
@@ -62,6 +61,8 @@ pub struct Layout {
     pub agent: SocketAddr,
     /// Those who may speak.
     pub agents: BTreeMap<String, AgentFile>,
+    /// The ports that this process found, kept from every other first start until it ends.
+    _ports: Ports,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -117,12 +118,13 @@ pub fn lock(dir: &Path) -> Result<fs::File, Fault> {
 pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
     let dir = &args.dir;
     let notes_file = dir.join(NOTES);
+    let mut ports = Ports::default();
     let notes = if notes_file.exists() {
         let text = crate::client::read(&notes_file)?;
         toml::from_str(&text).doing(format_args!("`{}`", notes_file.display()))?
     } else {
         tell(&format!("making a new authority and its keys in {}", dir.display()));
-        first_start(args)?
+        first_start(args, &mut ports)?
     };
     certificates(dir)?;
     write_once(&dir.join(LOCK_SECRET), lock_secret()?.as_bytes())?;
@@ -130,7 +132,7 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
         .iter()
         .map(|(name, credentials)| ((*name).to_owned(), agent_file(name, credentials)))
         .collect();
-    Ok(Layout { dir: dir.clone(), roots: notes.roots, agent: notes.agent, agents })
+    Ok(Layout { dir: dir.clone(), roots: notes.roots, agent: notes.agent, agents, _ports: ports })
 }
 
 fn agent_file(name: &str, credentials: &[&str]) -> AgentFile {
@@ -142,14 +144,14 @@ fn agent_file(name: &str, credentials: &[&str]) -> AgentFile {
     }
 }
 
-fn first_start(args: &UpArgs) -> Result<Notes, Fault> {
+fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     let dir = &args.dir;
     for part in [dir.clone(), dir.join("agents"), dir.join("firewall"), dir.join(POLICIES)] {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&part);
         made.doing(format_args!("making `{}`", part.display()))?;
     }
     let [authority, authority_admin, l8, a2a, admin, agent] =
-        addresses([args.authority, None, args.l8, args.a2a, args.admin, args.agent])?;
+        ports.fill([args.authority, None, args.l8, args.a2a, args.admin, args.agent])?;
     let made = init(dir, &options(authority, authority_admin)).map_err(|e| {
         Fault::new(e)
             .hint("an earlier start was cut short: remove the directory, or name another with `--dir`")
@@ -180,44 +182,6 @@ fn options(listen: SocketAddr, admin: SocketAddr) -> InitOptions {
         server_names: vec!["localhost".to_owned()],
         server_addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
     }
-}
-
-/// The ports that free ones are looked for among: below 32768, where Linux begins to give ports to outgoing connections, so that none of
-/// them takes a port between here and the part that listens on it.
-const PORTS: std::ops::Range<u16> = 20_000..32_000;
-/// How many are tried: each is free with all but certainty.
-const TRIES: u16 = 200;
-
-/// Fills in free ports, all of them held until all are found, so that none is given twice.
-fn addresses<const N: usize>(given: [Option<SocketAddr>; N]) -> Result<[SocketAddr; N], Fault> {
-    let mut found = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)); N];
-    let mut held = Vec::with_capacity(N);
-    // Where the search begins differs from process to process, so that two first starts do not meet.
-    let mut next = BuildHasher::hash_one(&RandomState::new(), std::process::id());
-    for (slot, given) in found.iter_mut().zip(given) {
-        *slot = match given {
-            Some(address) => address,
-            None => {
-                let (address, listener) = free(&mut next)?;
-                held.push(listener);
-                address
-            }
-        };
-    }
-    Ok(found)
-}
-
-fn free(next: &mut u64) -> Result<(SocketAddr, TcpListener), Fault> {
-    let span = u64::from(PORTS.end - PORTS.start);
-    for _ in 0..TRIES {
-        *next = next.wrapping_add(1);
-        let port = PORTS.start + u16::try_from(*next % span).unwrap_or_default();
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        if let Ok(listener) = TcpListener::bind(address) {
-            return Ok((address, listener));
-        }
-    }
-    Err(Fault::new("no free port was found").hint("give the addresses: see `semgate up --help`"))
 }
 
 fn firewall_toml(roots: &Path, log_key: &str, authority: SocketAddr, at: [SocketAddr; 4]) -> String {

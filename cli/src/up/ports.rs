@@ -1,0 +1,82 @@
+//! Free ports for a first start, kept from other first starts until the parts listen on them.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+
+use crate::fault::Fault;
+
+/// The ports that free ones are looked for among: below 32768, where Linux begins to give ports to outgoing connections, so that none of
+/// them takes a port between here and the part that listens on it.
+const PORTS: std::ops::Range<u16> = 20_000..32_000;
+/// How many are tried for each address: one is free with all but certainty.
+const TRIES: u16 = 200;
+
+/// Ports of this process. A TCP port cannot be held for a part that binds it itself, so the UDP port of the same number is: whoever looks
+/// for free ports here takes only such whose mark is free too, and two first starts at once never write the same port into their files.
+#[derive(Debug, Default)]
+pub struct Ports {
+    marks: Vec<UdpSocket>,
+}
+
+impl Ports {
+    /// Fills in free ports of the loopback address where none is given.
+    ///
+    /// # Errors
+    /// No free port was found.
+    pub fn fill<const N: usize>(&mut self, given: [Option<SocketAddr>; N]) -> Result<[SocketAddr; N], Fault> {
+        let mut found = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)); N];
+        // Where the search begins differs from process to process, so that it is short.
+        let mut next = BuildHasher::hash_one(&RandomState::new(), std::process::id());
+        for (slot, given) in found.iter_mut().zip(given) {
+            *slot = match given {
+                Some(address) => address,
+                None => self.free(&mut next)?,
+            };
+        }
+        Ok(found)
+    }
+
+    fn free(&mut self, next: &mut u64) -> Result<SocketAddr, Fault> {
+        let span = u64::from(PORTS.end - PORTS.start);
+        for _ in 0..TRIES {
+            *next = next.wrapping_add(1);
+            let port = PORTS.start + u16::try_from(*next % span).unwrap_or_default();
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            // The mark first: who has it may look at the port without another looking at it too.
+            let Ok(mark) = UdpSocket::bind(address) else { continue };
+            if TcpListener::bind(address).is_ok() {
+                self.marks.push(mark);
+                return Ok(address);
+            }
+        }
+        Err(Fault::new("no free port was found").hint("give the addresses: see `semgate up --help`"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_port_is_found_twice_while_its_finder_lives() {
+        let mut finders = Vec::new();
+        let mut ports = BTreeSet::new();
+        // Every twentieth port of the range: finders that did not know of each other would meet many times.
+        for _ in 0..100 {
+            let mut finder = Ports::default();
+            for address in finder.fill([None; 6]).unwrap() {
+                assert!(ports.insert(address.port()), "{address} was found twice");
+            }
+            finders.push(finder);
+        }
+    }
+
+    #[test]
+    fn a_given_address_is_taken_as_it_is() {
+        let given = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
+        assert_eq!(Ports::default().fill([Some(given)]).unwrap(), [given]);
+    }
+}
