@@ -113,7 +113,7 @@ async fn without_tls_http_2_is_spoken_by_prior_knowledge_to_callers_and_to_agent
     let up = Up::start();
     let agent = Scripted::answering(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n".to_vec());
     let behind = Gateway::before(&up, agent.address, "");
-    let listen = SocketAddr::from(([127, 0, 0, 1], free_address().port() + 3));
+    let listen = free_address();
     let more = format!(
         "[[route]]\nname = \"h2\"\nlisten = \"{listen}\"\nbinding = \"l8\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{}/\"\nupstream_http2 = true\ncontexts = [\"*\"]\n",
         behind.l8

@@ -35,8 +35,7 @@ fn events(answer: &Answer) -> Vec<Value> {
 /// A gateway before the sample agent with one more route, which takes both versions and two transports.
 fn open_route(up: &Up) -> (Gateway, SocketAddr) {
     let behind: SocketAddr = support::address(up.text("/sample_agent/url")).parse().unwrap();
-    // as far from the addresses that the gateway's own routes take as the first is
-    let listen = SocketAddr::from(([127, 0, 0, 1], free_address().port() + 3));
+    let listen = free_address();
     let more = format!(
         "[[route]]\nname = \"open\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}/a2a\"\ncontexts = [\"*\"]\nversions = [\"1.0\", \"0.3\"]\ntransports = [\"jsonrpc\", \"rest\"]\n"
     );

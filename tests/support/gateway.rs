@@ -1,11 +1,11 @@
 //! A second gateway of the running `up`, with plain listeners on loopback and an agent behind that a test makes.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::{Answer, PATIENCE, SEMGATE, Up, wait_for};
 
@@ -154,11 +154,19 @@ pub fn read_message<'a>(stream: &mut TcpStream, buffer: &'a mut [u8]) -> Option<
     }
 }
 
-/// An address that nobody listens on just now, below the ports that Linux gives to outgoing connections.
+/// An address that nobody listens on just now, below the ports that Linux gives to outgoing connections. Until this process ends neither
+/// another caller nor an `up` finds it: they hold the UDP port of the same number, as `up` does.
 pub fn free_address() -> SocketAddr {
     use std::hash::{BuildHasher, RandomState};
+    static MARKS: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
     let seed = RandomState::new().hash_one(std::process::id());
     let candidates = (0..200).map(|n| 20_000 + u16::try_from((seed.wrapping_add(n)) % 12_000).unwrap());
     let mut addresses = candidates.map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
-    addresses.find(|address| TcpListener::bind(address).is_ok()).expect("a free port")
+    let free = |address: &SocketAddr| {
+        let Ok(mark) = UdpSocket::bind(address) else { return false };
+        let free = TcpListener::bind(address).is_ok();
+        MARKS.lock().unwrap().push(mark);
+        free
+    };
+    addresses.find(free).expect("a free port")
 }
