@@ -116,6 +116,9 @@ fn f0_25_f0_63_a_grounded_flight_passes_and_gaps_are_named_without_values() {
     assert_eq!(up.say(&["travel:v2.1", "bookFlight", FLIGHT]).0, 0);
     let (_, outcome) = up.say(&["travel:v2.1", "bookFlight", r#"{"origin_code":"LAX","date":"2025-11-04"}"#]);
     assert_eq!(outcome["code"], "content_invalid", "{outcome}");
+    let (_, outcome) = up.say(&["travel:v2.1", "bookFlight", r#"{"origin_code":"LAX"}"#]);
+    let reason = "`/content/date`, `/content/dest_code` are missing, by the rule `required`";
+    assert_eq!(outcome["reason"], reason, "{outcome}");
     let (_, outcome) = up.say(&["travel:v2.1", "bookFlight", &FLIGHT.replace("JFK", "Secretville")]);
     assert_eq!(outcome["code"], "content_invalid");
     assert!(outcome["reason"].as_str().unwrap().contains("dest_code"), "{outcome}");

@@ -222,8 +222,13 @@ impl Context {
         self.terms.values().flat_map(Term::shapes)
     }
 
-    /// The codes of a list, in the order of the document.
+    /// The codes of a list, in the order of the document; also of a list that came with a schema of another context, by the
+    /// name that [`crate::FieldType::Text`] has for it.
     pub fn code_list(&self, name: &str) -> Option<&[String]> {
+        if let Some((urn, name)) = name.split_once("#/codes/") {
+            let other = self.references.iter().find(|other| other.urn.as_str() == urn)?;
+            return other.codes.get(name).map(Vec::as_slice);
+        }
         self.codes.get(name).map(Vec::as_slice)
     }
 

@@ -116,11 +116,64 @@ impl Shape {
         }
     }
 
+    /// The members that the schema asks of every instance and this one lacks, as JSON Pointers (RFC 6901), outer ones first and
+    /// at most `most`: all that is missing at once (F0-63). Only names of the schema stand in them. What a schema asks for under a
+    /// condition is not among them, so none may be named where [`Shape::conform`] refuses by `required`.
+    pub fn gaps(&self, instance: &Object<'_>, without: Option<&str>, most: usize) -> Vec<String> {
+        let mut gaps = Vec::new();
+        if let FieldType::Record(fields) = &self.fields {
+            missing(fields, instance, without, "", most, &mut gaps);
+        }
+        gaps
+    }
+
     /// Whether a member that the schema marks `x-free-text` (at any depth) holds a string that is not empty.
     /// Errs on the side of `true`: a mark in any branch of a union counts.
     pub fn has_free_text(&self, instance: &Object<'_>) -> bool {
         self.free_text.found_in(instance)
     }
+}
+
+/// Adds what is missing here, and then in the objects that are there.
+fn missing(
+    fields: &BTreeMap<String, Field>,
+    object: &Object<'_>,
+    without: Option<&str>,
+    path: &str,
+    most: usize,
+    gaps: &mut Vec<String>,
+) {
+    let has = |name: &str| without != Some(name) && object.get(name).is_some();
+    for (name, _) in fields.iter().filter(|(name, field)| field.required && !has(name)) {
+        if gaps.len() >= most {
+            return;
+        }
+        gaps.push(format!("{path}/{}", pointed(name)));
+    }
+    for (name, value) in object.iter().filter(|(name, _)| without != Some(*name)) {
+        if let Some(field) = fields.get(name) {
+            missing_in(&field.kind, value, &format!("{path}/{}", pointed(name)), most, gaps);
+        }
+    }
+}
+
+fn missing_in(kind: &FieldType, value: &Json<'_>, path: &str, most: usize, gaps: &mut Vec<String>) {
+    if gaps.len() >= most {
+        return;
+    }
+    match (kind, value) {
+        (FieldType::Record(fields), Json::Object(object)) => missing(fields, object, None, path, most, gaps),
+        (FieldType::Array(items), Json::Array(values)) => {
+            for (index, value) in values.iter().enumerate() {
+                missing_in(items, value, &format!("{path}/{index}"), most, gaps);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn pointed(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// Refuses, at every depth, a member of an open object whose name differs from a declared one only in case (DESIGN §2.1): the

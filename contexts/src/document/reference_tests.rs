@@ -245,3 +245,32 @@ fn references_and_their_work_are_bounded() {
         panic!("{fault:?}")
     };
 }
+
+#[test]
+fn a_borrowed_code_list_is_found_by_the_name_that_the_member_has_for_it() {
+    let money = money();
+    let context = among(&order("shop", &to(&money, "amount")), &[Arc::clone(&money)]).unwrap();
+    let shape = context.term("order").unwrap().side(Performative::Query).unwrap();
+    let FieldType::Record(members) = shape.fields() else { panic!("no record") };
+    let FieldType::Record(total) = &members["total"].kind else { panic!("no record inside") };
+    let FieldType::Text { code_list: Some(list), .. } = &total["currency"].kind else { panic!("no list") };
+    assert_eq!(context.code_list(list).unwrap(), ["EUR", "USD"]);
+    assert_eq!(context.code_list("currencies").unwrap(), ["XXX"]);
+    assert_eq!(context.code_list("urn:contexts:other:v1.0#/codes/currencies"), None);
+}
+
+#[test]
+fn all_that_is_missing_is_found_in_borrowed_schemas_too_and_within_a_bound() {
+    let money = money();
+    let context = among(&order("shop", &to(&money, "amount")), &[money]).unwrap();
+    let shape = context.term("order").unwrap().side(Performative::Query).unwrap();
+    let gaps = |content: &str, most: usize| {
+        let read = json::read(content.as_bytes(), &json::Limits::default()).unwrap();
+        shape.gaps(read.as_object().unwrap(), Some("concept"), most)
+    };
+    assert_eq!(gaps(r#"{"concept":"order"}"#, 9), ["/total"]);
+    assert_eq!(gaps(r#"{"concept":"order","total":{"memo":"x"}}"#, 9), ["/total/currency", "/total/value"]);
+    assert_eq!(gaps(r#"{"total":{}}"#, 1), ["/total/currency"]);
+    assert_eq!(gaps(r#"{"total":{"value":1,"currency":"EUR"}}"#, 9), [""; 0]);
+    assert_eq!(gaps(r#"{"total":7}"#, 9), [""; 0], "what is no object has another fault");
+}

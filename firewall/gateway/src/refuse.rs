@@ -43,6 +43,8 @@ struct Problem<'a> {
     delivered: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'static str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    missing: &'a [String],
 }
 
 /// How a caller is answered.
@@ -126,6 +128,7 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: Option<DecisionId
         hint: refusal.hint(),
         delivered: refusal.delivered().as_str(),
         cause: refusal.cause().map(Code::as_str),
+        missing: refusal.missing(),
     };
     let formless = code.class() == Class::Form && !matches!(code, Code::TooLarge | Code::TooSlow);
     let id = match refusal.rpc_id() {

@@ -1,8 +1,8 @@
 //! Third stage: whether what is said fits what the context defines.
 
-use crate::{Code, Facts, Refusal, case::Case, generation::Named, resolve::Resolved, tools};
+use crate::{Code, Facts, Refusal, case::Case, clarify, gaps, generation::Named, resolve::Resolved, tools};
 use semgate_contexts::{Context, Shape, Term};
-use semgate_message::{Binding, Instance, Message, Vocabulary};
+use semgate_message::{Binding, Instance, Vocabulary};
 
 /// The most concept names that a hint lists.
 const HINTED_NAMES: usize = 12;
@@ -35,7 +35,7 @@ pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c
             return Err(refusal.with_facts(facts));
         }
     };
-    match fit(&said, resolved.message()) {
+    match fit(&said, &resolved) {
         Ok(said) => Ok(Conformed { resolved, said }),
         Err(refusal) => {
             let concepts = said.iter().map(|(_, term)| term.name().to_owned()).collect();
@@ -104,20 +104,27 @@ fn undefined(named: &Named, path: &str, what: &str) -> Refusal {
     ))
 }
 
-fn fit<'c>(terms: &[(&'c Context, &'c Term)], message: &Message<'_>) -> Result<Vec<Said<'c>>, Refusal> {
+fn fit<'c>(terms: &[(&'c Context, &'c Term)], resolved: &Resolved<'c, '_>) -> Result<Vec<Said<'c>>, Refusal> {
+    let (message, named) = (resolved.message(), resolved.named());
+    let control = resolved.case().generation.control_line();
     let mut all = Vec::with_capacity(terms.len());
     for ((context, term), instance) in terms.iter().zip(&message.instances) {
         let shape = term
             .side(instance.performative)
             .map_err(|_| invalid(&instance.pointer.to_string(), "x-performatives").with_hint(takes(term)))?;
+        let said = Said { context, term, shape };
         shape.conform(instance.object, without(instance)).map_err(|fault| {
-            invalid(&instance.pointer.join(&fault.path), &fault.rule).with_hint(format!(
+            let gaps = gaps::all(terms.iter().map(|(_, term)| *term), message);
+            gaps.refusal(&instance.pointer.join(&fault.path), &fault.rule).with_hint(gaps.hint(&format!(
                 "fit the schema of `{}` in {}",
                 term.name(),
                 context.urn()
-            ))
+            )))
         })?;
-        all.push(Said { context, term, shape });
+        if context.urn().line() == control {
+            clarify::speaks_of(named.context(), &said, instance)?;
+        }
+        all.push(said);
     }
     Ok(all)
 }

@@ -34,11 +34,13 @@
 pub mod arrived;
 mod belongs;
 mod case;
+mod clarify;
 pub mod code;
 pub mod conform;
 mod counts;
 pub mod decide;
 pub mod facts;
+mod gaps;
 pub mod generation;
 pub mod inspector;
 pub mod limits;

@@ -45,6 +45,7 @@ struct Inner {
     rpc_id: Option<RpcId>,
     agent_error: Option<ProtocolError>,
     server_error: Option<i32>,
+    missing: Vec<String>,
     facts: Facts,
 }
 
@@ -62,6 +63,7 @@ impl Refusal {
             rpc_id: None,
             agent_error: None,
             server_error: None,
+            missing: Vec::new(),
             facts: Facts::default(),
         }))
     }
@@ -77,6 +79,13 @@ impl Refusal {
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.0.detail = detail.into();
+        self
+    }
+
+    /// Names what is missing, as JSON Pointers into the message made of names of the schema (F0-63).
+    #[must_use]
+    pub fn with_missing(mut self, missing: Vec<String>) -> Self {
+        self.0.missing = missing;
         self
     }
 
@@ -173,6 +182,11 @@ impl Refusal {
     /// The inner code, for `reply_refused` and `upstream_invalid`.
     pub fn cause(&self) -> Option<Code> {
         self.0.cause
+    }
+
+    /// What is missing in the message, all at once: JSON Pointers made of names of the schema, at most 16.
+    pub fn missing(&self) -> &[String] {
+        &self.0.missing
     }
 
     /// Whether the agent behind has the message.
