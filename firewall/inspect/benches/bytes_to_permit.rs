@@ -1,11 +1,13 @@
 //! From bytes to a permit: the supply-chain message of the paper with three concepts, under ten policies and under the
-//! shipped ones. Prints the median and the 99th percentile of each stage's sum.
+//! shipped ones, and there also within a session that a lock opened. Prints the median and the 99th percentile of each stage's sum.
 //!
 //! `cargo bench -p semgate-inspect --bench bytes_to_permit`; budget of the issue: 25 µs.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 #[path = "../tests/common/mod.rs"]
 mod common;
+#[path = "../tests/common/stage.rs"]
+mod stage;
 
 use bytes::Bytes;
 use common::{NOW, agent, arrived, base, generation_with, library, route, view};
@@ -79,13 +81,27 @@ fn measure(mut one: impl FnMut(u64)) -> Figures {
     Figures { median: times[BATCHES / 2], slow: times[BATCHES * 99 / 100] }
 }
 
-fn inspector(generation: Generation) -> Inspector {
-    let limits = InspectLimits {
+fn unlimited() -> InspectLimits {
+    InspectLimits {
         messages_per_second: NonZeroU32::MAX,
         message_burst: NonZeroU32::MAX,
         ..InspectLimits::default()
-    };
-    Inspector::new(limits, generation)
+    }
+}
+
+/// The same message with the lock of a handshake: what it costs beside the row of the shipped policies is the lock.
+fn locked(generation: Generation) -> Figures {
+    let stage = stage::stage_of(generation, unlimited());
+    let session = stage.shake_hands("retailer-7", &["supplyChain:v1.0"], vec![]).unwrap();
+    let mut locked: serde_json::Value = serde_json::from_slice(&message()).unwrap();
+    locked["lock"] = session.lock.as_str().into();
+    let (body, peer) = (Bytes::from(serde_json::to_vec(&locked).unwrap()), agent("retailer-7"));
+    measure(|ms| {
+        let now = Now { monotonic_ms: ms, ..NOW };
+        let arrived = arrived(&stage.route, body.clone());
+        let permit = stage.inspector.inspect(&stage.route, &peer, &HeaderClaims::default(), arrived, now);
+        black_box(permit.unwrap().spend());
+    })
 }
 
 fn main() {
@@ -98,7 +114,7 @@ fn main() {
     for (name, source) in
         [("ten policies", ten_policies()), ("the shipped policies", PolicySource::shipped())]
     {
-        let inspector = inspector(generation_with(view.clone(), &source, &[]));
+        let inspector = Inspector::new(unlimited(), generation_with(view.clone(), &source, &[]));
         let claims = HeaderClaims::default();
         let whole = measure(|ms| {
             let now = Now { monotonic_ms: ms, ..NOW };
@@ -108,6 +124,11 @@ fn main() {
         });
         println!("bytes to permit, {name}: median {:?}, 99th percentile {:?}", whole.median, whole.slow);
     }
+    let session = locked(generation_with(view, &PolicySource::shipped(), &[]));
+    println!(
+        "bytes to permit, the shipped policies, in a locked session: median {:?}, 99th percentile {:?}",
+        session.median, session.slow
+    );
     let limits = semgate_contexts::json::Limits::default();
     let read = measure(|_| {
         black_box(semgate_contexts::json::read(black_box(&body), &limits).unwrap());

@@ -2,114 +2,23 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
+#[path = "common/stage.rs"]
+mod stage;
 
 use common::{NOW, agent_id, generation_with, library, route};
-use semgate_certs::{
-    ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, PeerRoots, RootProfile, Roots,
-    SpiffeId, TrustDomain,
-};
-use semgate_contexts::{Line, Performative, Prefix, Version};
-use semgate_inspect::{Code, Generation, InspectLimits, Inspector, Now, Route};
-use semgate_negotiation::{
-    Asked, Endpoint, FleetSecret, HandshakeFault, Identity, Kind, LockKeys, Minimum, Opening, Session,
-    Sessions, Trust, initiator::Greeted, read_message, write_message,
-};
+use semgate_contexts::{Line, Version};
+use semgate_inspect::{Code, InspectLimits, Now, Route};
+use semgate_negotiation::Minimum;
 use semgate_policies::PolicySource;
-use semgate_statement::{Act, SigningIdentity};
+use semgate_statement::Act;
+use stage::{SNL, Stage, stage_of};
 use std::sync::Arc;
 
-const SNL: &str = "urn:contexts:snl:v1.0";
-
-/// Certificates of the two agents, under one root.
-struct Agents {
-    roots: PeerRoots,
-    random: ring::rand::SystemRandom,
-    issuer: Issuer,
-}
-
-impl Agents {
-    fn new() -> Agents {
-        let random = ring::rand::SystemRandom::new();
-        let key = || KeyPair::generate(&random).unwrap();
-        let since = NOW.unix - 3_600;
-        let root = Issuer::root(&RootProfile::new("root", since), key(), &random).unwrap();
-        let issuing = IssuingProfile::new("agents", Family::Tls, since);
-        let issuer = root.issuing(&issuing, key(), &random).unwrap();
-        let trusted = Roots::from_der(root.chain().certificates().to_vec(), &ChainLimits::default()).unwrap();
-        let roots = PeerRoots::new().with(TrustDomain::parse("semgate.test").unwrap(), trusted);
-        Agents { roots, random, issuer }
-    }
-
-    fn identity(&self, name: &str) -> Identity {
-        let id = SpiffeId::parse(&agent_id(name)).unwrap();
-        let key = KeyPair::generate(&self.random).unwrap();
-        let profile = LeafProfile::agent(id, NOW.unix - 600);
-        let chain = self.issuer.leaf(&profile, key.public(), &self.random).unwrap();
-        let trust = Trust { roots: &self.roots, prefix: &Prefix::default() };
-        Identity::new(SigningIdentity::new(key, chain), &trust, &self.random, NOW.unix).unwrap()
-    }
-}
-
-struct Stage {
-    agents: Agents,
-    sessions: Arc<Sessions>,
-    inspector: Inspector,
-    route: Arc<Route>,
-}
-
-fn stage_of(generation: Generation) -> Stage {
-    let sessions = Arc::new(Sessions::new(LockKeys::new(vec![FleetSecret::new(&[7; 32]).unwrap()])));
-    let inspector = Inspector::new(InspectLimits::default(), generation).with_sessions(Arc::clone(&sessions));
-    Stage { agents: Agents::new(), sessions, inspector, route: route("l8") }
-}
-
 fn stage() -> Stage {
-    stage_of(common::generation(&mut library()))
+    stage_of(common::generation(&mut library()), InspectLimits::default())
 }
 
 impl Stage {
-    /// HELLO to the lock between `name` and the agent behind the route, as the gateway answers it.
-    fn shake_hands(
-        &self,
-        name: &str,
-        open: &[&str],
-        minimums: Vec<Minimum>,
-    ) -> Result<Session, HandshakeFault> {
-        let (a, prefix) = (self.agents.identity(name), Prefix::default());
-        let endpoint = Endpoint::new(self.agents.identity("wholesaler-1"));
-        let generation = self.inspector.generation();
-        let answering = generation.answering(&self.route, a.id().as_str(), NOW.unix);
-        let trust = Trust { roots: &self.agents.roots, prefix: &prefix };
-        let asked = Asked {
-            peer: a.id(),
-            route: &self.route.name,
-            answering: &answering,
-            trust,
-            sessions: &self.sessions,
-            context: SNL,
-            random: &self.agents.random,
-            now: NOW.unix,
-        };
-        let view = generation.views().remove(0);
-        let contexts = open.iter().map(|short| {
-            let urn = semgate_contexts::ContextUrn::parse_short(short, &prefix).unwrap();
-            let digest = view.loaded(&urn).unwrap().digest;
-            semgate_negotiation::Offer { urn, digest, features: semgate_negotiation::Features::none() }
-        });
-        let opening =
-            Opening { to: endpoint.id().clone(), contexts: contexts.collect(), minimums, seal_to: None };
-        let say = |kind, carried: &_| {
-            let parties = (a.id(), endpoint.id());
-            write_message(kind, carried, Performative::Request, parties, SNL, "m-1").unwrap()
-        };
-        let (greeted, hello) = Greeted::hello(opening, &a, &self.agents.random, NOW.unix)?;
-        let select = endpoint.answer(&say(Kind::Hello, &hello), &asked)?;
-        let chosen = greeted.select(&read_message(&select.body, SNL)?.carried, &trust, NOW.unix)?;
-        let (closing, lock) = chosen.lock(&a, 300, &self.agents.random, NOW.unix)?;
-        let granted = endpoint.answer(&say(Kind::Lock, &lock), &asked)?;
-        closing.granted(&read_message(&granted.body, SNL)?.carried, NOW.unix)
-    }
-
     fn transfer(
         &self,
         sender: &str,
@@ -175,7 +84,7 @@ fn a_lock_ends_at_its_expiry() {
 #[test]
 fn a_lock_after_revocation_lets_nothing_pass() {
     let mut authority = library();
-    let stage = stage_of(common::generation(&mut authority));
+    let stage = stage_of(common::generation(&mut authority), InspectLimits::default());
     let session = stage.shake_hands("retailer-7", &["payment:v2.0"], vec![]).unwrap();
     let mut follower = authority.follower();
     authority.change(Act::Revoke, "payment:v2.0");
@@ -189,7 +98,7 @@ fn a_lock_after_revocation_lets_nothing_pass() {
 #[test]
 fn a_lock_below_a_floor_that_was_raised_lets_nothing_pass() {
     let mut authority = library();
-    let stage = stage_of(common::generation(&mut authority));
+    let stage = stage_of(common::generation(&mut authority), InspectLimits::default());
     let session = stage.shake_hands("retailer-7", &["payment:v1.1"], vec![]).unwrap();
     authority.floor("payment", "v2.0");
     stage.inspector.swap(common::generation(&mut authority));
@@ -216,7 +125,7 @@ fn a_minimum_of_the_handshake_holds_for_what_the_named_context_refers_to_too() {
     let mut authority = library();
     let wrap = authority.referring("supplyChain:v1.1", &[("payment:v1.1", "transfer")]);
     authority.publish(&wrap);
-    let stage = stage_of(common::generation(&mut authority));
+    let stage = stage_of(common::generation(&mut authority), InspectLimits::default());
     let say = || {
         let message = serde_json::json!({
             "protocol": "L8/1.0", "message_id": "m-2", "performative": "REQUEST",
@@ -274,7 +183,7 @@ fn a_handshake_is_judged_like_any_message_before_it_is_answered() {
 fn deprecated_revoked_and_forbidden_contexts_are_never_newly_selected() {
     let mut authority = library();
     authority.change(Act::Retire, "payment:v2.0");
-    let stage = stage_of(common::generation(&mut authority));
+    let stage = stage_of(common::generation(&mut authority), InspectLimits::default());
     let session = stage.shake_hands("retailer-7", &["payment:v1.1", "payment:v2.0"], vec![]).unwrap();
     assert_eq!(session.choice.urn.short(), "payment:v1.1", "a deprecated one is not selected");
     let refused = stage.shake_hands("retailer-7", &["payment:v1.0"], vec![]).unwrap_err();

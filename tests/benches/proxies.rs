@@ -1,0 +1,166 @@
+//! Proxies side by side: who forwards, what it costs in processor time, and the table of it.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::support::gateway::{Gateway, free_address, read_message};
+use super::support::{SEMGATE, wait_for};
+
+/// Connections of the client, each kept alive; two for each core of the machine that the figures are for.
+const CONNECTIONS: usize = 4;
+/// Requests of each connection in a round: about a second of processor time for each proxy.
+const REQUESTS: usize = 8_000;
+const ROUNDS: usize = 5;
+
+/// The limit for one agent is lifted: the bench is one agent.
+pub const NOT_LIMITED: &str = "[limits]\nrate_per_second = 1000000\nrate_burst = 1000000\n";
+
+/// Prints the table of these proxies under this request, each beside the first and the second. The rounds are interleaved, so that what
+/// else the machine does falls on all of them.
+pub fn compare(request: &[u8], proxies: &[&Proxy]) {
+    let request = Arc::new(request.to_vec());
+    println!(
+        "{} bytes a request, {CONNECTIONS} connections, {ROUNDS} rounds of {} requests",
+        request.len(),
+        CONNECTIONS * REQUESTS
+    );
+    let mut figures = vec![Vec::new(); proxies.len()];
+    for round in 0..=ROUNDS {
+        for (proxy, figures) in proxies.iter().zip(&mut figures) {
+            let micros = proxy.round(&request);
+            // The first round warms caches and pools.
+            if round > 0 {
+                figures.push(micros);
+            }
+        }
+    }
+    let medians: Vec<f64> = figures.iter_mut().map(|f| median(f)).collect();
+    println!(
+        "\n| proxy | CPU µs a request (median; min–max) | of nginx | of checks off |\n|---|---|---|---|"
+    );
+    for ((proxy, figures), median) in proxies.iter().zip(&figures).zip(&medians) {
+        let (min, max) = (figures[0], figures[figures.len() - 1]);
+        println!(
+            "| {} | {median:.1} ({min:.1}–{max:.1}) | {:.2} | {:.2} |",
+            proxy.name,
+            median / medians[0],
+            median / medians[1]
+        );
+    }
+}
+
+pub fn median(figures: &mut [f64]) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// A process that forwards, and where it listens.
+pub struct Proxy {
+    name: &'static str,
+    pub address: SocketAddr,
+    pid: u32,
+    child: Option<Child>,
+}
+
+impl Proxy {
+    /// The product, on a plain listener with one configured sender; it belongs to the caller.
+    pub fn product(name: &'static str, address: SocketAddr, gateway: &Gateway) -> Self {
+        Self { name, address, pid: gateway.child.id(), child: None }
+    }
+
+    /// The same gateway without the inspector: an example of its crate, not a setting of the product.
+    pub fn plain(behind: SocketAddr, path: &str) -> Self {
+        let address = free_address();
+        let build = "build --release -p semgate-gateway --features plain-proxy --example plain_proxy";
+        let built = Command::new(env!("CARGO")).args(build.split(' ')).status().unwrap();
+        assert!(built.success());
+        let program = PathBuf::from(SEMGATE).with_file_name("examples").join("plain_proxy");
+        let arguments = [address.to_string(), format!("http://{behind}{path}")];
+        let child = Command::new(program).args(arguments).spawn().unwrap();
+        wait_for("the plain proxy", || TcpStream::connect(address).ok());
+        Self::child("semgate, checks off", address, child)
+    }
+
+    /// nginx as a plain reverse proxy, found on the machine.
+    pub fn nginx(here: &Path, behind: SocketAddr, path: &str) -> Self {
+        let address = free_address();
+        let dir = here.join("nginx");
+        std::fs::create_dir_all(dir.join("logs")).unwrap();
+        let config = format!(
+            "worker_processes 2;\nerror_log stderr error;\npid nginx.pid;\nevents {{ worker_connections 1024; }}\nhttp {{\n  access_log off;\n  keepalive_requests 100000000;\n  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;\n  upstream agent {{ server {behind}; keepalive 64; keepalive_requests 100000000; }}\n  server {{ listen {address}; location / {{ proxy_pass http://agent{path}; proxy_http_version 1.1; proxy_set_header Connection \"\"; }} }}\n}}\n"
+        );
+        let file = dir.join("nginx.conf");
+        std::fs::write(&file, config).unwrap();
+        let child = Command::new("nginx")
+            .args(["-g", "daemon off;", "-p"])
+            .arg(&dir)
+            .arg("-c")
+            .arg(&file)
+            .spawn()
+            .expect("nginx is installed (Debian: nginx-light)");
+        wait_for("nginx", || TcpStream::connect(address).ok());
+        Self::child("nginx, plain reverse proxy", address, child)
+    }
+
+    fn child(name: &'static str, address: SocketAddr, child: Child) -> Self {
+        Self { name, address, pid: child.id(), child: Some(child) }
+    }
+
+    /// One round; processor time of the proxy for each request, in microseconds.
+    fn round(&self, request: &Arc<Vec<u8>>) -> f64 {
+        let before = cpu(self.pid);
+        let began = Instant::now();
+        let threads: Vec<_> = (0..CONNECTIONS)
+            .map(|_| {
+                let (address, request) = (self.address, Arc::clone(request));
+                std::thread::spawn(move || one_connection(address, &request))
+            })
+            .collect();
+        threads.into_iter().for_each(|t| t.join().unwrap());
+        let spent = cpu(self.pid) - before;
+        let requests = CONNECTIONS * REQUESTS;
+        eprintln!("{}: {:.0} requests a second", self.name, requests as f64 / began.elapsed().as_secs_f64());
+        spent.as_secs_f64() * 1e6 / requests as f64
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Processor time of a process and its children (nginx's workers), from the scheduler's clock ticks.
+fn cpu(pid: u32) -> Duration {
+    let mut ticks = 0;
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Some(candidate) = entry.file_name().to_str().and_then(|n| n.parse::<u32>().ok()) else {
+            continue;
+        };
+        let Ok(stat) = std::fs::read_to_string(format!("/proc/{candidate}/stat")) else { continue };
+        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+        if candidate == pid || fields[1].parse() == Ok(pid) {
+            ticks += fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+        }
+    }
+    // CLK_TCK is 100 on every Linux that Semgate runs on.
+    Duration::from_millis(ticks * 10)
+}
+
+fn one_connection(address: SocketAddr, request: &[u8]) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    let mut buffer = vec![0; 16 * 1024];
+    for _ in 0..REQUESTS {
+        stream.write_all(request).unwrap();
+        let answer = read_message(&mut stream, &mut buffer).expect("an answer");
+        assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(answer));
+    }
+}
