@@ -16,13 +16,13 @@ const DECISION: &str = r#"{"item_id":"beer","quantity":120}"#;
 fn without_the_authority_the_gateway_goes_on_until_the_status_is_stale() {
     let temporary = tempfile::tempdir().unwrap();
     let dir = temporary.path().join("up");
-    // Once, to make the files; then with a head that lives for eight seconds.
+    // Once, to make the files; then with a head that lives for fifteen seconds.
     Up::start_in(&dir).stop();
     let config = dir.join("authority.toml");
     let text = std::fs::read_to_string(&config).unwrap();
     let line =
         text.lines().find(|l| l.starts_with("status_lifetime")).expect("status_lifetime in authority.toml");
-    std::fs::write(&config, text.replace(line, r#"status_lifetime = "8s""#)).unwrap();
+    std::fs::write(&config, text.replace(line, r#"status_lifetime = "15s""#)).unwrap();
     // Without its memory the gateway opens only after it accepted the short-lived head: with it, a stop right after the
     // start could leave the head that lives for minutes.
     std::fs::remove_dir_all(dir.join("firewall").join("authorities")).unwrap();
