@@ -234,7 +234,7 @@ impl Drop for Gateway {
 }
 
 pub fn wait(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(60);
     while !done() {
         assert!(Instant::now() < end, "waited in vain for: {what}");
         std::thread::sleep(Duration::from_millis(10));
