@@ -1,11 +1,7 @@
 //! `semgate cert root | issuing | leaf`: certificates by the profiles of `docs/spec/certificates.md`.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::net::IpAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand, ValueEnum};
 use semgate_certs::{
@@ -15,8 +11,8 @@ use semgate_certs::{
 use semgate_contexts::Line;
 use serde_json::json;
 
-use crate::client::read;
 use crate::fault::{Doing, Fault};
+use crate::system::{now, read, ring_random, write_new};
 
 /// Roots, issuing certificates and leaves
 #[derive(Debug, Subcommand)]
@@ -197,26 +193,4 @@ fn store(out: &Path, chain: &Chain, key: &KeyPair, json: bool) -> Result<(), Fau
         out!("{} and {} (x5t#S256 {thumbprint})", cert_file.display(), key_file.display());
     }
     Ok(())
-}
-
-/// Creates a file that was not there, with this mode.
-///
-/// # Errors
-/// It exists, or cannot be written.
-pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(|e| {
-        Fault::new(format_args!("cannot create `{}`: {e}", path.display())).hint("choose another name")
-    })?;
-    file.write_all(bytes).doing(format_args!("writing `{}`", path.display()))?;
-    file.sync_all().doing(format_args!("writing `{}`", path.display()))
-}
-
-/// The system's randomness.
-pub fn ring_random() -> ring::rand::SystemRandom {
-    ring::rand::SystemRandom::new()
-}
-
-/// Seconds since the Unix epoch.
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default()
 }

@@ -1,6 +1,5 @@
 //! The command line's own HTTPS client: one connection for each request, with or without a client certificate, bounded in size and time.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +9,14 @@ use http::{Method, Request, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
 use semgate_certs::tls::{self, DefaultTimeProvider, ServerTrust};
-use semgate_certs::{Chain, ChainLimits, KeyPair, Roots};
+use semgate_certs::{Chain, ChainLimits, KeyPair};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::cert::ring_random;
 use crate::fault::{Doing, Fault};
 use crate::place::Place;
+use crate::system::{read, read_roots, ring_random};
 
 /// The largest answer that is read: a bundle of 256 log entries of 64 KiB is 16 MiB, the largest thing that an authority serves.
 const MAX_ANSWER_BYTES: usize = 20 * 1024 * 1024;
@@ -167,20 +166,4 @@ where
     driver.abort();
     let text = |name: &str| head.headers.get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
     Ok(Reply { status: head.status.as_u16(), body, decision: text("semgate-decision"), etag: text("etag") })
-}
-
-/// Reads a PEM file of roots.
-///
-/// # Errors
-/// It cannot be read, or holds none.
-pub fn read_roots(path: &Path) -> Result<Roots, Fault> {
-    Roots::from_pem(&read(path)?, &ChainLimits::default()).doing(format_args!("`{}`", path.display()))
-}
-
-/// Reads a text file.
-///
-/// # Errors
-/// What the file system says, with the file's name.
-pub fn read(path: &Path) -> Result<String, Fault> {
-    fs::read_to_string(path).doing(format_args!("cannot read `{}`", path.display()))
 }

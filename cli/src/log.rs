@@ -9,10 +9,10 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::authority::print_members as print;
-use crate::cert::now;
-use crate::client::{Client, read_roots};
+use crate::client::Client;
 use crate::fault::{Doing, Fault};
 use crate::place::Place;
+use crate::system::{now, read, read_roots};
 
 /// The exit status when the log could not be fetched: neither good nor bad.
 const NOT_VERIFIED: u8 = 4;
@@ -104,8 +104,7 @@ impl Verify {
 /// A configuration that cannot be read.
 pub fn followed(place: &Place) -> Result<(String, String), Fault> {
     let path = place.path(&place.up().firewall_config);
-    let config: toml::Value =
-        toml::from_str(&crate::client::read(&path)?).doing(format_args!("`{}`", path.display()))?;
+    let config: toml::Value = toml::from_str(&read(&path)?).doing(format_args!("`{}`", path.display()))?;
     let authority = config.get("authority").and_then(|a| a.get(0));
     let text =
         |name: &str| authority.and_then(|a| a.get(name)).and_then(toml::Value::as_str).map(str::to_owned);

@@ -31,6 +31,7 @@ mod policy;
 mod sample_agent;
 mod say;
 mod signals;
+mod system;
 mod up;
 
 use std::io::IsTerminal;

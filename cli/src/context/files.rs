@@ -13,9 +13,8 @@ use serde_json::json;
 
 use super::Documents;
 use crate::authority::print_members as print;
-use crate::cert::{now, ring_random, write_new};
-use crate::client::{read, read_roots};
 use crate::fault::{Doing, Fault};
+use crate::system::{now, read, read_roots, ring_random, write_new};
 
 /// Checks each file and says what is in it.
 pub fn check(files: &[PathBuf], mut references: Vec<PathBuf>, json: bool) -> Result<u8, Fault> {

@@ -14,8 +14,8 @@ use clap::{Args, Subcommand};
 use semgate_contexts::{Context, DocumentFault, DocumentLimits, Prefix};
 use serde_json::{Map, Value};
 
-use crate::cert::write_new;
 use crate::fault::{Doing, Fault};
+use crate::system::write_new;
 
 /// Where a draft comes from.
 #[derive(Debug, Subcommand)]

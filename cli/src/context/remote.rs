@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::files::{signed, tell, verified};
 use super::{At, Reach};
 use crate::authority::print_members as print;
-use crate::cert::{now, write_new};
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
+use crate::system::{now, write_new};
 
 /// An act upon one published version.
 #[derive(Debug, Args)]

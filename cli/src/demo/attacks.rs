@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::scenes::Act;
 use super::stage::Stage;
 use super::{Expected, Played, Right};
-use crate::cert::{now, ring_random};
-use crate::client::{Client, read_roots};
+use crate::client::Client;
 use crate::context::answer;
 use crate::fault::{Doing, Fault};
 use crate::log::followed;
 use crate::say::Outcome;
+use crate::system::{now, read_roots, ring_random};
 
 const PAYMENT: &str = "urn:contexts:payment:v1.1";
 const TRANSFER: &str =

@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use super::UpArgs;
 use super::ports::Ports;
-use crate::cert::ring_random;
 use crate::fault::{Doing, Fault};
 use crate::place::AgentFile;
+use crate::system::{read, ring_random};
 
 /// The trust domain, and the name of the authority.
 pub const TRUST_DOMAIN: &str = "semgate.test";
@@ -120,7 +120,7 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
     let notes_file = dir.join(NOTES);
     let mut ports = Ports::default();
     let notes = if notes_file.exists() {
-        let text = crate::client::read(&notes_file)?;
+        let text = read(&notes_file)?;
         toml::from_str(&text).doing(format_args!("`{}`", notes_file.display()))?
     } else {
         tell(&format!("making a new authority and its keys in {}", dir.display()));

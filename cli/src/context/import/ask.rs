@@ -13,8 +13,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::client::read_roots;
 use crate::fault::{Doing, Fault};
+use crate::system::read_roots;
 
 /// The largest answer that is read: a context holds 90 kB, and descriptions of tools are not much longer than what is kept.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
