@@ -4,6 +4,7 @@
 mod arrive;
 mod call;
 mod card;
+mod clarify;
 mod handshake;
 
 use std::future::Future;
@@ -16,7 +17,8 @@ use http::{HeaderName, HeaderValue, Request};
 use hyper::body::Incoming;
 use semgate_contexts::json;
 use semgate_inspect::{
-    Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Notice, Now, Peer, Permit, Refusal, Route,
+    Clarification, Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Notice, Now, Peer, Permit,
+    Refusal, Route,
 };
 use semgate_message::Form;
 use semgate_message::a2a::Operation;
@@ -181,6 +183,11 @@ impl Way<'_> {
         let (form, body) = (arrived.call.form, arrived.body.clone());
         let asked = shared.inspector.inspect(&self.lane.route, peer, &headers, arrived, shared.now());
         let permit = self.push(asked, form, &body)?;
+        let permit = match shared.inspector.clarify(permit, self.decision, shared.now()) {
+            Ok(Clarification::Forward(permit)) => permit,
+            Ok(Clarification::Answered { sent, reply }) => return self.clarified(&sent, *reply, &admitted),
+            Err(refusal) => return Err(Stopped { direction: Direction::Reply, refusal, manner: None }),
+        };
         // its questions are counted: should the caller leave before it is recorded as allowed, that is recorded
         let leased = self.attended(|| permit.facts().clone(), self.lane.pool.lease()).await;
         let lease = match leased {

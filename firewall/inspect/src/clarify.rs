@@ -5,10 +5,15 @@
 //! A parameter is a member, at any depth, of a concept or of a task's parameters. One name may be a member of several: then every one
 //! of them may be meant, and options must be codes of one of their lists.
 
+mod answer;
+
 use crate::{Code, Refusal, conform::Said};
 use semgate_contexts::{Context, Field, FieldType, Shape, Term, TermKind, json::Json};
 use semgate_message::Instance;
 use std::collections::{BTreeSet, HashSet};
+
+pub use answer::Clarification;
+pub(crate) use answer::{Question, answerable};
 
 /// The question, in the control vocabulary (F0-26).
 pub(crate) const QUESTION: &str = crate::meter::AMBIGUOUS;
@@ -35,7 +40,6 @@ impl<'c> Parameter<'c> {
     }
 
     /// The one list that it is in, whoever has it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the gateway answers from it next"))]
     pub(crate) fn list(&self) -> Option<&'c str> {
         let mut lists = self.lists.iter();
         match (self.open, lists.next(), lists.next()) {

@@ -50,6 +50,8 @@ pub struct Facts {
     pub policies: Vec<Texts>,
     /// Tasks whose tools were withheld from a list, since their server describes them otherwise than they were signed.
     pub drifted: Vec<String>,
+    /// `gateway` where the message is the gateway's own, said in the place of its sender.
+    pub said_by: Option<&'static str>,
     /// Number of the generation that the verdict fell under.
     pub generation: u64,
 }

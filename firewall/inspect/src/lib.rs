@@ -34,7 +34,7 @@
 pub mod arrived;
 mod belongs;
 mod case;
-mod clarify;
+pub mod clarify;
 pub mod code;
 pub mod conform;
 mod counts;
@@ -60,6 +60,7 @@ mod turn;
 
 pub use arrived::{Answered, Arrived, Outgoing};
 pub use case::{HeaderClaims, Now, Peer};
+pub use clarify::Clarification;
 pub use code::Code;
 pub use facts::{Direction, Facts};
 pub use generation::{Generation, GenerationFault};

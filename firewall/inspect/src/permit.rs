@@ -4,6 +4,7 @@ use crate::{
     arrived::{Answered, Arrived, Outgoing},
     belongs::things,
     case::Peer,
+    clarify::{Question, answerable},
     facts::Facts,
     meter::Metered,
     owners::{About, Kind},
@@ -83,6 +84,8 @@ pub struct Sent {
     pub(crate) pushes: Vec<String>,
     /// Whose proposal is open after the request.
     pub(crate) open: Option<Side>,
+    /// Questions that the context answers, where the gateway is to answer them.
+    pub(crate) questions: Vec<Question>,
     pub(crate) facts: Facts,
 }
 
@@ -116,6 +119,7 @@ impl Leave {
                 threads,
                 pushes,
                 open: resolved.open(),
+                questions: answerable(metered.decided()),
                 facts: metered.facts(),
             },
         }
@@ -183,6 +187,10 @@ impl Permit {
     pub fn spend(self) -> (Outgoing, Sent) {
         let Arrived { call, body, .. } = self.arrived;
         (Outgoing { call, body }, self.sent)
+    }
+
+    pub(crate) fn sent(&self) -> &Sent {
+        &self.sent
     }
 
     /// Takes the permit back for renewal.
@@ -253,7 +261,7 @@ pub struct ReplyPermit {
 pub enum Written {
     /// The agent's, exactly as they were checked.
     ByAgent,
-    /// The gateway's: a list without what is not the caller's, as JSON in the form that is judged. A transport that carries
+    /// The gateway's: a list without what is not the caller's, or an answer in the agent's place, as JSON in the form that is judged. A transport that carries
     /// something else has to write it in its own form.
     Anew,
 }
@@ -270,6 +278,13 @@ impl ReplyPermit {
 
     pub(crate) fn listed(facts: Facts, status: u16, body: Bytes, written: Written) -> Self {
         Self { body, status, written, facts }
+    }
+
+    /// The same reply, which the gateway says in the agent's place.
+    pub(crate) fn by_gateway(mut self) -> Self {
+        self.written = Written::Anew;
+        self.facts.said_by = Some("gateway");
+        self
     }
 
     /// The agent's own status, always 2xx.

@@ -96,6 +96,9 @@ pub struct RouteOptions {
     /// The agent behind tells its callers apart by itself (by `Client-Cert` or `Semgate-Sender`): the gateway does not refuse
     /// what names another's task, and still remembers which context each task is about.
     pub keeps_callers_apart: bool,
+    /// The gateway answers a QUERY of nothing but `ambiguous_parameter` from the code lists of the context, in the place of the
+    /// agent behind (F0-28).
+    pub answer_from_code_lists: bool,
 }
 
 impl Default for RouteOptions {
@@ -105,6 +108,7 @@ impl Default for RouteOptions {
             default_context: None,
             require_lock: false,
             keeps_callers_apart: false,
+            answer_from_code_lists: false,
         }
     }
 }

@@ -69,6 +69,8 @@ pub struct RouteChoices {
     pub keeps_callers_apart: bool,
     /// A message must hold a lock.
     pub require_lock: bool,
+    /// Questions about parameters are answered from the code lists of their context, not by the agent behind.
+    pub answer_from_code_lists: bool,
     /// Push configurations are carried: what the agent sends by itself then goes where a caller says. Policies are asked beside.
     pub push_notifications: bool,
     /// What becomes of the agent's card.
@@ -86,6 +88,7 @@ impl Default for RouteChoices {
             admit: Admit::default(),
             keeps_callers_apart: false,
             require_lock: false,
+            answer_from_code_lists: false,
             push_notifications: false,
             card: CardChoice::Rebuilt,
             handshake: None,
@@ -144,10 +147,22 @@ pub(super) fn choices(
             .ok_or_else(|| ConfigFault::value(key("admit"), "some of `text`, `file`, `data`, each once"))?,
         keeps_callers_apart: file.keeps_callers_apart.unwrap_or(false),
         require_lock: file.require_lock.unwrap_or(false),
+        answer_from_code_lists: clarifies(file, protocol)?,
         push_notifications: file.push_notifications.unwrap_or(false),
         card: card(file, base)?,
         handshake: file.handshake.as_ref().map(|files| files.under(base)),
     })
+}
+
+/// Questions of the control vocabulary are messages of L8 and A2A; a tool call of MCP asks none.
+fn clarifies(file: &FileRoute, protocol: Protocol) -> Result<bool, ConfigFault> {
+    match file.answer_from_code_lists {
+        Some(true) if protocol == Protocol::Mcp => Err(ConfigFault::value(
+            format!("route `{}`: answer_from_code_lists", file.name),
+            "left out where the binding is `mcp`",
+        )),
+        written => Ok(written.unwrap_or(false)),
+    }
 }
 
 fn card(file: &FileRoute, base: &Path) -> Result<CardChoice, ConfigFault> {

@@ -86,6 +86,7 @@ pub(super) struct FileRoute {
     pub admit: Option<Vec<String>>,
     pub keeps_callers_apart: Option<bool>,
     pub require_lock: Option<bool>,
+    pub answer_from_code_lists: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub push_notifications: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,6 +182,7 @@ impl FileRoute {
             admit: Some(choices.admit.words()),
             keeps_callers_apart: Some(choices.keeps_callers_apart),
             require_lock: Some(choices.require_lock),
+            answer_from_code_lists: Some(choices.answer_from_code_lists),
             push_notifications: a2a.then_some(choices.push_notifications),
             card_from: route.card_from.as_ref().map(ToString::to_string),
             card: a2a.then(|| card.to_owned()),

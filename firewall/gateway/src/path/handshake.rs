@@ -93,6 +93,7 @@ impl Way<'_> {
             context: Some(answered.urn.to_string()),
             digest: Some(answered.digest),
             concepts: vec![answered.kind.as_str().to_owned()],
+            said_by: Some("gateway"),
             ..reply_facts(sent.facts())
         };
         for (direction, facts) in [(Direction::Request, sent.facts().clone()), (Direction::Reply, facts)] {

@@ -24,6 +24,9 @@ struct Line<'a> {
     policies: BTreeSet<&'a str>,
     generation: u64,
     duration_us: u64,
+    /// `gateway` where the gateway says it in the place of its sender.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said_by: Option<&'static str>,
     /// Tasks whose tools were withheld from a list (`tool_drift`).
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     tool_drift: &'a [String],
@@ -55,6 +58,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         policies: facts.policies.iter().flat_map(|ids| ids.iter()).collect(),
         generation: facts.generation,
         duration_us: record.duration_us,
+        said_by: facts.said_by,
         tool_drift: &facts.drifted,
     };
     // only strings and numbers: writing them into memory cannot fail

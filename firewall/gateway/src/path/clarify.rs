@@ -1,0 +1,61 @@
+//! An answer that the gateway says in the agent's place (F0-28): both messages leave their records, and nothing is forwarded.
+
+use http::{HeaderName, HeaderValue};
+use semgate_inspect::{Delivered, Direction, Refusal, ReplyPermit, Sent};
+use semgate_message::Form;
+use semgate_message::a2a::Operation;
+
+use super::call::anew;
+use super::{NotRecorded, Stopped, Way, json_limits, no_audit, stopped_reply};
+use crate::admit::Admitted;
+use crate::answer::{Answer, AnswerBody};
+use crate::events::{self, Event};
+use crate::grpc::answer::Whole;
+use crate::grpc::frame::framed;
+use crate::grpc::head::MEDIA;
+use crate::grpc::status::well;
+use crate::record::Outcome;
+use crate::relay::EVENT_STREAM;
+use crate::reply;
+
+/// What answers carry that the agent behind did not give.
+const SAID_BY: HeaderName = HeaderName::from_static("semgate-said-by");
+
+impl Way<'_> {
+    /// Hands back an answer of the gateway's own, in the form that the agent's would have.
+    pub(super) fn clarified(
+        &self,
+        sent: &Sent,
+        reply: ReplyPermit,
+        admitted: &Admitted,
+    ) -> Result<Answer, Stopped> {
+        let lane = self.lane;
+        let said = reply.facts().clone();
+        let told = |refusal: Refusal| refusal.with_rpc_id(sent.rpc_id().cloned());
+        let streams = sent.operation().is_some_and(Operation::streams);
+        let json = reply.spend().1;
+        let (body, kind) = match (sent.asked().map(|asked| asked.form), sent.operation()) {
+            (Some(Form::Grpc(_)), Some(operation)) => {
+                let message = anew(operation, &json, &json_limits(&lane.shared.limits));
+                let message = message.map_err(|ended| stopped_reply(ended.refusal, said.clone()))?;
+                (AnswerBody::Stream(Box::pin(Whole::new(framed(&message), well()))), MEDIA)
+            }
+            _ if streams => {
+                let event = events::write(&Event { data: Some(json), ..Event::default() });
+                (AnswerBody::from(event), EVENT_STREAM)
+            }
+            _ => (AnswerBody::from(json), "application/json"),
+        };
+        for (direction, facts) in [(Direction::Request, sent.facts().clone()), (Direction::Reply, said)] {
+            if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
+                let refusal = told(no_audit(Delivered::No)).with_facts(facts);
+                return Err(Stopped { direction, refusal, manner: None });
+            }
+            lane.metrics.allowed(direction, self.began.elapsed().as_secs_f64());
+        }
+        let echo = admitted.extension.as_ref();
+        let mut answer = reply::hand_on(body, kind, echo, None, &lane.address, self.decision);
+        answer.headers_mut().insert(SAID_BY, HeaderValue::from_static("gateway"));
+        Ok(answer)
+    }
+}

@@ -1,0 +1,135 @@
+//! The gateway answers a question from the code list itself (F0-28): the agent behind is not asked, and spends no inference.
+
+use super::{OPTIONS, PARAMETER, Parameter, QUESTION};
+use crate::{
+    Code, Delivered, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Sent, decide::Decided,
+};
+use bytes::Bytes;
+use semgate_contexts::{Performative, json::Json};
+use semgate_message::{Binding, Own, a2a::Operation};
+use serde_json::json;
+use std::fmt;
+
+/// Options that `urn:contexts:snl:v1.0` lets one answer hold; a longer list is the agent's to choose from.
+const MOST_OPTIONS: usize = 256;
+
+/// A question that the named context itself answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Question {
+    key: Option<String>,
+    parameter: String,
+    options: Vec<String>,
+}
+
+/// What became of a permit.
+#[derive(Debug)]
+#[must_use = "a permit that is not spent forwards nothing"]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "taken apart at once; a box would cost every message an allocation"
+)]
+pub enum Clarification {
+    /// The agent behind has to be asked: the permit, as it was.
+    Forward(Permit),
+    /// The context answers. The permit is spent, and nothing may be forwarded.
+    Answered {
+        /// What the answer was judged against.
+        sent: Box<Sent>,
+        /// Leave to hand the answer back.
+        reply: Box<ReplyPermit>,
+    },
+}
+
+/// The questions of a message that asks nothing else, with their answers; none if the route does not say so, or if the context does
+/// not answer each of them with one list.
+pub(crate) fn answerable(decided: &Decided<'_, '_>) -> Vec<Question> {
+    let (case, resolved) = (decided.case(), decided.resolved());
+    let message = resolved.message();
+    let sends = match message.binding {
+        Binding::L8 => true,
+        Binding::A2a => message.operation.is_some_and(Operation::sends),
+        Binding::Mcp => false,
+    };
+    if !case.route.options.answer_from_code_lists
+        || case.answers.is_some()
+        || message.performative != Performative::Query
+        || !sends
+    {
+        return Vec::new();
+    }
+    let control = case.generation.control_line();
+    let context = resolved.named().context();
+    let answered = decided.said().map(|(said, instance)| {
+        if said.term.name() != QUESTION || said.context.urn().line() != control {
+            return None;
+        }
+        let parameter = instance.object.get(PARAMETER).and_then(Json::as_str)?;
+        let codes = context.code_list(Parameter::of(context, parameter)?.list()?)?;
+        (codes.len() <= MOST_OPTIONS).then(|| Question {
+            key: instance.pointer.key.map(str::to_owned),
+            parameter: parameter.to_owned(),
+            options: codes.to_vec(),
+        })
+    });
+    answered.collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+impl Inspector {
+    /// Answers a permitted message in the place of the agent behind, where the context answers all that it asks and the route says
+    /// so. The answer is the gateway's, said as the route's receiver, and is judged like a reply of that agent: schema, status and
+    /// policy hold for it. `message_id` is the answer's id.
+    ///
+    /// # Errors
+    /// `reply_refused` with its cause and `delivered: no`, where the answer may not pass: the agent's would not either, so it is not
+    /// asked.
+    pub fn clarify(
+        &self,
+        permit: Permit,
+        message_id: impl fmt::Display,
+        now: Now,
+    ) -> Result<Clarification, Refusal> {
+        if permit.sent().questions.is_empty() {
+            return Ok(Clarification::Forward(permit));
+        }
+        let generation = self.generation();
+        let answer = Bytes::from(write(permit.sent(), generation.extension(), &message_id.to_string()));
+        let replier = Peer::configured(&permit.destination().receiver);
+        match self.inspect_reply(permit.sent(), &replier, 200, answer, now) {
+            Ok(reply) => {
+                let (_, sent) = permit.spend();
+                Ok(Clarification::Answered { sent: Box::new(sent), reply: Box::new(reply.by_gateway()) })
+            }
+            // codes that no option can be: the agent finds other words
+            Err(refusal) if refusal.cause() == Some(Code::ContentInvalid) => {
+                Ok(Clarification::Forward(permit))
+            }
+            Err(refusal) => Err(refusal
+                .with_hint(
+                    "the gateway answers such questions here, and its answer may not pass: ask the operator",
+                )
+                .with_delivered(Delivered::No)),
+        }
+    }
+}
+
+fn write(sent: &Sent, extension: &str, message_id: &str) -> Vec<u8> {
+    let concept = |question: &Question| json!({"concept": OPTIONS, PARAMETER: question.parameter, "options": question.options});
+    let conversation = sent.threads.iter().find(|(kind, _)| *kind == Kind::Conversation);
+    let own = Own {
+        message_id,
+        performative: Performative::Inform,
+        sender_id: &sent.route.receiver,
+        receiver_id: sent.caller.id(),
+        context: sent.about.urn.as_str(),
+        conversation: conversation.map(|(_, id)| id.as_str()),
+        concepts: sent
+            .questions
+            .iter()
+            .map(|question| (question.key.as_deref(), concept(question)))
+            .collect(),
+    };
+    match &sent.asked {
+        Some(asked) => own.a2a(asked, extension),
+        None => own.native(),
+    }
+}
