@@ -9,6 +9,7 @@
 )]
 
 pub mod gateway;
+pub mod mcp;
 pub mod node;
 pub mod python;
 
@@ -273,6 +274,7 @@ impl Answer {
     pub fn code(&self) -> String {
         let json = self.json();
         let code = json.get("code").or_else(|| json.pointer("/error/data/0/code"));
+        let code = code.or_else(|| json.pointer("/error/data/code"));
         code.and_then(Value::as_str).unwrap_or_else(|| panic!("no code in {json}")).to_owned()
     }
 

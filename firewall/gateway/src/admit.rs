@@ -247,6 +247,10 @@ pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arriv
                 return Err(unsupported("post a message to `/`"));
             }
             let head = crate::mcp::head(parts)?;
+            if crate::mcp::judged(&head.verb).is_some() {
+                without_body(parts, "ask for a stream, or end a session, without a body")?;
+                return bare(parts, Call::mcp(head));
+            }
             message(door, parts, limits, Ok(Call::mcp(head)), None)
         }
     }
@@ -357,6 +361,20 @@ fn message(
             Protocol::A2a => a2a::extension(&parts.headers, &door.extension),
             Protocol::L8 | Protocol::Mcp => None,
         },
+        waits: None,
+        handshake: false,
+    }))
+}
+
+/// A request that is its head alone.
+fn bare(parts: &Parts, call: Call) -> Result<Arrival, Refusal> {
+    Ok(Arrival::Message(Admitted {
+        encoding: Encoding::Identity,
+        l9_context: values(&parts.headers, &L9_CONTEXT)?,
+        call: Ok(call),
+        target: None,
+        typed: None,
+        extension: None,
         waits: None,
         handshake: false,
     }))

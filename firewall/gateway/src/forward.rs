@@ -8,6 +8,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
+use semgate_message::mcp::Verb;
 use semgate_message::{Call, Form};
 
 use crate::admit::a2a::{A2A_VERSION, Target};
@@ -29,6 +30,7 @@ const CLIENT_CERT: HeaderName = HeaderName::from_static("client-cert");
 pub(crate) const SENDER: HeaderName = HeaderName::from_static("semgate-sender");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
 /// What goes to one agent with every message. The list is closed: no other header of the caller is carried.
@@ -131,7 +133,8 @@ pub(crate) fn request(
     let (mut kind, mut accept) = (Some(JSON), JSON);
     match told.target {
         None => {
-            *request.method_mut() = Method::POST;
+            let head = told.call.mcp.as_deref();
+            *request.method_mut() = head.map_or(Method::POST, crate::mcp::method);
             *request.uri_mut() = address.uri.clone();
         }
         Some(target) => {
@@ -150,6 +153,11 @@ pub(crate) fn request(
     }
     if let Some(head) = &told.call.mcp {
         accept = JSON_OR_EVENTS;
+        match head.verb {
+            Verb::Post => {}
+            Verb::Open { .. } => (kind, accept) = (None, EVENTS),
+            Verb::End => kind = None,
+        }
         crate::mcp::stamp(headers, head);
     }
     if let Some(kind) = kind {

@@ -4,9 +4,9 @@
 mod tests;
 
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use semgate_inspect::{Code, Refusal, Sent};
-use semgate_message::mcp::{Head, Operation};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use semgate_inspect::{Code, Delivered, Refusal, Sent};
+use semgate_message::mcp::{Head, Operation, Verb, Version};
 use serde_json::{Value, json};
 
 use crate::forward::invalid;
@@ -15,22 +15,29 @@ use crate::path::Lane;
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// 2025-11-25 "Resumability and Redelivery".
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// 2025-11-25 "Session Management".
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// The longest session id that is carried: as every other identifier.
 const MAX_SESSION: usize = 256;
 
-/// The head of a post. Each header is there once; another value could be read by somebody else.
+/// The head of a post, or of what is asked of a session. Each header is there once; another value could be read by somebody else.
 ///
 /// # Errors
-/// `method_unsupported` for another method than POST: streams of sessions and their end are not carried. `header_mismatch` for a
-/// header that is there twice, `malformed` for one that is no text, or an `Origin`, which browsers send and agents do not.
+/// `method_unsupported` for another method than POST, GET and DELETE. `header_mismatch` for a header that is there twice,
+/// `malformed` for one that is no text, for an event that is none, or an `Origin`, which browsers send and agents do not.
 pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
-    if parts.method != Method::POST {
-        return Err(Refusal::new(Code::MethodUnsupported, "only posts are carried here")
-            .with_hint("post one message; streams of a session and its end are not carried"));
-    }
+    let verb = match parts.method {
+        Method::POST => Verb::Post,
+        Method::GET => Verb::Open { last_event: last_event(&parts.headers)? },
+        Method::DELETE => Verb::End,
+        _ => {
+            return Err(Refusal::new(Code::MethodUnsupported, "there is nothing here for this method")
+                .with_hint("post one message, or get the stream of a session, or delete the session"));
+        }
+    };
     if parts.headers.contains_key(http::header::ORIGIN) {
         return Err(Refusal::new(Code::Malformed, "the request comes from a page in a browser")
             .with_hint("send no `Origin`"));
@@ -47,11 +54,32 @@ pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
         );
     }
     Ok(Head {
+        verb,
+        params: Vec::new(),
         version: one(&parts.headers, &VERSION)?,
         method: one(&parts.headers, &METHOD)?,
         name: one(&parts.headers, &NAME)?,
         session,
     })
+}
+
+/// The event that a stream goes on after: an id that an event can have.
+fn last_event(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    match one(headers, &LAST_EVENT)? {
+        Some(id) if is_session(&id) => Ok(Some(id)),
+        None => Ok(None),
+        Some(_) => Err(Refusal::new(Code::Malformed, "`Last-Event-ID` is no id of an event")
+            .with_hint("name the last event of the stream that came, or leave it out")),
+    }
+}
+
+/// What is judged of a request that is its head alone.
+pub(crate) const fn judged(verb: &Verb) -> Option<&'static [u8]> {
+    match verb {
+        Verb::Post => None,
+        Verb::Open { .. } => Some(semgate_message::mcp::OPENING),
+        Verb::End => Some(semgate_message::mcp::ENDING),
+    }
 }
 
 fn one(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, Refusal> {
@@ -80,6 +108,47 @@ pub(crate) fn stamp(headers: &mut HeaderMap, head: &Head) {
         if let Some(Ok(value)) = value.as_deref().map(HeaderValue::from_str) {
             headers.insert(name, value);
         }
+    }
+    if let Verb::Open { last_event: Some(last) } = &head.verb
+        && let Ok(last) = HeaderValue::from_str(last)
+    {
+        headers.insert(LAST_EVENT, last);
+    }
+}
+
+/// The method that the server is asked with.
+pub(crate) const fn method(head: &Head) -> Method {
+    match head.verb {
+        Verb::Post => Method::POST,
+        Verb::Open { .. } => Method::GET,
+        Verb::End => Method::DELETE,
+    }
+}
+
+/// What the status of a server says about a session, before anything of its answer is read.
+///
+/// # Errors
+/// `not_found` for a session that the server does not know any more, which is nobody's from then on; `method_unsupported` where it
+/// has no stream of its own, or does not let sessions be ended.
+pub(crate) fn stands(lane: &Lane, sent: &Sent, status: StatusCode) -> Result<(), Refusal> {
+    if !sent.in_session() || sent.mcp().is_some_and(|asked| asked.version != Version::V2025_11_25) {
+        return Ok(());
+    }
+    let asks_of_session = sent.opens_session_stream() || sent.ends_session();
+    match status {
+        StatusCode::NOT_FOUND => {
+            lane.shared.inspector.end_session(sent);
+            Err(Refusal::new(Code::NotFound, "the server does not know the session any more")
+                .with_hint("initialize a new one")
+                .with_delivered(Delivered::Yes)
+                .with_rpc_id(sent.rpc_id().cloned()))
+        }
+        StatusCode::METHOD_NOT_ALLOWED if asks_of_session => {
+            Err(Refusal::new(Code::MethodUnsupported, "the server does not offer this for its sessions")
+                .with_hint("go on without it: posts are answered as before")
+                .with_delivered(Delivered::Yes))
+        }
+        _ => Ok(()),
     }
 }
 

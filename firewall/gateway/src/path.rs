@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use http::header::IF_NONE_MATCH;
 use http::{HeaderName, HeaderValue, Request};
 use hyper::body::Incoming;
@@ -245,13 +246,19 @@ impl Way<'_> {
         let mut opened = None;
         let answered = self.attended(|| facts.clone(), async {
             let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
+            mcp::stands(lane, &begun.sent, begun.answering.head.status)?;
             opened = mcp::opened(lane, &begun.sent, &begun.answering.head.headers)?;
             let streams =
                 begun.sent.operation().is_some_and(Operation::streams) || begun.sent.mcp().is_some();
             if streams && relay::is_stream(&begun.answering) {
                 return Ok(Answered::Stream(begun));
             }
-            forward::whole(begun, lane).await.map(Answered::Whole)
+            let mut whole = forward::whole(begun, lane).await?;
+            if whole.sent.ends_session() {
+                // nothing is said about a session that is over
+                whole.body = Bytes::new();
+            }
+            Ok(Answered::Whole(whole))
         });
         let judged = match answered.await {
             Ok(Answered::Stream(begun)) => {
@@ -265,6 +272,9 @@ impl Way<'_> {
             Err(refusal) => Err(refusal),
         };
         let (sent, passed) = judged.map_err(|refusal| stopped_reply(refusal, facts))?;
+        if sent.ends_session() {
+            lane.shared.inspector.end_session(&sent);
+        }
         if self.record(Outcome::Allowed, passed.permit.facts().clone()).is_err() {
             let facts = passed.permit.facts().clone();
             let refusal = no_audit(Delivered::Yes).with_rpc_id(sent.rpc_id().cloned());

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use semgate_inspect::code::Class;
-use semgate_inspect::{Code, Refusal};
+use semgate_inspect::{Code, Refusal, RpcId};
 use semgate_message::a2a::ProtocolError;
 use serde::Serialize;
 use serde_json::json;
@@ -148,6 +148,13 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: Option<DecisionId
         _ => (code.status(), "application/problem+json", serde_json::to_vec(&problem).unwrap_or_default()),
     };
     Said { status, kind, body: Bytes::from(body) }
+}
+
+/// A refusal on a stream that answers no request: an error without an id (2025-11-25, JSONRPCErrorResponse).
+pub(crate) fn unasked(refusal: &Refusal) -> Bytes {
+    let Said { body, .. } = say(&refusal.clone().with_rpc_id(Some(RpcId::Integer(0))), Manner::Mcp, None);
+    let read = serde_json::from_slice::<serde_json::Value>(&body).unwrap_or_default();
+    Bytes::from(json!({"jsonrpc": "2.0", "error": read.get("error")}).to_string())
 }
 
 const NO_PUSH: &str = "push notifications are not carried on this route";

@@ -28,6 +28,22 @@ pub(crate) use course::{Course, Of};
 /// Comments of the agent are passed on as one of ours, at most this often.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 
+/// How often a caller of a quiet stream is told that it lasts: as the common libraries have it, and well before anybody between
+/// forgets the connection.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// What came of waiting.
+enum More {
+    /// Bytes of the agent.
+    Came,
+    /// Nothing for so long that the caller is told that the stream lasts.
+    Quiet,
+    /// The end of the agent's stream.
+    End,
+    /// The stream lasted as long as it may.
+    TimeOver,
+}
+
 /// The media type of a stream of events.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
@@ -38,6 +54,10 @@ pub(crate) struct Relay {
     from: Option<(Incoming, Lease)>,
     events: Events,
     alive: Option<Instant>,
+    /// When the caller was last given something.
+    spoke: Instant,
+    /// The id of the event that is looked at.
+    at: Option<String>,
 }
 
 /// Whether an answer that has begun is a stream of events.
@@ -81,6 +101,8 @@ impl Relay {
             from: Some((body, lease)),
             events: Events::new(bounds),
             alive: None,
+            spoke: Instant::now(),
+            at: None,
             course: Course::new(of, sent, most),
         })
     }
@@ -97,44 +119,63 @@ impl Relay {
         loop {
             match self.events.next().map_err(|fault| invalid(fault.reason()))? {
                 Some(Item::Event(event)) => {
+                    self.at.clone_from(&event.id);
                     if let Some(piece) = self.event(event)? {
+                        self.spoke = Instant::now();
                         return Ok(Some(piece));
                     }
                 }
                 Some(Item::Alive) if self.alive.is_none_or(|last| last.elapsed() >= ALIVE_EVERY) => {
                     self.alive = Some(Instant::now());
+                    self.spoke = Instant::now();
                     return Ok(Some(events::ALIVE));
                 }
                 Some(Item::Alive) => {}
-                None if self.more().await? => {}
-                None => {
-                    self.events.end().map_err(|fault| invalid(fault.reason()))?;
-                    if let Some((_, lease)) = self.from.take() {
-                        self.course.of().lane.pool.keep(lease);
+                None => match self.more().await? {
+                    More::Came => {}
+                    More::Quiet => {
+                        self.spoke = Instant::now();
+                        return Ok(Some(events::ALIVE));
                     }
-                    return Ok(None);
-                }
+                    More::TimeOver => {
+                        self.from = None;
+                        return Ok(None);
+                    }
+                    More::End => {
+                        self.events.end().map_err(|fault| invalid(fault.reason()))?;
+                        if let Some((_, lease)) = self.from.take() {
+                            self.course.of().lane.pool.keep(lease);
+                        }
+                        return Ok(None);
+                    }
+                },
             }
         }
     }
 
-    /// Waits for bytes of the agent; `false` at the end of its stream.
-    async fn more(&mut self) -> Result<bool, Refusal> {
+    /// Waits for bytes of the agent.
+    async fn more(&mut self) -> Result<More, Refusal> {
         loop {
+            if self.course.is_over() {
+                return Ok(More::TimeOver);
+            }
+            if self.course.is_quiet() && self.spoke.elapsed() >= KEEP_ALIVE {
+                return Ok(More::Quiet);
+            }
             self.course.still()?;
             let look = self.course.next_look();
-            let Some((body, _)) = &mut self.from else { return Ok(false) };
+            let Some((body, _)) = &mut self.from else { return Ok(More::End) };
             match timeout_at(look, body.frame()).await {
                 Ok(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
                     if !data.is_empty() {
                         self.course.heard();
                         self.events.add(data);
-                        return Ok(true);
+                        return Ok(More::Came);
                     }
                 }
                 Ok(Some(Err(_))) => return Err(invalid("the stream of the agent behind was cut")),
-                Ok(None) => return Ok(false),
+                Ok(None) => return Ok(More::End),
                 Err(_) => {}
             }
         }
@@ -142,7 +183,11 @@ impl Relay {
 
     fn event(&mut self, event: Event) -> Result<Option<Bytes>, Refusal> {
         let Event { data, id, retry, error } = event;
-        let Some(data) = data.filter(|data| !data.is_empty()) else { return Ok(None) };
+        let Some(data) = data.filter(|data| !data.is_empty()) else {
+            // nothing is said but from where the stream can be resumed, and when
+            let resumes = self.course.resumes() && !error && (id.is_some() || retry.is_some());
+            return Ok(resumes.then(|| events::write(&Event { data: Some(Bytes::new()), id, retry, error })));
+        };
         let permit = self.course.judge(data)?;
         if error {
             return Err(invalid("an event that is named an error holds none"));
@@ -156,6 +201,11 @@ impl Relay {
         self.from = None;
         self.course.refused(&refusal);
         let of = self.course.of();
+        if self.course.is_of_session() {
+            // who resumes after it goes on with what comes behind
+            let data = Some(refuse::unasked(&refusal));
+            return events::write(&Event { data, id: self.at.take(), ..Event::default() });
+        }
         let said = refuse::say(&refusal, of.manner.read(), None);
         let error = !of.manner.is_rpc();
         events::write(&Event { data: Some(said.body), error, ..Event::default() })

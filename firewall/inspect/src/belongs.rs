@@ -34,10 +34,7 @@ pub(crate) fn belongs(case: &Case<'_>, message: &Message<'_>, named: &Named) -> 
 fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
     let (route, sender) = (case.route.name.as_str(), case.sender.id());
     let threads = &message.threads;
-    let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
-    if let Some(session) = session.filter(|_| !case.route.options.keeps_callers_apart) {
-        case.owners.of(route, sender, Kind::Session, session).map_err(|NotOwned| no_session())?;
-    }
+    in_session(case)?;
     if !case.route.options.keeps_callers_apart {
         for task in threads.tasks.iter().chain(threads.pushes.iter().map(|(task, _)| task)) {
             case.owners.of(route, sender, Kind::Task, task).map_err(|NotOwned| not_found())?;
@@ -54,6 +51,17 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
         }
         _ => Ok(Arc::clone(named.about())),
     }
+}
+
+/// Whether the session that a message of MCP names is its sender's.
+///
+/// # Errors
+/// `not_found`, whether it is unknown, over, or another's.
+pub(crate) fn in_session(case: &Case<'_>) -> Result<(), Refusal> {
+    let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
+    let Some(session) = session.filter(|_| !case.route.options.keeps_callers_apart) else { return Ok(()) };
+    let of = case.owners.of(&case.route.name, case.sender.id(), Kind::Session, session);
+    of.map(drop).map_err(|NotOwned| no_session())
 }
 
 /// What a task is about of which nothing is remembered: only an agent that keeps its callers apart can be asked about one.

@@ -1,7 +1,8 @@
 //! What an inspection is about, before a byte is read: who speaks to whom, on which route, under which generation.
 
 use crate::{
-    Direction, Facts, Generation, InspectLimits, Owners, Route, Sent, owners::About, tools::ToolWatch,
+    Direction, Facts, Generation, InspectLimits, Owners, Route, Sent, dialogue::Dialogues, owners::About,
+    tools::ToolWatch,
 };
 use semgate_message::Call;
 use semgate_negotiation::Sessions;
@@ -76,6 +77,7 @@ pub struct Case<'c> {
     pub(crate) call: &'c Call,
     pub(crate) owners: &'c Owners,
     pub(crate) tools: &'c ToolWatch,
+    pub(crate) dialogues: &'c Dialogues,
     pub(crate) turn: Turn,
     /// The request that a reply answers.
     pub(crate) answers: Option<&'c Sent>,

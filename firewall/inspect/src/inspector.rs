@@ -7,18 +7,21 @@ use crate::{
     case::{Case, HeaderClaims, Now, Peer, Turn},
     conform::conform,
     decide::{Decided, decide},
+    dialogue::{Dialogues, NotOpen, session},
     list,
     meter::{AmbiguityMeter, Metered, RateMeter, carry, meter},
-    parse::{self, Reply, Strict, parse, parsed, read},
+    parse::{self, Reply, Strict, answers_nothing, asked_at, parse, parsed, read},
     permit::Leave,
     reply::{Form, acknowledgement, admissible, no_pass, refused},
     resolve::{resolve, still_stands},
     tools::{self, ToolWatch},
 };
 use arc_swap::ArcSwap;
+use bytes::Bytes;
 use semgate_message::{
     Binding, Call, Form as Written, Message,
     a2a::{AgentError, Operation},
+    mcp,
 };
 use semgate_negotiation::Sessions;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +37,7 @@ pub struct Inspector {
     sessions: Arc<Sessions>,
     owners: Owners,
     tools: ToolWatch,
+    dialogues: Dialogues,
 }
 
 impl Inspector {
@@ -47,6 +51,7 @@ impl Inspector {
             sessions: Arc::new(Sessions::none()),
             owners: Owners::new(limits.owned_by_one, limits.owned_by_all),
             tools: ToolWatch::default(),
+            dialogues: Dialogues::new(limits.open_requests, limits.metered_agents),
             limits,
         }
     }
@@ -97,6 +102,7 @@ impl Inspector {
         now: Now,
     ) -> Result<Permit, Refusal> {
         let generation = self.live.load();
+        let plain: Option<Bytes>;
         let leave = {
             let case = self.request_case(&generation, route, peer, &arrived.call, now);
             self.rate.admit(peer.key(), now.monotonic_ms).map_err(|often| {
@@ -105,16 +111,26 @@ impl Inspector {
                     .with_retry_after(often.wait)
                     .with_facts(case.facts())
             })?;
-            let strict = read(&case, &arrived.judged)?;
+            let mut strict = read(&case, &arrived.judged)?;
+            plain = plainly(&arrived.call, &strict);
+            if let Some(plain) = &plain {
+                strict = read(&case, plain)?;
+            }
             let metered = judge(&case, &strict, headers)
                 .and_then(|decided| meter(decided, &self.ambiguity))
                 .and_then(|metered| begun(&case, metered));
             match metered {
                 Ok(metered) => Leave::of(&metered),
-                Err(refusal) => return Err(refusal.with_rpc_id(strict.rpc_id(arrived.call.form))),
+                Err(refusal) => return Err(refusal.with_rpc_id(strict.rpc_id(&arrived.call))),
             }
         };
-        Ok(leave.over(arrived))
+        if let Some((id, sent)) = leave.asks_in_session() {
+            self.dialogues.client_asks(sent, id.clone());
+        }
+        Ok(leave.over(match plain {
+            Some(plain) => Arrived::whole(arrived.call, plain),
+            None => arrived,
+        }))
     }
 
     /// A session of MCP that a server opened is the caller's from now on.
@@ -130,6 +146,14 @@ impl Inspector {
                 .with_delivered(crate::Delivered::Yes)
                 .with_rpc_id(sent.rpc_id.clone())
         })
+    }
+
+    /// A session of MCP is over: who had it ended it, or its server does not know it any more. It is nobody's from now on.
+    pub fn end_session(&self, sent: &Sent) {
+        if let Some(id) = session(sent) {
+            self.owners.forget(&sent.route.name, crate::Kind::Session, id);
+            self.dialogues.ended(sent);
+        }
     }
 
     /// A permit that is good now: the same one if the generation that it was given under is still in force and its status
@@ -237,6 +261,7 @@ impl Inspector {
             sessions: &self.sessions,
             owners: &self.owners,
             tools: &self.tools,
+            dialogues: &self.dialogues,
             route,
             sender: peer,
             receiver: &route.receiver,
@@ -262,6 +287,7 @@ impl Inspector {
             sessions: &self.sessions,
             owners: &self.owners,
             tools: &self.tools,
+            dialogues: &self.dialogues,
             route: &sent.route,
             sender: replier,
             receiver: sent.caller.id(),
@@ -275,11 +301,22 @@ impl Inspector {
     }
 }
 
+/// A client's error, as it passes: its number in the words of the protocol. None for everything else.
+fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Bytes> {
+    call.mcp.as_ref()?;
+    mcp::plain_failure(strict.json()).map(Bytes::from)
+}
+
 /// Remembers what a request that may pass begins: a conversation, a proposal.
 fn begun<'c, 'j>(case: &Case<'_>, metered: Metered<'c, 'j>) -> Result<Metered<'c, 'j>, Refusal> {
     let resolved = metered.decided().resolved();
     let message = resolved.message();
     begin(case, message, resolved.about()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
+    if let Some(id) = &message.answers {
+        case.dialogues
+            .answer(asked_at(case), id)
+            .map_err(|NotOpen| answers_nothing(case).with_facts(metered.facts()))?;
+    }
     if message.operation.is_some_and(Operation::sends) {
         case.owners.set_open(&case.route.name, &things(&message.threads), resolved.open());
     }

@@ -39,6 +39,7 @@ pub mod code;
 pub mod conform;
 mod counts;
 pub mod decide;
+mod dialogue;
 pub mod facts;
 mod gaps;
 pub mod generation;

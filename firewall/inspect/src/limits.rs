@@ -29,6 +29,9 @@ pub struct InspectLimits {
     pub owned_by_one: usize,
     /// The same of all agents together: 262,144, about 100 MiB, so that 64 agents can be full.
     pub owned_by_all: usize,
+    /// Requests under way in sessions of MCP that are remembered of one agent, in each direction: 256, as many calls as an
+    /// agent has waiting at once and then some. The oldest is forgotten first and cannot be answered any more.
+    pub open_requests: usize,
 }
 
 impl Default for InspectLimits {
@@ -43,6 +46,7 @@ impl Default for InspectLimits {
             appended_text: 256 * 1_024,
             owned_by_one: 4_096,
             owned_by_all: 262_144,
+            open_requests: 256,
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::{
     Code, Facts, Refusal, Sent,
+    belongs::in_session,
     case::{Case, HeaderClaims, Turn},
+    dialogue::NotOpen,
     generation::Named,
 };
 use bytes::Bytes;
@@ -12,7 +14,7 @@ use semgate_contexts::{
 };
 use semgate_message::Vocabulary;
 use semgate_message::{
-    Binding, Claim, FaultKind, Form, Instance, Message, MessageFault, Reading, RpcId, a2a, header, mcp,
+    Binding, Call, Claim, FaultKind, Form, Instance, Message, MessageFault, Reading, RpcId, a2a, header, mcp,
     native,
 };
 
@@ -63,8 +65,10 @@ pub(crate) fn read<'b>(case: &Case<'_>, bytes: &'b Bytes) -> Result<Strict<'b>, 
 
 impl<'b> Strict<'b> {
     /// The id that a JSON-RPC answer must repeat, if the message has a valid one.
-    pub(crate) fn rpc_id(&self, form: Form) -> Option<RpcId> {
-        match form {
+    pub(crate) fn rpc_id(&self, call: &Call) -> Option<RpcId> {
+        match call.form {
+            // a client's answer has the id of another's request
+            Form::JsonRpc if call.binding == Binding::Mcp => mcp::rpc_id(&self.json),
             Form::JsonRpc => a2a::rpc_id(&self.json),
             Form::Native | Form::Rest(_) | Form::Grpc(_) => None,
         }
@@ -125,10 +129,41 @@ fn request<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, R
         Binding::Mcp => {
             let head = case.call.mcp.as_deref();
             let head = head.ok_or_else(|| malformed(case, "the request came without a head of mcp"))?;
-            mcp::request(&strict.json, head, &reading(case)).map(|spoken| spoken.message)
+            return of_client(case, strict, head);
         }
     };
     read.map_err(|fault| refused(case, &fault))
+}
+
+/// A request, notification or answer of a client of MCP, or what it asks of a session.
+fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> Result<Message<'j>, Refusal> {
+    let reading = reading(case);
+    if head.verb != mcp::Verb::Post {
+        let said = mcp::session(&strict.json, head, &reading);
+        return said.map(|said| said.message).map_err(|fault| refused(case, &fault));
+    }
+    let Some(id) = mcp::response_id(&strict.json) else {
+        let said = mcp::request(&strict.json, head, &reading);
+        return said.map(|said| said.message).map_err(|fault| refused(case, &fault));
+    };
+    // a session that is not there answers before what is open in it
+    in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
+    let open = case.dialogues.open(asked_at(case), &id, case.turn == Turn::Again);
+    let operation = open.map_err(|NotOpen| answers_nothing(case))?;
+    mcp::response(&strict.json, operation, head, &reading).map_err(|fault| refused(case, &fault))
+}
+
+/// Where a server asked what a client answers: route, client and session.
+pub(crate) fn asked_at<'c>(case: &Case<'c>) -> (&'c str, &'c str, Option<&'c str>) {
+    let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
+    (case.route.name.as_str(), case.sender.id(), session)
+}
+
+/// A client answers what its server did not ask, or took back, or what is answered already.
+pub(crate) fn answers_nothing(case: &Case<'_>) -> Refusal {
+    Refusal::new(Code::Malformed, "the message answers nothing that was asked")
+        .with_hint("answer each request of the server once, in its session, while it is open")
+        .with_facts(case.facts())
 }
 
 /// A2A 1.0 §3.6: which version a request speaks was read from its head, 0.3 where it names none; so a stripped header is a
@@ -183,14 +218,13 @@ pub(crate) fn reply<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Reply
 /// Reads what a server of MCP answers or tells.
 ///
 /// # Errors
-/// As [`parse`]; `agent_error` with the number of an error, `method_unsupported` for requests of the server, whose answers
-/// are not carried.
+/// As [`parse`]; `agent_error` with the number of an error.
 pub(crate) fn said_by_server<'j>(
     case: &Case<'_>,
     strict: &'j Strict<'_>,
     asked: &'j mcp::Asked,
     in_stream: bool,
-) -> Result<Message<'j>, Refusal> {
+) -> Result<mcp::Spoken<'j>, Refusal> {
     let reading = reading(case);
     let read = if in_stream {
         mcp::event(&strict.json, asked.version, Some(asked), &reading)
@@ -198,13 +232,7 @@ pub(crate) fn said_by_server<'j>(
         mcp::answer(&strict.json, asked, mcp::Speaker::Server, &reading)
     };
     match read.map_err(|fault| refused(case, &fault))? {
-        mcp::Answer::Said(spoken) if spoken.kind == mcp::Kind::Request => Err(Refusal::new(
-            Code::MethodUnsupported,
-            "the server asks something of the client, which is not carried in this version",
-        )
-        .with_hint("use 2026-07-28, where a server says in its result what it needs")
-        .with_facts(case.facts())),
-        mcp::Answer::Said(spoken) => Ok(spoken.message),
+        mcp::Answer::Said(spoken) => Ok(*spoken),
         mcp::Answer::Error(number) => Err(Refusal::of_server(number).with_facts(case.facts())),
     }
 }

@@ -125,6 +125,13 @@ impl Leave {
         }
     }
 
+    /// The id of a request in a session of MCP 2025-11-25, whose answer may come on another stream.
+    pub(crate) fn asks_in_session(&self) -> Option<(&RpcId, &Sent)> {
+        let asked = self.sent.mcp.as_ref().filter(|asked| asked.version == mcp::Version::V2025_11_25)?;
+        crate::dialogue::session(&self.sent)?;
+        Some((asked.rpc_id.as_ref()?, &self.sent))
+    }
+
     /// A proposal was made when the message was let pass first.
     pub(crate) fn keep_turn(&mut self, open: Option<Side>) {
         self.sent.open = open;
@@ -223,6 +230,26 @@ impl Sent {
     /// What an answer is read against, in MCP; none for what is not answered.
     pub fn mcp(&self) -> Option<&mcp::Asked> {
         self.mcp.as_ref()
+    }
+
+    /// Whether the request asks for the stream of a session of MCP, which is silent for as long as nothing happens.
+    pub fn opens_session_stream(&self) -> bool {
+        self.mcp.as_ref().is_some_and(|asked| asked.rpc_id.is_none())
+    }
+
+    /// Whether the request asks to be told of changes, in MCP: its stream is silent for as long as there are none.
+    pub fn listens(&self) -> bool {
+        self.mcp.as_ref().is_some_and(|asked| asked.operation == mcp::Operation::Listen)
+    }
+
+    /// Whether the request ends a session of MCP.
+    pub fn ends_session(&self) -> bool {
+        self.call.mcp.as_deref().is_some_and(|head| head.verb == mcp::Verb::End)
+    }
+
+    /// Whether the request names a session of MCP.
+    pub fn in_session(&self) -> bool {
+        crate::dialogue::session(self).is_some()
     }
 
     /// What was asked for, in A2A.

@@ -16,6 +16,7 @@ pub(crate) fn admissible(sent: &Sent, status: u16, body: &Bytes) -> Result<Form,
         (Binding::L8, 200..300, false) | (_, 200, false) => Ok(Form::Message),
         // in HTTP+JSON something may be created, or accepted
         (Binding::A2a, 201 | 202, false) if matches!(sent.call.form, Written::Rest(_)) => Ok(Form::Message),
+        (Binding::Mcp, 200 | 202 | 204, true) if sent.ends_session() => Ok(Form::Acknowledgement),
         (Binding::Mcp, 202, true) if sent.mcp().is_none() => Ok(Form::Acknowledgement),
         (Binding::A2a | Binding::Mcp, 400..600, false) => Ok(Form::Error),
         (Binding::L8, 200..300, true) | (_, 200, true) => {

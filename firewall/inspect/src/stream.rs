@@ -30,6 +30,8 @@ pub struct StreamState {
     /// What came of each artifact so far; `None` once it is more than may be put something behind.
     texts: HashMap<String, Option<String>>,
     bytes: usize,
+    /// Something came on the stream of a subscription.
+    begun: bool,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -93,6 +95,19 @@ impl StreamState {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The first message of a subscription of MCP says that it begins (2026-07-28 "Acknowledgment"), and no other does.
+    fn begins(&mut self, sent: &Sent, ends: tools::Ends) -> Result<(), Refusal> {
+        if !sent.listens() || sent.opens_session_stream() {
+            return Ok(());
+        }
+        let first = !std::mem::replace(&mut self.begun, true);
+        if ends == tools::Ends::Answer || first == (ends == tools::Ends::Waiting) {
+            return Ok(());
+        }
+        Err(Refusal::new(Code::Malformed, "a subscription does not begin with its acknowledgement")
+            .with_hint("acknowledge a subscription once, before anything else is told"))
     }
 
     fn passed(&mut self, message: &Message<'_>, texts: Option<(String, String)>, most: usize) {
@@ -176,6 +191,7 @@ impl Inspector {
     ) -> Result<ReplyPermit, Refusal> {
         if case.route.binding == Binding::Mcp {
             let (permit, ends) = tools::judge(self, case, sent, 200, event)?;
+            stream.begins(sent, ends).map_err(|refusal| refusal.with_facts(case.facts()))?;
             if ends == tools::Ends::Answer && std::mem::replace(&mut stream.end, End::Over) == End::Over {
                 return Err(Refusal::new(Code::Malformed, "the stream answers a second time")
                     .with_hint("a request has one answer")

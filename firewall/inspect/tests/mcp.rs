@@ -4,79 +4,14 @@
 mod common;
 
 use bytes::Bytes;
-use common::{NOW, agent, agent_id, generation_with, library, view};
-use semgate_inspect::{
-    Code, HeaderClaims, Inspector, LineScope, Permit, Refusal, ReplyPermit, Route, RouteOptions, Sent,
-    TextParts,
-    tools::{comment, digest_of},
+use common::{
+    NOW, agent,
+    sums::{house, tool},
 };
-use semgate_message::{Binding, Call, mcp::Head};
-use semgate_policies::{Policies, PolicyLimits, PolicySource};
-use semgate_statement::testing::MemoryAuthority;
+use semgate_inspect::{Code, HeaderClaims, Inspector, Permit, Refusal, ReplyPermit, Route, Sent};
+use semgate_message::{Call, mcp::Head};
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-const RULES: &str = r#"
-    @id("protocol") permit (principal in Group::"partners", action, resource is mcp::ListTools);
-    @id("protocol-replies") permit (principal in Group::"repliers", action, resource is mcp::ListTools_results);
-    @id("needs") permit (principal in Group::"repliers", action, resource is mcp::InputRequired);
-    @id("needs-more") permit (principal in Group::"repliers", action, resource is mcp::Elicit);
-    @id("add") permit (principal in Group::"partners", action, resource is sums::add) when { resource.a < 1000 };
-    @id("add-replies") permit (principal in Group::"repliers", action, resource is sums::add_results);
-    @id("remove") permit (principal == Agent::"spiffe://semgate.test/agent/treasurer-1", action, resource is sums::remove_all);
-"#;
-
-fn tool(name: &str, description: &str) -> Value {
-    json!({"name": name, "description": description, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}})
-}
-
-fn task(signed: &Value, parameters: Value, results: Value) -> Value {
-    let mut parameters = parameters;
-    parameters["$comment"] = json!(comment(signed["name"].as_str().unwrap(), &[digest_of(signed).unwrap()]));
-    json!({"parameters": parameters, "results": results, "performatives": ["REQUEST", "QUERY", "INFORM"]})
-}
-
-/// A context with the tools `add` and `remove-all`, signed as they are described here.
-fn sums() -> Vec<u8> {
-    let integer = json!({"type": "integer"});
-    let empty = json!({"type": "object"});
-    let add = json!({"type": "object", "properties": {"a": integer, "b": integer}, "required": ["a", "b"]});
-    let sum = json!({"type": "object", "properties": {"sum": integer}, "required": ["sum"]});
-    let document = json!({
-        "context": "urn:contexts:sums:v1.0",
-        "tasks": {
-            "add": task(&tool("add", "Adds two numbers."), add, sum),
-            "remove_all": task(&tool("remove-all", "Removes everything."), empty.clone(), empty),
-            "unpinned": {"parameters": {"type": "object"}, "results": {"type": "object"}},
-        },
-    });
-    serde_json::to_vec(&document).unwrap()
-}
-
-fn house() -> (Inspector, Arc<Route>) {
-    let mut authority = library();
-    authority.publish(&sums());
-    let view = view(&mut authority);
-    let mut source = PolicySource::shipped();
-    source.files.push(("sums.cedar".to_owned(), RULES.to_owned()));
-    let contexts: Vec<_> = view.contexts().filter_map(|loaded| loaded.context.clone()).collect();
-    let policies = Arc::new(Policies::load(&source, &contexts, &PolicyLimits::default()).unwrap());
-    let generation = generation_with(view, &PolicySource::shipped(), &[]).with_policies(policies).unwrap();
-    let route = Route {
-        name: "mcp".to_owned(),
-        binding: Binding::Mcp,
-        receiver: agent_id("wholesaler-1"),
-        upstream: "http://127.0.0.1:1/mcp".to_owned(),
-        contexts: vec![LineScope::parse("sums").unwrap(), LineScope::parse("mcp").unwrap()],
-        text_parts: TextParts::default(),
-        tenant: None,
-        options: RouteOptions {
-            default_context: Some(MemoryAuthority::urn("sums:v1.0")),
-            ..RouteOptions::default()
-        },
-    };
-    (common::inspector(generation), Arc::new(route))
-}
 
 fn ask(
     (inspector, route): &(Inspector, Arc<Route>),
@@ -92,7 +27,7 @@ fn ask(
         version: Some("2026-07-28".to_owned()),
         method: Some(method.to_owned()),
         name: params.get("name").and_then(Value::as_str).map(str::to_owned),
-        session: None,
+        ..Head::default()
     };
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
     let arrived = semgate_inspect::Arrived::whole(Call::mcp(head), Bytes::from(body));

@@ -14,14 +14,16 @@ mod head;
 mod meta;
 mod operation;
 mod request;
+mod session;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{Answer, answer, plain_error};
 pub use event::event;
-pub use head::Head;
+pub use head::{Head, Verb};
 pub use operation::{Kind, Operation, Speaker, Version};
 pub use request::{CALL_PERFORMATIVES, request, rpc_id};
+pub use session::{ENDING, OPENING, plain_failure, response, response_id, session};
 
 use crate::{Message, RpcId};
 
@@ -35,12 +37,28 @@ pub struct Asked {
     pub operation: Operation,
     /// Under which version.
     pub version: Version,
-    /// The id that the answer must repeat.
-    pub rpc_id: RpcId,
+    /// The id that the answer must repeat; none for the stream of a session, on which nothing is answered but what was asked
+    /// before and is resumed.
+    pub rpc_id: Option<RpcId>,
     /// The token that progress notifications must repeat; none may come without one.
     pub progress: Option<RpcId>,
     /// The tool that was called, for [`Operation::CallTool`].
     pub tool: Option<String>,
+    /// What the client asked to be told of, for [`Operation::Listen`]; all that a server may tell where nothing says less.
+    pub listens: Option<Listens>,
+}
+
+/// The changes that a client asked to be told of (2026-07-28 "Notification Filter").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Listens {
+    /// Of the list of tools.
+    pub tools: bool,
+    /// Of the list of prompts.
+    pub prompts: bool,
+    /// Of the list of resources.
+    pub resources: bool,
+    /// Of some resource: servers may tell of what is below the one that was named.
+    pub updates: bool,
 }
 
 /// One JSON-RPC message as MCP reads it.
@@ -58,6 +76,8 @@ pub struct Spoken<'j> {
     pub tool: Option<&'j str>,
     /// The token under which progress may be told.
     pub progress: Option<RpcId>,
+    /// What a client asks to be told of.
+    pub listens: Option<Listens>,
 }
 
 impl Spoken<'_> {
@@ -69,9 +89,10 @@ impl Spoken<'_> {
         Some(Asked {
             operation: self.operation,
             version: self.version,
-            rpc_id: self.message.rpc_id.clone()?,
+            rpc_id: Some(self.message.rpc_id.clone()?),
             progress: self.progress.clone(),
             tool: self.tool.map(str::to_owned),
+            listens: self.listens,
         })
     }
 }

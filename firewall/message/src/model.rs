@@ -136,6 +136,8 @@ pub struct Message<'j> {
     pub operation: Option<Operation>,
     /// In requests of MCP that are answered: what the answer is read against.
     pub mcp: Option<crate::mcp::Asked>,
+    /// In MCP: the request of the server that a client answers.
+    pub answers: Option<RpcId>,
     /// What it points at.
     pub threads: Threads<'j>,
     /// The message's id, an identifier. In A2A replies that hold a task, the task's; empty where there is neither.
@@ -156,8 +158,8 @@ pub struct Message<'j> {
     pub uninspectable: Option<Pointer<'j>>,
     /// The JSON-RPC id, in JSON-RPC bindings.
     pub rpc_id: Option<RpcId>,
-    /// True only of an A2A reply that is a bare task status, with no message, artifact or history, or is empty: it acknowledges
-    /// and says nothing.
+    /// True only of what says nothing: an A2A reply that is a bare task status, with no message, artifact or history, or is
+    /// empty; in MCP a tool's empty result, the end of a session, and a client's error.
     pub acknowledges: bool,
     /// In A2A replies and events that tell a task's status, that status.
     pub state: Option<State>,
@@ -171,6 +173,7 @@ impl<'j> Message<'j> {
             binding,
             operation: None,
             mcp: None,
+            answers: None,
             threads: Threads::default(),
             message_id: "",
             sender_id: None,

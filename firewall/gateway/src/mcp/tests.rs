@@ -27,9 +27,18 @@ fn the_headers_of_a_post_are_read_once_each() {
 }
 
 #[test]
-fn streams_of_sessions_and_pages_in_browsers_are_refused() {
-    assert_eq!(judged("GET", &[("last-event-id", "7")]), Err(Code::MethodUnsupported));
-    assert_eq!(judged("DELETE", &[("mcp-session-id", "s")]), Err(Code::MethodUnsupported));
+fn what_is_asked_of_a_session_is_read_from_the_head() {
+    let opened = judged("GET", &[("last-event-id", "e-7"), ("mcp-session-id", "s")]).unwrap();
+    assert_eq!(opened.verb, Verb::Open { last_event: Some("e-7".to_owned()) });
+    assert_eq!(judged("GET", &[]).unwrap().verb, Verb::Open { last_event: None });
+    assert_eq!(judged("DELETE", &[("mcp-session-id", "s")]).unwrap().verb, Verb::End);
+    assert_eq!(judged("PUT", &[]), Err(Code::MethodUnsupported));
+    assert_eq!(judged("GET", &[("last-event-id", "two words")]), Err(Code::Malformed));
+    assert_eq!(judged("GET", &[("last-event-id", "a"), ("last-event-id", "b")]), Err(Code::HeaderMismatch));
+}
+
+#[test]
+fn pages_in_browsers_and_headers_that_nobody_knows_are_refused() {
     assert_eq!(judged("POST", &[("origin", "https://evil.test")]), Err(Code::Malformed));
     assert_eq!(judged("POST", &[("mcp-param-region", "eu")]), Err(Code::HeaderMismatch));
     assert_eq!(judged("POST", &[("mcp-session-id", "two words")]), Err(Code::NotFound));

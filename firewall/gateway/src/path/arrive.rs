@@ -1,5 +1,6 @@
 //! What a request is once its body is there: head and body together, and whether it is about something that the route does not carry.
 
+use bytes::Bytes;
 use semgate_contexts::json;
 use semgate_inspect::{Arrived, Code, Facts, Permit, Refusal};
 use semgate_message::{Call, Form, RpcId};
@@ -8,6 +9,7 @@ use super::{Way, json_limits, unspent};
 use crate::admit::Admitted;
 use crate::config::Limits;
 use crate::grpc::carry;
+use crate::mcp;
 use crate::receive::Received;
 use crate::refuse;
 
@@ -26,6 +28,9 @@ impl Way<'_> {
         if let Form::Grpc(operation) = call.form {
             let arrived = carry::arrived(call, operation, &bytes, &json_limits(limits))?;
             return Ok((admitted, arrived));
+        }
+        if let Some(judged) = call.mcp.as_deref().and_then(|head| mcp::judged(&head.verb)) {
+            return Ok((admitted, Arrived { call, body: bytes, judged: Bytes::from_static(judged) }));
         }
         let Some(target) = &admitted.target else { return Ok((admitted, Arrived::whole(call, bytes))) };
         if admitted.typed.is_none() && !bytes.is_empty() {

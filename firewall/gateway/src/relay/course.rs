@@ -35,6 +35,8 @@ pub(crate) struct Course {
     of: Of,
     sent: Sent,
     state: StreamState,
+    /// It is silent for as long as nothing happens, and ends without a word when its time is over.
+    quiet: bool,
     /// When it was last held against what is live, and under which generation.
     looked: (Instant, u64),
     idle: Instant,
@@ -51,6 +53,7 @@ impl Course {
             state: of.lane.shared.inspector.stream(&sent),
             idle: now + limits.stream_idle,
             ends: now + most.min(limits.stream_time),
+            quiet: sent.listens(),
             sent,
             of,
         }
@@ -71,7 +74,7 @@ impl Course {
     /// What ends it.
     pub(crate) fn still(&mut self) -> Result<(), Refusal> {
         let now = Instant::now();
-        if now >= self.ends || now >= self.idle {
+        if !self.quiet && (now >= self.ends || now >= self.idle) {
             return Err(forward::timeout(Delivered::Yes));
         }
         let _ = self.of.identity.peer(unix_now())?;
@@ -89,7 +92,28 @@ impl Course {
 
     /// Until when may be waited before [`Course::still`] is asked again.
     pub(crate) fn next_look(&self) -> Instant {
-        (Instant::now() + LOOK).min(self.idle).min(self.ends)
+        let look = Instant::now() + LOOK;
+        if self.quiet { look } else { look.min(self.idle).min(self.ends) }
+    }
+
+    /// Whether a quiet stream has lasted as long as it may: who wants to hear more asks again.
+    pub(crate) fn is_over(&self) -> bool {
+        self.quiet && Instant::now() >= self.ends
+    }
+
+    /// Whether it is silent for as long as nothing happens.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Whether it is the stream of a session of MCP, in which ids of events count and errors answer no request.
+    pub(crate) fn is_of_session(&self) -> bool {
+        self.sent.opens_session_stream()
+    }
+
+    /// Whether events that say nothing may name the place where the stream can be resumed.
+    pub(crate) fn resumes(&self) -> bool {
+        self.sent.in_session()
     }
 
     /// The agent said something.

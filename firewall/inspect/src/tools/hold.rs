@@ -1,10 +1,12 @@
 //! Lists and calls of tools against the signed context and the policies.
 
 use super::pin::{Drifted, task_of};
+use super::watch::NotAsSigned;
 use crate::{
     Code, Delivered, Inspector, Refusal, ReplyPermit, Sent,
     arrived::Answered,
     case::{Case, Turn},
+    dialogue::Full,
     generation::Named,
     inspector::judged,
     meter::meter,
@@ -13,7 +15,10 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::{Context, Performative, Term, json::Json};
-use semgate_message::mcp::{Asked, Operation};
+use semgate_message::{
+    RpcId,
+    mcp::{self, Asked, Kind, Operation},
+};
 use serde_json::Value;
 
 /// The task that a called tool is, if it may be called at all.
@@ -27,10 +32,22 @@ pub(crate) fn callable<'c>(
 ) -> Result<Option<(&'c Context, &'c Term)>, Refusal> {
     let context = named.context();
     let Some(pinned) = task_of(context, tool) else { return Ok(None) };
-    case.tools.stands(&case.route.name, context.digest(), tool).map_err(|_| {
-        Refusal::new(Code::ToolDrift, "the server describes this tool otherwise than it was signed")
-            .with_hint("ask the operator: the tool has to be reviewed and its context published again")
-            .with_detail(format!("the last `tools/list` had another `{}`", pinned.term.name()))
+    let stands = case.tools.stands(&case.route.name, context.digest(), tool);
+    stands.map_err(|why| {
+        let name = pinned.term.name();
+        let (reason, hint, detail) = match why {
+            NotAsSigned::Drifted => (
+                "the server describes this tool otherwise than it was signed",
+                "ask the operator: the tool has to be reviewed and its context published again",
+                format!("the last `tools/list` had another `{name}`"),
+            ),
+            NotAsSigned::Changed => (
+                "the server said that its tools changed, and has not listed this one since",
+                "list the tools again: one that is described as signed can be called then",
+                format!("no `tools/list` since the last `list_changed` had `{name}`"),
+            ),
+        };
+        Refusal::new(Code::ToolDrift, reason).with_hint(hint).with_detail(detail)
     })?;
     Ok(Some((context, pinned.term)))
 }
@@ -88,12 +105,14 @@ fn without(case: &Case<'_>, context: &Context, reply: &Json<'_>) -> (Option<Valu
 pub(crate) enum Ends {
     /// It is told on the way to the answer.
     Nothing,
+    /// It is told that a subscription begins, which comes before everything else of it.
+    Waiting,
     /// It is the answer, of which there is one.
     Answer,
 }
 
-/// Judges one answer or event of a server. A list of tools is first written anew without those that are withheld (DESIGN
-/// §2.1: a named transformation), and then judged as what it is then.
+/// Judges one answer or event of a server. On the stream of a session an answer is judged as the answer to what was asked
+/// there before and is resumed.
 ///
 /// # Errors
 /// As [`Inspector::inspect_reply`].
@@ -105,6 +124,35 @@ pub(crate) fn judge(
     answered: &Answered,
 ) -> Result<(ReplyPermit, Ends), Refusal> {
     let asked = asked(case, sent)?;
+    if asked.rpc_id.is_some() {
+        return one(inspector, case, sent, asked, (status, answered));
+    }
+    let strict = read(case, &answered.judged)?;
+    let Some(id) = mcp::response_id(strict.json()) else {
+        return one(inspector, case, sent, asked, (status, answered));
+    };
+    let nothing = || {
+        Refusal::new(Code::Malformed, "the stream answers what was not asked in this session")
+            .with_facts(case.facts())
+    };
+    let before = case.dialogues.asked(sent, &id).ok_or_else(nothing)?;
+    let asked = before.mcp.as_ref().ok_or_else(nothing)?;
+    let case =
+        Case { turn: case.turn, ..inspector.reply_case(case.generation, &before, case.sender, case.now) };
+    let (permit, _) = one(inspector, &case, &before, asked, (status, answered))?;
+    // the stream of a session has no end of its own
+    Ok((permit, Ends::Nothing))
+}
+
+/// Judges one message as what it answers or is told about. A list of tools is first written anew without those that are
+/// withheld (DESIGN §2.1: a named transformation), and then judged as what it is then.
+fn one(
+    inspector: &Inspector,
+    case: &Case<'_>,
+    sent: &Sent,
+    asked: &Asked,
+    (status, answered): (u16, &Answered),
+) -> Result<(ReplyPermit, Ends), Refusal> {
     let (mut body, mut written, mut drifted) = (answered.judged.clone(), Written::ByAgent, Vec::new());
     if asked.operation == Operation::ListTools {
         let strict = read(case, &body)?;
@@ -119,13 +167,49 @@ pub(crate) fn judge(
         }
     }
     let strict = read(case, &body)?;
-    let message = said_by_server(case, &strict, asked, case.turn == Turn::Event)?;
-    // what is told on the way has no id
-    let ends = if message.rpc_id.is_some() { Ends::Answer } else { Ends::Nothing };
-    let metered = meter(judged(case, message)?, inspector.ambiguity())?;
+    let said = said_by_server(case, &strict, asked, case.turn == Turn::Event)?;
+    let (kind, operation, id) = (said.kind, said.operation, said.message.rpc_id.clone());
+    let metered = meter(judged(case, said.message)?, inspector.ambiguity())?;
     let mut facts = metered.facts();
     facts.drifted = drifted;
+    let ends = match (kind, id) {
+        (Kind::Response, Some(id)) => {
+            case.dialogues.answered(sent, &id);
+            Ends::Answer
+        }
+        (Kind::Request, Some(id)) => {
+            let room = case.dialogues.server_asks(sent, id, operation);
+            room.map_err(|Full| no_room().with_facts(facts.clone()))?;
+            Ends::Nothing
+        }
+        _ => {
+            told(case, sent, operation, strict.json());
+            if operation == Operation::SubscriptionsAcknowledged { Ends::Waiting } else { Ends::Nothing }
+        }
+    };
     Ok((ReplyPermit::listed(facts, status, body.clone(), written), ends))
+}
+
+/// What a notification that may pass changes here.
+fn told(case: &Case<'_>, sent: &Sent, operation: Operation, message: &Json<'_>) {
+    match operation {
+        Operation::Cancelled => {
+            let id = message
+                .as_object()
+                .and_then(|message| message.get("params")?.as_object()?.get("requestId"))
+                .and_then(RpcId::read);
+            if let Some(id) = id {
+                case.dialogues.withdrawn(sent, &id);
+            }
+        }
+        Operation::ToolListChanged => case.tools.changed(&case.route.name),
+        _ => {}
+    }
+}
+
+fn no_room() -> Refusal {
+    Refusal::new(Code::RateLimited, "the server asks more than is kept track of")
+        .with_hint("ask the operator: too many agents have sessions here")
 }
 
 fn asked<'s>(case: &Case<'_>, sent: &'s Sent) -> Result<&'s Asked, Refusal> {

@@ -1,6 +1,8 @@
 //! Worlds to judge messages in: a small authority in memory, followed once, and the shipped policies.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+pub mod sums;
+
 use bytes::Bytes;
 use semgate_contexts::{Context, Line, Prefix, Version};
 use semgate_inspect::{

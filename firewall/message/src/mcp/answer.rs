@@ -63,32 +63,20 @@ fn read<'j>(
     speaker: Speaker,
     reading: &Reading<'_>,
 ) -> Read<Answer<'j>> {
-    let (mut version, mut id, mut result, mut error) = (None, None, None, None);
-    for (key, value) in object(json, "")?.iter() {
-        match key {
-            "jsonrpc" => version = value.as_str(),
-            "id" => id = Some(value),
-            "result" => result = Some(object(value, PATH)?),
-            "error" => error = Some(value),
-            _ => return unknown("", key),
-        }
-    }
-    if version != Some("2.0") {
-        return Err(MessageFault::malformed("/jsonrpc", "is not `2.0`"));
-    }
-    if RpcId::read(required(id, "", "id")?).as_ref() != Some(&asked.rpc_id) {
+    let parts = parted(json)?;
+    if Some(&parts.id) != asked.rpc_id.as_ref() {
         return Err(MessageFault::malformed("/id", "is not the id of the request"));
     }
-    if let Some(error) = error {
-        return failed(error, result).map(Answer::Error);
+    if let Some(number) = parts.error {
+        return Ok(Answer::Error(number));
     }
-    let result = required(result, "", "result")?;
+    let result = required(parts.result, "", "result")?;
     let mut message = Message::new(Binding::Mcp, Inform);
-    message.rpc_id = Some(asked.rpc_id.clone());
+    message.rpc_id = Some(parts.id);
     let inform = PerformativeSet::EMPTY.with(Inform);
     let found =
         meta::read(result.get(content::META), meta::Of::Result, "/result/_meta", inform, &mut message)?;
-    if found.subscription.is_some_and(|id| id != asked.rpc_id) {
+    if found.subscription.is_some() && found.subscription != asked.rpc_id {
         return Err(MessageFault::malformed("/result/_meta", "names another subscription than the request"));
     }
     match speaker {
@@ -102,7 +90,39 @@ fn read<'j>(
         version: asked.version,
         tool: asked.tool.as_deref(),
         progress: None,
+        listens: None,
     })))
+}
+
+/// A response without its envelope: exactly one of a result and the number of an error.
+pub(super) struct Parted<'j> {
+    pub id: RpcId,
+    pub result: Option<&'j Object<'j>>,
+    pub error: Option<i32>,
+}
+
+/// Reads the envelope of a response.
+pub(super) fn parted<'j>(json: &'j Json<'j>) -> Read<Parted<'j>> {
+    let (mut version, mut id, mut result, mut error) = (None, None, None, None);
+    for (key, value) in object(json, "")?.iter() {
+        match key {
+            "jsonrpc" => version = value.as_str(),
+            "id" => id = Some(value),
+            "result" => result = Some(object(value, PATH)?),
+            "error" => error = Some(value),
+            _ => return unknown("", key),
+        }
+    }
+    if version != Some("2.0") {
+        return Err(MessageFault::malformed("/jsonrpc", "is not `2.0`"));
+    }
+    let id = RpcId::read(required(id, "", "id")?)
+        .ok_or_else(|| MessageFault::malformed("/id", "is neither an identifier nor an integer"))?;
+    let error = error.map(|error| failed(error, result)).transpose()?;
+    if error.is_none() {
+        required(result, "", "result")?;
+    }
+    Ok(Parted { id, result, error })
 }
 
 /// An error says its number and nothing else.

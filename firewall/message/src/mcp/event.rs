@@ -1,7 +1,7 @@
 //! One event of a stream: exactly one JSON-RPC message of the server.
 
 use super::{
-    Answer, Asked, KNOWN, Kind, Operation, Speaker, Spoken, Version, answer,
+    Answer, Asked, KNOWN, Listens, Operation, Speaker, Spoken, Version, answer,
     content::META,
     form,
     request::{envelope, spoken},
@@ -12,8 +12,8 @@ use crate::{
 };
 use semgate_contexts::json::Json;
 
-/// Reads the one message of an event. `asked` is the request whose answer the stream is; none for the stream of a
-/// session, which carries no answers.
+/// Reads the one message of an event. `asked` is the request whose answer the stream is; one without an id for the stream of
+/// a session, which carries no answers of its own.
 ///
 /// # Errors
 /// As [`answer`](fn@super::answer) for the answer that ends the stream, as [`request`](fn@super::request) for
@@ -26,6 +26,7 @@ pub fn event<'j>(
     reading: &Reading<'_>,
 ) -> Read<Answer<'j>> {
     let has_method = json.as_object().is_some_and(|members| members.get("method").is_some());
+    let asked = asked.filter(|asked| asked.rpc_id.is_some());
     if !has_method && let (Json::Object(_), Some(asked)) = (json, asked) {
         return answer(json, asked, Speaker::Server, reading);
     }
@@ -56,20 +57,36 @@ fn read<'j>(
         .and_then(|meta| meta.get("io.modelcontextprotocol/subscriptionId"))
         .map(|id| form::token(id, "/params/_meta", "subscriptionId"))
         .transpose()?;
-    if subscription.is_some() && subscription.as_ref() != asked.map(|asked| &asked.rpc_id) {
+    if subscription.is_some() && subscription.as_ref() != asked.and_then(|asked| asked.rpc_id.as_ref()) {
         return Err(MessageFault::malformed("/params/_meta", "names another subscription than the request"));
     }
-    let told = matches!(
-        said.operation,
-        Operation::ToolListChanged
-            | Operation::ResourceListChanged
-            | Operation::PromptListChanged
-            | Operation::ResourceUpdated
-            | Operation::SubscriptionsAcknowledged
-    );
-    let listens = asked.is_none_or(|asked| asked.operation == Operation::Listen);
-    if version == Version::V2026_07_28 && said.kind == Kind::Notification && told && !listens {
-        return Err(MessageFault::malformed("/method", "is told only to who listens"));
+    if version == Version::V2026_07_28 {
+        subscribed(&said, asked, subscription.as_ref())?;
     }
     Ok(said)
+}
+
+/// 2026-07-28: changes are told on the stream of who asked for them, each with the id of the subscription, and nothing else is.
+fn subscribed(said: &Spoken<'_>, asked: Option<&Asked>, subscription: Option<&RpcId>) -> Read<()> {
+    let listening = asked.filter(|asked| asked.operation == Operation::Listen);
+    let wanted =
+        |pick: fn(&Listens) -> bool| listening.is_some_and(|asked| asked.listens.as_ref().is_none_or(pick));
+    let fits = match said.operation {
+        Operation::ToolListChanged => wanted(|listens| listens.tools),
+        Operation::PromptListChanged => wanted(|listens| listens.prompts),
+        Operation::ResourceListChanged => wanted(|listens| listens.resources),
+        Operation::ResourceUpdated => wanted(|listens| listens.updates),
+        Operation::SubscriptionsAcknowledged => listening.is_some(),
+        _ if listening.is_some() => {
+            return Err(MessageFault::malformed("/method", "belongs to another request than a subscription"));
+        }
+        _ => return Ok(()),
+    };
+    if !fits {
+        return Err(MessageFault::malformed("/method", "is told only to who listens"));
+    }
+    if subscription.is_none() {
+        return Err(MessageFault::malformed("/params/_meta", "does not name the subscription"));
+    }
+    Ok(())
 }

@@ -4,9 +4,26 @@ use super::{Operation, Version};
 use crate::{FaultKind, MessageFault};
 use std::borrow::Cow;
 
+/// What is asked of the address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Verb {
+    /// A message is posted.
+    #[default]
+    Post,
+    /// The stream of a session is asked for (2025-11-25), from the event after this one on if one is named.
+    Open {
+        /// `Last-Event-ID`.
+        last_event: Option<String>,
+    },
+    /// A session is ended (2025-11-25).
+    End,
+}
+
 /// The headers of the binding, each as it stood in the request. More than one value of one is refused before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
+    /// The method of HTTP.
+    pub verb: Verb,
     /// `MCP-Protocol-Version`.
     pub version: Option<String>,
     /// `Mcp-Method`.
@@ -15,6 +32,8 @@ pub struct Head {
     pub name: Option<String>,
     /// `Mcp-Session-Id`, which says nothing about the body: whose session it is, others judge.
     pub session: Option<String>,
+    /// `Mcp-Param-…` headers: the rest of the name in lower case, and the value.
+    pub params: Vec<(String, String)>,
 }
 
 pub(super) fn mismatch(what: &'static str) -> MessageFault {
@@ -28,21 +47,16 @@ impl Head {
     /// # Errors
     /// [`FaultKind::HeaderMismatch`] or [`FaultKind::VersionUnsupported`].
     pub(super) fn version(&self, method: &str, in_body: Option<&str>) -> Result<Version, MessageFault> {
-        let unsupported = MessageFault {
-            kind: FaultKind::VersionUnsupported,
-            path: String::new(),
-            what: "the `MCP-Protocol-Version` header names no version that is carried",
-        };
-        let Some(header) = self.version.as_deref() else {
-            return match in_body {
-                Some(_) => Err(mismatch("the `MCP-Protocol-Version` header is missing")),
-                None if method == Operation::Initialize.method() => Ok(Version::V2025_11_25),
-                None => Err(unsupported),
-            };
-        };
-        let version = Version::parse(header).ok_or(unsupported)?;
+        if self.version.is_none() {
+            match in_body {
+                Some(_) => return Err(mismatch("the `MCP-Protocol-Version` header is missing")),
+                None if method == Operation::Initialize.method() => return Ok(Version::V2025_11_25),
+                None => {}
+            }
+        }
+        let version = self.settled()?;
         match (version, in_body) {
-            (Version::V2026_07_28, Some(named)) if named != header => {
+            (Version::V2026_07_28, Some(named)) if named != version.as_str() => {
                 Err(mismatch("the `MCP-Protocol-Version` header differs from the message"))
             }
             (Version::V2025_11_25, Some(_)) => {
@@ -50,6 +64,18 @@ impl Head {
             }
             _ => Ok(version),
         }
+    }
+
+    /// The version that the header names, where no body names one.
+    ///
+    /// # Errors
+    /// [`FaultKind::VersionUnsupported`].
+    pub(super) fn settled(&self) -> Result<Version, MessageFault> {
+        self.version.as_deref().and_then(Version::parse).ok_or_else(|| MessageFault {
+            kind: FaultKind::VersionUnsupported,
+            path: String::new(),
+            what: "the `MCP-Protocol-Version` header names no version that is carried",
+        })
     }
 
     /// `Mcp-Method` and `Mcp-Name` against the body. 2026-07-28 demands both in requests; where they may be left out they

@@ -1,7 +1,7 @@
 //! What a client says: requests and notifications.
 
 use super::{
-    Head, KNOWN, Kind, Operation, Speaker, Spoken, Version, answer,
+    Head, KNOWN, Kind, Listens, Operation, Speaker, Spoken, Version, answer,
     content::{self, or_empty, say},
     head::Needed,
     meta,
@@ -130,7 +130,22 @@ pub(super) fn spoken<'j>(
             None
         }
     };
-    Ok(Spoken { message, operation, kind, version, tool, progress: found.progress })
+    let listens = (operation == Operation::Listen).then(|| listens(params));
+    Ok(Spoken { message, operation, kind, version, tool, progress: found.progress, listens })
+}
+
+/// The filter of a subscription, whose form the schema of the protocol closes.
+fn listens(params: &Object<'_>) -> Listens {
+    let filter = params.get("notifications").and_then(Json::as_object);
+    let member = |name: &str| filter.and_then(|filter| filter.get(name));
+    let on = |name: &str| member(name).and_then(Json::as_bool) == Some(true);
+    let named = member("resourceSubscriptions").and_then(Json::as_array);
+    Listens {
+        tools: on("toolsListChanged"),
+        prompts: on("promptsListChanged"),
+        resources: on("resourcesListChanged"),
+        updates: named.is_some_and(|uris| !uris.is_empty()),
+    }
 }
 
 /// `tools/call`: the arguments are the parameters of the task that the tool names.

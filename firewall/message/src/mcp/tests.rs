@@ -39,7 +39,7 @@ fn new(method: &str, mut params: Value) -> (Value, Head) {
         version: Some("2026-07-28".to_owned()),
         method: Some(method.to_owned()),
         name: name.filter(|_| named).map(str::to_owned),
-        session: None,
+        ..Head::default()
     };
     (json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}), head)
 }
@@ -275,7 +275,14 @@ fn members_nobody_reads_are_refused_wherever_they_stand() {
 
 fn asked(operation: Operation, version: Version) -> Asked {
     let tool = (operation == Operation::CallTool).then(|| "add".to_owned());
-    Asked { operation, version, rpc_id: RpcId::Integer(1), progress: Some(RpcId::Integer(7)), tool }
+    Asked {
+        operation,
+        version,
+        rpc_id: Some(RpcId::Integer(1)),
+        progress: Some(RpcId::Integer(7)),
+        tool,
+        listens: None,
+    }
 }
 
 fn answered(result: Value) -> Value {

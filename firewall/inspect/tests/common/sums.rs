@@ -1,0 +1,80 @@
+//! A context of two tools, and the policies that let agents use them over MCP.
+
+use super::{agent_id, generation_with, inspector, library, view};
+use semgate_inspect::{
+    Inspector, LineScope, Route, RouteOptions, TextParts,
+    tools::{comment, digest_of},
+};
+use semgate_message::Binding;
+use semgate_policies::{Policies, PolicyLimits, PolicySource};
+use semgate_statement::testing::MemoryAuthority;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const RULES: &str = r#"
+    @id("protocol") permit (principal in Group::"partners", action, resource is mcp::ListTools);
+    @id("protocol-replies") permit (principal in Group::"repliers", action, resource is mcp::ListTools_results);
+    @id("needs") permit (principal in Group::"repliers", action, resource is mcp::InputRequired);
+    @id("needs-more") permit (principal in Group::"repliers", action, resource is mcp::Elicit);
+    @id("listen") permit (principal == Agent::"spiffe://semgate.test/agent/retailer-7", action, resource is mcp::Listen);
+    @id("changed") permit (principal in Group::"repliers", action, resource is mcp::ToolListChanged);
+    @id("progress") permit (principal in Group::"repliers", action, resource is mcp::Progress);
+    @id("taken-back") permit (principal in Group::"repliers", action, resource is mcp::Cancelled);
+    @id("answers") permit (principal in Group::"partners", action, resource is mcp::Elicit_results);
+    @id("acknowledged") permit (principal in Group::"repliers", action, resource is mcp::SubscriptionsAcknowledged);
+    @id("add") permit (principal in Group::"partners", action, resource is sums::add) when { resource.a < 1000 };
+    @id("add-replies") permit (principal in Group::"repliers", action, resource is sums::add_results);
+    @id("remove") permit (principal == Agent::"spiffe://semgate.test/agent/treasurer-1", action, resource is sums::remove_all);
+"#;
+
+pub fn tool(name: &str, description: &str) -> Value {
+    json!({"name": name, "description": description, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}})
+}
+
+fn task(signed: &Value, parameters: Value, results: Value) -> Value {
+    let mut parameters = parameters;
+    parameters["$comment"] = json!(comment(signed["name"].as_str().unwrap(), &[digest_of(signed).unwrap()]));
+    json!({"parameters": parameters, "results": results, "performatives": ["REQUEST", "QUERY", "INFORM"]})
+}
+
+/// A context with the tools `add` and `remove-all`, signed as they are described here.
+pub fn sums() -> Vec<u8> {
+    let integer = json!({"type": "integer"});
+    let empty = json!({"type": "object"});
+    let add = json!({"type": "object", "properties": {"a": integer, "b": integer}, "required": ["a", "b"]});
+    let sum = json!({"type": "object", "properties": {"sum": integer}, "required": ["sum"]});
+    let document = json!({
+        "context": "urn:contexts:sums:v1.0",
+        "tasks": {
+            "add": task(&tool("add", "Adds two numbers."), add, sum),
+            "remove_all": task(&tool("remove-all", "Removes everything."), empty.clone(), empty),
+            "unpinned": {"parameters": {"type": "object"}, "results": {"type": "object"}},
+        },
+    });
+    serde_json::to_vec(&document).unwrap()
+}
+
+pub fn house() -> (Inspector, Arc<Route>) {
+    let mut authority = library();
+    authority.publish(&sums());
+    let view = view(&mut authority);
+    let mut source = PolicySource::shipped();
+    source.files.push(("sums.cedar".to_owned(), RULES.to_owned()));
+    let contexts: Vec<_> = view.contexts().filter_map(|loaded| loaded.context.clone()).collect();
+    let policies = Arc::new(Policies::load(&source, &contexts, &PolicyLimits::default()).unwrap());
+    let generation = generation_with(view, &PolicySource::shipped(), &[]).with_policies(policies).unwrap();
+    let route = Route {
+        name: "mcp".to_owned(),
+        binding: Binding::Mcp,
+        receiver: agent_id("wholesaler-1"),
+        upstream: "http://127.0.0.1:1/mcp".to_owned(),
+        contexts: vec![LineScope::parse("sums").unwrap(), LineScope::parse("mcp").unwrap()],
+        text_parts: TextParts::default(),
+        tenant: None,
+        options: RouteOptions {
+            default_context: Some(MemoryAuthority::urn("sums:v1.0")),
+            ..RouteOptions::default()
+        },
+    };
+    (inspector(generation), Arc::new(route))
+}

@@ -1,0 +1,155 @@
+//! A session of 2025-11-25: the stream that a client opens, the end of the session, and what a client answers to requests of
+//! the server ("Listening for Messages from the Server", "Session Management" and "Sending Messages" of its transports).
+
+use super::{
+    Asked, Head, KNOWN, Kind, Operation, Speaker, Spoken, Verb, Version,
+    answer::{by_client, parted},
+    content::{META, or_empty, say},
+    head::mismatch,
+    meta, plain_error,
+};
+use crate::{
+    Binding, FaultKind, Message, MessageFault, Reading, RpcId,
+    member::{Read, object, prefer_duplicate},
+    model::Vocabulary,
+};
+use semgate_contexts::{
+    Performative::{Inform, Subscribe},
+    PerformativeSet,
+    json::Json,
+};
+
+/// What is judged of the opening of a stream, which has no body: the subscription that 2026-07-28 has in its place, to all that
+/// a server may tell unasked.
+pub const OPENING: &[u8] =
+    br#"{"notifications":{"promptsListChanged":true,"resourcesListChanged":true,"toolsListChanged":true}}"#;
+
+/// What is judged of the end of a session: nothing is said.
+pub const ENDING: &[u8] = b"{}";
+
+/// The number of an error that has no words of its own here (JSON-RPC 2.0 §5.1, "Internal error").
+const INTERNAL: i32 = -32603;
+
+/// A person declined ("Error Handling" of sampling, 2025-11-25).
+const DECLINED: i32 = -1;
+
+fn not_carried(what: &'static str) -> MessageFault {
+    MessageFault { kind: FaultKind::MethodUnsupported, path: String::new(), what }
+}
+
+/// Reads a GET or a DELETE, of which `json` is [`OPENING`] or [`ENDING`]. The one is [`Operation::Listen`], the other says
+/// nothing; whose session it is, others judge.
+///
+/// # Errors
+/// [`FaultKind::VersionUnsupported`] without a version that has sessions, [`FaultKind::MethodUnsupported`] for 2026-07-28, which
+/// has none, and for one without a session: nothing could tell whose stream it is.
+pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Spoken<'j>> {
+    let version = head.settled()?;
+    if version != Version::V2025_11_25 {
+        return Err(not_carried("this version has no sessions: `subscriptions/listen` is posted"));
+    }
+    if head.session.is_none() {
+        return Err(not_carried("there is no stream without a session"));
+    }
+    if head.method.is_some() || head.name.is_some() || !head.params.is_empty() {
+        return Err(mismatch("a header of the protocol repeats a body that is not there"));
+    }
+    let opens = matches!(head.verb, Verb::Open { .. });
+    let mut message = Message::new(Binding::Mcp, if opens { Subscribe } else { Inform });
+    message.acknowledges = !opens;
+    if opens {
+        let params = object(json, "")?;
+        let concept = Operation::Listen.concept();
+        say(Vocabulary::Protocol, concept, params, Subscribe, "", reading, &mut message)?;
+        message.mcp = Some(Asked {
+            operation: Operation::Listen,
+            version,
+            rpc_id: None,
+            progress: None,
+            tool: None,
+            listens: None,
+        });
+    }
+    Ok(Spoken {
+        message,
+        operation: Operation::Listen,
+        kind: Kind::Notification,
+        version,
+        tool: None,
+        progress: None,
+        listens: None,
+    })
+}
+
+/// The id of a response: of a message without a method and with a result or an error. None for everything else.
+pub fn response_id(json: &Json<'_>) -> Option<RpcId> {
+    let message = json.as_object()?;
+    let answers = message.get("result").is_some() || message.get("error").is_some();
+    if message.get("method").is_some() || !answers {
+        return None;
+    }
+    RpcId::read(message.get("id")?)
+}
+
+/// A client's error in the words of the protocol: its number if JSON-RPC or MCP has words for it, else [`INTERNAL`]. Its own
+/// text and data never pass. None for what is no error of a client.
+pub fn plain_failure(json: &Json<'_>) -> Option<Vec<u8>> {
+    let id = response_id(json)?;
+    // what stands beside the error is refused, and not dropped in silence
+    if json.as_object()?.len() != 3 {
+        return None;
+    }
+    let error = json.as_object()?.get("error")?.as_object()?;
+    let number = error.get("code")?.as_number()?.as_i64_exact()?;
+    let number = i32::try_from(number).unwrap_or(INTERNAL);
+    let (number, words) = match number {
+        DECLINED => (DECLINED, "the request was declined"),
+        _ => plain_error(number).map_or((INTERNAL, "internal error"), |words| (number, words)),
+    };
+    let id = id.to_json();
+    let written = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{number},"message":"{words}"}}}}"#);
+    Some(written.into_bytes())
+}
+
+/// Reads what a client answers to `operation`, which the server asked. An error says nothing but its number, as
+/// [`plain_failure`] wrote it.
+///
+/// # Errors
+/// [`FaultKind::MethodUnsupported`] in 2026-07-28, whose servers ask in their results; else the first member that is missing,
+/// unknown, of the wrong form or there twice.
+pub fn response<'j>(
+    json: &'j Json<'j>,
+    operation: Operation,
+    head: &Head,
+    reading: &Reading<'_>,
+) -> Read<Message<'j>> {
+    read(json, operation, head, reading).map_err(|fault| prefer_duplicate(fault, json, KNOWN))
+}
+
+fn read<'j>(
+    json: &'j Json<'j>,
+    operation: Operation,
+    head: &Head,
+    reading: &Reading<'_>,
+) -> Read<Message<'j>> {
+    if head.settled()? != Version::V2025_11_25 {
+        return Err(not_carried("a client of this version answers in `inputResponses`"));
+    }
+    if head.method.is_some() || head.name.is_some() || !head.params.is_empty() {
+        return Err(mismatch("a header of the protocol names a method, and the message has none"));
+    }
+    if !operation.versions(Speaker::Server).contains(&Version::V2025_11_25) {
+        return Err(not_carried("no server asks for this"));
+    }
+    let parts = parted(json)?;
+    let mut message = Message::new(Binding::Mcp, Inform);
+    message.answers = Some(parts.id);
+    let Some(result) = parts.result else {
+        message.acknowledges = true;
+        return Ok(message);
+    };
+    let inform = PerformativeSet::EMPTY.with(Inform);
+    meta::read(result.get(META), meta::Of::Result, "/result/_meta", inform, &mut message)?;
+    by_client(operation, or_empty(Some(result)), "/result", reading, &mut message)?;
+    Ok(message)
+}

@@ -1,0 +1,285 @@
+//! A small server of MCP 2025-11-25 with sessions, whose streams say what a test tells them to.
+
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+
+use serde_json::{Value, json};
+
+use super::gateway::read_message;
+use super::{Answer, PATIENCE, Up};
+
+/// What the server remembers and says.
+#[derive(Default)]
+struct State {
+    /// Every message that was posted, with its head.
+    heard: Vec<(String, Value)>,
+    sessions: HashSet<String>,
+    opened: usize,
+    /// What the stream of a session says, one event after the other, as `g-1`, `g-2`, …
+    script: Vec<Value>,
+    description: &'static str,
+}
+
+/// A running server.
+#[derive(Clone)]
+pub struct Scripted {
+    pub address: SocketAddr,
+    state: Arc<(Mutex<State>, Condvar)>,
+}
+
+impl Scripted {
+    /// Starts one with the one tool `add`.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = State { description: "Adds two numbers.", ..State::default() };
+        let server = Self { address, state: Arc::new((Mutex::new(state), Condvar::new())) };
+        let serving = server.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let server = serving.clone();
+                std::thread::spawn(move || server.serve(stream));
+            }
+        });
+        server
+    }
+
+    /// What the streams of sessions say from now on.
+    pub fn says(&self, script: Vec<Value>) {
+        self.change(|state| state.script = script);
+    }
+
+    /// Describes the tool in other words.
+    pub fn describes(&self, description: &'static str) {
+        self.change(|state| state.description = description);
+    }
+
+    /// Forgets every session, as a restart does.
+    pub fn forgets(&self) {
+        self.change(|state| state.sessions.clear());
+    }
+
+    /// Whether a message for which this holds was posted.
+    pub fn heard(&self, of: impl Fn(&Value) -> bool) -> bool {
+        self.state.0.lock().unwrap().heard.iter().any(|(_, message)| of(message))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.0.lock().unwrap());
+        self.state.1.notify_all();
+    }
+
+    /// The answer to a question of the server; the test answers it.
+    fn answered(&self, id: i64) -> Value {
+        let (lock, changed) = &*self.state;
+        let of = |state: &State| {
+            let is = |(_, said): &&(String, Value)| said["id"] == id && said.get("method").is_none();
+            state.heard.iter().find(is).map(|(_, said)| said.clone())
+        };
+        let waited = changed.wait_timeout_while(lock.lock().unwrap(), PATIENCE, |state| of(state).is_none());
+        of(&waited.unwrap().0).expect("an answer")
+    }
+
+    fn serve(&self, mut stream: TcpStream) {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Some(bytes) = read_message(&mut stream, &mut buffer) {
+            let text = String::from_utf8(bytes.to_vec()).unwrap();
+            let (head, body) = text.split_once("\r\n\r\n").unwrap();
+            let head = head.to_ascii_lowercase();
+            let header = |name: &str| {
+                let line = head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+                line.map(str::to_owned)
+            };
+            let session = header("mcp-session-id");
+            let gone = session.as_ref().is_some_and(|id| !self.state.0.lock().unwrap().sessions.contains(id));
+            if gone {
+                plain(&mut stream, 404, "", "");
+            } else if head.starts_with("get ") {
+                self.stream(&mut stream, header("last-event-id").as_deref());
+            } else if head.starts_with("delete ") {
+                let id = session.unwrap_or_default();
+                self.change(|state| state.sessions.retain(|session| *session != id));
+                plain(&mut stream, 200, "", "");
+            } else {
+                let message: Value = serde_json::from_str(body).unwrap();
+                self.change(|state| state.heard.push((head.clone(), message.clone())));
+                self.post(&mut stream, &message);
+            }
+        }
+    }
+
+    fn post(&self, stream: &mut TcpStream, message: &Value) {
+        let id = &message["id"];
+        let result = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+        match message["method"].as_str() {
+            Some("initialize") => {
+                let mut session = String::new();
+                self.change(|state| {
+                    state.opened += 1;
+                    session = format!("s-{}", state.opened);
+                    state.sessions.insert(session.clone());
+                });
+                let body = result(json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "sums", "version": "1"}}));
+                plain(stream, 200, &format!("mcp-session-id: {session}\r\n"), &body);
+            }
+            Some("tools/list") => {
+                let description = self.state.0.lock().unwrap().description;
+                let integer = json!({"type": "integer"});
+                let sum = json!({"type": "object", "properties": {"sum": integer}, "required": ["sum"]});
+                let takes = json!({"type": "object", "properties": {"a": integer, "b": integer}, "required": ["a", "b"]});
+                let tool = json!({"name": "add", "description": description, "inputSchema": takes, "outputSchema": sum});
+                plain(stream, 200, "", &result(json!({"tools": [tool]})));
+            }
+            Some("tools/call") => self.call(stream, message),
+            _ => plain(stream, 202, "", ""),
+        }
+    }
+
+    /// Asks whether it may, and adds; a first number of 77 lets the stream end before the answer.
+    fn call(&self, stream: &mut TcpStream, message: &Value) {
+        begin(stream);
+        event(stream, Some("c-1"), "");
+        let token = &message["params"]["_meta"]["progressToken"];
+        if !token.is_null() {
+            let params = json!({"progressToken": token, "progress": 1, "total": 2});
+            let said = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
+            event(stream, Some("c-2"), &said.to_string());
+        }
+        if message["params"]["arguments"]["a"] != 77 {
+            let question = asks(0);
+            event(stream, None, &question.to_string());
+            let answer = self.answered(0);
+            let yes = answer["result"]["content"]["yes"] == true;
+            event(stream, None, &sum(&message["id"], if yes { 3 } else { -1 }).to_string());
+        }
+        let _ = stream.write_all(b"0\r\n\r\n");
+    }
+
+    fn stream(&self, stream: &mut TcpStream, last: Option<&str>) {
+        begin(stream);
+        if last == Some("c-1") {
+            let call = self
+                .state
+                .0
+                .lock()
+                .unwrap()
+                .heard
+                .iter()
+                .rev()
+                .find_map(|(_, said)| (said["method"] == "tools/call").then(|| said["id"].clone()));
+            event(stream, Some("c-3"), &sum(&call.unwrap(), 79).to_string());
+            let _ = stream.write_all(b"0\r\n\r\n");
+            return;
+        }
+        let after = last.and_then(|last| last.strip_prefix("g-")?.parse::<usize>().ok()).unwrap_or(0);
+        let script = self.state.0.lock().unwrap().script.clone();
+        for (n, said) in script.iter().enumerate().skip(after) {
+            event(stream, Some(&format!("g-{}", n + 1)), &said.to_string());
+        }
+        // it stays open until the other side goes
+        let _ = stream.read(&mut [0; 1]);
+    }
+}
+
+/// The question of the server, under this id.
+pub fn asks(id: i64) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": {
+        "message": "Sure?", "requestedSchema": {"type": "object", "properties": {"yes": {"type": "boolean"}}}}})
+}
+
+fn sum(id: &Value, sum: i64) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": {"content": [], "structuredContent": {"sum": sum}}})
+}
+
+fn plain(stream: &mut TcpStream, status: u16, headers: &str, body: &str) {
+    let kind = if body.is_empty() { "" } else { "content-type: application/json\r\n" };
+    let head = format!("HTTP/1.1 {status} x\r\n{headers}{kind}content-length: {}\r\n\r\n", body.len());
+    let _ = stream.write_all((head + body).as_bytes());
+}
+
+fn begin(stream: &mut TcpStream) {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let _ = stream.write_all(head.as_bytes());
+}
+
+fn event(stream: &mut TcpStream, id: Option<&str>, data: &str) {
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    let event = format!("{id}data: {data}\n\n");
+    let _ = stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes());
+}
+
+/// A client that says whatever it is told to, as one agent, in one session.
+pub struct Client<'u> {
+    up: &'u Up,
+    agent: &'static str,
+    url: String,
+    pub session: Option<String>,
+}
+
+impl<'u> Client<'u> {
+    /// One that has opened a session.
+    pub fn start(up: &'u Up, agent: &'static str, url: &str) -> Self {
+        let mut client = Self { up, agent, url: url.to_owned(), session: None };
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "test", "version": "1"}});
+        let opened =
+            client.post(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
+        assert_eq!(opened.status, 200, "{}", String::from_utf8_lossy(&opened.body));
+        client.session = opened.header("mcp-session-id");
+        assert!(client.session.is_some(), "{}", opened.head);
+        client
+    }
+
+    /// The same session in the hands of another agent.
+    pub fn stolen_by(&self, agent: &'static str) -> Self {
+        Self { up: self.up, agent, url: self.url.clone(), session: self.session.clone() }
+    }
+
+    /// The same agent in another session.
+    pub fn in_session(&self, session: Option<&str>) -> Self {
+        Self { session: session.map(str::to_owned), ..self.stolen_by(self.agent) }
+    }
+
+    /// Posts a message and reads the whole answer.
+    pub fn post(&self, message: &Value) -> Answer {
+        Answer::read(&mut self.begin("POST", &[], Some(message)))
+    }
+
+    /// Asks with another method and reads the whole answer.
+    pub fn ask(&self, method: &str, headers: &[(&str, &str)]) -> Answer {
+        Answer::read(&mut self.begin(method, headers, None))
+    }
+
+    /// Sends a request and leaves the answer to be read piece by piece.
+    pub fn begin(&self, method: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Box<dyn Read + 'u> {
+        let mut head = format!("{method} / HTTP/1.1\r\nhost: {}\r\n", super::address(&self.url));
+        head.push_str("accept: application/json, text/event-stream\r\n");
+        if let Some(session) = &self.session {
+            head.push_str(&format!("mcp-session-id: {session}\r\nmcp-protocol-version: 2025-11-25\r\n"));
+        }
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        let body = body.map(Value::to_string).unwrap_or_default();
+        if method == "POST" {
+            head.push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len()));
+        }
+        let mut stream = self.up.connect(Some(self.agent), &self.url);
+        stream.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
+        stream.flush().unwrap();
+        Box::new(stream)
+    }
+}
+
+/// Reads until the text holds `wanted`, and returns all of it.
+pub fn until(stream: &mut dyn Read, text: &mut String, wanted: &str) {
+    let mut buffer = [0; 4096];
+    while !text.contains(wanted) {
+        let size = stream.read(&mut buffer).unwrap_or(0);
+        assert!(size > 0, "`{wanted}` in {text}");
+        text.push_str(&String::from_utf8_lossy(&buffer[..size]));
+    }
+}
