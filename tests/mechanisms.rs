@@ -395,7 +395,11 @@ fn f0_62_a_term_is_legal_only_inside_its_own_context() {
 fn the_page_of_mechanisms_names_these_tests() {
     let page =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/mechanisms.md")).unwrap();
-    let code = concat!(include_str!("mechanisms.rs"), include_str!("handshake.rs"));
+    let code = concat!(
+        include_str!("mechanisms.rs"),
+        include_str!("handshake.rs"),
+        include_str!("conversations.rs")
+    );
     let tests: Vec<&str> =
         code.lines().filter_map(|l| l.strip_prefix("fn f0_")).map(|l| l.split('(').next().unwrap()).collect();
     for test in &tests {

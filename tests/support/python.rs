@@ -23,6 +23,16 @@ pub fn with_mcp() -> &'static Path {
     READY.get_or_init(|| environment("requirements-mcp.txt", "interop-python-mcp"))
 }
 
+/// The same with the clients of `tests/interop/requirements-l8.txt`: other people's readers of event streams and WebSockets.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_l8() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-l8.txt", "interop-python-l8"))
+}
+
 fn environment(requirements: &str, name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let requirements = root.join("tests/interop").join(requirements);

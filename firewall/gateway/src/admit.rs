@@ -87,6 +87,8 @@ pub(crate) struct Admitted {
     pub(crate) waits: Option<Duration>,
     /// Whether it is for the gateway's own endpoint of handshakes, and never for the agent behind.
     pub(crate) handshake: bool,
+    /// Native L8: whether the caller takes its answer as a stream of events.
+    pub(crate) events: bool,
 }
 
 impl Admitted {
@@ -266,7 +268,7 @@ fn handshake(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Ref
         }
         Method::POST => match message(door, parts, limits, Ok(Call::l8()), None)? {
             Arrival::Message(admitted) => {
-                Ok(Arrival::Message(Admitted { extension: None, handshake: true, ..admitted }))
+                Ok(Arrival::Message(Admitted { extension: None, handshake: true, events: false, ..admitted }))
             }
             other => Ok(other),
         },
@@ -330,6 +332,7 @@ fn call(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal>
         extension: a2a::extension(&parts.headers, &door.extension),
         waits: head.timeout,
         handshake: false,
+        events: false,
     }))
 }
 
@@ -363,6 +366,7 @@ fn message(
         },
         waits: None,
         handshake: false,
+        events: door.protocol == Protocol::L8 && takes_events(&parts.headers),
     }))
 }
 
@@ -377,7 +381,23 @@ fn bare(parts: &Parts, call: Call) -> Result<Arrival, Refusal> {
         extension: None,
         waits: None,
         handshake: false,
+        events: false,
     }))
+}
+
+/// Whether `Accept` names streams of events (RFC 9110 §12.5.1). `*/*` does not: a stream is asked for by its name.
+fn takes_events(headers: &HeaderMap) -> bool {
+    let named = |range: &str| {
+        let mut parts = range.split(';').map(str::trim);
+        let is = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(EVENT_STREAM));
+        let refused = |part: &str| {
+            let weight = part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="));
+            weight.is_some_and(|weight| weight.chars().all(|digit| matches!(digit, '0' | '.')))
+        };
+        is && !parts.any(refused)
+    };
+    let texts = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    texts.flat_map(|text| text.split(',')).any(named)
 }
 
 /// HTTP+JSON has a status for it (RFC 9110 §15.5.16), which goes with this code there.

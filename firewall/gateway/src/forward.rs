@@ -31,6 +31,8 @@ pub(crate) const SENDER: HeaderName = HeaderName::from_static("semgate-sender");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+/// What is asked for first is what the caller asked for.
+const EVENTS_OR_JSON: HeaderValue = HeaderValue::from_static("text/event-stream, application/json");
 const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
 /// What goes to one agent with every message. The list is closed: no other header of the caller is carried.
@@ -121,6 +123,8 @@ pub(crate) struct Told<'t> {
     pub(crate) typed: Option<Media>,
     /// Over gRPC: how long is waited, which the agent is told.
     pub(crate) waits: Duration,
+    /// Native L8: whether the caller takes a stream.
+    pub(crate) events: bool,
     pub(crate) decision: &'t str,
 }
 
@@ -150,6 +154,9 @@ pub(crate) fn request(
         if let Some(name) = told.extension {
             headers.insert(name, address.extension.clone());
         }
+    }
+    if address.protocol == Protocol::L8 && told.events {
+        accept = EVENTS_OR_JSON;
     }
     if let Some(head) = &told.call.mcp {
         accept = JSON_OR_EVENTS;

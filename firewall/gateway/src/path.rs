@@ -234,6 +234,7 @@ impl Way<'_> {
             target: admitted.target.as_ref(),
             typed: admitted.typed,
             waits: call::waits(&lane.shared.limits, &call, admitted.waits),
+            events: admitted.events,
             decision: self.decision.text(&mut buffer),
         };
         let facts = reply_facts(permit.facts());
@@ -248,8 +249,9 @@ impl Way<'_> {
             let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
             mcp::stands(lane, &begun.sent, begun.answering.head.status)?;
             opened = mcp::opened(lane, &begun.sent, &begun.answering.head.headers)?;
-            let streams =
-                begun.sent.operation().is_some_and(Operation::streams) || begun.sent.mcp().is_some();
+            let streams = begun.sent.operation().is_some_and(Operation::streams)
+                || begun.sent.mcp().is_some()
+                || admitted.events;
             if streams && relay::is_stream(&begun.answering) {
                 return Ok(Answered::Stream(begun));
             }

@@ -112,7 +112,8 @@ codes! {
     LockMismatch = "lock_mismatch", 403, Authority;
     /// There is no task, conversation or session of this id, or it is another agent's: the answer is one and the same.
     NotFound = "not_found", 404, Authority;
-    /// A proposal is accepted, rejected or countered, and none of the other side is open in this conversation.
+    /// A proposal is accepted, rejected or countered, and none of the other side is open in this conversation; or an agent says
+    /// in a stream what no open request or subscription asks for.
     OutOfTurn = "out_of_turn", 409, Authority;
     /// A lock or a once-only concept was used again.
     Replayed = "replayed", 403, Authority;

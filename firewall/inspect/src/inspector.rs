@@ -14,6 +14,7 @@ use crate::{
     permit::Leave,
     reply::{Form, acknowledgement, admissible, no_pass, refused},
     resolve::{resolve, still_stands},
+    subscriptions::Subscriptions,
     tools::{self, ToolWatch},
 };
 use arc_swap::ArcSwap;
@@ -36,6 +37,7 @@ pub struct Inspector {
     ambiguity: AmbiguityMeter,
     sessions: Arc<Sessions>,
     owners: Owners,
+    subscriptions: Subscriptions,
     tools: ToolWatch,
     dialogues: Dialogues,
 }
@@ -50,6 +52,11 @@ impl Inspector {
             ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
             sessions: Arc::new(Sessions::none()),
             owners: Owners::new(limits.owned_by_one, limits.owned_by_all),
+            subscriptions: Subscriptions::new(
+                limits.subscriptions_of_one,
+                limits.subscriptions_of_all,
+                limits.subscription_ms,
+            ),
             tools: ToolWatch::default(),
             dialogues: Dialogues::new(limits.open_requests, limits.metered_agents),
             limits,
@@ -87,6 +94,15 @@ impl Inspector {
         &self.owners
     }
 
+    pub(crate) fn limits(&self) -> &InspectLimits {
+        &self.limits
+    }
+
+    /// The subscriptions that are open.
+    pub fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
+    }
+
     /// Whether a request may pass, from this peer on this route.
     ///
     /// `route.receiver` is the receiver; `arrived.body` is what the permit will hold, `arrived.judged` what is judged.
@@ -118,9 +134,10 @@ impl Inspector {
             }
             let metered = judge(&case, &strict, headers)
                 .and_then(|decided| meter(decided, &self.ambiguity))
-                .and_then(|metered| begun(&case, metered));
+                .and_then(|metered| begun(&case, metered))
+                .and_then(|metered| Ok((self.subscriptions.open(&metered)?, metered)));
             match metered {
-                Ok(metered) => Leave::of(&metered),
+                Ok((opened, metered)) => Leave::of(&metered).subscribed(opened),
                 Err(refusal) => return Err(refusal.with_rpc_id(strict.rpc_id(&arrived.call))),
             }
         };
@@ -180,7 +197,7 @@ impl Inspector {
             }
         };
         leave.keep_turn(sent.open);
-        Ok(leave.over(arrived))
+        Ok(leave.subscribed(sent.subscription).over(arrived))
     }
 
     /// Whether a reply may pass back to the caller.

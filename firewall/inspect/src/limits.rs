@@ -32,6 +32,14 @@ pub struct InspectLimits {
     /// Requests under way in sessions of MCP that are remembered of one agent, in each direction: 256, as many calls as an
     /// agent has waiting at once and then some. The oldest is forgotten first and cannot be answered any more.
     pub open_requests: usize,
+    /// Subscriptions that one agent holds open: 64, far more topics than one follows, each a stream or part of a socket.
+    pub subscriptions_of_one: usize,
+    /// The same of all agents together: 16,384, as many as 256 agents that are full.
+    pub subscriptions_of_all: usize,
+    /// How long a subscription lasts, in milliseconds: an hour, as a stream; who wants to go on subscribes again and is asked again.
+    pub subscription_ms: u64,
+    /// Requests of one socket that are unanswered: 64; what an agent thinks about at once is a handful.
+    pub unanswered: usize,
 }
 
 impl Default for InspectLimits {
@@ -47,6 +55,10 @@ impl Default for InspectLimits {
             owned_by_one: 4_096,
             owned_by_all: 262_144,
             open_requests: 256,
+            subscriptions_of_one: 64,
+            subscriptions_of_all: 16_384,
+            subscription_ms: 3_600_000,
+            unanswered: 64,
         }
     }
 }

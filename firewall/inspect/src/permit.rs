@@ -9,6 +9,7 @@ use crate::{
     meter::Metered,
     owners::{About, Kind},
     route::Route,
+    subscriptions::Subscription,
     turn::Side,
 };
 use bytes::Bytes;
@@ -86,6 +87,8 @@ pub struct Sent {
     pub(crate) open: Option<Side>,
     /// Questions that the context answers, where the gateway is to answer them.
     pub(crate) questions: Vec<Question>,
+    /// What a SUBSCRIBE opened; it ends with the last copy of this.
+    pub(crate) subscription: Option<Subscription>,
     pub(crate) facts: Facts,
 }
 
@@ -120,6 +123,7 @@ impl Leave {
                 pushes,
                 open: resolved.open(),
                 questions: answerable(metered.decided()),
+                subscription: None,
                 facts: metered.facts(),
             },
         }
@@ -135,6 +139,12 @@ impl Leave {
     /// A proposal was made when the message was let pass first.
     pub(crate) fn keep_turn(&mut self, open: Option<Side>) {
         self.sent.open = open;
+    }
+
+    /// What the message opened when it was let pass first.
+    pub(crate) fn subscribed(mut self, subscription: Option<Subscription>) -> Self {
+        self.sent.subscription = subscription;
+        self
     }
 
     /// The leave for the bytes that the message was parsed from.

@@ -10,9 +10,9 @@ use crate::{
     parse::{Reply, read, reply},
     reply::refused,
     resolve::still_stands,
-    tools,
+    subscriptions, tools,
 };
-use semgate_contexts::json;
+use semgate_contexts::{Performative, json};
 use semgate_message::{
     Binding, Message, Vocabulary,
     a2a::{Chunk, State},
@@ -30,7 +30,7 @@ pub struct StreamState {
     /// What came of each artifact so far; `None` once it is more than may be put something behind.
     texts: HashMap<String, Option<String>>,
     bytes: usize,
-    /// Something came on the stream of a subscription.
+    /// Something came: in MCP on the stream of a subscription, in native L8 on any.
     begun: bool,
 }
 
@@ -108,6 +108,13 @@ impl StreamState {
         }
         Err(Refusal::new(Code::Malformed, "a subscription does not begin with its acknowledgement")
             .with_hint("acknowledge a subscription once, before anything else is told"))
+    }
+
+    fn said(&mut self, says: Performative) {
+        self.begun = true;
+        if says == Performative::Refuse {
+            self.end = End::Over;
+        }
     }
 
     fn passed(&mut self, message: &Message<'_>, texts: Option<(String, String)>, most: usize) {
@@ -209,6 +216,10 @@ impl Inspector {
         if case.route.binding == Binding::A2a {
             stream.follows(sent, message).map_err(|refusal| refusal.with_facts(facts()))?;
         }
+        if case.route.binding == Binding::L8 {
+            let turn = subscriptions::turn(sent, stream.begun, stream.is_over(), &decided);
+            turn.map_err(|refusal| refusal.with_facts(facts()))?;
+        }
         let most = case.limits.appended_text;
         let texts = match &message.chunk {
             Some(chunk) => {
@@ -218,7 +229,11 @@ impl Inspector {
         };
         let metered = meter(decided, self.ambiguity())?;
         taken(case, sent, &metered)?;
-        stream.passed(metered.decided().resolved().message(), texts, most);
+        let message = metered.decided().resolved().message();
+        match case.route.binding {
+            Binding::L8 => stream.said(message.performative),
+            _ => stream.passed(message, texts, most),
+        }
         Ok(ReplyPermit::of(&metered, 200, event))
     }
 }

@@ -71,6 +71,11 @@ pub struct Limits {
     pub event_bytes: usize,
     /// Events in a stream. 100,000: 28 a second for an hour.
     pub events: usize,
+    /// Native L8: subscriptions that one agent holds open, all routes together. 64: each is a stream or part of a socket, and
+    /// few follow so many topics.
+    pub subscriptions: usize,
+    /// Native L8: how long a subscription lasts. 1 h, as a stream: who wants to go on subscribes again, and is judged again.
+    pub subscription_time: Duration,
     /// Kept connections to one agent on one core. 64: more hardly helps a single-threaded runtime.
     pub upstream_idle: usize,
     /// How long such a connection is kept unused. 4 s: below the 5 s after which Node.js and uvicorn close theirs, so that
@@ -116,6 +121,8 @@ impl Default for Limits {
             stream_time: Duration::from_secs(3600),
             event_bytes: 1024 * 1024,
             events: 100_000,
+            subscriptions: 64,
+            subscription_time: Duration::from_secs(3600),
             upstream_idle: 64,
             upstream_idle_timeout: Duration::from_secs(4),
             audit_queue: 8192,
@@ -173,7 +180,7 @@ macro_rules! file_limits {
 
 file_limits! {
     durations: ping_interval, handshake_timeout, idle_timeout, header_timeout, body_timeout, write_timeout, connect_timeout, upstream_timeout,
-        stream_idle, stream_time, upstream_idle_timeout, drain_timeout, policy_poll, fetch_timeout;
+        stream_idle, stream_time, subscription_time, upstream_idle_timeout, drain_timeout, policy_poll, fetch_timeout;
     numbers:
         connections: usize = 1..=1_000_000,
         connections_per_agent: usize = 1..=1_000_000,
@@ -192,6 +199,7 @@ file_limits! {
         reply_bytes: usize = 64..=67_108_864,
         event_bytes: usize = 64..=67_108_864,
         events: usize = 1..=100_000_000,
+        subscriptions: usize = 1..=1_000_000,
         upstream_idle: usize = 0..=65_536,
         audit_queue: usize = 1..=1_000_000,
 }

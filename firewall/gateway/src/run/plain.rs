@@ -132,6 +132,7 @@ pub(crate) async fn pass(
         target: None,
         typed: None,
         waits: lane.shared.limits.upstream_timeout,
+        events: false,
         decision: decision.text(&mut buffer),
     };
     let request = forward::request(&lane.address, &told, received.bytes)?;

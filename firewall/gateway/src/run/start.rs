@@ -90,6 +90,8 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
         concepts: limits.concepts,
         messages_per_second: limits.rate_per_second.try_into().unwrap_or(default.messages_per_second),
         message_burst: limits.rate_burst.try_into().unwrap_or(default.message_burst),
+        subscriptions_of_one: limits.subscriptions,
+        subscription_ms: u64::try_from(limits.subscription_time.as_millis()).unwrap_or(u64::MAX),
         ..default
     }
 }

@@ -1,0 +1,148 @@
+//! Many requests on one socket: which of them the agent answers (F0-11, F0-12).
+//!
+//! A native envelope names no message that it answers, so the context tells: what the agent says belongs to the oldest
+//! open request of its context that it can answer, or to an open subscription to what it speaks of. What belongs to none is
+//! `out_of_turn`: an agent never speaks first.
+
+use crate::{
+    Answered, Code, Inspector, Now, Peer, Permit, Refusal, ReplyPermit, Sent, StreamState,
+    parse::{read, reading},
+    reply::refused,
+    subscriptions::out_of_turn,
+};
+use bytes::Bytes;
+use semgate_contexts::Performative;
+use semgate_message::{Message, native};
+
+/// The open requests of one socket, oldest first. Bounded by [`crate::InspectLimits::unanswered`].
+#[derive(Debug, Default)]
+pub struct Exchanges {
+    open: Vec<Exchange>,
+    most: usize,
+}
+
+#[derive(Debug)]
+struct Exchange {
+    sent: Sent,
+    stream: StreamState,
+    agreed: bool,
+}
+
+impl Exchanges {
+    /// Whether one more request may be sent.
+    ///
+    /// # Errors
+    /// `rate_limited`: too many are unanswered.
+    pub fn room(&self, permit: &Permit) -> Result<(), Refusal> {
+        if !asks(permit.facts().performative) || self.open.len() < self.most {
+            return Ok(());
+        }
+        Err(Refusal::new(Code::RateLimited, "too many requests of this socket are unanswered")
+            .with_hint("wait for answers, or open another socket")
+            .with_facts(permit.facts().clone()))
+    }
+
+    /// A request was sent. One that tells and does not ask is not answered on a socket, and opens nothing.
+    pub fn sent(&mut self, sent: Sent) {
+        if asks(sent.facts().performative) {
+            self.open.push(Exchange { sent, stream: StreamState::default(), agreed: false });
+        }
+    }
+
+    /// Whether nothing is open.
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Whether everything that is open may still be answered; subscriptions whose time is over are forgotten. To be asked as
+    /// [`StreamState::still_counts`] is.
+    ///
+    /// # Errors
+    /// As there, of the first that may not.
+    pub fn still_count(&mut self, inspector: &Inspector, replier: &Peer, now: Now) -> Result<(), Refusal> {
+        let lasts = |one: &Exchange| one.sent.subscription.as_ref().is_none_or(|s| s.lasts(now.monotonic_ms));
+        self.open.retain(lasts);
+        self.open.iter().try_for_each(|one| one.stream.still_counts(inspector, &one.sent, replier, now))
+    }
+
+    /// Which one a message of the agent belongs to.
+    fn of(&self, message: &Message<'_>) -> Option<usize> {
+        let urn = message.claims.first().map(|claim| claim.urn)?;
+        let names = || message.instances.iter().map(|instance| instance.name);
+        let of_context = |one: &Exchange| one.sent.about.urn.as_str() == urn;
+        let asked = |one: &Exchange| of_context(one) && one.sent.subscription.is_none();
+        let subscribed = |one: &Exchange| {
+            one.sent.subscription.as_ref().is_some_and(|subscription| subscription.covers(urn, names()))
+        };
+        let first = |which: &dyn Fn(&Exchange) -> bool| self.open.iter().position(which);
+        match message.performative {
+            Performative::Inform | Performative::Publish => first(&subscribed).or_else(|| first(&asked)),
+            Performative::Agree | Performative::Refuse => first(&|one| of_context(one) && !one.agreed)
+                .or_else(|| first(&|one| asked(one) && message.performative == Performative::Refuse)),
+            _ => first(&asked),
+        }
+    }
+
+    /// What is done with was answered; a subscription goes on until it is refused.
+    fn answered(&mut self, at: usize, says: Option<Performative>) {
+        let ends = match (self.open.get_mut(at), says) {
+            (None, _) => return,
+            (Some(_), Some(Performative::Refuse)) => true,
+            (Some(one), Some(Performative::Agree)) => {
+                one.agreed = true;
+                false
+            }
+            (Some(one), _) => one.sent.subscription.is_none(),
+        };
+        if ends {
+            self.open.remove(at);
+        }
+    }
+}
+
+/// What wants an answer.
+fn asks(says: Option<Performative>) -> bool {
+    says.is_some_and(Performative::is_asking)
+}
+
+impl Inspector {
+    /// The beginning of a socket.
+    pub fn exchanges(&self) -> Exchanges {
+        Exchanges { open: Vec::new(), most: self.limits().unanswered }
+    }
+
+    /// Whether one message of the agent on a socket may pass to the caller: it belongs to something that is open, and is
+    /// judged like an event of the stream that answers it.
+    ///
+    /// # Errors
+    /// As [`Inspector::inspect_event`]; `reply_refused` with the cause `out_of_turn` for what belongs to nothing.
+    pub fn inspect_said(
+        &self,
+        exchanges: &mut Exchanges,
+        replier: &Peer,
+        said: Bytes,
+        now: Now,
+    ) -> Result<ReplyPermit, Refusal> {
+        let unasked = || refused(out_of_turn("the agent behind speaks, and nothing that it answers is open"));
+        let first = exchanges.open.first().ok_or_else(unasked)?;
+        let at = {
+            let generation = self.generation();
+            let case = self.reply_case(&generation, &first.sent, replier, now);
+            let strict = read(&case, &said).map_err(refused)?;
+            let message = native::read(strict.json(), &reading(&case));
+            let message = message.map_err(|fault| refused(Refusal::from(&fault).with_facts(case.facts())))?;
+            // what names no context, or one that nothing is open of, is told so by the path of every message
+            let elsewhere =
+                |one: &Exchange| message.claims.iter().all(|c| c.urn != one.sent.about.urn.as_str());
+            match exchanges.of(&message) {
+                Some(at) => at,
+                None if exchanges.open.iter().all(elsewhere) => 0,
+                None => return Err(unasked().with_facts(case.facts())),
+            }
+        };
+        let Some(one) = exchanges.open.get_mut(at) else { return Err(unasked()) };
+        let permit = self.inspect_event(&one.sent, &mut one.stream, replier, Answered::from(said), now)?;
+        exchanges.answered(at, permit.facts().performative);
+        Ok(permit)
+    }
+}
