@@ -10,9 +10,11 @@ use std::time::Duration;
 
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
-use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING,
+};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use semgate_inspect::{Code, Refusal};
 use semgate_message::a2a::Version;
 use semgate_message::a2a::rest::Query;
@@ -85,6 +87,8 @@ pub(crate) struct Admitted {
     pub(crate) extension: Option<HeaderName>,
     /// Over gRPC: how long the caller waits, if it says so.
     pub(crate) waits: Option<Duration>,
+    /// What the caller shows the agent behind, where the route passes it on. Neither read nor told anybody else.
+    pub(crate) credentials: Vec<(HeaderName, HeaderValue)>,
     /// Whether it is for the gateway's own endpoint of handshakes, and never for the agent behind.
     pub(crate) handshake: bool,
     /// Native L8: whether the caller takes its answer as a stream of events.
@@ -145,6 +149,8 @@ pub(crate) struct Door {
     pub(crate) push: bool,
     /// Whether the gateway answers handshakes here.
     pub(crate) handshakes: bool,
+    /// Headers that callers show the agent behind.
+    pub(crate) credentials: Vec<HeaderName>,
 }
 
 impl Door {
@@ -175,6 +181,7 @@ impl Door {
             transports: route.choices.transports.clone(),
             push: route.choices.push_notifications,
             handshakes: route.choices.handshake.is_some(),
+            credentials: credentials_of(route),
         }
     }
 
@@ -251,7 +258,7 @@ pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arriv
             let head = crate::mcp::head(parts)?;
             if crate::mcp::judged(&head.verb).is_some() {
                 without_body(parts, "ask for a stream, or end a session, without a body")?;
-                return bare(parts, Call::mcp(head));
+                return bare(door, parts, Call::mcp(head));
             }
             message(door, parts, limits, Ok(Call::mcp(head)), None)
         }
@@ -267,9 +274,13 @@ fn handshake(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Ref
             Ok(Arrival::SealingKey)
         }
         Method::POST => match message(door, parts, limits, Ok(Call::l8()), None)? {
-            Arrival::Message(admitted) => {
-                Ok(Arrival::Message(Admitted { extension: None, handshake: true, events: false, ..admitted }))
-            }
+            Arrival::Message(admitted) => Ok(Arrival::Message(Admitted {
+                extension: None,
+                credentials: Vec::new(),
+                handshake: true,
+                events: false,
+                ..admitted
+            })),
             other => Ok(other),
         },
         _ => Err(unsupported("post a HELLO or a LOCK, or get the key to seal to")),
@@ -331,6 +342,7 @@ fn call(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal>
         typed: None,
         extension: a2a::extension(&parts.headers, &door.extension),
         waits: head.timeout,
+        credentials: credentials(door, &parts.headers)?,
         handshake: false,
         events: false,
     }))
@@ -365,13 +377,14 @@ fn message(
             Protocol::L8 | Protocol::Mcp => None,
         },
         waits: None,
+        credentials: credentials(door, &parts.headers)?,
         handshake: false,
         events: door.protocol == Protocol::L8 && takes_events(&parts.headers),
     }))
 }
 
 /// A request that is its head alone.
-fn bare(parts: &Parts, call: Call) -> Result<Arrival, Refusal> {
+fn bare(door: &Door, parts: &Parts, call: Call) -> Result<Arrival, Refusal> {
     Ok(Arrival::Message(Admitted {
         encoding: Encoding::Identity,
         l9_context: values(&parts.headers, &L9_CONTEXT)?,
@@ -380,6 +393,7 @@ fn bare(parts: &Parts, call: Call) -> Result<Arrival, Refusal> {
         typed: None,
         extension: None,
         waits: None,
+        credentials: credentials(door, &parts.headers)?,
         handshake: false,
         events: false,
     }))
@@ -398,6 +412,29 @@ fn takes_events(headers: &HeaderMap) -> bool {
     };
     let texts = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     texts.flat_map(|text| text.split(',')).any(named)
+}
+
+fn credentials_of(route: &RouteConfig) -> Vec<HeaderName> {
+    let choices = &route.choices;
+    let authorization = choices.forward_authorization.then_some(AUTHORIZATION);
+    let key = choices.api_key_header.as_ref().and_then(|name| HeaderName::try_from(name).ok());
+    authorization.into_iter().chain(key).collect()
+}
+
+/// Each at most once, as it came; what is in it is the agent's to judge. `header_bytes` bounds it.
+fn credentials(door: &Door, headers: &HeaderMap) -> Result<Vec<(HeaderName, HeaderValue)>, Refusal> {
+    let mut shown = Vec::new();
+    for name in &door.credentials {
+        let mut all = headers.get_all(name).iter();
+        let Some(value) = all.next() else { continue };
+        if all.next().is_some() {
+            return Err(malformed("a credential is shown twice").with_hint("show it once"));
+        }
+        let mut value = value.clone();
+        value.set_sensitive(true);
+        shown.push((name.clone(), value));
+    }
+    Ok(shown)
 }
 
 /// HTTP+JSON has a status for it (RFC 9110 §15.5.16), which goes with this code there.

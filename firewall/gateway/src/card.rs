@@ -1,10 +1,12 @@
 //! The agent card: the agent's own, taken apart and put together again (a named transformation, DESIGN §2.1), or, where the route
 //! says so and a listed key signed it, byte for byte.
 //!
-//! Only members with a name are taken over, each within bounds; addresses, capabilities, security schemes and signatures
-//! are the gateway's, because what the agent says about those is not true of the way through the gateway.
+//! Only members with a name are taken over, each within bounds; addresses, capabilities and signatures are the gateway's, because
+//! what the agent says about those is not true of the way through the gateway. Security schemes stay where the route passes on
+//! what they ask for.
 
 mod build;
+mod security;
 mod signed;
 #[cfg(test)]
 mod tests;

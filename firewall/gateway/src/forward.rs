@@ -125,6 +125,8 @@ pub(crate) struct Told<'t> {
     pub(crate) waits: Duration,
     /// Native L8: whether the caller takes a stream.
     pub(crate) events: bool,
+    /// What the caller shows the agent behind, where the route passes it on.
+    pub(crate) credentials: &'t [(HeaderName, HeaderValue)],
     pub(crate) decision: &'t str,
 }
 
@@ -173,6 +175,9 @@ pub(crate) fn request(
     headers.insert(ACCEPT, accept);
     if let Some(host) = &address.host {
         headers.insert(HOST, host.clone());
+    }
+    for (name, value) in told.credentials {
+        headers.insert(name, value.clone());
     }
     headers.insert(SENDER, told.identity.sender().clone());
     if let Some(certificate) = told.identity.client_cert() {

@@ -233,6 +233,7 @@ impl Way<'_> {
             call: &call,
             target: admitted.target.as_ref(),
             typed: admitted.typed,
+            credentials: &admitted.credentials,
             waits: call::waits(&lane.shared.limits, &call, admitted.waits),
             events: admitted.events,
             decision: self.decision.text(&mut buffer),

@@ -223,3 +223,29 @@ fn a_card_that_the_caller_has_is_not_sent_again() {
     assert_eq!((again.status, again.body.as_str()), (304, ""));
     assert_eq!(get("If-None-Match: \"other\"\r\n").status, 200);
 }
+
+#[test]
+fn a_credential_reaches_the_agent_where_the_route_says_so_and_no_record_or_card_holds_it() {
+    let mut house = House::new();
+    house.remember();
+    let agent = Agent::saying(&reply());
+    let upstream = format!("http://127.0.0.1:{}/a2a", agent.port);
+    let more = format!(
+        "plain_sender = \"{RETAILER}\"\nforward_authorization = true\napi_key_header = \"x-api-key\""
+    );
+    let gateway = Gateway::start(house.config(&route("a2a", "a2a", &upstream, &more), ""));
+    let secrets = "Authorization: Bearer s3cr3t-1\r\nX-Api-Key: s3cr3t-2\r\n";
+    let others = "Proxy-Authorization: Basic s3cr3t-3\r\nX-Other-Key: s3cr3t-4\r\n";
+    let answer = post(&gateway, &format!("{VERSION}{secrets}{others}"), &request());
+    assert_eq!(answer.json(), reply());
+    let seen = &agent.seen()[0];
+    assert_eq!(seen.header("authorization").unwrap(), "Bearer s3cr3t-1");
+    assert_eq!(seen.header("x-api-key").unwrap(), "s3cr3t-2");
+    assert!(!seen.head.contains("s3cr3t-3") && !seen.head.contains("s3cr3t-4"), "{}", seen.head);
+    // shown twice, nobody knows which of them the agent reads
+    let twice = post(&gateway, &format!("{VERSION}{secrets}Authorization: Bearer x\r\n"), &request());
+    assert!(twice.body.contains("a credential is shown twice"), "{twice:?}");
+    assert_eq!(agent.seen().len(), 1);
+    drop(gateway);
+    assert!(!common::read(&house.path("audit.jsonl")).contains("s3cr3t"));
+}

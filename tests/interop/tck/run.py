@@ -192,6 +192,9 @@ def write_gateway(case, place, known, listen, admin, port, grpc):
         route[name] = value.format(port=port, grpc=grpc) if isinstance(value, str) else value
     if case.transport == 'grpc':
         route['card_from'] = f'http://127.0.0.1:{port}/.well-known/agent-card.json'
+    if case.branch == '0.3.x':
+        # its agent declares bearer tokens and OAuth 2.0
+        route['forward_authorization'] = True
     if case.agent == 'newest':
         route['push_notifications'] = True
     lines = [f'{name} = {json.dumps(value)}' for name, value in route.items()]

@@ -12,6 +12,7 @@ fn door(protocol: Protocol) -> Door {
         transports: vec![Transport::JsonRpc],
         push: false,
         handshakes: false,
+        credentials: Vec::new(),
     }
 }
 

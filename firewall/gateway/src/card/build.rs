@@ -6,12 +6,13 @@ use semgate_contexts::schema::refused_in_free_text;
 use semgate_message::a2a::Version;
 use serde_json::{Map, Value, json};
 
+use super::security::Passing;
 use crate::config::{RouteConfig, Transport};
 
 /// Bytes of one text: a paragraph.
 const MAX_TEXT: usize = 2048;
 /// Skills, tags of a skill, media types, examples.
-const MAX_LIST: usize = 64;
+pub(super) const MAX_LIST: usize = 64;
 
 /// What the gateway says in a card, whatever the agent says.
 pub(crate) struct Says {
@@ -27,6 +28,8 @@ pub(crate) struct Says {
     push: bool,
     /// Texts or files pass, so that other media types than JSON make sense.
     mixed: bool,
+    /// What callers show the agent behind and the route passes on.
+    passing: Passing,
 }
 
 impl Says {
@@ -43,6 +46,10 @@ impl Says {
             transports: choices.transports.clone(),
             push: choices.push_notifications,
             mixed,
+            passing: Passing {
+                authorization: choices.forward_authorization,
+                api_key: choices.api_key_header.clone(),
+            },
         }
     }
 
@@ -67,6 +74,8 @@ impl Says {
         if let Some(provider) = provider(theirs) {
             put("provider", provider);
         }
+        self.passing.tell(theirs, &mut card);
+        let mut put = |name: &str, value: Value| card.insert(name.to_owned(), value);
         if self.versions.contains(&Version::V03) && self.transports.contains(&Transport::JsonRpc) {
             put("url", self.url.clone().into());
             put("preferredTransport", "JSONRPC".into());
@@ -168,7 +177,7 @@ fn flag(object: Option<&Object<'_>>, name: &str) -> bool {
 
 /// A string within bounds and without the characters that free text must not hold (F0-34), line feeds apart; anything else is as if
 /// it were not there.
-fn text(object: Option<&Object<'_>>, name: &str) -> Option<String> {
+pub(super) fn text(object: Option<&Object<'_>>, name: &str) -> Option<String> {
     match object?.get(name)? {
         Json::String(text) if plain(text) => Some(text.clone().into_owned()),
         _ => None,
@@ -181,7 +190,7 @@ fn texts(object: &Object<'_>, name: &str) -> Option<Vec<Value>> {
     Some(texts.map(Value::from).take(MAX_LIST).collect())
 }
 
-fn plain(text: &str) -> bool {
+pub(super) fn plain(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_TEXT && !text.chars().any(|c| c != '\n' && refused_in_free_text(c))
 }
 

@@ -141,3 +141,62 @@ proptest::proptest! {
         proptest::prop_assert!(!built.to_string().contains("inside"));
     }
 }
+
+const SHOWN: &str = "forward_authorization = true\napi_key_header = \"X-Api-Key\"";
+
+#[test]
+fn schemes_of_0_3_stay_where_the_route_passes_on_what_they_ask_for_and_nowhere_else() {
+    let theirs = json!({
+        "name": "W",
+        "securitySchemes": {
+            "bearer": {"type": "http", "scheme": "bearer", "description": "d", "x-other": 1},
+            "oauth2": {"type": "oauth2", "oauth2MetadataUrl": "https://as.test/.well-known", "flows": {
+                "authorizationCode": {"authorizationUrl": "https://as.test/a", "tokenUrl": "https://as.test/t", "scopes": {"read": "r"}, "x": 1},
+                "own": {"tokenUrl": "https://as.test/t"}}},
+            "key": {"type": "apiKey", "in": "header", "name": "X-API-KEY"},
+            "other": {"type": "apiKey", "in": "header", "name": "X-Other"},
+            "query": {"type": "apiKey", "in": "query", "name": "X-Api-Key"},
+            "mtls": {"type": "mutualTLS"}, "odd": {"type": "odd"}, "none": 7
+        },
+        "security": [{"bearer": []}, {"oauth2": ["read"], "key": []}, {"mtls": []}, {}]
+    });
+    let card = built(SHOWN, Some(&theirs.to_string()));
+    assert_eq!(
+        card["securitySchemes"],
+        json!({
+            "bearer": {"type": "http", "scheme": "bearer", "description": "d"},
+            "oauth2": {"type": "oauth2", "oauth2MetadataUrl": "https://as.test/.well-known", "flows": {
+                "authorizationCode": {"authorizationUrl": "https://as.test/a", "tokenUrl": "https://as.test/t", "scopes": {"read": "r"}}}},
+            "key": {"type": "apiKey", "in": "header", "name": "X-API-KEY"}
+        })
+    );
+    assert_eq!(card["security"], json!([{"bearer": []}, {"oauth2": ["read"], "key": []}, {}]));
+    // a route that passes on nothing tells of none, and one with a key alone of that alone
+    let card = built("", Some(&theirs.to_string()));
+    assert!(card.get("securitySchemes").is_none() && card.get("security").is_none());
+    let card = built("api_key_header = \"x-other\"", Some(&theirs.to_string()));
+    let kept: Vec<&str> = card["securitySchemes"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!((kept, &card["security"]), (vec!["other"], &json!([{}])));
+}
+
+#[test]
+fn schemes_of_1_0_stay_in_their_own_shape() {
+    let theirs = json!({
+        "securitySchemes": {
+            "b": {"httpAuthSecurityScheme": {"scheme": "Bearer", "bearerFormat": "JWT"}},
+            "o": {"openIdConnectSecurityScheme": {"openIdConnectUrl": "https://as.test/"}},
+            "m": {"mtlsSecurityScheme": {}},
+            "two": {"httpAuthSecurityScheme": {"scheme": "Basic"}, "mtlsSecurityScheme": {}}
+        },
+        "securityRequirements": [{"schemes": {"b": {"list": ["read"]}}}, {"schemes": {"m": {"list": []}}}]
+    });
+    let card = built(SHOWN, Some(&theirs.to_string()));
+    assert_eq!(
+        card["securitySchemes"],
+        json!({
+            "b": {"httpAuthSecurityScheme": {"scheme": "Bearer", "bearerFormat": "JWT"}},
+            "o": {"openIdConnectSecurityScheme": {"openIdConnectUrl": "https://as.test/"}}
+        })
+    );
+    assert_eq!(card["securityRequirements"], json!([{"schemes": {"b": {"list": ["read"]}}}]));
+}

@@ -73,6 +73,11 @@ pub struct RouteChoices {
     pub answer_from_code_lists: bool,
     /// Push configurations are carried: what the agent sends by itself then goes where a caller says. Policies are asked beside.
     pub push_notifications: bool,
+    /// The callers' `Authorization` is passed on to the agent behind. Off unless said: a credential that is good at the agent is good for
+    /// whoever sees it, and who the caller is the gateway states itself.
+    pub forward_authorization: bool,
+    /// The header of an API key that is passed on too, in lower case.
+    pub api_key_header: Option<String>,
     /// What becomes of the agent's card.
     pub card: CardChoice,
     /// The agent's certificate and key, with which the gateway answers handshakes in its place; none: it answers none.
@@ -90,6 +95,8 @@ impl Default for RouteChoices {
             require_lock: false,
             answer_from_code_lists: false,
             push_notifications: false,
+            forward_authorization: false,
+            api_key_header: None,
             card: CardChoice::Rebuilt,
             handshake: None,
         }
@@ -149,6 +156,16 @@ pub(super) fn choices(
         require_lock: file.require_lock.unwrap_or(false),
         answer_from_code_lists: clarifies(file, protocol)?,
         push_notifications: file.push_notifications.unwrap_or(false),
+        forward_authorization: file.forward_authorization.unwrap_or(false),
+        api_key_header: match file.api_key_header.as_deref() {
+            Some(name) => Some(api_key(name).ok_or_else(|| {
+                ConfigFault::value(
+                    key("api_key_header"),
+                    "a header that is nobody else's, such as `x-api-key`",
+                )
+            })?),
+            None => None,
+        },
         card: card(file, base)?,
         handshake: file.handshake.as_ref().map(|files| files.under(base)),
     })
@@ -163,6 +180,41 @@ fn clarifies(file: &FileRoute, protocol: Protocol) -> Result<bool, ConfigFault> 
         )),
         written => Ok(written.unwrap_or(false)),
     }
+}
+
+/// A header of HTTP, HTTP itself, the bindings or the gateway is no place for a key.
+fn api_key(name: &str) -> Option<String> {
+    let name = http::HeaderName::from_bytes(name.as_bytes()).ok()?.as_str().to_owned();
+    let taken = [
+        "content-",
+        "semgate-",
+        "a2a-",
+        "x-a2a-",
+        "l9-",
+        "mcp-",
+        "grpc-",
+        "client-cert",
+        "x-forwarded-",
+        "proxy-",
+        "sec-",
+    ];
+    let known = [
+        "accept",
+        "authorization",
+        "connection",
+        "cookie",
+        "expect",
+        "forwarded",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "user-agent",
+    ];
+    let free = !taken.iter().any(|prefix| name.starts_with(prefix)) && !known.contains(&name.as_str());
+    free.then_some(name)
 }
 
 fn card(file: &FileRoute, base: &Path) -> Result<CardChoice, ConfigFault> {

@@ -89,6 +89,9 @@ pub(super) struct FileRoute {
     pub answer_from_code_lists: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub push_notifications: Option<bool>,
+    pub forward_authorization: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_key_header: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card_from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,6 +187,8 @@ impl FileRoute {
             require_lock: Some(choices.require_lock),
             answer_from_code_lists: Some(choices.answer_from_code_lists),
             push_notifications: a2a.then_some(choices.push_notifications),
+            forward_authorization: Some(choices.forward_authorization),
+            api_key_header: choices.api_key_header.clone(),
             card_from: route.card_from.as_ref().map(ToString::to_string),
             card: a2a.then(|| card.to_owned()),
             card_keys,

@@ -181,3 +181,26 @@ fn the_operators_page_has_every_limit_with_its_default() {
     }
     assert!(count > 20, "{count}");
 }
+
+#[test]
+fn the_header_of_a_key_is_nobody_elses() {
+    let with =
+        |name: &str| parse(&format!("{GOOD}forward_authorization = true\napi_key_header = \"{name}\"\n"));
+    let config = with("X-Api-Key").unwrap();
+    assert_eq!(config.routes[1].choices.api_key_header.as_deref(), Some("x-api-key"));
+    assert!(!config.routes[0].choices.forward_authorization, "off unless said");
+    assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
+    for taken in [
+        "Authorization",
+        "host",
+        "Client-Cert",
+        "semgate-sender",
+        "A2A-Version",
+        "Content-Length",
+        "cookie",
+        "a b",
+        "",
+    ] {
+        assert!(with(taken).unwrap_err().to_string().contains("api_key_header"), "{taken}");
+    }
+}

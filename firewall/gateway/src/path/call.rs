@@ -106,7 +106,9 @@ pub(super) fn anew(operation: Operation, bytes: &[u8], limits: &json::Limits) ->
 /// A card without the members of 0.3, which the protocol's messages do not have.
 fn without_old(card: &[u8]) -> Vec<u8> {
     let Ok(serde_json::Value::Object(mut card)) = serde_json::from_slice(card) else { return card.to_vec() };
-    for member in ["url", "preferredTransport", "protocolVersion", "supportsAuthenticatedExtendedCard"] {
+    for member in
+        ["url", "preferredTransport", "protocolVersion", "supportsAuthenticatedExtendedCard", "security"]
+    {
         card.remove(member);
     }
     serde_json::Value::Object(card).to_string().into_bytes()

@@ -133,6 +133,7 @@ pub(crate) async fn pass(
         typed: None,
         waits: lane.shared.limits.upstream_timeout,
         events: false,
+        credentials: &[],
         decision: decision.text(&mut buffer),
     };
     let request = forward::request(&lane.address, &told, received.bytes)?;
