@@ -21,12 +21,13 @@ def free_port():
     """A port that nobody listens on just now, below those that Linux gives to outgoing connections."""
     for _ in range(200):
         port = 20_000 + int.from_bytes(os.urandom(2), 'big') % 12_000
-        with socket.socket() as probe:
-            try:
-                probe.bind(('127.0.0.1', port))
+        try:
+            with socket.create_server(('127.0.0.1', port)):
+                pass
+            with socket.create_server(('::', port), family=socket.AF_INET6, dualstack_ipv6=True):
                 return port
-            except OSError:
-                continue
+        except OSError:
+            continue
     raise Failed('no free port')
 
 

@@ -18,21 +18,17 @@ import json
 import os
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from report import markdown, report_of
-
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-PATIENCE = 120
-RECEIVER = 'spiffe://semgate.test/agent/wholesaler-1'
-SENDER = 'spiffe://semgate.test/agent/retailer-7'
+sys.path.insert(0, str(HERE.parent))
+from report import markdown, report_of  # noqa: E402
+from stage import Failed, Gateway, Process, Up, free_port, get, wait_for  # noqa: E402
 
 # What each transport needs of a route, and where the agent serves it.
 ROUTES = {
@@ -47,35 +43,6 @@ COMMON = {'default_context': 'urn:contexts:a2a:v1.0', 'admit': ['text', 'file', 
 AMENDED = {'agent_executor.py': [('task.contextId', 'task.context_id')], '__main__.py': [('9999', '{port}')]}
 
 
-class Failed(Exception):
-    """A run that could not be made."""
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(what, ask, process):
-    began = time.monotonic()
-    while time.monotonic() - began < PATIENCE:
-        if process.poll() is not None:
-            raise Failed(f'{what}: the process ended with {process.returncode}')
-        try:
-            if (answer := ask()) is not None:
-                return answer
-        except OSError:
-            pass
-        time.sleep(0.1)
-    raise Failed(f'waited {PATIENCE} s for {what}')
-
-
-def get(url):
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return answer.read()
-
-
 def environment(work, branch, role):
     """The interpreter of an environment with exactly the versions of `<branch>/<role>.txt`."""
     home, wanted = work / f'{branch}-{role}', (HERE / branch / f'{role}.txt').read_text()
@@ -85,25 +52,6 @@ def environment(work, branch, role):
         subprocess.run([python, '-m', 'pip', 'install', '-q', '--no-deps', '-r', HERE / branch / f'{role}.txt'], check=True)
         stamp.write_text(wanted)
     return python
-
-
-class Process:
-    """A process with a log file, ended with the block."""
-
-    def __init__(self, words, log, **more):
-        self.words, self.log, self.more = [str(w) for w in words], log, more
-
-    def __enter__(self):
-        self.child = subprocess.Popen(self.words, stdout=self.log.open('w'), stderr=subprocess.STDOUT, **self.more)
-        return self.child
-
-    def __exit__(self, *_):
-        self.child.terminate()
-        try:
-            self.child.wait(20)
-        except subprocess.TimeoutExpired:
-            self.child.kill()
-            self.child.wait()
 
 
 def agent(case, port, grpc):
@@ -156,38 +104,7 @@ def run_kit(case, side, url):
 
 def through(case, port, grpc):
     """Authority and gateway in front of the agent, and the kit through them."""
-    place = case.out / 'semgate'
-    shutil.rmtree(place, ignore_errors=True)
-    with Process([case.semgate, 'up', '--dir', place], case.out / 'authority.log') as up:
-        found = place / 'up.json'
-        wait_for('semgate up', lambda: found.exists() or None, up)
-        time.sleep(0.5)
-        known = json.loads(found.read_text())
-        listen, admin = free_port(), free_port()
-        write_gateway(case, place, known, listen, admin, port, grpc)
-        words = [case.semgate, 'firewall', 'run', '--config', place / 'tck.toml']
-        with Process(words, case.out / 'gateway.log') as gateway:
-            wait_for('the gateway', lambda: get(f'http://127.0.0.1:{admin}/readyz'), gateway)
-            result = run_kit(case, 'proxied', f'http://127.0.0.1:{listen}')
-            time.sleep(0.5)
-    records = [json.loads(line) for line in (place / 'tck/audit.jsonl').read_text().splitlines()]
-    count = collections.Counter((r['direction'], r['verdict'], r['code']) for r in records)
-    result['verdicts'] = [{'direction': d, 'verdict': v, 'code': c, 'count': n} for (d, v, c), n in sorted(count.items(), key=str)]
-    return result
-
-
-def write_gateway(case, place, known, listen, admin, port, grpc):
-    """A configuration like that of `up`, with one route in front of the agent and a policy that lets the agents talk."""
-    shutil.copytree(place / known['policies'], place / 'tck-policies')
-    (place / 'tck-policies/tck.cedar').write_text((HERE / 'tck.cedar').read_text())
-    (place / 'tck').mkdir()
-    head = (place / known['firewall_config']).read_text().split('[[route]]')[0]
-    for was, becomes in ((known['admin_url'].removeprefix('http://'), f'127.0.0.1:{admin}'), ('state = "firewall"', 'state = "tck"'),
-                         ('firewall/audit.jsonl', 'tck/audit.jsonl'), ('policies = "policies"', 'policies = "tck-policies"')):
-        if was not in head:
-            raise Failed(f'no `{was}` in the configuration of semgate up')
-        head = head.replace(was, becomes)
-    route = {'name': 'tck', 'listen': f'127.0.0.1:{listen}', 'binding': 'a2a', 'plain_sender': SENDER, 'receiver': RECEIVER, 'contexts': ['*']}
+    route = {'binding': 'a2a'}
     for name, value in {**ROUTES[case.branch, case.transport], **COMMON}.items():
         route[name] = value.format(port=port, grpc=grpc) if isinstance(value, str) else value
     if case.transport == 'grpc':
@@ -197,8 +114,13 @@ def write_gateway(case, place, known, listen, admin, port, grpc):
         route['forward_authorization'] = True
     if case.agent == 'newest':
         route['push_notifications'] = True
-    lines = [f'{name} = {json.dumps(value)}' for name, value in route.items()]
-    (place / 'tck.toml').write_text(head + '[[route]]\n' + '\n'.join(lines) + '\n')
+    with Up(case.semgate, case.out / 'semgate', case.out / 'authority.log') as up:
+        with Gateway(case.semgate, up.place, up.known, 'tck', route, (HERE / 'tck.cedar').read_text()) as gateway:
+            result = run_kit(case, 'proxied', f'http://127.0.0.1:{gateway.listen}')
+            time.sleep(0.5)
+    count = collections.Counter((r['direction'], r['verdict'], r['code']) for r in gateway.records())
+    result['verdicts'] = [{'direction': d, 'verdict': v, 'code': c, 'count': n} for (d, v, c), n in sorted(count.items(), key=str)]
+    return result
 
 
 def main():

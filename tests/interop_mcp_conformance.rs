@@ -1,0 +1,87 @@
+//! The conformance suite of MCP as judge: what passes directly passes through the gateway, for servers and for clients.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use support::SEMGATE;
+
+/// What `tests/interop/mcp/run.py` found of one revision and one side, with what comes from npm.
+fn judged(revision: &str, leg: &str) -> Value {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let work = root.join("target/interop-mcp");
+    let output = Command::new("python3")
+        .arg(root.join("tests/interop/mcp/run.py"))
+        .args(["--semgate", SEMGATE, "--requirements", revision, "--leg", leg, "--work"])
+        .arg(&work)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "no run could be made: {said}");
+    let report = work.join(format!("{revision}-{leg}/report.json"));
+    serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap()
+}
+
+/// At least so many scenarios pass directly, and through the gateway all of them but `lost`, each for the reason beside it.
+fn assert_lost(revision: &str, leg: &str, at_least: usize, lost: &[(&str, &str)]) {
+    let report = judged(revision, leg);
+    let scenarios = |set: &str| -> BTreeSet<String> {
+        let names = report["sets"][set].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+        names.filter(|name| !name.contains(": ")).map(str::to_owned).collect()
+    };
+    let (both, only_direct) = (scenarios("both"), scenarios("only_direct"));
+    assert!(both.len() + only_direct.len() >= at_least, "{revision}, {leg}: the suite ran: {both:?}");
+    let known: BTreeSet<String> = lost.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let why: Vec<String> = only_direct
+        .difference(&known)
+        .map(|name| format!("{name}: {}", report["sides"]["proxied"]["tests"][name]))
+        .collect();
+    assert!(why.is_empty(), "{revision}, {leg}: lost through the gateway: {why:#?}");
+}
+
+const ASKING: &str = "requests of the server are not carried";
+const SESSION: &str = "GET and DELETE of a session are not carried";
+const ORIGIN: &str = "every `Origin` is refused";
+const PARAM: &str = "`Mcp-Param` headers are not carried";
+const DATA: &str = "the data of an error does not pass";
+
+#[test]
+fn a_server_of_2025_11_25_passes_the_same_scenarios() {
+    let lost = [
+        ("tools-call-sampling", ASKING),
+        ("tools-call-elicitation", ASKING),
+        ("elicitation-sep1034-defaults", ASKING),
+        ("elicitation-sep1330-enums", ASKING),
+        ("server-sse-polling", SESSION),
+        ("dns-rebinding-protection", ORIGIN),
+    ];
+    assert_lost("2025-11-25", "server", 33, &lost);
+}
+
+#[test]
+fn a_server_of_2026_07_28_passes_the_same_scenarios() {
+    let lost = [
+        ("dns-rebinding-protection", ORIGIN),
+        ("http-custom-header-server-validation", PARAM),
+        ("sep-2164-resource-not-found", DATA),
+        ("server-stateless", DATA),
+    ];
+    assert_lost("2026-07-28", "server", 39, &lost);
+}
+
+#[test]
+fn a_client_of_2025_11_25_passes_the_same_scenarios() {
+    let lost = [("elicitation-sep1034-client-defaults", ASKING), ("sse-retry", SESSION)];
+    assert_lost("2025-11-25", "client", 4, &lost);
+}
+
+#[test]
+fn a_client_of_2026_07_28_passes_the_same_scenarios() {
+    let lost =
+        [("http-custom-headers", PARAM), ("http-invalid-tool-headers", PARAM), ("request-metadata", DATA)];
+    assert_lost("2026-07-28", "client", 7, &lost);
+}
