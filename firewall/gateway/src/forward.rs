@@ -238,11 +238,16 @@ pub(crate) async fn forward(
         let in_force = shared.inspector.generation().number() == generation;
         if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
     };
-    let request =
-        request(&lane.address, told, body).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
+    let request = request(&lane.address, told, body).inspect_err(|_| sent.undelivered());
+    let request = request.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     match begin(&lane.pool, lease, request, &lane.shared.limits, &still).await {
         Ok(answering) => Ok(Begun { sent, answering }),
-        Err(refusal) => Err(refusal.with_rpc_id(sent.rpc_id().cloned())),
+        Err(refusal) => {
+            if refusal.delivered() == Delivered::No {
+                sent.undelivered();
+            }
+            Err(refusal.with_rpc_id(sent.rpc_id().cloned()))
+        }
     }
 }
 

@@ -32,9 +32,54 @@ const SLACK: usize = 4_096;
 /// One line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Line {
-    Learnt(Owned),
-    Forgotten(Owned),
+enum Line<O = Owned> {
+    Learnt(O),
+    Forgotten(O),
+}
+
+/// A record as this version or the one before wrote it, which named the route where this one names the agent.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Now(Owned),
+    Before(Before),
+}
+
+/// The form of the first version.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Before {
+    route: String,
+    kind: Kind,
+    id: String,
+    owner: String,
+    context: String,
+    digest: String,
+}
+
+/// The agent behind each route, by the route's name: for records of the first version, which knew no tenants.
+pub(crate) type Routes = BTreeMap<String, String>;
+
+impl Written {
+    /// Where a record says that it is known; in the first version by route.
+    fn place(&self) -> (String, Option<String>, Kind, String) {
+        match self {
+            Self::Now(now) => (now.agent.clone(), now.tenant.clone(), now.kind, now.id.clone()),
+            // no agent's id begins with a line's end
+            Self::Before(old) => (format!("\n{}", old.route), None, old.kind, old.id.clone()),
+        }
+    }
+
+    /// The record in this version's form; none for a route that is gone, whose ids nobody can ask for.
+    fn owned(self, routes: &Routes) -> Option<Owned> {
+        match self {
+            Self::Now(owned) => Some(owned),
+            Self::Before(Before { route, kind, id, owner, context, digest }) => {
+                let agent = routes.get(&route)?.clone();
+                Some(Owned { agent, tenant: None, kind, id, owner, context, digest })
+            }
+        }
+    }
 }
 
 /// What the thread is told.
@@ -73,11 +118,16 @@ impl Keeper {
     ///
     /// # Errors
     /// The file cannot be read or written. Lines that are none do not stop a start: the file is set aside as `owners.damaged`.
-    pub(crate) fn start(shared: &Arc<Shared>, state: &Path, prefix: &Prefix) -> Result<Self, RunFault> {
+    pub(crate) fn start(
+        shared: &Arc<Shared>,
+        state: &Path,
+        prefix: &Prefix,
+        routes: &Routes,
+    ) -> Result<Self, RunFault> {
         let path = state.join("owners.jsonl");
         let fault =
             |why: io::Error| RunFault::File { path: path.clone(), what: "owners", why: why.to_string() };
-        restore(shared.inspector.owners(), &path, prefix).map_err(fault)?;
+        restore(shared.inspector.owners(), &path, prefix, routes).map_err(fault)?;
         let file = rewrite(shared.inspector.owners(), &path).map_err(fault)?;
         let (words, heard) = sync_channel(QUEUE);
         let _ = shared.inspector.owners().tell(Box::new(Told(words.clone())));
@@ -100,13 +150,13 @@ impl Drop for Keeper {
 }
 
 /// What the file holds goes into the memory. A last line without its end was never whole.
-fn restore(owners: &Owners, path: &Path, prefix: &Prefix) -> io::Result<()> {
+fn restore(owners: &Owners, path: &Path, prefix: &Prefix, routes: &Routes) -> io::Result<()> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(why) => return Err(why),
     };
-    let (things, whole) = read(BufReader::new(file))?;
+    let (things, whole) = read(BufReader::new(file), routes)?;
     let taken = owners.import(things, prefix);
     if !whole || taken.is_err() {
         let damaged = path.with_extension("damaged");
@@ -117,33 +167,48 @@ fn restore(owners: &Owners, path: &Path, prefix: &Prefix) -> io::Result<()> {
 }
 
 /// What is left after all lines, in the order in which it was learnt, and whether every whole line could be read.
-fn read(mut file: impl BufRead) -> io::Result<(Vec<Owned>, bool)> {
-    let mut order: BTreeMap<u64, Owned> = BTreeMap::new();
-    let mut places: BTreeMap<(String, Kind, String), u64> = BTreeMap::new();
+fn read(mut file: impl BufRead, routes: &Routes) -> io::Result<(Vec<Owned>, bool)> {
+    let mut order: BTreeMap<u64, Written> = BTreeMap::new();
+    let mut places: BTreeMap<_, u64> = BTreeMap::new();
     let (mut line, mut number) = (Vec::new(), 0_u64);
-    loop {
+    let whole = loop {
         line.clear();
         let bytes = file.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)?;
         if bytes == 0 || line.last() != Some(&b'\n') {
             // at its end, or cut by a crash; a line past the bound is damage
-            let whole = u64::try_from(bytes).is_ok_and(|bytes| bytes < MAX_LINE);
-            return Ok((order.into_values().collect(), whole));
+            break u64::try_from(bytes).is_ok_and(|bytes| bytes < MAX_LINE);
         }
         number = number.saturating_add(1);
-        let (owned, stays) = match serde_json::from_slice(&line) {
-            Ok(Line::Learnt(owned)) => (owned, true),
-            Ok(Line::Forgotten(owned)) => (owned, false),
-            Err(_) => return Ok((order.into_values().collect(), false)),
+        let (written, stays): (Written, bool) = match serde_json::from_slice(&line) {
+            Ok(Line::Learnt(written)) => (written, true),
+            Ok(Line::Forgotten(written)) => (written, false),
+            Err(_) => break false,
         };
-        let key = (owned.route.clone(), owned.kind, owned.id.clone());
-        let before = if stays { places.insert(key, number) } else { places.remove(&key) };
+        let place = written.place();
+        let before = if stays { places.insert(place, number) } else { places.remove(&place) };
         if let Some(before) = before {
             order.remove(&before);
         }
         if stays {
-            order.insert(number, owned);
+            order.insert(number, written);
+        }
+    };
+    Ok((undisputed(order.into_values().filter_map(|written| written.owned(routes)).collect()), whole))
+}
+
+/// Without what two agents own. In the first version two routes to one receiver had each its own ids: of one that they had in common
+/// nobody can say whose it is.
+fn undisputed(mut all: Vec<Owned>) -> Vec<Owned> {
+    let place = |owned: &Owned| (owned.agent.clone(), owned.tenant.clone(), owned.kind, owned.id.clone());
+    let mut owners: BTreeMap<_, Option<String>> = BTreeMap::new();
+    for owned in &all {
+        let known = owners.entry(place(owned)).or_insert_with(|| Some(owned.owner.clone()));
+        if known.as_ref() != Some(&owned.owner) {
+            *known = None;
         }
     }
+    all.retain(|owned| owners.get(&place(owned)).is_some_and(Option::is_some));
+    all
 }
 
 /// The file anew, with what is remembered now: durable before it takes the place of the old one.

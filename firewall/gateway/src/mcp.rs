@@ -5,7 +5,7 @@ mod tests;
 
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use semgate_inspect::{Code, Delivered, Refusal, Sent};
+use semgate_inspect::{Code, Delivered, Inspector, Refusal, Sent};
 use semgate_message::mcp::{Head, Operation, Verb, Version};
 use serde_json::{Value, json};
 
@@ -152,11 +152,11 @@ pub(crate) fn stands(lane: &Lane, sent: &Sent, status: StatusCode) -> Result<(),
     }
 }
 
-/// The session that an answer to `initialize` opens: the caller's from now on.
+/// The session that an answer to `initialize` opens, if that answer may pass: see [`own`].
 ///
 /// # Errors
-/// `upstream_invalid` for an id that is none, or that is another caller's session.
-pub(crate) fn opened(lane: &Lane, sent: &Sent, headers: &HeaderMap) -> Result<Option<HeaderValue>, Refusal> {
+/// `upstream_invalid` for an id that is none.
+pub(crate) fn opened(sent: &Sent, headers: &HeaderMap) -> Result<Option<HeaderValue>, Refusal> {
     if sent.mcp().is_none_or(|asked| asked.operation != Operation::Initialize) {
         return Ok(None);
     }
@@ -164,12 +164,18 @@ pub(crate) fn opened(lane: &Lane, sent: &Sent, headers: &HeaderMap) -> Result<Op
     let Some(value) = all.next() else { return Ok(None) };
     let id = value.to_str().ok().filter(|id| is_session(id));
     match id {
-        Some(id) if all.next().is_none() => {
-            lane.shared.inspector.own_session(sent, id)?;
-            Ok(Some(value.clone()))
-        }
+        Some(_) if all.next().is_none() => Ok(Some(value.clone())),
         _ => Err(invalid("the server opens a session whose id is none").with_rpc_id(sent.rpc_id().cloned())),
     }
+}
+
+/// The answer that opens a session was judged and may pass: the session is the caller's from now on.
+///
+/// # Errors
+/// `upstream_invalid` for another caller's session.
+pub(crate) fn own(inspector: &Inspector, sent: &Sent, opened: Option<&HeaderValue>) -> Result<(), Refusal> {
+    let id = opened.and_then(|value| value.to_str().ok());
+    id.map_or(Ok(()), |id| inspector.own_session(sent, id))
 }
 
 /// The HTTP status of an error, as 2026-07-28 has it; of a session that is not found as 2025-11-25 has it.

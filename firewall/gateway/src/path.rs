@@ -249,7 +249,7 @@ impl Way<'_> {
         let answered = self.attended(|| facts.clone(), async {
             let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
             mcp::stands(lane, &begun.sent, begun.answering.head.status)?;
-            opened = mcp::opened(lane, &begun.sent, &begun.answering.head.headers)?;
+            opened = mcp::opened(&begun.sent, &begun.answering.head.headers)?;
             let streams = begun.sent.operation().is_some_and(Operation::streams)
                 || begun.sent.mcp().is_some()
                 || admitted.events;
@@ -266,7 +266,7 @@ impl Way<'_> {
         let judged = match answered.await {
             Ok(Answered::Stream(begun)) => {
                 return self
-                    .relay(begun, facts, echo, notice.as_ref())
+                    .relay(begun, facts, opened.clone(), echo, notice.as_ref())
                     .map(|answer| in_session(answer, opened));
             }
             Ok(Answered::Whole(returned)) => {
@@ -274,6 +274,11 @@ impl Way<'_> {
             }
             Err(refusal) => Err(refusal),
         };
+        let judged = judged.and_then(|(sent, passed)| {
+            mcp::own(&lane.shared.inspector, &sent, opened.as_ref())
+                .map_err(|refusal| refusal.with_facts(passed.permit.facts().clone()))?;
+            Ok((sent, passed))
+        });
         let (sent, passed) = judged.map_err(|refusal| stopped_reply(refusal, facts))?;
         if sent.ends_session() {
             lane.shared.inspector.end_session(&sent);
@@ -294,10 +299,11 @@ impl Way<'_> {
         &self,
         begun: Begun,
         facts: Facts,
+        opens: Option<HeaderValue>,
         echo: Option<&HeaderName>,
         notice: Option<&Notice>,
     ) -> Result<Answer, Stopped> {
-        match Relay::begin(begun, self.of(facts.clone())) {
+        match Relay::begin(begun, Of { opens, ..self.of(facts.clone()) }) {
             Ok(relay) => {
                 let body = AnswerBody::Stream(Box::pin(Relayed::Resting(Box::new(relay))));
                 Ok(reply::hand_on(body, EVENT_STREAM, echo, notice, &self.lane.address, self.decision))
@@ -315,6 +321,7 @@ impl Way<'_> {
             decision: self.decision,
             began: self.began,
             facts,
+            opens: None,
         }
     }
 
@@ -428,7 +435,7 @@ fn stopped_reply(refusal: Refusal, facts: Facts) -> Stopped {
 
 /// A permit that will not be used leaves its id and facts to the refusal.
 fn unspent(permit: Permit, refusal: Refusal) -> Refusal {
-    let (_, sent) = permit.spend();
+    let sent = permit.give_back();
     refusal.with_rpc_id(sent.rpc_id().cloned()).with_facts(sent.facts().clone())
 }
 

@@ -12,12 +12,20 @@ use std::{borrow::Cow, sync::Arc};
 /// What a message points at. Empty, and nothing allocated, for most.
 pub(crate) type Things<'m> = Vec<(Kind, Cow<'m, str>)>;
 
-/// Everything that is named, tasks first.
-pub(crate) fn things<'m>(threads: &Threads<'m>) -> Things<'m> {
+/// Everything that is named, tasks first. A push configuration that names no task is one of `asked`, or of none yet.
+pub(crate) fn things<'m>(threads: &Threads<'m>, asked: Option<&str>) -> Things<'m> {
     let mut all: Things<'m> = threads.tasks.iter().map(|id| (Kind::Task, Cow::Borrowed(*id))).collect();
     all.extend(threads.contexts.iter().map(|id| (Kind::Conversation, Cow::Borrowed(*id))));
-    all.extend(threads.pushes.iter().map(|(task, id)| (Kind::Push, Cow::Owned(format!("{task}/{id}")))));
+    all.extend(threads.pushes.iter().filter_map(|(task, id)| {
+        let task = Some(*task).filter(|task| !task.is_empty()).or(asked)?;
+        Some((Kind::Push, Cow::Owned(format!("{task}/{id}"))))
+    }));
     all
+}
+
+/// Everything that a reply names.
+pub(crate) fn told_of<'m>(sent: &Sent, threads: &Threads<'m>) -> Things<'m> {
+    things(threads, sent.asked_task())
 }
 
 /// The context that answers are judged under: that of the message, or of the task that it asks about.
@@ -32,21 +40,27 @@ pub(crate) fn belongs(case: &Case<'_>, message: &Message<'_>, named: &Named) -> 
 }
 
 fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<About>, Refusal> {
-    let (route, sender) = (case.route.name.as_str(), case.sender.id());
+    let (scope, sender) = (&case.route.scope(), case.sender.id());
     let threads = &message.threads;
     in_session(case)?;
     if !case.route.options.keeps_callers_apart {
         for task in threads.tasks.iter().chain(threads.pushes.iter().map(|(task, _)| task)) {
-            case.owners.of(route, sender, Kind::Task, task).map_err(|NotOwned| not_found())?;
+            if task.is_empty() {
+                continue; // of the task that the message begins
+            }
+            case.owners.of(scope, sender, Kind::Task, task).map_err(|NotOwned| not_found())?;
         }
         let conversations: Vec<_> = threads.contexts.iter().map(|id| (Kind::Conversation, *id)).collect();
         if !conversations.is_empty() {
-            case.owners.free(route, sender, &conversations).map_err(|NotOwned| not_found())?;
+            case.owners.free(scope, sender, &conversations).map_err(|NotOwned| not_found())?;
+        }
+        if let Some(token) = threads.page.and_then(|page| page.token) {
+            case.owners.listing(scope, sender, token).ok_or_else(no_page)?;
         }
     }
     match message.operation {
         Some(Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask) => {
-            let about = threads.tasks.first().and_then(|task| case.owners.about(route, Kind::Task, task));
+            let about = threads.tasks.first().and_then(|task| case.owners.about(scope, Kind::Task, task));
             Ok(about.or_else(|| by_default(case)).unwrap_or_else(|| Arc::clone(named.about())))
         }
         _ => Ok(Arc::clone(named.about())),
@@ -60,7 +74,7 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
 pub(crate) fn in_session(case: &Case<'_>) -> Result<(), Refusal> {
     let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
     let Some(session) = session.filter(|_| !case.route.options.keeps_callers_apart) else { return Ok(()) };
-    let of = case.owners.of(&case.route.name, case.sender.id(), Kind::Session, session);
+    let of = case.owners.of(&case.route.scope(), case.sender.id(), Kind::Session, session);
     of.map(drop).map_err(|NotOwned| no_session())
 }
 
@@ -76,9 +90,10 @@ fn told(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Abo
         answers_what_was_asked(sent, message)?;
     }
     if !case.route.options.keeps_callers_apart {
-        let things = things(&message.threads);
+        let asked = case.answers.and_then(Sent::asked_task);
+        let things = things(&message.threads, asked);
         if !things.is_empty() {
-            let free = case.owners.free(&case.route.name, case.receiver, &things);
+            let free = case.owners.free(&case.route.scope(), case.receiver, &things);
             free.map_err(|NotOwned| {
                 not_found().with_detail("the reply names a task or conversation that another agent owns")
             })?;
@@ -87,22 +102,48 @@ fn told(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Abo
     Ok(Arc::clone(named.about()))
 }
 
-/// F0-11: a read or a cancelling of one task is answered by that task.
+/// F0-11: a read or a cancelling of one task is answered by that task, and a question about push configurations by those of the
+/// task; what else an answer repeats or refers to does not make it one. A configuration may leave its task out in answers, as
+/// it stands in the agents' stores where it came with the message that began the task.
 fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refusal> {
-    let one = matches!(
-        sent.operation(),
-        Some(Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask)
-    );
-    let asked = sent.threads.iter().find(|(kind, _)| *kind == Kind::Task);
-    match asked {
-        Some((_, id)) if one && !message.threads.tasks.contains(&id.as_str()) => Err(Refusal::new(
-            Code::UpstreamInvalid,
-            "the agent behind answered about another task than was asked about",
-        )
-        .with_hint("the message was delivered: do not send it again before you know what became of it")
-        .with_delivered(Delivered::Yes)),
-        _ => Ok(()),
+    use Operation::{
+        CancelTask, CreateTaskPushNotificationConfig, GetTask, GetTaskPushNotificationConfig,
+        ListTaskPushNotificationConfigs, SubscribeToTask,
+    };
+    let (Some(operation), Some(asked)) = (sent.operation(), sent.asked_task()) else { return Ok(()) };
+    let threads = &message.threads;
+    let fits = match operation {
+        GetTask | CancelTask | SubscribeToTask => threads.own.task == Some(asked),
+        CreateTaskPushNotificationConfig => threads.tasks == [asked],
+        ListTaskPushNotificationConfigs => threads.tasks.iter().all(|task| *task == asked),
+        GetTaskPushNotificationConfig => {
+            // 0.3 may ask without an id
+            let named = |thing: &(Kind, Cow<'_, str>)| sent.pushes.iter().any(|push| **push == *thing.1);
+            let mut told = told_of(sent, threads);
+            told.retain(|(kind, _)| *kind == Kind::Push);
+            threads.tasks.iter().all(|task| *task == asked)
+                && (sent.pushes.is_empty() || matches!(&told[..], [one] if named(one)))
+        }
+        _ => true,
+    };
+    if fits {
+        return Ok(());
     }
+    let reason = match operation {
+        GetTask | CancelTask | SubscribeToTask => {
+            "the agent behind answered about another task than was asked about"
+        }
+        _ => "the agent behind answered about another push configuration than was asked about",
+    };
+    Err(Refusal::new(Code::UpstreamInvalid, reason)
+        .with_hint("the message was delivered: do not send it again before you know what became of it")
+        .with_delivered(Delivered::Yes))
+}
+
+/// A page that nobody told this caller of: what asks for it could be made to find out which tasks are there.
+fn no_page() -> Refusal {
+    Refusal::new(Code::NotFound, "there is no such page of a list that this agent was told of")
+        .with_hint("list the tasks from the beginning")
 }
 
 /// One text, whether there is no such thing or it is another's.
@@ -141,7 +182,7 @@ pub(crate) fn take(
 ) -> Result<(), Refusal> {
     if sent.operation() == Some(Operation::DeleteTaskPushNotificationConfig) {
         for id in &sent.pushes {
-            case.owners.forget(&case.route.name, Kind::Push, id);
+            case.owners.forget(&case.route.scope(), Kind::Push, id);
         }
     }
     if things.is_empty() { Ok(()) } else { keep(case, sent.caller.key(), things, about) }
@@ -153,11 +194,11 @@ fn keep<S: AsRef<str>>(
     things: &[(Kind, S)],
     about: &Arc<About>,
 ) -> Result<(), Refusal> {
-    let route = case.route.name.as_str();
+    let scope = &case.route.scope();
     let protocol = case.generation.protocol_urn(case.route.binding);
     if case.route.options.keeps_callers_apart {
-        case.owners.learn(route, owner, things, about, protocol);
+        case.owners.learn(scope, owner, things, about, protocol);
         return Ok(());
     }
-    case.owners.claim(route, owner, things, about, protocol).map_err(|NotOwned| not_found())
+    case.owners.claim(scope, owner, things, about, protocol).map_err(|NotOwned| not_found())
 }

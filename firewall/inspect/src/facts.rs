@@ -1,5 +1,6 @@
 //! What is known about a message when its verdict falls: the audit record's share of the inspection.
 
+use crate::Code;
 use semgate_contexts::{Digest, Performative};
 use semgate_policies::Texts;
 
@@ -52,6 +53,8 @@ pub struct Facts {
     pub drifted: Vec<String>,
     /// `gateway` where the message is the gateway's own, said in the place of its sender.
     pub said_by: Option<&'static str>,
+    /// Tasks that were withheld from a list, counted by why: `not_found` for what is another's or nobody's.
+    pub withheld: Vec<(Code, usize)>,
     /// Number of the generation that the verdict fell under.
     pub generation: u64,
 }

@@ -3,7 +3,7 @@
 use crate::{
     Code, Direction, Facts, Generation, InspectLimits, Owners, Permit, Refusal, ReplyPermit, Route, Sent,
     arrived::{Answered, Arrived},
-    belongs::{begin, take, things},
+    belongs::{begin, take, told_of},
     case::{Case, HeaderClaims, Now, Peer, Turn},
     conform::conform,
     decide::{Decided, decide},
@@ -13,14 +13,15 @@ use crate::{
     parse::{self, Reply, Strict, answers_nothing, asked_at, parse, parsed, read},
     permit::Leave,
     reply::{Form, acknowledgement, admissible, no_pass, refused},
-    resolve::{resolve, still_stands},
+    resolve::{out_of_turn, resolve, still_stands},
     subscriptions::Subscriptions,
     tools::{self, ToolWatch},
+    turn::{OutOfTurn, Proposal, Side, Step, proposes},
 };
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use semgate_message::{
-    Binding, Call, Form as Written, Message,
+    Binding, Call, Form as Written, Message, OwnThread,
     a2a::{AgentError, Operation},
     mcp,
 };
@@ -51,7 +52,8 @@ impl Inspector {
             rate: RateMeter::new(limits.messages_per_second, limits.message_burst, limits.metered_agents),
             ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
             sessions: Arc::new(Sessions::none()),
-            owners: Owners::new(limits.owned_by_one, limits.owned_by_all),
+            owners: Owners::new(limits.owned_by_one, limits.owned_by_all)
+                .with_pages(limits.pages_of_one, limits.metered_agents),
             subscriptions: Subscriptions::new(
                 limits.subscriptions_of_one,
                 limits.subscriptions_of_all,
@@ -135,9 +137,9 @@ impl Inspector {
             let metered = judge(&case, &strict, headers)
                 .and_then(|decided| meter(decided, &self.ambiguity))
                 .and_then(|metered| begun(&case, metered))
-                .and_then(|metered| Ok((self.subscriptions.open(&metered)?, metered)));
+                .and_then(|begun| Ok((self.subscriptions.open(&begun.0)?, begun)));
             match metered {
-                Ok((opened, metered)) => Leave::of(&metered).subscribed(opened),
+                Ok((opened, (metered, step))) => Leave::of(&metered, step).subscribed(opened),
                 Err(refusal) => return Err(refusal.with_rpc_id(strict.rpc_id(&arrived.call))),
             }
         };
@@ -150,14 +152,15 @@ impl Inspector {
         }))
     }
 
-    /// A session of MCP that a server opened is the caller's from now on.
+    /// A session of MCP that a server opened is the caller's from now on. To be asked once the answer that opens it may pass: one
+    /// that is refused opens nothing.
     ///
     /// # Errors
     /// `upstream_invalid` if it is another's already.
     pub fn own_session(&self, sent: &Sent, id: &str) -> Result<(), Refusal> {
         let things = [(crate::Kind::Session, id)];
         let owner = sent.caller.key();
-        self.owners.claim(&sent.route.name, owner, &things, &sent.about, None).map_err(|_| {
+        self.owners.claim(&sent.route.scope(), owner, &things, &sent.about, None).map_err(|_| {
             Refusal::new(Code::UpstreamInvalid, "the server opens a session that is another's")
                 .with_hint("the message was delivered: initialize again")
                 .with_delivered(crate::Delivered::Yes)
@@ -168,7 +171,7 @@ impl Inspector {
     /// A session of MCP is over: who had it ended it, or its server does not know it any more. It is nobody's from now on.
     pub fn end_session(&self, sent: &Sent) {
         if let Some(id) = session(sent) {
-            self.owners.forget(&sent.route.name, crate::Kind::Session, id);
+            self.owners.forget(&sent.route.scope(), crate::Kind::Session, id);
             self.dialogues.ended(sent);
         }
     }
@@ -192,11 +195,11 @@ impl Inspector {
             let strict = read(&case, &arrived.judged)?;
             // the headers were held against the message when it arrived, and neither has changed since
             match judge(&case, &strict, &HeaderClaims::default()) {
-                Ok(decided) => Leave::of(&carry(decided, counted)),
+                Ok(decided) => Leave::of(&carry(decided, counted), None),
                 Err(refusal) => return Err(refusal.with_rpc_id(sent.rpc_id)),
             }
         };
-        leave.keep_turn(sent.open);
+        leave.keep_turn(sent.step);
         Ok(leave.subscribed(sent.subscription).over(arrived))
     }
 
@@ -257,8 +260,8 @@ impl Inspector {
             _ if form == Form::Error => Err(no_pass(status).with_facts(case.facts())),
             Reply::Said(message) => {
                 let metered = meter(judged(case, *message)?, &self.ambiguity)?;
-                taken(case, sent, &metered)?;
-                Ok(ReplyPermit::of(&metered, status, reply))
+                let step = taken(case, sent, &metered)?;
+                Ok(ReplyPermit::of(&metered, status, reply, step))
             }
             Reply::Tasks(list) => list::judge(self, case, sent, (status, reply), &list),
         }
@@ -324,8 +327,11 @@ fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Bytes> {
     mcp::plain_failure(strict.json()).map(Bytes::from)
 }
 
-/// Remembers what a request that may pass begins: a conversation, a proposal.
-fn begun<'c, 'j>(case: &Case<'_>, metered: Metered<'c, 'j>) -> Result<Metered<'c, 'j>, Refusal> {
+/// Remembers what a request that may pass begins: a conversation, a proposal. What it answers is taken.
+fn begun<'c, 'j>(
+    case: &Case<'_>,
+    metered: Metered<'c, 'j>,
+) -> Result<(Metered<'c, 'j>, Option<Arc<Step>>), Refusal> {
     let resolved = metered.decided().resolved();
     let message = resolved.message();
     begin(case, message, resolved.about()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
@@ -334,21 +340,50 @@ fn begun<'c, 'j>(case: &Case<'_>, metered: Metered<'c, 'j>) -> Result<Metered<'c
             .answer(asked_at(case), id)
             .map_err(|NotOpen| answers_nothing(case).with_facts(metered.facts()))?;
     }
-    if message.operation.is_some_and(Operation::sends) {
-        case.owners.set_open(&case.route.name, &things(&message.threads), resolved.open());
+    let step = step(case, message, resolved.answers());
+    let step = step.map_err(|refusal| refusal.with_facts(metered.facts()))?;
+    if let Some(made) = step.as_deref().and_then(Step::makes) {
+        case.owners.propose(&case.route.scope(), message.threads.own, made);
     }
-    Ok(metered)
+    Ok((metered, step))
 }
 
-/// Remembers what a reply that may pass tells the caller of.
-pub(crate) fn taken(case: &Case<'_>, sent: &Sent, metered: &Metered<'_, '_>) -> Result<(), Refusal> {
+/// Remembers what a reply that may pass tells the caller of. What it answers is taken.
+pub(crate) fn taken(
+    case: &Case<'_>,
+    sent: &Sent,
+    metered: &Metered<'_, '_>,
+) -> Result<Option<Arc<Step>>, Refusal> {
     let resolved = metered.decided().resolved();
-    let things = things(&resolved.message().threads);
-    take(case, sent, &things, resolved.about()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
-    if sent.operation().is_some_and(Operation::sends) {
-        case.owners.set_open(&case.route.name, &things, resolved.open());
+    let message = resolved.message();
+    let things = told_of(sent, &message.threads);
+    let step = take(case, sent, &things, resolved.about())
+        .and_then(|()| step(case, message, resolved.answers()))
+        .map_err(|refusal| refusal.with_facts(metered.facts()))?;
+    let own = message.threads.own;
+    match (step.as_deref().and_then(Step::makes), sent.step.as_deref().and_then(Step::makes)) {
+        (Some(made), _) => {
+            let own = if own == OwnThread::default() { sent.own() } else { own };
+            case.owners.propose(&case.route.scope(), own, made);
+        }
+        // what the request proposed is found under what its answer names, too
+        (None, Some(made)) => case.owners.attach(&case.route.scope(), own, made),
+        (None, None) => {}
     }
-    Ok(())
+    Ok(step)
+}
+
+/// What a message does to the turns.
+fn step(
+    case: &Case<'_>,
+    message: &Message<'_>,
+    answers: Option<&Arc<Proposal>>,
+) -> Result<Option<Arc<Step>>, Refusal> {
+    let sends = case.answers.map_or(message.operation, Sent::operation).is_some_and(Operation::sends);
+    let side = if case.answers.is_some() { Side::Agent } else { Side::Caller };
+    let makes =
+        (sends && proposes(message.performative)).then(|| Proposal::new(side, message.threads.own.task));
+    Step::begin(answers.map(Arc::clone), makes).map_err(|OutOfTurn| out_of_turn(message.performative))
 }
 
 /// The path of a message: parse → resolve → conform → decide.

@@ -70,7 +70,7 @@ pub use facts::{Direction, Facts};
 pub use generation::{Generation, GenerationFault};
 pub use inspector::Inspector;
 pub use limits::InspectLimits;
-pub use owners::{Journal, Kind, Owned, Owners};
+pub use owners::{Journal, Kind, Owned, Owners, Scope};
 pub use permit::{Notice, Permit, ReplyPermit, Sent, Written};
 pub use refusal::{Delivered, Refusal, RpcId};
 pub use route::{LineScope, Route, RouteFault, RouteOptions, TextParts};

@@ -27,6 +27,9 @@ pub struct InspectLimits {
     /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
     /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
     pub owned_by_one: usize,
+    /// Pages of lists that one agent was told of and may still ask for: 64, which is as many lists read at once; of the oldest
+    /// the list begins anew.
+    pub pages_of_one: usize,
     /// The same of all agents together: 262,144, about 100 MiB, so that 64 agents can be full.
     pub owned_by_all: usize,
     /// Requests under way in sessions of MCP that are remembered of one agent, in each direction: 256, as many calls as an
@@ -53,6 +56,7 @@ impl Default for InspectLimits {
             metered_agents: 65_536,
             appended_text: 256 * 1_024,
             owned_by_one: 4_096,
+            pages_of_one: 64,
             owned_by_all: 262_144,
             open_requests: 256,
             subscriptions_of_one: 64,

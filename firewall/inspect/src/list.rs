@@ -2,7 +2,7 @@
 //! (DESIGN §2.1: a named transformation, judged as a new message).
 
 use crate::{
-    Direction, Facts, Inspector, Kind, Refusal, ReplyPermit, Sent,
+    Code, Direction, Facts, Inspector, Kind, Refusal, ReplyPermit, Sent,
     arrived::Answered,
     belongs::by_default,
     case::Case,
@@ -14,10 +14,17 @@ use crate::{
     resolve::still_stands,
 };
 use bytes::Bytes;
-use semgate_message::{Message, a2a::TaskList};
-use std::sync::Arc;
+use semgate_message::{
+    Message,
+    a2a::{Paging, TaskList},
+};
+use std::{collections::BTreeMap, sync::Arc};
 
-/// Judges the answer to a list. Withheld, without a word, is a task that is another's or unknown, whose context does not count any
+/// Tasks on a page of a list that was asked for without a size (A2A 1.0, `ListTasksRequest.page_size`). What the agent says of it
+/// could be how many there were before some were withheld.
+const PAGE_SIZE: i64 = 50;
+
+/// Judges the answer to a list. Withheld, without a word to the caller (the record counts them), is a task that is another's or unknown, whose context does not count any
 /// more, or that policy or schema would not let pass alone: a list never tells more than reading its tasks one by one.
 ///
 /// # Errors
@@ -30,36 +37,61 @@ pub(crate) fn judge(
     list: &TaskList<'_>,
 ) -> Result<ReplyPermit, Refusal> {
     still_stands(case, sent).map_err(|refusal| refusal.with_facts(case.facts()))?;
-    let whole = || list.tasks.iter().enumerate();
-    let passes = |task: &Message<'_>| -> Option<()> {
-        let about = about(case, sent, task)?;
-        let case = Case { about: Some(&about), ..*case };
-        judged(&case, task.clone()).ok().map(drop)
-    };
-    let kept: Vec<usize> = whole().filter(|(_, task)| passes(task).is_some()).map(|(n, _)| n).collect();
-    if case.route.options.keeps_callers_apart && kept.len() == list.tasks.len() {
+    let mut withheld: BTreeMap<Code, usize> = BTreeMap::new();
+    let mut kept = Vec::with_capacity(list.tasks.len());
+    for (n, task) in list.tasks.iter().enumerate() {
+        match passes(case, sent, task) {
+            Ok(()) => kept.push(n),
+            Err(code) => *withheld.entry(code).or_default() += 1,
+        }
+    }
+    let withheld: Vec<(Code, usize)> = withheld.into_iter().collect();
+    if case.route.options.keeps_callers_apart && withheld.is_empty() {
         let facts = tell(inspector, case, sent, &list.tasks)?;
         return Ok(ReplyPermit::listed(facts, status, answered.body.clone(), Written::ByAgent));
     }
-    let anew = Bytes::from(list.keeping(&kept, None));
+    let paging = Paging { next: next(case, sent, list), page_size: sent.page.1.unwrap_or(PAGE_SIZE) };
+    let anew = Bytes::from(list.keeping(&kept, paging));
     let strict = read(case, &anew)?;
     match reply(case, &strict)? {
         Reply::Tasks(again) => {
-            let facts = tell(inspector, case, sent, &again.tasks)?;
+            let facts = Facts { withheld, ..tell(inspector, case, sent, &again.tasks)? };
             Ok(ReplyPermit::listed(facts, status, anew.clone(), Written::Anew))
         }
-        Reply::Said(_) => Err(Refusal::new(crate::Code::Malformed, "the list is no list any more")),
+        Reply::Said(_) => Err(Refusal::new(Code::Malformed, "the list is no list any more")),
     }
+}
+
+/// Whether the caller may be told of a task; else why not.
+fn passes(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> {
+    let about = about(case, sent, task).ok_or(Code::NotFound)?;
+    let case = Case { about: Some(&about), ..*case };
+    judged(&case, task.clone()).map(drop).map_err(|refusal| refusal.code())
+}
+
+/// What asks for the next page, which the caller is told only while something of its own can follow: that there is more says
+/// that others have tasks too.
+fn next<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>) -> Option<&'j str> {
+    let token = list.next()?;
+    if case.route.options.keeps_callers_apart {
+        return Some(token);
+    }
+    let (scope, owner) = (&case.route.scope(), sent.caller.key());
+    let before = sent.page.0.as_deref().and_then(|token| case.owners.listing(scope, owner, token));
+    let listing = before.unwrap_or_default();
+    let ids = list.tasks.iter().map(|task| task.message_id);
+    listing.saw(ids.filter(|id| case.owners.of(scope, owner, Kind::Task, id).is_ok()));
+    case.owners.next_page(scope, owner, &listing, token)
 }
 
 /// What a task is about, if it is the caller's.
 fn about(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Option<Arc<About>> {
-    let route = case.route.name.as_str();
+    let scope = &case.route.scope();
     if case.route.options.keeps_callers_apart {
-        let known = case.owners.about(route, Kind::Task, task.message_id);
+        let known = case.owners.about(scope, Kind::Task, task.message_id);
         return Some(known.or_else(|| by_default(case)).unwrap_or_else(|| Arc::clone(&sent.about)));
     }
-    case.owners.of(route, sent.caller.id(), Kind::Task, task.message_id).ok()
+    case.owners.of(scope, sent.caller.id(), Kind::Task, task.message_id).ok()
 }
 
 /// Every task that is handed back is judged, counted and remembered like a reply of its own.

@@ -5,12 +5,19 @@
 //! was begun under, since a later read of it names none.
 
 mod journal;
+mod pages;
+mod scope;
 mod store;
 
 pub use journal::{Journal, Owned, OwnedFault};
+pub(crate) use pages::Listing;
+pub use scope::Scope;
 
-use crate::turn::Side;
+use crate::InspectLimits;
+use crate::turn::Proposal;
+use pages::Pages;
 use semgate_contexts::{ContextUrn, Digest, Prefix};
+use semgate_message::OwnThread;
 use serde::{Deserialize, Serialize};
 use std::{
     fmt,
@@ -57,13 +64,29 @@ impl std::error::Error for NotOwned {}
 /// one agent never pushes out another's while it holds as much itself. What is forgotten is found by nobody.
 pub struct Owners {
     store: Mutex<Store>,
+    pages: Pages,
     journal: OnceLock<Box<dyn Journal>>,
 }
 
 impl Owners {
-    /// An empty memory of at most `each` things of one agent and `all` things.
+    /// An empty memory of at most `each` things of one agent and `all` things; of pages of lists, [`InspectLimits::pages_of_one`]
+    /// by default.
+    ///
+    /// [`InspectLimits::pages_of_one`]: crate::InspectLimits::pages_of_one
     pub fn new(each: usize, all: usize) -> Self {
-        Self { store: Mutex::new(Store::new(each, all)), journal: OnceLock::new() }
+        let limits = InspectLimits::default();
+        Self {
+            store: Mutex::new(Store::new(each, all)),
+            pages: Pages::new(limits.pages_of_one, limits.metered_agents),
+            journal: OnceLock::new(),
+        }
+    }
+
+    /// The same with other bounds: `pages` of lists for each of `agents`.
+    #[must_use]
+    pub fn with_pages(mut self, pages: usize, agents: usize) -> Self {
+        self.pages = Pages::new(pages, agents);
+        self
     }
 
     /// Tells `journal` of everything that is learnt or forgotten from now on. The first one given stays.
@@ -94,14 +117,15 @@ impl Owners {
         for record in records {
             let about = record.about(prefix)?;
             let owner: Arc<str> = Arc::from(record.owner.as_str());
-            match store.find(&record.route, record.kind, &record.id) {
+            let scope = record.scope();
+            match store.find(&scope, record.kind, &record.id) {
                 // a later record of the same thing tells what it is about by now
                 Some((known, _)) if known == owner => {
-                    store.settle(&record.route, record.kind, &record.id, Arc::new(about));
+                    store.settle(&scope, record.kind, &record.id, Arc::new(about));
                 }
                 Some(_) => {}
                 None => {
-                    store.put(&record.route, record.kind, &record.id, &owner, Arc::new(about));
+                    store.put(&scope, record.kind, &record.id, &owner, Arc::new(about));
                     taken += 1;
                 }
             }
@@ -113,11 +137,11 @@ impl Owners {
     ///
     /// # Errors
     /// [`NotOwned`]: it is unknown, or another's.
-    pub fn of(&self, route: &str, owner: &str, kind: Kind, id: &str) -> Result<Arc<About>, NotOwned> {
+    pub fn of(&self, scope: &Scope<'_>, owner: &str, kind: Kind, id: &str) -> Result<Arc<About>, NotOwned> {
         let mut store = self.locked();
-        match store.find(route, kind, id) {
+        match store.find(scope, kind, id) {
             Some((known, about)) if &*known == owner => {
-                store.touch(route, kind, id);
+                store.touch(scope, kind, id);
                 Ok(about)
             }
             _ => Err(NotOwned),
@@ -125,22 +149,27 @@ impl Owners {
     }
 
     /// What a thing is about, whoever owns it; `None` if it is unknown.
-    pub fn about(&self, route: &str, kind: Kind, id: &str) -> Option<Arc<About>> {
-        self.locked().find(route, kind, id).map(|(_, about)| about)
+    pub fn about(&self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<Arc<About>> {
+        self.locked().find(scope, kind, id).map(|(_, about)| about)
     }
 
     /// Who owns a thing, for what an agent sends by itself (a push notification); `None` if it is unknown.
-    pub fn owner(&self, route: &str, kind: Kind, id: &str) -> Option<Arc<str>> {
-        self.locked().find(route, kind, id).map(|(owner, _)| owner)
+    pub fn owner(&self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<Arc<str>> {
+        self.locked().find(scope, kind, id).map(|(owner, _)| owner)
     }
 
     /// Whether none of these is another's. What is unknown is nobody's yet.
     ///
     /// # Errors
     /// [`NotOwned`] if one belongs to another agent.
-    pub fn free(&self, route: &str, owner: &str, things: &[(Kind, impl AsRef<str>)]) -> Result<(), NotOwned> {
+    pub fn free(
+        &self,
+        scope: &Scope<'_>,
+        owner: &str,
+        things: &[(Kind, impl AsRef<str>)],
+    ) -> Result<(), NotOwned> {
         let store = self.locked();
-        free(&store, route, owner, things)
+        free(&store, scope, owner, things)
     }
 
     /// Makes all of these things the agent's that are nobody's yet, or none if one is another's. One of its own that was begun
@@ -150,55 +179,88 @@ impl Owners {
     /// [`NotOwned`] if one belongs to another agent; then nothing is remembered.
     pub fn claim(
         &self,
-        route: &str,
+        scope: &Scope<'_>,
         owner: &Arc<str>,
         things: &[(Kind, impl AsRef<str>)],
         about: &Arc<About>,
         protocol: Option<&ContextUrn>,
     ) -> Result<(), NotOwned> {
         let mut store = self.locked();
-        free(&store, route, owner, things)?;
-        self.take(&mut store, route, owner, things, (about, protocol));
+        free(&store, scope, owner, things)?;
+        self.take(&mut store, scope, owner, things, (about, protocol));
         Ok(())
     }
 
     /// Remembers what is unknown, whoever owns the rest: for an agent that keeps its callers apart by itself.
     pub fn learn(
         &self,
-        route: &str,
+        scope: &Scope<'_>,
         owner: &Arc<str>,
         things: &[(Kind, impl AsRef<str>)],
         about: &Arc<About>,
         protocol: Option<&ContextUrn>,
     ) {
         let mut store = self.locked();
-        self.take(&mut store, route, owner, things, (about, protocol));
+        self.take(&mut store, scope, owner, things, (about, protocol));
     }
 
-    /// Whose proposal is open in one of these.
-    pub(crate) fn open(&self, route: &str, things: &[(Kind, impl AsRef<str>)]) -> Option<Side> {
-        if things.is_empty() {
+    /// What was proposed last in a task; in none, or in one where nothing was, what was in the conversation outside of other tasks.
+    pub(crate) fn proposal(&self, scope: &Scope<'_>, own: OwnThread<'_>) -> Option<Arc<Proposal>> {
+        let OwnThread { task, context } = own;
+        if task.is_none() && context.is_none() {
             return None;
         }
         let store = self.locked();
-        things.iter().find_map(|(kind, id)| store.open(route, *kind, id.as_ref()))
+        task.and_then(|id| store.proposal(scope, Kind::Task, id)).or_else(|| {
+            let found = store.proposal(scope, Kind::Conversation, context?)?;
+            found.belongs_to(task).then_some(found)
+        })
     }
 
-    /// Says of all of these whose proposal is open in them. It is not kept over a restart: a proposal is then made again.
-    pub(crate) fn set_open(&self, route: &str, things: &[(Kind, impl AsRef<str>)], open: Option<Side>) {
-        if things.is_empty() {
-            return;
-        }
+    /// This was proposed in both: one thing under two ids. It is not kept over a restart: a proposal is then made again.
+    pub(crate) fn propose(&self, scope: &Scope<'_>, own: OwnThread<'_>, proposal: &Arc<Proposal>) {
         let mut store = self.locked();
-        for (kind, id) in things {
-            store.set_open(route, *kind, id.as_ref(), open);
+        for (kind, id) in ids(own) {
+            store.propose(scope, kind, id, proposal);
         }
+    }
+
+    /// What was proposed belongs to these too, where nothing else is open: an answer named them first.
+    pub(crate) fn attach(&self, scope: &Scope<'_>, own: OwnThread<'_>, proposal: &Arc<Proposal>) {
+        let mut store = self.locked();
+        for (kind, id) in ids(own) {
+            let known = store.proposal(scope, kind, id);
+            if known.is_none_or(|known| !known.is_open()) {
+                store.propose(scope, kind, id, proposal);
+            }
+        }
+    }
+
+    /// What a list that this agent was told of showed it so far; `None` for a page that it was not told of.
+    pub(crate) fn listing(&self, scope: &Scope<'_>, owner: &str, token: &str) -> Option<Arc<Listing>> {
+        self.pages.find(scope, owner, token)
+    }
+
+    /// Whether a list can go on to show an agent something of its own; then what asks for the next page is the agent's.
+    pub(crate) fn next_page<'t>(
+        &self,
+        scope: &Scope<'_>,
+        owner: &Arc<str>,
+        listing: &Arc<Listing>,
+        token: &'t str,
+    ) -> Option<&'t str> {
+        let more = self.locked().has_beyond(scope, owner, Kind::Task, &listing.seen());
+        if !more {
+            return None;
+        }
+        self.pages.tell(scope, owner, token, listing);
+        Some(token)
     }
 
     /// Forgets a thing that its agent has ended: a deleted push configuration, a closed session.
-    pub fn forget(&self, route: &str, kind: Kind, id: &str) {
+    pub fn forget(&self, scope: &Scope<'_>, kind: Kind, id: &str) {
         let mut store = self.locked();
-        let gone = store.remove(route, kind, id);
+        let gone = store.remove(scope, kind, id);
         self.forgotten(gone);
     }
 
@@ -215,28 +277,28 @@ impl Owners {
     fn take(
         &self,
         store: &mut Store,
-        route: &str,
+        scope: &Scope<'_>,
         owner: &Arc<str>,
         things: &[(Kind, impl AsRef<str>)],
         (about, protocol): (&Arc<About>, Option<&ContextUrn>),
     ) {
         for (kind, id) in things {
             let id = id.as_ref();
-            if let Some((_, known)) = store.find(route, *kind, id) {
-                store.touch(route, *kind, id);
+            if let Some((_, known)) = store.find(scope, *kind, id) {
+                store.touch(scope, *kind, id);
                 if Some(&known.urn) != protocol || known.urn == about.urn {
                     continue;
                 }
-                store.settle(route, *kind, id, Arc::clone(about));
+                store.settle(scope, *kind, id, Arc::clone(about));
                 if let Some(journal) = self.journal.get() {
-                    journal.learnt(&Owned::of(route, *kind, id, owner, about));
+                    journal.learnt(&Owned::of(scope, *kind, id, owner, about));
                 }
                 continue;
             }
-            let gone = store.put(route, *kind, id, owner, Arc::clone(about));
+            let gone = store.put(scope, *kind, id, owner, Arc::clone(about));
             self.forgotten(gone);
             if let Some(journal) = self.journal.get() {
-                journal.learnt(&Owned::of(route, *kind, id, owner, about));
+                journal.learnt(&Owned::of(scope, *kind, id, owner, about));
             }
         }
     }
@@ -259,9 +321,19 @@ impl fmt::Debug for Owners {
     }
 }
 
-fn free(store: &Store, route: &str, owner: &str, things: &[(Kind, impl AsRef<str>)]) -> Result<(), NotOwned> {
+fn ids(own: OwnThread<'_>) -> impl Iterator<Item = (Kind, &str)> {
+    let task = own.task.map(|id| (Kind::Task, id));
+    task.into_iter().chain(own.context.map(|id| (Kind::Conversation, id)))
+}
+
+fn free(
+    store: &Store,
+    scope: &Scope<'_>,
+    owner: &str,
+    things: &[(Kind, impl AsRef<str>)],
+) -> Result<(), NotOwned> {
     let foreign =
-        |kind: Kind, id: &str| store.find(route, kind, id).is_some_and(|(known, _)| &*known != owner);
+        |kind: Kind, id: &str| store.find(scope, kind, id).is_some_and(|(known, _)| &*known != owner);
     if things.iter().any(|(kind, id)| foreign(*kind, id.as_ref())) { Err(NotOwned) } else { Ok(()) }
 }
 

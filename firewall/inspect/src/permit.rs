@@ -10,11 +10,11 @@ use crate::{
     owners::{About, Kind},
     route::Route,
     subscriptions::Subscription,
-    turn::Side,
+    turn::Step,
 };
 use bytes::Bytes;
 use semgate_contexts::{Digest, Version};
-use semgate_message::{Asked, Binding, Call, RpcId, a2a::Operation, mcp};
+use semgate_message::{Asked, Binding, Call, OwnThread, RpcId, a2a::Operation, mcp};
 use std::{borrow::Cow, sync::Arc};
 
 /// Something the caller should know although the message passed.
@@ -83,8 +83,12 @@ pub struct Sent {
     pub(crate) threads: Vec<(Kind, String)>,
     /// The push configurations, as `task/configuration`.
     pub(crate) pushes: Vec<String>,
-    /// Whose proposal is open after the request.
-    pub(crate) open: Option<Side>,
+    /// The task and the conversation that the request itself is in.
+    pub(crate) own: (Option<String>, Option<String>),
+    /// What the request does to the turns.
+    pub(crate) step: Option<Arc<Step>>,
+    /// Of a request for a list, what it asked with for which page, and its size.
+    pub(crate) page: (Option<String>, Option<i64>),
     /// Questions that the context answers, where the gateway is to answer them.
     pub(crate) questions: Vec<Question>,
     /// What a SUBSCRIBE opened; it ends with the last copy of this.
@@ -94,7 +98,7 @@ pub struct Sent {
 
 impl Leave {
     /// What a message that passed every stage leaves to its bytes.
-    pub(crate) fn of(metered: &Metered<'_, '_>) -> Self {
+    pub(crate) fn of(metered: &Metered<'_, '_>, step: Option<Arc<Step>>) -> Self {
         let resolved = metered.decided().resolved();
         let (case, message) = (resolved.case(), resolved.message());
         let asked = message.operation.map(|operation| Asked {
@@ -105,9 +109,10 @@ impl Leave {
         });
         let owned = |(kind, id): (Kind, Cow<'_, str>)| (kind, id.into_owned());
         let (mut threads, mut pushes) = (Vec::new(), Vec::new());
-        for (kind, id) in things(&message.threads).into_iter().map(owned) {
+        for (kind, id) in things(&message.threads, None).into_iter().map(owned) {
             if kind == Kind::Push { pushes.push(id) } else { threads.push((kind, id)) }
         }
+        let (own, page) = (message.threads.own, message.threads.page.unwrap_or_default());
         Self {
             fresh_until: resolved.fresh_until(),
             notice: resolved.notice().cloned(),
@@ -121,7 +126,9 @@ impl Leave {
                 mcp: message.mcp.clone(),
                 threads,
                 pushes,
-                open: resolved.open(),
+                own: (own.task.map(str::to_owned), own.context.map(str::to_owned)),
+                step,
+                page: (page.token.map(str::to_owned), page.size),
                 questions: answerable(metered.decided()),
                 subscription: None,
                 facts: metered.facts(),
@@ -136,9 +143,9 @@ impl Leave {
         Some((asked.rpc_id.as_ref()?, &self.sent))
     }
 
-    /// A proposal was made when the message was let pass first.
-    pub(crate) fn keep_turn(&mut self, open: Option<Side>) {
-        self.sent.open = open;
+    /// What it does to the turns it did when the message was let pass first.
+    pub(crate) fn keep_turn(&mut self, step: Option<Arc<Step>>) {
+        self.sent.step = step;
     }
 
     /// What the message opened when it was let pass first.
@@ -202,12 +209,23 @@ impl Permit {
 
     /// Spends the permit: head and exact bytes of what was checked, and what its reply is judged against.
     pub fn spend(self) -> (Outgoing, Sent) {
+        if let Some(step) = &self.sent.step {
+            step.delivered();
+        }
         let Arrived { call, body, .. } = self.arrived;
         (Outgoing { call, body }, self.sent)
     }
 
     pub(crate) fn sent(&self) -> &Sent {
         &self.sent
+    }
+
+    /// Gives the permit back, unused: what the message would have answered is open again.
+    pub fn give_back(self) -> Sent {
+        if let Some(step) = &self.sent.step {
+            step.undelivered();
+        }
+        self.sent
     }
 
     /// Takes the permit back for renewal.
@@ -217,6 +235,24 @@ impl Permit {
 }
 
 impl Sent {
+    /// Not one byte of the request reached the agent behind: a proposal that it answered is open again, and one that it made was
+    /// never made. To be said only of what is known not to have arrived; of what may have, it stays answered, so that no
+    /// proposal is ever accepted twice.
+    pub fn undelivered(&self) {
+        if let Some(step) = &self.step {
+            step.undelivered();
+        }
+    }
+
+    /// The task that the request is about, where it is about one.
+    pub(crate) fn asked_task(&self) -> Option<&str> {
+        self.threads.iter().find(|(kind, _)| *kind == Kind::Task).map(|(_, id)| id.as_str())
+    }
+
+    pub(crate) fn own(&self) -> OwnThread<'_> {
+        OwnThread { task: self.own.0.as_deref(), context: self.own.1.as_deref() }
+    }
+
     /// The route that the request took.
     pub fn route(&self) -> &Arc<Route> {
         &self.route
@@ -291,6 +327,7 @@ pub struct ReplyPermit {
     status: u16,
     written: Written,
     facts: Facts,
+    step: Option<Arc<Step>>,
 }
 
 /// Whose bytes a reply is.
@@ -304,17 +341,22 @@ pub enum Written {
 }
 
 impl ReplyPermit {
-    pub(crate) fn of(metered: &Metered<'_, '_>, status: u16, answered: &Answered) -> Self {
+    pub(crate) fn of(
+        metered: &Metered<'_, '_>,
+        status: u16,
+        answered: &Answered,
+        step: Option<Arc<Step>>,
+    ) -> Self {
         let facts = metered.facts();
-        Self { body: answered.body.clone(), status, written: Written::ByAgent, facts }
+        Self { body: answered.body.clone(), status, written: Written::ByAgent, facts, step }
     }
 
     pub(crate) fn acknowledge(facts: Facts, status: u16) -> Self {
-        Self { body: Bytes::new(), status, written: Written::ByAgent, facts }
+        Self { body: Bytes::new(), status, written: Written::ByAgent, facts, step: None }
     }
 
     pub(crate) fn listed(facts: Facts, status: u16, body: Bytes, written: Written) -> Self {
-        Self { body, status, written, facts }
+        Self { body, status, written, facts, step: None }
     }
 
     /// The same reply, which the gateway says in the agent's place.
@@ -340,7 +382,11 @@ impl ReplyPermit {
     }
 
     /// Spends the permit: status, and the exact bytes that were checked (empty for an acknowledgement).
+    /// A proposal that the reply answers is answered then, and open again if the permit is dropped instead.
     pub fn spend(self) -> (u16, Bytes) {
+        if let Some(step) = &self.step {
+            step.delivered();
+        }
         (self.status, self.body)
     }
 }

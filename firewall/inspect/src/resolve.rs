@@ -2,16 +2,16 @@
 
 use crate::{
     Code, Direction, Facts, Notice, Refusal, Sent,
-    belongs::{belongs, things},
+    belongs::belongs,
     case::{Case, Turn},
     counts::{counts, revoked, stale, suspended, unknown},
     generation::{Named, Source},
     owners::About,
     parse::{Parsed, Target},
-    turn::{OutOfTurn, Side, turn},
+    turn::{OutOfTurn, Proposal, Side, Step, turn},
 };
-use semgate_contexts::{ContextUrn, Digest};
-use semgate_message::{Instance, Message, Vocabulary, a2a::Operation};
+use semgate_contexts::{ContextUrn, Digest, Performative};
+use semgate_message::{Binding, Instance, Message, Vocabulary, a2a::Operation};
 use semgate_negotiation::LockQuestion;
 use semgate_statement::Standing;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct Resolved<'c, 'j> {
     control: Option<&'c Named>,
     protocol: Option<&'c Named>,
     about: Arc<About>,
-    open: Option<Side>,
+    answers: Option<Arc<Proposal>>,
     notice: Option<Notice>,
     fresh_until: u64,
 }
@@ -40,8 +40,8 @@ pub struct Resolved<'c, 'j> {
 /// `lock_mismatch`, `not_found`, `out_of_turn`.
 pub(crate) fn resolve<'c, 'j>(parsed: Parsed<'c, 'j>) -> Result<Resolved<'c, 'j>, Refusal> {
     match settle(&parsed) {
-        Ok(Settled { named, control, protocol, about, open, notice, fresh_until }) => {
-            Ok(Resolved { parsed, named, control, protocol, about, open, notice, fresh_until })
+        Ok(Settled { named, control, protocol, about, answers, notice, fresh_until }) => {
+            Ok(Resolved { parsed, named, control, protocol, about, answers, notice, fresh_until })
         }
         Err(refusal) => {
             let facts = parsed.facts();
@@ -55,7 +55,7 @@ struct Settled<'c> {
     control: Option<&'c Named>,
     protocol: Option<&'c Named>,
     about: Arc<About>,
-    open: Option<Side>,
+    answers: Option<Arc<Proposal>>,
     notice: Option<Notice>,
     fresh_until: u64,
 }
@@ -82,9 +82,9 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     needs_lock(case, parsed.message(), named)?;
     let lock_until = lock(case, parsed.message(), named)?;
     let about = belongs(case, parsed.message(), named)?;
-    let open = takes_turn(case, parsed.message())?;
+    let answers = takes_turn(case, parsed.message())?;
     let fresh_until = source.fresh_until().min(control_until).min(protocol_until).min(lock_until);
-    Ok(Settled { named, control, protocol, about, open, notice, fresh_until })
+    Ok(Settled { named, control, protocol, about, answers, notice, fresh_until })
 }
 
 /// DESIGN §2.3: an id in the message is the verified one, or its one alias, byte for byte.
@@ -285,31 +285,33 @@ fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(
     ))
 }
 
-/// F0-08, where the binding has conversations.
-fn takes_turn(case: &Case<'_>, message: &Message<'_>) -> Result<Option<Side>, Refusal> {
-    let route = case.route.name.as_str();
-    let (side, open) = match (case.turn, case.answers) {
-        (Turn::Again, _) => return Ok(None),
-        (_, None) if message.operation.is_some_and(Operation::sends) => {
-            (Side::Caller, case.owners.open(route, &things(&message.threads)))
+/// F0-08, where the binding has conversations. What a reply answers is first what its request proposed.
+fn takes_turn(case: &Case<'_>, message: &Message<'_>) -> Result<Option<Arc<Proposal>>, Refusal> {
+    if message.binding != Binding::A2a || case.turn == Turn::Again {
+        return Ok(None);
+    }
+    let scope = case.route.scope();
+    let open = |own| case.owners.proposal(&scope, own);
+    let own = message.threads.own;
+    let answered = match case.answers {
+        None if message.operation.is_some_and(Operation::sends) => {
+            turn(open(own), message.performative, Side::Caller)
         }
-        (_, Some(sent)) if sent.operation().is_some_and(Operation::sends) => {
-            let things = things(&message.threads);
-            let known = case.owners.open(route, &things).or_else(|| case.owners.open(route, &sent.threads));
-            (Side::Agent, known.or(sent.open))
+        Some(sent) if sent.operation().is_some_and(Operation::sends) => {
+            let made = sent.step.as_deref().and_then(Step::makes).map(Arc::clone);
+            let found = made.into_iter().chain(open(own)).chain(open(sent.own()));
+            turn(found, message.performative, Side::Agent)
         }
         _ => return Ok(None),
     };
-    turn(open, message.performative, side).map_err(|OutOfTurn| {
-        Refusal::new(
-            Code::OutOfTurn,
-            format!(
-                "{} answers a proposal, and none of the other side is open here",
-                message.performative.as_str()
-            ),
-        )
+    answered.map_err(|OutOfTurn| out_of_turn(message.performative))
+}
+
+/// Nothing of the other side is open, or somebody is answering it already.
+pub(crate) fn out_of_turn(says: Performative) -> Refusal {
+    let reason = format!("{} answers a proposal, and none of the other side is open here", says.as_str());
+    Refusal::new(Code::OutOfTurn, reason)
         .with_hint("propose first, or name the task or conversation that the proposal was made in")
-    })
 }
 
 /// The last second at which every lock of the message holds; all the time where there is none.
@@ -368,9 +370,9 @@ impl<'c, 'j> Resolved<'c, 'j> {
         &self.about
     }
 
-    /// Whose proposal is open after the message.
-    pub(crate) fn open(&self) -> Option<Side> {
-        self.open
+    /// The proposal that the message answers. It is still to be taken.
+    pub(crate) fn answers(&self) -> Option<&Arc<Proposal>> {
+        self.answers.as_ref()
     }
 
     /// The control vocabulary, if the message uses it under another context.

@@ -149,8 +149,8 @@ fn about_task<'j>(message: &Message<'j>) -> Option<&'j str> {
     if let Some(chunk) = &message.chunk {
         return Some(chunk.task);
     }
-    // a task or the status of one: the first id that it names is its own
-    message.state.and_then(|_| message.threads.tasks.first().copied())
+    // a task or the status of one
+    message.state.and(message.threads.own.task)
 }
 
 fn enabled(generation: &Generation, sent: &Sent, replier: &Peer) -> Result<(), Refusal> {
@@ -228,13 +228,13 @@ impl Inspector {
             None => None,
         };
         let metered = meter(decided, self.ambiguity())?;
-        taken(case, sent, &metered)?;
+        let step = taken(case, sent, &metered)?;
         let message = metered.decided().resolved().message();
         match case.route.binding {
             Binding::L8 => stream.said(message.performative),
             _ => stream.passed(message, texts, most),
         }
-        Ok(ReplyPermit::of(&metered, 200, event))
+        Ok(ReplyPermit::of(&metered, 200, event, step))
     }
 }
 

@@ -105,7 +105,7 @@ fn a_task_is_its_owners_over_a_restart_and_nobody_elses() {
         "whether there is one must not show"
     );
     assert_eq!(foreign.detail(), forgotten.detail());
-    let owner = after.owners().owner("a2a", Kind::Task, "t-1").unwrap();
+    let owner = after.owners().owner(&route("a2a").scope(), Kind::Task, "t-1").unwrap();
     assert_eq!(&*owner, agent("retailer-7").id(), "whom a push notification is for");
 }
 
@@ -153,7 +153,7 @@ fn f0_08_a_permit_that_is_renewed_takes_no_second_turn() {
             "metadata": {"urn:contexts:snl:v1.0": {"performative": "PROPOSE"}}}}}),
     );
     let reply = Bytes::from(propose);
-    let _ = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap();
+    let _ = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap().spend();
     let permit = say(&inspector, &route("a2a"), "retailer-7", says("ACCEPT"), NOW).unwrap();
     inspector.swap(generation(&mut authority));
     let permit = inspector.renew(permit, NOW).unwrap();
@@ -211,4 +211,185 @@ fn a_route_whose_default_context_its_receiver_does_not_understand_is_found_at_th
     route.options.default_context = Some(semgate_statement::testing::MemoryAuthority::urn("travel:v2.1"));
     let fault = route.check().unwrap_err();
     assert!(fault.to_string().contains("urn:contexts:travel:v2.1"), "{fault}");
+}
+
+/// What says `performative`, as `change` has it.
+fn says(performative: &str, change: Value) -> Vec<u8> {
+    let mut message = json!({"metadata": {"urn:contexts:snl:v1.0": {"performative": performative}}});
+    merge(&mut message, &change);
+    changed("a2a supply chain", json!({"params": {"message": message}}))
+}
+
+/// The agent proposes in conversation c-1.
+fn proposed(inspector: &Inspector) {
+    let sent = asked(inspector, "retailer-7", says("INFORM", json!({"contextId": "c-1"})));
+    let reply = json!({"metadata": {"urn:contexts:snl:v1.0": {"performative": "PROPOSE"}}});
+    let reply = Bytes::from(changed("a2a message reply", json!({"result": {"message": reply}})));
+    let _ = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap().spend();
+}
+
+fn accept(inspector: &Inspector) -> Result<Permit, semgate_inspect::Refusal> {
+    say(inspector, &route("a2a"), "retailer-7", says("ACCEPT", json!({"contextId": "c-1"})), NOW)
+}
+
+#[test]
+fn attack_two_accepts_at_once() {
+    let inspector = inspector(world("day"));
+    proposed(&inspector);
+    let passed: Vec<_> = std::thread::scope(|scope| {
+        let racers: Vec<_> = (0..4).map(|_| scope.spawn(|| accept(&inspector))).collect();
+        racers.into_iter().map(|racer| racer.join().unwrap()).collect()
+    });
+    let codes: Vec<_> =
+        passed.iter().filter_map(|outcome| outcome.as_ref().err()).map(|it| it.code()).collect();
+    assert_eq!(codes, [Code::OutOfTurn; 3], "one of four, while its permit is held");
+}
+
+#[test]
+fn f0_08_an_accept_that_was_not_delivered_leaves_the_turn_open_and_one_that_was_does_not() {
+    let inspector = inspector(world("day"));
+    proposed(&inspector);
+    drop(accept(&inspector).unwrap());
+    let _ = accept(&inspector).unwrap().give_back();
+    let (_, sent) = accept(&inspector).unwrap().spend();
+    assert_eq!(accept(&inspector).unwrap_err().code(), Code::OutOfTurn, "on its way");
+    sent.undelivered();
+    let (_, sent) = accept(&inspector).unwrap().spend();
+    drop(sent);
+    assert_eq!(accept(&inspector).unwrap_err().code(), Code::OutOfTurn, "nobody knows, so it stays answered");
+}
+
+#[test]
+fn f0_08_a_counter_proposal_that_was_not_delivered_leaves_the_first_one() {
+    let inspector = inspector(world("day"));
+    proposed(&inspector);
+    let counter = || {
+        let body = says("COUNTER_PROPOSE", json!({"contextId": "c-1"}));
+        say(&inspector, &route("a2a"), "retailer-7", body, NOW)
+    };
+    drop(counter().unwrap());
+    let (_, sent) = counter().unwrap().spend();
+    assert_eq!(accept(&inspector).unwrap_err().code(), Code::OutOfTurn, "one's own is open now");
+    sent.undelivered();
+    let _ = accept(&inspector).unwrap().spend();
+    assert_eq!(counter().unwrap_err().code(), Code::OutOfTurn);
+}
+
+#[test]
+fn f0_08_an_accept_of_the_agent_that_is_not_handed_on_leaves_the_turn_open() {
+    let inspector = inspector(world("day"));
+    let sent = asked(&inspector, "retailer-7", says("PROPOSE", json!({"contextId": "c-1"})));
+    let accepts = || {
+        let reply = json!({"metadata": {"urn:contexts:snl:v1.0": {"performative": "ACCEPT"}}});
+        let reply = Bytes::from(changed("a2a message reply", json!({"result": {"message": reply}})));
+        inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW)
+    };
+    drop(accepts().unwrap());
+    let _ = accepts().unwrap().spend();
+    let refusal = accepts().unwrap_err();
+    assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::OutOfTurn)));
+}
+
+#[test]
+fn a_task_that_was_begun_over_one_route_is_found_over_another_of_the_same_agent_by_its_owner_alone() {
+    let inspector = inspector(world("day"));
+    begin(&inspector, "retailer-7");
+    let other = |receiver: &str| {
+        let mut other = (*route("a2a")).clone();
+        (other.name, other.upstream) = ("elsewhere".to_owned(), "http://127.0.0.1:2/".to_owned());
+        other.receiver = common::agent_id(receiver);
+        std::sync::Arc::new(other)
+    };
+    let get = || base("a2a get task");
+    let _ = say(&inspector, &other("wholesaler-1"), "retailer-7", get(), NOW).unwrap();
+    let foreign = say(&inspector, &other("wholesaler-1"), "treasurer-1", get(), NOW).unwrap_err();
+    assert_eq!(foreign.code(), Code::NotFound);
+    let stranger = say(&inspector, &other("treasurer-1"), "retailer-7", get(), NOW).unwrap_err();
+    assert_eq!(stranger.code(), Code::NotFound, "of another agent it is another task");
+}
+
+#[test]
+fn attack_pages_of_a_list_as_an_oracle() {
+    let inspector = inspector(world("day"));
+    begin(&inspector, "retailer-7");
+    let flight = |id: &str| changed("a2a flight", json!({"params": {"message": {"contextId": id}}}));
+    let sent = asked(&inspector, "retailer-7", flight("c-4"));
+    let told = json!({"result": {"task": {"id": "t-4", "contextId": "c-4"}}});
+    let reply = Bytes::from(changed("a2a task reply", told));
+    let _ = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap();
+    let list = |from: &str, token: Option<&str>| {
+        let body = changed("a2a list tasks", json!({"params": {"pageToken": token}}));
+        say(&inspector, &route("a2a"), from, body, NOW).map(|permit| permit.spend().1)
+    };
+    let page = |sent: &Sent, change: Value| {
+        let reply = Bytes::from(changed("a2a list reply", change));
+        let permit = inspector.inspect_reply(sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap();
+        let withheld = permit.facts().withheld.clone();
+        let told: Value = serde_json::from_slice(&permit.spend().1).unwrap();
+        (told["result"].clone(), withheld)
+    };
+    let next = |token: &str| json!({"result": {"nextPageToken": token, "totalSize": 900, "pageSize": 3}});
+    // one of the caller's two was shown, so there may be more
+    let (first, withheld) = page(&list("retailer-7", None).unwrap(), next("dC00"));
+    assert_eq!(
+        (&first["nextPageToken"], &first["pageSize"], &first["totalSize"]),
+        (&json!("dC00"), &json!(10), &json!(1))
+    );
+    assert_eq!(withheld, [(Code::NotFound, 2)], "what was withheld is on record");
+    // nobody else goes on from there, nor does the caller from elsewhere
+    for (from, token) in [("treasurer-1", "dC00"), ("retailer-7", "dC05")] {
+        assert_eq!(list(from, Some(token)).unwrap_err().code(), Code::NotFound, "{from}");
+    }
+    // the second page shows the other one: what follows is others'
+    let mut rest = next("dC05");
+    rest["result"]["tasks"] = json!([{"id": "t-4", "status": {"state": "TASK_STATE_WORKING"}}, {"id": "t-5", "status": {"state": "TASK_STATE_WORKING"}}]);
+    let (second, _) = page(&list("retailer-7", Some("dC00")).unwrap(), rest);
+    assert_eq!((&second["nextPageToken"], &second["totalSize"]), (&json!(""), &json!(1)));
+    // whoever owns nothing hears of no second page
+    let (nothing, withheld) = page(&list("treasurer-1", None).unwrap(), next("dC00"));
+    assert_eq!((&nothing["tasks"], &nothing["nextPageToken"]), (&json!([]), &json!("")));
+    assert_eq!(withheld, [(Code::NotFound, 3)]);
+}
+
+#[test]
+fn attack_a_push_configuration_of_another_task_answers() {
+    let inspector = inspector(world("texts permitted"));
+    begin(&inspector, "retailer-7");
+    let config = |change: Value| {
+        let mut config = json!({"taskId": "t-1", "id": "n-1", "url": "https://hooks.test/a"});
+        merge(&mut config, &change);
+        config
+    };
+    let judged = |method: &str, params: Value, result: Value| {
+        let ask = json!({"jsonrpc": "2.0", "id": "p-1", "method": method, "params": params});
+        let sent = asked(&inspector, "retailer-7", ask.to_string().into_bytes());
+        let reply = json!({"jsonrpc": "2.0", "id": "p-1", "result": result}).to_string();
+        let permit = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, Bytes::from(reply), NOW);
+        permit.map(drop).map_err(|refusal| (refusal.code(), refusal.cause()))
+    };
+    let (create, get, list) = (
+        "CreateTaskPushNotificationConfig",
+        "GetTaskPushNotificationConfig",
+        "ListTaskPushNotificationConfigs",
+    );
+    let (one, all) = (json!({"taskId": "t-1", "id": "n-1"}), json!({"taskId": "t-1"}));
+    let invalid = Err((Code::UpstreamInvalid, None));
+    assert_eq!(judged(create, config(json!({})), config(json!({}))), Ok(()));
+    assert_eq!(judged(create, config(json!({})), config(json!({"taskId": null}))), invalid);
+    assert_eq!(judged(create, config(json!({})), config(json!({"taskId": "t-2"}))), invalid);
+    assert_eq!(judged(get, one.clone(), config(json!({"taskId": "t-2"}))), invalid);
+    assert_eq!(judged(get, one.clone(), config(json!({"id": "n-2"}))), invalid);
+    assert_eq!(judged(get, one.clone(), config(json!({"taskId": null, "id": "n-2"}))), invalid);
+    // as the stores of SDKs have one that came with the message that began the task
+    assert_eq!(judged(get, one, config(json!({"taskId": null}))), Ok(()));
+    let of =
+        |task: Value| json!({"configs": [config(json!({})), config(json!({"taskId": task, "id": "n-2"}))]});
+    assert_eq!(judged(list, all.clone(), of(json!(""))), Ok(()));
+    assert_eq!(judged(list, all, of(json!("t-2"))), invalid);
+    let owner = inspector.owners().owner(&route("a2a").scope(), Kind::Push, "t-1/n-2");
+    assert_eq!(
+        owner.as_deref(),
+        Some(agent("retailer-7").id()),
+        "one without a task is of the task that was asked about"
+    );
 }

@@ -21,7 +21,7 @@ mod tests;
 mod version;
 
 pub use error::{AgentError, ProtocolError};
-pub use list::TaskList;
+pub use list::{Paging, TaskList};
 pub use operation::Operation;
 pub use reply::{Answer, REPLY_PERFORMATIVES, event, reply};
 pub use request::{REQUEST_PERFORMATIVES, request, rpc_id};

@@ -22,7 +22,10 @@ mod text;
 pub use call::{Asked, Call, Form};
 pub use content::NAMING_MEMBERS;
 pub use fault::{FaultKind, MessageFault};
-pub use model::{Binding, Claim, Gap, Instance, Message, Reading, TextParts, Threads, Vocabulary};
+pub use model::{
+    Binding, Claim, Gap, Instance, Message, OwnThread, Page, Piece, PieceOf, Reading, TextParts, Threads,
+    Vocabulary,
+};
 pub use own::Own;
 pub use pointer::{Base, Pointer};
 pub use rpc::RpcId;

@@ -92,12 +92,55 @@ pub enum Vocabulary {
 /// What a message points at by its id, as it stands there: unproved. In a request what is asked about, in an answer what it names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Threads<'j> {
+    /// The task and the conversation that the message itself belongs to: not what it refers to, nor what its history repeats.
+    pub own: OwnThread<'j>,
     /// Ids of tasks, those referred to included.
     pub tasks: Vec<&'j str>,
     /// A2A's context ids: conversations.
     pub contexts: Vec<&'j str>,
-    /// Push configurations: the task's id and the configuration's.
+    /// Push configurations: the task's id and the configuration's. The task's is empty where a configuration names none: in a
+    /// message that begins a task, and in answers of agents that were given it so.
     pub pushes: Vec<(&'j str, &'j str)>,
+    /// Of a request for a list of tasks, which page of it.
+    pub page: Option<Page<'j>>,
+}
+
+/// What a message is part of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnThread<'j> {
+    /// The task.
+    pub task: Option<&'j str>,
+    /// The conversation.
+    pub context: Option<&'j str>,
+}
+
+/// Which page of a list is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Page<'j> {
+    /// What the page before gave; none for the first.
+    pub token: Option<&'j str>,
+    /// How many tasks it may hold, if the request says so.
+    pub size: Option<i64>,
+}
+
+/// Instances of a message that make up one artifact or one message of a task, which later events may go on with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece<'j> {
+    /// Which of the two it is. Their ids do not meet.
+    pub of: PieceOf,
+    /// Its id, within the task.
+    pub id: &'j str,
+    /// The places of its instances in [`Message::instances`].
+    pub instances: std::ops::Range<usize>,
+}
+
+/// What a [`Piece`] is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PieceOf {
+    /// An artifact.
+    Artifact,
+    /// A message: of a status, of a history, or by itself.
+    Message,
 }
 
 /// One concept object of a message.
@@ -165,6 +208,8 @@ pub struct Message<'j> {
     pub state: Option<State>,
     /// In events of an A2A stream that bring a piece of an artifact.
     pub chunk: Option<Chunk<'j>>,
+    /// In A2A: which instances stand in which artifact or message, in document order.
+    pub pieces: Vec<Piece<'j>>,
 }
 
 impl<'j> Message<'j> {
@@ -187,6 +232,7 @@ impl<'j> Message<'j> {
             acknowledges: false,
             state: None,
             chunk: None,
+            pieces: Vec::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A record as one line of JSON, with the members of WIRE in their order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -30,6 +30,9 @@ struct Line<'a> {
     /// Tasks whose tools were withheld from a list (`tool_drift`).
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     tool_drift: &'a [String],
+    /// Tasks that were withheld from a list, counted by the code of the reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    withheld: BTreeMap<&'static str, usize>,
 }
 
 /// Appends the line of a record, newline included.
@@ -60,6 +63,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         duration_us: record.duration_us,
         said_by: facts.said_by,
         tool_drift: &facts.drifted,
+        withheld: facts.withheld.iter().map(|(code, count)| (code.as_str(), *count)).collect(),
     };
     // only strings and numbers: writing them into memory cannot fail
     if serde_json::to_writer(&mut *out, &line).is_ok() {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderValue;
 use semgate_inspect::{
     Answered, Delivered, Direction, Facts, Refusal, ReplyPermit, RpcId, Sent, StreamState,
 };
@@ -12,6 +13,7 @@ use tokio::time::Instant;
 use crate::decision::DecisionId;
 use crate::forward;
 use crate::identify::Identity;
+use crate::mcp;
 use crate::path::{Lane, no_audit, unix_now};
 use crate::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::Manner;
@@ -28,6 +30,8 @@ pub(crate) struct Of {
     pub(crate) began: std::time::Instant,
     /// The facts of a reply of which nothing was read.
     pub(crate) facts: Facts,
+    /// The session of MCP that the answer opens, if it may pass.
+    pub(crate) opens: Option<HeaderValue>,
 }
 
 /// A stream under way.
@@ -128,7 +132,12 @@ impl Course {
     pub(crate) fn judge(&mut self, piece: impl Into<Answered>) -> Result<ReplyPermit, Refusal> {
         let lane = &self.of.lane;
         let (inspector, now) = (&lane.shared.inspector, lane.shared.now());
-        inspector.inspect_event(&self.sent, &mut self.state, &lane.replier, piece, now)
+        let permit = inspector.inspect_event(&self.sent, &mut self.state, &lane.replier, piece, now)?;
+        if self.state.is_over() {
+            mcp::own(inspector, &self.sent, self.of.opens.take().as_ref())
+                .map_err(|refusal| refusal.with_facts(permit.facts().clone()))?;
+        }
+        Ok(permit)
     }
 
     /// Records a piece that may pass; its bytes are handed on then.

@@ -97,7 +97,8 @@ pub(super) fn start(
         followers: parts.followers,
         policies,
     };
-    let keeper = Keeper::start(&shared, &config.state, &config.prefix)?;
+    let agents = config.routes.iter().map(|route| (route.name.clone(), route.receiver.clone())).collect();
+    let keeper = Keeper::start(&shared, &config.state, &config.prefix, &agents)?;
     let mut workers = Vec::new();
     for (number, seats) in cores.into_iter().enumerate() {
         let core = Core {

@@ -1,6 +1,6 @@
 //! What is remembered, in a form that outlives the process.
 
-use super::{About, Kind};
+use super::{About, Kind, Scope};
 use semgate_contexts::{ContextUrn, Digest, Prefix};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,8 +9,11 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Owned {
-    /// The route's name.
-    pub route: String,
+    /// The SPIFFE id of the agent that keeps it.
+    pub agent: String,
+    /// The tenant of that agent, where the route had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// What it is.
     pub kind: Kind,
     /// Its id, as the agent wrote it.
@@ -41,7 +44,7 @@ pub enum OwnedFault {
     Context,
     /// The digest is none.
     Digest,
-    /// Route, id or owner is empty, or longer than 2048 bytes, as long as a SPIFFE id may be.
+    /// Agent, tenant, id or owner is empty, or longer than 2048 bytes, as long as a SPIFFE id may be.
     Name,
 }
 
@@ -50,7 +53,7 @@ impl fmt::Display for OwnedFault {
         f.write_str(match self {
             Self::Context => "the context of a record is no urn in canonical form",
             Self::Digest => "the digest of a record is not `sha-256:` and 64 lowercase hex digits",
-            Self::Name => "route, id or owner of a record is empty or too long",
+            Self::Name => "agent, tenant, id or owner of a record is empty or too long",
         })
     }
 }
@@ -61,9 +64,10 @@ impl std::error::Error for OwnedFault {}
 const MAX_NAME: usize = 2_048;
 
 impl Owned {
-    pub(super) fn of(route: &str, kind: Kind, id: &str, owner: &str, about: &About) -> Self {
+    pub(super) fn of(scope: &Scope<'_>, kind: Kind, id: &str, owner: &str, about: &About) -> Self {
         Self {
-            route: route.to_owned(),
+            agent: scope.agent().to_owned(),
+            tenant: scope.tenant().map(str::to_owned),
             kind,
             id: id.to_owned(),
             owner: owner.to_owned(),
@@ -72,8 +76,15 @@ impl Owned {
         }
     }
 
+    /// Whose ids its id is one of.
+    pub fn scope(&self) -> Scope<'_> {
+        Scope::new(&self.agent, self.tenant.as_deref())
+    }
+
     pub(super) fn about(&self, prefix: &Prefix) -> Result<About, OwnedFault> {
-        if [&self.route, &self.id, &self.owner].iter().any(|name| name.is_empty() || name.len() > MAX_NAME) {
+        let tenant = self.tenant.as_ref().unwrap_or(&self.id);
+        let names = [&self.agent, tenant, &self.id, &self.owner];
+        if names.iter().any(|name| name.is_empty() || name.len() > MAX_NAME || name.contains('\n')) {
             return Err(OwnedFault::Name);
         }
         let urn = ContextUrn::parse(&self.context, prefix).map_err(|_| OwnedFault::Context)?;

@@ -1,9 +1,9 @@
-//! The bounded memory behind [`super::Owners`]: found by route, kind and id; forgotten by owner and age.
+//! The bounded memory behind [`super::Owners`]: found by agent, kind and id; forgotten by owner and age.
 
-use super::{About, Kind, Owned};
-use crate::turn::Side;
+use super::{About, Kind, Owned, Scope};
+use crate::turn::Proposal;
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -13,7 +13,7 @@ pub(super) struct Store {
     len: usize,
     /// The number of the last use, which orders them.
     used: u64,
-    routes: HashMap<Arc<str>, HashMap<Kind, Entries>>,
+    scopes: HashMap<Arc<str>, HashMap<Kind, Entries>>,
     agents: HashMap<Arc<str>, BTreeMap<u64, Place>>,
     /// How much each agent holds, least first.
     shares: BTreeSet<(usize, Arc<str>)>,
@@ -26,13 +26,21 @@ struct Entry {
     owner: Arc<str>,
     about: Arc<About>,
     used: u64,
-    /// Whose proposal is open in it.
-    open: Option<Side>,
+    /// What was proposed in it last.
+    proposed: Option<Arc<Proposal>>,
+    /// What was proposed before, should the last one never arrive.
+    before: Option<Arc<Proposal>>,
+}
+
+impl Entry {
+    fn proposal(&self) -> Option<&Arc<Proposal>> {
+        [&self.proposed, &self.before].into_iter().flatten().find(|proposal| !proposal.is_withdrawn())
+    }
 }
 
 #[derive(Clone)]
 struct Place {
-    route: Arc<str>,
+    scope: Arc<str>,
     kind: Kind,
     id: Arc<str>,
 }
@@ -44,7 +52,7 @@ impl Store {
             all: all.max(1),
             len: 0,
             used: 0,
-            routes: HashMap::new(),
+            scopes: HashMap::new(),
             agents: HashMap::new(),
             shares: BTreeSet::new(),
         }
@@ -54,38 +62,58 @@ impl Store {
         self.len
     }
 
-    pub(super) fn find(&self, route: &str, kind: Kind, id: &str) -> Option<(Arc<str>, Arc<About>)> {
-        let entry = self.routes.get(route)?.get(&kind)?.get(id)?;
+    fn entry(&self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<&Entry> {
+        self.scopes.get(scope.key())?.get(&kind)?.get(id)
+    }
+
+    fn entry_mut(&mut self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<&mut Entry> {
+        self.scopes.get_mut(scope.key())?.get_mut(&kind)?.get_mut(id)
+    }
+
+    pub(super) fn find(&self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<(Arc<str>, Arc<About>)> {
+        let entry = self.entry(scope, kind, id)?;
         Some((Arc::clone(&entry.owner), Arc::clone(&entry.about)))
     }
 
     /// It is about this from now on.
-    pub(super) fn settle(&mut self, route: &str, kind: Kind, id: &str, about: Arc<About>) {
-        let entries = self.routes.get_mut(route).and_then(|kinds| kinds.get_mut(&kind));
-        if let Some(entry) = entries.and_then(|entries| entries.get_mut(id)) {
+    pub(super) fn settle(&mut self, scope: &Scope<'_>, kind: Kind, id: &str, about: Arc<About>) {
+        if let Some(entry) = self.entry_mut(scope, kind, id) {
             entry.about = about;
         }
     }
 
-    /// Whose proposal is open in it.
-    pub(super) fn open(&self, route: &str, kind: Kind, id: &str) -> Option<Side> {
-        self.routes.get(route)?.get(&kind)?.get(id)?.open
+    /// What was proposed in it last, and reached the other side or may yet.
+    pub(super) fn proposal(&self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<Arc<Proposal>> {
+        self.entry(scope, kind, id)?.proposal().map(Arc::clone)
     }
 
-    pub(super) fn set_open(&mut self, route: &str, kind: Kind, id: &str, open: Option<Side>) {
-        let entries = self.routes.get_mut(route).and_then(|kinds| kinds.get_mut(&kind));
-        if let Some(entry) = entries.and_then(|entries| entries.get_mut(id)) {
-            entry.open = open;
+    pub(super) fn propose(&mut self, scope: &Scope<'_>, kind: Kind, id: &str, proposal: &Arc<Proposal>) {
+        if let Some(entry) = self.entry_mut(scope, kind, id) {
+            entry.before = entry.proposal().map(Arc::clone);
+            entry.proposed = Some(Arc::clone(proposal));
         }
     }
 
+    /// Whether the agent owns something of this kind that `seen` does not hold.
+    pub(super) fn has_beyond(
+        &self,
+        scope: &Scope<'_>,
+        owner: &str,
+        kind: Kind,
+        seen: &HashSet<Box<str>>,
+    ) -> bool {
+        let places = self.agents.get(owner).into_iter().flat_map(BTreeMap::values);
+        let mut own = places.filter(|place| place.kind == kind && *place.scope == *scope.key());
+        own.any(|place| !seen.contains(&*place.id))
+    }
+
     /// Makes it the last one to be forgotten.
-    pub(super) fn touch(&mut self, route: &str, kind: Kind, id: &str) {
+    pub(super) fn touch(&mut self, scope: &Scope<'_>, kind: Kind, id: &str) {
         let used = self.used + 1;
-        let entries = self.routes.get_mut(route).and_then(|kinds| kinds.get_mut(&kind));
-        let Some(entry) = entries.and_then(|entries| entries.get_mut(id)) else { return };
+        let Some(entry) = self.entry_mut(scope, kind, id) else { return };
+        let owner = Arc::clone(&entry.owner);
         let before = std::mem::replace(&mut entry.used, used);
-        if let Some(order) = self.agents.get_mut(&entry.owner)
+        if let Some(order) = self.agents.get_mut(&owner)
             && let Some(place) = order.remove(&before)
         {
             order.insert(used, place);
@@ -96,7 +124,7 @@ impl Store {
     /// Remembers something new; returns what was forgotten for it.
     pub(super) fn put(
         &mut self,
-        route: &str,
+        scope: &Scope<'_>,
         kind: Kind,
         id: &str,
         owner: &Arc<str>,
@@ -105,17 +133,17 @@ impl Store {
         let gone = self.make_room(owner);
         self.used += 1;
         let used = self.used;
-        let route = match self.routes.get_key_value(route) {
+        let scope: Arc<str> = match self.scopes.get_key_value(scope.key()) {
             Some((known, _)) => Arc::clone(known),
-            None => Arc::from(route),
+            None => Arc::from(scope.key()),
         };
-        let place = Place { route: Arc::clone(&route), kind, id: Arc::from(id) };
+        let place = Place { scope: Arc::clone(&scope), kind, id: Arc::from(id) };
         let owner = match self.agents.get_key_value(owner) {
             Some((known, _)) => Arc::clone(known),
             None => Arc::clone(owner),
         };
-        let entry = Entry { owner: Arc::clone(&owner), about, used, open: None };
-        let entries = self.routes.entry(route).or_default().entry(kind).or_default();
+        let entry = Entry { owner: Arc::clone(&owner), about, used, proposed: None, before: None };
+        let entries = self.scopes.entry(scope).or_default().entry(kind).or_default();
         entries.insert(Arc::clone(&place.id), entry);
         let order = self.agents.entry(Arc::clone(&owner)).or_default();
         let held = order.len();
@@ -135,12 +163,12 @@ impl Store {
         let (most, fullest) = self.shares.last()?;
         let giver = if held >= self.each || held >= *most { owner } else { fullest };
         let place = self.agents.get(giver)?.values().next()?.clone();
-        self.remove(&place.route, place.kind, &place.id)
+        self.remove(&Scope::of_key(&place.scope), place.kind, &place.id)
     }
 
     /// Forgets one; returns what it was.
-    pub(super) fn remove(&mut self, route: &str, kind: Kind, id: &str) -> Option<Owned> {
-        let entry = self.routes.get_mut(route)?.get_mut(&kind)?.remove(id)?;
+    pub(super) fn remove(&mut self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<Owned> {
+        let entry = self.scopes.get_mut(scope.key())?.get_mut(&kind)?.remove(id)?;
         self.len -= 1;
         if let Some(order) = self.agents.get_mut(&entry.owner) {
             let held = order.len();
@@ -152,7 +180,7 @@ impl Store {
                 self.shares.insert((held - 1, Arc::clone(&entry.owner)));
             }
         }
-        Some(Owned::of(route, kind, id, &entry.owner, &entry.about))
+        Some(Owned::of(scope, kind, id, &entry.owner, &entry.about))
     }
 
     /// All, what was not used for longest first.
@@ -163,8 +191,9 @@ impl Store {
         }
         order.sort_unstable_by_key(|(used, _, _)| *used);
         let owned = |(_, owner, place): (u64, &Arc<str>, &Place)| {
-            let (_, about) = self.find(&place.route, place.kind, &place.id)?;
-            Some(Owned::of(&place.route, place.kind, &place.id, owner, &about))
+            let scope = Scope::of_key(&place.scope);
+            let (_, about) = self.find(&scope, place.kind, &place.id)?;
+            Some(Owned::of(&scope, place.kind, &place.id, owner, &about))
         };
         order.into_iter().filter_map(owned).collect()
     }

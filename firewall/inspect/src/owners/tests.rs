@@ -5,16 +5,20 @@ fn about(name: &str) -> Arc<About> {
     Arc::new(About { urn, digest: Digest::of(name.as_bytes()) })
 }
 
+fn scope(agent: &str) -> Scope<'_> {
+    Scope::new(agent, None)
+}
+
 fn agent(name: &str) -> Arc<str> {
     Arc::from(format!("spiffe://semgate.test/agent/{name}"))
 }
 
 fn task(owners: &Owners, owner: &str, id: &str) -> Result<(), NotOwned> {
-    owners.claim("r", &agent(owner), &[(Kind::Task, id)], &about("payment:v1.1"), None)
+    owners.claim(&scope("r"), &agent(owner), &[(Kind::Task, id)], &about("payment:v1.1"), None)
 }
 
 fn has(owners: &Owners, owner: &str, id: &str) -> Result<Arc<About>, NotOwned> {
-    owners.of("r", &agent(owner), Kind::Task, id)
+    owners.of(&scope("r"), &agent(owner), Kind::Task, id)
 }
 
 #[test]
@@ -30,14 +34,20 @@ fn the_first_one_who_is_told_of_a_task_owns_it_and_nobody_else_finds_it() {
 }
 
 #[test]
-fn ids_of_two_routes_or_two_kinds_never_meet() {
+fn ids_of_two_agents_two_tenants_or_two_kinds_never_meet() {
     let owners = Owners::new(8, 64);
     let (a, b, about) = (agent("a"), agent("b"), about("payment:v1.1"));
-    owners.claim("r", &a, &[(Kind::Task, "1")], &about, None).unwrap();
-    owners.claim("s", &b, &[(Kind::Task, "1")], &about, None).unwrap();
-    owners.claim("r", &b, &[(Kind::Conversation, "1")], &about, None).unwrap();
-    owners.of("r", &b, Kind::Task, "1").unwrap_err();
-    owners.of("s", &b, Kind::Task, "1").unwrap();
+    owners.claim(&scope("r"), &a, &[(Kind::Task, "1")], &about, None).unwrap();
+    owners.claim(&scope("s"), &b, &[(Kind::Task, "1")], &about, None).unwrap();
+    owners.claim(&scope("r"), &b, &[(Kind::Conversation, "1")], &about, None).unwrap();
+    owners.of(&scope("r"), &b, Kind::Task, "1").unwrap_err();
+    owners.of(&scope("s"), &b, Kind::Task, "1").unwrap();
+    let acme = Scope::new("r", Some("acme"));
+    owners.of(&acme, &a, Kind::Task, "1").unwrap_err();
+    owners.claim(&acme, &b, &[(Kind::Task, "1")], &about, None).unwrap();
+    assert_eq!((acme.agent(), acme.tenant()), ("r", Some("acme")));
+    let tenants = owners.export().into_iter().map(|owned| owned.tenant);
+    assert_eq!(tenants.collect::<Vec<_>>(), [None, None, None, Some("acme".to_owned())]);
 }
 
 #[test]
@@ -45,10 +55,10 @@ fn several_things_are_claimed_together_or_not_at_all() {
     let owners = Owners::new(8, 64);
     task(&owners, "a", "t").unwrap();
     let both = [(Kind::Conversation, "c"), (Kind::Task, "t")];
-    owners.claim("r", &agent("b"), &both, &about("payment:v1.1"), None).unwrap_err();
-    assert_eq!(owners.owner("r", Kind::Conversation, "c"), None);
-    owners.free("r", &agent("b"), &both).unwrap_err();
-    owners.free("r", &agent("a"), &both).unwrap();
+    owners.claim(&scope("r"), &agent("b"), &both, &about("payment:v1.1"), None).unwrap_err();
+    assert_eq!(owners.owner(&scope("r"), Kind::Conversation, "c"), None);
+    owners.free(&scope("r"), &agent("b"), &both).unwrap_err();
+    owners.free(&scope("r"), &agent("a"), &both).unwrap();
 }
 
 #[test]
@@ -107,11 +117,13 @@ fn what_is_exported_can_be_imported_with_its_order() {
 
 #[test]
 fn a_record_that_is_no_record_is_refused() {
-    let good = Owned::of("r", Kind::Task, "t", "a", &about("payment:v1.1"));
+    let good = Owned::of(&scope("r"), Kind::Task, "t", "a", &about("payment:v1.1"));
     for (bad, fault) in [
         (Owned { context: "payment".to_owned(), ..good.clone() }, OwnedFault::Context),
         (Owned { digest: "x".to_owned(), ..good.clone() }, OwnedFault::Digest),
         (Owned { owner: String::new(), ..good.clone() }, OwnedFault::Name),
+        (Owned { tenant: Some(String::new()), ..good.clone() }, OwnedFault::Name),
+        (Owned { agent: "a\nb".to_owned(), ..good.clone() }, OwnedFault::Name),
         (Owned { id: "x".repeat(3_000), ..good }, OwnedFault::Name),
     ] {
         assert_eq!(Owners::new(1, 1).import([bad], &Prefix::default()), Err(fault));
@@ -136,8 +148,8 @@ fn a_journal_hears_of_everything_in_order() {
     for id in ["1", "2", "2", "3"] {
         task(&owners, "a", id).unwrap();
     }
-    owners.forget("r", Kind::Task, "3");
-    owners.forget("r", Kind::Task, "3");
+    owners.forget(&scope("r"), Kind::Task, "3");
+    owners.forget(&scope("r"), Kind::Task, "3");
     assert_eq!(*heard.lock().unwrap(), ["+1", "+2", "-1", "+3", "-3"]);
     assert_eq!(owners.len(), 1);
 }
@@ -147,7 +159,7 @@ fn a_task_that_a_text_began_is_about_the_first_context_that_is_named_in_it() {
     let owners = Owners::new(8, 64);
     let (a2a, payment, travel) = (about("a2a:v1.0"), about("payment:v1.1"), about("travel:v2.1"));
     let say = |about: &Arc<About>| {
-        owners.claim("r", &agent("a"), &[(Kind::Task, "t")], about, Some(&a2a.urn)).unwrap();
+        owners.claim(&scope("r"), &agent("a"), &[(Kind::Task, "t")], about, Some(&a2a.urn)).unwrap();
     };
     say(&a2a);
     assert_eq!(has(&owners, "a", "t").unwrap(), a2a);

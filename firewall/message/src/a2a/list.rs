@@ -16,7 +16,6 @@ pub struct TaskList<'j> {
     pub tasks: Vec<Message<'j>>,
     json: &'j [Json<'j>],
     next: Option<&'j str>,
-    page_size: i64,
     rpc_id: Option<RpcId>,
 }
 
@@ -27,16 +26,12 @@ pub(super) fn read<'j>(
     frame: &Frame<'_>,
     like: &Message<'j>,
 ) -> Read<TaskList<'j>> {
-    let (mut items, mut next, mut page_size) = (&[][..], None, None);
+    let (mut items, mut next) = (&[][..], None);
     for (key, value) in object(json, path)?.iter() {
         match key {
             "tasks" => items = array(value, path, key)?,
             "nextPageToken" => next = page_token(value, path, key)?,
-            "pageSize" => {
-                count(value, path, key)?;
-                page_size = value.as_number().and_then(|n| n.as_i64_exact());
-            }
-            "totalSize" => count(value, path, key)?,
+            "pageSize" | "totalSize" => count(value, path, key)?,
             _ => return unknown(path, key),
         }
     }
@@ -50,17 +45,30 @@ pub(super) fn read<'j>(
         }
         tasks.push(message);
     }
-    let page_size = page_size.unwrap_or_default();
-    Ok(TaskList { tasks, json: items, next, page_size, rpc_id: like.rpc_id.clone() })
+    Ok(TaskList { tasks, json: items, next, rpc_id: like.rpc_id.clone() })
 }
 
-impl TaskList<'_> {
+/// What is told beside the tasks of a list that is written anew.
+#[derive(Clone, Copy, Debug)]
+pub struct Paging<'t> {
+    /// What asks for the next page; none if no more is told of.
+    pub next: Option<&'t str>,
+    /// The size of a page, as it was asked for or as the protocol has it.
+    pub page_size: i64,
+}
+
+impl<'j> TaskList<'j> {
+    /// What the agent has for the next page: made by it, and it may name what is others'.
+    pub fn next(&self) -> Option<&'j str> {
+        self.next
+    }
+
     /// The list with those tasks only whose places (from 0, ascending) `kept` holds, in the form that was asked in: JSON-RPC if
-    /// there is an id, else the result alone. `total` is what the caller may know to be there; without it, it is what the page
-    /// holds. What the agent counted is never told: it counts what is others'.
+    /// there is an id, else the result alone. `totalSize` counts what is kept. What the agent counted is never told: it counts
+    /// what is others'.
     ///
     /// Values are written as they were read, numbers digit for digit.
-    pub fn keeping(&self, kept: &[usize], total: Option<usize>) -> Vec<u8> {
+    pub fn keeping(&self, kept: &[usize], told: Paging<'_>) -> Vec<u8> {
         let mut out = String::new();
         if let Some(id) = &self.rpc_id {
             out += &format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.to_json());
@@ -75,9 +83,8 @@ impl TaskList<'_> {
             written += 1;
         }
         out += "],\"nextPageToken\":";
-        text::string(self.next.unwrap_or_default(), &mut out);
-        let total = total.unwrap_or(written);
-        out += &format!(",\"pageSize\":{},\"totalSize\":{total}}}", self.page_size);
+        text::string(told.next.unwrap_or_default(), &mut out);
+        out += &format!(",\"pageSize\":{},\"totalSize\":{written}}}", told.page_size);
         if self.rpc_id.is_some() {
             out.push('}');
         }

@@ -7,7 +7,7 @@ use super::{
     task,
 };
 use crate::{
-    FaultKind, Message, MessageFault,
+    FaultKind, Message, MessageFault, Page,
     member::{Read, at, id, object, string, unknown},
 };
 use semgate_contexts::json::Json;
@@ -140,7 +140,7 @@ fn closed<'j>(
     out: &mut Message<'j>,
 ) -> Read<()> {
     let rows = rows(operation, frame.version);
-    let (mut task, mut config) = (None, None);
+    let (mut task, mut config, mut page) = (None, None, Page::default());
     let mut seen: Vec<&str> = Vec::with_capacity(rows.len());
     for (key, value) in object.iter() {
         let row = rows.iter().find(|(name, ..)| *name == key || (!frame.old() && is_proto_name(key, name)));
@@ -158,6 +158,11 @@ fn closed<'j>(
             Task => task = Some(id(value, path, key)?),
             Config => config = Some(id(value, path, key)?),
             Conversation => note(&mut out.threads.contexts, id(value, path, key)?),
+            Token => page.token = Some(id(value, path, key)?),
+            Count if *name == "pageSize" => {
+                count(value, path, key)?;
+                page.size = value.as_number().and_then(|n| n.as_i64_exact());
+            }
             Metadata => frame.metadata(value, path, Judged::WithItsObject, out)?,
             other => plain(*other, value, path, key, frame)?,
         }
@@ -166,6 +171,7 @@ fn closed<'j>(
         return Err(MessageFault::malformed(at(path, name), "is missing"));
     }
     push::Config { task, id: config }.note(out);
+    out.threads.page = (operation == Operation::ListTasks).then_some(page);
     out.message_id = task.unwrap_or_default();
     Ok(())
 }

@@ -32,8 +32,8 @@ impl<'j> Config<'j> {
         if let Some(task) = self.task {
             super::frame::note(&mut out.threads.tasks, task);
         }
-        if let (Some(task), Some(id)) = (self.task, self.id) {
-            out.threads.pushes.push((task, id));
+        if let Some(id) = self.id {
+            out.threads.pushes.push((self.task.unwrap_or_default(), id));
         }
     }
 }

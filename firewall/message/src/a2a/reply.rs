@@ -11,7 +11,7 @@ use super::{
     task,
 };
 use crate::{
-    Asked, Binding, Form, Message, MessageFault, Reading, RpcId,
+    Asked, Binding, Form, Message, MessageFault, OwnThread, Reading, RpcId,
     member::{Read, array, at, id, identifier, object, prefer_duplicate, required, string, unknown},
 };
 use semgate_contexts::{
@@ -186,6 +186,7 @@ fn one_of<'j>(
             let said = said::message(value, &path, "/result/message/metadata", by_agent, frame, out)?;
             out.message_id = said.id;
             out.performative = said.performative;
+            out.threads.own = said.own;
             Ok(())
         }
         ("task", ..) => task::task(value, &path, frame, out),
@@ -218,6 +219,7 @@ impl<'j> About<'j> {
 
     fn note(&self, out: &mut Message<'j>) {
         out.message_id = self.task;
+        out.threads.own = OwnThread { task: Some(self.task), context: self.context };
         out.threads.tasks.push(self.task);
         out.threads.contexts.extend(self.context);
     }

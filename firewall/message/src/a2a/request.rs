@@ -132,6 +132,7 @@ fn send<'j>(params: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Messa
     )?;
     out.message_id = said.id;
     out.performative = said.performative;
+    out.threads.own = said.own;
     if let Some(metadata) = metadata {
         frame.metadata(metadata, path, super::frame::Judged::ByItself(said.performative), out)?;
     }

@@ -5,7 +5,7 @@ use super::{
     part,
 };
 use crate::{
-    Claim, Message, MessageFault,
+    Claim, Message, MessageFault, OwnThread, Piece, PieceOf,
     member::{Read, array, at, id, identifier, object, required, string, unknown},
 };
 use semgate_contexts::{Performative, PerformativeSet, json::Json};
@@ -47,6 +47,8 @@ impl Row {
 pub(super) struct Said<'j> {
     pub id: &'j str,
     pub performative: Performative,
+    /// What it says that it belongs to.
+    pub own: OwnThread<'j>,
 }
 
 /// Reads one `Message`. `rows` gives the row of the mapping for the role that the message has; `place` is where its claim stands.
@@ -58,16 +60,23 @@ pub(super) fn message<'j>(
     frame: &Frame<'_>,
     out: &mut Message<'j>,
 ) -> Read<Said<'j>> {
-    let mut message_id = None;
+    let (mut message_id, mut own) = (None, OwnThread::default());
     let (mut role, mut parts, mut metadata) = (None, None, None);
+    let from = out.instances.len();
     for (key, value) in object(json, path)?.iter() {
         match key {
             "kind" if frame.old() => kind(value, path, "message")?,
             "messageId" => message_id = Some(id(value, path, key)?),
             // proto3 JSON may write an absent string as an empty one
             "contextId" | "taskId" if !frame.old() && value.as_str() == Some("") => {}
-            "contextId" => note(&mut out.threads.contexts, id(value, path, key)?),
-            "taskId" => note(&mut out.threads.tasks, id(value, path, key)?),
+            "contextId" => {
+                own.context = Some(id(value, path, key)?);
+                own.context.into_iter().for_each(|id| note(&mut out.threads.contexts, id));
+            }
+            "taskId" => {
+                own.task = Some(id(value, path, key)?);
+                own.task.into_iter().for_each(|id| note(&mut out.threads.tasks, id));
+            }
             "role" => role = Some(string(value, path, key)?),
             "parts" => parts = Some(array(value, path, key)?),
             "metadata" => metadata = Some(value),
@@ -83,7 +92,8 @@ pub(super) fn message<'j>(
         .ok_or_else(|| MessageFault::malformed(at(path, "role"), "is not the role that speaks here"))?;
     let performative = claim(metadata, path, place, row, frame, out)?;
     part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
-    Ok(Said { id: message_id, performative })
+    out.pieces.push(Piece { of: PieceOf::Message, id: message_id, instances: from..out.instances.len() });
+    Ok(Said { id: message_id, performative, own })
 }
 
 /// `kind` of 0.3, which says what an object is.

@@ -9,7 +9,7 @@ use super::{
     said::{self, Role, Row},
 };
 use crate::{
-    Message, MessageFault,
+    Message, MessageFault, OwnThread, Piece, PieceOf,
     member::{Read, array, at, id, object, required, string, unknown},
 };
 use semgate_contexts::{Performative::Inform, json::Json};
@@ -19,13 +19,14 @@ const ARTIFACT: &str = "artifact";
 
 /// Reads one task.
 pub(super) fn task<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &mut Message<'j>) -> Read<()> {
-    let (mut task_id, mut state, mut artifacts, mut history, mut metadata) = (None, None, None, None, None);
+    let (mut task_id, mut context, mut state) = (None, None, None);
+    let (mut artifacts, mut history, mut metadata) = (None, None, None);
     for (key, value) in object(json, path)?.iter() {
         match key {
             "kind" if frame.old() => said::kind(value, path, "task")?,
             "id" => task_id = Some(id(value, path, key)?),
             "contextId" if !frame.old() && value.as_str() == Some("") => {}
-            "contextId" => note(&mut out.threads.contexts, id(value, path, key)?),
+            "contextId" => context = Some(id(value, path, key)?),
             "status" => state = Some(value),
             "artifacts" => artifacts = Some(array(value, path, key)?),
             "history" => history = Some(array(value, path, key)?),
@@ -35,6 +36,8 @@ pub(super) fn task<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &
     }
     out.message_id = required(task_id, path, "id")?;
     note(&mut out.threads.tasks, out.message_id);
+    context.into_iter().for_each(|id| note(&mut out.threads.contexts, id));
+    out.threads.own = OwnThread { task: Some(out.message_id), context };
     let before = out.instances.len();
     if let Some(metadata) = metadata {
         frame.metadata(metadata, path, Judged::ByItself(Inform), out)?;
@@ -111,6 +114,7 @@ pub(super) fn artifact<'j>(
         }
     }
     let artifact_id = required(artifact_id, path, "artifactId")?;
+    let from = out.instances.len();
     let performative = said::claim(metadata, path, place, Row::only(Inform), frame, out)?;
     match words {
         None => {}
@@ -118,6 +122,7 @@ pub(super) fn artifact<'j>(
         Some(key) => out.note_uninspectable(pointer(&at(path, key))),
     }
     part::parts(required(parts, path, "parts")?, path, performative, frame, out)?;
+    out.pieces.push(Piece { of: PieceOf::Artifact, id: artifact_id, instances: from..out.instances.len() });
     Ok(artifact_id)
 }
 

@@ -231,3 +231,19 @@ fn a_card_with_a_member_that_no_card_has_does_not_fit() {
         assert!(broken(&message.instances[0]).unwrap().ends_with("additionalProperties"));
     });
 }
+
+#[test]
+fn what_a_task_repeats_or_refers_to_is_not_its_own_thread() {
+    let said = |id: &str, task: &str| json!({"messageId": id, "role": "ROLE_AGENT", "taskId": task, "contextId": "c-other", "referenceTaskIds": ["t-8"], "parts": [{"data": {"concept": "a"}}]});
+    let task = json!({"id": "t-1", "contextId": "c-1", "history": [said("m-1", "t-9")],
+        "status": {"state": "TASK_STATE_WORKING", "message": said("m-2", "t-7")},
+        "artifacts": [{"artifactId": "a-1", "parts": [{"data": {"concept": "b"}}]}]});
+    says(&answer(task), &asked(Operation::GetTask, Version::V10), &STRICT, false, |read| {
+        let Answer::Said(message) = read.unwrap() else { panic!("no message") };
+        assert_eq!(message.threads.own, crate::OwnThread { task: Some("t-1"), context: Some("c-1") });
+        let pieces: Vec<_> =
+            message.pieces.iter().map(|piece| (piece.of, piece.id, piece.instances.clone())).collect();
+        use crate::PieceOf::{Artifact, Message};
+        assert_eq!(pieces, [(Message, "m-2", 0..1), (Artifact, "a-1", 1..2), (Message, "m-1", 2..3)]);
+    });
+}

@@ -1,0 +1,75 @@
+//! Which pages of lists an agent was told of. What asks for the next page is made by the agent behind: it may name a task that is
+//! another's, and by trying others one could learn which are there. So each is taken only from whom it was given to.
+
+use super::Scope;
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// What a listing showed so far of the caller's own, page by page. Two that go on from one page share it.
+#[derive(Debug, Default)]
+pub(crate) struct Listing(Mutex<HashSet<Box<str>>>);
+
+impl Listing {
+    pub(crate) fn saw<'t>(&self, tasks: impl IntoIterator<Item = &'t str>) {
+        let mut seen = self.seen();
+        seen.extend(tasks.into_iter().map(Box::from));
+    }
+
+    pub(super) fn seen(&self) -> MutexGuard<'_, HashSet<Box<str>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Page {
+    scope: String,
+    token: String,
+    listing: Arc<Listing>,
+}
+
+#[derive(Default)]
+struct Told {
+    pages: VecDeque<Page>,
+    /// The number of the last use.
+    used: u64,
+}
+
+/// Bounded for each agent, and in agents; what is forgotten is a list that begins anew.
+pub(super) struct Pages {
+    each: usize,
+    agents: usize,
+    all: Mutex<(HashMap<Arc<str>, Told>, u64)>,
+}
+
+impl Pages {
+    pub(super) fn new(each: usize, agents: usize) -> Self {
+        Self { each: each.max(1), agents: agents.max(1), all: Mutex::default() }
+    }
+
+    pub(super) fn find(&self, scope: &Scope<'_>, owner: &str, token: &str) -> Option<Arc<Listing>> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = all.0.get(owner)?;
+        let page = told.pages.iter().rev().find(|page| page.token == token && page.scope == scope.key())?;
+        Some(Arc::clone(&page.listing))
+    }
+
+    pub(super) fn tell(&self, scope: &Scope<'_>, owner: &Arc<str>, token: &str, listing: &Arc<Listing>) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let (agents, used) = &mut *all;
+        *used += 1;
+        if agents.len() >= self.agents && !agents.contains_key(owner) {
+            let oldest = agents.iter().min_by_key(|(_, told)| told.used).map(|(owner, _)| Arc::clone(owner));
+            oldest.and_then(|owner| agents.remove(&owner));
+        }
+        let told = agents.entry(Arc::clone(owner)).or_default();
+        told.used = *used;
+        told.pages.retain(|page| page.token != token || page.scope != scope.key());
+        if told.pages.len() >= self.each {
+            told.pages.pop_front();
+        }
+        let page =
+            Page { scope: scope.key().to_owned(), token: token.to_owned(), listing: Arc::clone(listing) };
+        told.pages.push_back(page);
+    }
+}
