@@ -203,6 +203,18 @@ impl Asker {
         let Some(shape) = self.catalogue.shape(question.context.digest(), question.shape.name()) else {
             return internal("the context is not known to the policies or is left out");
         };
+        self.settle(question, shape)
+    }
+
+    /// The verdict about a learnt concept: denied where no policy names it.
+    pub fn decide_learnt(&self, question: &Question<'_>) -> Verdict {
+        match self.catalogue.learnt(question.shape.name()) {
+            Some(shape) => self.settle(question, shape),
+            None => Bucket::nothing(),
+        }
+    }
+
+    fn settle(&self, question: &Question<'_>, shape: &ShapeInfo) -> Verdict {
         let Some(info) = self.catalogue.types.get(shape.of_type) else {
             return internal("the type of the concept is missing");
         };

@@ -1,6 +1,6 @@
 //! Every loaded context as Cedar types: one entity type for each line and shape.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet, Sha
 use serde_json::{Map, Value, json};
 
 use crate::kinds::Attributes;
+use crate::learnt;
 use crate::names::{namespace, type_name};
 use crate::openness::Place;
 use crate::{LeftOut, PolicyFault};
@@ -57,6 +58,8 @@ pub(crate) struct ShapeInfo {
 pub(crate) struct Catalogue {
     pub types: Vec<TypeInfo>,
     shapes: HashMap<Digest, Vec<ShapeInfo>, BuildHasherDefault<FirstBytes>>,
+    /// Of concepts that are learnt, by Cedar name: those that policies name.
+    learnt: Vec<ShapeInfo>,
     pub left_out: Vec<LeftOut>,
 }
 
@@ -103,6 +106,12 @@ impl Catalogue {
     fn add_line(&mut self, versions: &[&Arc<Context>], taken: &mut HashMap<String, String>) {
         let mut kept: Vec<&Arc<Context>> = Vec::new();
         let mut shapes: BTreeMap<String, Majors> = BTreeMap::new();
+        let (reserved, versions): (Vec<&Arc<Context>>, Vec<&Arc<Context>>) =
+            versions.iter().copied().partition(|context| learnt::is_reserved(context.urn().line()));
+        let why = "to policies its concepts would look learnt";
+        self.left_out.extend(
+            reserved.iter().map(|context| LeftOut { urn: context.urn().clone(), why: why.to_owned() }),
+        );
         for context in versions {
             let attempt = if kept.last().is_some_and(|last| last.urn() == context.urn()) {
                 Err("another document of the same name and version".to_owned())
@@ -181,6 +190,25 @@ impl Catalogue {
             info.number = u32::try_from(so_far + position).unwrap_or(u32::MAX);
         }
         self.shapes.insert(*context.digest(), infos);
+    }
+
+    /// Types the learnt concepts that policies name. One whose name can be no type is absent, and nothing of it is permitted.
+    pub fn add_learnt(&mut self, names: &BTreeSet<String>) {
+        let Ok(line) = Line::parse(learnt::SPACE) else { return };
+        for own in names {
+            let name = format!("{}::{own}", learnt::SPACE);
+            let performatives = Performative::ALL.into_iter().collect();
+            if let Some(of_type) = self.add_type(name.clone(), &line, learnt::attributes(), performatives) {
+                let so_far: usize = self.shapes.values().map(Vec::len).sum::<usize>() + self.learnt.len();
+                self.learnt.push(learnt::shape(name, u32::try_from(so_far).unwrap_or(u32::MAX), of_type));
+            }
+        }
+    }
+
+    /// The shape of a learnt concept, if a policy names it.
+    pub fn learnt(&self, concept: &str) -> Option<&ShapeInfo> {
+        let name = learnt::full_name(concept);
+        self.learnt.iter().find(|shape| shape.name == name)
     }
 
     /// The shape of that name in the context of that digest, if the context is not left out.

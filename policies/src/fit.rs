@@ -11,7 +11,7 @@ use semgate_contexts::{Context, ContextUrn, Digest};
 
 use crate::catalogue::Catalogue;
 use crate::check::{Texts, policy_in};
-use crate::{LeftOut, PolicyFault, PolicyLimits};
+use crate::{LeftOut, PolicyFault, PolicyLimits, learnt};
 
 /// A catalogue, and the faults that remain beside all contexts.
 type Fitted = (Catalogue, Vec<PolicyFault>);
@@ -96,7 +96,8 @@ impl Fitting<'_> {
         contexts: &[Arc<Context>],
         only: Option<&BTreeSet<String>>,
     ) -> Result<Fitted, Vec<PolicyFault>> {
-        let catalogue = Catalogue::build(contexts);
+        let mut catalogue = Catalogue::build(contexts);
+        catalogue.add_learnt(&learnt::named(self.texts.written));
         let schema = catalogue.schema().map_err(|fault| vec![fault])?;
         let faults = match only {
             None => self.texts.validate(&self.all, schema, &catalogue),

@@ -16,7 +16,7 @@ use crate::catalogue::Catalogue;
 use crate::convert::Decimals;
 use crate::parse::Written;
 use crate::reads::Reads;
-use crate::{Texts, Verdict};
+use crate::{Texts, Verdict, learnt};
 
 /// What is asked of a bucket for each question, ready to be answered.
 #[derive(Debug, Clone, Copy)]
@@ -252,12 +252,17 @@ fn scope(written: &Written, catalogue: &Catalogue) -> Scope {
             // An instance is in nothing and has no name, so these match nothing; Cedar may find that out by itself.
             ResourceConstraint::Any | ResourceConstraint::In(_) | ResourceConstraint::Eq(_) => true,
         };
-        if !fits {
+        let learnt = learnt::is_learnt(info);
+        // what nobody signed passes only by a permit that names it; every forbid holds for it
+        let unnamed = learnt && written.permits() && matches!(resource, ResourceConstraint::Any);
+        if !fits || unnamed {
             continue;
         }
         for performative in info.performatives.iter().filter(|p| is_action(&action, *p)) {
             found.places.push(place(of_type, performative));
-            found.lines.insert(info.line.as_str().into());
+            if !learnt {
+                found.lines.insert(info.line.as_str().into());
+            }
         }
     }
     found

@@ -18,6 +18,7 @@ mod fault;
 mod fit;
 mod index;
 mod kinds;
+mod learnt;
 mod limits;
 mod may;
 mod memory;

@@ -168,6 +168,22 @@ impl Policies {
         self.asker.may(&unsaid((sender, receiver), action, (context, shape), binding, &nothing))
     }
 
+    /// Whether some permit names `learnt::NAME`, so that a concept of that name could pass once two agents settled it.
+    ///
+    /// # Errors
+    /// [`NoPolicy`]: it could never pass, and need not be settled.
+    pub fn names_learnt(&self, concept: &str) -> Result<(), NoPolicy> {
+        self.asker.catalogue.learnt(concept).map(drop).ok_or(NoPolicy)
+    }
+
+    /// Answers one question about a concept that the two agents settled between themselves (F0-31), typed `learnt::NAME` with the one
+    /// attribute `value`. Only a permit whose scope names that type lets it pass; forbids hold as for any other. `question.context` is
+    /// not looked at.
+    #[must_use]
+    pub fn decide_learnt(&self, question: &Question<'_>) -> Verdict {
+        self.asker.decide_learnt(question)
+    }
+
     /// Answers one question; denies unless a policy permits, and refuses whenever a policy cannot be evaluated.
     #[must_use]
     pub fn decide(&self, question: &Question<'_>) -> Verdict {

@@ -2,6 +2,7 @@
 
 mod docs;
 mod generated;
+mod learnt;
 mod lines;
 mod load;
 mod may;
