@@ -45,6 +45,9 @@ struct Problem<'a> {
     cause: Option<&'static str>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     missing: &'a [String],
+    /// The question that the refusal is, in the control vocabulary (F0-31).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asks: Option<serde_json::Value>,
 }
 
 /// How a caller is answered.
@@ -129,6 +132,9 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: Option<DecisionId
         delivered: refusal.delivered().as_str(),
         cause: refusal.cause().map(Code::as_str),
         missing: refusal.missing(),
+        asks: refusal
+            .asks()
+            .map(|name| json!({"concept": "ambiguous_parameter", "parameter": name, "value": "undefined"})),
     };
     let formless = code.class() == Class::Form && !matches!(code, Code::TooLarge | Code::TooSlow);
     let id = match refusal.rpc_id() {

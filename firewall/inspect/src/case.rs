@@ -1,7 +1,10 @@
 //! What an inspection is about, before a byte is read: who speaks to whom, on which route, under which generation.
 
 use crate::{
-    Direction, Facts, Generation, InspectLimits, Owners, Route, Sent, dialogue::Dialogues, owners::About,
+    Direction, Facts, Generation, InspectLimits, Owners, Route, Sent,
+    dialogue::Dialogues,
+    learnt::{Learnt, OfPair},
+    owners::About,
     tools::ToolWatch,
 };
 use semgate_message::Call;
@@ -78,6 +81,9 @@ pub struct Case<'c> {
     pub(crate) owners: &'c Owners,
     pub(crate) tools: &'c ToolWatch,
     pub(crate) dialogues: &'c Dialogues,
+    /// What the two settled, as it is now, and where more is remembered.
+    pub(crate) settled: &'c Arc<OfPair>,
+    pub(crate) learnt: &'c Learnt,
     pub(crate) turn: Turn,
     /// The request that a reply answers.
     pub(crate) answers: Option<&'c Sent>,

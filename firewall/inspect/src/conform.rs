@@ -1,6 +1,14 @@
 //! Third stage: whether what is said fits what the context defines.
 
-use crate::{Code, Facts, Refusal, case::Case, clarify, gaps, generation::Named, resolve::Resolved, tools};
+use crate::{
+    Code, Facts, Refusal,
+    case::Case,
+    clarify, gaps,
+    generation::Named,
+    resolve::Resolved,
+    rounds::{self, Meaning},
+    tools,
+};
 use semgate_contexts::{Context, Shape, Term};
 use semgate_message::{Binding, Instance, Vocabulary};
 
@@ -13,6 +21,7 @@ const HINTED_NAMES: usize = 12;
 pub struct Conformed<'c, 'j> {
     resolved: Resolved<'c, 'j>,
     said: Vec<Said<'c>>,
+    teaches: Vec<Meaning>,
 }
 
 /// What defines an instance; in the order of the message's instances.
@@ -21,7 +30,20 @@ pub(crate) struct Said<'c> {
     pub context: &'c Context,
     pub term: &'c Term,
     pub shape: &'c Shape,
+    pub origin: Origin,
 }
+
+/// Whose word a definition is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// An authority's.
+    Signed,
+    /// The two agents' own, in this session.
+    Learnt,
+}
+
+/// What defines a name.
+type Defined<'c> = (&'c Context, &'c Term, Origin);
 
 /// Holds every instance against its definition.
 ///
@@ -36,9 +58,9 @@ pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c
         }
     };
     match fit(&said, &resolved) {
-        Ok(said) => Ok(Conformed { resolved, said }),
+        Ok((said, teaches)) => Ok(Conformed { resolved, said, teaches }),
         Err(refusal) => {
-            let concepts = said.iter().map(|(_, term)| term.name().to_owned()).collect();
+            let concepts = said.iter().map(|(_, term, origin)| origin.name(term)).collect();
             let facts = Facts { concepts, ..resolved.facts() };
             Err(refusal.with_facts(facts))
         }
@@ -46,7 +68,7 @@ pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c
 }
 
 /// Looks every name up before any content is judged: `concept_undefined` answers before `content_invalid`.
-fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<(&'c Context, &'c Term)>, Refusal> {
+fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> {
     let message = resolved.message();
     let named = resolved.named();
     if let Some(pointer) = &message.uninspectable {
@@ -75,15 +97,27 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<(&'c Context, &'c Term)
                 control.or_else(|| if own { term_of(named, instance.name) } else { None })
             }
         };
-        found.ok_or_else(|| {
-            undefined(
+        let signed = found.map(|(context, term)| (context, term, Origin::Signed));
+        signed.or_else(|| rounds::settled(resolved, instance)).ok_or_else(|| {
+            let refusal = undefined(
                 named,
                 &instance.pointer.to_string(),
                 "names a concept that the context does not define",
-            )
+            );
+            rounds::ask(resolved, instance, refusal)
         })
     };
     message.instances.iter().map(defined).collect()
+}
+
+impl Origin {
+    /// The name of a concept, as records have it: as policies know it where the two agents settled it.
+    fn name(self, term: &Term) -> String {
+        match self {
+            Self::Signed => term.name().to_owned(),
+            Self::Learnt => format!("learnt::{}", term.name()),
+        }
+    }
 }
 
 fn term_of<'c>(named: &'c Named, name: &str) -> Option<(&'c Context, &'c Term)> {
@@ -104,29 +138,34 @@ fn undefined(named: &Named, path: &str, what: &str) -> Refusal {
     ))
 }
 
-fn fit<'c>(terms: &[(&'c Context, &'c Term)], resolved: &Resolved<'c, '_>) -> Result<Vec<Said<'c>>, Refusal> {
+type Fit<'c> = (Vec<Said<'c>>, Vec<Meaning>);
+
+fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>, Refusal> {
     let (message, named) = (resolved.message(), resolved.named());
     let control = resolved.case().generation.control_line();
-    let mut all = Vec::with_capacity(terms.len());
-    for ((context, term), instance) in terms.iter().zip(&message.instances) {
+    let (mut all, mut teaches) = (Vec::with_capacity(terms.len()), Vec::new());
+    for ((context, term, origin), instance) in terms.iter().zip(&message.instances) {
         let shape = term
             .side(instance.performative)
             .map_err(|_| invalid(&instance.pointer.to_string(), "x-performatives").with_hint(takes(term)))?;
-        let said = Said { context, term, shape };
+        let said = Said { context, term, shape, origin: *origin };
         shape.conform(instance.object, without(instance)).map_err(|fault| {
-            let gaps = gaps::all(terms.iter().map(|(_, term)| *term), message);
+            let gaps = gaps::all(terms.iter().map(|(_, term, _)| *term), message);
             gaps.refusal(&instance.pointer.join(&fault.path), &fault.rule).with_hint(gaps.hint(&format!(
                 "fit the schema of `{}` in {}",
                 term.name(),
                 context.urn()
             )))
         })?;
-        if context.urn().line() == control {
-            clarify::speaks_of(named.context(), &said, instance)?;
+        if *origin == Origin::Signed && context.urn().line() == control {
+            match rounds::meaning(resolved, &said, instance)? {
+                Some(meaning) => teaches.push(meaning),
+                None => clarify::speaks_of(named.context(), &said, instance)?,
+            }
         }
         all.push(said);
     }
-    Ok(all)
+    Ok((all, teaches))
 }
 
 /// The member that names the type, which is no part of the content. What the binding named has none: all of it is judged.
@@ -155,6 +194,11 @@ impl<'c, 'j> Conformed<'c, 'j> {
         &self.resolved
     }
 
+    /// Remembers what the message settles.
+    pub(crate) fn teach(&self, case: &Case<'_>) {
+        self.teaches.iter().for_each(|meaning| rounds::teach(case, meaning));
+    }
+
     /// Each instance with what defines it.
     pub(crate) fn said(&self) -> impl Iterator<Item = (&Said<'c>, &Instance<'j>)> {
         self.said.iter().zip(&self.resolved.message().instances)
@@ -162,7 +206,8 @@ impl<'c, 'j> Conformed<'c, 'j> {
 
     /// What is known of the message.
     pub fn facts(&self) -> Facts {
-        let concepts = self.said.iter().map(|said| said.term.name().to_owned()).collect();
-        Facts { concepts, ..self.resolved.facts() }
+        let concepts = self.said.iter().map(|said| said.origin.name(said.term)).collect();
+        let learnt = self.teaches.iter().map(|meaning| meaning.name.clone()).collect();
+        Facts { concepts, learnt, ..self.resolved.facts() }
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     Code, Facts, Refusal,
     case::Case,
-    conform::{Conformed, Said, without},
+    conform::{Conformed, Origin, Said, without},
     meter::AMBIGUOUS,
     resolve::Resolved,
 };
@@ -39,7 +39,12 @@ fn ask(conformed: &Conformed<'_, '_>) -> Result<Vec<Texts>, Stopped> {
     let mut permits: Vec<Texts> = Vec::new();
     let mut denial: Option<Stopped> = None;
     for (said, instance) in conformed.said() {
-        match case.generation.policies().decide(&question(case, said, instance)) {
+        let (policies, question) = (case.generation.policies(), question(case, said, instance));
+        let verdict = match said.origin {
+            Origin::Signed => policies.decide(&question),
+            Origin::Learnt => policies.decide_learnt(&question),
+        };
+        match verdict {
             Verdict::Permitted { policies } => {
                 if !permits.contains(&policies) {
                     permits.push(policies);
@@ -149,6 +154,11 @@ impl<'c, 'j> Decided<'c, 'j> {
 
     pub(crate) fn resolved(&self) -> &Resolved<'c, 'j> {
         self.conformed.resolved()
+    }
+
+    /// Remembers what the message settles, now that it may pass.
+    pub(crate) fn teach(&self, case: &Case<'_>) {
+        self.conformed.teach(case);
     }
 
     /// How many instances ask an ambiguous question.

@@ -51,6 +51,8 @@ pub struct Facts {
     pub policies: Vec<Texts>,
     /// Tasks whose tools were withheld from a list, since their server describes them otherwise than they were signed.
     pub drifted: Vec<String>,
+    /// Names that the message settled for its pair and session (F0-31).
+    pub learnt: Vec<String>,
     /// `gateway` where the message is the gateway's own, said in the place of its sender.
     pub said_by: Option<&'static str>,
     /// Tasks that were withheld from a list, counted by why: `not_found` for what is another's or nobody's.

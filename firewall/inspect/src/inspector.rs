@@ -2,12 +2,14 @@
 
 use crate::{
     Code, Direction, Facts, Generation, InspectLimits, Owners, Permit, Refusal, ReplyPermit, Route, Sent,
+    Undefined,
     arrived::{Answered, Arrived},
     belongs::{begin, take, told_of},
     case::{Case, HeaderClaims, Now, Peer, Turn},
     conform::conform,
     decide::{Decided, decide},
     dialogue::{Dialogues, NotOpen, session},
+    learnt::{Learnt, OfPair},
     list,
     meter::{AmbiguityMeter, Metered, RateMeter, carry, meter},
     parse::{self, Reply, Strict, answers_nothing, asked_at, parse, parsed, read},
@@ -41,6 +43,7 @@ pub struct Inspector {
     subscriptions: Subscriptions,
     tools: ToolWatch,
     dialogues: Dialogues,
+    learnt: Learnt,
 }
 
 impl Inspector {
@@ -61,6 +64,7 @@ impl Inspector {
             ),
             tools: ToolWatch::default(),
             dialogues: Dialogues::new(limits.open_requests, limits.metered_agents),
+            learnt: Learnt::new(limits.learnt_sessions, limits.learnt_concepts),
             limits,
         }
     }
@@ -121,8 +125,9 @@ impl Inspector {
     ) -> Result<Permit, Refusal> {
         let generation = self.live.load();
         let plain: Option<Bytes>;
+        let settled = self.settled(route, peer);
         let leave = {
-            let case = self.request_case(&generation, route, peer, &arrived.call, now);
+            let case = self.request_case(&generation, route, peer, (&arrived.call, &settled), now);
             self.rate.admit(peer.key(), now.monotonic_ms).map_err(|often| {
                 Refusal::new(Code::RateLimited, "this agent sends more messages than it may")
                     .with_hint("send less often; retry after the time given")
@@ -187,10 +192,11 @@ impl Inspector {
             return Ok(permit);
         }
         let (arrived, sent, counted) = permit.into_counted();
+        let settled = self.settled(&sent.route, &sent.caller);
         let mut leave = {
             let case = Case {
                 turn: Turn::Again,
-                ..self.request_case(&generation, &sent.route, &sent.caller, &arrived.call, now)
+                ..self.request_case(&generation, &sent.route, &sent.caller, (&arrived.call, &settled), now)
             };
             let strict = read(&case, &arrived.judged)?;
             // the headers were held against the message when it arrived, and neither has changed since
@@ -267,12 +273,20 @@ impl Inspector {
         }
     }
 
+    /// What the two ends of a request settled so far; nothing where the route lets nothing be settled.
+    fn settled(&self, route: &Route, peer: &Peer) -> Arc<OfPair> {
+        match route.options.undefined {
+            Undefined::Reject => Arc::clone(self.learnt.nothing()),
+            Undefined::Disambiguate => self.learnt.of(&route.name, peer.id(), &route.receiver),
+        }
+    }
+
     fn request_case<'c>(
         &'c self,
         generation: &'c Generation,
         route: &'c Arc<Route>,
         peer: &'c Peer,
-        call: &'c Call,
+        (call, settled): (&'c Call, &'c Arc<OfPair>),
         now: Now,
     ) -> Case<'c> {
         Case {
@@ -282,6 +296,8 @@ impl Inspector {
             owners: &self.owners,
             tools: &self.tools,
             dialogues: &self.dialogues,
+            settled,
+            learnt: &self.learnt,
             route,
             sender: peer,
             receiver: &route.receiver,
@@ -308,6 +324,8 @@ impl Inspector {
             owners: &self.owners,
             tools: &self.tools,
             dialogues: &self.dialogues,
+            settled: &sent.settled,
+            learnt: &self.learnt,
             route: &sent.route,
             sender: replier,
             receiver: sent.caller.id(),
@@ -340,6 +358,7 @@ fn begun<'c, 'j>(
             .answer(asked_at(case), id)
             .map_err(|NotOpen| answers_nothing(case).with_facts(metered.facts()))?;
     }
+    metered.decided().teach(case);
     let step = step(case, message, resolved.answers());
     let step = step.map_err(|refusal| refusal.with_facts(metered.facts()))?;
     if let Some(made) = step.as_deref().and_then(Step::makes) {

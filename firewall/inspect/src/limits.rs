@@ -43,6 +43,11 @@ pub struct InspectLimits {
     pub subscription_ms: u64,
     /// Requests of one socket that are unanswered: 64; what an agent thinks about at once is a handful.
     pub unanswered: usize,
+    /// Sessions in which two agents settle what no context defines: 1,024, for some megabytes of concepts. The one that ends first is
+    /// forgotten first.
+    pub learnt_sessions: usize,
+    /// Names that are settled, or asked about, in one session: 16, a handful of words that a domain forgot.
+    pub learnt_concepts: usize,
 }
 
 impl Default for InspectLimits {
@@ -63,6 +68,8 @@ impl Default for InspectLimits {
             subscriptions_of_all: 16_384,
             subscription_ms: 3_600_000,
             unanswered: 64,
+            learnt_sessions: 1_024,
+            learnt_concepts: 16,
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::{
     case::Peer,
     clarify::{Question, answerable},
     facts::Facts,
+    learnt::{InSession, OfPair},
     meter::Metered,
     owners::{About, Kind},
     route::Route,
@@ -89,6 +90,9 @@ pub struct Sent {
     pub(crate) step: Option<Arc<Step>>,
     /// Of a request for a list, what it asked with for which page, and its size.
     pub(crate) page: (Option<String>, Option<i64>),
+    /// The session of the request, and what was settled in it: replies may say it too.
+    pub(crate) session: Option<InSession>,
+    pub(crate) settled: Arc<OfPair>,
     /// Questions that the context answers, where the gateway is to answer them.
     pub(crate) questions: Vec<Question>,
     /// What a SUBSCRIBE opened; it ends with the last copy of this.
@@ -129,6 +133,8 @@ impl Leave {
                 own: (own.task.map(str::to_owned), own.context.map(str::to_owned)),
                 step,
                 page: (page.token.map(str::to_owned), page.size),
+                session: resolved.session(),
+                settled: Arc::clone(case.settled),
                 questions: answerable(metered.decided()),
                 subscription: None,
                 facts: metered.facts(),

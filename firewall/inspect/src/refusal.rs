@@ -46,6 +46,7 @@ struct Inner {
     agent_error: Option<ProtocolError>,
     server_error: Option<i32>,
     missing: Vec<String>,
+    asks: Option<String>,
     facts: Facts,
 }
 
@@ -64,6 +65,7 @@ impl Refusal {
             agent_error: None,
             server_error: None,
             missing: Vec::new(),
+            asks: None,
             facts: Facts::default(),
         }))
     }
@@ -86,6 +88,13 @@ impl Refusal {
     #[must_use]
     pub fn with_missing(mut self, missing: Vec<String>) -> Self {
         self.0.missing = missing;
+        self
+    }
+
+    /// Asks which values an undefined name can have (F0-31).
+    #[must_use]
+    pub fn with_asks(mut self, name: &str) -> Self {
+        self.0.asks = Some(name.to_owned());
         self
     }
 
@@ -187,6 +196,11 @@ impl Refusal {
     /// What is missing in the message, all at once: JSON Pointers made of names of the schema, at most 16.
     pub fn missing(&self) -> &[String] {
         &self.0.missing
+    }
+
+    /// The undefined name that its sender is asked about: `parameter` of an `ambiguous_parameter`.
+    pub fn asks(&self) -> Option<&str> {
+        self.0.asks.as_deref()
     }
 
     /// Whether the agent behind has the message.

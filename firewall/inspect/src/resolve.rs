@@ -6,6 +6,7 @@ use crate::{
     case::{Case, Turn},
     counts::{counts, revoked, stale, suspended, unknown},
     generation::{Named, Source},
+    learnt::InSession,
     owners::About,
     parse::{Parsed, Target},
     turn::{OutOfTurn, Proposal, Side, Step, turn},
@@ -30,6 +31,7 @@ pub struct Resolved<'c, 'j> {
     answers: Option<Arc<Proposal>>,
     notice: Option<Notice>,
     fresh_until: u64,
+    session: Option<InSession>,
 }
 
 /// Resolves parties and context; the first fault in the order of WIRE "Refusals" answers.
@@ -40,8 +42,8 @@ pub struct Resolved<'c, 'j> {
 /// `lock_mismatch`, `not_found`, `out_of_turn`.
 pub(crate) fn resolve<'c, 'j>(parsed: Parsed<'c, 'j>) -> Result<Resolved<'c, 'j>, Refusal> {
     match settle(&parsed) {
-        Ok(Settled { named, control, protocol, about, answers, notice, fresh_until }) => {
-            Ok(Resolved { parsed, named, control, protocol, about, answers, notice, fresh_until })
+        Ok(Settled { named, control, protocol, about, answers, notice, fresh_until, session }) => {
+            Ok(Resolved { parsed, named, control, protocol, about, answers, notice, fresh_until, session })
         }
         Err(refusal) => {
             let facts = parsed.facts();
@@ -58,6 +60,7 @@ struct Settled<'c> {
     answers: Option<Arc<Proposal>>,
     notice: Option<Notice>,
     fresh_until: u64,
+    session: Option<InSession>,
 }
 
 fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
@@ -80,11 +83,14 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     let (control, control_until) = control(case, parsed.message(), named)?;
     let (protocol, protocol_until) = protocol(case, parsed.message(), named)?;
     needs_lock(case, parsed.message(), named)?;
-    let lock_until = lock(case, parsed.message(), named)?;
+    let session = lock(case, parsed.message(), named)?;
     let about = belongs(case, parsed.message(), named)?;
     let answers = takes_turn(case, parsed.message())?;
+    let lock_until = session.map_or(u64::MAX, |session| session.until.saturating_sub(1));
     let fresh_until = source.fresh_until().min(control_until).min(protocol_until).min(lock_until);
-    Ok(Settled { named, control, protocol, about, answers, notice, fresh_until })
+    // a reply is of its request's session, whether or not it names the lock again
+    let session = session.or_else(|| case.answers.and_then(|sent| sent.session));
+    Ok(Settled { named, control, protocol, about, answers, notice, fresh_until, session })
 }
 
 /// DESIGN §2.3: an id in the message is the verified one, or its one alias, byte for byte.
@@ -314,9 +320,9 @@ pub(crate) fn out_of_turn(says: Performative) -> Refusal {
         .with_hint("propose first, or name the task or conversation that the proposal was made in")
 }
 
-/// The last second at which every lock of the message holds; all the time where there is none.
-fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<u64, Refusal> {
-    let mut until = u64::MAX;
+/// The session of the message, with the end of the lock that ends first; none without a lock.
+fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Option<InSession>, Refusal> {
+    let mut session: Option<InSession> = None;
     // whoever opened the handshake is the sender of requests and the receiver of replies
     let (initiator, responder) = match case.direction {
         Direction::Request => (case.sender.id(), case.receiver),
@@ -342,9 +348,11 @@ fn lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<u64, Re
             .with_hint("leave the lock out, or negotiate a new one")
             .with_detail(fault.to_string())
         })?;
-        until = until.min(held.expires_at().saturating_sub(1));
+        if session.is_none_or(|earlier| held.expires_at() < earlier.until) {
+            session = Some(InSession { id: *held.session(), until: held.expires_at() });
+        }
     }
-    Ok(until)
+    Ok(session)
 }
 
 impl<'c, 'j> Resolved<'c, 'j> {
@@ -378,6 +386,11 @@ impl<'c, 'j> Resolved<'c, 'j> {
     /// The control vocabulary, if the message uses it under another context.
     pub(crate) fn control(&self) -> Option<&'c Named> {
         self.control
+    }
+
+    /// The session that the message is in, by its lock.
+    pub(crate) fn session(&self) -> Option<InSession> {
+        self.session
     }
 
     pub(crate) fn notice(&self) -> Option<&Notice> {

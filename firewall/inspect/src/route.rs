@@ -99,6 +99,19 @@ pub struct RouteOptions {
     /// The gateway answers a QUERY of nothing but `ambiguous_parameter` from the code lists of the context, in the place of the
     /// agent behind (F0-28).
     pub answer_from_code_lists: bool,
+    /// What becomes of a name that the context does not define.
+    pub undefined: Undefined,
+}
+
+/// What becomes of a name that the context does not define (F0-31).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Undefined {
+    /// The message is refused, and that is all.
+    #[default]
+    Reject,
+    /// The message is refused; in a session, and where a policy names it, its sender is asked which values the name can have, and may use
+    /// it in that session once it has said so.
+    Disambiguate,
 }
 
 impl Default for RouteOptions {
@@ -109,6 +122,7 @@ impl Default for RouteOptions {
             require_lock: false,
             keeps_callers_apart: false,
             answer_from_code_lists: false,
+            undefined: Undefined::Reject,
         }
     }
 }

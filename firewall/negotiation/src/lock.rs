@@ -45,12 +45,18 @@ pub struct LockQuestion<'q> {
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
     expires_at: u64,
+    session: [u8; 32],
 }
 
 impl Held {
     /// The second at which the lock ends; it no longer holds at that second.
     pub fn expires_at(&self) -> u64 {
         self.expires_at
+    }
+
+    /// The session: a digest over all that the handshake settled, the same in every message of it and in no other handshake.
+    pub fn session(&self) -> &[u8; 32] {
+        &self.session
     }
 }
 
@@ -211,7 +217,7 @@ impl LockKeys {
         if text.expires_at <= now {
             return Err(LockFault::Expired);
         }
-        Ok(Held { expires_at: text.expires_at })
+        Ok(Held { expires_at: text.expires_at, session: text.session })
     }
 
     /// The key of a lock whose epoch was not met before.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use semgate_contexts::{ContextUrn, Prefix};
+use semgate_inspect::Undefined;
 use semgate_message::a2a::Version;
 
 use super::raw::FileRoute;
@@ -71,6 +72,8 @@ pub struct RouteChoices {
     pub require_lock: bool,
     /// Questions about parameters are answered from the code lists of their context, not by the agent behind.
     pub answer_from_code_lists: bool,
+    /// What becomes of a name that the context does not define.
+    pub undefined: Undefined,
     /// Push configurations are carried: what the agent sends by itself then goes where a caller says. Policies are asked beside.
     pub push_notifications: bool,
     /// The callers' `Authorization` is passed on to the agent behind. Off unless said: a credential that is good at the agent is good for
@@ -94,6 +97,7 @@ impl Default for RouteChoices {
             keeps_callers_apart: false,
             require_lock: false,
             answer_from_code_lists: false,
+            undefined: Undefined::Reject,
             push_notifications: false,
             forward_authorization: false,
             api_key_header: None,
@@ -155,6 +159,14 @@ pub(super) fn choices(
         keeps_callers_apart: file.keeps_callers_apart.unwrap_or(false),
         require_lock: file.require_lock.unwrap_or(false),
         answer_from_code_lists: clarifies(file, protocol)?,
+        undefined: match file.undefined.as_deref() {
+            None | Some("reject") => Undefined::Reject,
+            Some("disambiguate") if protocol != Protocol::Mcp => Undefined::Disambiguate,
+            Some(_) => {
+                let must = "`reject`, or, where the binding is not `mcp`, `disambiguate`";
+                return Err(ConfigFault::value(key("undefined"), must));
+            }
+        },
         push_notifications: file.push_notifications.unwrap_or(false),
         forward_authorization: file.forward_authorization.unwrap_or(false),
         api_key_header: match file.api_key_header.as_deref() {

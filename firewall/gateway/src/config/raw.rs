@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use semgate_inspect::Undefined;
 use serde::{Deserialize, Serialize};
 
 use super::limits::FileLimits;
@@ -87,6 +88,7 @@ pub(super) struct FileRoute {
     pub keeps_callers_apart: Option<bool>,
     pub require_lock: Option<bool>,
     pub answer_from_code_lists: Option<bool>,
+    pub undefined: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub push_notifications: Option<bool>,
     pub forward_authorization: Option<bool>,
@@ -186,6 +188,13 @@ impl FileRoute {
             keeps_callers_apart: Some(choices.keeps_callers_apart),
             require_lock: Some(choices.require_lock),
             answer_from_code_lists: Some(choices.answer_from_code_lists),
+            undefined: Some(
+                match choices.undefined {
+                    Undefined::Reject => "reject",
+                    Undefined::Disambiguate => "disambiguate",
+                }
+                .to_owned(),
+            ),
             push_notifications: a2a.then_some(choices.push_notifications),
             forward_authorization: Some(choices.forward_authorization),
             api_key_header: choices.api_key_header.clone(),

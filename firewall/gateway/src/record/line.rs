@@ -24,6 +24,9 @@ struct Line<'a> {
     policies: BTreeSet<&'a str>,
     generation: u64,
     duration_us: u64,
+    /// Names that the message settled for its pair and session.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    learnt: &'a [String],
     /// `gateway` where the gateway says it in the place of its sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_by: Option<&'static str>,
@@ -61,6 +64,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         policies: facts.policies.iter().flat_map(|ids| ids.iter()).collect(),
         generation: facts.generation,
         duration_us: record.duration_us,
+        learnt: &facts.learnt,
         said_by: facts.said_by,
         tool_drift: &facts.drifted,
         withheld: facts.withheld.iter().map(|(code, count)| (code.as_str(), *count)).collect(),

@@ -1,0 +1,191 @@
+//! What two agents settle between themselves (F0-31): a name that no context defines, and the codes that it can be.
+//!
+//! Kept for one pair of agents, on one route, in one session, whose id the lock carries: in this process only, bounded, and gone with the
+//! lock. Nobody signed it, so it is no task, hides nothing that is signed, and passes only by a policy that names `learnt::NAME`.
+
+use crate::{Code, Refusal};
+use semgate_contexts::{Context, DocumentLimits, Prefix, Term};
+use serde_json::{Map, Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The member of a learnt concept: one of the codes that were settled.
+pub(crate) const VALUE: &str = "value";
+/// The code list of the document that holds a learnt concept.
+const LIST: &str = "options";
+/// What tells and what answers; nothing that asks for something to be done.
+const PERFORMATIVES: [&str; 3] = ["INFORM", "PUBLISH", "AGREE"];
+
+/// The id of a session, as its lock carries it.
+pub(crate) type SessionId = [u8; 32];
+
+/// A session, and the second at which its lock ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InSession {
+    pub id: SessionId,
+    pub until: u64,
+}
+
+/// The sessions of one pair on one route.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OfPair {
+    sessions: BTreeMap<SessionId, Session>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Session {
+    until: u64,
+    open: BTreeSet<String>,
+    known: BTreeMap<String, Arc<Context>>,
+}
+
+/// Route, sender and receiver of requests.
+type Pair = (String, String, String);
+
+/// Everything that was settled and is not over.
+#[derive(Debug)]
+pub(crate) struct Learnt {
+    pairs: Mutex<HashMap<Pair, Arc<OfPair>>>,
+    nothing: Arc<OfPair>,
+    sessions: usize,
+    concepts: usize,
+}
+
+impl OfPair {
+    /// What a name means in a session.
+    pub(crate) fn term(&self, session: &SessionId, name: &str) -> Option<(&Context, &Term)> {
+        let context = self.sessions.get(session)?.known.get(name)?;
+        context.term(name).map(|term| (&**context, term))
+    }
+
+    /// Whether it was asked in the session what a name means, and nothing was settled yet.
+    pub(crate) fn asks(&self, session: &SessionId, name: &str) -> Option<()> {
+        self.sessions.get(session)?.open.contains(name).then_some(())
+    }
+}
+
+impl Learnt {
+    /// Remembers at most so many sessions in all, and so many names of each.
+    pub(crate) fn new(sessions: usize, concepts: usize) -> Self {
+        Self { pairs: Mutex::default(), nothing: Arc::default(), sessions, concepts }
+    }
+
+    /// What there is for nobody.
+    pub(crate) fn nothing(&self) -> &Arc<OfPair> {
+        &self.nothing
+    }
+
+    /// The sessions of a pair, as they are now.
+    pub(crate) fn of(&self, route: &str, sender: &str, receiver: &str) -> Arc<OfPair> {
+        let pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
+        pairs.get(&pair(route, sender, receiver)).map_or_else(|| Arc::clone(&self.nothing), Arc::clone)
+    }
+
+    /// A name was said that nothing defines: its sender is asked what it can be. Past the bound of the session nothing is asked.
+    pub(crate) fn open(
+        &self,
+        of: (&str, &str, &str),
+        session: InSession,
+        name: &str,
+        now: u64,
+    ) -> Option<()> {
+        self.change(of, session, now, |held, most| {
+            let known = held.known.contains_key(name);
+            if known || (!held.open.contains(name) && held.open.len() + held.known.len() >= most) {
+                return None;
+            }
+            held.open.insert(name.to_owned());
+            Some(())
+        })
+    }
+
+    /// The name is settled for the rest of the session; one that is settled already stays what it is.
+    pub(crate) fn learn(
+        &self,
+        of: (&str, &str, &str),
+        session: InSession,
+        name: &str,
+        meaning: &Arc<Context>,
+        now: u64,
+    ) {
+        let _ = self.change(of, session, now, |held, _| {
+            held.open.remove(name).then(|| held.known.insert(name.to_owned(), Arc::clone(meaning)))
+        });
+    }
+
+    fn change<T>(
+        &self,
+        (route, sender, receiver): (&str, &str, &str),
+        session: InSession,
+        now: u64,
+        change: impl FnOnce(&mut Session, usize) -> Option<T>,
+    ) -> Option<T> {
+        let mut pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = pair(route, sender, receiver);
+        let known = pairs.get(&key).is_some_and(|of| of.sessions.contains_key(&session.id));
+        if !known {
+            self.make_room(&mut pairs, now);
+        }
+        let mut of = pairs.get(&key).map_or_else(OfPair::default, |of| OfPair::clone(of));
+        let held = of.sessions.entry(session.id).or_default();
+        held.until = session.until;
+        let done = change(held, self.concepts)?;
+        pairs.insert(key, Arc::new(of));
+        Some(done)
+    }
+
+    /// Drops sessions that are over; if there is still no room, the one that ends first.
+    fn make_room(&self, pairs: &mut HashMap<Pair, Arc<OfPair>>, now: u64) {
+        let count =
+            |pairs: &HashMap<Pair, Arc<OfPair>>| pairs.values().map(|of| of.sessions.len()).sum::<usize>();
+        if count(pairs) < self.sessions {
+            return;
+        }
+        let ends = |pairs: &HashMap<Pair, Arc<OfPair>>| {
+            pairs.values().flat_map(|of| of.sessions.values()).map(|session| session.until).min()
+        };
+        let first = ends(pairs).unwrap_or_default().max(now);
+        for of in pairs.values_mut() {
+            if of.sessions.values().any(|session| session.until <= first) {
+                Arc::make_mut(of).sessions.retain(|_, session| session.until > first);
+            }
+        }
+        pairs.retain(|_, of| !of.sessions.is_empty());
+    }
+}
+
+fn pair(route: &str, sender: &str, receiver: &str) -> Pair {
+    (route.to_owned(), sender.to_owned(), receiver.to_owned())
+}
+
+/// A concept `name` whose one member is one of the codes, as a document that nobody signed and nobody can name.
+///
+/// # Errors
+/// `content_invalid`: no document can hold these.
+pub(crate) fn meaning(
+    name: &str,
+    options: &[&str],
+    prefix: &Prefix,
+    path: &str,
+) -> Result<Arc<Context>, Refusal> {
+    let schema = json!({
+        "type": "object",
+        "properties": { VALUE: {"type": "string", "x-code-list": LIST} },
+        "required": [VALUE],
+        "additionalProperties": false,
+        "x-performatives": PERFORMATIVES,
+    });
+    let concepts: Map<String, Value> = [(name.to_owned(), schema)].into_iter().collect();
+    let urn = format!("{prefix}:learnt:v1.0");
+    let document = json!({"context": urn, "concepts": concepts, "codes": { LIST: options }}).to_string();
+    Context::check(document.as_bytes(), prefix, &DocumentLimits::default()).map(Arc::new).map_err(|why| {
+        Refusal::new(Code::ContentInvalid, format!("`{path}` does not fit the rule `learnt`"))
+            .with_hint("offer different codes, each once, for a name that is free")
+            .with_detail(why.to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! What is kept, for whom, and how much of it.
+
+use super::*;
+
+const OF: (&str, &str, &str) = ("r", "a", "b");
+
+fn session(id: u8, until: u64) -> InSession {
+    InSession { id: [id; 32], until }
+}
+
+fn mood() -> Arc<Context> {
+    meaning("my_mood", &["happy", "sad"], &Prefix::default(), "/content").unwrap()
+}
+
+fn knows(learnt: &Learnt, of: (&str, &str, &str), id: u8) -> bool {
+    learnt.of(of.0, of.1, of.2).term(&[id; 32], "my_mood").is_some()
+}
+
+#[test]
+fn what_is_settled_belongs_to_its_pair_route_and_session() {
+    let learnt = Learnt::new(8, 8);
+    assert!(learnt.open(OF, session(1, 100), "my_mood", 0).is_some());
+    assert!(!knows(&learnt, OF, 1));
+    learnt.learn(OF, session(1, 100), "my_mood", &mood(), 0);
+    assert!(knows(&learnt, OF, 1));
+    assert!(!knows(&learnt, OF, 2), "another session");
+    for other in [("r", "b", "a"), ("r", "a", "c"), ("q", "a", "b")] {
+        assert!(!knows(&learnt, other, 1), "{other:?}");
+    }
+}
+
+#[test]
+fn attack_nothing_is_learnt_that_was_not_asked_and_nothing_is_settled_twice() {
+    let learnt = Learnt::new(8, 8);
+    learnt.learn(OF, session(1, 100), "my_mood", &mood(), 0);
+    assert!(!knows(&learnt, OF, 1));
+    learnt.open(OF, session(1, 100), "my_mood", 0).unwrap();
+    learnt.learn(OF, session(1, 100), "my_mood", &mood(), 0);
+    assert!(learnt.open(OF, session(1, 100), "my_mood", 0).is_none());
+}
+
+#[test]
+fn memory_is_bounded_by_names_and_by_sessions_of_which_the_one_that_ends_first_goes() {
+    let learnt = Learnt::new(2, 2);
+    assert!(learnt.open(OF, session(1, 100), "a", 0).is_some());
+    assert!(learnt.open(OF, session(1, 100), "b", 0).is_some());
+    assert!(learnt.open(OF, session(1, 100), "c", 0).is_none(), "a third name");
+    assert!(learnt.open(OF, session(2, 50), "a", 0).is_some());
+    assert!(learnt.open(("r", "x", "b"), session(3, 90), "a", 0).is_some());
+    assert!(learnt.of("r", "a", "b").asks(&[1; 32], "a").is_some());
+    assert!(learnt.of("r", "a", "b").asks(&[2; 32], "a").is_none(), "it would have ended first");
+}
+
+#[test]
+fn a_meaning_is_a_closed_concept_of_codes_and_no_handshake() {
+    let mood = mood();
+    let term = mood.term("my_mood").unwrap();
+    let names: Vec<_> = term.shapes().flat_map(|shape| shape.performatives().iter()).collect();
+    assert!(!names.iter().any(|performative| performative.as_str() == "REQUEST"));
+    let refused = meaning("HELLO", &["x"], &Prefix::default(), "/content").unwrap_err();
+    assert_eq!(refused.code(), Code::ContentInvalid);
+}

@@ -1,0 +1,104 @@
+//! The round in which an undefined name is settled (F0-31): it is said and refused, its sender is asked which values it can have, says so
+//! with `parameter_options`, and may use it from then on, in that session.
+
+use crate::{
+    Direction, Refusal,
+    case::{Case, Turn},
+    clarify::{OPTIONS, PARAMETER},
+    conform::{Origin, Said},
+    learnt::{InSession, meaning as write},
+    resolve::Resolved,
+    route::Undefined,
+};
+use semgate_contexts::{Context, Term, json::Json};
+use semgate_message::{Binding, Instance, Vocabulary};
+use std::sync::Arc;
+
+/// The member that names a task: nothing that is learnt is one.
+const TASK: &str = "task";
+
+/// What a message settles.
+#[derive(Clone, Debug)]
+pub(crate) struct Meaning {
+    pub name: String,
+    context: Arc<Context>,
+    session: InSession,
+}
+
+/// Whether names can be settled in this message: the route says so, and its session, which the lock proves, is what they belong to.
+fn session(resolved: &Resolved<'_, '_>, instance: &Instance<'_>) -> Option<InSession> {
+    let case = resolved.case();
+    let own = instance.of == Vocabulary::Context && resolved.message().binding != Binding::Mcp;
+    let may = case.route.options.undefined == Undefined::Disambiguate && own;
+    may.then(|| resolved.session()).flatten()
+}
+
+/// What the two settled that a name means. Asked only where neither the context nor the control vocabulary defines it.
+pub(crate) fn settled<'c>(
+    resolved: &Resolved<'c, '_>,
+    instance: &Instance<'_>,
+) -> Option<(&'c Context, &'c Term, Origin)> {
+    let session = session(resolved, instance).filter(|_| instance.naming != TASK)?;
+    let (context, term) = resolved.case().settled.term(&session.id, instance.name)?;
+    Some((context, term, Origin::Learnt))
+}
+
+/// The refusal of an undefined name, with the question that it is answered by where it can be settled.
+pub(crate) fn ask(resolved: &Resolved<'_, '_>, instance: &Instance<'_>, refusal: Refusal) -> Refusal {
+    let case = resolved.case();
+    let Some(session) = session(resolved, instance).filter(|_| instance.naming != TASK) else {
+        return refusal;
+    };
+    if case.direction == Direction::Reply || case.turn != Turn::First {
+        return refusal;
+    }
+    // what no policy names could never pass; and a name of the shape of one, since it is told
+    if case.generation.policies().names_learnt(instance.name).is_err() {
+        return refusal;
+    }
+    let (of, now) = (parties(case), case.now.unix);
+    if case.learnt.open(of, session, instance.name, now).is_none() {
+        return refusal;
+    }
+    refusal.with_hint(format!(
+        "settle it for this session: say which values it can have, by INFORM with `{OPTIONS}` of the parameter `{}`, and then say it again with the one member `value`",
+        instance.name
+    ))
+    .with_asks(instance.name)
+}
+
+/// What an instance settles: options of a name that was asked about in this session, and that nothing signed defines.
+///
+/// # Errors
+/// `content_invalid`: options that cannot be codes of a concept.
+pub(crate) fn meaning(
+    resolved: &Resolved<'_, '_>,
+    said: &Said<'_>,
+    instance: &Instance<'_>,
+) -> Result<Option<Meaning>, Refusal> {
+    let case = resolved.case();
+    if said.term.name() != OPTIONS || case.direction == Direction::Reply {
+        return Ok(None);
+    }
+    let name = instance.object.get(PARAMETER).and_then(Json::as_str);
+    let (Some(session), Some(name)) = (session(resolved, instance), name) else { return Ok(None) };
+    // a permit that is renewed settled it when it was given
+    let known = case.turn == Turn::Again && case.settled.term(&session.id, name).is_some();
+    if case.settled.asks(&session.id, name).is_none() && !known {
+        return Ok(None);
+    }
+    let options = instance.object.get("options").and_then(Json::as_array).unwrap_or_default();
+    let options: Vec<&str> = options.iter().filter_map(Json::as_str).collect();
+    let path = instance.pointer.join("/options");
+    let context = write(name, &options, case.generation.prefix(), &path)?;
+    Ok(Some(Meaning { name: name.to_owned(), context, session }))
+}
+
+/// Remembers it.
+pub(crate) fn teach(case: &Case<'_>, meaning: &Meaning) {
+    case.learnt.learn(parties(case), meaning.session, &meaning.name, &meaning.context, case.now.unix);
+}
+
+fn parties<'c>(case: &Case<'c>) -> (&'c str, &'c str, &'c str) {
+    (&case.route.name, case.sender.id(), case.receiver)
+}
