@@ -11,7 +11,7 @@ use std::time::Duration;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use http::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING,
+    ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -25,6 +25,7 @@ use crate::grpc;
 use crate::receive;
 use crate::refuse::Manner;
 use crate::relay::EVENT_STREAM;
+use crate::socket::{self, Wanted};
 
 use a2a::Target;
 
@@ -68,6 +69,8 @@ pub(crate) enum Arrival {
     Message(Admitted),
     /// A question for the agent card.
     Card,
+    /// A WebSocket is asked for.
+    Socket(Wanted),
     /// A question for the key that handshakes can be sealed to.
     SealingKey,
 }
@@ -151,6 +154,8 @@ pub(crate) struct Door {
     pub(crate) handshakes: bool,
     /// Headers that callers show the agent behind.
     pub(crate) credentials: Vec<HeaderName>,
+    /// Whether WebSockets are carried.
+    pub(crate) websocket: bool,
 }
 
 impl Door {
@@ -182,6 +187,7 @@ impl Door {
             push: route.choices.push_notifications,
             handshakes: route.choices.handshake.is_some(),
             credentials: credentials_of(route),
+            websocket: route.choices.websocket,
         }
     }
 
@@ -244,6 +250,11 @@ pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arriv
     match door.protocol {
         Protocol::L8 => {
             no_query(parts)?;
+            if door.websocket && parts.headers.contains_key(UPGRADE) && door.is_base(parts.uri.path()) {
+                let l9_context = values(&parts.headers, &L9_CONTEXT)?;
+                let credentials = credentials(door, &parts.headers)?;
+                return socket::wanted(parts, l9_context, credentials).map(Arrival::Socket);
+            }
             if parts.method != Method::POST || !door.is_base(parts.uri.path()) {
                 return Err(unsupported("post a message to `/`"));
             }

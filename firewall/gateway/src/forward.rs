@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING};
+use http::header::{
+    ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION,
+    TRANSFER_ENCODING, UPGRADE,
+};
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -60,7 +63,9 @@ impl Address {
         let (scheme, host) = (if upstream.tls { "https" } else { "http" }, upstream.host_header());
         // HTTP/2 takes scheme and authority from the target, HTTP/1.1 has a header for the one and no place for the other
         let (origin, named) = match speak {
-            Speak::Http1 => (String::new(), Some(HeaderValue::try_from(&host).map_err(|e| fault(&e))?)),
+            Speak::Http1 | Speak::Upgrade => {
+                (String::new(), Some(HeaderValue::try_from(&host).map_err(|e| fault(&e))?))
+            }
             Speak::Http2 => (format!("{scheme}://{host}"), None),
         };
         Ok(Self {
@@ -91,6 +96,22 @@ impl Address {
         let query = target.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
         Uri::try_from(format!("{}{base}{}{query}", self.origin, target.path))
             .map_err(|_| Refusal::new(Code::Malformed, "the path is none that can be asked for"))
+    }
+
+    /// The beginning of a WebSocket with the agent behind (RFC 6455 §4.1).
+    pub(crate) fn socket_request(&self, told: &Told<'_>, key: &str) -> Result<Request<Full<Bytes>>, Refusal> {
+        let mut request = request(self, told, Bytes::new())?;
+        *request.method_mut() = Method::GET;
+        let headers = request.headers_mut();
+        headers.remove(CONTENT_TYPE);
+        headers.remove(ACCEPT);
+        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+        headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+        if let Ok(key) = HeaderValue::from_str(key) {
+            headers.insert(SEC_WEBSOCKET_KEY, key);
+        }
+        Ok(request)
     }
 
     /// A question for the agent's card: nobody's message, so nobody is named.
@@ -348,7 +369,7 @@ pub(crate) fn invalid(reason: &str) -> Refusal {
         .with_delivered(Delivered::Yes)
 }
 
-fn unreachable_agent() -> Refusal {
+pub(crate) fn unreachable_agent() -> Refusal {
     Refusal::new(Code::UpstreamUnavailable, "the agent behind cannot be reached")
         .with_hint("nothing was delivered: send it again later")
 }

@@ -102,6 +102,8 @@ pub enum Body {
     Length(u64),
     /// Chunks.
     Chunked,
+    /// Nothing, until the request was answered: it asks for another protocol.
+    Upgrade,
 }
 
 /// What [`scan_head`] found at the front of the bytes.
@@ -125,6 +127,8 @@ pub struct HeadLimits {
     pub max_bytes: usize,
     /// Header lines.
     pub max_headers: usize,
+    /// Whether a request may ask for a WebSocket (RFC 6455 §4.1): `Upgrade: websocket` with `Connection: upgrade`, and no body.
+    pub websocket: bool,
 }
 
 /// Reads the head at the front of `bytes`. `searched` says how many bytes an earlier call has already looked
@@ -155,7 +159,7 @@ pub fn scan_head(bytes: &[u8], searched: usize, limits: &HeadLimits) -> Result<H
         }
         facts.header(line?)?;
     }
-    Ok(Head::Complete { bytes: end, body: facts.body()? })
+    Ok(Head::Complete { bytes: end, body: facts.body(limits.websocket)? })
 }
 
 /// The index after the first empty line. Every LF up to there must follow a CR.
@@ -230,6 +234,9 @@ struct Facts {
     host: bool,
     length: Option<u64>,
     chunked: bool,
+    /// `Upgrade: websocket`, and `Connection: upgrade`.
+    websocket: bool,
+    upgrade: bool,
 }
 
 impl Facts {
@@ -257,11 +264,15 @@ impl Facts {
             6 if name.eq_ignore_ascii_case(b"expect") => {
                 (!value.eq_ignore_ascii_case(b"100-continue"), FramingFault::Expect)
             }
-            7 if name.eq_ignore_ascii_case(b"upgrade") => (true, FramingFault::Upgrade),
+            7 if name.eq_ignore_ascii_case(b"upgrade") => {
+                let other = !value.eq_ignore_ascii_case(b"websocket");
+                (other || std::mem::replace(&mut self.websocket, true), FramingFault::Upgrade)
+            }
             7 if name.eq_ignore_ascii_case(b"trailer") => (true, FramingFault::Trailers),
             10 if name.eq_ignore_ascii_case(b"connection") => {
                 let mut options = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-                (options.any(|option| option.eq_ignore_ascii_case(b"upgrade")), FramingFault::Upgrade)
+                self.upgrade |= options.any(|option| option.eq_ignore_ascii_case(b"upgrade"));
+                return Ok(());
             }
             14 if name.eq_ignore_ascii_case(b"content-length") => {
                 (self.length.replace(decimal(value)?).is_some(), FramingFault::ContentLength)
@@ -276,9 +287,17 @@ impl Facts {
         if broken { Err(fault) } else { Ok(()) }
     }
 
-    fn body(&self) -> Result<Body, FramingFault> {
+    fn body(&self, websocket: bool) -> Result<Body, FramingFault> {
         if !self.host {
             return Err(FramingFault::Host);
+        }
+        if self.websocket || self.upgrade {
+            let asks = self.websocket && self.upgrade && self.length.is_none_or(|length| length == 0);
+            return if websocket && asks && !self.chunked {
+                Ok(Body::Upgrade)
+            } else {
+                Err(FramingFault::Upgrade)
+            };
         }
         match (self.length, self.chunked) {
             (Some(_), true) => Err(FramingFault::BothLengths),

@@ -34,6 +34,7 @@ mod refuse;
 mod relay;
 mod reply;
 mod run;
+mod socket;
 mod upstream;
 
 pub use config::{Config, ConfigFault, Limits};

@@ -160,6 +160,7 @@ impl Way<'_> {
         let admitted = match admit::admit(&self.lane.door, &parts, &shared.limits)? {
             Arrival::Card => return self.card(peer, parts.headers.get(IF_NONE_MATCH)).await,
             Arrival::SealingKey => return self.sealing_key(peer),
+            Arrival::Socket(wanted) => return Ok(wanted.agree(serving, self.decision)),
             Arrival::Message(admitted) => admitted,
         };
         #[cfg(feature = "plain-proxy")]
@@ -415,7 +416,7 @@ fn in_session(mut answer: Answer, opened: Option<HeaderValue>) -> Answer {
 }
 
 /// What is known of a reply before it is read: the request's, turned round.
-fn reply_facts(request: &Facts) -> Facts {
+pub(crate) fn reply_facts(request: &Facts) -> Facts {
     Facts {
         direction: Direction::Reply,
         sender: request.receiver.clone(),
@@ -434,7 +435,7 @@ fn stopped_reply(refusal: Refusal, facts: Facts) -> Stopped {
 }
 
 /// A permit that will not be used leaves its id and facts to the refusal.
-fn unspent(permit: Permit, refusal: Refusal) -> Refusal {
+pub(crate) fn unspent(permit: Permit, refusal: Refusal) -> Refusal {
     let sent = permit.give_back();
     refusal.with_rpc_id(sent.rpc_id().cloned()).with_facts(sent.facts().clone())
 }

@@ -154,6 +154,14 @@ impl Pool {
         Some(Lease { open: Connected { link, not_after: open.not_after }, kept: true })
     }
 
+    /// A connection of its own for one request that asks for another protocol; it is never kept.
+    ///
+    /// # Errors
+    /// Why none could be opened.
+    pub(crate) async fn upgrading(&self) -> Result<Link, ConnectFault> {
+        Ok(self.connector.upgrading().connect().await?.link)
+    }
+
     /// Sends one message and waits for the head of its reply. `still` is asked again before a connection that turned out
     /// closed is replaced: opening another takes time, and what allowed the message may have moved.
     ///

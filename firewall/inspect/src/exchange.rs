@@ -54,6 +54,11 @@ impl Exchanges {
         self.open.is_empty()
     }
 
+    /// Whether an answer is awaited, subscriptions apart.
+    pub fn awaits(&self) -> bool {
+        self.open.iter().any(|one| one.sent.subscription.is_none())
+    }
+
     /// Whether everything that is open may still be answered; subscriptions whose time is over are forgotten. To be asked as
     /// [`StreamState::still_counts`] is.
     ///

@@ -13,6 +13,7 @@ fn door(protocol: Protocol) -> Door {
         push: false,
         handshakes: false,
         credentials: Vec::new(),
+        websocket: false,
     }
 }
 

@@ -81,6 +81,8 @@ pub struct RouteChoices {
     pub forward_authorization: bool,
     /// The header of an API key that is passed on too, in lower case.
     pub api_key_header: Option<String>,
+    /// Native L8: WebSockets are carried. Not beside HTTP/2 with the agent behind, which upgrades nothing.
+    pub websocket: bool,
     /// What becomes of the agent's card.
     pub card: CardChoice,
     /// The agent's certificate and key, with which the gateway answers handshakes in its place; none: it answers none.
@@ -101,6 +103,7 @@ impl Default for RouteChoices {
             push_notifications: false,
             forward_authorization: false,
             api_key_header: None,
+            websocket: false,
             card: CardChoice::Rebuilt,
             handshake: None,
         }
@@ -122,6 +125,12 @@ pub(super) fn choices(
         if written && protocol != Protocol::A2a {
             return Err(ConfigFault::value(key(name), "left out where the binding is not `a2a`"));
         }
+    }
+    if file.websocket == Some(true) && (protocol != Protocol::L8 || file.upstream_http2 == Some(true)) {
+        return Err(ConfigFault::value(
+            key("websocket"),
+            "left out where the binding is not `l8`, or with `upstream_http2`",
+        ));
     }
     let default = RouteChoices::default();
     let versions = match &file.versions {
@@ -178,6 +187,7 @@ pub(super) fn choices(
             })?),
             None => None,
         },
+        websocket: file.websocket.unwrap_or(false),
         card: card(file, base)?,
         handshake: file.handshake.as_ref().map(|files| files.under(base)),
     })

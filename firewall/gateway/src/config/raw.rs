@@ -95,6 +95,8 @@ pub(super) struct FileRoute {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_header: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub websocket: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub card_from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card: Option<String>,
@@ -198,6 +200,7 @@ impl FileRoute {
             push_notifications: a2a.then_some(choices.push_notifications),
             forward_authorization: Some(choices.forward_authorization),
             api_key_header: choices.api_key_header.clone(),
+            websocket: (route.protocol == Protocol::L8).then_some(choices.websocket),
             card_from: route.card_from.as_ref().map(ToString::to_string),
             card: a2a.then(|| card.to_owned()),
             card_keys,

@@ -50,6 +50,8 @@ enum State {
     Replace { at: usize },
     /// A fault was found in a body; whoever reads it is told next.
     Failed(FramingFault),
+    /// Nothing more is read until the request, which asks for another protocol, was answered; a refusal ends the connection.
+    Held,
     /// Nothing more is handed on.
     Broken,
 }
@@ -87,6 +89,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
             write_timer: None,
             linger: None,
         }
+    }
+
+    /// The stream itself, and what was read of it and is nobody's yet.
+    pub(crate) fn into_parts(self) -> (S, BytesMut) {
+        (self.inner, self.buffer)
     }
 
     /// Reads more of the socket into the buffer; 0 is the end.
@@ -175,7 +182,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
                     0
                 }
             },
-            State::Head | State::Replace { .. } | State::Failed(_) | State::Broken => 0,
+            State::Head | State::Replace { .. } | State::Failed(_) | State::Held | State::Broken => 0,
         };
         out.put_slice(self.buffer.get(..size).unwrap_or_default());
         self.buffer.advance(size);
@@ -183,6 +190,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
             State::Release { left, body } if left > size => {
                 State::Release { left: left.saturating_sub(size), body }
             }
+            State::Release { body: Body::Upgrade, .. } => State::Held,
             State::Release { body: Body::Chunked, .. } => State::Chunked(Chunks::default()),
             State::Release { body: Body::Length(0), .. } => State::Head,
             State::Release { body: Body::Length(length), .. } => State::Length(length),
@@ -215,6 +223,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
                     }
                     return Poll::Ready(Ok(()));
                 }
+                State::Held if given > 0 => return Poll::Ready(Ok(())),
+                // whoever waits here is woken by the answer
+                State::Held => return Poll::Pending,
                 State::Failed(_) if given > 0 => return Poll::Ready(Ok(())),
                 State::Failed(fault) => {
                     let fault = *fault;
@@ -254,7 +265,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Guard<S> {
 
     /// Throws away what is still coming after an answer that did not wait for it.
     fn linger(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if matches!(self.state, State::Head | State::Release { .. }) {
+        if matches!(self.state, State::Head | State::Release { .. } | State::Held) {
             return Poll::Ready(Ok(()));
         }
         loop {

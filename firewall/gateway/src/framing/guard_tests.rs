@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 
 fn limits() -> GuardLimits {
     GuardLimits {
-        head: HeadLimits { max_bytes: 1024, max_headers: 16 },
+        head: HeadLimits { max_bytes: 1024, max_headers: 16, websocket: false },
         header_timeout: Duration::from_millis(200),
         idle_timeout: Duration::from_millis(400),
         write_timeout: Duration::from_millis(400),

@@ -1,9 +1,10 @@
 //! What the reader of a connection and the service behind it tell each other about one request.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::FramingFault;
+use crate::socket::Agreed;
 
 /// What the guard and the service of one HTTP/1.1 connection tell each other.
 #[derive(Debug, Default)]
@@ -14,6 +15,8 @@ pub(crate) struct Watch {
     begun: Cell<u64>,
     /// Whether the service is at work: then silence is not idleness.
     busy: Cell<bool>,
+    /// What a request was answered with that is not HTTP any more.
+    agreed: RefCell<Option<Agreed>>,
 }
 
 impl Watch {
@@ -23,6 +26,11 @@ impl Watch {
         self.begun.set(number);
         self.busy.set(true);
         Serving(Kind::Guarded(Busy { watch: Rc::clone(self), number }))
+    }
+
+    /// What the connection speaks after the last answer, if it is not HTTP.
+    pub(crate) fn agreed(&self) -> Option<Agreed> {
+        self.agreed.borrow_mut().take()
     }
 
     pub(super) fn found(&self, number: u64, fault: FramingFault) {
@@ -62,6 +70,13 @@ impl Serving {
         match &self.0 {
             Kind::Guarded(busy) => busy.number,
             Kind::Stream(_) => 0,
+        }
+    }
+
+    /// After this request's answer the connection speaks something else. Without effect in HTTP/2, where nothing is upgraded.
+    pub(crate) fn agree(&self, agreed: Agreed) {
+        if let Kind::Guarded(busy) = &self.0 {
+            *busy.watch.agreed.borrow_mut() = Some(agreed);
         }
     }
 

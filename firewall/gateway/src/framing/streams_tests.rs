@@ -6,7 +6,7 @@ use http::Request;
 fn fault(build: impl FnOnce(http::request::Builder) -> http::request::Builder) -> Option<FramingFault> {
     let request = build(Request::post("https://gw.test/").header("content-type", "application/json"));
     let (parts, ()) = request.body(()).unwrap().into_parts();
-    head(&parts, &HeadLimits { max_bytes: 1024, max_headers: 8 }).err()
+    head(&parts, &HeadLimits { max_bytes: 1024, max_headers: 8, websocket: false }).err()
 }
 
 #[test]

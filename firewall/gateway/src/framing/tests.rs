@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-const LIMITS: HeadLimits = HeadLimits { max_bytes: 512, max_headers: 8 };
+const LIMITS: HeadLimits = HeadLimits { max_bytes: 512, max_headers: 8, websocket: false };
 
 fn scan(text: &str) -> Result<Head, FramingFault> {
     scan_head(text.as_bytes(), 0, &LIMITS)

@@ -1,19 +1,20 @@
 //! What is spoken on a connection whose peer is known: HTTP/1.1 behind the guard, or HTTP/2.
 
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::rc::Rc;
 
 use bytes::BytesMut;
+use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
-use hyper::service::service_fn;
+use hyper::service::{HttpService, service_fn};
 use hyper_util::rt::TokioTimer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 use tokio_rustls::server::TlsStream;
 
 use super::Listener;
-use crate::answer::Carried;
+use crate::answer::{Answer, AnswerBody, Carried};
 use crate::config::Limits;
 use crate::framing::streams::{self, Overdue, Streams};
 use crate::framing::{Guard, GuardLimits, HeadLimits, Opening, Paced, Serving, Watch, opening};
@@ -62,14 +63,22 @@ impl Listener {
     {
         self.lane.metrics.connection("begun");
         let watch = Rc::new(Watch::default());
-        let guard = Guard::new(stream, first, guard_limits(&self.lane.shared.limits), Rc::clone(&watch));
+        let mut limits = guard_limits(&self.lane.shared.limits);
+        limits.head.websocket = self.lane.door.websocket;
+        let guard = Guard::new(stream, first, limits, Rc::clone(&watch));
         let lane = Rc::clone(&self.lane);
-        let service = service_fn(move |request| {
-            let serving = watch.begin();
-            let answer = path::serve(Rc::clone(&lane), Rc::clone(&identity), serving, request);
-            async move { Ok::<_, Infallible>(answer.await) }
-        });
+        let service = {
+            let (watch, identity) = (Rc::clone(&watch), Rc::clone(&identity));
+            service_fn(move |request| {
+                let serving = watch.begin();
+                let answer = path::serve(Rc::clone(&lane), Rc::clone(&identity), serving, request);
+                Box::pin(async move { Ok::<_, Infallible>(answer.await) })
+            })
+        };
         let _open = Open::count(self.lane.metrics.open.clone());
+        if self.lane.door.websocket {
+            return self.http1_or_socket(guard, service, (watch, identity)).await;
+        }
         let connection = http1_builder(&self.lane.shared.limits).serve_connection(guard, service);
         let mut connection = std::pin::pin!(connection);
         let mut stop = self.stop.clone();
@@ -81,6 +90,45 @@ impl Listener {
                 let _ = connection.await;
             }
         }
+    }
+
+    /// HTTP/1.1 as above; where a request was answered with a WebSocket, that is spoken on the connection from then on.
+    async fn http1_or_socket<S, V, F>(
+        &self,
+        guard: Guard<S>,
+        service: V,
+        (watch, identity): (Rc<Watch>, Rc<Identity>),
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + 'static,
+        V: HttpService<Incoming, ResBody = AnswerBody, Error = Infallible, Future = F> + Unpin,
+        F: Future<Output = Result<Answer, Infallible>> + Unpin,
+    {
+        let mut connection = http1_builder(&self.lane.shared.limits).serve_connection(guard, service);
+        let mut stop = self.stop.clone();
+        let mut stopping = false;
+        loop {
+            tokio::select! {
+                biased;
+                ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => match ended {
+                    Ok(()) => break,
+                    Err(_) => return,
+                },
+                _ = stop.wait_for(|stop| *stop), if !stopping => {
+                    stopping = true;
+                    Pin::new(&mut connection).graceful_shutdown();
+                }
+            }
+        }
+        let Some(agreed) = watch.agreed() else {
+            let _ = connection.await;
+            return;
+        };
+        let parts = connection.into_parts();
+        let (stream, rest) = parts.io.into_parts();
+        let mut first = BytesMut::from(&parts.read_buf[..]);
+        first.extend_from_slice(&rest);
+        let stream = Paced::new(stream, first, self.lane.shared.limits.write_timeout);
+        agreed.speak(Rc::clone(&self.lane), identity, stream, self.stop.clone()).await;
     }
 
     /// HTTP/2 until either side is done, the connection is idle, or an answer is not taken. A drain tells the peer (GOAWAY) and
@@ -133,7 +181,7 @@ impl Listener {
 
 fn guard_limits(limits: &Limits) -> GuardLimits {
     GuardLimits {
-        head: HeadLimits { max_bytes: limits.header_bytes, max_headers: limits.headers },
+        head: HeadLimits { max_bytes: limits.header_bytes, max_headers: limits.headers, websocket: false },
         header_timeout: limits.header_timeout,
         idle_timeout: limits.idle_timeout,
         write_timeout: limits.write_timeout,

@@ -94,6 +94,11 @@ impl Connector {
         Self { place, secure, speak: Speak::Http1, timeout }
     }
 
+    /// To the same place, for one request that asks for another protocol.
+    pub(super) fn upgrading(&self) -> Self {
+        Self { speak: Speak::Upgrade, ..self.clone() }
+    }
+
     /// What is spoken on its connections.
     pub(crate) fn speak(&self) -> Speak {
         self.speak

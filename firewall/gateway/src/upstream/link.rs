@@ -32,6 +32,8 @@ pub(crate) enum Speak {
     Http1,
     /// All messages of a core on one connection.
     Http2,
+    /// One request that asks for another protocol.
+    Upgrade,
 }
 
 /// The sending end.
@@ -50,6 +52,13 @@ impl Link {
     {
         // what goes wrong on the connection reaches the sender of the message that was under way
         match speak {
+            Speak::Upgrade => {
+                let mut builder = http1::Builder::new();
+                builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD as usize);
+                let (link, connection) = builder.handshake(stream).await?;
+                tokio::task::spawn_local(async move { drop(connection.with_upgrades().await) });
+                Ok(Self::One(link))
+            }
             Speak::Http1 => {
                 let mut builder = http1::Builder::new();
                 builder.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD as usize);

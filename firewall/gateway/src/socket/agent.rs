@@ -1,0 +1,88 @@
+//! The other end of a socket: the agent behind, as a client of it.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{
+    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_PROTOCOL, UPGRADE,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use ring::rand::{SecureRandom, SystemRandom};
+use semgate_inspect::{Delivered, Refusal};
+use semgate_message::Call;
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+use super::{accept, config, one};
+use crate::decision::DecisionId;
+use crate::forward::{self, Told, invalid, unreachable_agent};
+use crate::identify::Identity;
+use crate::path::Lane;
+
+/// The socket with the agent.
+pub(super) type Agent = WebSocketStream<TokioIo<Upgraded>>;
+
+/// Opens a socket with the agent of the route, as the caller.
+///
+/// # Errors
+/// `upstream_unavailable`, `upstream_timeout`, or `upstream_invalid` for an agent that answers with anything else than a socket without
+/// extension and subprotocol. No message was delivered.
+pub(super) async fn open(
+    lane: &Lane,
+    identity: &Identity,
+    credentials: &[(HeaderName, HeaderValue)],
+    decision: DecisionId,
+) -> Result<Agent, Refusal> {
+    let mut nonce = [0; 16];
+    SystemRandom::new().fill(&mut nonce).map_err(|_| unreachable_agent())?;
+    let key = STANDARD.encode(nonce);
+    let mut buffer = [0; 26];
+    let call = Call::l8();
+    let limits = &lane.shared.limits;
+    let told = Told {
+        identity,
+        l9_context: None,
+        extension: None,
+        call: &call,
+        target: None,
+        typed: None,
+        credentials,
+        waits: limits.upstream_timeout,
+        events: false,
+        decision: decision.text(&mut buffer),
+    };
+    let request = lane.address.socket_request(&told, &key)?;
+    let mut link = lane.pool.upgrading().await.map_err(|fault| forward::unreachable(&fault))?;
+    let opening = async {
+        let mut response = link.try_send(request).await.map_err(|_| unreachable_agent())?;
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS || !agrees(response.headers(), &key) {
+            let detail = format!("status {}", response.status().as_u16());
+            return Err(none().with_detail(detail));
+        }
+        hyper::upgrade::on(&mut response).await.map_err(|_| none())
+    };
+    let upgraded = match timeout(limits.upstream_timeout, opening).await {
+        Ok(upgraded) => upgraded?,
+        Err(_) => return Err(forward::timeout(Delivered::No)),
+    };
+    let most = limits.event_bytes;
+    Ok(WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, Some(config(most))).await)
+}
+
+fn none() -> Refusal {
+    invalid("the agent behind opens no socket")
+        .with_hint("nothing was delivered")
+        .with_delivered(Delivered::No)
+}
+
+/// RFC 6455 §4.1, what the client checks: no extension and no subprotocol was asked for, so none may be named.
+fn agrees(headers: &HeaderMap, key: &str) -> bool {
+    let is = |name, wanted: &str| one(headers, &name).is_some_and(|value| value.eq_ignore_ascii_case(wanted));
+    is(UPGRADE, "websocket")
+        && is(CONNECTION, "upgrade")
+        && one(headers, &SEC_WEBSOCKET_ACCEPT) == Some(accept(key).as_str())
+        && !headers.contains_key(SEC_WEBSOCKET_EXTENSIONS)
+        && !headers.contains_key(SEC_WEBSOCKET_PROTOCOL)
+}

@@ -1,0 +1,93 @@
+//! How a socket ends: with which code (RFC 6455 §7.4, IANA "WebSocket Close Code Number"), and which refusal a fault of framing is.
+
+use semgate_inspect::code::Class;
+use semgate_inspect::{Code, Refusal};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error, error::ProtocolError};
+
+use crate::forward::invalid;
+
+/// Bad gateway, registered since RFC 6455.
+const BAD_GATEWAY: u16 = 1014;
+
+/// What ends a socket.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The caller is done or gone.
+    Left,
+    /// The agent behind is done.
+    Over,
+    /// The gateway drains.
+    Drained,
+    /// Something may not pass, and how that is told.
+    Refused(Box<Refusal>, CloseCode),
+}
+
+impl End {
+    /// A refusal with the close code of its class.
+    pub(super) fn refused(refusal: Refusal) -> Self {
+        let code = match (refusal.code(), refusal.code().class()) {
+            (Code::TooLarge, _) => CloseCode::Size,
+            (Code::AuditUnavailable, _) => CloseCode::Error,
+            (Code::StatusStale, _) | (_, Class::Rate) => CloseCode::Again,
+            (Code::ReplyRefused, _) => CloseCode::Policy,
+            (_, Class::Delivery) => CloseCode::from(BAD_GATEWAY),
+            _ => CloseCode::Policy,
+        };
+        Self::Refused(Box::new(refusal), code)
+    }
+
+    /// What the caller is told in its close frame.
+    pub(super) fn frame(&self) -> CloseFrame {
+        match self {
+            Self::Left | Self::Over => CloseFrame { code: CloseCode::Normal, reason: "".into() },
+            Self::Drained => CloseFrame { code: CloseCode::Away, reason: "".into() },
+            Self::Refused(refusal, code) => {
+                CloseFrame { code: *code, reason: refusal.code().as_str().into() }
+            }
+        }
+    }
+}
+
+/// A message that is not text, which alone carries JSON.
+pub(super) fn binary() -> End {
+    let refusal =
+        Refusal::new(Code::Malformed, "a message of the socket is binary").with_hint("send json as text");
+    End::Refused(Box::new(refusal), CloseCode::Unsupported)
+}
+
+/// What the caller's frames were wrong about.
+pub(super) fn of_caller(fault: &Error) -> End {
+    let refused = |code, reason: &str, close| {
+        End::Refused(
+            Box::new(Refusal::new(code, reason).with_hint("speak as RFC 6455 has it, without extensions")),
+            close,
+        )
+    };
+    match fault {
+        Error::Capacity(_) => {
+            refused(Code::TooLarge, "a message of the socket is larger than the limit", CloseCode::Size)
+        }
+        Error::Utf8(_) => {
+            refused(Code::Malformed, "a message of the socket is not utf-8", CloseCode::Invalid)
+        }
+        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => End::Left,
+        Error::Protocol(_) => {
+            refused(Code::Malformed, "a frame of the socket is malformed", CloseCode::Protocol)
+        }
+        _ => End::Left,
+    }
+}
+
+/// What the agent's frames were wrong about.
+pub(super) fn of_agent(fault: &Error) -> End {
+    End::refused(match fault {
+        Error::Capacity(_) => invalid("the agent behind answered more than the limit"),
+        Error::Utf8(_) | Error::Protocol(_) => {
+            invalid("the socket of the agent behind was cut, or is malformed")
+        }
+        Error::ConnectionClosed => return End::Over,
+        _ => invalid("the socket of the agent behind was cut"),
+    })
+}

@@ -1,0 +1,337 @@
+//! A socket under way: both directions at once, each holding one message at most.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use semgate_inspect::{
+    Arrived, Code, Delivered, Direction, Exchanges, Facts, HeaderClaims, Outgoing, Refusal,
+};
+use semgate_message::Call;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+
+use super::Agreed;
+use super::agent::{self, Agent};
+use super::close::{self, End};
+use crate::decision::DecisionId;
+use crate::forward;
+use crate::identify::Identity;
+use crate::path::{Lane, no_audit, unix_now, unspent};
+use crate::record::{NotRecorded, Outcome, Record};
+use crate::refuse::{self, Manner};
+
+/// How often a silent socket is held against what is live, as a stream is.
+const LOOK: Duration = Duration::from_millis(250);
+/// How long a peer may take to take its farewell.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+type AgentSink = SplitSink<Agent, Message>;
+type AgentStream = SplitStream<Agent>;
+
+/// One socket of one caller.
+pub(super) struct Socket {
+    lane: Rc<Lane>,
+    identity: Rc<Identity>,
+    agreed: Agreed,
+    exchanges: RefCell<Exchanges>,
+    /// Messages and control frames of both sides so far.
+    frames: Cell<usize>,
+    heard: Cell<Instant>,
+    ends: Instant,
+    /// When the message that is judged began, for its record.
+    began: Cell<std::time::Instant>,
+    decision: Cell<DecisionId>,
+}
+
+/// A refusal, and of which direction.
+struct Stopped(Direction, End);
+
+impl Socket {
+    pub(super) fn new(lane: Rc<Lane>, identity: Rc<Identity>, agreed: Agreed) -> Self {
+        let now = Instant::now();
+        Self {
+            exchanges: RefCell::new(lane.shared.inspector.exchanges()),
+            frames: Cell::new(0),
+            heard: Cell::new(now),
+            ends: now + lane.shared.limits.stream_time,
+            began: Cell::new(std::time::Instant::now()),
+            decision: Cell::new(agreed.decision),
+            lane,
+            identity,
+            agreed,
+        }
+    }
+
+    /// Relays until something ends it, and says so to both sides.
+    pub(super) async fn run<S>(self, caller: WebSocketStream<S>, stop: watch::Receiver<bool>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let (mut to_caller, mut from_caller) = caller.split();
+        let (found, comes) = oneshot::channel();
+        let mut to_agent: Option<AgentSink> = None;
+        let stopped = tokio::select! {
+            end = self.ask(&mut from_caller, &mut to_agent, found) => Stopped(Direction::Request, end),
+            end = self.answer(&mut to_caller, comes) => Stopped(Direction::Reply, end),
+            end = self.watch(stop) => Stopped(Direction::Reply, end),
+        };
+        self.record_end(&stopped);
+        let Stopped(_, end) = stopped;
+        let farewell = async {
+            if let End::Refused(refusal, _) = &end {
+                let said = refuse::say(refusal, Manner::Plain, Some(self.decision.get()));
+                if let Ok(text) = Utf8Bytes::try_from(said.body) {
+                    let _ = to_caller.send(Message::Text(text)).await;
+                }
+            }
+            let _ = to_caller.send(Message::Close(Some(end.frame()))).await;
+            let _ = to_caller.flush().await;
+            while let Some(Ok(_)) = from_caller.next().await {}
+        };
+        let _ = timeout(FAREWELL, farewell).await;
+        if let Some(mut agent) = to_agent {
+            let _ = timeout(FAREWELL, agent.send(Message::Close(Some(End::Over.frame())))).await;
+        }
+    }
+
+    /// Everything that the caller says.
+    async fn ask<S>(
+        &self,
+        from: &mut SplitStream<WebSocketStream<S>>,
+        to: &mut Option<AgentSink>,
+        found: oneshot::Sender<AgentStream>,
+    ) -> End
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let mut found = Some(found);
+        loop {
+            let message = match from.next().await {
+                None => return End::Left,
+                Some(Err(fault)) => return close::of_caller(&fault),
+                Some(Ok(message)) => message,
+            };
+            self.began.set(std::time::Instant::now());
+            self.decision.set(self.lane.decisions.next());
+            let counted = self.lane.shared.gatekeeper.count(self.identity.key());
+            if let Err(refusal) = counted.and_then(|()| self.frame()) {
+                return End::refused(refusal);
+            }
+            match message {
+                Message::Text(text) => {
+                    if let Err(refusal) = self.request(text.into(), to, &mut found).await {
+                        return End::refused(refusal);
+                    }
+                }
+                Message::Binary(_) => return close::binary(),
+                Message::Close(_) => return End::Left,
+                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
+            }
+        }
+    }
+
+    /// One message of the caller: the path of every request, onto the agent's socket.
+    async fn request(
+        &self,
+        text: Bytes,
+        to: &mut Option<AgentSink>,
+        found: &mut Option<oneshot::Sender<AgentStream>>,
+    ) -> Result<(), Refusal> {
+        let shared = &*self.lane.shared;
+        let peer = self.identity.peer(unix_now())?;
+        let l9_context: Vec<&str> = self.agreed.l9_context.iter().map(String::as_str).collect();
+        let headers = HeaderClaims { l9_context: &l9_context };
+        let arrived = Arrived::whole(Call::l8(), text);
+        let permit = shared.inspector.inspect(&self.lane.route, peer, &headers, arrived, shared.now())?;
+        let room = self.exchanges.borrow().room(&permit);
+        if let Err(refusal) = room {
+            return Err(unspent(permit, refusal));
+        }
+        let agent = match to {
+            Some(agent) => agent,
+            None => match self.open().await {
+                Ok(agent) => {
+                    let (sink, stream) = agent.split();
+                    if let Some(found) = found.take() {
+                        let _ = found.send(stream);
+                    }
+                    to.insert(sink)
+                }
+                Err(refusal) => return Err(unspent(permit, refusal)),
+            },
+        };
+        // opening may have taken a while: what is live now decides
+        let permit = shared.inspector.renew(permit, shared.now())?;
+        if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
+            return Err(unspent(permit, no_audit(Delivered::No)));
+        }
+        self.lane.metrics.allowed(Direction::Request, self.began.get().elapsed().as_secs_f64());
+        let (Outgoing { body, .. }, sent) = permit.spend();
+        let facts = sent.facts().clone();
+        self.exchanges.borrow_mut().sent(sent);
+        send(agent, body).await.map_err(|()| {
+            Refusal::new(Code::UpstreamUnavailable, "the socket of the agent behind ended")
+                .with_hint("nobody knows whether the message arrived: do not send it again before you know what became of it")
+                .with_delivered(Delivered::Unknown)
+                .with_facts(facts)
+        })
+    }
+
+    async fn open(&self) -> Result<Agent, Refusal> {
+        agent::open(&self.lane, &self.identity, &self.agreed.credentials, self.decision.get()).await
+    }
+
+    /// Everything that the agent says.
+    async fn answer<S>(
+        &self,
+        to: &mut SplitSink<WebSocketStream<S>, Message>,
+        comes: oneshot::Receiver<AgentStream>,
+    ) -> End
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let Ok(mut from) = comes.await else { return std::future::pending().await };
+        loop {
+            let message = match from.next().await {
+                None => return End::Over,
+                Some(Err(fault)) => return close::of_agent(&fault),
+                Some(Ok(message)) => message,
+            };
+            if let Err(refusal) = self.frame() {
+                return End::refused(refusal);
+            }
+            match message {
+                Message::Text(text) => match self.reply(text.into()) {
+                    Ok(body) => {
+                        if send(to, body).await.is_err() {
+                            return End::Left;
+                        }
+                    }
+                    Err(refusal) => return End::refused(refusal),
+                },
+                Message::Binary(_) => {
+                    return End::refused(forward::invalid("a message of the agent behind is binary"));
+                }
+                Message::Close(_) => return End::Over,
+                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
+            }
+        }
+    }
+
+    /// One message of the agent, judged and recorded.
+    fn reply(&self, text: Bytes) -> Result<Bytes, Refusal> {
+        let lane = &self.lane;
+        self.began.set(std::time::Instant::now());
+        let mut exchanges = self.exchanges.borrow_mut();
+        let now = lane.shared.now();
+        let permit = lane.shared.inspector.inspect_said(&mut exchanges, &lane.replier, text, now)?;
+        if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
+            return Err(no_audit(Delivered::Yes).with_facts(permit.facts().clone()));
+        }
+        lane.metrics.allowed(Direction::Reply, self.began.get().elapsed().as_secs_f64());
+        Ok(permit.spend().1)
+    }
+
+    /// What time ends: the socket's, the caller's certificate, the contexts of what is open, a drain.
+    async fn watch(&self, stop: watch::Receiver<bool>) -> End {
+        let limits = &self.lane.shared.limits;
+        let mut drains: Option<Instant> = None;
+        loop {
+            sleep(LOOK).await;
+            let now = Instant::now();
+            if now >= self.ends || now >= self.heard.get() + limits.stream_idle {
+                return End::refused(forward::timeout(Delivered::Unknown));
+            }
+            if let Err(refusal) = self.still() {
+                return End::refused(refusal);
+            }
+            if *stop.borrow() {
+                let since = *drains.get_or_insert(now);
+                if !self.exchanges.borrow().awaits() || now >= since + limits.upstream_timeout {
+                    return End::Drained;
+                }
+            }
+        }
+    }
+
+    fn still(&self) -> Result<(), Refusal> {
+        let _ = self.identity.peer(unix_now())?;
+        let shared = &*self.lane.shared;
+        self.exchanges.borrow_mut().still_count(&shared.inspector, &self.lane.replier, shared.now())
+    }
+
+    /// One more message or control frame of either side.
+    fn frame(&self) -> Result<(), Refusal> {
+        self.heard.set(Instant::now());
+        self.frames.set(self.frames.get().saturating_add(1));
+        if self.frames.get() > self.lane.shared.limits.events {
+            return Err(Refusal::new(
+                Code::RateLimited,
+                "the socket has carried more messages than the limit",
+            )
+            .with_hint("open another socket"));
+        }
+        Ok(())
+    }
+
+    fn record(&self, outcome: Outcome, facts: Facts) -> Result<crate::record::Recorded, NotRecorded> {
+        let duration = self.began.get().elapsed().as_micros();
+        self.lane.shared.audit.record(Record {
+            time: unix_now(),
+            decision: self.decision.get(),
+            outcome,
+            facts,
+            duration_us: u64::try_from(duration).unwrap_or(u64::MAX),
+        })
+    }
+
+    /// The record of what ended the socket. One that was left while something was open is abandoned.
+    fn record_end(&self, Stopped(direction, end): &Stopped) {
+        let bare = || {
+            let (caller, agent) = (self.identity.id().to_owned(), self.lane.route.receiver.clone());
+            let (sender, receiver) = match direction {
+                Direction::Request => (caller, agent),
+                Direction::Reply => (agent, caller),
+            };
+            Facts {
+                direction: *direction,
+                sender,
+                receiver,
+                protocol: self.lane.door.protocol.as_str(),
+                ..Facts::default()
+            }
+        };
+        match end {
+            End::Refused(refusal, _) => {
+                let known = !refusal.facts().sender.is_empty();
+                let facts = if known { refusal.facts().clone() } else { bare() };
+                let facts = Facts { direction: *direction, ..facts };
+                tracing::info!(
+                    decision = %self.decision.get(), code = %refusal.code(), route = self.lane.route.name,
+                    detail = refusal.detail(), "a socket ends: {}", refusal.reason()
+                );
+                let seconds = self.began.get().elapsed().as_secs_f64();
+                self.lane.metrics.refused(*direction, refusal.code(), seconds);
+                let _ = self.record(Outcome::Refused(refusal.code()), facts);
+            }
+            End::Left if !self.exchanges.borrow().is_empty() => {
+                self.lane.metrics.abandoned(Direction::Reply);
+                let _ = self.record(Outcome::Abandoned, Facts { direction: Direction::Reply, ..bare() });
+            }
+            End::Left | End::Over | End::Drained => {}
+        }
+    }
+}
+
+/// The bytes that were checked, as one text message.
+async fn send<K: SinkExt<Message> + Unpin>(to: &mut K, body: Bytes) -> Result<(), ()> {
+    let text = Utf8Bytes::try_from(body).map_err(drop)?;
+    to.send(Message::Text(text)).await.map_err(drop)
+}
