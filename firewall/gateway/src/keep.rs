@@ -16,9 +16,12 @@ use semgate_contexts::Prefix;
 use semgate_inspect::owners::{Journal, Kind, Owned, Owners};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use minimums::MinimumsKeeper;
+
 use crate::fault::RunFault;
 use crate::path::Shared;
 
+mod minimums;
 #[cfg(test)]
 mod tests;
 

@@ -42,7 +42,7 @@ pub use fault::HandshakeFault;
 pub use floor::{BelowFloor, Floors, Source};
 pub use initiator::{Opening, Session};
 pub use lock::{FleetSecret, Granted, Held, LockFault, LockKeys, LockQuestion, SecretFault};
-pub use minimums::PairMinimums;
+pub use minimums::{PairMinimums, Stated, StatedFault};
 pub use offered::Shrunk;
 pub use replay::ReplayMemory;
 pub use responder::{Answering, Between, Spoken};

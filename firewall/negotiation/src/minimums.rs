@@ -1,18 +1,33 @@
 //! What peers said they will not go below, remembered for their unlocked messages too (F0-39).
 
+mod stated;
+
+pub use stated::{Stated, StatedFault};
+
 use crate::agreed::Agreement;
 use crate::limits::MAX_PAIRS;
 use crate::terms::{Minimum, minimum_of};
 use semgate_contexts::{Line, Version};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, RwLock};
+use std::fmt;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// The minimums of pairs of agents, from the last handshake of each pair. A handshake replaces what the one before it said; past
-/// [`MAX_PAIRS`] pairs the one whose handshake is oldest is forgotten, and a restart forgets all: floors of authority and
-/// operator hold regardless.
-#[derive(Debug, Default)]
+/// [`MAX_PAIRS`] pairs the one whose handshake is oldest is forgotten: floors of authority and operator hold regardless. What is kept
+/// over a restart, whoever holds it decides ([`PairMinimums::tell`]).
+#[derive(Default)]
 pub struct PairMinimums {
     pairs: RwLock<Pairs>,
+    journal: OnceLock<Journal>,
+}
+
+/// Hears of what a handshake stated, while the memory is locked: it may only put the record aside.
+pub type Journal = Box<dyn Fn(&Stated) + Send + Sync>;
+
+impl fmt::Debug for PairMinimums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PairMinimums of {}", self.len())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +57,9 @@ impl PairMinimums {
         if pairs.known.remove(&pair).is_some() {
             pairs.order.retain(|other| *other != pair);
         }
+        if let Some(journal) = self.journal.get() {
+            journal(&Stated::of(&pair, [of_a, of_b]));
+        }
         if of_a.is_empty() && of_b.is_empty() {
             return;
         }
@@ -52,6 +70,34 @@ impl PairMinimums {
         }
         pairs.order.push_back(pair.clone());
         pairs.known.insert(pair, [of_a.into(), of_b.into()]);
+    }
+
+    /// Tells `journal` of every handshake from now on. The first one given stays.
+    ///
+    /// # Errors
+    /// The journal that came second is given back.
+    pub fn tell(&self, journal: Journal) -> Result<(), Journal> {
+        self.journal.set(journal)
+    }
+
+    /// Everything that is remembered, the oldest handshake first: what [`PairMinimums::import`] reads.
+    pub fn export(&self) -> Vec<Stated> {
+        let pairs = self.pairs.read().unwrap_or_else(PoisonError::into_inner);
+        let of = |pair: &Pair| pairs.known.get(pair).map(|[one, other]| Stated::of(pair, [one, other]));
+        pairs.order.iter().filter_map(of).collect()
+    }
+
+    /// Takes what another run exported, or its journal was told, in that order; the last record of a pair counts, and past
+    /// [`MAX_PAIRS`] the oldest go.
+    ///
+    /// # Errors
+    /// [`StatedFault`] at the first record that cannot be read; those before it were taken.
+    pub fn import(&self, records: impl IntoIterator<Item = Stated>) -> Result<(), StatedFault> {
+        for record in records {
+            let (pair, [of_a, of_b]) = record.read()?;
+            self.put(&pair.0, &pair.1, &of_a, &of_b);
+        }
+        Ok(())
     }
 
     /// What the two said of a line, for [`crate::Floors::peers`]. The order of the two does not matter.

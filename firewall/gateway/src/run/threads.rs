@@ -20,7 +20,7 @@ use crate::fault::RunFault;
 use crate::follow::{Follow, Memory};
 use crate::forward::Address;
 use crate::identify::Identity;
-use crate::keep::Keeper;
+use crate::keep::{Keeper, MinimumsKeeper};
 use crate::listen::{self, Agents, Entrance, Listener};
 use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
@@ -36,6 +36,7 @@ pub(super) struct Running {
     end: watch::Sender<bool>,
     audit: AuditWriter,
     keeper: Keeper,
+    minimums: MinimumsKeeper,
     /// The state directory, until the last thread is done with it.
     _held: std::fs::File,
 }
@@ -49,6 +50,7 @@ impl Running {
         let _ = self.end.send(true);
         let _ = self.follower.join();
         drop(self.keeper);
+        drop(self.minimums);
         self.audit.finish();
     }
 }
@@ -98,6 +100,7 @@ pub(super) fn start(
         policies,
     };
     let agents = config.routes.iter().map(|route| (route.name.clone(), route.receiver.clone())).collect();
+    let minimums = MinimumsKeeper::start(&shared.sessions, &config.state)?;
     let keeper = Keeper::start(&shared, &config.state, &config.prefix, &agents)?;
     let mut workers = Vec::new();
     for (number, seats) in cores.into_iter().enumerate() {
@@ -117,7 +120,7 @@ pub(super) fn start(
     })?;
     Ok((
         Bound { routes, admin: admin_address },
-        Running { workers, follower, end, audit: writer, keeper, _held: held },
+        Running { workers, follower, end, audit: writer, keeper, minimums, _held: held },
     ))
 }
 
