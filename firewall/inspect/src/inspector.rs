@@ -16,6 +16,7 @@ use crate::{
     permit::Leave,
     reply::{Form, acknowledgement, admissible, no_pass, refused},
     resolve::{out_of_turn, resolve, still_stands},
+    stream::told,
     subscriptions::Subscriptions,
     tools::{self, ToolWatch},
     turn::{OutOfTurn, Proposal, Side, Step, proposes},
@@ -55,8 +56,7 @@ impl Inspector {
             rate: RateMeter::new(limits.messages_per_second, limits.message_burst, limits.metered_agents),
             ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
             sessions: Arc::new(Sessions::none()),
-            owners: Owners::new(limits.owned_by_one, limits.owned_by_all)
-                .with_pages(limits.pages_of_one, limits.metered_agents),
+            owners: Owners::with_limits(&limits),
             subscriptions: Subscriptions::new(
                 limits.subscriptions_of_one,
                 limits.subscriptions_of_all,
@@ -379,6 +379,7 @@ pub(crate) fn taken(
     let step = take(case, sent, &things, resolved.about())
         .and_then(|()| step(case, message, resolved.answers()))
         .map_err(|refusal| refusal.with_facts(metered.facts()))?;
+    told(case, message, case.turn == Turn::Event);
     let own = message.threads.own;
     match (step.as_deref().and_then(Step::makes), sent.step.as_deref().and_then(Step::makes)) {
         (Some(made), _) => {

@@ -21,9 +21,15 @@ pub struct InspectLimits {
     /// Agents that each meter remembers: 65,536, about 16 MiB. An active one is never forgotten; when all are active,
     /// a new one is refused.
     pub metered_agents: usize,
-    /// Text of the artifacts of one stream that later text may be put behind: 256 KiB, which is as much as is judged together
-    /// again with each such event, and a long document.
+    /// Text of the artifacts of one stream, or of one task over its streams, that later text may be put behind, their ids counted:
+    /// 256 KiB, which is as much as is judged together again with each such event, and a long document.
     pub appended_text: usize,
+    /// Artifacts with text of one stream, and of one task over its streams: 1,024, whose ids of up to 256 bytes are then as much
+    /// as their text may be.
+    pub text_artifacts: usize,
+    /// Text of the artifacts of all tasks that is remembered over their streams: 64 MiB, 256 tasks with all that one may have, or
+    /// tens of thousands of usual ones. Behind what was forgotten nothing can be put.
+    pub told_text: usize,
     /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
     /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
     pub owned_by_one: usize,
@@ -60,6 +66,8 @@ impl Default for InspectLimits {
             ambiguous_per_minute: 10,
             metered_agents: 65_536,
             appended_text: 256 * 1_024,
+            text_artifacts: 1_024,
+            told_text: 64 * 1_024 * 1_024,
             owned_by_one: 4_096,
             pages_of_one: 64,
             owned_by_all: 262_144,

@@ -8,10 +8,12 @@ mod journal;
 mod pages;
 mod scope;
 mod store;
+mod told;
 
 pub use journal::{Journal, Owned, OwnedFault};
 pub(crate) use pages::Listing;
 pub use scope::Scope;
+pub(crate) use told::{Known, Moved, Text, TextBounds, Texts};
 
 use crate::InspectLimits;
 use crate::turn::Proposal;
@@ -24,6 +26,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use store::Store;
+use told::Told;
 
 /// What kind of thing is owned. Ids of two kinds never meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -65,28 +68,29 @@ impl std::error::Error for NotOwned {}
 pub struct Owners {
     store: Mutex<Store>,
     pages: Pages,
+    told: Told,
     journal: OnceLock<Box<dyn Journal>>,
 }
 
 impl Owners {
-    /// An empty memory of at most `each` things of one agent and `all` things; of pages of lists, [`InspectLimits::pages_of_one`]
-    /// by default.
-    ///
-    /// [`InspectLimits::pages_of_one`]: crate::InspectLimits::pages_of_one
+    /// An empty memory of at most `each` things of one agent and `all` things, with the other bounds by default.
     pub fn new(each: usize, all: usize) -> Self {
-        let limits = InspectLimits::default();
-        Self {
-            store: Mutex::new(Store::new(each, all)),
-            pages: Pages::new(limits.pages_of_one, limits.metered_agents),
-            journal: OnceLock::new(),
-        }
+        Self::with_limits(&InspectLimits {
+            owned_by_one: each,
+            owned_by_all: all,
+            ..InspectLimits::default()
+        })
     }
 
-    /// The same with other bounds: `pages` of lists for each of `agents`.
-    #[must_use]
-    pub fn with_pages(mut self, pages: usize, agents: usize) -> Self {
-        self.pages = Pages::new(pages, agents);
-        self
+    /// An empty memory.
+    pub fn with_limits(limits: &InspectLimits) -> Self {
+        let each = TextBounds { bytes: limits.appended_text, artifacts: limits.text_artifacts };
+        Self {
+            store: Mutex::new(Store::new(limits.owned_by_one, limits.owned_by_all)),
+            pages: Pages::new(limits.pages_of_one, limits.metered_agents),
+            told: Told::new(each, limits.told_text),
+            journal: OnceLock::new(),
+        }
     }
 
     /// Tells `journal` of everything that is learnt or forgotten from now on. The first one given stays.
@@ -126,6 +130,8 @@ impl Owners {
                 Some(_) => {}
                 None => {
                     store.put(&scope, record.kind, &record.id, &owner, Arc::new(about));
+                    // the run before may have told some
+                    store.told_text(&scope, record.kind, &record.id, true);
                     taken += 1;
                 }
             }
@@ -234,6 +240,31 @@ impl Owners {
                 store.propose(scope, kind, id, proposal);
             }
         }
+    }
+
+    /// What was told of an artifact of a task in text, on whatever stream.
+    pub(crate) fn known_text(&self, scope: &Scope<'_>, task: &str, artifact: &str) -> Known {
+        let before = self.locked().told_text(scope, Kind::Task, task, false);
+        self.told.known(scope, task, artifact, before)
+    }
+
+    /// The text of an artifact of a task is this from now on, if it is still what `known` says.
+    ///
+    /// # Errors
+    /// [`Moved`]: another stream was faster, and more was told than this was judged with.
+    pub(crate) fn tell_text(
+        &self,
+        at: (&Scope<'_>, &str, &str),
+        known: &Known,
+        text: Text,
+    ) -> Result<(), Moved> {
+        let before = self.locked().told_text(at.0, Kind::Task, at.1, false);
+        self.told.tell(at, before, known, text)
+    }
+
+    /// Text of a task was told, which may be forgotten before the task is.
+    pub(crate) fn has_told_text(&self, scope: &Scope<'_>, task: &str) {
+        self.locked().told_text(scope, Kind::Task, task, true);
     }
 
     /// What a list that this agent was told of showed it so far; `None` for a page that it was not told of.

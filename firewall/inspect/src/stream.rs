@@ -1,35 +1,31 @@
 //! A stream of events: each is judged like a reply, as it passes, and what is put behind what came before is judged with it.
 
+mod texts;
+
+pub(crate) use texts::told;
+
 use crate::{
     Code, Generation, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,
     arrived::Answered,
     case::{Case, Turn},
-    decide::{Decided, again},
     inspector::{judged, same_agent, taken},
     meter::meter,
+    owners::TextBounds,
     parse::{Reply, read, reply},
     reply::refused,
     resolve::still_stands,
     subscriptions, tools,
 };
-use semgate_contexts::{Performative, json};
-use semgate_message::{
-    Binding, Message, Vocabulary,
-    a2a::{Chunk, State},
-};
-use std::collections::HashMap;
-
-/// The concept of a text part in the protocol's context, and the member that holds its text.
-const TEXT: &str = "text";
+use semgate_contexts::Performative;
+use semgate_message::{Binding, Message, a2a::State};
+use texts::{Brought, Heard, bounds};
 
 /// What is remembered of one stream while it runs. It is made by [`Inspector::stream`] and ends with the stream.
 #[derive(Debug, Default)]
 pub struct StreamState {
     task: Option<String>,
     end: End,
-    /// What came of each artifact so far; `None` once it is more than may be put something behind.
-    texts: HashMap<String, Option<String>>,
-    bytes: usize,
+    heard: Heard,
     /// Something came: in MCP on the stream of a subscription, in native L8 on any.
     begun: bool,
 }
@@ -117,7 +113,7 @@ impl StreamState {
         }
     }
 
-    fn passed(&mut self, message: &Message<'_>, texts: Option<(String, String)>, most: usize) {
+    fn passed(&mut self, message: &Message<'_>, brought: Brought, bounds: TextBounds) {
         match about_task(message) {
             Some(task) if self.task.is_none() => self.task = Some(task.to_owned()),
             Some(_) => {}
@@ -126,21 +122,7 @@ impl StreamState {
         if message.state.is_some_and(State::ends) {
             self.end = End::Over;
         }
-        if let Some((artifact, text)) = texts {
-            self.keep(artifact, text, most);
-        }
-    }
-
-    fn keep(&mut self, artifact: String, text: String, most: usize) {
-        let before = self.texts.get(&artifact).and_then(Option::as_ref).map_or(0, String::len);
-        let bytes = self.bytes - before + text.len();
-        if bytes > most {
-            self.bytes -= before;
-            self.texts.insert(artifact, None);
-        } else {
-            self.bytes = bytes;
-            self.texts.insert(artifact, Some(text));
-        }
+        self.heard.keep(brought, bounds);
     }
 }
 
@@ -169,7 +151,7 @@ impl Inspector {
     }
 
     /// Whether one event may pass back to the caller. Each is judged under what is in force now, like a reply; a text that is put
-    /// behind what came before of its artifact is judged together with it, and data never is put behind anything.
+    /// behind what came before of its artifact, in the task or on any stream of it, is judged together with it, and data never is put behind anything.
     ///
     /// # Errors
     /// As [`Inspector::inspect_reply`]. The stream has to be ended by an error of its protocol; the events before stay said.
@@ -220,61 +202,14 @@ impl Inspector {
             let turn = subscriptions::turn(sent, stream.begun, stream.is_over(), &decided);
             turn.map_err(|refusal| refusal.with_facts(facts()))?;
         }
-        let most = case.limits.appended_text;
-        let texts = match &message.chunk {
-            Some(chunk) => {
-                Some(appended(stream, &decided, chunk, most).map_err(|refusal| refusal.with_facts(facts()))?)
-            }
-            None => None,
-        };
+        let brought = stream.heard.judge(&decided).map_err(|refusal| refusal.with_facts(facts()))?;
         let metered = meter(decided, self.ambiguity())?;
         let step = taken(case, sent, &metered)?;
         let message = metered.decided().resolved().message();
         match case.route.binding {
             Binding::L8 => stream.said(message.performative),
-            _ => stream.passed(message, texts, most),
+            _ => stream.passed(message, brought, bounds(case)),
         }
         Ok(ReplyPermit::of(&metered, 200, event, step))
     }
-}
-
-/// The artifact's text with this event's, judged as one.
-fn appended(
-    stream: &StreamState,
-    decided: &Decided<'_, '_>,
-    chunk: &Chunk<'_>,
-    most: usize,
-) -> Result<(String, String), Refusal> {
-    let too_long = || {
-        Refusal::new(Code::ContentUninspectable, "text is put behind more text than can be judged together")
-            .with_hint("begin another artifact")
-    };
-    let mut whole = String::new();
-    if chunk.append {
-        match stream.texts.get(chunk.artifact) {
-            Some(Some(before)) => whole.push_str(before),
-            Some(None) => return Err(too_long()),
-            None => {}
-        }
-    }
-    for (said, instance) in decided.said() {
-        if instance.of != Vocabulary::Protocol || instance.name != TEXT {
-            if chunk.append && (instance.of == Vocabulary::Context || instance.name == "data") {
-                return Err(Refusal::new(
-                    Code::ContentInvalid,
-                    format!("`{}` is data that is put behind what came before", instance.pointer),
-                )
-                .with_hint("say each concept whole, in one event"));
-            }
-            continue;
-        }
-        whole.push_str(instance.object.get(TEXT).and_then(json::Json::as_str).unwrap_or_default());
-        if chunk.append {
-            if whole.len() > most {
-                return Err(too_long());
-            }
-            again(decided, said, instance, (TEXT, &whole))?;
-        }
-    }
-    Ok((chunk.artifact.to_owned(), whole))
 }

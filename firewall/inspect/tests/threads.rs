@@ -393,3 +393,71 @@ fn attack_a_push_configuration_of_another_task_answers() {
         "one without a task is of the task that was asked about"
     );
 }
+
+/// An event that puts `text` behind an artifact of task t-1, or begins it.
+fn piece(artifact: &str, text: &str, append: bool) -> Bytes {
+    let artifact = json!({"artifactId": artifact, "parts": [{"text": text}]});
+    Bytes::from(changed(
+        "a2a event text",
+        json!({"result": {"artifactUpdate": {"append": append, "artifact": artifact}}}),
+    ))
+}
+
+fn texts(name: &str) -> semgate_inspect::InspectLimits {
+    match name {
+        "two artifacts" => semgate_inspect::InspectLimits { text_artifacts: 2, ..Default::default() },
+        _ => semgate_inspect::InspectLimits { told_text: 1, ..Default::default() },
+    }
+}
+
+fn streamed(inspector: &Inspector, body: Vec<u8>) -> (Sent, semgate_inspect::StreamState) {
+    let asked = say(inspector, &route("a2a, texts admitted"), "retailer-7", body, NOW).unwrap();
+    let sent = asked.spend().1;
+    let mut stream = inspector.stream(&sent);
+    let task = Bytes::from(base("a2a event task"));
+    let _ = inspector.inspect_event(&sent, &mut stream, &agent("wholesaler-1"), task, NOW).unwrap();
+    (sent, stream)
+}
+
+#[test]
+fn attack_a_stream_of_ever_new_artifacts() {
+    let inspector = Inspector::new(texts("two artifacts"), world("texts permitted"));
+    let (sent, mut stream) = streamed(&inspector, base("a2a stream"));
+    let mut event = |artifact: &str, text: &str| {
+        let event = piece(artifact, text, false);
+        inspector.inspect_event(&sent, &mut stream, &agent("wholesaler-1"), event, NOW).map(drop)
+    };
+    for artifact in ["a-1", "a-2", "a-1"] {
+        event(artifact, "hello").unwrap();
+    }
+    let refusal = event("a-3", "hello").unwrap_err();
+    assert_eq!((refusal.code(), refusal.cause()), (Code::UpstreamInvalid, Some(Code::TooComplex)));
+}
+
+#[test]
+fn attack_text_is_put_behind_what_was_forgotten_meanwhile() {
+    let inspector = Inspector::new(texts("little memory"), world("texts permitted"));
+    let replier = agent("wholesaler-1");
+    let (sent, mut stream) = streamed(&inspector, base("a2a stream"));
+    let _ = inspector.inspect_event(&sent, &mut stream, &replier, piece("a-2", "hello", false), NOW).unwrap();
+    // another task takes its place
+    let other = changed("a2a stream", json!({"params": {"message": {"messageId": "m-9"}}}));
+    let other = say(&inspector, &route("a2a, texts admitted"), "retailer-7", other, NOW).unwrap().spend().1;
+    let mut others = inspector.stream(&other);
+    let artifact = json!({"artifactId": "a-2", "parts": [{"text": "hello"}]});
+    let event =
+        json!({"result": {"artifactUpdate": {"taskId": "t-9", "append": false, "artifact": artifact}}});
+    let event = Bytes::from(changed("a2a event text", event));
+    let _ = inspector.inspect_event(&other, &mut others, &replier, event, NOW).unwrap();
+    let subscribe = changed("a2a get task", json!({"method": "SubscribeToTask", "id": "s-1"}));
+    let (sent, mut stream) = streamed(&inspector, subscribe);
+    let refusal =
+        inspector.inspect_event(&sent, &mut stream, &replier, piece("a-2", "you", true), NOW).unwrap_err();
+    assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::ContentUninspectable)));
+    // told whole again, it is known again
+    let (sent, mut stream) =
+        streamed(&inspector, changed("a2a get task", json!({"method": "SubscribeToTask", "id": "s-1"})));
+    for event in [piece("a-2", "hello", false), piece("a-2", "you", true)] {
+        let _ = inspector.inspect_event(&sent, &mut stream, &replier, event, NOW).unwrap();
+    }
+}

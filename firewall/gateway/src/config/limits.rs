@@ -76,6 +76,16 @@ pub struct Limits {
     pub subscriptions: usize,
     /// Native L8: how long a subscription lasts. 1 h, as a stream: who wants to go on subscribes again, and is judged again.
     pub subscription_time: Duration,
+    /// A2A: bytes of text, with the ids of its artifacts, of one stream or task that later text may be put behind. 256 KiB: as much
+    /// is judged again with each piece that is appended, and it is a long document.
+    pub appended_text: usize,
+    /// A2A: artifacts with text of one stream or task. 1,024: whose ids of up to 256 bytes are then as much as their text.
+    pub text_artifacts: usize,
+    /// A2A: bytes of text that are remembered of all tasks over their streams. 64 MiB: 256 tasks with all that one may have; behind
+    /// what was forgotten nothing can be put.
+    pub told_text: usize,
+    /// A2A: pages of lists that one agent was told of and may still ask for. 64: as many lists read at once.
+    pub list_pages: usize,
     /// Kept connections to one agent on one core. 64: more hardly helps a single-threaded runtime.
     pub upstream_idle: usize,
     /// How long such a connection is kept unused. 4 s: below the 5 s after which Node.js and uvicorn close theirs, so that
@@ -123,6 +133,10 @@ impl Default for Limits {
             events: 100_000,
             subscriptions: 64,
             subscription_time: Duration::from_secs(3600),
+            appended_text: 256 * 1024,
+            text_artifacts: 1_024,
+            told_text: 64 * 1024 * 1024,
+            list_pages: 64,
             upstream_idle: 64,
             upstream_idle_timeout: Duration::from_secs(4),
             audit_queue: 8192,
@@ -200,6 +214,10 @@ file_limits! {
         event_bytes: usize = 64..=67_108_864,
         events: usize = 1..=100_000_000,
         subscriptions: usize = 1..=1_000_000,
+        appended_text: usize = 64..=67_108_864,
+        text_artifacts: usize = 1..=1_000_000,
+        told_text: usize = 64..=1_099_511_627_776,
+        list_pages: usize = 1..=65_536,
         upstream_idle: usize = 0..=65_536,
         audit_queue: usize = 1..=1_000_000,
 }

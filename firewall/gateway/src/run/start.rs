@@ -92,6 +92,10 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
         message_burst: limits.rate_burst.try_into().unwrap_or(default.message_burst),
         subscriptions_of_one: limits.subscriptions,
         subscription_ms: u64::try_from(limits.subscription_time.as_millis()).unwrap_or(u64::MAX),
+        appended_text: limits.appended_text,
+        text_artifacts: limits.text_artifacts,
+        told_text: limits.told_text,
+        pages_of_one: limits.list_pages,
         ..default
     }
 }

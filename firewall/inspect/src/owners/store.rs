@@ -30,6 +30,8 @@ struct Entry {
     proposed: Option<Arc<Proposal>>,
     /// What was proposed before, should the last one never arrive.
     before: Option<Arc<Proposal>>,
+    /// Whether text of it was told that later text can be put behind.
+    told_text: bool,
 }
 
 impl Entry {
@@ -94,6 +96,14 @@ impl Store {
         }
     }
 
+    /// Whether text of it was told before; from now on some was, if `now`.
+    pub(super) fn told_text(&mut self, scope: &Scope<'_>, kind: Kind, id: &str, now: bool) -> bool {
+        let Some(entry) = self.entry_mut(scope, kind, id) else { return false };
+        let before = entry.told_text;
+        entry.told_text = before || now;
+        before
+    }
+
     /// Whether the agent owns something of this kind that `seen` does not hold.
     pub(super) fn has_beyond(
         &self,
@@ -142,7 +152,8 @@ impl Store {
             Some((known, _)) => Arc::clone(known),
             None => Arc::clone(owner),
         };
-        let entry = Entry { owner: Arc::clone(&owner), about, used, proposed: None, before: None };
+        let entry =
+            Entry { owner: Arc::clone(&owner), about, used, proposed: None, before: None, told_text: false };
         let entries = self.scopes.entry(scope).or_default().entry(kind).or_default();
         entries.insert(Arc::clone(&place.id), entry);
         let order = self.agents.entry(Arc::clone(&owner)).or_default();

@@ -1,0 +1,268 @@
+//! Text that comes in pieces: what is put behind what came before is judged together with it, wherever that came from: an earlier
+//! event, the task itself, or another stream of the task.
+
+use crate::{
+    Code, Refusal,
+    case::Case,
+    conform::Said,
+    decide::{Decided, again},
+    owners::{Known, Moved, Text, TextBounds, Texts},
+};
+use semgate_contexts::json;
+use semgate_message::{Instance, Message, Piece, PieceOf, Vocabulary};
+use std::{collections::VecDeque, sync::Arc};
+
+/// The concept of a text part in the protocol's context, and the member that holds its text.
+const TEXT: &str = "text";
+
+/// How often a text is judged anew because another stream of its task was faster.
+const ATTEMPTS: usize = 4;
+
+/// Messages of a stream that one of the same id is held against: the last 8, since agents that say a message in pieces say one
+/// after the other.
+const MESSAGES: usize = 8;
+
+/// What a stream told so far, as its reader has it.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    artifacts: Texts,
+    messages: VecDeque<(Box<str>, Text)>,
+}
+
+/// What an event adds to it, once it may pass.
+#[derive(Debug, Default)]
+pub(super) struct Brought {
+    artifacts: Vec<(Box<str>, Text)>,
+    messages: Vec<(Box<str>, Text)>,
+}
+
+type Part<'d, 'c, 'j> = (&'d Said<'c>, &'d Instance<'j>);
+
+impl Heard {
+    /// Judges what an event puts behind what came before.
+    ///
+    /// # Errors
+    /// `content_invalid`, also for data; `content_uninspectable` behind more than can be judged together, or behind what is
+    /// not known any more; `policy_denied`; `too_complex` for an artifact more than a stream may have.
+    pub(super) fn judge(&self, decided: &Decided<'_, '_>) -> Result<Brought, Refusal> {
+        let message = decided.resolved().message();
+        let appends = message.chunk.as_ref().is_some_and(|chunk| chunk.append);
+        let parts: Vec<Part<'_, '_, '_>> = decided.said().collect();
+        if appends {
+            no_data(&parts)?;
+        }
+        let mut brought = Brought::default();
+        for piece in &message.pieces {
+            let parts = parts.get(piece.instances.clone()).unwrap_or_default();
+            let texts: Vec<_> = parts.iter().copied().filter(|(_, instance)| is_text(instance)).collect();
+            match piece.of {
+                PieceOf::Artifact => {
+                    let text = self.artifact(decided, message, piece, &texts, appends)?;
+                    brought.artifacts.extend(text.map(|text| (Box::from(piece.id), text)));
+                }
+                PieceOf::Message => {
+                    let text = self.message(decided, piece, &texts)?;
+                    brought.messages.extend(text.map(|text| (Box::from(piece.id), text)));
+                }
+            }
+        }
+        let new = brought.artifacts.iter().filter(|(id, _)| self.artifacts.get(id).is_none()).count();
+        if self.artifacts.len().saturating_add(new) > bounds(decided.case()).artifacts {
+            return Err(Refusal::new(
+                Code::TooComplex,
+                "a stream has more artifacts with text than the limit",
+            )
+            .with_hint("tell of fewer artifacts in one stream"));
+        }
+        Ok(brought)
+    }
+
+    /// The event passed.
+    pub(super) fn keep(&mut self, brought: Brought, bounds: TextBounds) {
+        for (id, text) in brought.artifacts {
+            let _ = self.artifacts.keep(&id, text, bounds); // they were counted
+        }
+        for (id, text) in brought.messages {
+            self.messages.retain(|(known, _)| *known != id);
+            if self.messages.len() >= MESSAGES {
+                self.messages.pop_front();
+            }
+            self.messages.push_back((id, text.filter(|text| text.len() <= bounds.bytes)));
+        }
+    }
+
+    /// The artifact's text with this event's; none where there is no text of it.
+    fn artifact(
+        &self,
+        decided: &Decided<'_, '_>,
+        message: &Message<'_>,
+        piece: &Piece<'_>,
+        texts: &[Part<'_, '_, '_>],
+        appends: bool,
+    ) -> Result<Option<Text>, Refusal> {
+        let case = decided.case();
+        let (Some(task), scope) = (message.threads.own.task, case.route.scope()) else { return Ok(None) };
+        let added = text_of(texts);
+        let heard = self.artifacts.get(piece.id);
+        for _ in 0..ATTEMPTS {
+            let known = case.owners.known_text(&scope, task, piece.id);
+            if added.is_empty() && heard.is_none() && !matches!(known, Known::Told(_)) {
+                return Ok(None);
+            }
+            let (own, shared) = if appends {
+                let most = case.limits.appended_text;
+                let behind = |before: &str| behind(decided, texts, before, most);
+                behind_all(heard, &known, &added, behind)?
+            } else {
+                (Arc::from(added.as_str()), begun_anew(&known, &added))
+            };
+            let told = shared
+                .map_or(Ok(()), |text| case.owners.tell_text((&scope, task, piece.id), &known, Some(text)));
+            if told != Err(Moved) {
+                return Ok(Some(Some(own)));
+            }
+        }
+        Err(too_long())
+    }
+
+    /// A message that was said before under the same id, with other words, goes on.
+    fn message(
+        &self,
+        decided: &Decided<'_, '_>,
+        piece: &Piece<'_>,
+        texts: &[Part<'_, '_, '_>],
+    ) -> Result<Option<Text>, Refusal> {
+        let added = text_of(texts);
+        if added.is_empty() {
+            return Ok(None);
+        }
+        let known = self.messages.iter().find(|(id, _)| **id == *piece.id).map(|(_, text)| text);
+        match known {
+            None => Ok(Some(Some(Arc::from(added)))),
+            Some(None) => Err(too_long()),
+            Some(Some(before)) if **before == *added => Ok(None),
+            Some(Some(before)) => {
+                let most = decided.case().limits.appended_text;
+                behind(decided, texts, before, most).map(|whole| Some(Some(Arc::from(whole))))
+            }
+        }
+    }
+}
+
+/// Judges what is appended behind what the stream told, and behind what all streams of the task told where that is more or
+/// other. Returns the two texts that come of it; the second only where it is a new one.
+fn behind_all(
+    heard: Option<&Text>,
+    known: &Known,
+    added: &str,
+    behind: impl Fn(&str) -> Result<String, Refusal>,
+) -> Result<(Arc<str>, Option<Arc<str>>), Refusal> {
+    let shared = match known {
+        Known::New => None,
+        Known::Told(Some(text)) => Some(text),
+        Known::Lost | Known::Told(None) => return Err(too_long()),
+    };
+    let own = match heard {
+        Some(Some(text)) => &**text,
+        Some(None) => return Err(too_long()),
+        None => shared.map_or("", |text| &**text),
+    };
+    let whole: Arc<str> = Arc::from(behind(own)?);
+    match shared {
+        // another stream was told the same
+        Some(text) if text.starts_with(&*whole) => Ok((whole, None)),
+        Some(text) if **text != *own => {
+            let all = if added.is_empty() { text.to_string() } else { behind(text)? };
+            Ok((whole, Some(Arc::from(all))))
+        }
+        _ => Ok((Arc::clone(&whole), Some(whole))),
+    }
+}
+
+/// What all streams of the task told, after one told the artifact from its beginning: the same beginning takes nothing away.
+fn begun_anew(known: &Known, text: &str) -> Option<Arc<str>> {
+    match known {
+        Known::Told(Some(before)) if before.starts_with(text) => None,
+        _ => Some(Arc::from(text)),
+    }
+}
+
+/// Remembers what a reply tells of artifacts in text, and that something was told.
+pub(crate) fn told(case: &Case<'_>, message: &Message<'_>, event: bool) {
+    let (Some(task), scope) = (message.threads.own.task, case.route.scope()) else { return };
+    let mut any = false;
+    for piece in message.pieces.iter().filter(|piece| piece.of == PieceOf::Artifact) {
+        let parts = message.instances.get(piece.instances.clone()).unwrap_or_default();
+        let text: String = parts.iter().filter(|part| is_text(part)).map(words).collect();
+        if text.is_empty() {
+            continue;
+        }
+        any = true;
+        for _ in 0..ATTEMPTS {
+            // events were judged and remembered
+            if event {
+                break;
+            }
+            let known = case.owners.known_text(&scope, task, piece.id);
+            let Some(text) = begun_anew(&known, &text) else { break };
+            if case.owners.tell_text((&scope, task, piece.id), &known, Some(text)).is_ok() {
+                break;
+            }
+        }
+    }
+    if any {
+        case.owners.has_told_text(&scope, task);
+    }
+}
+
+/// How much of a stream or task is remembered.
+pub(super) fn bounds(case: &Case<'_>) -> TextBounds {
+    TextBounds { bytes: case.limits.appended_text, artifacts: case.limits.text_artifacts }
+}
+
+/// Judges each text with all that stands before it.
+fn behind(
+    decided: &Decided<'_, '_>,
+    texts: &[Part<'_, '_, '_>],
+    before: &str,
+    most: usize,
+) -> Result<String, Refusal> {
+    let mut whole = before.to_owned();
+    for (said, instance) in texts {
+        whole.push_str(words(instance));
+        if whole.len() > most {
+            return Err(too_long());
+        }
+        again(decided, said, instance, (TEXT, &whole))?;
+    }
+    Ok(whole)
+}
+
+fn no_data(parts: &[Part<'_, '_, '_>]) -> Result<(), Refusal> {
+    let data = |instance: &Instance<'_>| instance.of == Vocabulary::Context || instance.name == "data";
+    match parts.iter().find(|(_, instance)| data(instance)) {
+        None => Ok(()),
+        Some((_, instance)) => Err(Refusal::new(
+            Code::ContentInvalid,
+            format!("`{}` is data that is put behind what came before", instance.pointer),
+        )
+        .with_hint("say each concept whole, in one event")),
+    }
+}
+
+fn is_text(instance: &Instance<'_>) -> bool {
+    instance.of == Vocabulary::Protocol && instance.name == TEXT
+}
+
+fn text_of(texts: &[Part<'_, '_, '_>]) -> String {
+    texts.iter().map(|(_, instance)| words(instance)).collect()
+}
+
+fn words<'j>(instance: &Instance<'j>) -> &'j str {
+    instance.object.get(TEXT).and_then(json::Json::as_str).unwrap_or_default()
+}
+
+fn too_long() -> Refusal {
+    Refusal::new(Code::ContentUninspectable, "text is put behind more text than can be judged together")
+        .with_hint("begin another artifact")
+}
