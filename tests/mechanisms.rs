@@ -398,7 +398,8 @@ fn the_page_of_mechanisms_names_these_tests() {
     let code = concat!(
         include_str!("mechanisms.rs"),
         include_str!("handshake.rs"),
-        include_str!("conversations.rs")
+        include_str!("conversations.rs"),
+        include_str!("groups.rs")
     );
     let tests: Vec<&str> =
         code.lines().filter_map(|l| l.strip_prefix("fn f0_")).map(|l| l.split('(').next().unwrap()).collect();

@@ -5,6 +5,7 @@ mod arrive;
 mod call;
 mod card;
 mod clarify;
+mod gather;
 mod handshake;
 
 use std::future::Future;
@@ -42,6 +43,7 @@ use crate::relay::{self, EVENT_STREAM, Of, Relay, Relayed};
 use crate::reply;
 use crate::upstream::Pool;
 
+pub(crate) use gather::Group;
 pub(crate) use handshake::Handshakes;
 
 /// What all cores share.
@@ -86,6 +88,8 @@ pub(crate) struct Lane {
     /// The route's receiver: who answers, by configuration on loopback, and by what [`Pool`] verifies over TLS.
     pub(crate) replier: Peer,
     pub(crate) handshakes: Handshakes,
+    /// The members that a message is for, where the route is one to a group.
+    pub(crate) group: Option<Group>,
 }
 
 /// Serves one request of a connection, whatever becomes of it.
@@ -172,6 +176,9 @@ impl Way<'_> {
         let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
         if received.admitted.handshake {
             return self.handshake(peer, received);
+        }
+        if let Some(group) = &self.lane.group {
+            return Ok(self.gather(group, received).await);
         }
         let told = self.manner.read();
         self.message(peer, received).await.map_err(|stopped| stopped.told(told))

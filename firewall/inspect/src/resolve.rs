@@ -6,6 +6,7 @@ use crate::{
     case::{Case, Turn},
     counts::{counts, revoked, stale, suspended, unknown},
     generation::{Named, Source},
+    group,
     learnt::InSession,
     owners::About,
     parse::{Parsed, Target},
@@ -76,6 +77,7 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     };
     // before anything is said about the context: the same answer for every urn of a line, known or not (DESIGN §2.8)
     case.generation.policies().may_use_line(case.sender.id(), urn.line()).map_err(|_| no_policy(urn))?;
+    group::joins(case, urn)?;
     let (named, source, notice) = stands(case, parsed.target(), parsed.digests())?;
     if case.about.is_some_and(|about| about.digest != *named.context().digest()) {
         return Err(other_digest());
@@ -103,6 +105,9 @@ fn parties(case: &Case<'_>, message: &Message<'_>) -> Result<(), Refusal> {
         return Err(Refusal::new(Code::SenderMismatch, "the sender in the message is not the verified peer")
             .with_hint("name the id of your own certificate, or its alias")
             .with_detail(format!("the verified peer is `{}`", case.sender.id())));
+    }
+    if let Some(heard) = group::addressed(case, message) {
+        return heard;
     }
     if message.receiver_id.is_some_and(|named| !is(named, case.receiver)) {
         return Err(Refusal::new(

@@ -50,6 +50,17 @@ impl LineScope {
     }
 }
 
+impl LineScope {
+    fn reaches(&self, line: &Line, floor: Version) -> bool {
+        match self {
+            Self::All => true,
+            Self::Line(own) => own == line,
+            Self::Major(own, major) => own == line && *major >= floor.major,
+            Self::Exact(own, version) => own == line && *version >= floor,
+        }
+    }
+}
+
 impl fmt::Display for LineScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -82,6 +93,15 @@ pub struct Route {
     pub options: RouteOptions,
 }
 
+/// What is said on a route is addressed to a group, and its receiver hears it as a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupScope {
+    /// The group of `entities.json`.
+    pub name: String,
+    /// The contexts of the group; of a member only those count that it understands too.
+    pub contexts: Vec<LineScope>,
+}
+
 /// What an operator may choose for a route. The default refuses whatever there is a choice about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteOptions {
@@ -96,6 +116,8 @@ pub struct RouteOptions {
     /// The agent behind tells its callers apart by itself (by `Client-Cert` or `Semgate-Sender`): the gateway does not refuse
     /// what names another's task, and still remembers which context each task is about.
     pub keeps_callers_apart: bool,
+    /// The group that requests are addressed to, in place of the receiver.
+    pub group: Option<GroupScope>,
     /// The gateway answers a QUERY of nothing but `ambiguous_parameter` from the code lists of the context, in the place of the
     /// agent behind (F0-28).
     pub answer_from_code_lists: bool,
@@ -121,6 +143,7 @@ impl Default for RouteOptions {
             default_context: None,
             require_lock: false,
             keeps_callers_apart: false,
+            group: None,
             answer_from_code_lists: false,
             undefined: Undefined::Reject,
         }
@@ -141,11 +164,18 @@ impl Route {
     /// # Errors
     /// [`NotUnderstood`] when no scope of the route holds it.
     pub fn understands(&self, urn: &ContextUrn) -> Result<Understood, NotUnderstood> {
-        if self.contexts.iter().any(|scope| scope.holds(urn)) {
+        let group = self.options.group.as_ref();
+        let within = group.is_none_or(|group| group.contexts.iter().any(|scope| scope.holds(urn)));
+        if within && self.contexts.iter().any(|scope| scope.holds(urn)) {
             Ok(Understood(()))
         } else {
             Err(NotUnderstood)
         }
+    }
+
+    /// Whether the receiver understands some version of a line that is not below `floor`.
+    pub(crate) fn reaches(&self, line: &Line, floor: Version) -> bool {
+        self.contexts.iter().any(|scope| scope.reaches(line, floor))
     }
 
     /// Whether the options go together with the rest of the route.

@@ -1,12 +1,14 @@
 //! What a route may be told beyond where it leads. Each default is the strictest choice.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use semgate_contexts::{ContextUrn, Prefix};
 use semgate_inspect::Undefined;
 use semgate_message::a2a::Version;
 
 use super::raw::FileRoute;
+use super::span::Span;
 use super::{ConfigFault, IdentityFiles, Protocol};
 
 /// How A2A is carried.
@@ -55,6 +57,57 @@ pub enum CardChoice {
     },
 }
 
+/// A route whose messages go to every member of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupChoice {
+    /// The group of `entities.json`: what messages name as their receiver.
+    pub name: String,
+    /// The routes to those who may be members. Who is one, `entities.json` says.
+    pub members: Vec<String>,
+    /// Replies that are enough.
+    pub replies: usize,
+    /// How long they are waited for.
+    pub time: Duration,
+}
+
+/// Members of a group: 64, so that one message costs at most 64 of what one costs.
+const MAX_MEMBERS: usize = 64;
+/// How long replies are waited for unless said: a third of what one agent is given.
+const REPLY_TIME: Duration = Duration::from_secs(10);
+
+/// # Errors
+/// Half a group, one of another binding, names that are none or there twice, or what a group cannot have.
+fn group(file: &FileRoute, protocol: Protocol) -> Result<Option<GroupChoice>, ConfigFault> {
+    let key = |name: &str| format!("route `{}`: {name}", file.name);
+    let Some(name) = &file.group else {
+        let alone = file.members.is_some() || file.max_replies.is_some() || file.reply_time.is_some();
+        return if alone { Err(ConfigFault::value(key("members"), "beside `group`")) } else { Ok(None) };
+    };
+    if protocol != Protocol::L8 || file.websocket == Some(true) || file.handshake.is_some() {
+        return Err(ConfigFault::value(
+            key("group"),
+            "in the binding `l8`, without `websocket` and `handshake`",
+        ));
+    }
+    if name.is_empty() || name.len() > 128 || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(ConfigFault::value(key("group"), "the name of a group of `entities.json`"));
+    }
+    let members = file.members.clone().unwrap_or_default();
+    let once = members.iter().collect::<std::collections::HashSet<_>>().len() == members.len();
+    if members.is_empty() || members.len() > MAX_MEMBERS || !once {
+        return Err(ConfigFault::value(key("members"), "names of 1 to 64 routes, each once"));
+    }
+    let replies = usize::try_from(file.max_replies.unwrap_or(members.len() as u64)).unwrap_or(0);
+    if !(1..=MAX_MEMBERS).contains(&replies) {
+        return Err(ConfigFault::value(key("max_replies"), "between 1 and 64"));
+    }
+    let time = file.reply_time.as_ref().map_or(REPLY_TIME, |Span(time)| *time);
+    if time < Duration::from_millis(10) || time > Duration::from_secs(3600) {
+        return Err(ConfigFault::value(key("reply_time"), "between 10ms and 1h"));
+    }
+    Ok(Some(GroupChoice { name: name.clone(), members, replies, time }))
+}
+
 /// All of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteChoices {
@@ -83,6 +136,8 @@ pub struct RouteChoices {
     pub api_key_header: Option<String>,
     /// Native L8: WebSockets are carried. Not beside HTTP/2 with the agent behind, which upgrades nothing.
     pub websocket: bool,
+    /// Native L8: the route is one to a group.
+    pub group: Option<GroupChoice>,
     /// What becomes of the agent's card.
     pub card: CardChoice,
     /// The agent's certificate and key, with which the gateway answers handshakes in its place; none: it answers none.
@@ -104,6 +159,7 @@ impl Default for RouteChoices {
             forward_authorization: false,
             api_key_header: None,
             websocket: false,
+            group: None,
             card: CardChoice::Rebuilt,
             handshake: None,
         }
@@ -188,6 +244,7 @@ pub(super) fn choices(
             None => None,
         },
         websocket: file.websocket.unwrap_or(false),
+        group: group(file, protocol)?,
         card: card(file, base)?,
         handshake: file.handshake.as_ref().map(|files| files.under(base)),
     })

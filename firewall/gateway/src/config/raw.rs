@@ -70,8 +70,18 @@ pub(super) struct FileRoute {
     pub name: String,
     pub listen: String,
     pub binding: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub receiver: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub upstream: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub members: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_replies: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply_time: Option<Span>,
     pub upstream_http2: Option<bool>,
     pub contexts: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,13 +182,18 @@ impl FileRoute {
             CardChoice::Rebuilt => ("rebuilt", None),
             CardChoice::Untouched { keys } => ("untouched", Some(keys.clone())),
         };
+        let group = choices.group.as_ref();
         let words = |words: Vec<&str>| a2a.then(|| words.into_iter().map(str::to_owned).collect());
         Self {
             name: route.name.clone(),
             listen: route.listen.to_string(),
             binding: route.protocol.as_str().to_owned(),
-            receiver: route.receiver.clone(),
-            upstream: route.upstream.to_string(),
+            receiver: if group.is_some() { String::new() } else { route.receiver.clone() },
+            upstream: if group.is_some() { String::new() } else { route.upstream.to_string() },
+            group: group.map(|group| group.name.clone()),
+            members: group.map(|group| group.members.clone()),
+            max_replies: group.map(|group| group.replies as u64),
+            reply_time: group.map(|group| Span(group.time)),
             upstream_http2: Some(route.upstream_http2),
             contexts: route.contexts.iter().map(ToString::to_string).collect(),
             plain_sender: route.plain_sender.clone(),

@@ -23,7 +23,8 @@ const POLL: Duration = Duration::from_secs(5);
 /// More serving threads than any machine of the class has cores.
 const MAX_WORKERS: u64 = 256;
 
-pub(super) fn check(file: File, base: &Path) -> Result<Config, ConfigFault> {
+pub(super) fn check(mut file: File, base: &Path) -> Result<Config, ConfigFault> {
+    groups(&mut file)?;
     let limits = file.limits.check()?;
     let prefix = prefix(file.prefix.as_deref())?;
     let config = Config {
@@ -43,6 +44,46 @@ pub(super) fn check(file: File, base: &Path) -> Result<Config, ConfigFault> {
     };
     agree(&config)?;
     Ok(config)
+}
+
+/// A route to a group leads where its members' do: it must not say where by itself.
+fn groups(file: &mut File) -> Result<(), ConfigFault> {
+    let places: Vec<_> = file
+        .route
+        .iter()
+        .map(|route| {
+            (
+                route.name.clone(),
+                route.binding.clone(),
+                route.group.is_some(),
+                route.receiver.clone(),
+                route.upstream.clone(),
+            )
+        })
+        .collect();
+    for route in file.route.iter_mut().filter(|route| route.group.is_some()) {
+        let key = |name: &str| format!("route `{}`: {name}", route.name);
+        if !route.receiver.is_empty() || !route.upstream.is_empty() {
+            return Err(ConfigFault::value(key("group"), "instead of `receiver` and `upstream`"));
+        }
+        if route.members.iter().flatten().next().is_none() {
+            return Err(ConfigFault::value(key("members"), "names of 1 to 64 routes, each once"));
+        }
+        for (n, member) in route.members.iter().flatten().enumerate() {
+            let found =
+                places.iter().find(|(name, binding, group, ..)| name == member && binding == "l8" && !group);
+            let Some((.., receiver, upstream)) = found else {
+                return Err(ConfigFault::value(
+                    key("members"),
+                    "names of routes of the binding `l8` that are no groups",
+                ));
+            };
+            if n == 0 {
+                (route.receiver, route.upstream) = (receiver.clone(), upstream.clone());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn admin(text: &str) -> Result<SocketAddr, ConfigFault> {

@@ -163,6 +163,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
             require_lock: choices.require_lock,
             keeps_callers_apart: choices.keeps_callers_apart,
             answer_from_code_lists: choices.answer_from_code_lists,
+            group: None,
             undefined: choices.undefined,
         },
     })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use arc_swap::ArcSwap;
-use semgate_inspect::{Peer, Route};
+use semgate_inspect::{GroupScope, Peer, Route};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::LocalSet;
 
@@ -14,7 +14,7 @@ use super::{Bound, BoundRoute, start};
 use crate::admin::Admin;
 use crate::admit::Door;
 use crate::card::{Card, CardKeys, Says};
-use crate::config::{CardChoice, Config, Listen, RouteConfig};
+use crate::config::{CardChoice, Config, GroupChoice, Listen, RouteConfig};
 use crate::decision::Decisions;
 use crate::fault::RunFault;
 use crate::follow::{Follow, Memory};
@@ -24,7 +24,7 @@ use crate::keep::{Keeper, MinimumsKeeper};
 use crate::listen::{self, Agents, Entrance, Listener};
 use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
-use crate::path::{Handshakes, Lane, Shared};
+use crate::path::{Group, Handshakes, Lane, Shared};
 use crate::record::{Audit, AuditWriter};
 use crate::upstream::{Connector, Pool, Speak};
 
@@ -199,13 +199,17 @@ impl Seat {
 
     /// The same seat on the core that this listener is for.
     pub(super) fn with(&self, bound: listen::Bound) -> Self {
+        Self { bound: Some(bound), ..self.again() }
+    }
+
+    fn again(&self) -> Self {
         Self {
             at: self.at,
             url: self.url.clone(),
             route: Arc::clone(&self.route),
             extension: self.extension.clone(),
             metrics: self.metrics.clone(),
-            bound: Some(bound),
+            bound: None,
         }
     }
 }
@@ -267,10 +271,23 @@ impl Core {
             }
             None => Entrance::Tls(Arc::clone(&self.materials)),
         };
+        let group = match &config.choices.group {
+            Some(choice) => Some(self.group(choice, &seat, &decisions)?),
+            None => None,
+        };
+        let lane = Lane { group, ..self.lane(seat, config, decisions)? };
+        // each core has its share of an agent's places as it has of all, since the caller's port chooses the core
+        let agents = Agents::new(limits.connections_per_agent.div_ceil(self.config.workers.max(1)));
+        Ok(Listener { lane: Rc::new(lane), entrance, slots, agents, stop })
+    }
+
+    /// One route on this core.
+    fn lane(&self, seat: Seat, config: &RouteConfig, decisions: Rc<Decisions>) -> Result<Lane, RunFault> {
+        let limits = &self.config.limits;
         let speak = if config.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
         let materials = Arc::clone(&self.materials);
         let connector = Connector::live(&config.upstream, materials, seat.at, speak, limits.connect_timeout);
-        let lane = Lane {
+        Ok(Lane {
             shared: Arc::clone(&self.shared),
             door: Door::new(config, &seat.extension),
             address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
@@ -282,10 +299,26 @@ impl Core {
             handshakes: Handshakes::new(Arc::clone(&self.materials), seat.at, self.config.prefix.clone()),
             card_route: start::card_route(&seat.route),
             route: seat.route,
-        };
-        // each core has its share of an agent's places as it has of all, since the caller's port chooses the core
-        let agents = Agents::new(limits.connections_per_agent.div_ceil(self.config.workers.max(1)));
-        Ok(Listener { lane: Rc::new(lane), entrance, slots, agents, stop })
+            group: None,
+        })
+    }
+
+    /// The routes to the members of a group. What is said on them is addressed to the group, and is about its contexts.
+    fn group(&self, choice: &GroupChoice, seat: &Seat, decisions: &Rc<Decisions>) -> Result<Group, RunFault> {
+        let mut members = Vec::new();
+        for name in &choice.members {
+            let found = self.config.routes.iter().enumerate().find(|(_, route)| route.name == *name);
+            let fault = || RunFault::System { why: "a route of a group is missing".to_owned() };
+            let (at, config) = found.ok_or_else(fault)?;
+            let mut route = Route::clone(&start::route(config));
+            route.options.group =
+                Some(GroupScope { name: choice.name.clone(), contexts: seat.route.contexts.clone() });
+            // its answers are the members' own
+            route.options.answer_from_code_lists = false;
+            let member = Seat { at, route: Arc::new(route), bound: None, ..seat.again() };
+            members.push(Rc::new(self.lane(member, config, Rc::clone(decisions))?));
+        }
+        Ok(Group { name: choice.name.clone(), members, replies: choice.replies, time: choice.time })
     }
 }
 

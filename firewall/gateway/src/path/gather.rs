@@ -1,0 +1,200 @@
+//! A message to a group: each member is asked for itself, and what they answer goes back together (F0-13, F0-14).
+//!
+//! Every member walks the path of a message of its own: judged with it as the receiver, forwarded to it, its reply judged with it as
+//! the replier, each with a record. What is put together afterwards are bytes that were checked, within a number and a time.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::StatusCode;
+use http_body_util::BodyExt;
+use semgate_inspect::{Code, Delivered, Refusal};
+use semgate_message::Call;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::task::JoinSet;
+use tokio::time::timeout_at;
+
+use super::{Lane, Stopped, Way, unix_now};
+use crate::admit::Admitted;
+use crate::answer::Answer;
+use crate::decision::DecisionId;
+use crate::forward;
+use crate::identify::Identity;
+use crate::receive::Received;
+use crate::refuse;
+
+/// A group and the routes to its members, on one core.
+pub(crate) struct Group {
+    pub(crate) name: String,
+    pub(crate) members: Vec<Rc<Lane>>,
+    /// Replies that are enough.
+    pub(crate) replies: usize,
+    /// How long they are waited for.
+    pub(crate) time: std::time::Duration,
+}
+
+/// What came of one member.
+enum Heard {
+    Reply(Box<RawValue>),
+    Acknowledged,
+    Missing(Box<Refusal>),
+}
+
+/// The answer for a group. The replies are the members' own bytes.
+#[derive(Serialize)]
+struct Gathered<'g> {
+    group: &'g str,
+    replies: Vec<Box<RawValue>>,
+    /// Members that took the message and said nothing.
+    acknowledged: Vec<&'g str>,
+    missing: Vec<Missing<'g>>,
+    /// Members that were not waited for, since there were replies enough.
+    unheard: Vec<&'g str>,
+}
+
+#[derive(Serialize)]
+struct Missing<'g> {
+    receiver: &'g str,
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'static str>,
+    delivered: &'static str,
+}
+
+impl Way<'_> {
+    /// Asks every member at once. If nobody answers, the answer is the refusal of the first member that may have the message, else of
+    /// the first.
+    pub(super) async fn gather(&self, group: &Group, received: Received) -> Answer {
+        let deadline = tokio::time::Instant::now() + group.time;
+        let Received { admitted, bytes } = received;
+        let mut asked = JoinSet::new();
+        for (at, member) in group.members.iter().enumerate() {
+            let (lane, identity) = (Rc::clone(member), Rc::clone(self.identity));
+            let one = Received { admitted: same(&admitted), bytes: bytes.clone() };
+            let (decision, began) = (self.decision, self.began);
+            // dropped with the set: whoever is not waited for leaves a record
+            asked.spawn_local(async move { (at, ask(&lane, &identity, decision, began, one).await) });
+        }
+        let mut heard: Vec<Option<Heard>> = group.members.iter().map(|_| None).collect();
+        let mut late = false;
+        let enough = |heard: &[Option<Heard>]| {
+            heard.iter().filter(|one| matches!(one, Some(Heard::Reply(_)))).count() >= group.replies
+        };
+        while !enough(&heard) {
+            match timeout_at(deadline, asked.join_next()).await {
+                Ok(Some(Ok((at, came)))) => {
+                    if let Some(place) = heard.get_mut(at) {
+                        *place = Some(came);
+                    }
+                }
+                Ok(Some(Err(_))) => {}
+                Ok(None) => break,
+                Err(_) => {
+                    late = true;
+                    break;
+                }
+            }
+        }
+        drop(asked);
+        self.together(group, heard, late)
+    }
+
+    fn together(&self, group: &Group, heard: Vec<Option<Heard>>, late: bool) -> Answer {
+        let name = group.name.as_str();
+        let mut all = Gathered {
+            group: name,
+            replies: Vec::new(),
+            acknowledged: Vec::new(),
+            missing: Vec::new(),
+            unheard: Vec::new(),
+        };
+        let mut refused: Vec<Refusal> = Vec::new();
+        for (member, came) in group.members.iter().zip(heard) {
+            let id = member.route.receiver.as_str();
+            let refusal = match came {
+                Some(Heard::Reply(reply)) => {
+                    all.replies.push(reply);
+                    continue;
+                }
+                Some(Heard::Acknowledged) => {
+                    all.acknowledged.push(id);
+                    continue;
+                }
+                None if !late => {
+                    all.unheard.push(id);
+                    continue;
+                }
+                None => forward::timeout(Delivered::Unknown),
+                Some(Heard::Missing(refusal)) => *refusal,
+            };
+            all.missing.push(Missing {
+                receiver: id,
+                code: refusal.code().as_str(),
+                cause: refusal.cause().map(Code::as_str),
+                delivered: refusal.delivered().as_str(),
+            });
+            refused.push(refusal);
+        }
+        if all.replies.is_empty() && all.acknowledged.is_empty() {
+            let had = refused.iter().find(|refusal| refusal.delivered() != Delivered::No);
+            if let Some(refusal) = had.or(refused.first()) {
+                return refuse::refuse(refusal, self.manner, self.decision);
+            }
+        }
+        let body = serde_json::to_vec(&all).unwrap_or_default();
+        refuse::answer(self.decision, StatusCode::OK.as_u16(), "application/json", Bytes::from(body))
+    }
+}
+
+/// One member, on the path of every message.
+async fn ask(
+    lane: &Rc<Lane>,
+    identity: &Rc<Identity>,
+    decision: DecisionId,
+    began: Instant,
+    received: Received,
+) -> Heard {
+    let way = Way { lane, identity, manner: refuse::Manner::Plain, decision, began };
+    let answered = match identity.peer(unix_now()) {
+        Ok(peer) => way.message(peer, received).await,
+        Err(refusal) => Err(Stopped::from(refusal)),
+    };
+    match answered {
+        Ok(answer) => match answer.into_body().collect().await.map(|body| body.to_bytes()) {
+            Ok(body) if body.is_empty() => Heard::Acknowledged,
+            Ok(body) => raw(&body).map_or_else(|| Heard::Missing(Box::new(unwritten())), Heard::Reply),
+            Err(_) => Heard::Missing(Box::new(unwritten())),
+        },
+        Err(stopped) => {
+            let _ = way.stop(&stopped);
+            Heard::Missing(Box::new(stopped.refusal))
+        }
+    }
+}
+
+/// The bytes of a reply as they are.
+fn raw(body: &[u8]) -> Option<Box<RawValue>> {
+    RawValue::from_string(String::from_utf8(body.to_vec()).ok()?).ok()
+}
+
+fn unwritten() -> Refusal {
+    forward::invalid("the reply of a member cannot be written among others")
+}
+
+/// The head of a message to a group, for one member more.
+fn same(admitted: &Admitted) -> Admitted {
+    Admitted {
+        encoding: admitted.encoding,
+        l9_context: admitted.l9_context.clone(),
+        call: Ok(Call::l8()),
+        target: None,
+        typed: admitted.typed,
+        extension: None,
+        waits: None,
+        handshake: false,
+        events: false,
+        credentials: admitted.credentials.clone(),
+    }
+}

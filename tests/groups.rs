@@ -1,0 +1,199 @@
+//! Groups through the running gateway: one message for every member, and their answers together (F0-13, F0-14).
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::gateway::{Gateway, Scripted, free_address};
+use support::{Answer, PATIENCE, Up, wait_for};
+
+const GROUP: &str = "wholesalers";
+
+fn id(name: &str) -> String {
+    format!("spiffe://semgate.test/agent/{name}")
+}
+
+fn decision(performative: &str, (from, to): (&str, &str)) -> String {
+    json!({"protocol": "L8/1.0", "message_id": "m-1", "performative": performative, "sender_id": from, "receiver_id": to,
+        "context": "urn:contexts:supplyChain:v1.0",
+        "content": {"concept": "current_decision", "item_id": "beer", "quantity": 2}})
+    .to_string()
+}
+
+fn transfer(urn: &str, performative: &str, (from, to): (&str, &str)) -> String {
+    json!({"protocol": "L8/1.0", "message_id": "m-1", "performative": performative, "sender_id": from, "receiver_id": to, "context": urn,
+        "content": {"concept": "transfer", "sender_id": "a", "receiver_id": "b", "amount": 5, "currency": "EUR"}})
+    .to_string()
+}
+
+/// Makes `wholesaler-1` to `wholesaler-3` known, the first `members` of them in the group.
+fn enrol(up: &Up, members: usize) {
+    let path = up.path("/policies").join("entities.json");
+    let mut entities: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    entities["groups"].as_array_mut().unwrap().push(json!(GROUP));
+    let agents = entities["agents"].as_array_mut().unwrap();
+    agents.retain(|agent| agent["alias"] != "wholesaler-1");
+    for n in 1..=3 {
+        let mut groups = vec!["repliers"];
+        if n <= members {
+            groups.push(GROUP);
+        }
+        let name = format!("wholesaler-{n}");
+        agents.push(json!({"id": id(&name), "alias": name, "groups": groups, "credentials": ["high-value-authorized"]}));
+    }
+    std::fs::write(path, entities.to_string()).unwrap();
+}
+
+/// A gateway with a route to each of these agents, and one to the group of them.
+fn before(up: &Up, agents: &[(&Scripted, &str)], more: &str) -> (Gateway, SocketAddr) {
+    let first = free_address().port() + 3;
+    let address = |n: usize| SocketAddr::from(([127, 0, 0, 1], first + 2 * u16::try_from(n).unwrap()));
+    let sender = id("retailer-7");
+    let mut routes = String::new();
+    for (n, (agent, contexts)) in agents.iter().enumerate() {
+        let (name, listen) = (format!("wholesaler-{}", n + 1), address(n + 1));
+        routes.push_str(&format!(
+            "[[route]]\nname = \"{name}\"\nlisten = \"{listen}\"\nbinding = \"l8\"\nplain_sender = \"{sender}\"\nreceiver = \"{}\"\nupstream = \"http://{}/l8\"\ncontexts = [\"{contexts}\"]\n\n",
+            id(&name), agent.address
+        ));
+    }
+    let members: Vec<String> = (1..=agents.len()).map(|n| format!("wholesaler-{n}")).collect();
+    let open = address(0);
+    routes.push_str(&format!(
+        "[[route]]\nname = \"group\"\nlisten = \"{open}\"\nbinding = \"l8\"\nplain_sender = \"{sender}\"\ngroup = \"{GROUP}\"\nmembers = {members:?}\ncontexts = [\"payment\", \"supplyChain\"]\n{more}\n"
+    ));
+    (Gateway::before(up, agents[0].0.address, &routes), open)
+}
+
+fn post(to: SocketAddr, body: &str) -> Answer {
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let head = format!("POST / HTTP/1.1\r\nhost: {to}\r\ncontent-type: application/json\r\n");
+    write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    Answer::read(&mut stream)
+}
+
+/// A reply with a blank in front, which passes as it is.
+fn reply(n: usize) -> String {
+    let from = format!("wholesaler-{n}");
+    decision("INFORM", (&from, "retailer-7")).replacen('{', "{ ", 1)
+}
+
+fn codes(json: &Value) -> Vec<(String, String)> {
+    let missing = json["missing"].as_array().unwrap_or_else(|| panic!("{json}"));
+    let text = |one: &Value, name: &str| one[name].as_str().unwrap_or_default().to_owned();
+    missing.iter().map(|one| (text(one, "receiver"), text(one, "code"))).collect()
+}
+
+#[test]
+fn f0_13_replies_of_many_are_judged_one_by_one_and_gathered_within_a_number_and_a_time() {
+    let up = Up::start();
+    enrol(&up, 3);
+    let good = Scripted::saying(reply(1));
+    let silent = Scripted::answering(Vec::new());
+    // it answers as if it were another member
+    let liar = Scripted::saying(reply(1));
+    let agents = [(&good, "*"), (&silent, "*"), (&liar, "*")];
+    let (gateway, open) = before(&up, &agents, "reply_time = \"2s\"");
+    let began = Instant::now();
+    let asked = decision("QUERY", ("retailer-7", GROUP));
+    let answer = post(open, &asked);
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    assert!(began.elapsed() < Duration::from_secs(20), "the bound of the group, and not that of one agent");
+    let text = String::from_utf8(answer.body.clone()).unwrap();
+    assert!(text.contains(&reply(1)), "byte for byte: {text}");
+    let json = answer.json();
+    assert_eq!(json["replies"].as_array().unwrap().len(), 1, "{json}");
+    assert_eq!(json["replies"][0]["sender_id"], "wholesaler-1");
+    let wanted = [
+        (id("wholesaler-2"), "upstream_timeout".to_owned()),
+        (id("wholesaler-3"), "reply_refused".to_owned()),
+    ];
+    assert_eq!(codes(&json), wanted);
+    assert_eq!(json["missing"][1]["cause"], "sender_mismatch");
+    let decision_id = answer.header("semgate-decision").unwrap();
+    wait_for("a record of each question and of what became of it", || {
+        let text = std::fs::read_to_string(&gateway.audit).unwrap();
+        let all: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let mine: Vec<&Value> = all.iter().filter(|record| record["decision_id"] == decision_id).collect();
+        let verdicts = |direction: &str, verdict: &str| {
+            mine.iter().filter(|r| r["direction"] == direction && r["verdict"] == verdict).count()
+        };
+        let requests = verdicts("request", "allowed");
+        let replies =
+            (verdicts("reply", "allowed"), verdicts("reply", "refused"), verdicts("reply", "abandoned"));
+        (requests == 3 && replies == (1, 1, 1)).then_some(())
+    });
+    drop(gateway);
+
+    let (_gateway, open) = before(&up, &agents[..2], "max_replies = 1\nreply_time = \"60s\"");
+    let json = post(open, &asked).json();
+    assert_eq!(json["replies"].as_array().unwrap().len(), 1, "{json}");
+    assert_eq!(json["unheard"], json!([id("wholesaler-2")]), "one was enough: {json}");
+}
+
+#[test]
+fn f0_14_only_members_that_speak_what_the_floor_asks_for_hear_what_is_said_to_the_group() {
+    let up = Up::start();
+    enrol(&up, 2);
+    let urn = "urn:contexts:payment:v1.1";
+    let paid = |n: usize| transfer(urn, "AGREE", (&format!("wholesaler-{n}"), "retailer-7"));
+    let (first, old, stranger) =
+        (Scripted::saying(paid(1)), Scripted::saying(paid(2)), Scripted::saying(paid(3)));
+    let (gateway, open) = before(&up, &[(&first, "*"), (&old, "payment:v1.0"), (&stranger, "*")], "");
+    let json = post(open, &transfer(urn, "REQUEST", ("retailer-7", GROUP))).json();
+    assert_eq!(json["replies"][0]["sender_id"], "wholesaler-1", "{json}");
+    let wanted = [
+        (id("wholesaler-2"), "context_below_floor".to_owned()),
+        (id("wholesaler-3"), "receiver_mismatch".to_owned()),
+    ];
+    assert_eq!(codes(&json), wanted, "below the floor of the line, and no member");
+    assert_eq!((first.received(), old.received(), stranger.received()), (1, 0, 0));
+
+    for (message, code) in [
+        (transfer(urn, "REQUEST", ("retailer-7", "wholesaler-1")), "receiver_mismatch"),
+        (transfer("urn:contexts:payment:v1.0", "REQUEST", ("retailer-7", GROUP)), "context_below_floor"),
+        (decision("INFORM", ("treasurer-1", GROUP)), "sender_mismatch"),
+        (decision("INFORM", ("retailer-7", GROUP)).replace("beer", "no beer"), "content_invalid"),
+        (transfer(urn, "REQUEST", ("retailer-7", GROUP)).replace('5', "50000"), "policy_denied"),
+    ] {
+        let refused = post(open, &message);
+        assert_eq!(refused.code(), code, "nobody may hear it, so it is refused as to one");
+    }
+    assert_eq!(first.received(), 1);
+    drop(gateway);
+
+    let known = std::fs::read_to_string(up.path("/firewall_config")).unwrap();
+    let path = up.dir.join("groups.toml");
+    let check = |more: &str| {
+        std::fs::write(&path, format!("{known}\n{more}")).unwrap();
+        let output = up_check(&path);
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let route = |more: &str| {
+        format!(
+            "[[route]]\nname = \"g\"\nlisten = \"127.0.0.1:1\"\nbinding = \"l8\"\ncontexts = [\"*\"]\ngroup = \"{GROUP}\"\n{more}\n"
+        )
+    };
+    assert!(check(&route("members = [\"l8\"]")).0, "{}", check(&route("members = [\"l8\"]")).1);
+    for (more, what) in [
+        ("members = [\"nobody\"]", "members"),
+        ("members = [\"a2a\"]", "members"),
+        ("members = [\"l8\", \"l8\"]", "members"),
+        ("", "members"),
+        ("members = [\"l8\"]\nmax_replies = 0", "max_replies"),
+        ("members = [\"l8\"]\nreceiver = \"spiffe://semgate.test/agent/x\"", "group"),
+    ] {
+        let (good, said) = check(&route(more));
+        assert!(!good && said.contains(what), "{more}: {said}");
+    }
+}
+
+fn up_check(path: &std::path::Path) -> std::process::Output {
+    let mut command = std::process::Command::new(support::SEMGATE);
+    command.args(["firewall", "check", "--config"]).arg(path).output().unwrap()
+}
