@@ -50,8 +50,14 @@ pub fn run(script: &str, words: &[&str]) -> Vec<Value> {
 
 /// A script that goes on, and its first line.
 pub fn start(script: &str) -> (Child, Value) {
-    let mut child =
-        Command::new("node").arg(script).current_dir(home()).stdout(Stdio::piped()).spawn().expect("node");
+    start_with(script, &[])
+}
+
+/// The same, with words.
+pub fn start_with(script: &str, words: &[&str]) -> (Child, Value) {
+    let mut command = Command::new("node");
+    command.arg(script).args(words).current_dir(home()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("node");
     let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
     let first = lines.next().expect("a first line").expect("UTF-8");
     // Read on, so that the script never waits for a full pipe.
