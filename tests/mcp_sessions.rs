@@ -200,3 +200,26 @@ fn a_tool_re_described_after_its_list_changed_is_not_called() {
     let cut = client.post(&call(8, 77));
     assert_eq!(cut.header("content-type").as_deref(), Some("text/event-stream"), "{}", cut.head);
 }
+
+#[test]
+fn attack_a_session_is_opened_by_an_answer_that_is_refused() {
+    let up = Up::start();
+    let server = Scripted::start();
+    let (_gateway, url) = before(&up, &server);
+    let client = Client::outside(&up, "retailer-7", &url);
+    server.opens_badly(true);
+    let refused = client.initialize();
+    assert_ne!(refused.code(), "", "{}", String::from_utf8_lossy(&refused.body));
+    assert_eq!(refused.header("mcp-session-id"), None, "{}", refused.head);
+    // the server has it, and nobody was let into it
+    let list = json!({"jsonrpc": "2.0", "id": "inside", "method": "tools/list"});
+    let inside = client.in_session(Some("s-bad")).post(&list);
+    assert_eq!(inside.status, 404, "{}", String::from_utf8_lossy(&inside.body));
+    assert!(!server.heard(|said| said["id"] == "inside"));
+    server.opens_badly(false);
+    let opened = client.initialize();
+    assert_eq!(opened.status, 200, "{}", String::from_utf8_lossy(&opened.body));
+    let inside = client.in_session(opened.header("mcp-session-id").as_deref()).post(&list);
+    assert_eq!(inside.status, 200, "{}", String::from_utf8_lossy(&inside.body));
+    assert!(server.heard(|said| said["id"] == "inside"));
+}

@@ -20,6 +20,8 @@ struct State {
     /// What the stream of a session says, one event after the other, as `g-1`, `g-2`, …
     script: Vec<Value>,
     description: &'static str,
+    /// It opens sessions with an answer that is none.
+    opens_badly: bool,
 }
 
 /// A running server.
@@ -54,6 +56,11 @@ impl Scripted {
     /// Describes the tool in other words.
     pub fn describes(&self, description: &'static str) {
         self.change(|state| state.description = description);
+    }
+
+    /// Opens sessions with an answer that is none, from now on, or as it should.
+    pub fn opens_badly(&self, badly: bool) {
+        self.change(|state| state.opens_badly = badly);
     }
 
     /// Forgets every session, as a restart does.
@@ -115,14 +122,16 @@ impl Scripted {
         let result = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
         match message["method"].as_str() {
             Some("initialize") => {
-                let mut session = String::new();
+                let (mut session, mut badly) = (String::new(), false);
                 self.change(|state| {
+                    badly = state.opens_badly;
                     state.opened += 1;
-                    session = format!("s-{}", state.opened);
+                    session = if badly { "s-bad".to_owned() } else { format!("s-{}", state.opened) };
                     state.sessions.insert(session.clone());
                 });
                 let body = result(json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
                     "serverInfo": {"name": "sums", "version": "1"}}));
+                let body = if badly { result(json!({"surprise": true})) } else { body };
                 plain(stream, 200, &format!("mcp-session-id: {session}\r\n"), &body);
             }
             Some("tools/list") => {
@@ -222,15 +231,24 @@ pub struct Client<'u> {
 impl<'u> Client<'u> {
     /// One that has opened a session.
     pub fn start(up: &'u Up, agent: &'static str, url: &str) -> Self {
-        let mut client = Self { up, agent, url: url.to_owned(), session: None };
-        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
-            "clientInfo": {"name": "test", "version": "1"}});
-        let opened =
-            client.post(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
+        let mut client = Self::outside(up, agent, url);
+        let opened = client.initialize();
         assert_eq!(opened.status, 200, "{}", String::from_utf8_lossy(&opened.body));
         client.session = opened.header("mcp-session-id");
         assert!(client.session.is_some(), "{}", opened.head);
         client
+    }
+
+    /// One that has opened none yet.
+    pub fn outside(up: &'u Up, agent: &'static str, url: &str) -> Self {
+        Self { up, agent, url: url.to_owned(), session: None }
+    }
+
+    /// Asks for a session.
+    pub fn initialize(&self) -> Answer {
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "test", "version": "1"}});
+        self.post(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}))
     }
 
     /// The same session in the hands of another agent.
