@@ -251,3 +251,21 @@ fn another_implementation_reads_the_stream() {
     assert_eq!(seen, ["message", "message", "error"], "{events:?}");
     assert_eq!(events[2]["data"]["cause"], "content_invalid");
 }
+
+#[test]
+fn say_follows_a_stream_to_its_end() {
+    let up = Up::start();
+    let flight = r#"{"origin_code":"LAX","dest_code":"JFK","date":"2025-11-04"}"#;
+    let words =
+        ["say", "travel:v2.1", "bookFlight", flight, "--performative", "SUBSCRIBE", "--stream", "--json"];
+    let output = up.semgate(&words);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let said: Vec<_> = lines.iter().map(|line| line["performative"].as_str().unwrap_or("")).collect();
+    assert_eq!((output.status.code(), said), (Some(0), vec!["AGREE", "INFORM", ""]), "{text}");
+    assert_eq!(lines[2]["verdict"], "ALLOWED");
+    let words = words.map(|word| if word == flight { r#"{"origin_code":"LAX"}"# } else { word });
+    let output = up.semgate(&words);
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), said["code"].as_str()), (Some(3), Some("content_invalid")), "{said}");
+}

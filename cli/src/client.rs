@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, Request, Uri};
+use http::{Method, Request, Response, Uri};
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use semgate_certs::tls::{self, DefaultTimeProvider, ServerTrust};
 use semgate_certs::{Chain, ChainLimits, KeyPair};
@@ -100,6 +101,26 @@ impl Client {
         self.send(Method::POST, url, &[("content-type", content_type)], body.into()).await
     }
 
+    /// POST of JSON that takes its answer as a stream: `each` gets the data of every event as it comes. An answer that is no stream is as of
+    /// [`Client::post`]; of a stream the body is the data of its last event.
+    ///
+    /// # Errors
+    /// No answer; a stream that is cut, or of which one event is larger than any answer may be. A stream may last for ever.
+    pub async fn follow(
+        &self,
+        url: &str,
+        body: Vec<u8>,
+        each: &mut dyn FnMut(&str),
+    ) -> Result<Followed, Fault> {
+        let headers =
+            [("content-type", "application/json"), ("accept", "text/event-stream, application/json")];
+        let fault = |what: String| Fault::new(format_args!("no answer from `{url}`: {what}"));
+        let opening = self.open(Method::POST, url, &headers, body.into());
+        let opened = tokio::time::timeout(PATIENCE, opening).await;
+        let response = opened.map_err(|_| fault("nothing in time".to_owned()))?.map_err(fault)?;
+        events(response, each).await.map_err(fault)
+    }
+
     /// Any request.
     ///
     /// # Errors
@@ -129,6 +150,20 @@ impl Client {
         headers: &[(&str, &str)],
         body: Bytes,
     ) -> Result<Reply, String> {
+        let response = self.open(method, url, headers, body).await?;
+        let (head, body) = response.into_parts();
+        let body =
+            Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|e| e.to_string())?.to_bytes();
+        Ok(reply(&head, body))
+    }
+
+    async fn open(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: Bytes,
+    ) -> Result<Response<Incoming>, String> {
         let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
         let host = uri.host().ok_or("no host in the url")?.to_owned();
         let https = uri.scheme_str() == Some("https");
@@ -153,17 +188,60 @@ impl Client {
     }
 }
 
-async fn roundtrip<I>(io: I, request: Request<Full<Bytes>>) -> Result<Reply, String>
+async fn roundtrip<I>(io: I, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, String>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(io).await.map_err(|e| e.to_string())?;
-    let driver = tokio::spawn(connection);
-    let response = sender.send_request(request).await.map_err(|e| e.to_string())?;
-    let (head, body) = response.into_parts();
-    let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|e| e.to_string())?.to_bytes();
-    driver.abort();
+    // it ends with the body that is read from it
+    tokio::spawn(connection);
+    sender.send_request(request).await.map_err(|e| e.to_string())
+}
+
+fn reply(head: &http::response::Parts, body: Bytes) -> Reply {
     let text = |name: &str| head.headers.get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
-    Ok(Reply { status: head.status.as_u16(), body, decision: text("semgate-decision"), etag: text("etag") })
+    Reply { status: head.status.as_u16(), body, decision: text("semgate-decision"), etag: text("etag") }
+}
+
+/// What came of a request that may be answered with a stream.
+#[derive(Debug, Clone)]
+pub struct Followed {
+    /// The answer, or of a stream its head and the data of its last event.
+    pub reply: Reply,
+    /// Whether it was a stream.
+    pub streamed: bool,
+    /// Whether that ended with an event named `error`.
+    pub failed: bool,
+}
+
+/// The gateway writes an event's name before its data, and each piece of data in a line of its own.
+async fn events(response: Response<Incoming>, each: &mut dyn FnMut(&str)) -> Result<Followed, String> {
+    let (head, mut body) = response.into_parts();
+    let streamed = head.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
+    let mut failed = false;
+    if !streamed {
+        let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|e| e.to_string())?;
+        return Ok(Followed { reply: reply(&head, body.to_bytes()), streamed, failed });
+    }
+    let (mut text, mut last) = (Vec::new(), String::new());
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|e| e.to_string())?.into_data() else { continue };
+        text.extend_from_slice(&data);
+        if text.len() > MAX_ANSWER_BYTES {
+            return Err("an event is too large".to_owned());
+        }
+        while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = text.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            failed |= line.trim_end() == "event: error";
+            if let Some(data) = line.strip_prefix("data: ") {
+                last = data.trim_end().to_owned();
+                if !failed {
+                    each(&last);
+                }
+            }
+        }
+    }
+    Ok(Followed { reply: reply(&head, last.into()), streamed, failed })
 }

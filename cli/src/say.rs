@@ -10,7 +10,7 @@ use semgate_contexts::{Context, ContextUrn, DocumentFault, DocumentLimits, Prefi
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::client::{Client, Reply};
+use crate::client::{Client, Followed, Reply};
 use crate::fault::{Doing, Fault, REFUSED};
 use crate::names;
 use crate::place::Place;
@@ -31,6 +31,9 @@ pub struct Say {
     /// The speech act; by default what the concept takes first of QUERY, REQUEST (tasks) and INFORM
     #[arg(long)]
     performative: Option<String>,
+    /// Take the answer as a stream, and print each message as it comes, a line each
+    #[arg(long)]
+    stream: bool,
     /// Name the context by this digest too
     #[arg(long)]
     digest: Option<String>,
@@ -60,11 +63,20 @@ impl Say {
             digest: self.digest.as_deref(),
         };
         let body = line.message(&self.concept, &self.members)?;
-        let reply = client.post(&place.up().gateway.l8, "application/json", body.into_bytes()).await?;
-        let outcome = Outcome::read(&reply);
+        let url = &place.up().gateway.l8;
+        let outcome = if self.stream {
+            let followed = client.follow(url, body.into_bytes(), &mut |message| print(message)).await?;
+            Outcome::followed(followed)
+        } else {
+            Outcome::read(&client.post(url, "application/json", body.into_bytes()).await?)
+        };
         outcome.print(json)?;
         outcome.status()
     }
+}
+
+fn print(message: &str) {
+    out!("{message}");
 }
 
 /// Everything of a message but its content.
@@ -234,6 +246,18 @@ impl Outcome {
             decision_id: member("decision_id").or_else(|| reply.decision.clone()),
             reply: None,
         }
+    }
+
+    /// The same of a stream: its messages were printed, and its end is what its last event says.
+    fn followed(Followed { mut reply, streamed, failed }: Followed) -> Self {
+        if failed {
+            // the status of the problem document, as if it had been the answer
+            let problem: Option<Value> = serde_json::from_slice(&reply.body).ok();
+            let status = problem.as_ref().and_then(|problem| problem.get("status")).and_then(Value::as_u64);
+            reply.status = status.and_then(|status| status.try_into().ok()).unwrap_or(502);
+        }
+        let outcome = Self::read(&reply);
+        if streamed && !failed { Self { reply: None, ..outcome } } else { outcome }
     }
 
     /// One line for a person: verdict, code, reason, hint.
