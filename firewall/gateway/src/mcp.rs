@@ -6,8 +6,8 @@ mod tests;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use semgate_inspect::{Code, Delivered, Inspector, Refusal, Sent};
-use semgate_message::mcp::{Head, Operation, Verb, Version};
-use serde_json::{Value, json};
+use semgate_message::mcp::{ErrorData, Head, Operation, Verb, Version};
+use serde_json::{Map, Value, json};
 
 use crate::forward::invalid;
 use crate::path::Lane;
@@ -190,12 +190,27 @@ pub(crate) fn status(refusal: &Refusal) -> u16 {
     }
 }
 
-/// The error's `data`: the problem document, with what the protocol has for a version that is not carried.
+/// The error's `data`: the problem document, with what the protocol has for a version that is not carried, and what passes of the data of
+/// the server's own error.
 pub(crate) fn data(refusal: &Refusal, problem: Value) -> Value {
     let mut problem = problem;
     if let (Code::VersionUnsupported, Some(members)) = (refusal.code(), problem.as_object_mut()) {
         members.insert("supported".to_owned(), json!(["2026-07-28", "2025-11-25"]));
         members.insert("requested".to_owned(), json!("another"));
+    }
+    if let (Some(said), Some(members)) = (refusal.server_data(), problem.as_object_mut()) {
+        match said {
+            ErrorData::Supported(versions) => {
+                let names: Vec<_> = versions.iter().map(|version| version.as_str()).collect();
+                members.insert("supported".to_owned(), json!(names));
+                // only servers of this version have the error
+                members.insert("requested".to_owned(), json!(Version::V2026_07_28.as_str()));
+            }
+            ErrorData::Required(names) => {
+                let needed: Map<_, _> = names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+                members.insert("requiredCapabilities".to_owned(), Value::Object(needed));
+            }
+        }
     }
     problem
 }

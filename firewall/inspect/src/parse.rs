@@ -233,7 +233,9 @@ pub(crate) fn said_by_server<'j>(
     };
     match read.map_err(|fault| refused(case, &fault))? {
         mcp::Answer::Said(spoken) => Ok(*spoken),
-        mcp::Answer::Error(number) => Err(Refusal::of_server(number).with_facts(case.facts())),
+        mcp::Answer::Error(number, data) => {
+            Err(Refusal::of_server(number).with_server_data(data).with_facts(case.facts()))
+        }
     }
 }
 

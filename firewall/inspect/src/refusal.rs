@@ -4,7 +4,7 @@ use crate::{code::Code, facts::Facts};
 use std::{fmt, time::Duration};
 
 pub use semgate_message::RpcId;
-use semgate_message::a2a::ProtocolError;
+use semgate_message::{a2a::ProtocolError, mcp::ErrorData};
 
 /// Whether the agent behind has received the message that is refused or whose reply is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +45,7 @@ struct Inner {
     rpc_id: Option<RpcId>,
     agent_error: Option<ProtocolError>,
     server_error: Option<i32>,
+    server_data: Option<ErrorData>,
     missing: Vec<String>,
     asks: Option<String>,
     facts: Facts,
@@ -64,6 +65,7 @@ impl Refusal {
             rpc_id: None,
             agent_error: None,
             server_error: None,
+            server_data: None,
             missing: Vec::new(),
             asks: None,
             facts: Facts::default(),
@@ -159,6 +161,18 @@ impl Refusal {
     /// For `agent_error` in MCP: the number of the server's error, which an answer repeats in the words of the protocol.
     pub fn server_error(&self) -> Option<i32> {
         self.0.server_error
+    }
+
+    /// For `agent_error` in MCP: what passes of the data of the server's error.
+    pub fn server_data(&self) -> Option<&ErrorData> {
+        self.0.server_data.as_ref()
+    }
+
+    /// Adds what passes of the data of the server's error.
+    #[must_use]
+    pub fn with_server_data(mut self, data: Option<ErrorData>) -> Self {
+        self.0.server_data = data;
+        self
     }
 
     /// Carries what was known when the verdict fell.

@@ -8,6 +8,7 @@
 
 mod answer;
 mod content;
+mod error_data;
 mod event;
 mod form;
 mod head;
@@ -19,6 +20,7 @@ mod session;
 mod tests;
 
 pub use answer::{Answer, answer, plain_error};
+pub use error_data::ErrorData;
 pub use event::event;
 pub use head::{Head, Verb};
 pub use operation::{Kind, Operation, Speaker, Version};

@@ -1,7 +1,7 @@
 //! Answers: results of both sides, and what an error says.
 
 use super::{
-    Asked, KNOWN, Kind, Operation, Speaker, Spoken, Version,
+    Asked, ErrorData, KNOWN, Kind, Operation, Speaker, Spoken, Version,
     content::{self, Echo, or_empty, say},
     meta, request,
 };
@@ -23,8 +23,8 @@ const PATH: &str = "/result";
 pub enum Answer<'j> {
     /// A result, or in a stream something that comes before it.
     Said(Box<Spoken<'j>>),
-    /// An error of this number. Its text never passes; [`plain_error`] has the words of the protocol.
-    Error(i32),
+    /// An error of this number, and what passes of its data. Its text never passes; [`plain_error`] has the words of the protocol.
+    Error(i32, Option<ErrorData>),
 }
 
 /// The words that JSON-RPC 2.0 and MCP have for an error number: an error's own text never passes.
@@ -68,7 +68,7 @@ fn read<'j>(
         return Err(MessageFault::malformed("/id", "is not the id of the request"));
     }
     if let Some(number) = parts.error {
-        return Ok(Answer::Error(number));
+        return Ok(Answer::Error(number, parts.data));
     }
     let result = required(parts.result, "", "result")?;
     let mut message = Message::new(Binding::Mcp, Inform);
@@ -99,6 +99,7 @@ pub(super) struct Parted<'j> {
     pub id: RpcId,
     pub result: Option<&'j Object<'j>>,
     pub error: Option<i32>,
+    pub data: Option<ErrorData>,
 }
 
 /// Reads the envelope of a response.
@@ -118,14 +119,16 @@ pub(super) fn parted<'j>(json: &'j Json<'j>) -> Read<Parted<'j>> {
     }
     let id = RpcId::read(required(id, "", "id")?)
         .ok_or_else(|| MessageFault::malformed("/id", "is neither an identifier nor an integer"))?;
-    let error = error.map(|error| failed(error, result)).transpose()?;
+    let said = error;
+    let error = said.map(|error| failed(error, result)).transpose()?;
+    let data = said.zip(error).and_then(|(said, number)| ErrorData::of(number, said));
     if error.is_none() {
         required(result, "", "result")?;
     }
-    Ok(Parted { id, result, error })
+    Ok(Parted { id, result, error, data })
 }
 
-/// An error says its number and nothing else.
+/// The number of an error.
 fn failed(error: &Json<'_>, result: Option<&Object<'_>>) -> Read<i32> {
     if result.is_some() {
         return Err(MessageFault::malformed("/error", "stands beside a result"));
