@@ -94,6 +94,13 @@ class Up:
         self.process.__exit__(*why)
 
 
+def toml(value):
+    """A value as TOML: JSON, but for tables."""
+    if isinstance(value, dict):
+        return '{' + ', '.join(f'{key} = {toml(inner)}' for key, inner in value.items()) + '}'
+    return json.dumps(value)
+
+
 class Gateway:
     """A gateway of that authority with one route, under policies of its own beside those of `up`; ended with the block."""
 
@@ -110,7 +117,7 @@ class Gateway:
                 raise Failed(f'no `{was}` in the configuration of semgate up')
             head = head.replace(was, becomes)
         route = {'name': name, 'listen': f'127.0.0.1:{self.listen}', 'plain_sender': SENDER, 'receiver': RECEIVER, 'contexts': ['*'], **route}
-        lines = [f'{key} = {json.dumps(value)}' for key, value in route.items()]
+        lines = [f'{key} = {toml(value)}' for key, value in route.items()]
         config = place / f'{name}.toml'
         config.write_text(head + '[[route]]\n' + '\n'.join(lines) + '\n')
         self.process = Process([semgate, 'firewall', 'run', '--config', config], self.home / 'gateway.log')

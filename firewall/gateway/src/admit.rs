@@ -184,7 +184,7 @@ impl Door {
             extension: extension.to_owned(),
             versions: route.choices.versions.clone(),
             transports: route.choices.transports.clone(),
-            push: route.choices.push_notifications,
+            push: route.choices.push.is_some(),
             handshakes: route.choices.handshake.is_some(),
             credentials: credentials_of(route),
             websocket: route.choices.websocket,
@@ -357,6 +357,21 @@ fn call(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal>
         handshake: false,
         events: false,
     }))
+}
+
+/// What the agent behind posts to the egress listener: JSON, and nothing said in a query.
+///
+/// # Errors
+/// `method_unsupported`, `malformed`, `encoding_unsupported`, `too_large`.
+pub(crate) fn notification(door: &Door, parts: &Parts, limits: &Limits) -> Result<Admitted, Refusal> {
+    no_query(parts)?;
+    if parts.method != Method::POST {
+        return Err(unsupported("post a notification"));
+    }
+    match message(door, parts, limits, Ok(Call::a2a(Version::V10, Form::JsonRpc)), None)? {
+        Arrival::Message(admitted) => Ok(admitted),
+        _ => Err(unsupported("post a notification")),
+    }
 }
 
 fn message(

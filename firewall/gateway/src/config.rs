@@ -5,6 +5,7 @@ mod address;
 mod choices;
 mod fault;
 mod limits;
+mod push;
 mod raw;
 mod rules;
 mod scope;
@@ -23,6 +24,7 @@ pub use address::{Listen, Place, Upstream};
 pub use choices::{Admit, CardChoice, GroupChoice, RouteChoices, Transport};
 pub use fault::ConfigFault;
 pub use limits::Limits;
+pub use push::PushConfig;
 pub use scope::ContextScope;
 
 /// The default `max_status_age` of an authority (DESIGN §3): longer lifetimes in a head are refused by the follower.

@@ -27,8 +27,8 @@ mod tests;
 
 /// Lines that wait for the thread: some seconds of nothing but new tasks.
 const QUEUE: usize = 65_536;
-/// Bytes of one line: names of at most 2,048 bytes each, escaped.
-const MAX_LINE: u64 = 32 * 1024;
+/// Bytes of one line: names of at most 2,048 bytes each, and what is shown at the target of a push configuration, escaped.
+const MAX_LINE: u64 = 64 * 1024;
 /// Lines beyond twice what is remembered before the file is written anew.
 const SLACK: usize = 4_096;
 
@@ -79,7 +79,7 @@ impl Written {
             Self::Now(owned) => Some(owned),
             Self::Before(Before { route, kind, id, owner, context, digest }) => {
                 let agent = routes.get(&route)?.clone();
-                Some(Owned { agent, tenant: None, kind, id, owner, context, digest })
+                Some(Owned { agent, tenant: None, kind, id, owner, context, digest, delivery: None })
             }
         }
     }

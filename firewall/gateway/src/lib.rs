@@ -15,6 +15,7 @@ mod answer;
 mod card;
 pub mod config;
 mod decision;
+mod egress;
 mod events;
 mod fault;
 mod follow;

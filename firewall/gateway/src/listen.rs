@@ -97,8 +97,18 @@ pub(crate) enum Entrance {
     Plain(Rc<Identity>),
 }
 
+/// Whose requests a listener takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Face {
+    /// Callers', for the agent behind.
+    Callers,
+    /// The agent's own, which leave (push notifications).
+    Agent,
+}
+
 /// One listener of one core.
 pub(crate) struct Listener {
+    pub(crate) face: Face,
     pub(crate) lane: Rc<Lane>,
     pub(crate) entrance: Entrance,
     /// Connections of this listener on this core.

@@ -7,6 +7,8 @@ mod card;
 mod clarify;
 mod gather;
 mod handshake;
+mod notify;
+mod push;
 
 use std::future::Future;
 use std::rc::Rc;
@@ -31,6 +33,7 @@ use crate::answer::{Answer, AnswerBody};
 use crate::card::Card;
 use crate::config::Limits;
 use crate::decision::{DecisionId, Decisions};
+use crate::egress::Egress;
 use crate::forward::{self, Address, Begun, Returned, Told};
 use crate::framing::Serving;
 use crate::identify::Identity;
@@ -45,6 +48,7 @@ use crate::upstream::Pool;
 
 pub(crate) use gather::Group;
 pub(crate) use handshake::Handshakes;
+pub(crate) use notify::notified;
 
 /// What all cores share.
 pub(crate) struct Shared {
@@ -90,6 +94,8 @@ pub(crate) struct Lane {
     pub(crate) handshakes: Handshakes,
     /// The members that a message is for, where the route is one to a group.
     pub(crate) group: Option<Group>,
+    /// On which notifications of the agent behind leave.
+    pub(crate) egress: Option<Egress>,
 }
 
 /// Serves one request of a connection, whatever becomes of it.
@@ -197,6 +203,7 @@ impl Way<'_> {
             Ok(Clarification::Answered { sent, reply }) => return self.clarified(&sent, *reply, &admitted),
             Err(refusal) => return Err(Stopped { direction: Direction::Reply, refusal, manner: None }),
         };
+        let permit = self.redirected(permit, &admitted, &body)?;
         // its questions are counted: should the caller leave before it is recorded as allowed, that is recorded
         let leased = self.attended(|| permit.facts().clone(), self.lane.pool.lease()).await;
         let lease = match leased {
@@ -287,7 +294,9 @@ impl Way<'_> {
                 .map_err(|refusal| refusal.with_facts(passed.permit.facts().clone()))?;
             Ok((sent, passed))
         });
-        let (sent, passed) = judged.map_err(|refusal| stopped_reply(refusal, facts))?;
+        let (sent, mut passed) = judged.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
+        passed.permit =
+            self.restored(&sent, passed.permit, None).map_err(|refusal| stopped_reply(refusal, facts))?;
         if sent.ends_session() {
             lane.shared.inspector.end_session(&sent);
         }

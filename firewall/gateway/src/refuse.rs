@@ -260,6 +260,13 @@ pub(crate) fn answer(decision: DecisionId, status: u16, kind: &'static str, body
     answer
 }
 
+/// The answer to a notification that was delivered.
+pub(crate) fn taken(decision: DecisionId) -> Answer {
+    let mut answer = answer(decision, 204, "application/json", Bytes::new());
+    answer.headers_mut().remove(CONTENT_TYPE);
+    answer
+}
+
 /// `policy_denied` → `policy denied`.
 fn title(code: Code) -> String {
     code.as_str().replace('_', " ")

@@ -183,6 +183,7 @@ pub(crate) fn take(
     if sent.operation() == Some(Operation::DeleteTaskPushNotificationConfig) {
         for id in &sent.pushes {
             case.owners.forget(&case.route.scope(), Kind::Push, id);
+            case.owners.undeliver(&case.route.scope(), sent.caller.id(), id);
         }
     }
     if things.is_empty() { Ok(()) } else { keep(case, sent.caller.key(), things, about) }

@@ -123,6 +123,8 @@ codes! {
     PolicyError = "policy_error", 403, Authority;
     /// The server describes a tool otherwise than it was signed.
     ToolDrift = "tool_drift", 403, Authority;
+    /// A push configuration names an address that the route delivers nothing to.
+    TargetRefused = "target_refused", 403, Authority;
     /// The agent asked more ambiguous questions than the limit allows.
     AmbiguityLimited = "ambiguity_limited", 429, Rate;
     /// The agent sent more messages than the limit allows.

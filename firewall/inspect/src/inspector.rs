@@ -13,7 +13,8 @@ use crate::{
     list,
     meter::{AmbiguityMeter, Metered, RateMeter, carry, meter},
     parse::{self, Reply, Strict, answers_nothing, asked_at, parse, parsed, read},
-    permit::Leave,
+    permit::{Counted, Leave},
+    push::{self, Courses},
     reply::{Form, acknowledgement, admissible, no_pass, refused},
     resolve::{out_of_turn, resolve, still_stands},
     stream::told,
@@ -43,6 +44,7 @@ pub struct Inspector {
     owners: Owners,
     subscriptions: Subscriptions,
     tools: ToolWatch,
+    courses: Courses,
     dialogues: Dialogues,
     learnt: Learnt,
 }
@@ -63,6 +65,7 @@ impl Inspector {
                 limits.subscription_ms,
             ),
             tools: ToolWatch::default(),
+            courses: Courses::default(),
             dialogues: Dialogues::new(limits.open_requests, limits.metered_agents),
             learnt: Learnt::new(limits.learnt_sessions, limits.learnt_concepts),
             limits,
@@ -88,6 +91,10 @@ impl Inspector {
         *last += 1;
         self.live.store(Arc::new(generation.numbered(*last)));
         *last
+    }
+
+    pub(crate) fn courses(&self) -> &Courses {
+        &self.courses
     }
 
     pub(crate) fn ambiguity(&self) -> &AmbiguityMeter {
@@ -191,7 +198,16 @@ impl Inspector {
         if permit.generation() == generation.number() && now.unix <= permit.fresh_until() {
             return Ok(permit);
         }
-        let (arrived, sent, counted) = permit.into_counted();
+        self.judged_again(permit.into_counted(), now)
+    }
+
+    /// A permit given under what is in force now, for the request of one that was given before.
+    pub(crate) fn judged_again(
+        &self,
+        (arrived, sent, counted): (Arrived, Sent, Counted),
+        now: Now,
+    ) -> Result<Permit, Refusal> {
+        let generation = self.live.load();
         let settled = self.settled(&sent.route, &sent.caller);
         let mut leave = {
             let case = Case {
@@ -206,7 +222,7 @@ impl Inspector {
             }
         };
         leave.keep_turn(sent.step);
-        Ok(leave.subscribed(sent.subscription).over(arrived))
+        Ok(leave.subscribed(sent.subscription).delivering(sent.delivery).over(arrived))
     }
 
     /// Whether a reply may pass back to the caller.
@@ -274,7 +290,7 @@ impl Inspector {
     }
 
     /// What the two ends of a request settled so far; nothing where the route lets nothing be settled.
-    fn settled(&self, route: &Route, peer: &Peer) -> Arc<OfPair> {
+    pub(crate) fn settled(&self, route: &Route, peer: &Peer) -> Arc<OfPair> {
         match route.options.undefined {
             Undefined::Reject => Arc::clone(self.learnt.nothing()),
             Undefined::Disambiguate => self.learnt.of(&route.name, peer.id(), &route.receiver),
@@ -380,6 +396,9 @@ pub(crate) fn taken(
         .and_then(|()| step(case, message, resolved.answers()))
         .map_err(|refusal| refusal.with_facts(metered.facts()))?;
     told(case, message, case.turn == Turn::Event);
+    if let Some(token) = &sent.delivery {
+        push::bind(case, token, message).map_err(|refusal| refusal.with_facts(metered.facts()))?;
+    }
     let own = message.threads.own;
     match (step.as_deref().and_then(Step::makes), sent.step.as_deref().and_then(Step::makes)) {
         (Some(made), _) => {

@@ -38,6 +38,12 @@ pub struct InspectLimits {
     pub pages_of_one: usize,
     /// The same of all agents together: 262,144, about 100 MiB, so that 64 agents can be full.
     pub owned_by_all: usize,
+    /// Push configurations of one agent whose target the gateway keeps: 256, up to 10 kB each, so 2.5 MB of an agent. The one that was
+    /// used least lately is forgotten first, and nothing is delivered for it any more.
+    pub deliveries_by_one: usize,
+    /// Push configurations of which is remembered what was said so far, each up to `appended_text`: 256, so 64 MiB at most. What was
+    /// begun first is forgotten first; text that is put behind it then is judged alone.
+    pub notified_at_once: usize,
     /// Requests under way in sessions of MCP that are remembered of one agent, in each direction: 256, as many calls as an
     /// agent has waiting at once and then some. The oldest is forgotten first and cannot be answered any more.
     pub open_requests: usize,
@@ -71,6 +77,8 @@ impl Default for InspectLimits {
             owned_by_one: 4_096,
             pages_of_one: 64,
             owned_by_all: 262_144,
+            deliveries_by_one: 256,
+            notified_at_once: 256,
             open_requests: 256,
             subscriptions_of_one: 64,
             subscriptions_of_all: 16_384,

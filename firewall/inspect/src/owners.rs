@@ -4,12 +4,14 @@
 //! who was first told of a task, and answers everybody else as if there were none. It also remembers the context that a task
 //! was begun under, since a later read of it names none.
 
+mod delivery;
 mod journal;
 mod pages;
 mod scope;
 mod store;
 mod told;
 
+pub use delivery::Delivery;
 pub use journal::{Journal, Owned, OwnedFault};
 pub(crate) use pages::Listing;
 pub use scope::Scope;
@@ -40,6 +42,8 @@ pub enum Kind {
     Push,
     /// An MCP session.
     Session,
+    /// Where notifications of one push configuration go; its id is the token that the agent was given.
+    Delivery,
 }
 
 /// The signed context that a thing was begun under.
@@ -120,6 +124,7 @@ impl Owners {
         let mut taken = 0;
         for record in records {
             let about = record.about(prefix)?;
+            let delivery = record.delivery.clone().map(Arc::from);
             let owner: Arc<str> = Arc::from(record.owner.as_str());
             let scope = record.scope();
             match store.find(&scope, record.kind, &record.id) {
@@ -134,6 +139,9 @@ impl Owners {
                     store.told_text(&scope, record.kind, &record.id, true);
                     taken += 1;
                 }
+            }
+            if let Some(delivery) = delivery {
+                store.set_delivery(&scope, &record.id, delivery);
             }
         }
         Ok(taken)
@@ -286,6 +294,82 @@ impl Owners {
         }
         self.pages.tell(scope, owner, token, listing);
         Some(token)
+    }
+
+    /// Remembers where notifications under a token go; at most `most` of one owner, whose oldest is forgotten first.
+    pub(crate) fn deliver(
+        &self,
+        scope: &Scope<'_>,
+        owner: &Arc<str>,
+        token: &str,
+        (about, delivery): (&Arc<About>, Delivery),
+        most: usize,
+    ) {
+        let mut store = self.locked();
+        let held = store.deliveries(owner);
+        for (at, token, _) in held.iter().take((held.len() + 1).saturating_sub(most.max(1))) {
+            let gone = store.remove(&Scope::of_key(at), Kind::Delivery, token);
+            self.forgotten(gone);
+        }
+        let gone = store.put(scope, Kind::Delivery, token, owner, Arc::clone(about));
+        self.forgotten(gone);
+        store.set_delivery(scope, token, Arc::new(delivery));
+        self.told(&store, scope, token);
+    }
+
+    /// Whose notifications a token stands for, what they began under, and where they go.
+    pub(crate) fn delivery(
+        &self,
+        scope: &Scope<'_>,
+        token: &str,
+    ) -> Option<(Arc<str>, Arc<About>, Arc<Delivery>)> {
+        let mut store = self.locked();
+        store.touch(scope, Kind::Delivery, token);
+        let (owner, about) = store.find(scope, Kind::Delivery, token)?;
+        Some((owner, about, store.delivery(scope, token)?))
+    }
+
+    /// The task, and where it is known the id, of the configuration that a token stands for. Nothing where there is none any more.
+    ///
+    /// # Errors
+    /// [`NotOwned`] if it is about another task.
+    pub(crate) fn bind(
+        &self,
+        scope: &Scope<'_>,
+        token: &str,
+        task: &str,
+        config: Option<&str>,
+    ) -> Result<(), NotOwned> {
+        let mut store = self.locked();
+        let Some(known) = store.delivery(scope, token) else { return Ok(()) };
+        if known.task.as_deref().is_some_and(|known| known != task) {
+            return Err(NotOwned);
+        }
+        let config = config.map(str::to_owned).or_else(|| known.config.clone());
+        let bound = Delivery { task: Some(task.to_owned()), config, ..Delivery::clone(&known) };
+        if bound != *known {
+            store.set_delivery(scope, token, Arc::new(bound));
+            self.told(&store, scope, token);
+        }
+        Ok(())
+    }
+
+    /// Ends what may be the configuration `push` (`task/configuration`) of this owner.
+    pub(crate) fn undeliver(&self, scope: &Scope<'_>, owner: &str, push: &str) {
+        let mut store = self.locked();
+        for (at, token, delivery) in store.deliveries(owner) {
+            if *at == *scope.key() && delivery.is(push) {
+                let gone = store.remove(scope, Kind::Delivery, &token);
+                self.forgotten(gone);
+            }
+        }
+    }
+
+    fn told(&self, store: &Store, scope: &Scope<'_>, token: &str) {
+        if let (Some(owned), Some(journal)) = (store.owned(scope, Kind::Delivery, token), self.journal.get())
+        {
+            journal.learnt(&owned);
+        }
     }
 
     /// Forgets a thing that its agent has ended: a deleted push configuration, a closed session.

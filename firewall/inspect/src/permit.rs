@@ -97,6 +97,8 @@ pub struct Sent {
     pub(crate) questions: Vec<Question>,
     /// What a SUBSCRIBE opened; it ends with the last copy of this.
     pub(crate) subscription: Option<Subscription>,
+    /// The token of the push configuration that the request sets, or that a notification was sent under.
+    pub(crate) delivery: Option<Arc<str>>,
     pub(crate) facts: Facts,
 }
 
@@ -137,6 +139,7 @@ impl Leave {
                 settled: Arc::clone(case.settled),
                 questions: answerable(metered.decided()),
                 subscription: None,
+                delivery: None,
                 facts: metered.facts(),
             },
         }
@@ -160,6 +163,12 @@ impl Leave {
         self
     }
 
+    /// The push configuration that the message sets.
+    pub(crate) fn delivering(mut self, delivery: Option<Arc<str>>) -> Self {
+        self.sent.delivery = delivery;
+        self
+    }
+
     /// The leave for the bytes that the message was parsed from.
     pub(crate) fn over(self, arrived: Arrived) -> Permit {
         let Self { fresh_until, notice, sent } = self;
@@ -168,6 +177,10 @@ impl Leave {
 }
 
 impl Permit {
+    pub(crate) fn sent_mut(&mut self) -> &mut Sent {
+        &mut self.sent
+    }
+
     /// The generation that the permit was given under.
     pub fn generation(&self) -> u64 {
         self.sent.facts.generation

@@ -2,7 +2,7 @@
 
 mod texts;
 
-pub(crate) use texts::told;
+pub(crate) use texts::{Brought, told};
 
 use crate::{
     Code, Generation, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,
@@ -18,7 +18,7 @@ use crate::{
 };
 use semgate_contexts::Performative;
 use semgate_message::{Binding, Message, a2a::State};
-use texts::{Brought, Heard, bounds};
+use texts::{Heard, bounds};
 
 /// What is remembered of one stream while it runs. It is made by [`Inspector::stream`] and ends with the stream.
 #[derive(Debug, Default)]
@@ -39,6 +39,19 @@ enum End {
 }
 
 impl StreamState {
+    /// Judges what a notification puts behind what came before.
+    ///
+    /// # Errors
+    /// As an event of a stream.
+    pub(crate) fn brings(&self, decided: &crate::decide::Decided<'_, '_>) -> Result<Brought, Refusal> {
+        self.heard.judge(decided)
+    }
+
+    /// A notification passed. It may come again, and after the end of the task too, so that nothing ends by it.
+    pub(crate) fn notified(&mut self, brought: Brought, case: &Case<'_>) {
+        self.heard.keep(brought, bounds(case));
+    }
+
     /// Whether events may still pass: the context of the request still counts, and neither end was disabled. A gateway asks
     /// whenever the generation moves and at least once a second, so that a revocation ends streams that are silent too.
     ///
@@ -127,7 +140,7 @@ impl StreamState {
 }
 
 /// The task that an event is about; none for a message outside of tasks.
-fn about_task<'j>(message: &Message<'j>) -> Option<&'j str> {
+pub(crate) fn about_task<'j>(message: &Message<'j>) -> Option<&'j str> {
     if let Some(chunk) = &message.chunk {
         return Some(chunk.task);
     }
@@ -135,7 +148,7 @@ fn about_task<'j>(message: &Message<'j>) -> Option<&'j str> {
     message.state.and(message.threads.own.task)
 }
 
-fn enabled(generation: &Generation, sent: &Sent, replier: &Peer) -> Result<(), Refusal> {
+pub(crate) fn enabled(generation: &Generation, sent: &Sent, replier: &Peer) -> Result<(), Refusal> {
     let disabled = |id: &str| generation.policies().agent(id).is_some_and(|agent| agent.disabled);
     if disabled(sent.caller.id()) || disabled(replier.id()) {
         return Err(Refusal::new(Code::PolicyDenied, "an end of the stream is disabled")

@@ -23,6 +23,7 @@ mod version;
 pub use error::{AgentError, ProtocolError};
 pub use list::{Paging, TaskList};
 pub use operation::Operation;
+pub use push::{PushTarget, PushTargets};
 pub use reply::{Answer, REPLY_PERFORMATIVES, event, reply};
 pub use request::{REQUEST_PERFORMATIVES, request, rpc_id};
 pub use state::{Chunk, State};

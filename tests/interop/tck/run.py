@@ -113,7 +113,9 @@ def through(case, port, grpc):
         # its agent declares bearer tokens and OAuth 2.0
         route['forward_authorization'] = True
     if case.agent == 'newest':
-        route['push_notifications'] = True
+        # the addresses that the kit names, and its own receiver on a free port
+        targets = ['https://example.com/', 'http://localhost:*/', 'http://127.0.0.1:*/']
+        route['push'] = {'listen': '127.0.0.1:0', 'plain': True, 'targets': targets, 'roots': '/etc/ssl/certs/ca-certificates.crt'}
     with Up(case.semgate, case.out / 'semgate', case.out / 'authority.log') as up:
         with Gateway(case.semgate, up.place, up.known, 'tck', route, (HERE / 'tck.cedar').read_text()) as gateway:
             result = run_kit(case, 'proxied', f'http://127.0.0.1:{gateway.listen}')

@@ -44,7 +44,7 @@ impl Says {
             required: choices.default_context.is_none() && !mixed && !choices.admit.data,
             versions: choices.versions.clone(),
             transports: choices.transports.clone(),
-            push: choices.push_notifications,
+            push: choices.push.is_some(),
             mixed,
             passing: Passing {
                 authorization: choices.forward_authorization,

@@ -9,7 +9,7 @@ use semgate_message::a2a::Version;
 
 use super::raw::FileRoute;
 use super::span::Span;
-use super::{ConfigFault, IdentityFiles, Protocol};
+use super::{ConfigFault, IdentityFiles, Protocol, PushConfig};
 
 /// How A2A is carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,8 +127,8 @@ pub struct RouteChoices {
     pub answer_from_code_lists: bool,
     /// What becomes of a name that the context does not define.
     pub undefined: Undefined,
-    /// Push configurations are carried: what the agent sends by itself then goes where a caller says. Policies are asked beside.
-    pub push_notifications: bool,
+    /// The lane on which notifications leave that the agent sends by itself; none: push configurations are not carried.
+    pub push: Option<PushConfig>,
     /// The callers' `Authorization` is passed on to the agent behind. Off unless said: a credential that is good at the agent is good for
     /// whoever sees it, and who the caller is the gateway states itself.
     pub forward_authorization: bool,
@@ -155,7 +155,7 @@ impl Default for RouteChoices {
             require_lock: false,
             answer_from_code_lists: false,
             undefined: Undefined::Reject,
-            push_notifications: false,
+            push: None,
             forward_authorization: false,
             api_key_header: None,
             websocket: false,
@@ -232,7 +232,7 @@ pub(super) fn choices(
                 return Err(ConfigFault::value(key("undefined"), must));
             }
         },
-        push_notifications: file.push_notifications.unwrap_or(false),
+        push: file.push.as_ref().map(|push| push.check(&file.name, protocol, base)).transpose()?,
         forward_authorization: file.forward_authorization.unwrap_or(false),
         api_key_header: match file.api_key_header.as_deref() {
             Some(name) => Some(api_key(name).ok_or_else(|| {

@@ -97,6 +97,8 @@ pub struct Limits {
     pub drain_timeout: Duration,
     /// How often the policy directory is looked at for changes. 2 s: reading a few small files.
     pub policy_poll: Duration,
+    /// Delivering one push notification, whole: name, connection and the head of the answer. 10 s: receivers are far away, and the agent waits.
+    pub push_timeout: Duration,
     /// Asking the authority for one thing, whole. 10 s: the largest is a tile of a few hundred kB.
     pub fetch_timeout: Duration,
 }
@@ -142,6 +144,7 @@ impl Default for Limits {
             audit_queue: 8192,
             drain_timeout: Duration::from_secs(35),
             policy_poll: Duration::from_secs(2),
+            push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
         }
     }
@@ -194,7 +197,7 @@ macro_rules! file_limits {
 
 file_limits! {
     durations: ping_interval, handshake_timeout, idle_timeout, header_timeout, body_timeout, write_timeout, connect_timeout, upstream_timeout,
-        stream_idle, stream_time, subscription_time, upstream_idle_timeout, drain_timeout, policy_poll, fetch_timeout;
+        stream_idle, stream_time, subscription_time, upstream_idle_timeout, drain_timeout, policy_poll, push_timeout, fetch_timeout;
     numbers:
         connections: usize = 1..=1_000_000,
         connections_per_agent: usize = 1..=1_000_000,

@@ -7,6 +7,7 @@ use semgate_inspect::Undefined;
 use serde::{Deserialize, Serialize};
 
 use super::limits::FileLimits;
+use super::push::FilePush;
 use super::span::Span;
 use super::{AuthorityConfig, CardChoice, Config, IdentityFiles, Protocol, RouteConfig};
 
@@ -99,8 +100,6 @@ pub(super) struct FileRoute {
     pub require_lock: Option<bool>,
     pub answer_from_code_lists: Option<bool>,
     pub undefined: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub push_notifications: Option<bool>,
     pub forward_authorization: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_header: Option<String>,
@@ -114,6 +113,8 @@ pub(super) struct FileRoute {
     pub card_keys: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handshake: Option<FileTls>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub push: Option<FilePush>,
 }
 
 impl File {
@@ -212,7 +213,6 @@ impl FileRoute {
                 }
                 .to_owned(),
             ),
-            push_notifications: a2a.then_some(choices.push_notifications),
             forward_authorization: Some(choices.forward_authorization),
             api_key_header: choices.api_key_header.clone(),
             websocket: (route.protocol == Protocol::L8).then_some(choices.websocket),
@@ -220,6 +220,7 @@ impl FileRoute {
             card: a2a.then(|| card.to_owned()),
             card_keys,
             handshake: choices.handshake.as_ref().map(FileTls::of),
+            push: choices.push.as_ref().map(FilePush::of),
         }
     }
 }

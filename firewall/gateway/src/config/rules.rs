@@ -279,7 +279,7 @@ fn card_from(key: &str, url: &str, base: &Path) -> Result<Upstream, ConfigFault>
     Ok(parsed)
 }
 
-fn public_url(key: &str, url: &str, base: &Path) -> Result<String, ConfigFault> {
+pub(super) fn public_url(key: &str, url: &str, base: &Path) -> Result<String, ConfigFault> {
     Upstream::parse(url, base)
         .filter(|parsed| matches!(parsed.place, Place::Tcp(..)) && (parsed.tls || parsed.local()))
         .map(|_| url.to_owned())
@@ -320,7 +320,8 @@ fn agree(config: &Config) -> Result<(), ConfigFault> {
     if config.authorities.is_empty() {
         return missing("authority", "no context could ever be allowed");
     }
-    let tls_listener = config.routes.iter().any(|route| route.plain_sender.is_none());
+    let of_agents = |route: &RouteConfig| route.choices.push.as_ref().is_some_and(|push| !push.plain);
+    let tls_listener = config.routes.iter().any(|route| route.plain_sender.is_none() || of_agents(route));
     let tls_upstream = config.routes.iter().any(|route| route.upstream.tls);
     if config.tls.is_none() && (tls_listener || tls_upstream) {
         return missing("tls", "listeners and https upstreams need the gateway's own certificate");
@@ -347,14 +348,15 @@ fn agree(config: &Config) -> Result<(), ConfigFault> {
     let mut places: Vec<&Listen> = Vec::new();
     for route in &config.routes {
         once(&mut names, "route.name", &route.name)?;
-        let shared = !matches!(route.listen, Listen::Tcp(address) if address.port() == 0);
-        if shared && places.contains(&&route.listen) {
-            return Err(ConfigFault::Twice {
-                key: "route.listen".to_owned(),
-                what: route.listen.to_string(),
-            });
+        for place in
+            std::iter::once(&route.listen).chain(route.choices.push.as_ref().map(|push| &push.listen))
+        {
+            let shared = !matches!(place, Listen::Tcp(address) if address.port() == 0);
+            if shared && places.contains(&place) {
+                return Err(ConfigFault::Twice { key: "route.listen".to_owned(), what: place.to_string() });
+            }
+            places.push(place);
         }
-        places.push(&route.listen);
     }
     Ok(())
 }

@@ -204,3 +204,39 @@ fn the_header_of_a_key_is_nobody_elses() {
         assert!(with(taken).unwrap_err().to_string().contains("api_key_header"), "{taken}");
     }
 }
+
+#[test]
+fn an_egress_lane_is_local_where_it_is_plain_and_says_where_it_leads() {
+    const LANE: &str = "[route.push]\nlisten = \"127.0.0.1:9801\"\nplain = true\ntargets = [\"https://hooks.test/a2a/\", \"http://localhost:*/\"]\nroots = \"ca.pem\"\nnetworks = [\"10.1.0.0/16\"]\n";
+    let with = |from: &str, to: &str| parse(&format!("{GOOD}{}", LANE.replacen(from, to, 1)));
+    let config = with("", "").unwrap();
+    let push = config.routes[1].choices.push.clone().unwrap();
+    assert_eq!(push.roots.as_deref(), Some(Path::new("/etc/semgate/ca.pem")));
+    assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
+    for (from, to, said) in [
+        ("127.0.0.1:9801", "10.0.0.1:9801", "push.listen"),
+        ("127.0.0.1:9801", "nowhere", "push.listen"),
+        ("plain = true\n", "", ""),
+        ("\"127.0.0.1:9801\"\nplain = true", "\"0.0.0.0:9801\"", "push.url"),
+        ("targets = [\"https://hooks.test/a2a/\", \"http://localhost:*/\"]", "targets = []", "push.targets"),
+        ("http://localhost:*/", "http://hooks.test/", "push.targets"),
+        ("http://localhost:*/", "https://hooks.test:*/", "push.targets"),
+        ("https://hooks.test/a2a/", "https://HOOKS.test/", "push.targets"),
+        ("roots = \"ca.pem\"\n", "", "push.roots"),
+        ("10.1.0.0/16", "10.1.2.3/16", "push.networks"),
+        ("plain = true", "plain = true\nother = 1", "other"),
+    ] {
+        match with(from, to) {
+            Ok(_) => assert_eq!(said, "", "{to}"),
+            Err(fault) => assert!(!said.is_empty() && fault.to_string().contains(said), "{to}: {fault}"),
+        }
+    }
+    let l8 = GOOD.replacen("\n[[route]]\nname = \"a2a\"", &format!("\n{LANE}[[route]]\nname = \"a2a\""), 1);
+    assert!(parse(&l8).unwrap_err().to_string().contains("push"));
+    let taken = format!("{GOOD}{}", LANE.replace("127.0.0.1:9801", "127.0.0.1:9470")).replacen(
+        "listen = \"127.0.0.1:0\"",
+        "listen = \"127.0.0.1:9470\"",
+        1,
+    );
+    assert!(matches!(parse(&taken), Err(ConfigFault::Twice { .. })), "one address for two");
+}

@@ -61,7 +61,8 @@ impl Status {
             | Code::ReceiverMismatch
             | Code::PolicyDenied
             | Code::PolicyError
-            | Code::ToolDrift => Self::PERMISSION_DENIED,
+            | Code::ToolDrift
+            | Code::TargetRefused => Self::PERMISSION_DENIED,
             Code::NotFound => Self::NOT_FOUND,
             Code::StatusStale | Code::UpstreamUnavailable | Code::AuditUnavailable
                 if delivered == Delivered::No =>

@@ -11,6 +11,7 @@ fn owned(id: &str, owner: &str) -> Owned {
         owner: owner.to_owned(),
         context: "urn:contexts:travel:v2.1".to_owned(),
         digest: format!("sha-256:{}", "0".repeat(64)),
+        delivery: None,
     }
 }
 
@@ -54,7 +55,7 @@ fn a_line_that_a_crash_cut_is_left_out_and_damage_is_told() {
     damaged.extend_from_slice(&good);
     assert_eq!(ids(&damaged), (vec!["t-1:a".to_owned()], false));
     let mut endless = good;
-    endless.extend(std::iter::repeat_n(b'x', 40_000));
+    endless.extend(std::iter::repeat_n(b'x', MAX_LINE as usize + 1));
     assert!(!ids(&endless).1);
 }
 

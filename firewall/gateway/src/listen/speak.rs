@@ -13,13 +13,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 use tokio_rustls::server::TlsStream;
 
-use super::Listener;
+use super::{Face, Listener};
 use crate::answer::{Answer, AnswerBody, Carried};
 use crate::config::Limits;
 use crate::framing::streams::{self, Overdue, Streams};
 use crate::framing::{Guard, GuardLimits, HeadLimits, Opening, Paced, Serving, Watch, opening};
 use crate::identify::Identity;
-use crate::path;
+use crate::path::{self, Lane};
 
 /// ALPN of HTTP/2 (RFC 9113 §3.2).
 const H2: &[u8] = b"h2";
@@ -66,12 +66,12 @@ impl Listener {
         let mut limits = guard_limits(&self.lane.shared.limits);
         limits.head.websocket = self.lane.door.websocket;
         let guard = Guard::new(stream, first, limits, Rc::clone(&watch));
-        let lane = Rc::clone(&self.lane);
+        let (lane, face) = (Rc::clone(&self.lane), self.face);
         let service = {
             let (watch, identity) = (Rc::clone(&watch), Rc::clone(&identity));
             service_fn(move |request| {
                 let serving = watch.begin();
-                let answer = path::serve(Rc::clone(&lane), Rc::clone(&identity), serving, request);
+                let answer = serve(face, Rc::clone(&lane), Rc::clone(&identity), serving, request);
                 Box::pin(async move { Ok::<_, Infallible>(answer.await) })
             })
         };
@@ -140,7 +140,7 @@ impl Listener {
         self.lane.metrics.connection("begun_h2");
         let limits = &self.lane.shared.limits;
         let head = guard_limits(limits).head;
-        let lane = Rc::clone(&self.lane);
+        let (lane, face) = (Rc::clone(&self.lane), self.face);
         let open = Streams::new();
         let service = {
             let open = Rc::clone(&open);
@@ -149,7 +149,7 @@ impl Listener {
                 let (parts, body) = request.into_parts();
                 let serving = Serving::stream(streams::head(&parts, &head).err());
                 let request = http::Request::from_parts(parts, body);
-                let answer = path::serve(Rc::clone(&lane), Rc::clone(&identity), serving, request);
+                let answer = serve(face, Rc::clone(&lane), Rc::clone(&identity), serving, request);
                 async move { Ok::<_, Infallible>(answer.await.map(|body| Carried::new(body, place))) }
             })
         };
@@ -176,6 +176,20 @@ impl Listener {
             ending = Some(Instant::now());
             connection.as_mut().graceful_shutdown();
         }
+    }
+}
+
+/// One request, by whose it is.
+async fn serve(
+    face: Face,
+    lane: Rc<Lane>,
+    identity: Rc<Identity>,
+    serving: Serving,
+    request: http::Request<hyper::body::Incoming>,
+) -> Answer {
+    match face {
+        Face::Callers => path::serve(lane, identity, serving, request).await,
+        Face::Agent => path::notified(lane, identity, serving, request).await,
     }
 }
 

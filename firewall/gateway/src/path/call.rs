@@ -77,6 +77,7 @@ impl Way<'_> {
         let now = lane.shared.now();
         let judged = reply.judged.clone();
         let permit = lane.shared.inspector.inspect_reply(&sent, &lane.replier, 200, reply, now)?;
+        let permit = self.restored(&sent, permit, Some(&judged))?;
         if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
             return Err(no_audit(Delivered::Yes).into());
         }

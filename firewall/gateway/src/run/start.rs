@@ -16,6 +16,7 @@ use semgate_statement::Follower;
 use crate::admit::Gatekeeper;
 use crate::card::CardKeys;
 use crate::config::{CardChoice, Config, Limits, Protocol, RouteConfig};
+use crate::egress::Egress;
 use crate::fault::RunFault;
 use crate::follow::{self, Memory, PolicyState};
 use crate::materials::Materials;
@@ -61,6 +62,9 @@ impl Parts {
             let _ = crate::materials::authority(config, authority)?;
         }
         for route in &config.routes {
+            if let Some(push) = &route.choices.push {
+                let _ = Egress::new(push, "")?;
+            }
             if let CardChoice::Untouched { keys } = &route.choices.card {
                 let _ = CardKeys::load(keys)?;
             }

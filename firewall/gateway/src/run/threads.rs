@@ -16,12 +16,13 @@ use crate::admit::Door;
 use crate::card::{Card, CardKeys, Says};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, RouteConfig};
 use crate::decision::Decisions;
+use crate::egress::Egress;
 use crate::fault::RunFault;
 use crate::follow::{Follow, Memory};
 use crate::forward::Address;
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper};
-use crate::listen::{self, Agents, Entrance, Listener};
+use crate::listen::{self, Agents, Entrance, Face, Listener};
 use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
 use crate::path::{Group, Handshakes, Lane, Shared};
@@ -77,8 +78,10 @@ pub(super) fn start(
         let (bound, taken) = listen::bind(&route.listen, config.workers)?;
         let url = url(route, &taken);
         let seat = Seat::of(at, route, &url, &shared, &metrics);
+        let (mut lanes, lane_url) = egress(route, config.workers)?;
         for (core, bound) in cores.iter_mut().zip(bound) {
-            core.push(seat.with(bound));
+            let egress = lanes.pop().map(|bound| (bound, lane_url.clone()));
+            core.push(Seat { egress, ..seat.with(bound) });
         }
         routes.push(BoundRoute { name: route.name.clone(), listen: taken, url });
     }
@@ -164,6 +167,18 @@ fn bind_admin(address: SocketAddr) -> Result<(std::net::TcpListener, SocketAddr)
     Ok((socket, taken))
 }
 
+/// The listeners of a route's egress lane, and where its agent reaches them. None without a lane.
+fn egress(route: &RouteConfig, workers: usize) -> Result<(Vec<listen::Bound>, String), RunFault> {
+    let Some(push) = &route.choices.push else { return Ok((Vec::new(), String::new())) };
+    let (bound, taken) = listen::bind(&push.listen, workers)?;
+    let url = push.url.clone().unwrap_or_else(|| {
+        let scheme = if push.plain { "http" } else { "https" };
+        format!("{scheme}://{taken}")
+    });
+    tracing::info!(route = route.name, url, "the egress lane listens");
+    Ok((bound, url))
+}
+
 fn url(route: &RouteConfig, taken: &Listen) -> String {
     match (&route.public_url, taken) {
         (Some(url), _) => url.clone(),
@@ -183,6 +198,8 @@ pub(super) struct Seat {
     extension: String,
     metrics: RouteMetrics,
     bound: Option<listen::Bound>,
+    /// The egress lane's listener, and where the agent behind reaches it.
+    egress: Option<(listen::Bound, String)>,
 }
 
 impl Seat {
@@ -194,6 +211,7 @@ impl Seat {
             extension: shared.inspector.generation().extension().to_owned(),
             metrics: metrics.route(&route.name),
             bound: None,
+            egress: None,
         }
     }
 
@@ -210,6 +228,7 @@ impl Seat {
             extension: self.extension.clone(),
             metrics: self.metrics.clone(),
             bound: None,
+            egress: None,
         }
     }
 }
@@ -231,14 +250,15 @@ impl Core {
             let bound = seat.bound.take();
             let places = Arc::new(Semaphore::new(each as usize));
             slots.push(Arc::clone(&places));
-            let listener = Rc::new(self.listener(seat, Rc::clone(&decisions), places, stop.clone())?);
-            tokio::task::spawn_local(async move {
-                if let Some(bound) = bound
-                    && let Err(why) = listener.run(bound).await
-                {
-                    tracing::error!(%why, "a listener ended");
-                }
-            });
+            let (egress, url) = seat.egress.take().unzip();
+            let at = seat.at;
+            let listener = self.listener(seat, url, Rc::clone(&decisions), places, stop.clone())?;
+            if let Some(bound) = egress {
+                let places = Arc::new(Semaphore::new(each as usize));
+                slots.push(Arc::clone(&places));
+                listen_on(self.of_agent(at, &listener, places)?, Some(bound));
+            }
+            listen_on(listener, bound);
         }
         let _ = stop.wait_for(|stop| *stop).await;
         // all places of a listener are free once its last connection is done
@@ -253,9 +273,32 @@ impl Core {
         Ok(())
     }
 
+    /// The listener of a route's egress lane, beside that of its callers.
+    fn of_agent(&self, at: usize, beside: &Listener, slots: Arc<Semaphore>) -> Result<Listener, RunFault> {
+        let config = self.config.routes.get(at);
+        let plain = config.and_then(|route| route.choices.push.as_ref()).is_some_and(|push| push.plain);
+        let entrance = if plain {
+            let id = &beside.lane.route.receiver;
+            Entrance::Plain(Rc::new(
+                Identity::configured(id).map_err(|why| RunFault::system("receiver", why))?,
+            ))
+        } else {
+            Entrance::Tls(Arc::clone(&self.materials))
+        };
+        Ok(Listener {
+            face: Face::Agent,
+            lane: Rc::clone(&beside.lane),
+            entrance,
+            slots,
+            agents: Rc::clone(&beside.agents),
+            stop: beside.stop.clone(),
+        })
+    }
+
     fn listener(
         &self,
         seat: Seat,
+        egress_url: Option<String>,
         decisions: Rc<Decisions>,
         slots: Arc<Semaphore>,
         stop: watch::Receiver<bool>,
@@ -275,10 +318,14 @@ impl Core {
             Some(choice) => Some(self.group(choice, &seat, &decisions)?),
             None => None,
         };
-        let lane = Lane { group, ..self.lane(seat, config, decisions)? };
+        let egress = match (&config.choices.push, egress_url) {
+            (Some(push), Some(url)) => Some(Egress::new(push, &url)?),
+            _ => None,
+        };
+        let lane = Lane { group, egress, ..self.lane(seat, config, decisions)? };
         // each core has its share of an agent's places as it has of all, since the caller's port chooses the core
         let agents = Agents::new(limits.connections_per_agent.div_ceil(self.config.workers.max(1)));
-        Ok(Listener { lane: Rc::new(lane), entrance, slots, agents, stop })
+        Ok(Listener { face: Face::Callers, lane: Rc::new(lane), entrance, slots, agents, stop })
     }
 
     /// One route on this core.
@@ -298,6 +345,7 @@ impl Core {
             replier: Peer::configured(&config.receiver),
             handshakes: Handshakes::new(Arc::clone(&self.materials), seat.at, self.config.prefix.clone()),
             card_route: start::card_route(&seat.route),
+            egress: None,
             route: seat.route,
             group: None,
         })
@@ -341,6 +389,18 @@ impl Core {
         };
         Ok(Card::new(Says::new(route, seat.url.clone(), seat.extension.clone()), from, keys))
     }
+}
+
+/// Takes connections in a task of its own.
+fn listen_on(listener: Listener, bound: Option<listen::Bound>) {
+    let listener = Rc::new(listener);
+    tokio::task::spawn_local(async move {
+        if let Some(bound) = bound
+            && let Err(why) = listener.run(bound).await
+        {
+            tracing::error!(%why, "a listener ended");
+        }
+    });
 }
 
 /// The thread that follows and answers the operator.

@@ -1,6 +1,6 @@
 //! What is remembered, in a form that outlives the process.
 
-use super::{About, Kind, Scope};
+use super::{About, Delivery, Kind, Scope};
 use semgate_contexts::{ContextUrn, Digest, Prefix};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -24,6 +24,9 @@ pub struct Owned {
     pub context: String,
     /// That context's digest.
     pub digest: String,
+    /// Where notifications go, of a [`Kind::Delivery`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Box<Delivery>>,
 }
 
 /// Hears of everything that is learnt or forgotten, in that order. It is called while the memory is locked, so it may only put
@@ -73,6 +76,7 @@ impl Owned {
             owner: owner.to_owned(),
             context: about.urn.to_string(),
             digest: about.digest.to_string(),
+            delivery: None,
         }
     }
 

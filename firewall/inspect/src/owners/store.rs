@@ -1,6 +1,6 @@
 //! The bounded memory behind [`super::Owners`]: found by agent, kind and id; forgotten by owner and age.
 
-use super::{About, Kind, Owned, Scope};
+use super::{About, Delivery, Kind, Owned, Scope};
 use crate::turn::Proposal;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -32,9 +32,16 @@ struct Entry {
     before: Option<Arc<Proposal>>,
     /// Whether text of it was told that later text can be put behind.
     told_text: bool,
+    /// Where notifications go.
+    delivery: Option<Arc<Delivery>>,
 }
 
 impl Entry {
+    fn owned(&self, scope: &Scope<'_>, kind: Kind, id: &str) -> Owned {
+        let delivery = self.delivery.as_deref().cloned().map(Box::new);
+        Owned { delivery, ..Owned::of(scope, kind, id, &self.owner, &self.about) }
+    }
+
     fn proposal(&self) -> Option<&Arc<Proposal>> {
         [&self.proposed, &self.before].into_iter().flatten().find(|proposal| !proposal.is_withdrawn())
     }
@@ -152,8 +159,15 @@ impl Store {
             Some((known, _)) => Arc::clone(known),
             None => Arc::clone(owner),
         };
-        let entry =
-            Entry { owner: Arc::clone(&owner), about, used, proposed: None, before: None, told_text: false };
+        let entry = Entry {
+            owner: Arc::clone(&owner),
+            about,
+            used,
+            proposed: None,
+            before: None,
+            told_text: false,
+            delivery: None,
+        };
         let entries = self.scopes.entry(scope).or_default().entry(kind).or_default();
         entries.insert(Arc::clone(&place.id), entry);
         let order = self.agents.entry(Arc::clone(&owner)).or_default();
@@ -191,21 +205,45 @@ impl Store {
                 self.shares.insert((held - 1, Arc::clone(&entry.owner)));
             }
         }
-        Some(Owned::of(scope, kind, id, &entry.owner, &entry.about))
+        Some(entry.owned(scope, kind, id))
+    }
+
+    /// One as a record.
+    pub(super) fn owned(&self, scope: &Scope<'_>, kind: Kind, id: &str) -> Option<Owned> {
+        Some(self.entry(scope, kind, id)?.owned(scope, kind, id))
+    }
+
+    pub(super) fn delivery(&self, scope: &Scope<'_>, token: &str) -> Option<Arc<Delivery>> {
+        self.entry(scope, Kind::Delivery, token)?.delivery.clone()
+    }
+
+    pub(super) fn set_delivery(&mut self, scope: &Scope<'_>, token: &str, delivery: Arc<Delivery>) {
+        if let Some(entry) = self.entry_mut(scope, Kind::Delivery, token) {
+            entry.delivery = Some(delivery);
+        }
+    }
+
+    /// Scope, token and place of all deliveries of one owner, what was not used for longest first.
+    pub(super) fn deliveries(&self, owner: &str) -> Vec<(Arc<str>, Arc<str>, Arc<Delivery>)> {
+        let places = self.agents.get(owner).into_iter().flat_map(BTreeMap::values);
+        let deliveries = places.filter(|place| place.kind == Kind::Delivery);
+        deliveries
+            .filter_map(|place| {
+                let delivery = self.delivery(&Scope::of_key(&place.scope), &place.id)?;
+                Some((Arc::clone(&place.scope), Arc::clone(&place.id), delivery))
+            })
+            .collect()
     }
 
     /// All, what was not used for longest first.
     pub(super) fn all(&self) -> Vec<Owned> {
-        let mut order: Vec<(u64, &Arc<str>, &Place)> = Vec::with_capacity(self.len);
-        for (owner, places) in &self.agents {
-            order.extend(places.iter().map(|(used, place)| (*used, owner, place)));
+        let mut order: Vec<(u64, &Place)> = Vec::with_capacity(self.len);
+        for places in self.agents.values() {
+            order.extend(places.iter().map(|(used, place)| (*used, place)));
         }
-        order.sort_unstable_by_key(|(used, _, _)| *used);
-        let owned = |(_, owner, place): (u64, &Arc<str>, &Place)| {
-            let scope = Scope::of_key(&place.scope);
-            let (_, about) = self.find(&scope, place.kind, &place.id)?;
-            Some(Owned::of(&scope, place.kind, &place.id, owner, &about))
-        };
+        order.sort_unstable_by_key(|(used, _)| *used);
+        let owned =
+            |(_, place): (u64, &Place)| self.owned(&Scope::of_key(&place.scope), place.kind, &place.id);
         order.into_iter().filter_map(owned).collect()
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Heard {
 
 /// What an event adds to it, once it may pass.
 #[derive(Debug, Default)]
-pub(super) struct Brought {
+pub(crate) struct Brought {
     artifacts: Vec<(Box<str>, Text)>,
     messages: Vec<(Box<str>, Text)>,
 }

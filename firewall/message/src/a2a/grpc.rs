@@ -100,6 +100,14 @@ pub fn event(bytes: &[u8], limits: &Limits) -> Read<Vec<u8>> {
     read(&schema::STREAM_RESPONSE, bytes, limits)
 }
 
+/// The bytes of the message that asks for an operation, from the JSON that [`request`] gives: for a request that the gateway writes anew.
+///
+/// # Errors
+/// As for [`write_reply`].
+pub fn write_request(operation: Operation, json: &json::Json<'_>) -> Read<Vec<u8>> {
+    encode::message(of(operation)?.asks, json)
+}
+
 /// The bytes of the message that answers an operation, from the JSON that [`reply`] gives: for an answer that the gateway writes anew.
 ///
 /// # Errors

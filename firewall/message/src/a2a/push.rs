@@ -1,5 +1,9 @@
 //! Push configurations: where events of a task are to be sent.
 
+mod target;
+
+pub use target::{PushTarget, PushTargets};
+
 use super::{
     frame::{Frame, Judged},
     params::twice,

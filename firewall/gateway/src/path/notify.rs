@@ -1,0 +1,91 @@
+//! A notification that the agent behind sends by itself: admit → receive → inspect → record → deliver.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use http::Request;
+use hyper::body::Incoming;
+use semgate_inspect::{Code, Delivered, Direction, Refusal};
+use tokio::time::{Instant as Deadline, timeout_at};
+
+use super::{Lane, NotRecorded, Stopped, Way, no_audit, unix_now};
+use crate::admit::{self, Media};
+use crate::answer::Answer;
+use crate::egress::{self, deliver};
+use crate::framing::Serving;
+use crate::identify::Identity;
+use crate::receive;
+use crate::record::Outcome;
+use crate::refuse::{self, Manner};
+
+/// Serves one request on the egress listener, whatever becomes of it.
+pub(crate) async fn notified(
+    lane: Rc<Lane>,
+    identity: Rc<Identity>,
+    serving: Serving,
+    request: Request<Incoming>,
+) -> Answer {
+    let decision = lane.decisions.next();
+    let way =
+        Way { lane: &lane, identity: &identity, manner: Manner::Plain, decision, began: Instant::now() };
+    match way.notification(&serving, request).await {
+        Ok(()) => refuse::taken(decision),
+        Err(refusal) => way.stop(&Stopped { direction: Direction::Reply, refusal, manner: None }),
+    }
+}
+
+impl Way<'_> {
+    async fn notification(&self, serving: &Serving, request: Request<Incoming>) -> Result<(), Refusal> {
+        let lane = self.lane;
+        let shared = &*lane.shared;
+        shared.gatekeeper.count(self.identity.key())?;
+        if let Some(fault) = serving.fault() {
+            return Err(refuse::framing(fault));
+        }
+        let peer = self.identity.peer(unix_now())?;
+        let egress = lane.egress.as_ref().ok_or_else(nothing_here)?;
+        let (parts, body) = request.into_parts();
+        let token = egress.posted_to(parts.uri.path()).ok_or_else(nothing_here)?;
+        let admitted = admit::notification(&lane.door, &parts, &shared.limits)?;
+        let media = admitted.typed.unwrap_or(Media::Json);
+        let receiving = receive::receive(admitted, body, serving, &shared.limits);
+        let received = self.attended(|| self.bare_facts(Direction::Reply), receiving).await?;
+        let inspect = || {
+            let (body, now) = (received.bytes.clone(), shared.now());
+            shared.inspector.inspect_notification(&lane.route, token, peer, body, now)
+        };
+        let judged = Instant::now();
+        let mut permit = inspect()?;
+        let facts = permit.facts().clone();
+        let told = |refusal: Refusal| refusal.with_facts(facts.clone());
+        // the list may have become shorter since the configuration was set
+        let target = egress.targets.listed(&permit.delivery().url).map_err(|_| told(egress::refused()))?;
+        let deadline = Deadline::now() + shared.limits.push_timeout;
+        let opening = self.attended(|| facts.clone(), timeout_at(deadline, deliver::open(egress, &target)));
+        let open = match opening.await {
+            Ok(open) => open.map_err(told)?,
+            Err(_) => return Err(told(deliver::too_slow(Delivered::No))),
+        };
+        // opening a connection took a while: what is live now decides
+        let moved = shared.inspector.generation().number() != facts.generation;
+        if moved || judged.elapsed().as_secs() >= 1 {
+            permit = inspect()?;
+        }
+        if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
+            return Err(told(no_audit(Delivered::No)));
+        }
+        lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
+        let (bytes, delivery) = permit.spend();
+        let sending = timeout_at(deadline, deliver::send(open, &target, (bytes, media), &delivery));
+        match self.attended(|| facts.clone(), sending).await {
+            Ok(sent) => sent.map_err(told),
+            Err(_) => Err(told(deliver::too_slow(Delivered::Unknown))),
+        }
+    }
+}
+
+/// The same words as for a token that is none.
+fn nothing_here() -> Refusal {
+    Refusal::new(Code::NotFound, "there is no task or conversation of this id")
+        .with_hint("post to the address of the push configuration")
+}

@@ -1,0 +1,46 @@
+//! Where notifications of one push configuration go.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Where what the agent sends by itself about one task goes, and what is shown there. Known by the token that the agent was given in the
+/// place of the target, and kept with the owners: over a restart in the gateway's state directory, which nobody else reads.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delivery {
+    /// The target, as its owner wrote it.
+    pub url: String,
+    /// `token` of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// `authentication` of the configuration, as JSON text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<String>,
+    /// Whether it was set in A2A 0.3, whose notifications are tasks.
+    pub old: bool,
+    /// The task that it is about, once that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The configuration's id, once the agent has told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+}
+
+/// Nothing of it is for a log.
+impl fmt::Debug for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("where notifications of a push configuration go")
+    }
+}
+
+impl Delivery {
+    /// Whether `push` (`task/configuration`) is, or may be, this one.
+    pub(crate) fn is(&self, push: &str) -> bool {
+        let Some(rest) = self.task.as_deref().and_then(|task| push.strip_prefix(task)?.strip_prefix('/'))
+        else {
+            return false;
+        };
+        // an id that was never told could be any
+        self.config.as_deref().is_none_or(|config| config == rest)
+    }
+}

@@ -1,0 +1,251 @@
+//! What an agent sends by itself about a task (A2A push notifications): where it goes, whose it is, and whether it may pass.
+//!
+//! A notification is judged like an event of the task's stream: its receiver is the owner of the push configuration, its context that of
+//! the task. The name under which the agent sends it is a token that nobody can guess, and that stands for one configuration.
+
+use crate::{
+    Code, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Route, Sent,
+    arrived::{Answered, Arrived},
+    belongs::not_found,
+    case::{Case, Turn},
+    inspector::{judged, same_agent, taken},
+    meter::meter,
+    owners::{About, Delivery},
+    parse::{Reply, read, reply},
+    stream::{StreamState, about_task, enabled},
+};
+use bytes::Bytes;
+use semgate_message::{
+    Asked, Call, Form, Message,
+    a2a::{Operation, Version},
+};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Leave to deliver one notification, once, to the one place that it is for.
+#[derive(Debug)]
+#[must_use = "a permit that is not spent delivers nothing"]
+pub struct Notification {
+    permit: ReplyPermit,
+    delivery: Arc<Delivery>,
+}
+
+impl Notification {
+    /// For the audit record: the agent is the sender, the configuration's owner the receiver.
+    pub fn facts(&self) -> &crate::Facts {
+        self.permit.facts()
+    }
+
+    /// Where it goes, and what is shown there.
+    pub fn delivery(&self) -> &Arc<Delivery> {
+        &self.delivery
+    }
+
+    /// Spends the permit: the exact bytes that were checked.
+    pub fn spend(self) -> (Bytes, Arc<Delivery>) {
+        (self.permit.spend().1, self.delivery)
+    }
+}
+
+/// What was said so far under each token, for text that is put behind text. Bounded: what was begun first is forgotten first.
+#[derive(Debug, Default)]
+pub(crate) struct Courses(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    states: HashMap<String, StreamState>,
+    order: VecDeque<String>,
+}
+
+impl Courses {
+    fn locked(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn of(&mut self, token: &str, most: usize) -> &mut StreamState {
+        if !self.states.contains_key(token) {
+            while self.order.len() >= most.max(1) {
+                if let Some(gone) = self.order.pop_front() {
+                    self.states.remove(&gone);
+                }
+            }
+            self.order.push_back(token.to_owned());
+        }
+        self.states.entry(token.to_owned()).or_default()
+    }
+}
+
+impl Inspector {
+    /// A permit for other bytes of the same request, which the gateway wrote in its place (a named transformation, DESIGN §2.1): they are
+    /// parsed, conformed and decided as a new message, and nothing is counted a second time.
+    ///
+    /// # Errors
+    /// As [`Inspector::inspect`], except for the two limits.
+    pub fn anew(&self, permit: Permit, arrived: Arrived, now: Now) -> Result<Permit, Refusal> {
+        let (_, sent, counted) = permit.into_counted();
+        self.judged_again((arrived, sent, counted), now)
+    }
+
+    /// Remembers where notifications go that the agent sends under `token`, which is nobody's yet: a push configuration of the sender
+    /// of this permit, about its task or about the one that the answer tells of.
+    pub fn deliver(&self, permit: &mut Permit, token: &str, delivery: Delivery) {
+        let sent = permit.sent_mut();
+        let most = self.limits().deliveries_by_one;
+        let token: Arc<str> = Arc::from(token);
+        self.owners().deliver(&sent.route.scope(), sent.caller.key(), &token, (&sent.about, delivery), most);
+        sent.delivery = Some(token);
+    }
+
+    /// Where the notifications under this token go, if that is this caller's to know.
+    pub fn delivery(&self, sent: &Sent, token: &str) -> Option<Arc<Delivery>> {
+        let (owner, _, delivery) = self.owners().delivery(&sent.route.scope(), token)?;
+        (*owner == *sent.caller.id()).then_some(delivery)
+    }
+
+    /// Whether a notification may leave: `replier` is the verified peer of the egress listener, `token` what it was sent under. Text that
+    /// is put behind other text is judged with what came before under the same token, while that is remembered.
+    ///
+    /// # Errors
+    /// `not_found` for a token that is none, or whose configuration was deleted, and for a notification about another task;
+    /// `sender_mismatch` for another agent than the route's; else as for a reply, with the inner code itself: the agent is the one who reads it.
+    pub fn inspect_notification(
+        &self,
+        route: &Arc<Route>,
+        token: &str,
+        replier: &Peer,
+        body: Bytes,
+        now: Now,
+    ) -> Result<Notification, Refusal> {
+        let unknown = || not_found().with_detail("no push configuration has this address");
+        let (owner, about, delivery) = self.owners().delivery(&route.scope(), token).ok_or_else(unknown)?;
+        let sent = self.answering(route, token, (&owner, about), &delivery)?;
+        let generation = self.generation();
+        let case = Case { turn: Turn::Event, ..self.reply_case(&generation, &sent, replier, now) };
+        let facts = case.facts();
+        same_agent(&sent, replier, facts.clone())
+            .and_then(|_| enabled(&generation, &sent, replier))
+            .and_then(|()| self.judge_notification(&case, &sent, token, &delivery, body))
+            .map_err(
+                |refusal| if refusal.facts().sender.is_empty() { refusal.with_facts(facts) } else { refusal },
+            )
+    }
+
+    /// What a notification is judged against: as if the owner had subscribed to the task.
+    fn answering(
+        &self,
+        route: &Arc<Route>,
+        token: &str,
+        (owner, begun): (&Arc<str>, Arc<About>),
+        delivery: &Delivery,
+    ) -> Result<Sent, Refusal> {
+        let version = if delivery.old { Version::V03 } else { Version::V10 };
+        let operation = Operation::SubscribeToTask;
+        let call = Call::a2a(version, Form::Rest(operation));
+        let mut threads = Vec::new();
+        let mut about = begun;
+        if let Some(task) = &delivery.task {
+            let known = self.owners().about(&route.scope(), Kind::Task, task);
+            match known {
+                Some(known) => about = known,
+                None if route.options.keeps_callers_apart => {}
+                None => {
+                    return Err(
+                        not_found().with_detail("the task of the configuration is not known any more")
+                    );
+                }
+            }
+            threads.push((Kind::Task, task.clone()));
+        }
+        Ok(Sent {
+            route: Arc::clone(route),
+            caller: Peer::configured(owner),
+            about,
+            rpc_id: None,
+            asked: Some(Asked { operation, version, form: call.form, rpc_id: None }),
+            call,
+            mcp: None,
+            threads,
+            pushes: Vec::new(),
+            own: (delivery.task.clone(), None),
+            step: None,
+            page: (None, None),
+            session: None,
+            settled: self.settled(route, &Peer::configured(owner)),
+            questions: Vec::new(),
+            subscription: None,
+            delivery: Some(Arc::from(token)),
+            facts: crate::Facts::default(),
+        })
+    }
+
+    fn judge_notification(
+        &self,
+        case: &Case<'_>,
+        sent: &Sent,
+        token: &str,
+        delivery: &Arc<Delivery>,
+        body: Bytes,
+    ) -> Result<Notification, Refusal> {
+        let malformed = |reason: &str| {
+            Refusal::new(Code::Malformed, reason).with_hint(
+                "send a `StreamResponse` in 1.0, a `Task` in 0.3, about the task of the configuration",
+            )
+        };
+        let body = Answered::from(body);
+        let strict = read(case, &body.judged)?;
+        let kind = strict.json().as_object().and_then(|object| object.get("kind"));
+        if delivery.old && kind.and_then(semgate_contexts::json::Json::as_str) != Some("task") {
+            return Err(malformed("a notification of 0.3 is a task"));
+        }
+        let said = match reply(case, &strict) {
+            Ok(Reply::Said(said)) => said,
+            Ok(Reply::Tasks(_)) => return Err(malformed("a notification is a list")),
+            Err(refusal) if matches!(refusal.code(), Code::AgentError | Code::UpstreamInvalid) => {
+                return Err(malformed("a notification is an error"));
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        let task = task_of(&said).ok_or_else(|| malformed("a notification names no task, or several"))?;
+        if delivery.task.as_deref().is_some_and(|known| known != task) {
+            return Err(
+                not_found().with_detail("the notification is about another task than its configuration")
+            );
+        }
+        let decided = judged(case, *said)?;
+        let mut courses = self.courses().locked();
+        let course = courses.of(token, self.limits().notified_at_once);
+        let brought = course.brings(&decided)?;
+        let metered = meter(decided, self.ambiguity())?;
+        let step = taken(case, sent, &metered)?;
+        course.notified(brought, case);
+        Ok(Notification {
+            permit: ReplyPermit::of(&metered, 200, &body, step),
+            delivery: Arc::clone(delivery),
+        })
+    }
+}
+
+/// The one task that a notification is about.
+fn task_of<'j>(message: &Message<'j>) -> Option<&'j str> {
+    about_task(message).or(message.threads.own.task)
+}
+
+/// What an answer or a notification that may pass says of the configuration: which task it is about, and its id.
+///
+/// # Errors
+/// `not_found` if it is about another one already.
+pub(crate) fn bind(case: &Case<'_>, token: &str, message: &Message<'_>) -> Result<(), Refusal> {
+    let scope = &case.route.scope();
+    let bound = match message.threads.pushes.first() {
+        Some((task, id)) => case.owners.bind(scope, token, task, Some(id)),
+        None => match task_of(message) {
+            Some(task) => case.owners.bind(scope, token, task, None),
+            None => return Ok(()),
+        },
+    };
+    bound.map_err(|_| not_found().with_detail("a push configuration is about one task"))
+}

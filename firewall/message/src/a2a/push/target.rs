@@ -1,0 +1,253 @@
+//! Where push configurations send, read out of a request or an answer, and written anew (a named transformation, DESIGN §2.1): all the
+//! rest keeps its meaning, member for member and digit for digit.
+
+use super::super::{Operation, Version};
+use crate::{Form, text};
+use semgate_contexts::json::{Json, Object};
+use std::fmt;
+
+/// What 0.3 nests.
+const NESTED: &str = "pushNotificationConfig";
+
+/// Where one push configuration sends, and what is shown there.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PushTarget {
+    /// The URL, as its sender wrote it.
+    pub url: String,
+    /// `token`, which goes along with each notification.
+    pub token: Option<String>,
+    /// `authentication`, as JSON text.
+    pub authentication: Option<String>,
+}
+
+/// A token is a secret, and so may be a URL.
+impl fmt::Debug for PushTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("target of a push configuration")
+    }
+}
+
+impl PushTarget {
+    fn of(config: &Object<'_>) -> Option<Self> {
+        let filled = |name: &str| config.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+        let authentication = config.get("authentication").map(|json| {
+            let mut out = String::new();
+            text::write(json, &mut out);
+            out
+        });
+        let (url, token) = (filled("url")?.to_owned(), filled("token").map(str::to_owned));
+        Some(Self { url, token, authentication })
+    }
+}
+
+/// The push configurations of one request or answer that was read without fault.
+#[derive(Debug)]
+pub struct PushTargets<'j> {
+    root: &'j Json<'j>,
+    configs: Vec<&'j Object<'j>>,
+}
+
+impl<'j> PushTargets<'j> {
+    /// Those that a request sets: the configuration itself, or the one beside a message. One at most.
+    pub fn asked(json: &'j Json<'j>, form: Form, operation: Operation, version: Version) -> Self {
+        let params = if rpc(form) { member(json, "params") } else { Some(json) };
+        let config = match operation {
+            Operation::CreateTaskPushNotificationConfig => params.and_then(|params| one(params, version)),
+            _ if operation.sends() => {
+                let settings = params.and_then(|params| member(params, "configuration"));
+                let name = if version == Version::V03 { NESTED } else { "taskPushNotificationConfig" };
+                settings.and_then(|settings| member(settings, name)).and_then(Json::as_object)
+            }
+            _ => None,
+        };
+        Self { root: json, configs: config.into_iter().collect() }
+    }
+
+    /// Those that an answer tells.
+    pub fn told(json: &'j Json<'j>, form: Form, operation: Operation, version: Version) -> Self {
+        let result = if rpc(form) { member(json, "result") } else { Some(json) };
+        let configs = match operation {
+            Operation::CreateTaskPushNotificationConfig | Operation::GetTaskPushNotificationConfig => {
+                result.and_then(|result| one(result, version)).into_iter().collect()
+            }
+            Operation::ListTaskPushNotificationConfigs => {
+                let page = |page: &'j Json<'j>| {
+                    if version == Version::V03 { Some(page) } else { member(page, "configs") }
+                };
+                let items = result.and_then(page).and_then(Json::as_array).unwrap_or_default();
+                items.iter().filter_map(|item| one(item, version)).collect()
+            }
+            _ => Vec::new(),
+        };
+        Self { root: json, configs }
+    }
+
+    /// Where each sends, in their order. A configuration without a URL sends nowhere.
+    pub fn targets(&self) -> Vec<Option<PushTarget>> {
+        self.configs.iter().map(|config| PushTarget::of(config)).collect()
+    }
+
+    /// The bytes with other targets, in the same order. A configuration without one is left out of its list.
+    pub fn anew(&self, targets: &[Option<PushTarget>]) -> Vec<u8> {
+        let mut out = String::new();
+        self.write(self.root, targets, &mut out);
+        out.into_bytes()
+    }
+
+    /// `None`: the object is none of the configurations.
+    fn target_of<'t>(
+        &self,
+        object: &Object<'j>,
+        targets: &'t [Option<PushTarget>],
+    ) -> Option<Option<&'t PushTarget>> {
+        let place = self.configs.iter().position(|config| std::ptr::eq(*config, object))?;
+        Some(targets.get(place).and_then(Option::as_ref))
+    }
+
+    fn withheld(&self, item: &Json<'j>, targets: &[Option<PushTarget>]) -> bool {
+        let Some(object) = item.as_object() else { return false };
+        let inner = object.get(NESTED).and_then(Json::as_object);
+        [Some(object), inner]
+            .into_iter()
+            .flatten()
+            .any(|object| self.target_of(object, targets) == Some(None))
+    }
+
+    fn write(&self, json: &Json<'j>, targets: &[Option<PushTarget>], out: &mut String) {
+        match json {
+            Json::Array(items) => {
+                out.push('[');
+                let kept = items.iter().filter(|item| !self.withheld(item, targets));
+                for (n, item) in kept.enumerate() {
+                    separate(n, out);
+                    self.write(item, targets, out);
+                }
+                out.push(']');
+            }
+            Json::Object(object) => {
+                out.push('{');
+                match self.target_of(object, targets) {
+                    Some(Some(target)) => config(object, target, out),
+                    _ => {
+                        for (n, (key, value)) in object.iter().enumerate() {
+                            separate(n, out);
+                            text::string(key, out);
+                            out.push(':');
+                            self.write(value, targets, out);
+                        }
+                    }
+                }
+                out.push('}');
+            }
+            plain => text::write(plain, out),
+        }
+    }
+}
+
+fn rpc(form: Form) -> bool {
+    matches!(form, Form::JsonRpc | Form::Native)
+}
+
+fn member<'j>(json: &'j Json<'j>, name: &str) -> Option<&'j Json<'j>> {
+    json.as_object()?.get(name)
+}
+
+/// The configuration of a task: flat in 1.0, beside the id of the task in 0.3.
+fn one<'j>(json: &'j Json<'j>, version: Version) -> Option<&'j Object<'j>> {
+    if version == Version::V03 { member(json, NESTED)?.as_object() } else { json.as_object() }
+}
+
+fn separate(n: usize, out: &mut String) {
+    if n > 0 {
+        out.push(',');
+    }
+}
+
+/// The members of one configuration, with another target.
+fn config(object: &Object<'_>, target: &PushTarget, out: &mut String) {
+    out.push_str("\"url\":");
+    text::string(&target.url, out);
+    for (key, value) in object.iter().filter(|(key, _)| !matches!(*key, "url" | "token" | "authentication")) {
+        out.push(',');
+        text::string(key, out);
+        out.push(':');
+        text::write(value, out);
+    }
+    if let Some(token) = &target.token {
+        out.push_str(",\"token\":");
+        text::string(token, out);
+    }
+    if let Some(authentication) = &target.authentication {
+        out.push_str(",\"authentication\":");
+        out.push_str(authentication);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use semgate_contexts::json::{Limits, read};
+
+    const CREATE: Operation = Operation::CreateTaskPushNotificationConfig;
+    const LIST: Operation = Operation::ListTaskPushNotificationConfigs;
+
+    fn to(url: &str) -> PushTarget {
+        PushTarget { url: url.to_owned(), token: None, authentication: None }
+    }
+
+    #[test]
+    fn only_where_it_sends_and_what_is_shown_there_changes_and_it_can_be_changed_back() {
+        let text = r#"{"jsonrpc":"2.0","id":1,"params":{"taskId":"t","url":"https://a.test/","id":"c","token":"s","authentication":{"scheme":"Bearer","credentials":"x"}}}"#;
+        let json = read(text.as_bytes(), &Limits::default()).unwrap();
+        let found = PushTargets::asked(&json, Form::JsonRpc, CREATE, Version::V10);
+        let targets = found.targets();
+        let target = targets[0].as_ref().unwrap();
+        assert_eq!((target.url.as_str(), target.token.as_deref()), ("https://a.test/", Some("s")));
+        assert!(!format!("{target:?}").contains("a.test"));
+        let anew = String::from_utf8(found.anew(&[Some(to("http://lane/1"))])).unwrap();
+        let said = r#"{"jsonrpc":"2.0","id":1,"params":{"url":"http://lane/1","taskId":"t","id":"c"}}"#;
+        assert_eq!(anew, said);
+        let json = read(anew.as_bytes(), &Limits::default()).unwrap();
+        let back = PushTargets::asked(&json, Form::JsonRpc, CREATE, Version::V10).anew(&targets);
+        assert_eq!(
+            String::from_utf8(back).unwrap(),
+            r#"{"jsonrpc":"2.0","id":1,"params":{"url":"https://a.test/","taskId":"t","id":"c","token":"s","authentication":{"scheme":"Bearer","credentials":"x"}}}"#
+        );
+    }
+
+    #[test]
+    fn the_one_beside_a_message_is_found_and_numbers_keep_their_digits() {
+        for (version, name) in [(Version::V10, "taskPushNotificationConfig"), (Version::V03, NESTED)] {
+            let text = format!(
+                r#"{{"message":{{"url":"stays","n":1.20e2}},"configuration":{{"{name}":{{"url":"https://a.test/"}}}}}}"#
+            );
+            let json = read(text.as_bytes(), &Limits::default()).unwrap();
+            let send = Operation::SendMessage;
+            let found = PushTargets::asked(&json, Form::Rest(send), send, version);
+            let anew = String::from_utf8(found.anew(&[Some(to("http://lane/1"))])).unwrap();
+            assert_eq!(anew, text.replace("https://a.test/", "http://lane/1"));
+        }
+    }
+
+    #[test]
+    fn a_list_is_told_without_those_that_have_no_target() {
+        let cases = [
+            (
+                Version::V10,
+                r#"{"configs":[{"id":"a","url":"1"},{"id":"b","url":"2"}],"nextPageToken":""}"#,
+                r#"{"configs":[{"url":"x","id":"b"}],"nextPageToken":""}"#,
+            ),
+            (
+                Version::V03,
+                r#"[{"taskId":"t","pushNotificationConfig":{"url":"1"}},{"taskId":"t","pushNotificationConfig":{"url":"2"}}]"#,
+                r#"[{"taskId":"t","pushNotificationConfig":{"url":"x"}}]"#,
+            ),
+        ];
+        for (version, text, left) in cases {
+            let json = read(text.as_bytes(), &Limits::default()).unwrap();
+            let found = PushTargets::told(&json, Form::Rest(LIST), LIST, version);
+            assert_eq!(found.targets().len(), 2);
+            assert_eq!(String::from_utf8(found.anew(&[None, Some(to("x"))])).unwrap(), left);
+        }
+    }
+}
