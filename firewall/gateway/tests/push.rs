@@ -206,10 +206,11 @@ fn a_notification_reaches_its_target_byte_for_byte_with_what_its_owner_wants_sho
     assert_eq!(seen[0].header("x-a2a-notification-token").unwrap(), "s3cr3t-token");
     assert_eq!(seen[0].header("authorization").unwrap(), "Bearer s3cr3t-bearer");
     assert_eq!(seen[0].header("content-type").unwrap(), "application/json");
-    let records = scene.house.audit();
-    let record =
-        records.iter().find(|record| record["decision_id"] == answer.header("semgate-decision").unwrap());
-    let record = record.unwrap();
+    let decision = answer.header("semgate-decision").unwrap();
+    let found = || scene.house.audit().into_iter().find(|record| record["decision_id"] == decision);
+    // written within milliseconds
+    common::wait("the record", || found().is_some());
+    let record = found().unwrap();
     assert_eq!((&record["verdict"], &record["direction"]), (&"allowed".into(), &"reply".into()));
     assert_eq!((&record["sender"], &record["receiver"]), (&WHOLESALER.into(), &RETAILER.into()));
     assert_eq!((&record["context"], &record["concepts"]), (&CONTEXT.into(), &json!(["current_decision"])));
