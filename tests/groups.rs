@@ -50,14 +50,20 @@ fn enrol(up: &Up, members: usize) {
 
 /// A gateway with a route to each of these agents, and one to the group of them.
 fn before(up: &Up, agents: &[(&Scripted, &str)], more: &str) -> (Gateway, SocketAddr) {
+    let agents: Vec<_> = agents.iter().map(|(agent, contexts)| (*agent, *contexts, "")).collect();
+    before_each(up, &agents, more)
+}
+
+/// The same, with more in the configuration of each.
+fn before_each(up: &Up, agents: &[(&Scripted, &str, &str)], more: &str) -> (Gateway, SocketAddr) {
     let first = free_address().port() + 3;
     let address = |n: usize| SocketAddr::from(([127, 0, 0, 1], first + 2 * u16::try_from(n).unwrap()));
     let sender = id("retailer-7");
     let mut routes = String::new();
-    for (n, (agent, contexts)) in agents.iter().enumerate() {
+    for (n, (agent, contexts, own)) in agents.iter().enumerate() {
         let (name, listen) = (format!("wholesaler-{}", n + 1), address(n + 1));
         routes.push_str(&format!(
-            "[[route]]\nname = \"{name}\"\nlisten = \"{listen}\"\nbinding = \"l8\"\nplain_sender = \"{sender}\"\nreceiver = \"{}\"\nupstream = \"http://{}/l8\"\ncontexts = [\"{contexts}\"]\n\n",
+            "[[route]]\nname = \"{name}\"\nlisten = \"{listen}\"\nbinding = \"l8\"\nplain_sender = \"{sender}\"\nreceiver = \"{}\"\nupstream = \"http://{}/l8\"\ncontexts = [\"{contexts}\"]\n{own}\n\n",
             id(&name), agent.address
         ));
     }
@@ -70,10 +76,14 @@ fn before(up: &Up, agents: &[(&Scripted, &str)], more: &str) -> (Gateway, Socket
 }
 
 fn post(to: SocketAddr, body: &str) -> Answer {
+    post_with(to, "", body)
+}
+
+fn post_with(to: SocketAddr, headers: &str, body: &str) -> Answer {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let head = format!("POST / HTTP/1.1\r\nhost: {to}\r\ncontent-type: application/json\r\n");
-    write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+    write!(stream, "{head}content-length: {}\r\n{headers}\r\n{body}", body.len()).unwrap();
     Answer::read(&mut stream)
 }
 
@@ -191,6 +201,21 @@ fn f0_14_only_members_that_speak_what_the_floor_asks_for_hear_what_is_said_to_th
         let (good, said) = check(&route(more));
         assert!(!good && said.contains(what), "{more}: {said}");
     }
+}
+
+#[test]
+fn a_credential_shown_to_a_group_reaches_those_members_whose_own_routes_pass_it_on_and_no_other() {
+    let up = Up::start();
+    enrol(&up, 2);
+    let (trusted, other) = (Scripted::saying(reply(1)), Scripted::saying(reply(2)));
+    let passes_on = "forward_authorization = true";
+    let agents = [(&trusted, "*", passes_on), (&other, "*", "")];
+    let (_gateway, open) = before_each(&up, &agents, passes_on);
+    let asked = decision("QUERY", ("retailer-7", GROUP));
+    let json = post_with(open, "authorization: Bearer s3cret\r\n", &asked).json();
+    assert_eq!(json["replies"].as_array().unwrap().len(), 2, "{json}");
+    let shown = |agent: &Scripted| agent.heads().iter().any(|head| head.contains("s3cret"));
+    assert_eq!((shown(&trusted), shown(&other)), (true, false), "{:?}", other.heads());
 }
 
 fn up_check(path: &std::path::Path) -> std::process::Output {

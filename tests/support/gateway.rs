@@ -92,6 +92,7 @@ impl Drop for Gateway {
 pub struct Scripted {
     pub address: SocketAddr,
     received: Arc<AtomicU64>,
+    heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl Scripted {
@@ -110,14 +111,18 @@ impl Scripted {
         let address = listener.local_addr().unwrap();
         let received = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&received);
+        let heads = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&heads);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (bytes, counter) = (bytes.clone(), Arc::clone(&counter));
+                let (bytes, counter, kept) = (bytes.clone(), Arc::clone(&counter), Arc::clone(&kept));
                 std::thread::spawn(move || {
                     let mut stream = stream;
                     let _ = stream.set_nodelay(true);
                     let mut buffer = vec![0; 64 * 1024];
-                    while read_message(&mut stream, &mut buffer).is_some() {
+                    while let Some(message) = read_message(&mut stream, &mut buffer) {
+                        let head = String::from_utf8_lossy(message).to_ascii_lowercase();
+                        kept.lock().unwrap().push(head.split("\r\n\r\n").next().unwrap().to_owned());
                         counter.fetch_add(1, Ordering::SeqCst);
                         if stream.write_all(&bytes).is_err() {
                             return;
@@ -126,7 +131,12 @@ impl Scripted {
                 });
             }
         });
-        Self { address, received }
+        Self { address, received, heads }
+    }
+
+    /// The heads of the requests that it got, in lower case.
+    pub fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
     }
 
     /// How many requests it got.

@@ -13,6 +13,7 @@ mod push;
 use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) audit: Audit,
     pub(crate) gatekeeper: Gatekeeper,
     pub(crate) started: Instant,
+    /// No new connection is taken: streams that are silent for as long as nothing happens end.
+    pub(crate) draining: AtomicBool,
     /// What handshakes leave behind; the inspector honours the same.
     pub(crate) sessions: Arc<Sessions>,
     /// The benchmark's build only: nothing is inspected, counted or recorded.

@@ -186,6 +186,9 @@ impl Relay {
         let Some(data) = data.filter(|data| !data.is_empty()) else {
             // nothing is said but from where the stream can be resumed, and when
             let resumes = self.course.resumes() && !error && (id.is_some() || retry.is_some());
+            if resumes {
+                self.course.told(id.as_deref());
+            }
             return Ok(resumes.then(|| events::write(&Event { data: Some(Bytes::new()), id, retry, error })));
         };
         let permit = self.course.judge(data)?;
@@ -193,6 +196,7 @@ impl Relay {
             return Err(invalid("an event that is named an error holds none"));
         }
         let body = self.course.pass(permit)?;
+        self.course.told(id.as_deref());
         Ok(Some(events::write(&Event { data: Some(body), id, retry, error: false })))
     }
 
@@ -203,6 +207,7 @@ impl Relay {
         let of = self.course.of();
         if self.course.is_of_session() {
             // who resumes after it goes on with what comes behind
+            self.course.told(self.at.as_deref());
             let data = Some(refuse::unasked(&refusal));
             return events::write(&Event { data, id: self.at.take(), ..Event::default() });
         }

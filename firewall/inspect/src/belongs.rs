@@ -67,14 +67,18 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
     }
 }
 
-/// Whether the session that a message of MCP names is its sender's.
+/// Whether the session that a message of MCP names is its sender's; of a reply, whether it is still that of who asked.
 ///
 /// # Errors
 /// `not_found`, whether it is unknown, over, or another's.
 pub(crate) fn in_session(case: &Case<'_>) -> Result<(), Refusal> {
     let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
     let Some(session) = session.filter(|_| !case.route.options.keeps_callers_apart) else { return Ok(()) };
-    let of = case.owners.of(&case.route.scope(), case.sender.id(), Kind::Session, session);
+    let client = match case.direction {
+        Direction::Request => case.sender.id(),
+        Direction::Reply => case.receiver,
+    };
+    let of = case.owners.of(&case.route.scope(), client, Kind::Session, session);
     of.map(drop).map_err(|NotOwned| no_session())
 }
 

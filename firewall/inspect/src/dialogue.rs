@@ -49,16 +49,30 @@ struct ByClient {
     sent: Sent,
 }
 
+/// An event whose id a client was told, so that it can ask for what comes after it.
+struct Told {
+    place: Place,
+    event: Box<str>,
+}
+
 #[derive(Default)]
 struct OfOne {
     by_server: VecDeque<ByServer>,
     by_client: VecDeque<ByClient>,
+    told: VecDeque<Told>,
+}
+
+impl OfOne {
+    fn is_idle(&self) -> bool {
+        self.by_server.is_empty() && self.by_client.is_empty()
+    }
 }
 
 /// All of it, for all cores: of each agent so many in each direction, of which the oldest is forgotten first, so no agent
 /// pushes out another's. What is forgotten cannot be answered any more.
 pub(crate) struct Dialogues {
     each: usize,
+    events: usize,
     agents: usize,
     open: Mutex<HashMap<Arc<str>, OfOne>>,
 }
@@ -72,9 +86,9 @@ pub(crate) struct NotOpen;
 pub(crate) struct Full;
 
 impl Dialogues {
-    /// At most `each` requests of one agent in each direction, and `agents` agents.
-    pub(crate) fn new(each: usize, agents: usize) -> Self {
-        Self { each, agents, open: Mutex::new(HashMap::new()) }
+    /// At most `each` requests of one agent in each direction, `events` events that it was told, and `agents` agents.
+    pub(crate) fn new(each: usize, events: usize, agents: usize) -> Self {
+        Self { each, events, agents, open: Mutex::new(HashMap::new()) }
     }
 
     /// A request of the server may pass to who sent `sent`. The newest of an id is the one that is answered.
@@ -164,6 +178,30 @@ impl Dialogues {
         }
     }
 
+    /// An event of this id went to the client in its session. Without room nothing can be resumed after it.
+    pub(crate) fn tell(&self, sent: &Sent, event: &str) {
+        if session(sent).is_none() {
+            return;
+        }
+        let place = Place::of(sent);
+        let mut all = self.locked();
+        let Ok(one) = self.room(&mut all, sent) else { return };
+        if one.told.iter().any(|told| *told.event == *event && told.place == place) {
+            return;
+        }
+        one.told.push_back(Told { place, event: event.into() });
+        if one.told.len() > self.events {
+            one.told.pop_front();
+        }
+    }
+
+    /// Whether this agent was told of an event of this id in its session.
+    pub(crate) fn was_told(&self, at: (&str, &str, Option<&str>), event: &str) -> bool {
+        let (route, agent, session) = at;
+        let of = |told: &Told| *told.event == *event && told.place.is(route, session);
+        self.locked().get(agent).is_some_and(|one| one.told.iter().any(of))
+    }
+
     /// A session is over, and with it what was open in it.
     pub(crate) fn ended(&self, sent: &Sent) {
         let place = Place::of(sent);
@@ -171,14 +209,15 @@ impl Dialogues {
         let Some(one) = all.get_mut(sent.caller.id()) else { return };
         one.by_server.retain(|open| open.place != place);
         one.by_client.retain(|open| open.place != place);
-        if one.by_server.is_empty() && one.by_client.is_empty() {
+        one.told.retain(|told| told.place != place);
+        if one.is_idle() && one.told.is_empty() {
             all.remove(sent.caller.id());
         }
     }
 
     fn room<'a>(&self, all: &'a mut HashMap<Arc<str>, OfOne>, sent: &Sent) -> Result<&'a mut OfOne, Full> {
         if all.len() >= self.agents && !all.contains_key(sent.caller.id()) {
-            all.retain(|_, one| !one.by_server.is_empty() || !one.by_client.is_empty());
+            all.retain(|_, one| !one.is_idle());
             if all.len() >= self.agents {
                 return Err(Full);
             }

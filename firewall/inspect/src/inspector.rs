@@ -66,7 +66,7 @@ impl Inspector {
             ),
             tools: ToolWatch::default(),
             courses: Courses::default(),
-            dialogues: Dialogues::new(limits.open_requests, limits.metered_agents),
+            dialogues: Dialogues::new(limits.open_requests, limits.resumable_events, limits.metered_agents),
             learnt: Learnt::new(limits.learnt_sessions, limits.learnt_concepts),
             limits,
         }
@@ -178,6 +178,12 @@ impl Inspector {
                 .with_delivered(crate::Delivered::Yes)
                 .with_rpc_id(sent.rpc_id.clone())
         })
+    }
+
+    /// An event of this id goes to the caller in its session of MCP: the caller may ask for what comes after it, and nobody for
+    /// what comes after an event that was not told.
+    pub fn told_event(&self, sent: &Sent, id: &str) {
+        self.dialogues.tell(sent, id);
     }
 
     /// A session of MCP is over: who had it ended it, or its server does not know it any more. It is nobody's from now on.

@@ -47,6 +47,9 @@ pub struct InspectLimits {
     /// Requests under way in sessions of MCP that are remembered of one agent, in each direction: 256, as many calls as an
     /// agent has waiting at once and then some. The oldest is forgotten first and cannot be answered any more.
     pub open_requests: usize,
+    /// Events of streams in sessions of MCP that one agent was told of and may ask to go on after: 1,024, what was on its way when
+    /// a few of its streams were cut. After one that is forgotten nothing is resumed.
+    pub resumable_events: usize,
     /// Subscriptions that one agent holds open: 64, far more topics than one follows, each a stream or part of a socket.
     pub subscriptions_of_one: usize,
     /// The same of all agents together: 16,384, as many as 256 agents that are full.
@@ -80,6 +83,7 @@ impl Default for InspectLimits {
             deliveries_by_one: 256,
             notified_at_once: 256,
             open_requests: 256,
+            resumable_events: 1_024,
             subscriptions_of_one: 64,
             subscriptions_of_all: 16_384,
             subscription_ms: 3_600_000,

@@ -139,8 +139,9 @@ fn request<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Message<'j>, R
 fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> Result<Message<'j>, Refusal> {
     let reading = reading(case);
     if head.verb != mcp::Verb::Post {
-        let said = mcp::session(&strict.json, head, &reading);
-        return said.map(|said| said.message).map_err(|fault| refused(case, &fault));
+        let said = mcp::session(&strict.json, head, &reading).map_err(|fault| refused(case, &fault))?;
+        goes_on(case, &head.verb).map_err(|refusal| refusal.with_facts(case.facts()))?;
+        return Ok(said.message);
     }
     let Some(id) = mcp::response_id(&strict.json) else {
         let said = mcp::request(&strict.json, head, &reading);
@@ -151,6 +152,21 @@ fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> R
     let open = case.dialogues.open(asked_at(case), &id, case.turn == Turn::Again);
     let operation = open.map_err(|NotOpen| answers_nothing(case))?;
     mcp::response(&strict.json, operation, head, &reading).map_err(|fault| refused(case, &fault))
+}
+
+/// A stream goes on after an event that was told in the same session: servers keep the events of all sessions in one place, and
+/// some number them so that those of others are guessed.
+///
+/// # Errors
+/// `not_found`, whether the event is unknown, forgotten or another's.
+fn goes_on(case: &Case<'_>, verb: &mcp::Verb) -> Result<(), Refusal> {
+    let mcp::Verb::Open { last_event: Some(event) } = verb else { return Ok(()) };
+    in_session(case)?;
+    if case.route.options.keeps_callers_apart || case.dialogues.was_told(asked_at(case), event) {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::NotFound, "no event of this id was told in the session")
+        .with_hint("open the stream without `Last-Event-ID`, or initialize a new session"))
 }
 
 /// Where a server asked what a client answers: route, client and session.

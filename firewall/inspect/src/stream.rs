@@ -7,6 +7,7 @@ pub(crate) use texts::{Brought, told};
 use crate::{
     Code, Generation, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,
     arrived::Answered,
+    belongs::in_session,
     case::{Case, Turn},
     inspector::{judged, same_agent, taken},
     meter::meter,
@@ -52,7 +53,8 @@ impl StreamState {
         self.heard.keep(brought, bounds(case));
     }
 
-    /// Whether events may still pass: the context of the request still counts, and neither end was disabled. A gateway asks
+    /// Whether events may still pass: the context of the request still counts, neither end was disabled, and the session of MCP that
+    /// the stream is in is not over. A gateway asks
     /// whenever the generation moves and at least once a second, so that a revocation ends streams that are silent too.
     ///
     /// # Errors
@@ -66,7 +68,9 @@ impl StreamState {
     ) -> Result<(), Refusal> {
         let generation = inspector.generation();
         let case = inspector.reply_case(&generation, sent, replier, now);
-        let stands = still_stands(&case, sent).and_then(|()| enabled(&generation, sent, replier));
+        let stands = still_stands(&case, sent)
+            .and_then(|()| enabled(&generation, sent, replier))
+            .and_then(|()| in_session(&case));
         stands.map_err(|inner| {
             let facts = case.facts();
             refused(inner.with_facts(facts)).with_rpc_id(sent.rpc_id.clone())
@@ -192,6 +196,7 @@ impl Inspector {
         event: &Answered,
     ) -> Result<ReplyPermit, Refusal> {
         if case.route.binding == Binding::Mcp {
+            in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
             let (permit, ends) = tools::judge(self, case, sent, 200, event)?;
             stream.begins(sent, ends).map_err(|refusal| refusal.with_facts(case.facts()))?;
             if ends == tools::Ends::Answer && std::mem::replace(&mut stream.end, End::Over) == End::Over {

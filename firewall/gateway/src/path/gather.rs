@@ -72,7 +72,7 @@ impl Way<'_> {
         let mut asked = JoinSet::new();
         for (at, member) in group.members.iter().enumerate() {
             let (lane, identity) = (Rc::clone(member), Rc::clone(self.identity));
-            let one = Received { admitted: same(&admitted), bytes: bytes.clone() };
+            let one = Received { admitted: same(&admitted, member), bytes: bytes.clone() };
             let (decision, began) = (self.decision, self.began);
             // dropped with the set: whoever is not waited for leaves a record
             asked.spawn_local(async move { (at, ask(&lane, &identity, decision, began, one).await) });
@@ -183,8 +183,11 @@ fn unwritten() -> Refusal {
     forward::invalid("the reply of a member cannot be written among others")
 }
 
-/// The head of a message to a group, for one member more.
-fn same(admitted: &Admitted) -> Admitted {
+/// The head of a message to a group, for one member more. What the caller shows is passed on to those whose own routes say so: a
+/// credential is good for whoever sees it.
+fn same(admitted: &Admitted, member: &Lane) -> Admitted {
+    let mut credentials = admitted.credentials.clone();
+    credentials.retain(|(name, _)| member.door.credentials.contains(name));
     Admitted {
         encoding: admitted.encoding,
         l9_context: admitted.l9_context.clone(),
@@ -195,6 +198,6 @@ fn same(admitted: &Admitted) -> Admitted {
         waits: None,
         handshake: false,
         events: false,
-        credentials: admitted.credentials.clone(),
+        credentials,
     }
 }

@@ -1,6 +1,7 @@
 //! What every stream has, however it is written: how long it may last, what it is judged under, and its records.
 
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -100,9 +101,9 @@ impl Course {
         if self.quiet { look } else { look.min(self.idle).min(self.ends) }
     }
 
-    /// Whether a quiet stream has lasted as long as it may: who wants to hear more asks again.
+    /// Whether a quiet stream has lasted as long as it may, or the gateway drains: who wants to hear more asks again.
     pub(crate) fn is_over(&self) -> bool {
-        self.quiet && Instant::now() >= self.ends
+        self.quiet && (Instant::now() >= self.ends || self.of.lane.shared.draining.load(Ordering::Relaxed))
     }
 
     /// Whether it is silent for as long as nothing happens.
@@ -118,6 +119,13 @@ impl Course {
     /// Whether events that say nothing may name the place where the stream can be resumed.
     pub(crate) fn resumes(&self) -> bool {
         self.sent.in_session()
+    }
+
+    /// The caller is given an event of this id, and may ask for what comes after it.
+    pub(crate) fn told(&self, id: Option<&str>) {
+        if let Some(id) = id {
+            self.of.lane.shared.inspector.told_event(&self.sent, id);
+        }
     }
 
     /// The agent said something.

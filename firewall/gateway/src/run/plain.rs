@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
@@ -47,6 +48,7 @@ pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFaul
         audit,
         gatekeeper: Gatekeeper::new(&config.limits),
         started: Instant::now(),
+        draining: AtomicBool::new(false),
         sessions: Arc::new(Sessions::none()),
         unchecked: true,
     });

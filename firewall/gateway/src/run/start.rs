@@ -3,6 +3,7 @@
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use semgate_contexts::json;
@@ -136,6 +137,7 @@ pub(super) fn shared(
         audit,
         gatekeeper: Gatekeeper::new(&config.limits),
         started: Instant::now(),
+        draining: AtomicBool::new(false),
         #[cfg(feature = "plain-proxy")]
         unchecked: false,
     }))

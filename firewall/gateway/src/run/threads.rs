@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use arc_swap::ArcSwap;
@@ -261,6 +262,7 @@ impl Core {
             listen_on(listener, bound);
         }
         let _ = stop.wait_for(|stop| *stop).await;
+        self.shared.draining.store(true, Ordering::Relaxed);
         // all places of a listener are free once its last connection is done
         let drained = async {
             for places in &slots {

@@ -167,7 +167,12 @@ fn one(
         }
     }
     let strict = read(case, &body)?;
-    let said = said_by_server(case, &strict, asked, case.turn == Turn::Event)?;
+    let said = said_by_server(case, &strict, asked, case.turn == Turn::Event).inspect_err(|refusal| {
+        // an error is an answer too, and there is one
+        if let (Code::AgentError, Some(id)) = (refusal.code(), &asked.rpc_id) {
+            case.dialogues.answered(sent, id);
+        }
+    })?;
     let (kind, operation, id) = (said.kind, said.operation, said.message.rpc_id.clone());
     let metered = meter(judged(case, said.message)?, inspector.ambiguity())?;
     let mut facts = metered.facts();

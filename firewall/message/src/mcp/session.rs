@@ -96,10 +96,11 @@ pub fn response_id(json: &Json<'_>) -> Option<RpcId> {
 pub fn plain_failure(json: &Json<'_>) -> Option<Vec<u8>> {
     let id = response_id(json)?;
     // what stands beside the error is refused, and not dropped in silence
-    if json.as_object()?.len() != 3 {
+    let members = json.as_object()?;
+    if members.len() != 3 || members.get("jsonrpc")?.as_str() != Some("2.0") {
         return None;
     }
-    let error = json.as_object()?.get("error")?.as_object()?;
+    let error = members.get("error")?.as_object()?;
     let number = error.get("code")?.as_number()?.as_i64_exact()?;
     let number = i32::try_from(number).unwrap_or(INTERNAL);
     let (number, words) = match number {
