@@ -159,9 +159,11 @@ fn restore(owners: &Owners, path: &Path, prefix: &Prefix, routes: &Routes) -> io
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(why) => return Err(why),
     };
-    let (things, whole) = read(BufReader::new(file), routes)?;
-    let taken = owners.import(things, prefix);
-    if !whole || taken.is_err() {
+    let (things, mut whole) = read(BufReader::new(file), routes)?;
+    for thing in things {
+        whole &= owners.import([thing], prefix).is_ok();
+    }
+    if !whole {
         let damaged = path.with_extension("damaged");
         tracing::warn!(path = %path.display(), "the memory of owners is damaged; what could be read of it counts, and the file is set aside");
         std::fs::copy(path, damaged)?;
@@ -169,23 +171,36 @@ fn restore(owners: &Owners, path: &Path, prefix: &Prefix, routes: &Routes) -> io
     Ok(())
 }
 
+/// Gives each whole line to `take`, and says whether all could be taken. One that cannot be, or is longer than `most`, is left out by
+/// itself: what comes after it counts, so that damage makes nobody else's what was somebody's. A last line without its end was cut by
+/// a crash and never was one.
+fn lines(mut file: impl BufRead, most: u64, mut take: impl FnMut(&[u8]) -> Option<()>) -> io::Result<bool> {
+    let (mut line, mut whole) = (Vec::new(), true);
+    loop {
+        line.clear();
+        let bytes = file.by_ref().take(most).read_until(b'\n', &mut line)?;
+        match line.last() {
+            None => return Ok(whole),
+            Some(b'\n') => whole &= take(&line).is_some(),
+            Some(_) if u64::try_from(bytes).is_ok_and(|bytes| bytes < most) => return Ok(whole),
+            Some(_) => {
+                whole = false;
+                file.skip_until(b'\n')?;
+            }
+        }
+    }
+}
+
 /// What is left after all lines, in the order in which it was learnt, and whether every whole line could be read.
-fn read(mut file: impl BufRead, routes: &Routes) -> io::Result<(Vec<Owned>, bool)> {
+fn read(file: impl BufRead, routes: &Routes) -> io::Result<(Vec<Owned>, bool)> {
     let mut order: BTreeMap<u64, Written> = BTreeMap::new();
     let mut places: BTreeMap<_, u64> = BTreeMap::new();
-    let (mut line, mut number) = (Vec::new(), 0_u64);
-    let whole = loop {
-        line.clear();
-        let bytes = file.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)?;
-        if bytes == 0 || line.last() != Some(&b'\n') {
-            // at its end, or cut by a crash; a line past the bound is damage
-            break u64::try_from(bytes).is_ok_and(|bytes| bytes < MAX_LINE);
-        }
+    let mut number = 0_u64;
+    let whole = lines(file, MAX_LINE, |line| {
         number = number.saturating_add(1);
-        let (written, stays): (Written, bool) = match serde_json::from_slice(&line) {
-            Ok(Line::Learnt(written)) => (written, true),
-            Ok(Line::Forgotten(written)) => (written, false),
-            Err(_) => break false,
+        let (written, stays): (Written, bool) = match serde_json::from_slice(line).ok()? {
+            Line::Learnt(written) => (written, true),
+            Line::Forgotten(written) => (written, false),
         };
         let place = written.place();
         let before = if stays { places.insert(place, number) } else { places.remove(&place) };
@@ -195,7 +210,8 @@ fn read(mut file: impl BufRead, routes: &Routes) -> io::Result<(Vec<Owned>, bool
         if stays {
             order.insert(number, written);
         }
-    };
+        Some(())
+    })?;
     Ok((undisputed(order.into_values().filter_map(|written| written.owned(routes)).collect()), whole))
 }
 

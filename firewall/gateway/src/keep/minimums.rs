@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 
 use semgate_negotiation::{PairMinimums, Sessions, Stated};
 
+use super::lines;
 use crate::fault::RunFault;
 
 #[cfg(test)]
@@ -76,34 +77,32 @@ fn restore(minimums: &PairMinimums, path: &Path) -> io::Result<()> {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(why) => return Err(why),
     };
-    let (records, whole) = read(BufReader::new(file))?;
-    if minimums.import(records).is_err() || !whole {
+    let (records, mut whole) = read(BufReader::new(file))?;
+    for record in records {
+        whole &= minimums.import([record]).is_ok();
+    }
+    if !whole {
         tracing::warn!(path = %path.display(), "the memory of minimums is damaged; what could be read of it counts, and the file is set aside");
         std::fs::copy(path, path.with_extension("damaged"))?;
     }
     Ok(())
 }
 
-/// The last line of each pair, in the order of the lines, and whether every whole line could be read. A last line without its end was
-/// cut by a crash.
-fn read(mut file: impl BufRead) -> io::Result<(Vec<Stated>, bool)> {
+/// The last line of each pair, in the order of the lines, and whether every whole line could be read.
+fn read(file: impl BufRead) -> io::Result<(Vec<Stated>, bool)> {
     let mut order: BTreeMap<u64, Stated> = BTreeMap::new();
     let mut places: BTreeMap<[String; 2], u64> = BTreeMap::new();
-    let mut line = Vec::new();
-    for number in 0_u64.. {
-        line.clear();
-        let bytes = file.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)?;
-        if bytes == 0 || line.last() != Some(&b'\n') {
-            let whole = u64::try_from(bytes).is_ok_and(|bytes| bytes < MAX_LINE);
-            return Ok((order.into_values().collect(), whole));
-        }
-        let Ok(stated) = serde_json::from_slice::<Stated>(&line) else { break };
+    let mut number = 0_u64;
+    let whole = lines(file, MAX_LINE, |line| {
+        let stated = serde_json::from_slice::<Stated>(line).ok()?;
+        number = number.saturating_add(1);
         if let Some(before) = places.insert(stated.pair.clone(), number) {
             order.remove(&before);
         }
         order.insert(number, stated);
-    }
-    Ok((order.into_values().collect(), false))
+        Some(())
+    })?;
+    Ok((order.into_values().collect(), whole))
 }
 
 /// The file anew: durable before it takes the place of the old one.

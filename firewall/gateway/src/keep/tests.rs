@@ -60,6 +60,25 @@ fn a_line_that_a_crash_cut_is_left_out_and_damage_is_told() {
 }
 
 #[test]
+fn attack_damage_of_one_line_makes_nobody_elses_what_comes_after_it() {
+    let mut bytes = file(&[Line::Learnt(owned("t-1", "a"))]);
+    bytes.extend_from_slice(b"\0\0\0\n");
+    bytes.extend(std::iter::repeat_n(b'x', 100_000));
+    bytes.push(b'\n');
+    bytes.extend(file(&[Line::Learnt(owned("t-2", "b")), Line::Forgotten(owned("t-1", "a"))]));
+    assert_eq!(ids(&bytes), (vec!["t-2:b".to_owned()], false));
+    // nor does a record that can be read and not be taken
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("owners.jsonl");
+    let foreign = Owned { context: "urn:other:travel:v2.1".to_owned(), ..owned("t-1", "a") };
+    std::fs::write(&path, file(&[Line::Learnt(foreign), Line::Learnt(owned("t-2", "b"))])).unwrap();
+    let owners = Owners::new(10, 100);
+    restore(&owners, &path, &Prefix::default(), &routes()).unwrap();
+    assert_eq!(owners.export(), [owned("t-2", "b")]);
+    assert!(dir.path().join("owners.damaged").exists());
+}
+
+#[test]
 fn the_file_written_anew_holds_what_is_remembered_and_is_private() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();

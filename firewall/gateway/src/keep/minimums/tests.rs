@@ -56,12 +56,16 @@ fn a_line_that_a_crash_cut_is_left_out_and_damage_is_set_aside() {
     assert_eq!(floors(&cut), [Some(Version::new(2, 0)), None]);
     assert!(!dir.path().join("minimums.damaged").exists());
 
-    let damaged = [&bytes[..good], b"{\"pair\":[\"x\",\"y\"],\"minimums\":[{},{}]}\n"].concat();
-    std::fs::write(&path, damaged).unwrap();
-    let damaged = sessions();
-    drop(MinimumsKeeper::start(&damaged, dir.path()).unwrap());
-    assert_eq!(floors(&damaged), [Some(Version::new(2, 0)), None], "what stood before it counts");
-    assert!(dir.path().join("minimums.damaged").exists());
+    // damage lowers nobody's floor but its own line's, wherever it is
+    let other = b"{\"pair\":[\"x\",\"y\"],\"minimums\":[{},{}]}\n\0\0\n";
+    for damaged in [[&bytes[..good], other].concat(), [other, &bytes[..good]].concat()] {
+        std::fs::write(&path, damaged).unwrap();
+        let damaged = sessions();
+        drop(MinimumsKeeper::start(&damaged, dir.path()).unwrap());
+        assert_eq!(floors(&damaged), [Some(Version::new(2, 0)), None]);
+        assert!(dir.path().join("minimums.damaged").exists());
+        std::fs::remove_file(dir.path().join("minimums.damaged")).unwrap();
+    }
 }
 
 #[test]
