@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -238,6 +238,16 @@ fn a_page_in_a_browser_and_a_route_without_sockets_open_none() {
     assert_eq!(open(scene.open, &format!("{upgrade}content-length: 4\r\n")), (400, "malformed".to_owned()));
     assert_eq!(open(scene.open, "upgrade: websocket\r\n"), (400, "malformed".to_owned()));
     assert_eq!(open(scene.open, "connection: upgrade\r\nupgrade: h2c\r\n"), (400, "malformed".to_owned()));
+    // a refused head leaves no connection behind: nothing would ever read it again
+    for begin in [head.to_owned(), head.replace("version: 13", "version: 12"), head.replace("GET", "POST")] {
+        let mut stream = TcpStream::connect(scene.open).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let more = if begin == head { "origin: https://example.org\r\n" } else { "" };
+        stream.write_all(format!("{begin}{upgrade}{more}\r\n").as_bytes()).unwrap();
+        let mut all = String::new();
+        stream.read_to_string(&mut all).expect("the connection ends with the refusal");
+        assert!(all.starts_with("HTTP/1.1 400"), "{all}");
+    }
     let mut stream = TcpStream::connect(scene.open).unwrap();
     stream.write_all(format!("{head}{upgrade}\r\n").as_bytes()).unwrap();
     let mut first = String::new();

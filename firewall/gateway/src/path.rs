@@ -17,8 +17,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::header::IF_NONE_MATCH;
-use http::{HeaderName, HeaderValue, Request};
+use http::header::{CONNECTION, IF_NONE_MATCH, UPGRADE};
+use http::{HeaderName, HeaderValue, Request, StatusCode};
 use hyper::body::Incoming;
 use semgate_contexts::json;
 use semgate_inspect::{
@@ -110,12 +110,18 @@ pub(crate) async fn serve(
 ) -> Answer {
     let manner = lane.door.manner(request.uri().path(), request.headers());
     let decision = lane.decisions.next();
+    let upgrades = request.headers().contains_key(UPGRADE);
     let way = Way { lane: &lane, identity: &identity, manner, decision, began: Instant::now() };
-    match way.run(&serving, request).await {
+    let mut answer = match way.run(&serving, request).await {
         // while a stream lasts its connection is at work
         Ok(answer) => answer.map(|body| body.holding(serving)),
         Err(stopped) => way.stop(&stopped),
+    };
+    if upgrades && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+        // what follows such a head is nobody's: the guard reads it no more, and would hold the connection for ever
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
+    answer
 }
 
 /// One message on its way.

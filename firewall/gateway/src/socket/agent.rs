@@ -67,8 +67,8 @@ pub(super) async fn open(
         Ok(upgraded) => upgraded?,
         Err(_) => return Err(forward::timeout(Delivered::No)),
     };
-    let most = limits.event_bytes;
-    Ok(WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, Some(config(most))).await)
+    let config = config(limits.event_bytes, limits.body_bytes);
+    Ok(WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, Some(config)).await)
 }
 
 fn none() -> Refusal {
