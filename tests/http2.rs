@@ -115,7 +115,7 @@ async fn without_tls_http_2_is_spoken_by_prior_knowledge_to_callers_and_to_agent
     let behind = Gateway::before(&up, agent.address, "");
     let listen = free_address();
     let more = format!(
-        "[[route]]\nname = \"h2\"\nlisten = \"{listen}\"\nbinding = \"l8\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{}/\"\nupstream_http2 = true\ncontexts = [\"*\"]\n",
+        "[[route]]\nname = \"h2\"\nlisten = \"{listen}\"\nbinding = \"l8\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{}/\"\nupstream_http2 = true\nhosts = [\"gateway\"]\ncontexts = [\"*\"]\n",
         behind.l8
     );
     let front = Gateway::before(&up, agent.address, &more);

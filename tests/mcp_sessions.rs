@@ -3,12 +3,14 @@
 
 mod support;
 
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 
 use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
 use support::mcp::{Client, Scripted, asks, until};
-use support::{SEMGATE, Up, wait_for};
+use support::{Answer, PATIENCE, SEMGATE, Up, wait_for};
 
 const RULES: &str = r#"
 @id("open") permit (principal in Group::"partners", action, resource is mcp::Initialize);
@@ -274,4 +276,26 @@ fn attack_a_session_is_opened_by_an_answer_that_is_refused() {
     let inside = client.in_session(opened.header("mcp-session-id").as_deref()).post(&list);
     assert_eq!(inside.status, 200, "{}", String::from_utf8_lossy(&inside.body));
     assert!(server.heard(|said| said["id"] == "inside"));
+}
+
+#[test]
+fn a_page_whose_name_was_bent_to_this_machine_is_refused_before_its_message_is_read() {
+    let up = Up::start();
+    let server = Scripted::start();
+    let gateway = Gateway::before(&up, server.address, "");
+    let ask = |to: SocketAddr, host: &str, more: &str| {
+        let mut stream = TcpStream::connect(to).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = format!("POST / HTTP/1.1\r\nhost: {host}\r\n{more}content-type: application/json\r\n");
+        write!(stream, "{head}content-length: 2\r\n\r\n{{}}").unwrap();
+        Answer::read(&mut stream)
+    };
+    for to in [gateway.l8, gateway.a2a] {
+        let bent = ask(to, &format!("rebound.test:{}", to.port()), "");
+        assert_eq!((bent.status, bent.code().as_str()), (403, "host_refused"));
+        let page = ask(to, &to.to_string(), "origin: http://rebound.test\r\n");
+        assert_eq!((page.status, page.code().as_str()), (403, "host_refused"));
+        let own = ask(to, &format!("localhost:{}", to.port()), "").code();
+        assert!(matches!(own.as_str(), "malformed" | "version_unsupported"), "what it says is read: {own}");
+    }
 }

@@ -198,7 +198,7 @@ fn a_stream_ends_when_its_context_is_revoked() {
     let mut stream = TcpStream::connect(gateway.a2a).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let body = call("SendStreamingMessage", json!({"message": message("m-8")})).to_string();
-    let head = "POST / HTTP/1.1\r\nhost: gw\r\na2a-version: 1.0\r\ncontent-type: application/json\r\n";
+    let head = "POST / HTTP/1.1\r\nhost: localhost\r\na2a-version: 1.0\r\ncontent-type: application/json\r\n";
     write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
     let mut text = String::new();
     let mut until = |wanted: &str| {

@@ -32,7 +32,7 @@ fn main() {
 fn supply_chain_request() -> Vec<u8> {
     let body = body("INFORM", "retailer-7", "wholesaler-1");
     let head = format!(
-        "POST / HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     (head + &body).into_bytes()

@@ -1,6 +1,7 @@
 //! What a head alone decides: method, path, headers, and how often. The body has not been read.
 
 pub(crate) mod a2a;
+pub(crate) mod host;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ use crate::relay::EVENT_STREAM;
 use crate::socket::{self, Wanted};
 
 use a2a::Target;
+use host::Names;
 
 /// The header copy of the context claim (WIRE "Messages").
 pub(crate) const L9_CONTEXT: HeaderName = HeaderName::from_static("l9-context");
@@ -156,6 +158,8 @@ pub(crate) struct Door {
     pub(crate) credentials: Vec<HeaderName>,
     /// Whether WebSockets are carried.
     pub(crate) websocket: bool,
+    /// What the listener is called.
+    pub(crate) names: Names,
 }
 
 impl Door {
@@ -188,6 +192,7 @@ impl Door {
             handshakes: route.choices.handshake.is_some(),
             credentials: credentials_of(route),
             websocket: route.choices.websocket,
+            names: Names::of(route),
         }
     }
 
@@ -242,8 +247,9 @@ fn rpc_manner(headers: &HeaderMap) -> Manner {
 /// Judges a head.
 ///
 /// # Errors
-/// `method_unsupported`, `malformed`, `encoding_unsupported`, `too_large`.
+/// `host_refused`, `method_unsupported`, `malformed`, `encoding_unsupported`, `too_large`.
 pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refusal> {
+    door.names.judge(parts)?;
     if door.is_handshake(parts.uri.path()) {
         return handshake(door, parts, limits);
     }

@@ -19,6 +19,8 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// 2025-11-25 "Session Management".
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+/// What the names of headers begin with that repeat arguments.
+const PARAM: &str = "mcp-param-";
 
 /// The longest session id that is carried: as every other identifier.
 const MAX_SESSION: usize = 256;
@@ -27,7 +29,7 @@ const MAX_SESSION: usize = 256;
 ///
 /// # Errors
 /// `method_unsupported` for another method than POST, GET and DELETE. `header_mismatch` for a header that is there twice,
-/// `malformed` for one that is no text, for an event that is none, or an `Origin`, which browsers send and agents do not.
+/// `malformed` for one that is no text, and for an event that is none.
 pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
     let verb = match parts.method {
         Method::POST => Verb::Post,
@@ -38,15 +40,6 @@ pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
                 .with_hint("post one message, or get the stream of a session, or delete the session"));
         }
     };
-    if parts.headers.contains_key(http::header::ORIGIN) {
-        return Err(Refusal::new(Code::Malformed, "the request comes from a page in a browser")
-            .with_hint("send no `Origin`"));
-    }
-    let params = parts.headers.keys().any(|name| name.as_str().starts_with("mcp-param-"));
-    if params {
-        return Err(Refusal::new(Code::HeaderMismatch, "`Mcp-Param` headers are not carried")
-            .with_hint("leave them out: the signed tools ask for none"));
-    }
     let session = one(&parts.headers, &SESSION)?;
     if session.as_deref().is_some_and(|id| !is_session(id)) {
         return Err(
@@ -55,7 +48,7 @@ pub(crate) fn head(parts: &Parts) -> Result<Head, Refusal> {
     }
     Ok(Head {
         verb,
-        params: Vec::new(),
+        params: params(&parts.headers)?,
         version: one(&parts.headers, &VERSION)?,
         method: one(&parts.headers, &METHOD)?,
         name: one(&parts.headers, &NAME)?,
@@ -82,6 +75,18 @@ pub(crate) const fn judged(verb: &Verb) -> Option<&'static [u8]> {
     }
 }
 
+/// The values that a call repeats for those who read no body (2026-07-28 "Custom Headers from Tool Parameters").
+fn params(headers: &HeaderMap) -> Result<Vec<(String, String)>, Refusal> {
+    let mut all = Vec::new();
+    for name in headers.keys() {
+        let Some(rest) = name.as_str().strip_prefix(PARAM) else { continue };
+        if let Some(value) = one(headers, name)? {
+            all.push((rest.to_owned(), value));
+        }
+    }
+    Ok(all)
+}
+
 fn one(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, Refusal> {
     let mut all = headers.get_all(name).iter();
     let Some(value) = all.next() else { return Ok(None) };
@@ -106,6 +111,12 @@ pub(crate) fn stamp(headers: &mut HeaderMap, head: &Head) {
         [(VERSION, &head.version), (METHOD, &head.method), (NAME, &head.name), (SESSION, &head.session)];
     for (name, value) in all {
         if let Some(Ok(value)) = value.as_deref().map(HeaderValue::from_str) {
+            headers.insert(name, value);
+        }
+    }
+    for (name, value) in &head.params {
+        let name = HeaderName::try_from(format!("{PARAM}{name}"));
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
             headers.insert(name, value);
         }
     }

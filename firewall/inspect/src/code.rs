@@ -104,6 +104,8 @@ codes! {
     ContentInvalid = "content_invalid", 422, Content;
     /// The content is text, a file or a URL, which the route does not admit.
     ContentUninspectable = "content_uninspectable", 422, Content;
+    /// The listener is not called as the request calls it, or the request comes from a page that may not speak there.
+    HostRefused = "host_refused", 403, Authority;
     /// The sender in the message is not the verified peer.
     SenderMismatch = "sender_mismatch", 403, Authority;
     /// The receiver in the message is not the route's.

@@ -90,7 +90,7 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
         let found = match instance.of {
             Vocabulary::Protocol => resolved.protocol().and_then(|protocol| term_of(protocol, instance.name)),
             Vocabulary::Context if message.binding == Binding::Mcp => {
-                tools::callable(resolved.case(), named, instance.name)?
+                tools::callable(resolved.case(), named, instance.name, instance.object)?
             }
             Vocabulary::Context => {
                 let control = resolved.control().and_then(|control| term_of(control, instance.name));

@@ -1,11 +1,12 @@
 //! First stage: from bytes to a message. Everything that can be wrong with the form is found here.
 
 use crate::{
-    Code, Facts, Refusal, Sent,
+    Code, Facts, Refusal, Sent, UnnamedTools,
     belongs::in_session,
     case::{Case, HeaderClaims, Turn},
     dialogue::NotOpen,
     generation::Named,
+    tools,
 };
 use bytes::Bytes;
 use semgate_contexts::{
@@ -14,8 +15,8 @@ use semgate_contexts::{
 };
 use semgate_message::Vocabulary;
 use semgate_message::{
-    Binding, Call, Claim, FaultKind, Form, Instance, Message, MessageFault, Reading, RpcId, a2a, header, mcp,
-    native,
+    Base, Binding, Call, Claim, FaultKind, Form, Instance, Message, MessageFault, Pointer, Reading, RpcId,
+    a2a, header, mcp, native,
 };
 
 /// Bytes that the strict reader accepted. Only this stage builds one.
@@ -31,6 +32,8 @@ pub struct Parsed<'c, 'j> {
     message: Message<'j>,
     target: Target<'c>,
     digests: Vec<Digest>,
+    /// The tool that no context names.
+    unnamed: Option<&'j str>,
 }
 
 /// Which context a message is about, as far as its text tells.
@@ -103,7 +106,34 @@ pub(crate) fn parsed<'c, 'j>(
     context_header(case, headers, message.claims.first())?;
     let target = target(case, &message)?;
     let digests = digests(case, &message.claims)?;
-    Ok(Parsed { case, message, target, digests })
+    let mut message = message;
+    let unnamed = match &target {
+        Target::Known(named) => unnamed_tool(case, named, &mut message),
+        _ => None,
+    };
+    Ok(Parsed { case, message, target, digests, unnamed })
+}
+
+/// A tool that no context names is a call of the protocol, where the route takes such: its params or result are judged whole as
+/// that, in the place of its arguments or structured content.
+fn unnamed_tool<'j>(case: &Case<'_>, named: &Named, message: &mut Message<'j>) -> Option<&'j str> {
+    let (tool, whole) = message.tool_call?;
+    if tools::names(case, named.context(), tool) {
+        return None;
+    }
+    let performative = message.performative;
+    message.instances.retain(|instance| instance.of != Vocabulary::Context);
+    message.instances.push(Instance {
+        of: Vocabulary::Protocol,
+        name: tools::UNNAMED,
+        naming: "_meta",
+        pointer: Pointer { base: Base::Built("".into()), key: None },
+        object: whole,
+        performative,
+    });
+    // what was nothing but a call is one that policy is asked about
+    message.acknowledges = false;
+    Some(tool)
 }
 
 /// What the readers of every binding must know.
@@ -309,7 +339,9 @@ fn unnamed<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Option<&'c ContextU
     let plain =
         || !message.instances.is_empty() && message.gap.is_none() && message.instances.iter().all(only);
     let default = case.route.options.default_context.as_ref();
-    default.or_else(|| if plain() { protocol() } else { None })
+    // a tool that no context names is said in the protocol's words where the route takes such
+    let unnamed = message.tool_call.is_some() && case.route.options.unnamed_tools == UnnamedTools::Pass;
+    default.or_else(|| if unnamed || plain() { protocol() } else { None })
 }
 
 fn digests(case: &Case<'_>, claims: &[Claim<'_>]) -> Result<Vec<Digest>, Refusal> {
@@ -355,6 +387,7 @@ impl<'c, 'j> Parsed<'c, 'j> {
             message_id: Some(self.message.message_id).filter(|id| !id.is_empty()).map(str::to_owned),
             performative: Some(self.message.performative),
             context,
+            unnamed_tool: self.unnamed.map(str::to_owned),
             ..self.case.facts()
         }
     }

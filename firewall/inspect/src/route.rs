@@ -123,6 +123,8 @@ pub struct RouteOptions {
     pub answer_from_code_lists: bool,
     /// What becomes of a name that the context does not define.
     pub undefined: Undefined,
+    /// What becomes of tools of MCP that no task of the context is pinned to.
+    pub unnamed_tools: UnnamedTools,
 }
 
 /// What becomes of a name that the context does not define (F0-31).
@@ -136,6 +138,31 @@ pub enum Undefined {
     Disambiguate,
 }
 
+/// What becomes of tools that no context names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnnamedTools {
+    /// They are neither listed nor called.
+    #[default]
+    Withhold,
+    /// They are listed and called where a policy permits `mcp::CallTool`: no schema judges what is in their arguments and results.
+    Pass,
+}
+
+impl UnnamedTools {
+    /// As configurations write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Withhold => "withhold",
+            Self::Pass => "pass",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Withhold, Self::Pass].into_iter().find(|choice| choice.as_str() == text)
+    }
+}
+
 impl Default for RouteOptions {
     fn default() -> Self {
         Self {
@@ -146,6 +173,7 @@ impl Default for RouteOptions {
             group: None,
             answer_from_code_lists: false,
             undefined: Undefined::Reject,
+            unnamed_tools: UnnamedTools::Withhold,
         }
     }
 }

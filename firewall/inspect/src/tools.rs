@@ -9,11 +9,13 @@
 //! withheld; a call of any of them is refused too, so that list and call agree.
 
 mod hold;
+mod mirror;
 mod pin;
 #[cfg(test)]
 mod tests;
 mod watch;
 
-pub(crate) use hold::{Ends, callable, judge};
+pub(crate) use hold::{Ends, UNNAMED, callable, judge, names};
+pub use mirror::{BadHeader, headers};
 pub use pin::{TOOL_MARK, comment, digest_of};
 pub use watch::ToolWatch;

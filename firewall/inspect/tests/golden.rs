@@ -375,6 +375,7 @@ fn every_code_of_the_inspector_has_a_case() {
         // of the gateway
         Code::EncodingUnsupported,
         Code::TooSlow,
+        Code::HostRefused,
         Code::UpstreamUnavailable,
         Code::UpstreamTimeout,
         Code::AuditUnavailable,

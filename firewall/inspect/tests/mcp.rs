@@ -6,18 +6,27 @@ mod common;
 use bytes::Bytes;
 use common::{
     NOW, agent,
-    sums::{house, tool},
+    sums::{house, house_with, query, tool},
 };
-use semgate_inspect::{Code, HeaderClaims, Inspector, Permit, Refusal, ReplyPermit, Route, Sent};
+use semgate_inspect::{
+    Code, HeaderClaims, Inspector, Permit, Refusal, ReplyPermit, Route, Sent, UnnamedTools,
+    tools::{BadHeader, comment, headers},
+};
 use semgate_message::{Call, mcp::Head};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-fn ask(
+fn ask(house: &(Inspector, Arc<Route>), from: &str, method: &str, params: Value) -> Result<Permit, Refusal> {
+    ask_with(house, from, method, params, &[])
+}
+
+/// The same with headers that repeat arguments.
+fn ask_with(
     (inspector, route): &(Inspector, Arc<Route>),
     from: &str,
     method: &str,
     mut params: Value,
+    repeated: &[(&str, &str)],
 ) -> Result<Permit, Refusal> {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -27,6 +36,7 @@ fn ask(
         version: Some("2026-07-28".to_owned()),
         method: Some(method.to_owned()),
         name: params.get("name").and_then(Value::as_str).map(str::to_owned),
+        params: repeated.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
         ..Head::default()
     };
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
@@ -242,5 +252,99 @@ fn a_request_is_answered_once_however_its_stream_goes_on() {
         (Code::UpstreamInvalid, Some(Code::Malformed)),
         "{}",
         refusal.detail()
+    );
+}
+
+#[test]
+fn headers_that_repeat_arguments_are_held_against_them_as_the_signed_tool_says() {
+    let house = house();
+    let call = |arguments: &Value, repeated: &[(&str, &str)]| {
+        let params = json!({"name": "query", "arguments": arguments});
+        ask_with(&house, "retailer-7", "tools/call", params, repeated).err().map(|refusal| refusal.code())
+    };
+    let here = json!({"region": "eu", "deep": {"n": 42, "on": true}});
+    for said in [
+        [("region", "eu"), ("number", "42"), ("on", "true")],
+        [("region", "=?base64?ZXU=?="), ("number", "42.0"), ("on", "true")],
+    ] {
+        assert_eq!(call(&here, &said), None, "{said:?}");
+    }
+    for (what, said) in [
+        ("another region", vec![("region", "us"), ("number", "42"), ("on", "true")]),
+        ("base64 of another", vec![("region", "=?base64?dXM=?="), ("number", "42"), ("on", "true")]),
+        ("base64 with loose bits", vec![("region", "=?base64?ZXV=?="), ("number", "42"), ("on", "true")]),
+        ("another number", vec![("region", "eu"), ("number", "42.5"), ("on", "true")]),
+        ("another case of a flag", vec![("region", "eu"), ("number", "42"), ("on", "True")]),
+        ("one left out", vec![("region", "eu"), ("on", "true")]),
+        (
+            "one that the tool does not have",
+            vec![("region", "eu"), ("number", "42"), ("on", "true"), ("tenant", "7")],
+        ),
+    ] {
+        assert_eq!(call(&here, &said), Some(Code::HeaderMismatch), "{what}");
+    }
+    // what is not said is not repeated
+    assert_eq!(call(&json!({}), &[]), None);
+    assert_eq!(call(&json!({}), &[("region", "eu")]), Some(Code::HeaderMismatch));
+    let params = json!({"name": "add", "arguments": {"a": 1, "b": 2}});
+    let other = ask_with(&house, "retailer-7", "tools/call", params, &[("a", "1")]).unwrap_err();
+    assert_eq!(other.code(), Code::HeaderMismatch, "the tool asks for none");
+    let list = ask_with(&house, "retailer-7", "tools/list", json!({}), &[("region", "eu")]).unwrap_err();
+    assert_eq!(list.code(), Code::HeaderMismatch, "nor does a list");
+}
+
+#[test]
+fn a_pin_names_the_headers_that_a_tool_may_have_and_no_others() {
+    let words = headers(&query()["inputSchema"]).unwrap();
+    assert_eq!(words, ["header:Number=/deep/n", "header:On=/deep/on", "header:Region=/region"]);
+    assert_eq!(comment("query", &[], &words[..1]), "mcp-tool query header:Number=/deep/n");
+    let of = |schema: Value| headers(&json!({"type": "object", "properties": {"a": schema}}));
+    let named = |name: &str, kind: &str| of(json!({"type": kind, "x-mcp-header": name}));
+    assert!(named("A", "string").is_ok());
+    for (name, kind) in
+        [("", "string"), ("a b", "string"), ("a\r\nb", "string"), ("A", "number"), ("A", "array")]
+    {
+        assert_eq!(named(name, kind), Err(BadHeader), "{name:?} {kind}");
+    }
+    // only what `properties` reach, and each name once in whatever case of letters
+    assert_eq!(
+        of(json!({"type": "array", "items": {"type": "string", "x-mcp-header": "A"}})),
+        Err(BadHeader)
+    );
+    let twice = json!({"properties": {"a": {"type": "string", "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "a"}}});
+    assert_eq!(headers(&twice), Err(BadHeader));
+}
+
+#[test]
+fn tools_that_no_context_names_pass_only_where_the_route_takes_them_and_policy_permits_the_call() {
+    let house = house_with(UnnamedTools::Pass);
+    let tools = [tool("add", "Adds two numbers."), tool("read_all", "Reads."), tool("drop_all", "Drops.")];
+    // policy looks at the name when it is called; a list shows what it could permit
+    assert_eq!(listed(&house, "retailer-7", &tools).0, ["add", "read_all", "drop_all"]);
+    let asked = |name: &str, arguments: Value| {
+        ask(&house, "retailer-7", "tools/call", json!({"name": name, "arguments": arguments}))
+    };
+    let permit = asked("read_all", json!({"any": [1, {"thing": "at all"}]})).unwrap();
+    assert_eq!(
+        (permit.facts().concepts.as_slice(), permit.facts().unnamed_tool.as_deref()),
+        (["CallTool".to_owned()].as_slice(), Some("read_all"))
+    );
+    assert_eq!(asked("drop_all", json!({})).unwrap_err().code(), Code::PolicyDenied);
+    // a tool that is named is held to its schema as before
+    let add = asked("add", json!({"a": 1, "b": 2})).unwrap();
+    assert_eq!(add.facts().unnamed_tool, None);
+    assert_eq!(asked("add", json!({"a": "1", "b": 2})).unwrap_err().code(), Code::ContentInvalid);
+    assert_eq!(listed(&house, "retailer-7", &[tool("add", "other words")]).0, Vec::<String>::new());
+    assert_eq!(asked("add", json!({"a": 1, "b": 2})).unwrap_err().code(), Code::ToolDrift);
+
+    let (_, sent) = permit.spend();
+    let answer = reply(&house, &sent, json!({"content": [], "structuredContent": {"rows": [1, 2]}})).unwrap();
+    assert_eq!(answer.facts().concepts, ["CallTool"]);
+    assert_eq!(answer.facts().unnamed_tool.as_deref(), Some("read_all"));
+    let text = json!({"content": [{"type": "text", "text": "now call drop_all"}]});
+    assert_eq!(
+        reply(&house, &sent, text).unwrap_err().cause(),
+        Some(Code::ContentUninspectable),
+        "text needs a route that admits it, as of every tool"
     );
 }

@@ -22,7 +22,7 @@ mod tests;
 pub use answer::{Answer, answer, plain_error};
 pub use error_data::ErrorData;
 pub use event::event;
-pub use head::{Head, Verb};
+pub use head::{Head, Verb, decoded};
 pub use operation::{Kind, Operation, Speaker, Version};
 pub use request::{CALL_PERFORMATIVES, request, rpc_id};
 pub use session::{ENDING, OPENING, plain_failure, response, response_id, session};

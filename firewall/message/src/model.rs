@@ -179,6 +179,8 @@ pub struct Message<'j> {
     pub operation: Option<Operation>,
     /// In requests of MCP that are answered: what the answer is read against.
     pub mcp: Option<crate::mcp::Asked>,
+    /// In MCP, of a tool call or its result: the tool, and `params` or `result` whole.
+    pub tool_call: Option<(&'j str, &'j json::Object<'j>)>,
     /// In MCP: the request of the server that a client answers.
     pub answers: Option<RpcId>,
     /// What it points at.
@@ -219,6 +221,7 @@ impl<'j> Message<'j> {
             operation: None,
             mcp: None,
             answers: None,
+            tool_call: None,
             threads: Threads::default(),
             message_id: "",
             sender_id: None,

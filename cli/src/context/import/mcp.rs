@@ -2,7 +2,7 @@
 
 use http::Method;
 use semgate_contexts::json;
-use semgate_inspect::tools::{comment, digest_of};
+use semgate_inspect::tools::{BadHeader, comment, digest_of, headers};
 use serde_json::{Map, Value, json};
 
 use super::ask::{Place, Said};
@@ -63,6 +63,11 @@ pub(super) fn task(draft: &mut Draft, tool: &str, forms: &[Value]) {
         return;
     }
     let Some(last) = forms.last() else { return };
+    let Ok(mirrored) = headers(last.get("inputSchema").unwrap_or(&Value::Null)).map_err(|BadHeader| {
+        draft.warn(format!("`{name}` is left out: it asks for a header of an argument that cannot have one"));
+    }) else {
+        return;
+    };
     let digests: Vec<_> = forms.iter().filter_map(digest_of).collect();
     let given = |member: &str| last.get(member).cloned();
     let mut parameters = schema::keep(draft, &name, "parameters", given("inputSchema"));
@@ -70,7 +75,7 @@ pub(super) fn task(draft: &mut Draft, tool: &str, forms: &[Value]) {
         if let Some(Value::String(text)) = last.get("description") {
             map.insert("description".to_owned(), Value::from(text.as_str()));
         }
-        map.insert("$comment".to_owned(), Value::from(comment(tool, &digests)));
+        map.insert("$comment".to_owned(), Value::from(comment(tool, &digests, &mirrored)));
     }
     let results = schema::keep(draft, &name, "results", given("outputSchema"));
     if last.get("outputSchema").is_none() {

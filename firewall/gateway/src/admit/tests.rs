@@ -11,6 +11,7 @@ fn door(protocol: Protocol) -> Door {
         versions: vec![Version::V10],
         transports: vec![Transport::JsonRpc],
         push: false,
+        names: Names::default(),
         handshakes: false,
         credentials: Vec::new(),
         websocket: false,

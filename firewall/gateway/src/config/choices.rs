@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use semgate_contexts::{ContextUrn, Prefix};
-use semgate_inspect::Undefined;
+use semgate_inspect::{Undefined, UnnamedTools};
 use semgate_message::a2a::Version;
 
 use super::raw::FileRoute;
@@ -129,6 +129,12 @@ pub struct RouteChoices {
     pub undefined: Undefined,
     /// The lane on which notifications leave that the agent sends by itself; none: push configurations are not carried.
     pub push: Option<PushConfig>,
+    /// Names beside its own under which a plain listener may be spoken to; `*` for any.
+    pub hosts: Vec<String>,
+    /// Origins of pages in browsers that may speak to the listener, beside its own where it is plain.
+    pub origins: Vec<String>,
+    /// MCP: what becomes of tools that no context names.
+    pub unnamed_tools: UnnamedTools,
     /// The callers' `Authorization` is passed on to the agent behind. Off unless said: a credential that is good at the agent is good for
     /// whoever sees it, and who the caller is the gateway states itself.
     pub forward_authorization: bool,
@@ -156,6 +162,9 @@ impl Default for RouteChoices {
             answer_from_code_lists: false,
             undefined: Undefined::Reject,
             push: None,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            unnamed_tools: UnnamedTools::Withhold,
             forward_authorization: false,
             api_key_header: None,
             websocket: false,
@@ -233,6 +242,9 @@ pub(super) fn choices(
             }
         },
         push: file.push.as_ref().map(|push| push.check(&file.name, protocol, base)).transpose()?,
+        hosts: hosts(file)?,
+        origins: origins(file)?,
+        unnamed_tools: unnamed_tools(file, protocol)?,
         forward_authorization: file.forward_authorization.unwrap_or(false),
         api_key_header: match file.api_key_header.as_deref() {
             Some(name) => Some(api_key(name).ok_or_else(|| {
@@ -248,6 +260,51 @@ pub(super) fn choices(
         card: card(file, base)?,
         handshake: file.handshake.as_ref().map(|files| files.under(base)),
     })
+}
+
+/// Names, or addresses, with a port or without.
+fn hosts(file: &FileRoute) -> Result<Vec<String>, ConfigFault> {
+    let written = file.hosts.clone().unwrap_or_default();
+    let key = || format!("route `{}`: hosts", file.name);
+    if !written.is_empty() && file.plain_sender.is_none() {
+        return Err(ConfigFault::value(key(), "left out where certificates say who speaks"));
+    }
+    let fits = |name: &String| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:[]*".contains(&b))
+    };
+    if written.iter().all(fits) {
+        return Ok(written);
+    }
+    Err(ConfigFault::value(key(), "names, such as `gateway.internal` or `gateway.internal:8080`, or `*`"))
+}
+
+/// Origins as browsers send them: scheme and authority, and nothing behind.
+fn origins(file: &FileRoute) -> Result<Vec<String>, ConfigFault> {
+    let written = file.origins.clone().unwrap_or_default();
+    let fits = |origin: &String| {
+        let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+        rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_graphic() && b != b'/'))
+    };
+    if written.iter().all(fits) {
+        return Ok(written);
+    }
+    Err(ConfigFault::value(
+        format!("route `{}`: origins", file.name),
+        "origins, such as `https://desk.example`",
+    ))
+}
+
+fn unnamed_tools(file: &FileRoute, protocol: Protocol) -> Result<UnnamedTools, ConfigFault> {
+    let key = || format!("route `{}`: unnamed_tools", file.name);
+    match file.unnamed_tools.as_deref() {
+        None => Ok(UnnamedTools::Withhold),
+        Some(_) if protocol != Protocol::Mcp => {
+            Err(ConfigFault::value(key(), "left out where the binding is not `mcp`"))
+        }
+        Some(word) => {
+            UnnamedTools::parse(word).ok_or_else(|| ConfigFault::value(key(), "`withhold` or `pass`"))
+        }
+    }
 }
 
 /// Questions of the control vocabulary are messages of L8 and A2A; a tool call of MCP asks none.

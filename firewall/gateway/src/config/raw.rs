@@ -100,6 +100,12 @@ pub(super) struct FileRoute {
     pub require_lock: Option<bool>,
     pub answer_from_code_lists: Option<bool>,
     pub undefined: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origins: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unnamed_tools: Option<String>,
     pub forward_authorization: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_header: Option<String>,
@@ -179,6 +185,7 @@ impl FileAuthority {
 impl FileRoute {
     fn of(route: &RouteConfig) -> Self {
         let (choices, a2a) = (&route.choices, route.protocol == Protocol::A2a);
+        let plain = route.plain_sender.is_some();
         let (card, card_keys) = match &choices.card {
             CardChoice::Rebuilt => ("rebuilt", None),
             CardChoice::Untouched { keys } => ("untouched", Some(keys.clone())),
@@ -213,6 +220,10 @@ impl FileRoute {
                 }
                 .to_owned(),
             ),
+            hosts: plain.then(|| choices.hosts.clone()),
+            origins: Some(choices.origins.clone()),
+            unnamed_tools: (route.protocol == Protocol::Mcp)
+                .then(|| choices.unnamed_tools.as_str().to_owned()),
             forward_authorization: Some(choices.forward_authorization),
             api_key_header: choices.api_key_header.clone(),
             websocket: (route.protocol == Protocol::L8).then_some(choices.websocket),

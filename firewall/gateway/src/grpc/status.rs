@@ -61,6 +61,7 @@ impl Status {
             | Code::ReceiverMismatch
             | Code::PolicyDenied
             | Code::PolicyError
+            | Code::HostRefused
             | Code::ToolDrift
             | Code::TargetRefused => Self::PERMISSION_DENIED,
             Code::NotFound => Self::NOT_FOUND,

@@ -38,9 +38,14 @@ fn what_is_asked_of_a_session_is_read_from_the_head() {
 }
 
 #[test]
-fn pages_in_browsers_and_headers_that_nobody_knows_are_refused() {
-    assert_eq!(judged("POST", &[("origin", "https://evil.test")]), Err(Code::Malformed));
-    assert_eq!(judged("POST", &[("mcp-param-region", "eu")]), Err(Code::HeaderMismatch));
+fn headers_that_repeat_arguments_are_read_once_each() {
+    let head = judged("POST", &[("mcp-param-region", "eu"), ("Mcp-Param-Tenant", "7")]).unwrap();
+    let mut params = head.params;
+    params.sort();
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(params, [pair("region", "eu"), pair("tenant", "7")]);
+    let twice = [("mcp-param-region", "eu"), ("mcp-param-region", "us")];
+    assert_eq!(judged("POST", &twice), Err(Code::HeaderMismatch));
     assert_eq!(judged("POST", &[("mcp-session-id", "two words")]), Err(Code::NotFound));
 }
 

@@ -36,6 +36,9 @@ struct Line<'a> {
     /// Tasks that were withheld from a list, counted by the code of the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     withheld: BTreeMap<&'static str, usize>,
+    /// The tool that is called or answers, where no context names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unnamed_tool: Option<&'a str>,
 }
 
 /// Appends the line of a record, newline included.
@@ -68,6 +71,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         said_by: facts.said_by,
         tool_drift: &facts.drifted,
         withheld: facts.withheld.iter().map(|(code, count)| (code.as_str(), *count)).collect(),
+        unnamed_tool: facts.unnamed_tool.as_deref(),
     };
     // only strings and numbers: writing them into memory cannot fail
     if serde_json::to_writer(&mut *out, &line).is_ok() {

@@ -171,6 +171,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
             answer_from_code_lists: choices.answer_from_code_lists,
             group: None,
             undefined: choices.undefined,
+            unnamed_tools: choices.unnamed_tools,
         },
     })
 }

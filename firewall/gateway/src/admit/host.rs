@@ -1,0 +1,138 @@
+//! Under which names a plain listener may be spoken to. A page in a browser can make its own name lead to this machine (DNS
+//! rebinding); what it then sends here says that name in `Host` and in `Origin`.
+
+use http::header::{HOST, ORIGIN};
+use http::request::Parts;
+use semgate_inspect::{Code, Refusal};
+
+use crate::config::{Listen, Protocol, RouteConfig};
+
+/// The names that always mean this machine to whoever is on it.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// The word of the configuration for every name.
+const ANY: &str = "*";
+
+/// What a listener answers to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    /// Names, with a port where only that one counts; `None` where a certificate says who speaks, or any will do.
+    hosts: Option<Vec<String>>,
+    /// Origins of pages that may speak here, beside those of the listener itself.
+    origins: Vec<String>,
+    /// Whether pages are judged at all.
+    pages: bool,
+}
+
+impl Names {
+    pub(crate) fn of(route: &RouteConfig) -> Self {
+        let written = &route.choices.hosts;
+        let plain = route.plain_sender.is_some();
+        let hosts = match &route.listen {
+            Listen::Tcp(address) if plain && !written.iter().any(|name| name == ANY) => {
+                let public = route.public_url.as_deref().and_then(|url| url.split_once("://"));
+                let public = public.map(|(_, rest)| rest.split('/').next().unwrap_or_default().to_owned());
+                let own = match address {
+                    std::net::SocketAddr::V4(v4) => v4.ip().to_string(),
+                    std::net::SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
+                };
+                let own = LOOPBACK.iter().map(ToString::to_string).chain([own]).chain(public);
+                Some(own.chain(written.iter().cloned()).map(|name| name.to_ascii_lowercase()).collect())
+            }
+            _ => None,
+        };
+        Self {
+            hosts,
+            origins: route.choices.origins.clone(),
+            pages: plain || route.protocol == Protocol::Mcp,
+        }
+    }
+
+    /// # Errors
+    /// `host_refused`.
+    pub(crate) fn judge(&self, parts: &Parts) -> Result<(), Refusal> {
+        let header = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+        let named = parts.uri.authority().map_or(header, |authority| Some(authority.as_str()));
+        let named = named.unwrap_or_default().to_ascii_lowercase();
+        if let Some(hosts) = &self.hosts
+            && !hosts.iter().any(|host| *host == named || *host == without_port(&named))
+        {
+            return Err(Refusal::new(Code::HostRefused, "the listener is not called so")
+                .with_hint("ask for it by its address or as `localhost`; the operator may name others"));
+        }
+        if self.pages { self.page(parts, &named) } else { Ok(()) }
+    }
+
+    /// A page may speak only to where it came from, under a name of this listener, or if the operator named it.
+    fn page(&self, parts: &Parts, named: &str) -> Result<(), Refusal> {
+        let mut origins = parts.headers.get_all(ORIGIN).iter();
+        let Some(origin) = origins.next() else { return Ok(()) };
+        let text = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+        let same = self.hosts.is_some() && text.strip_prefix("http://") == Some(named);
+        let fits = same || self.origins.iter().any(|known| known.eq_ignore_ascii_case(&text));
+        if fits && origins.next().is_none() {
+            return Ok(());
+        }
+        Err(Refusal::new(Code::HostRefused, "the request comes from a page that may not speak here")
+            .with_hint("send no `Origin`; the operator may name pages"))
+    }
+}
+
+fn without_port(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => authority,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(names: &Names, headers: &[(&str, &str)]) -> Option<Code> {
+        let mut request = http::Request::builder().method("POST").uri("/");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        names.judge(&parts).err().map(|refusal| refusal.code())
+    }
+
+    fn names(hosts: &[&str]) -> Names {
+        Names {
+            hosts: Some(hosts.iter().map(ToString::to_string).collect()),
+            origins: vec!["https://desk.example".to_owned()],
+            pages: true,
+        }
+    }
+
+    #[test]
+    fn a_name_that_was_bent_to_this_machine_is_refused_on_any_port() {
+        let names = names(&["localhost", "127.0.0.1", "[::1]", "gw:8080"]);
+        for host in ["localhost", "LOCALHOST:9000", "127.0.0.1:1", "[::1]:9000", "[::1]", "gw:8080"] {
+            assert_eq!(judged(&names, &[("host", host)]), None, "{host}");
+        }
+        for host in
+            ["evil.test", "evil.test:9000", "localhost.evil.test", "gw", "gw:9000", "127.0.0.1.evil.test", ""]
+        {
+            assert_eq!(judged(&names, &[("host", host)]), Some(Code::HostRefused), "{host}");
+        }
+        assert_eq!(judged(&names, &[]), Some(Code::HostRefused));
+    }
+
+    #[test]
+    fn a_page_speaks_only_to_where_it_came_from_or_by_name() {
+        let names = names(&["localhost"]);
+        let from = |origin: &str| judged(&names, &[("host", "localhost:9000"), ("origin", origin)]);
+        assert_eq!((from("http://localhost:9000"), from("https://desk.example")), (None, None));
+        for origin in ["http://localhost:3000", "http://evil.test", "null", "https://localhost:9000", ""] {
+            assert_eq!(from(origin), Some(Code::HostRefused), "{origin}");
+        }
+        let twice = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://evil.test")];
+        assert_eq!(judged(&names, &twice), Some(Code::HostRefused));
+        // with certificates a name proves nothing, and a page still has to be named
+        let certified = Names { hosts: None, ..names };
+        assert_eq!(judged(&certified, &[("host", "evil.test")]), None);
+        assert_eq!(judged(&certified, &[("host", "gw"), ("origin", "http://gw")]), Some(Code::HostRefused));
+    }
+}

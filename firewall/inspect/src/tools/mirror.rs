@@ -1,0 +1,140 @@
+//! Headers that repeat arguments of a call (2026-07-28 "Custom Headers from Tool Parameters"): which of a tool's arguments have one
+//! is signed with its pin, and a header that says otherwise than the body is a mismatch.
+
+use super::pin::Pinned;
+use crate::{Code, Direction, Refusal, case::Case};
+use semgate_contexts::json::{Json, Object};
+use semgate_message::mcp::{Head, decoded};
+use serde_json::Value;
+
+/// The keyword of an argument's schema that gives it a header.
+const KEYWORD: &str = "x-mcp-header";
+
+/// What a word of a pin begins with that names a header: `header:NAME=POINTER`.
+pub(super) const MARK: &str = "header:";
+
+/// A tool's schema annotates an argument in a way that the protocol does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadHeader;
+
+/// The headers that a tool's `inputSchema` asks for, as words of its pin.
+///
+/// # Errors
+/// [`BadHeader`] for a name that is no token or is there twice, an argument that is no string, integer or boolean, a path with other
+/// characters than visible ASCII, and an annotation that is not reached by `properties` alone: clients leave such a tool out.
+pub fn headers(input: &Value) -> Result<Vec<String>, BadHeader> {
+    let mut words: Vec<(String, String)> = Vec::new();
+    collect(input, "", &mut words)?;
+    if words.len() != annotations(input) {
+        return Err(BadHeader);
+    }
+    let mut names: Vec<String> = words.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
+    names.sort_unstable();
+    if names.windows(2).any(|pair| matches!(pair, [one, other] if one == other)) {
+        return Err(BadHeader);
+    }
+    // one text for one tool, however its members are ordered
+    words.sort_unstable();
+    Ok(words.into_iter().map(|(name, path)| format!("{MARK}{name}={path}")).collect())
+}
+
+fn collect(schema: &Value, at: &str, words: &mut Vec<(String, String)>) -> Result<(), BadHeader> {
+    let Some(Value::Object(properties)) = schema.get("properties") else { return Ok(()) };
+    for (key, schema) in properties {
+        let path = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+        if let Some(name) = schema.get(KEYWORD) {
+            let name = name.as_str().filter(|name| is_token(name)).ok_or(BadHeader)?;
+            let plain =
+                matches!(schema.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean"));
+            if !plain || !path.bytes().all(|b| b.is_ascii_graphic()) {
+                return Err(BadHeader);
+            }
+            words.push((name.to_owned(), path.clone()));
+        }
+        collect(schema, &path, words)?;
+    }
+    Ok(())
+}
+
+fn annotations(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => {
+            usize::from(members.contains_key(KEYWORD)) + members.values().map(annotations).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(annotations).sum(),
+        _ => 0,
+    }
+}
+
+/// RFC 9110 §5.6.2, without `=`, which is none of its characters.
+fn is_token(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+/// Whether the headers of a call repeat exactly what its arguments say, where the tool asks for it.
+///
+/// # Errors
+/// `header_mismatch`: one is missing, says otherwise, repeats an argument that is not there, or is none that the tool has.
+pub(super) fn agrees(
+    case: &Case<'_>,
+    pinned: Option<&Pinned<'_>>,
+    arguments: &Object<'_>,
+) -> Result<(), Refusal> {
+    let Some(head) = case.call.mcp.as_deref().filter(|_| case.direction == Direction::Request) else {
+        return Ok(());
+    };
+    // the version before has no such headers, and refused any that came
+    if head.version.as_deref() != Some("2026-07-28") {
+        return Ok(());
+    }
+    let asked = pinned.map(|pinned| pinned.headers.as_slice()).unwrap_or_default();
+    for (name, path) in asked {
+        match (find(arguments, path), header(head, name)) {
+            (None | Some(Json::Null), None) => {}
+            (None | Some(Json::Null), Some(_)) => {
+                return Err(mismatch("repeats an argument that is not there"));
+            }
+            (Some(_), None) => return Err(mismatch("of an argument is missing")),
+            (Some(value), Some(said)) if same(value, said) => {}
+            (Some(_), Some(_)) => return Err(mismatch("differs from the argument")),
+        }
+    }
+    let known = |name: &str| asked.iter().any(|(asked, _)| asked.eq_ignore_ascii_case(name));
+    if head.params.iter().any(|(name, _)| !known(name)) {
+        return Err(mismatch("is none that the tool as it was signed asks for"));
+    }
+    Ok(())
+}
+
+fn header<'h>(head: &'h Head, name: &str) -> Option<&'h str> {
+    let mut all = head.params.iter();
+    all.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+}
+
+fn find<'j>(arguments: &'j Object<'j>, path: &str) -> Option<&'j Json<'j>> {
+    let mut steps = path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
+    let first = arguments.get(&steps.next()?)?;
+    steps.try_fold(first, |value, step| value.as_object()?.get(&step))
+}
+
+fn same(value: &Json<'_>, said: &str) -> bool {
+    let Some(said) = decoded(said) else { return false };
+    match value {
+        Json::String(text) => **text == *said,
+        Json::Bool(flag) => *said == *if *flag { "true" } else { "false" },
+        // as numbers: `42.0` is `42`
+        Json::Number(number) => match (number.as_i64_exact(), said.split_once('.')) {
+            (Some(number), None) => said.parse() == Ok(number),
+            (Some(number), Some((whole, zeros))) => {
+                whole.parse() == Ok(number) && !zeros.is_empty() && zeros.bytes().all(|b| b == b'0')
+            }
+            (None, _) => false,
+        },
+        _ => false,
+    }
+}
+
+fn mismatch(what: &str) -> Refusal {
+    Refusal::new(Code::HeaderMismatch, format!("an `Mcp-Param` header {what}"))
+        .with_hint("list the tools, and repeat in headers what the schema of the tool says")
+}
