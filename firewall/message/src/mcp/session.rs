@@ -91,7 +91,7 @@ pub fn response_id(json: &Json<'_>) -> Option<RpcId> {
     RpcId::read(message.get("id")?)
 }
 
-/// A client's error in the words of the protocol: its number if JSON-RPC or MCP has words for it, else [`INTERNAL`]. Its own
+/// A client's error in the words of the protocol: its number if JSON-RPC or MCP has words for it, else −32603. Its own
 /// text and data never pass. None for what is no error of a client.
 pub fn plain_failure(json: &Json<'_>) -> Option<Vec<u8>> {
     let id = response_id(json)?;
