@@ -126,7 +126,7 @@ impl Learnt {
         let key = pair(route, sender, receiver);
         let known = pairs.get(&key).is_some_and(|of| of.sessions.contains_key(&session.id));
         if !known {
-            self.make_room(&mut pairs, now);
+            self.make_room(&mut pairs, &key, now);
         }
         let mut of = pairs.get(&key).map_or_else(OfPair::default, |of| OfPair::clone(of));
         let held = of.sessions.entry(session.id).or_default();
@@ -136,20 +136,35 @@ impl Learnt {
         Some(done)
     }
 
-    /// Drops sessions that are over; if there is still no room, the one that ends first.
-    fn make_room(&self, pairs: &mut HashMap<Pair, Arc<OfPair>>, now: u64) {
-        let count =
-            |pairs: &HashMap<Pair, Arc<OfPair>>| pairs.values().map(|of| of.sessions.len()).sum::<usize>();
-        if count(pairs) < self.sessions {
+    /// Drops sessions that are over. If there is still no room, the sender who holds most gives up the session of its own that ends
+    /// first, the newcomer before others: nobody makes another forget while it holds as much itself.
+    fn make_room(&self, pairs: &mut HashMap<Pair, Arc<OfPair>>, (_, newcomer, _): &Pair, now: u64) {
+        let held = |pairs: &HashMap<Pair, Arc<OfPair>>| {
+            let mut held: HashMap<String, usize> = HashMap::new();
+            for ((_, sender, _), of) in pairs {
+                *held.entry(sender.clone()).or_default() += of.sessions.len();
+            }
+            held
+        };
+        if held(pairs).values().sum::<usize>() < self.sessions {
             return;
         }
-        let ends = |pairs: &HashMap<Pair, Arc<OfPair>>| {
-            pairs.values().flat_map(|of| of.sessions.values()).map(|session| session.until).min()
-        };
-        let first = ends(pairs).unwrap_or_default().max(now);
-        for of in pairs.values_mut() {
-            if of.sessions.values().any(|session| session.until <= first) {
-                Arc::make_mut(of).sessions.retain(|_, session| session.until > first);
+        for of in pairs.values_mut().filter(|of| of.sessions.values().any(|session| session.until <= now)) {
+            Arc::make_mut(of).sessions.retain(|_, session| session.until > now);
+        }
+        let held = held(pairs);
+        if held.values().sum::<usize>() >= self.sessions {
+            let own = held.get(newcomer).copied().unwrap_or_default();
+            let most = held.iter().max_by_key(|(_, held)| **held);
+            let giver = most.filter(|(_, most)| **most > own).map_or(newcomer, |(giver, _)| giver);
+            let ends = |of: &OfPair| of.sessions.iter().map(|(id, session)| (session.until, *id)).min();
+            let first = pairs
+                .iter_mut()
+                .filter(|((_, sender, _), _)| sender == giver)
+                .filter_map(|(_, of)| Some((ends(of)?, of)))
+                .min_by_key(|(ends, _)| *ends);
+            if let Some(((_, id), of)) = first {
+                Arc::make_mut(of).sessions.remove(&id);
             }
         }
         pairs.retain(|_, of| !of.sessions.is_empty());

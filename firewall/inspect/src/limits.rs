@@ -58,7 +58,7 @@ pub struct InspectLimits {
     pub subscription_ms: u64,
     /// Requests of one socket that are unanswered: 64; what an agent thinks about at once is a handful.
     pub unanswered: usize,
-    /// Sessions in which two agents settle what no context defines: 1,024, for some megabytes of concepts. The one that ends first is
+    /// Sessions in which two agents settle what no context defines: 1,024, for some megabytes of concepts. Of the agent that holds most, the one that ends first is
     /// forgotten first.
     pub learnt_sessions: usize,
     /// Names that are settled, or asked about, in one session: 16, a handful of words that a domain forgot.

@@ -101,6 +101,7 @@ pub(crate) struct Step {
     answers: Option<Arc<Proposal>>,
     makes: Option<Arc<Proposal>>,
     delivered: AtomicBool,
+    given_back: AtomicBool,
 }
 
 impl Step {
@@ -118,7 +119,8 @@ impl Step {
         if let Some(proposal) = &answers {
             proposal.take()?;
         }
-        Ok(Some(Arc::new(Self { answers, makes, delivered: AtomicBool::new(false) })))
+        let (delivered, given_back) = Default::default();
+        Ok(Some(Arc::new(Self { answers, makes, delivered, given_back })))
     }
 
     /// What the message proposes.
@@ -134,13 +136,16 @@ impl Step {
         }
     }
 
-    /// The message is known not to have arrived: what it answers is open again, and what it proposes was never said.
+    /// The message is known not to have arrived: what it answers is open again, and what it proposes was never said. Said again, it
+    /// changes nothing: somebody else may have answered meanwhile.
     pub(crate) fn undelivered(&self) {
         self.delivered.store(true, Ordering::Release);
+        if self.given_back.swap(true, Ordering::AcqRel) {
+            return;
+        }
         if let Some(proposal) = &self.answers {
-            // this step alone can have taken it
-            let _ = proposal.change(TAKEN, OPEN);
-            let _ = proposal.change(CLOSED, OPEN);
+            // this step alone can have taken it, until one of the two opened it
+            let _ = proposal.change(TAKEN, OPEN).or_else(|_| proposal.change(CLOSED, OPEN));
         }
         if let Some(proposal) = &self.makes {
             let _ = proposal.change(OPEN, WITHDRAWN);

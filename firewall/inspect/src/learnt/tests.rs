@@ -52,6 +52,27 @@ fn memory_is_bounded_by_names_and_by_sessions_of_which_the_one_that_ends_first_g
 }
 
 #[test]
+fn attack_who_opens_many_sessions_makes_nobody_else_forget() {
+    let learnt = Learnt::new(4, 4);
+    learnt.open(OF, session(1, 50), "my_mood", 0).unwrap();
+    learnt.learn(OF, session(1, 50), "my_mood", &mood(), 0);
+    for id in 2..20 {
+        // on two routes, and each ends later than the one before
+        let of = (if id % 2 == 0 { "r" } else { "q" }, "greedy", "b");
+        assert!(learnt.open(of, session(id, 100 + u64::from(id)), "my_mood", 0).is_some());
+    }
+    assert!(knows(&learnt, OF, 1));
+    let held = |of: (&str, &str, &str)| {
+        (0..20).filter(|id| learnt.of(of.0, of.1, of.2).asks(&[*id; 32], "my_mood").is_some()).count()
+    };
+    assert_eq!(held(("r", "greedy", "b")) + held(("q", "greedy", "b")), 3, "the rest of the places");
+    // what is over makes room first
+    assert!(learnt.open(("r", "late", "b"), session(30, 300), "my_mood", 60).is_some());
+    assert!(!knows(&learnt, OF, 1));
+    assert_eq!(held(("r", "greedy", "b")) + held(("q", "greedy", "b")), 3);
+}
+
+#[test]
 fn a_meaning_is_a_closed_concept_of_codes_and_no_handshake() {
     let mood = mood();
     let term = mood.term("my_mood").unwrap();

@@ -74,3 +74,16 @@ fn a_proposal_of_one_task_is_not_answered_in_another() {
     assert!(!proposal.belongs_to(Some("t-2")));
     assert!(Proposal::new(Agent, None).belongs_to(Some("t-2")));
 }
+
+#[test]
+fn attack_what_is_given_back_twice_opens_nothing_that_another_answered() {
+    let proposal = Proposal::new(Side::Agent, None);
+    let first = Step::begin(Some(Arc::clone(&proposal)), None).unwrap().unwrap();
+    first.delivered();
+    first.undelivered();
+    let second = Step::begin(Some(Arc::clone(&proposal)), None).unwrap().unwrap();
+    second.delivered();
+    first.undelivered();
+    drop(first);
+    assert!(!proposal.awaits(Side::Caller), "it was accepted");
+}
