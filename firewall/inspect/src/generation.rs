@@ -195,6 +195,11 @@ impl Generation {
         self.named.get(urn)
     }
 
+    /// Every document that is at hand, in no order.
+    pub(crate) fn all_named(&self) -> impl Iterator<Item = &Named> {
+        self.named.values()
+    }
+
     pub(crate) fn control(&self) -> Option<&Named> {
         self.named(self.control_urn.as_str())
     }

@@ -108,7 +108,7 @@ pub(crate) fn parsed<'c, 'j>(
     let digests = digests(case, &message.claims)?;
     let mut message = message;
     let unnamed = match &target {
-        Target::Known(named) => unnamed_tool(case, named, &mut message),
+        Target::Known(named) => unnamed_tool(case, named, &mut message)?,
         _ => None,
     };
     Ok(Parsed { case, message, target, digests, unnamed })
@@ -116,11 +116,19 @@ pub(crate) fn parsed<'c, 'j>(
 
 /// A tool that no context names is a call of the protocol, where the route takes such: its params or result are judged whole as
 /// that, in the place of its arguments or structured content.
-fn unnamed_tool<'j>(case: &Case<'_>, named: &Named, message: &mut Message<'j>) -> Option<&'j str> {
-    let (tool, whole) = message.tool_call?;
+///
+/// # Errors
+/// `header_mismatch` for a header that repeats one of its arguments.
+fn unnamed_tool<'j>(
+    case: &Case<'_>,
+    named: &Named,
+    message: &mut Message<'j>,
+) -> Result<Option<&'j str>, Refusal> {
+    let Some((tool, whole)) = message.tool_call else { return Ok(None) };
     if tools::names(case, named.context(), tool) {
-        return None;
+        return Ok(None);
     }
+    tools::repeats_nothing(case, whole).map_err(|refusal| refusal.with_facts(case.facts()))?;
     let performative = message.performative;
     message.instances.retain(|instance| instance.of != Vocabulary::Context);
     message.instances.push(Instance {
@@ -133,7 +141,7 @@ fn unnamed_tool<'j>(case: &Case<'_>, named: &Named, message: &mut Message<'j>) -
     });
     // what was nothing but a call is one that policy is asked about
     message.acknowledges = false;
-    Some(tool)
+    Ok(Some(tool))
 }
 
 /// What the readers of every binding must know.

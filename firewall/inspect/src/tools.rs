@@ -15,7 +15,7 @@ mod pin;
 mod tests;
 mod watch;
 
-pub(crate) use hold::{Ends, UNNAMED, callable, judge, names};
+pub(crate) use hold::{Ends, UNNAMED, callable, judge, names, repeats_nothing};
 pub use mirror::{BadHeader, headers};
 pub use pin::{TOOL_MARK, comment, digest_of};
 pub use watch::ToolWatch;

@@ -9,7 +9,7 @@ use common::{
     sums::{house, house_with, query, tool},
 };
 use semgate_inspect::{
-    Code, HeaderClaims, Inspector, Permit, Refusal, ReplyPermit, Route, Sent, UnnamedTools,
+    Arrived, Code, HeaderClaims, Inspector, Permit, Refusal, ReplyPermit, Route, Sent, UnnamedTools,
     tools::{BadHeader, comment, headers},
 };
 use semgate_message::{Call, mcp::Head};
@@ -330,6 +330,10 @@ fn tools_that_no_context_names_pass_only_where_the_route_takes_them_and_policy_p
         (["CallTool".to_owned()].as_slice(), Some("read_all"))
     );
     assert_eq!(asked("drop_all", json!({})).unwrap_err().code(), Code::PolicyDenied);
+    // nothing signed says which arguments headers repeat, so one could say otherwise than the body
+    let params = json!({"name": "read_all", "arguments": {"region": "eu"}});
+    let repeated = ask_with(&house, "retailer-7", "tools/call", params, &[("region", "us")]).unwrap_err();
+    assert_eq!(repeated.code(), Code::HeaderMismatch);
     // a tool that is named is held to its schema as before
     let add = asked("add", json!({"a": 1, "b": 2})).unwrap();
     assert_eq!(add.facts().unnamed_tool, None);
@@ -347,4 +351,31 @@ fn tools_that_no_context_names_pass_only_where_the_route_takes_them_and_policy_p
         Some(Code::ContentUninspectable),
         "text needs a route that admits it, as of every tool"
     );
+}
+
+#[test]
+fn who_names_a_context_without_the_tool_does_not_get_round_what_is_signed_of_it() {
+    let mut house = house_with(UnnamedTools::Pass);
+    let mut route = Route::clone(&house.1);
+    for (urn, why) in [("mcp:v1.0", "the protocol's own"), ("sums:v1.0", "the right one")] {
+        let claim = json!({"context": format!("urn:contexts:{urn}")});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "remove-all", "arguments": {}, "_meta": {"dev.semgate/l9": claim}}});
+        let head = Head { version: Some("2025-11-25".to_owned()), ..Head::default() };
+        let arrived = Arrived::whole(Call::mcp(head), Bytes::from(body.to_string()));
+        let (inspector, route) = &house;
+        let refused = inspector.inspect(route, &agent("retailer-7"), &HeaderClaims::default(), arrived, NOW);
+        let refused = refused.unwrap_err();
+        assert!(
+            matches!(refused.code(), Code::ConceptUndefined | Code::PolicyDenied)
+                && refused.facts().unnamed_tool.is_none(),
+            "{why}: {refused}"
+        );
+    }
+    // nor does a route whose default is another context
+    route.options.default_context = None;
+    house.1 = Arc::new(route);
+    assert_eq!(listed(&house, "retailer-7", &[tool("add", "other words")]).0, Vec::<String>::new());
+    let add = json!({"name": "add", "arguments": {"a": 5000, "b": 2}});
+    assert_eq!(ask(&house, "retailer-7", "tools/call", add).unwrap_err().code(), Code::ConceptUndefined);
 }

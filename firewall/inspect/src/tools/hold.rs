@@ -68,9 +68,23 @@ fn passes_unnamed(case: &Case<'_>) -> bool {
     case.route.options.unnamed_tools == UnnamedTools::Pass
 }
 
-/// Whether a tool of this name is one of the context, where one that is not may pass as [`UNNAMED`].
+/// Whether a tool of this name is one of the context, or of another that the route understands, where one that is none may pass
+/// as [`UNNAMED`]: who names a context without the tool, or an older version, does not get round what is signed of it.
 pub(crate) fn names(case: &Case<'_>, context: &Context, tool: &str) -> bool {
-    !passes_unnamed(case) || task_of(context, tool).is_some()
+    let elsewhere = || {
+        let mut known =
+            case.generation.all_named().filter(|named| case.route.understands(named.urn()).is_ok());
+        known.any(|named| task_of(named.context(), tool).is_some())
+    };
+    !passes_unnamed(case) || task_of(context, tool).is_some() || elsewhere()
+}
+
+/// Of a call of a tool that no context names: nothing signed says which headers repeat its arguments, so none is carried.
+///
+/// # Errors
+/// `header_mismatch`.
+pub(crate) fn repeats_nothing(case: &Case<'_>, params: &Object<'_>) -> Result<(), Refusal> {
+    agrees(case, None, params)
 }
 
 /// What becomes of one tool of a list.
@@ -94,7 +108,7 @@ fn held(case: &Case<'_>, context: &Context, tool: &Value) -> Held {
         if calls { Held::Shown } else { Held::Withheld }
     };
     let Some(pinned) = task_of(context, name) else {
-        let protocol = case.generation.protocol(Binding::Mcp).filter(|_| passes_unnamed(case));
+        let protocol = case.generation.protocol(Binding::Mcp).filter(|_| !names(case, context, name));
         let call = protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)));
         return call.map_or(Held::Withheld, shown);
     };
