@@ -121,6 +121,24 @@ fn each_message_of_either_side_is_judged_and_recorded_and_its_bytes_pass() {
 }
 
 #[test]
+fn a_ping_is_no_message_and_changes_no_record() {
+    let up = Up::start();
+    // the agent answers the first message when the second came, which only tells
+    let scene = scene(&up, &json!({"m-2": [say("AGREE", "waitlisted"), say("INFORM", "confirmed")]}));
+    let told = decision("INFORM", "m-2", ("retailer-7", "wholesaler-1"));
+    let steps = json!([["say", ask("REQUEST", "m-1")], ["ping"], ["say", told], ["ping"], ["hear", 2]]);
+    let (heard, end) = scene.play(&steps);
+    assert_eq!((heard.len(), end), (2, json!([1000, "", []])));
+    wait_for("a record for each message", || (scene.records().len() == 4).then_some(()));
+    let records = scene.records();
+    let asked: Vec<_> = records.iter().filter(|record| record["direction"] == "request").collect();
+    assert_eq!(asked.len(), 2);
+    for reply in records.iter().filter(|record| record["direction"] == "reply") {
+        assert!(asked.iter().any(|asked| asked["decision_id"] == reply["decision_id"]), "{records:?}");
+    }
+}
+
+#[test]
 fn what_the_caller_may_not_say_ends_the_socket_and_never_reaches_the_agent() {
     let up = Up::start();
     let mut scene = scene(&up, &json!({"m-1": [say("INFORM", "confirmed")]}));

@@ -1,6 +1,6 @@
 """A caller of native L8 over WebSockets: python l8_socket.py URL STEPS
 
-STEPS is a list of `["say", TEXT]`, `["padded", BLANKS, TEXT]`, `["pieces", [TEXT, ...]]` (one message in fragments), `["binary", TEXT]`, `["hear", N]` and `["end"]`
+STEPS is a list of `["say", TEXT]`, `["padded", BLANKS, TEXT]`, `["pieces", [TEXT, ...]]` (one message in fragments), `["binary", TEXT]`, `["ping"]` (and its answer), `["hear", N]` and `["end"]`
 (hears until the socket is closed). Prints what was heard as it comes, a line each, and then the close code, reason and extensions.
 """
 
@@ -22,6 +22,8 @@ async def play(socket):
             await socket.send(" " * more[0] + more[1])
         elif step == "pieces":
             await socket.send(iter(more[0]))
+        elif step == "ping":
+            await (await socket.ping())
         elif step == "binary":
             await socket.send(more[0].encode())
         for _ in range(more[0] if step == "hear" else 1 << 30 if step == "end" else 0):

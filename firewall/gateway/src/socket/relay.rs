@@ -118,8 +118,8 @@ impl Socket {
                 Some(Err(fault)) => return close::of_caller(&fault),
                 Some(Ok(message)) => message,
             };
-            self.began.set(std::time::Instant::now());
-            self.decision.set(self.lane.decisions.next());
+            let began = self.began.replace(std::time::Instant::now());
+            let decision = self.decision.replace(self.lane.decisions.next());
             let counted = self.lane.shared.gatekeeper.count(self.identity.key());
             if let Err(refusal) = counted.and_then(|()| self.frame()) {
                 return End::refused(refusal);
@@ -132,7 +132,11 @@ impl Socket {
                 }
                 Message::Binary(_) => return close::binary(),
                 Message::Close(_) => return End::Left,
-                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
+                // it passed, and is no message: what the agent says is still recorded with the last one's decision
+                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {
+                    self.began.set(began);
+                    self.decision.set(decision);
+                }
             }
         }
     }
