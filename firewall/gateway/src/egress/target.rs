@@ -154,7 +154,9 @@ fn authority_of(text: &str, default: u16) -> Option<(Host, u16)> {
 fn plain_path(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let escaped = ["%2e", "%2f", "%5c", "%00", "%25"].iter().any(|escape| lower.contains(escape));
-    !escaped && !path.split('/').any(|part| matches!(part, "." | ".."))
+    // some receivers take a parameter off each step before they walk it (RFC 3986 §3.3): `..;x` is a step upwards there
+    let step = |part: &str| matches!(part.split(';').next(), Some("." | ".."));
+    !escaped && !path.split('/').any(step)
 }
 
 /// One entry of an allow-list: a URL, and all below it. On a loopback host it may hold for every port: `http://localhost:*/`.

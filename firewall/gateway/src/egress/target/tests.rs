@@ -63,6 +63,8 @@ fn ssrf_another_spelling_of_a_target_is_none() {
         ("https://a%2etest/", TargetFault::Host),
         ("https://a.test\\@b.test/", TargetFault::Path),
         ("https://a.test/x/../y", TargetFault::Path),
+        ("https://a.test/x/..;/y", TargetFault::Path),
+        ("https://a.test/x/..;v=1/y", TargetFault::Path),
         ("https://a.test/x/%2E%2e/y", TargetFault::Path),
         ("https://a.test/x%2fy", TargetFault::Path),
         ("https://a.test/x#y", TargetFault::Path),
