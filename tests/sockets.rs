@@ -239,7 +239,7 @@ fn a_socket_ends_when_its_context_is_revoked_and_when_the_gateway_drains() {
 fn a_page_in_a_browser_and_a_route_without_sockets_open_none() {
     let up = Up::start();
     let scene = scene(&up, &json!({}));
-    let head = "GET / HTTP/1.1\r\nhost: gw\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    let head = "GET / HTTP/1.1\r\nhost: localhost\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     let upgrade = "connection: keep-alive, Upgrade\r\nupgrade: websocket\r\n";
     let open = |to: SocketAddr, more: &str| {
         let mut stream = TcpStream::connect(to).unwrap();
@@ -251,7 +251,7 @@ fn a_page_in_a_browser_and_a_route_without_sockets_open_none() {
     assert_eq!(open(scene.gateway.l8, upgrade), (400, "malformed".to_owned()), "not on this route");
     assert_eq!(
         open(scene.open, &format!("{upgrade}origin: https://example.org\r\n")),
-        (400, "malformed".to_owned())
+        (403, "host_refused".to_owned())
     );
     assert_eq!(open(scene.open, &format!("{upgrade}content-length: 4\r\n")), (400, "malformed".to_owned()));
     assert_eq!(open(scene.open, "upgrade: websocket\r\n"), (400, "malformed".to_owned()));
@@ -260,11 +260,12 @@ fn a_page_in_a_browser_and_a_route_without_sockets_open_none() {
     for begin in [head.to_owned(), head.replace("version: 13", "version: 12"), head.replace("GET", "POST")] {
         let mut stream = TcpStream::connect(scene.open).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let more = if begin == head { "origin: https://example.org\r\n" } else { "" };
+        let page = begin == head;
+        let more = if page { "origin: https://example.org\r\n" } else { "" };
         stream.write_all(format!("{begin}{upgrade}{more}\r\n").as_bytes()).unwrap();
         let mut all = String::new();
         stream.read_to_string(&mut all).expect("the connection ends with the refusal");
-        assert!(all.starts_with("HTTP/1.1 400"), "{all}");
+        assert!(all.starts_with(if page { "HTTP/1.1 403" } else { "HTTP/1.1 400" }), "{all}");
     }
     let mut stream = TcpStream::connect(scene.open).unwrap();
     stream.write_all(format!("{head}{upgrade}\r\n").as_bytes()).unwrap();
