@@ -43,26 +43,19 @@ fn assert_lost(revision: &str, leg: &str, at_least: usize, lost: &[(&str, &str)]
     assert!(why.is_empty(), "{revision}, {leg}: lost through the gateway: {why:#?}");
 }
 
-const ORIGIN: &str = "every `Origin` is refused";
-const PARAM: &str = "`Mcp-Param` headers are not carried";
+const NULL: &str = "its client does not call the tool with a null through the gateway; why was not found yet";
 const URI: &str = "the URI in the data of an error does not pass";
 const OWN: &str =
     "the gateway names its own versions, and a change of the tools asks for a new list before the next call";
 
 #[test]
 fn a_server_of_2025_11_25_passes_the_same_scenarios() {
-    let lost = [("dns-rebinding-protection", ORIGIN)];
-    assert_lost("2025-11-25", "server", 33, &lost);
+    assert_lost("2025-11-25", "server", 33, &[]);
 }
 
 #[test]
 fn a_server_of_2026_07_28_passes_the_same_scenarios() {
-    let lost = [
-        ("dns-rebinding-protection", ORIGIN),
-        ("http-custom-header-server-validation", PARAM),
-        ("sep-2164-resource-not-found", URI),
-        ("server-stateless", OWN),
-    ];
+    let lost = [("sep-2164-resource-not-found", URI), ("server-stateless", OWN)];
     assert_lost("2026-07-28", "server", 39, &lost);
 }
 
@@ -73,6 +66,6 @@ fn a_client_of_2025_11_25_passes_the_same_scenarios() {
 
 #[test]
 fn a_client_of_2026_07_28_passes_the_same_scenarios() {
-    let lost = [("http-custom-headers", PARAM), ("http-invalid-tool-headers", PARAM)];
+    let lost = [("http-custom-headers", NULL)];
     assert_lost("2026-07-28", "client", 7, &lost);
 }
