@@ -43,7 +43,8 @@ fn assert_lost(revision: &str, leg: &str, at_least: usize, lost: &[(&str, &str)]
     assert!(why.is_empty(), "{revision}, {leg}: lost through the gateway: {why:#?}");
 }
 
-const NULL: &str = "its client does not call the tool with a null through the gateway; why was not found yet";
+const NULL: &str =
+    "the scenario calls a tool with a null where its own schema wants a boolean: `content_invalid`";
 const URI: &str = "the URI in the data of an error does not pass";
 const OWN: &str =
     "the gateway names its own versions, and a change of the tools asks for a new list before the next call";
