@@ -376,10 +376,11 @@ fn every_code_of_the_inspector_has_a_case() {
         Code::EncodingUnsupported,
         Code::TooSlow,
         Code::HostRefused,
+        Code::TargetRefused,
         Code::UpstreamUnavailable,
         Code::UpstreamTimeout,
         Code::AuditUnavailable,
-        // of protocols to come
+        // of MCP and of handshakes, which have tests of their own
         Code::HeaderMismatch,
         Code::Replayed,
         Code::ToolDrift,
