@@ -131,7 +131,8 @@ impl Keeper {
         let fault =
             |why: io::Error| RunFault::File { path: path.clone(), what: "owners", why: why.to_string() };
         restore(shared.inspector.owners(), &path, prefix, routes).map_err(fault)?;
-        let file = rewrite(shared.inspector.owners(), &path).map_err(fault)?;
+        let file = rewrite(shared.inspector.owners().export().into_iter().map(Line::Learnt), &path)
+            .map_err(fault)?;
         let (words, heard) = sync_channel(QUEUE);
         let _ = shared.inspector.owners().tell(Box::new(Told(words.clone())));
         let (shared, path) = (Arc::clone(shared), path.clone());
@@ -230,14 +231,17 @@ fn undisputed(mut all: Vec<Owned>) -> Vec<Owned> {
     all
 }
 
-/// The file anew, with what is remembered now: durable before it takes the place of the old one.
-fn rewrite(owners: &Owners, path: &Path) -> io::Result<BufWriter<File>> {
+/// The file anew, with these lines: durable before it takes the place of the old one.
+fn rewrite<T: serde::Serialize>(
+    lines: impl IntoIterator<Item = T>,
+    path: &Path,
+) -> io::Result<BufWriter<File>> {
     let fresh = path.with_extension("new");
     let mut options = OpenOptions::new();
     let file = options.create(true).write(true).truncate(true).mode(0o600).open(&fresh)?;
     let mut file = BufWriter::new(file);
-    for owned in owners.export() {
-        append(&mut file, &Line::Learnt(owned))?;
+    for line in lines {
+        append(&mut file, &line)?;
     }
     file.flush()?;
     file.get_ref().sync_all()?;
@@ -245,7 +249,7 @@ fn rewrite(owners: &Owners, path: &Path) -> io::Result<BufWriter<File>> {
     Ok(file)
 }
 
-fn append(file: &mut impl Write, line: &Line) -> io::Result<()> {
+fn append(file: &mut impl Write, line: &impl serde::Serialize) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(line)?;
     bytes.push(b'\n');
     file.write_all(&bytes)
@@ -268,7 +272,7 @@ fn write(heard: &Receiver<Word>, owners: &Owners, path: &Path, file: BufWriter<F
         file = file.and_then(|mut file| file.flush().is_ok().then_some(file));
         if file.is_none() || lines > owners.len().saturating_mul(2).saturating_add(SLACK) {
             lines = owners.len();
-            file = match rewrite(owners, path) {
+            file = match rewrite(owners.export().into_iter().map(Line::Learnt), path) {
                 Ok(file) => Some(file),
                 Err(why) => {
                     tracing::error!(%why, path = %path.display(), "owners cannot be kept over a restart");

@@ -2,10 +2,10 @@
 //!
 //! Nothing waits for it. A line that is lost forgets what one pair stated last; the floors of authority and operator hold regardless.
 
+use super::{append, rewrite};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -47,7 +47,7 @@ impl MinimumsKeeper {
         let fault =
             |why: io::Error| RunFault::File { path: path.clone(), what: "minimums", why: why.to_string() };
         restore(&sessions.minimums, &path).map_err(fault)?;
-        let file = rewrite(&sessions.minimums, &path).map_err(fault)?;
+        let file = rewrite(sessions.minimums.export(), &path).map_err(fault)?;
         let (words, heard) = sync_channel(QUEUE);
         let told = words.clone();
         // a full queue loses the line, and what that means stands above
@@ -105,26 +105,6 @@ fn read(file: impl BufRead) -> io::Result<(Vec<Stated>, bool)> {
     Ok((order.into_values().collect(), whole))
 }
 
-/// The file anew: durable before it takes the place of the old one.
-fn rewrite(minimums: &PairMinimums, path: &Path) -> io::Result<BufWriter<File>> {
-    let fresh = path.with_extension("new");
-    let mut options = OpenOptions::new();
-    let mut file = BufWriter::new(options.create(true).write(true).truncate(true).mode(0o600).open(&fresh)?);
-    for stated in minimums.export() {
-        append(&mut file, &stated)?;
-    }
-    file.flush()?;
-    file.get_ref().sync_all()?;
-    std::fs::rename(&fresh, path)?;
-    Ok(file)
-}
-
-fn append(file: &mut impl Write, stated: &Stated) -> io::Result<()> {
-    let mut bytes = serde_json::to_vec(stated)?;
-    bytes.push(b'\n');
-    file.write_all(&bytes)
-}
-
 /// Writes until it is told to end. What cannot be written is said, and tried again with the next file.
 fn write(heard: &Receiver<Word>, minimums: &PairMinimums, path: &Path, file: BufWriter<File>) {
     let (mut file, mut lines) = (Some(file), minimums.len());
@@ -142,7 +122,7 @@ fn write(heard: &Receiver<Word>, minimums: &PairMinimums, path: &Path, file: Buf
         file = file.and_then(|mut file| file.flush().is_ok().then_some(file));
         if file.is_none() || lines > minimums.len().saturating_mul(2).saturating_add(SLACK) {
             lines = minimums.len();
-            file = match rewrite(minimums, path) {
+            file = match rewrite(minimums.export(), path) {
                 Ok(file) => Some(file),
                 Err(why) => {
                     tracing::error!(%why, path = %path.display(), "minimums cannot be kept over a restart");

@@ -85,7 +85,7 @@ fn the_file_written_anew_holds_what_is_remembered_and_is_private() {
     let path = dir.path().join("owners.jsonl");
     let owners = Owners::new(10, 100);
     owners.import([owned("t-1", "a"), owned("t-2", "b")], &Prefix::default()).unwrap();
-    drop(rewrite(&owners, &path).unwrap());
+    drop(rewrite(owners.export().into_iter().map(Line::Learnt), &path).unwrap());
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let again = Owners::new(10, 100);
     restore(&again, &path, &Prefix::default(), &routes()).unwrap();
