@@ -10,6 +10,7 @@ use cedar_policy::{
 use semgate_contexts::Performative;
 
 use crate::agents::Agents;
+use crate::annotations::Obligation;
 use crate::catalogue::{CONTEXT_MEMBERS, Catalogue, ShapeInfo, TypeInfo};
 use crate::convert::{self, Misfit};
 use crate::index::{Bucket, Index};
@@ -48,6 +49,7 @@ struct Answer {
     id: Arc<str>,
     effect: Effect,
     notice: Option<Arc<str>>,
+    obligation: Option<Arc<Obligation>>,
 }
 
 /// The actions, by performative.
@@ -124,6 +126,7 @@ impl Answers {
                 id: Arc::clone(&policy.id),
                 effect: policy.policy.effect(),
                 notice: policy.notice.clone(),
+                obligation: policy.obligation.clone(),
             };
             (Arc::clone(&policy.id), answer)
         };
@@ -138,9 +141,10 @@ impl Answers {
         let reasons =
             || response.diagnostics().reason().filter_map(|id| self.by_id.get(AsRef::<str>::as_ref(id)));
         match response.decision() {
-            Decision::Allow => {
-                Verdict::Permitted { policies: reasons().map(|answer| Arc::clone(&answer.id)).collect() }
-            }
+            Decision::Allow => Verdict::Permitted {
+                policies: reasons().map(|answer| Arc::clone(&answer.id)).collect(),
+                obligations: reasons().filter_map(|answer| answer.obligation.clone()).collect(),
+            },
             Decision::Deny => {
                 let forbids = || reasons().filter(|answer| answer.effect == Effect::Forbid);
                 Verdict::Denied {

@@ -18,7 +18,8 @@ pub(crate) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    fn file(&self, written: &Written) -> (&'a str, &'a str) {
+    /// Name and text of the file that a policy stands in.
+    pub fn file(&self, written: &Written) -> (&'a str, &'a str) {
         self.files.get(written.file).map_or(("", ""), |(name, text)| (name, text))
     }
 

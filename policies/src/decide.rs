@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use semgate_contexts::{Context, Performative, Shape, json};
 
+use crate::annotations::Obligation;
+
 /// May this sender say this concept instance to this receiver?
 ///
 /// The instance has been read by the strict reader and conforms to its schema; `decide` relies on both.
@@ -78,6 +80,39 @@ impl fmt::Debug for Texts {
     }
 }
 
+/// What the permits that decided ask for: of every one that applied, in the order of their ids. Cheap to clone.
+///
+/// All hold together: each limit counts, all members are taken out, and one `@approve` is enough to need an approval.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Obligations(Option<Arc<[Arc<Obligation>]>>);
+
+impl Obligations {
+    /// One for each permit that applied and obliges to something.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Obligation>> {
+        self.0.iter().flat_map(|all| all.iter())
+    }
+
+    /// True where nothing is asked for but to let the message pass.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl FromIterator<Arc<Obligation>> for Obligations {
+    fn from_iter<I: IntoIterator<Item = Arc<Obligation>>>(obligations: I) -> Self {
+        let mut all: Vec<Arc<Obligation>> = obligations.into_iter().collect();
+        all.sort_by(|a, b| a.policy.cmp(&b.policy));
+        Self((!all.is_empty()).then(|| all.into()))
+    }
+}
+
+impl fmt::Debug for Obligations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
 /// The answer to a [`Question`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -85,6 +120,8 @@ pub enum Verdict {
     Permitted {
         /// The permits that applied.
         policies: Texts,
+        /// What they ask for beyond letting it pass. Whoever cannot do all of it refuses.
+        obligations: Obligations,
     },
     /// Nothing permits it, or something forbids it (`policy_denied`).
     Denied {

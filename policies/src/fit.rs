@@ -99,7 +99,8 @@ impl Fitting<'_> {
         let mut catalogue = Catalogue::build(contexts);
         catalogue.add_learnt(&learnt::named(self.texts.written));
         let schema = catalogue.schema().map_err(|fault| vec![fault])?;
-        let faults = match only {
+        let unredactable = self.texts.unredactable(contexts, &catalogue);
+        let mut faults = match only {
             None => self.texts.validate(&self.all, schema, &catalogue),
             Some(ids) => {
                 let some = self.texts.written.iter().filter(|written| ids.contains(&*written.id));
@@ -108,6 +109,10 @@ impl Fitting<'_> {
                 self.texts.validate(&some, schema, &catalogue)
             }
         };
+        let looked_at = |fault: &PolicyFault| {
+            only.is_none_or(|ids| policy_in(fault).is_some_and(|policy| ids.contains(policy)))
+        };
+        faults.extend(unredactable.into_iter().filter(looked_at));
         Ok((catalogue, faults))
     }
 }

@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod agents;
+mod annotations;
 mod ask;
 mod catalogue;
 mod check;
@@ -26,15 +27,19 @@ mod names;
 mod openness;
 mod parse;
 mod policies;
+mod rate;
 mod reads;
+mod redactable;
 mod rewrite;
 mod source;
 
 pub use agents::AgentEntry;
-pub use decide::{LineUse, MaySay, NoPolicy, Question, Texts, Verdict};
+pub use annotations::{FieldPath, Obligation};
+pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Question, Texts, Verdict};
 pub use fault::{LeftOut, Place, PolicyFault};
 pub use limits::PolicyLimits;
 pub use policies::{Policies, schema_text};
+pub use rate::{Period, Rate, RateKey};
 pub use source::PolicySource;
 
 #[cfg(test)]

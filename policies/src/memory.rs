@@ -60,13 +60,16 @@ impl std::fmt::Debug for Memory {
 #[cfg(test)]
 mod tests {
     use super::Memory;
-    use crate::{Texts, Verdict};
+    use crate::{Obligations, Texts, Verdict};
 
     #[test]
     fn a_verdict_is_found_under_its_own_key_only_and_the_table_stays_bounded() {
         let memory = Memory::new(60);
         assert_eq!(memory.slots.len(), 64);
-        let verdict = |n: u128| Verdict::Permitted { policies: Texts::from_iter([n.to_string()]) };
+        let verdict = |n: u128| Verdict::Permitted {
+            policies: Texts::from_iter([n.to_string()]),
+            obligations: Obligations::default(),
+        };
         for key in 0..10_000_u128 {
             memory.put(key << 40, &verdict(key));
             assert_eq!(memory.get(key << 40), Some(verdict(key)));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cedar_policy::{Effect, Policy, PolicyId, PolicySet};
 use miette::Diagnostic;
 
+use crate::annotations::{Annotations, Obligation};
 use crate::reads::Reads;
 use crate::rewrite;
 use crate::{Place, PolicyFault, PolicyLimits};
@@ -19,6 +20,8 @@ pub(crate) struct Written {
     pub id: Arc<str>,
     /// The `@notice` annotation: what a refusal by this policy may tell outsiders.
     pub notice: Option<Arc<str>>,
+    /// What it asks for beyond letting a message pass, where it is a permit that does.
+    pub obligation: Option<Arc<Obligation>>,
     /// Index of the file.
     pub file: usize,
     /// Byte offset of the policy in its file.
@@ -95,7 +98,7 @@ fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<
                 .to_owned(),
         }]);
     }
-    let mut found = Vec::new();
+    let (mut found, mut faults) = (Vec::new(), Vec::new());
     let mut from = 0;
     for position in 0..set.num_of_policies() {
         let Some(policy) = set.policy(&PolicyId::new(format!("policy{position}"))) else {
@@ -107,36 +110,46 @@ fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<
         let own_text = policy.to_cedar().unwrap_or_default();
         let start = text.get(from..).and_then(|rest| rest.find(&own_text)).map_or(from, |at| from + at);
         from = start + own_text.len();
-        let own_id = match policy.annotation("id") {
-            Some(id) if is_policy_id(id) => id.to_owned(),
-            Some(_) => {
-                return Err(vec![PolicyFault::Syntax {
-                    place: place(name, text, start),
-                    why: "an `@id` is 1 to 64 letters, digits, `.`, `_` and `-`".to_owned(),
-                }]);
+        let annotations = match Annotations::of(policy) {
+            Ok(annotations) => annotations,
+            Err(wrong) => {
+                let at = |annotation: &str| start + annotated(&own_text, annotation);
+                let fault = |(annotation, why): (String, String)| PolicyFault::Syntax {
+                    place: place(name, text, at(&annotation)),
+                    why: format!("`@{annotation}`: {why}"),
+                };
+                faults.extend(wrong.into_iter().map(fault));
+                continue;
             }
-            None => (position + 1).to_string(),
         };
-        let id = format!("{name}#{own_id}");
+        let own_id = annotations.id.clone().unwrap_or_else(|| (position + 1).to_string());
+        let id: Arc<str> = format!("{name}#{own_id}").into();
         let reads = Reads::of(policy)
             .map_err(|why| vec![PolicyFault::Syntax { place: place(name, text, start), why }])?;
-        let notice = policy.annotation("notice").map(Arc::from);
-        let policy = policy.new_id(PolicyId::new(&id));
+        let policy = policy.new_id(PolicyId::new(&*id));
         found.push(Written {
             scaled: rewrite::scaled(&policy),
             policy,
-            id: id.into(),
-            notice,
+            notice: annotations.notice.clone(),
+            obligation: annotations.obligation(&id),
+            id,
             file: index,
             start,
             reads,
         });
     }
-    Ok(found)
+    if faults.is_empty() { Ok(found) } else { Err(faults) }
 }
 
-fn is_policy_id(id: &str) -> bool {
-    (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+/// Where `@name` stands in the text of a policy; its beginning if that cannot be told.
+pub(crate) fn annotated(text: &str, name: &str) -> usize {
+    let goes_on = |at: usize| {
+        let rest = text.get(at + 1 + name.len()..).unwrap_or_default();
+        rest.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    let wanted = format!("@{name}");
+    let mut found = text.match_indices(&wanted).map(|(at, _)| at).filter(|at| !goes_on(*at));
+    found.next().unwrap_or(0)
 }
 
 /// Line and column of a byte offset.

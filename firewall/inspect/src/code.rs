@@ -123,6 +123,8 @@ codes! {
     PolicyDenied = "policy_denied", 403, Authority;
     /// A policy could not be evaluated.
     PolicyError = "policy_error", 403, Authority;
+    /// A policy lets it pass once a human approved it, and nobody did.
+    ApprovalRequired = "approval_required", 403, Authority;
     /// The server describes a tool otherwise than it was signed.
     ToolDrift = "tool_drift", 403, Authority;
     /// A push configuration names an address that the route delivers nothing to.

@@ -9,7 +9,7 @@ use crate::{
 };
 use semgate_contexts::json;
 use semgate_message::Instance;
-use semgate_policies::{Question, Texts, Verdict};
+use semgate_policies::{Obligations, Question, Texts, Verdict};
 
 /// A message whose every concept some policy permits and none forbids. Only this stage builds one.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ type Stopped = (Refusal, Vec<Texts>);
 fn ask(conformed: &Conformed<'_, '_>) -> Result<Vec<Texts>, Stopped> {
     let case = conformed.case();
     let mut permits: Vec<Texts> = Vec::new();
-    let mut denial: Option<Stopped> = None;
+    let (mut denial, mut approval): (Option<Stopped>, Option<Stopped>) = (None, None);
     for (said, instance) in conformed.said() {
         let (policies, question) = (case.generation.policies(), question(case, said, instance));
         let verdict = match said.origin {
@@ -45,8 +45,10 @@ fn ask(conformed: &Conformed<'_, '_>) -> Result<Vec<Texts>, Stopped> {
             Origin::Learnt => policies.decide_learnt(&question),
         };
         match verdict {
-            Verdict::Permitted { policies } => {
-                if !permits.contains(&policies) {
+            Verdict::Permitted { policies, obligations } => {
+                if let Err(refusal) = obliged(said, instance, &obligations) {
+                    approval.get_or_insert((refusal, vec![policies]));
+                } else if !permits.contains(&policies) {
                     permits.push(policies);
                 }
             }
@@ -69,7 +71,8 @@ fn ask(conformed: &Conformed<'_, '_>) -> Result<Vec<Texts>, Stopped> {
             }
         }
     }
-    match denial {
+    // what is denied anyway need not be approved
+    match denial.or(approval) {
         Some(stopped) => Err(stopped),
         None => Ok(permits),
     }
@@ -100,6 +103,27 @@ fn denied(said: &Said<'_>, instance: &Instance<'_>, notices: &Texts) -> Refusal 
         None => "ask the operator; the decision id finds the full record".to_owned(),
     };
     Refusal::new(Code::PolicyDenied, reason).with_hint(hint)
+}
+
+/// What the permits ask for that cannot be done for a single message.
+fn obliged(said: &Said<'_>, instance: &Instance<'_>, obligations: &Obligations) -> Result<(), Refusal> {
+    let mut asked = obligations.iter().filter_map(|one| Some((one, one.approve.as_deref()?)));
+    if let Some((obligation, whom)) = asked.next() {
+        let reason = format!(
+            "`{}` with {} to this receiver needs the approval of a human",
+            said.term.name(),
+            instance.performative.as_str()
+        );
+        let hint =
+            obligation.notice.as_deref().unwrap_or("ask the operator; the decision id finds the full record");
+        let detail = format!("policy `{}` asks: {whom}", obligation.policy);
+        return Err(Refusal::new(Code::ApprovalRequired, reason).with_hint(hint).with_detail(detail));
+    }
+    if let Some(obligation) = obligations.iter().find(|one| one.limit.is_some() || !one.redact.is_empty()) {
+        let why = format!("what policy `{}` obliges to cannot be done", obligation.policy);
+        return Err(errored(&why));
+    }
+    Ok(())
 }
 
 fn errored(why: &str) -> Refusal {
@@ -136,7 +160,7 @@ pub(crate) fn again(
     said.shape.conform(object, without(instance)).map_err(|fault| unfit(&fault.rule))?;
     let question = Question { value: object, ..question(decided.case(), said, instance) };
     match decided.case().generation.policies().decide(&question) {
-        Verdict::Permitted { .. } => Ok(()),
+        Verdict::Permitted { obligations, .. } => obliged(said, instance, &obligations),
         Verdict::Untypable { .. } => Err(unfit("decimal")),
         Verdict::Denied { notices, .. } => Err(denied(said, instance, &notices)),
         Verdict::Errored { why, .. } => Err(errored(&why)),

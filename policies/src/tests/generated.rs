@@ -18,7 +18,7 @@ use super::{
 };
 use crate::catalogue::Catalogue;
 use crate::convert;
-use crate::{Policies, PolicyFault, PolicyLimits, Question, Texts, Verdict, reads};
+use crate::{Obligations, Policies, PolicyFault, PolicyLimits, Question, Texts, Verdict, reads};
 
 const PRINCIPALS: [&str; 7] = [
     "principal",
@@ -225,7 +225,7 @@ impl Plain {
         }
         let policies: Texts = response.diagnostics().reason().map(name).collect();
         match response.decision() {
-            Decision::Allow => Verdict::Permitted { policies },
+            Decision::Allow => Verdict::Permitted { policies, obligations: Obligations::default() },
             Decision::Deny => Verdict::Denied { policies, notices: Texts::default() },
         }
     }

@@ -6,6 +6,7 @@ mod learnt;
 mod lines;
 mod load;
 mod may;
+mod obligations;
 mod paper;
 mod versions;
 
@@ -14,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use semgate_contexts::json::{self, Json};
 use semgate_contexts::{Context, DocumentLimits, Performative, Prefix, library};
 
-use crate::{Policies, PolicyLimits, PolicySource, Question, Verdict};
+use crate::{Obligations, Policies, PolicyLimits, PolicySource, Question, Verdict};
 
 pub(super) const RETAILER: &str = "spiffe://semgate.test/agent/retailer-7";
 pub(super) const WEBAPP: &str = "spiffe://semgate.test/agent/public-webapp-3";
@@ -122,7 +123,7 @@ pub(super) fn one_file(policies: &str) -> PolicySource {
 }
 
 pub(super) fn permitted(by: &[&str]) -> Verdict {
-    Verdict::Permitted { policies: by.iter().copied().collect() }
+    Verdict::Permitted { policies: by.iter().copied().collect(), obligations: Obligations::default() }
 }
 
 pub(super) fn denied(by: &[&str], notices: &[&str]) -> Verdict {

@@ -61,6 +61,7 @@ impl Status {
             | Code::ReceiverMismatch
             | Code::PolicyDenied
             | Code::PolicyError
+            | Code::ApprovalRequired
             | Code::HostRefused
             | Code::ToolDrift
             | Code::TargetRefused => Self::PERMISSION_DENIED,

@@ -1,0 +1,199 @@
+//! How often: `10/minute`, `600/hour burst 50`, and for whom it is counted. One grammar for annotations and for `limits.json`.
+
+use std::fmt;
+
+use crate::check::closest;
+
+/// The most that one limit counts, and the largest burst: a million, far past what one gateway judges in a second.
+const MOST: u32 = 1_000_000;
+
+/// What a count is spread over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Period {
+    /// One second.
+    Second,
+    /// 60 seconds.
+    Minute,
+    /// 3,600 seconds.
+    Hour,
+    /// 86,400 seconds.
+    Day,
+}
+
+impl Period {
+    const ALL: [Self; 4] = [Self::Second, Self::Minute, Self::Hour, Self::Day];
+
+    /// Its length in seconds.
+    #[must_use]
+    pub const fn seconds(self) -> u32 {
+        match self {
+            Self::Second => 1,
+            Self::Minute => 60,
+            Self::Hour => 3_600,
+            Self::Day => 86_400,
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Second => "second",
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::Day => "day",
+        }
+    }
+}
+
+/// A token bucket: it holds `burst` units at most and gets `count` back over each `per`, evenly. 1 to 1,000,000 each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Rate {
+    /// Units that come back over each period.
+    pub count: u32,
+    /// The period.
+    pub per: Period,
+    /// Units that can be spent at once after a pause; `count` unless something else is written.
+    pub burst: u32,
+}
+
+impl Rate {
+    /// Reads `COUNT/PERIOD` or `COUNT/PERIOD burst COUNT`.
+    ///
+    /// # Errors
+    /// Anything else, in words for the operator.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let form = "a limit is written as in `10/minute` or `600/hour burst 50`";
+        let mut words = text.split(' ');
+        let (rate, rest) = (words.next().unwrap_or_default(), words.collect::<Vec<_>>());
+        let (count, per) = rate.split_once('/').ok_or(form)?;
+        let count = number(count)?;
+        let per = Period::ALL.into_iter().find(|known| known.as_str() == per).ok_or_else(|| {
+            let near = closest(per, Period::ALL.iter().map(|known| known.as_str()));
+            match near {
+                Some(near) => {
+                    format!("`second`, `minute`, `hour` or `day` is the period (did you mean `{near}`?)")
+                }
+                None => "`second`, `minute`, `hour` or `day` is the period".to_owned(),
+            }
+        })?;
+        let burst = match rest.as_slice() {
+            [] => count,
+            ["burst", burst] => number(burst)?,
+            _ => return Err(form.to_owned()),
+        };
+        Ok(Self { count, per, burst })
+    }
+
+    /// Seconds in which an empty bucket is full again, rounded up: the window of `RateLimit-Policy`.
+    #[must_use]
+    pub fn window(&self) -> u64 {
+        (u64::from(self.burst) * u64::from(self.per.seconds())).div_ceil(u64::from(self.count.max(1))).max(1)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.count, self.per.as_str())?;
+        if self.burst == self.count { Ok(()) } else { write!(f, " burst {}", self.burst) }
+    }
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
+    let fault = || format!("a count is a number from 1 to {MOST}, without sign or leading zero");
+    text.parse().ok().filter(|count| plain && (1..=MOST).contains(count)).ok_or_else(fault)
+}
+
+/// What a bucket is one of. The sender is always part of it, so no agent ever spends from another's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
+pub struct RateKey {
+    /// One for each receiver (`pair`).
+    pub receiver: bool,
+    /// One for each concept or task of each line (`concept`).
+    pub concept: bool,
+    /// One for each context line (`line`).
+    pub line: bool,
+}
+
+impl RateKey {
+    const NAMES: [&'static str; 4] = ["agent", "pair", "concept", "line"];
+
+    /// Reads `agent`, `pair`, `concept`, `line`, or several of them with commas between: one bucket for each combination.
+    ///
+    /// # Errors
+    /// Another word, one word twice, or none, in words for the operator.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut key = Self::default();
+        let mut seen: Vec<&str> = Vec::new();
+        for word in text.split(',').map(str::trim) {
+            if seen.contains(&word) {
+                return Err(format!("`{word}` stands twice"));
+            }
+            match word {
+                "agent" => {}
+                "pair" => key.receiver = true,
+                "concept" => key.concept = true,
+                "line" => key.line = true,
+                other => {
+                    let known = "is counted for `agent`, `pair`, `concept`, `line`, or several of them with commas between";
+                    return Err(match closest(other, Self::NAMES.into_iter()) {
+                        Some(near) => format!("it {known} (did you mean `{near}`?)"),
+                        None => format!("it {known}"),
+                    });
+                }
+            }
+            seen.push(word);
+        }
+        Ok(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Period, Rate, RateKey};
+
+    #[test]
+    fn a_rate_is_read_and_written_in_one_form() {
+        let rate = Rate::parse("10/minute").unwrap();
+        assert_eq!(rate, Rate { count: 10, per: Period::Minute, burst: 10 });
+        assert_eq!((rate.to_string().as_str(), rate.window()), ("10/minute", 60));
+        let rate = Rate::parse("600/hour burst 50").unwrap();
+        assert_eq!((rate.to_string().as_str(), rate.window()), ("600/hour burst 50", 300));
+        for wrong in [
+            "",
+            "10",
+            "/minute",
+            "10/",
+            "0/minute",
+            "-1/minute",
+            "010/minute",
+            "10/ minute",
+            "10 /minute",
+            "10/minute ",
+            " 10/minute",
+            "10/minute burst",
+            "10/minute burst 0",
+            "10/minute  burst 1",
+            "10/minute bursts 2",
+            "1000001/day",
+            "10/min",
+            "1e3/day",
+            "10/Minute",
+            "10/minute burst 5 burst 5",
+        ] {
+            assert!(Rate::parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(Rate::parse("10/minutes").unwrap_err().contains("did you mean `minute`?"));
+    }
+
+    #[test]
+    fn a_key_always_holds_the_sender() {
+        assert_eq!(RateKey::parse("agent"), Ok(RateKey::default()));
+        let all = RateKey { receiver: true, concept: true, line: true };
+        assert_eq!(RateKey::parse("pair, concept,line"), Ok(all));
+        assert_eq!(RateKey::parse("agent, pair"), RateKey::parse("pair"));
+        for wrong in ["", "Agent", "pair,", "pair, pair", "everybody", "pair concept"] {
+            assert!(RateKey::parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(RateKey::parse("pairs").unwrap_err().contains("did you mean `pair`?"));
+    }
+}

@@ -1,0 +1,141 @@
+//! Can what a `@redact` names be taken out? Judged against every version of the type, since any of them may be said.
+//!
+//! A member is taken out whole and nothing is put in its place, so a reply without it fits its schema only where no version
+//! requires it.
+
+use std::sync::Arc;
+
+use cedar_policy::ResourceConstraint;
+use semgate_contexts::{Context, FieldType};
+
+use crate::annotations::FieldPath;
+use crate::catalogue::Catalogue;
+use crate::check::{Texts, closest};
+use crate::parse::{Written, annotated, place};
+use crate::{Place, PolicyFault};
+
+/// What one version says about a member.
+#[derive(Debug, PartialEq, Eq)]
+enum Finding {
+    Optional,
+    Required,
+    /// There is none of this name; the names that are there.
+    Absent(Vec<String>),
+    /// Something on the way is a union, or has no members that a schema names.
+    Hidden(String),
+}
+
+impl Texts<'_> {
+    /// Members that a `@redact` names and that no reply has, or that every reply of some version must have.
+    pub fn unredactable(&self, contexts: &[Arc<Context>], catalogue: &Catalogue) -> Vec<PolicyFault> {
+        let redacting =
+            self.written.iter().filter_map(|written| Some((written, written.obligation.as_ref()?)));
+        let mut faults = Vec::new();
+        for (written, obligation) in redacting {
+            for path in &obligation.redact {
+                faults.extend(self.unfit(written, path, contexts, catalogue));
+            }
+        }
+        faults
+    }
+
+    fn unfit(
+        &self,
+        written: &Written,
+        path: &FieldPath,
+        contexts: &[Arc<Context>],
+        catalogue: &Catalogue,
+    ) -> Option<PolicyFault> {
+        let ResourceConstraint::Is(of_type) = written.policy.resource_constraint() else { return None };
+        let of_type = of_type.to_string();
+        let (mut optional, mut absent) = (false, None);
+        for (context, fields) in versions(&of_type, contexts, catalogue) {
+            match find(fields, path) {
+                Finding::Optional => optional = true,
+                Finding::Absent(names) => absent = Some(names),
+                Finding::Required => {
+                    let why = format!(
+                        "`{}` is required in {}, and a reply without it would not fit",
+                        joined(path),
+                        context.urn()
+                    );
+                    return Some(self.wrong(
+                        written,
+                        why,
+                        Some("forbid the reply, or redact a member that may be absent".to_owned()),
+                    ));
+                }
+                Finding::Hidden(name) => {
+                    let why =
+                        format!("what `{name}` holds in {} has no members that can be told", context.urn());
+                    return Some(self.wrong(written, why, Some(format!("redact all of `{name}`"))));
+                }
+            }
+        }
+        // a type that no context has is a fault of the scope, and told as one
+        let names = absent.filter(|_| !optional)?;
+        let last = path.last().map(|name| &**name).unwrap_or_default();
+        let hint =
+            closest(last, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+        Some(self.wrong(written, format!("`{of_type}` has no member `{}`", joined(path)), hint))
+    }
+
+    fn wrong(&self, written: &Written, why: String, hint: Option<String>) -> PolicyFault {
+        PolicyFault::Invalid {
+            place: self.place_of_annotation(written, "redact"),
+            policy: written.id.to_string(),
+            why: format!("`@redact`: {why}"),
+            hint,
+        }
+    }
+
+    fn place_of_annotation(&self, written: &Written, name: &str) -> Place {
+        let (file, text) = self.file(written);
+        let own = text.get(written.start..).unwrap_or_default();
+        place(file, text, written.start + annotated(own, name))
+    }
+}
+
+/// The members of every version of a type.
+fn versions<'c>(
+    of_type: &str,
+    contexts: &'c [Arc<Context>],
+    catalogue: &Catalogue,
+) -> Vec<(&'c Context, &'c FieldType)> {
+    let is = |context: &Context, shape: &str| {
+        let found =
+            catalogue.shape(context.digest(), shape).and_then(|shape| catalogue.types.get(shape.of_type));
+        found.is_some_and(|info| info.name == of_type)
+    };
+    let shapes = contexts.iter().flat_map(|context| context.shapes().map(move |shape| (&**context, shape)));
+    shapes
+        .filter(|(context, shape)| is(context, shape.name()))
+        .map(|(context, shape)| (context, shape.fields()))
+        .collect()
+}
+
+/// Follows a path; arrays stand for their items.
+fn find(fields: &FieldType, path: &[Box<str>]) -> Finding {
+    let mut here = fields;
+    let mut last: Option<&str> = None;
+    for (level, name) in path.iter().enumerate() {
+        while let FieldType::Array(items) = here {
+            here = items;
+        }
+        let FieldType::Record(members) = here else {
+            return Finding::Hidden(last.unwrap_or_default().to_owned());
+        };
+        let Some(field) = members.get(&**name) else {
+            return Finding::Absent(members.keys().cloned().collect());
+        };
+        if level + 1 == path.len() {
+            return if field.required { Finding::Required } else { Finding::Optional };
+        }
+        (here, last) = (&field.kind, Some(&**name));
+    }
+    Finding::Absent(Vec::new())
+}
+
+fn joined(path: &[Box<str>]) -> String {
+    path.iter().map(|name| &**name).collect::<Vec<_>>().join(".")
+}
