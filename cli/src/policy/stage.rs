@@ -198,7 +198,12 @@ impl Outcome {
     fn of(verdict: Verdict) -> Self {
         let set = |texts: &semgate_policies::Texts| texts.iter().map(str::to_owned).collect();
         let (code, policies, why) = match &verdict {
-            Verdict::Permitted { policies } => (PERMITTED, set(policies), String::new()),
+            Verdict::Permitted { policies, obligations }
+                if obligations.iter().any(|one| one.approve.is_some()) =>
+            {
+                (Code::ApprovalRequired.as_str(), set(policies), String::new())
+            }
+            Verdict::Permitted { policies, .. } => (PERMITTED, set(policies), String::new()),
             Verdict::Denied { policies, .. } => (Code::PolicyDenied.as_str(), set(policies), String::new()),
             Verdict::Errored { policies, why } => {
                 (Code::PolicyError.as_str(), set(policies), why.to_string())
