@@ -100,7 +100,7 @@ impl Policies {
             authorizer: Authorizer::new(),
             actions: crate::ask::actions().map_err(schema_fault)?,
         };
-        Ok(Self { digest: digest_of(source), asker, ids })
+        Ok(Self { digest: source.digest(), asker, ids })
     }
 
     /// What is live: SHA-256 over name, length and bytes of every policy file and of `entities.json`, as
@@ -201,14 +201,4 @@ pub fn schema_text(contexts: &[Arc<Context>]) -> Result<String, PolicyFault> {
         .map_err(|e| fault(e.to_string()))?
         .to_cedarschema()
         .map_err(|e| fault(e.to_string()))
-}
-
-fn digest_of(source: &PolicySource) -> Digest {
-    let mut bytes = Vec::new();
-    let entities = ("entities.json", source.entities.as_slice());
-    for (name, content) in source.files.iter().map(|(n, t)| (n.as_str(), t.as_bytes())).chain([entities]) {
-        bytes.extend_from_slice(format!("{name}\n{}\n", content.len()).as_bytes());
-        bytes.extend_from_slice(content);
-    }
-    Digest::of(&bytes)
 }

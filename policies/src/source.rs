@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
+use semgate_contexts::Digest;
+
 use crate::{PolicyFault, PolicyLimits};
+
+/// The one file of a set that holds no policies and that no set is without.
+const ENTITIES: &str = "entities.json";
 
 /// The content of a policy directory: every `*.cedar` file by name, and `entities.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,34 +34,98 @@ impl PolicySource {
     /// # Errors
     /// As [`PolicySource::read_dir`].
     pub fn read_dir_within(dir: &Path, limits: &PolicyLimits) -> Result<Self, PolicyFault> {
-        let unreadable = |path: &Path, why: &dyn std::fmt::Display| PolicyFault::Unreadable {
-            path: path.display().to_string(),
-            why: why.to_string(),
-        };
-        let mut files = Vec::new();
+        let mut contents = Vec::new();
+        for name in Self::names(dir, limits)? {
+            let bytes = read_at_most(&dir.join(&name), Self::limit_of(&name, limits), &name)?;
+            contents.push((name, bytes));
+        }
+        Self::of(contents, limits)
+    }
+
+    /// Whether a file of this name is one of a set: `entities.json`, or what a shell takes for `*.cedar`, so that an editor's
+    /// lock or copy, which begins with a dot, is none.
+    #[must_use]
+    pub fn takes(name: &str) -> bool {
+        name == ENTITIES || (!name.starts_with('.') && name.ends_with(".cedar"))
+    }
+
+    /// The most bytes that a file of this name may have.
+    #[must_use]
+    pub fn limit_of(name: &str, limits: &PolicyLimits) -> usize {
+        if name == ENTITIES { limits.max_entities_bytes } else { limits.max_file_bytes }
+    }
+
+    /// The names in a directory that are of a set, sorted; `entities.json` always, so that whoever reads finds out that it is not there.
+    ///
+    /// # Errors
+    /// The directory cannot be read, or holds more than [`PolicyLimits::max_files`] policy files or one whose name is not UTF-8.
+    pub fn names(dir: &Path, limits: &PolicyLimits) -> Result<Vec<String>, PolicyFault> {
+        let mut names = vec![ENTITIES.to_owned()];
         for entry in std::fs::read_dir(dir).map_err(|e| unreadable(dir, &e))? {
-            let path = entry.map_err(|e| unreadable(dir, &e))?.path();
-            // As a shell reads `*.cedar`: what begins with a dot is an editor's lock or copy, not a policy.
-            let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-            if hidden || path.extension().and_then(|e| e.to_str()) != Some("cedar") {
+            let name = entry.map_err(|e| unreadable(dir, &e))?.file_name();
+            let Some(name) = name.to_str() else {
+                if name.as_encoded_bytes().ends_with(b".cedar") && !name.as_encoded_bytes().starts_with(b".")
+                {
+                    return Err(unreadable(&dir.join(&name), &"the file name is not UTF-8"));
+                }
+                continue;
+            };
+            if name == ENTITIES || !Self::takes(name) {
                 continue;
             }
-            let Some(name) = path.file_name().and_then(|n| n.to_str()) else {
-                return Err(unreadable(&path, &"the file name is not UTF-8"));
-            };
-            let bytes = read_at_most(&path, limits.max_file_bytes, name)?;
-            let text = String::from_utf8(bytes).map_err(|_| unreadable(&path, &"not UTF-8"))?;
-            files.push((name.to_owned(), text));
-            if files.len() > limits.max_files {
-                return Err(PolicyFault::TooLarge {
-                    what: "policy files".to_owned(),
-                    limit: limits.max_files,
-                });
-            }
+            names.push(name.to_owned());
+            too_many(names.len() - 1, limits)?;
         }
-        files.sort();
-        let entities = read_at_most(&dir.join("entities.json"), limits.max_entities_bytes, "entities.json")?;
-        Ok(Self { files, entities })
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// A set of these files, by name; each name is there once.
+    ///
+    /// # Errors
+    /// A name that [`takes`](Self::takes) refuses or that is there twice, no `entities.json`, a policy file that is not UTF-8, or a
+    /// bound that is passed.
+    pub fn of(contents: Vec<(String, Vec<u8>)>, limits: &PolicyLimits) -> Result<Self, PolicyFault> {
+        let mut source = Self::default();
+        let mut entities = None;
+        for (name, bytes) in contents {
+            let fault = |why: &dyn std::fmt::Display| unreadable(Path::new(&name), why);
+            let limit = Self::limit_of(&name, limits);
+            if bytes.len() > limit {
+                return Err(PolicyFault::TooLarge { what: format!("bytes of `{name}`"), limit });
+            }
+            if !Self::takes(&name) || name.contains('/') {
+                return Err(fault(&"no name of a policy file"));
+            }
+            let twice = match name.as_str() {
+                ENTITIES => entities.replace(bytes).is_some(),
+                _ => {
+                    let text = String::from_utf8(bytes).map_err(|_| fault(&"not UTF-8"))?;
+                    let twice = source.files.iter().any(|(known, _)| *known == name);
+                    source.files.push((name.clone(), text));
+                    twice
+                }
+            };
+            if twice {
+                return Err(fault(&"a second file of this name"));
+            }
+            too_many(source.files.len(), limits)?;
+        }
+        source.files.sort();
+        source.entities = entities.ok_or_else(|| unreadable(Path::new(ENTITIES), &"there is none"))?;
+        Ok(source)
+    }
+
+    /// SHA-256 over name, length and bytes of every policy file and of `entities.json`, as `docs/policy.md` says.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut bytes = Vec::new();
+        let entities = (ENTITIES, self.entities.as_slice());
+        for (name, content) in self.files.iter().map(|(n, t)| (n.as_str(), t.as_bytes())).chain([entities]) {
+            bytes.extend_from_slice(format!("{name}\n{}\n", content.len()).as_bytes());
+            bytes.extend_from_slice(content);
+        }
+        Digest::of(&bytes)
     }
 
     /// The policies and agents shipped with the program: the paper's three policies and the agents of the demo.
@@ -78,17 +147,27 @@ impl PolicySource {
     }
 }
 
+fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> PolicyFault {
+    PolicyFault::Unreadable { path: path.display().to_string(), why: why.to_string() }
+}
+
+fn too_many(files: usize, limits: &PolicyLimits) -> Result<(), PolicyFault> {
+    if files > limits.max_files {
+        return Err(PolicyFault::TooLarge { what: "policy files".to_owned(), limit: limits.max_files });
+    }
+    Ok(())
+}
+
 /// Reads a file, refusing more than `limit` bytes before they are all in memory.
 fn read_at_most(path: &Path, limit: usize, what: &str) -> Result<Vec<u8>, PolicyFault> {
     use std::io::Read as _;
-    let unreadable =
-        |e: std::io::Error| PolicyFault::Unreadable { path: path.display().to_string(), why: e.to_string() };
+    let fault = |e: std::io::Error| unreadable(path, &e);
     let mut bytes = Vec::new();
     std::fs::File::open(path)
-        .map_err(unreadable)?
+        .map_err(fault)?
         .take(limit as u64 + 1)
         .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+        .map_err(fault)?;
     if bytes.len() > limit {
         return Err(PolicyFault::TooLarge { what: format!("bytes of `{what}`"), limit });
     }

@@ -12,7 +12,7 @@ use semgate_statement::View;
 use semgate_statement::view::Freshness;
 use serde_json::{Value, json};
 
-use crate::follow::PolicyState;
+use crate::follow::{PolicyReport, PolicyState};
 use crate::measure::Metrics;
 use crate::path::{Shared, unix_now};
 use crate::run::BoundRoute;
@@ -47,7 +47,7 @@ impl Admin {
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
             }
         }
-        if !self.policies.report().live {
+        if self.policies.report().live.is_none() {
             obstacles.push("the policies do not fit the known contexts".to_owned());
         }
         if self.shared.audit.working().is_err() {
@@ -61,19 +61,13 @@ impl Admin {
         let report = self.policies.report();
         let now = unix_now();
         let authorities: Vec<Value> = generation.views().iter().map(|view| authority(view, now)).collect();
-        let digest = report.live.then(|| generation.policies().digest().to_string());
         let routes: Vec<Value> =
             self.routes.iter().map(|route| json!({"name": route.name, "url": route.url})).collect();
         json!({
             "ready": self.obstacles().is_empty(),
             "obstacles": self.obstacles(),
             "generation": generation.number(),
-            "policies": {
-                "digest": digest,
-                "current": report.current,
-                "faults": report.faults,
-                "contexts_left_out": report.left_out,
-            },
+            "policies": policies(&report),
             "authorities": authorities,
             "audit": {
                 "written": self.shared.audit.written(),
@@ -83,6 +77,16 @@ impl Admin {
             "routes": routes,
         })
     }
+}
+
+fn policies(report: &PolicyReport) -> Value {
+    json!({
+        "digest": report.live.map(|digest| digest.to_string()),
+        "current": report.current,
+        "rejected": report.rejected.map(|digest| digest.to_string()),
+        "faults": report.faults,
+        "contexts_left_out": report.left_out,
+    })
 }
 
 fn authority(view: &View, now: u64) -> Value {

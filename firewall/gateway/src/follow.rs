@@ -12,16 +12,16 @@ mod policies;
 pub(crate) use authority::{Memory, open};
 #[cfg(feature = "plain-proxy")]
 pub(crate) use policies::none;
-pub(crate) use policies::{PolicyState, first};
+pub(crate) use policies::{First, PolicyReport, PolicyState, first};
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use semgate_contexts::{Context, Line, Prefix, Version};
+use semgate_contexts::{Context, Digest, Line, Prefix, Version};
 use semgate_inspect::Generation;
 use semgate_policies::Policies;
 use semgate_statement::{Follower, View};
@@ -57,11 +57,13 @@ impl Follow {
         let publisher = Rc::new(Publisher {
             views: RefCell::new(views),
             policies: RefCell::new(self.policies),
+            waiting: Cell::new(self.state.report().live.is_none()),
             floors: self.config.floors.iter().cloned().collect(),
             prefix: self.config.prefix.clone(),
             shared: Arc::clone(&self.shared),
             metrics: self.metrics.clone(),
             reload: Notify::new(),
+            retired: RefCell::default(),
         });
         for (place, (follower, settings)) in
             self.followers.into_iter().zip(&self.config.authorities).enumerate()
@@ -82,12 +84,16 @@ impl Follow {
 struct Publisher {
     views: RefCell<Vec<Arc<View>>>,
     policies: RefCell<Arc<Policies>>,
+    /// Whether they only stand in for the operator's.
+    waiting: Cell<bool>,
     floors: BTreeMap<Line, Version>,
     prefix: Prefix,
     shared: Arc<Shared>,
     metrics: Metrics,
     /// Rung when the policies should be looked at again.
     reload: Notify,
+    /// What was in force, until nobody holds it.
+    retired: RefCell<Vec<Arc<Generation>>>,
 }
 
 impl Publisher {
@@ -104,6 +110,7 @@ impl Publisher {
 
     fn policies_changed(&self, policies: Policies) {
         *self.policies.borrow_mut() = Arc::new(policies);
+        self.waiting.set(false);
         self.publish();
     }
 
@@ -112,7 +119,9 @@ impl Publisher {
         let policies = Arc::clone(&self.policies.borrow());
         match Generation::new(views, policies, self.floors.clone(), self.prefix.clone()) {
             Ok(generation) => {
-                let number = self.shared.inspector.swap(generation);
+                let generation = if self.waiting.get() { generation.standing_in() } else { generation };
+                let (number, before) = self.shared.inspector.replace(generation);
+                self.retired.borrow_mut().push(before);
                 tracing::debug!(number, "a new generation is live");
             }
             // the same parts were accepted at the start, so this is a fault of ours; the last good one stays
@@ -121,9 +130,28 @@ impl Publisher {
         self.gauges();
     }
 
+    /// Takes apart what nobody holds any more, on a thread where no message waits for it: a set of 10,000 policies takes milliseconds.
+    fn bury(&self) {
+        let mut retired = self.retired.borrow_mut();
+        // what is not in force can be found by nobody anew, so the last holder stays the last
+        let (held, free) = retired.drain(..).partition(|generation| Arc::strong_count(generation) > 1);
+        *retired = held;
+        let free: Vec<Arc<Generation>> = free;
+        if !free.is_empty() {
+            drop(tokio::task::spawn_blocking(move || drop(free)));
+        }
+    }
+
     /// Every verified document that is held, whatever its status: policies may still speak of it.
     fn contexts(&self) -> Vec<Arc<Context>> {
         documents(&self.views.borrow())
+    }
+
+    /// Their digests, sorted.
+    fn digests(&self) -> Vec<Digest> {
+        let mut digests: Vec<_> = self.contexts().iter().map(|context| *context.digest()).collect();
+        digests.sort_by_key(|digest| *digest.as_bytes());
+        digests
     }
 
     fn gauges(&self) {
@@ -155,6 +183,7 @@ async fn upkeep(publisher: Rc<Publisher>) {
         publisher.metrics.upkeep();
         publisher.shared.gatekeeper.forget_quiet();
         publisher.gauges();
+        publisher.bury();
     }
 }
 

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use semgate_contexts::Digest;
 use semgate_inspect::{Code, Direction};
 
 use crate::fault::RunFault;
+use crate::follow::PolicyState;
 
 /// Seconds; from a tenth of what a decision costs to past the upstream timeout.
 const BUCKETS: &[f64] = &[
@@ -26,15 +28,16 @@ struct Inner {
     handle: PrometheusHandle,
     /// Counters made when they are first needed.
     rare: Mutex<HashMap<(String, &'static str, &'static str), Counter>>,
+    policies: Arc<PolicyState>,
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Result<Self, RunFault> {
+    pub(crate) fn new(policies: Arc<PolicyState>) -> Result<Self, RunFault> {
         let builder =
             PrometheusBuilder::new().set_buckets(BUCKETS).map_err(|e| RunFault::system("metrics", e))?;
         let recorder = builder.build_recorder();
         let handle = recorder.handle();
-        let metrics = Self(Arc::new(Inner { recorder, handle, rare: Mutex::default() }));
+        let metrics = Self(Arc::new(Inner { recorder, handle, rare: Mutex::default(), policies }));
         metrics.describe();
         Ok(metrics)
     }
@@ -87,7 +90,9 @@ impl Metrics {
 
     /// The text format of Prometheus.
     pub(crate) fn render(&self) -> String {
-        self.0.handle.render()
+        let mut text = self.0.handle.render();
+        text.push_str(&sets(&[("live", self.0.policies.report().live)]));
+        text
     }
 
     /// Folds recorded samples into the buckets, so that memory stays bounded when nobody asks.
@@ -115,6 +120,18 @@ impl Metrics {
             open: self.gauge("semgate_connections", &[("route", name.to_owned())]),
         }
     }
+}
+
+/// Which policy sets are asked. Written here and not through the recorder, which keeps a label for ever: a digest that is not live any
+/// more must not be shown.
+fn sets(sets: &[(&str, Option<Digest>)]) -> String {
+    let mut text = "# HELP semgate_policy_set_info The policy sets that are asked, by digest.\n\
+                    # TYPE semgate_policy_set_info gauge\n"
+        .to_owned();
+    for (set, digest) in sets.iter().filter_map(|(set, digest)| Some((set, (*digest)?))) {
+        text.push_str(&format!("semgate_policy_set_info{{set=\"{set}\",digest=\"{digest}\"}} 1\n"));
+    }
+    text
 }
 
 fn key(name: &'static str, labels: &[(&'static str, String)]) -> Key {

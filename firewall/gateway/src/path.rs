@@ -450,6 +450,7 @@ pub(crate) fn reply_facts(request: &Facts) -> Facts {
         context: request.context.clone(),
         digest: request.digest,
         generation: request.generation,
+        policy_digest: request.policy_digest,
         ..Facts::default()
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::config::{Config, Listen};
 use crate::fault::RunFault;
-use crate::follow::Memory;
+use crate::follow::{self, Memory};
 
 /// One route as it really listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct Checked {
 pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let parts = start::Parts::load(config, Memory::Look)?;
     let contexts = parts.contexts();
-    let (policies, state, _) = parts.policies;
+    let follow::First { policies, state } = parts.policies;
     let _ = start::generation(config, &parts.followers, Arc::new(policies))?;
     Ok(Checked { contexts, policies_waiting: state.report().faults })
 }

@@ -105,6 +105,7 @@ impl Case<'_> {
             receiver: self.receiver.to_owned(),
             protocol: self.route.binding.as_str(),
             generation: self.generation.number(),
+            policy_digest: self.generation.policy_digest(),
             ..Facts::default()
         }
     }

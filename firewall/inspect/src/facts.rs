@@ -61,6 +61,8 @@ pub struct Facts {
     pub withheld: Vec<(Code, usize)>,
     /// Number of the generation that the verdict fell under.
     pub generation: u64,
+    /// The digest of the policy set of that generation; none where nothing was asked yet, or nothing of the operator's is live.
+    pub policy_digest: Option<Digest>,
 }
 
 impl Facts {

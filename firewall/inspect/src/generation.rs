@@ -4,7 +4,7 @@ use crate::{
     counts::{Hindered, hindered},
     owners::About,
 };
-use semgate_contexts::{Context, ContextUrn, Line, Prefix, Version};
+use semgate_contexts::{Context, ContextUrn, Digest, Line, Prefix, Version};
 use semgate_message::Binding;
 use semgate_policies::Policies;
 use semgate_statement::{Lines, LoadedContext, Status, View};
@@ -30,6 +30,7 @@ pub struct Generation {
     number: u64,
     sources: Vec<Source>,
     policies: Arc<Policies>,
+    stands_in: bool,
     operator_floors: BTreeMap<Line, Version>,
     prefix: Prefix,
     control_urn: ContextUrn,
@@ -130,6 +131,7 @@ impl Generation {
             number: 0,
             sources,
             policies,
+            stands_in: false,
             operator_floors,
             prefix,
             control_urn,
@@ -153,6 +155,18 @@ impl Generation {
     /// As [`Generation::new`].
     pub fn with_policies(&self, policies: Arc<Policies>) -> Result<Self, GenerationFault> {
         Self::new(self.views(), policies, self.operator_floors.clone(), self.prefix.clone())
+    }
+
+    /// The same, whose policies are not the operator's: they let nothing pass until those fit.
+    #[must_use]
+    pub fn standing_in(mut self) -> Self {
+        self.stands_in = true;
+        self
+    }
+
+    /// The digest of the operator's policies that are asked; none while others stand in for them.
+    pub fn policy_digest(&self) -> Option<Digest> {
+        (!self.stands_in).then(|| self.policies.digest())
     }
 
     /// The number; 0 until an inspector took the generation.

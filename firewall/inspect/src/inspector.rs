@@ -87,10 +87,15 @@ impl Inspector {
     /// Puts another generation in force at once and returns its number, one more than the last. Inspections that already
     /// began finish under the old one; their permits are renewed before they are spent.
     pub fn swap(&self, generation: Generation) -> u64 {
+        self.replace(generation).0
+    }
+
+    /// As [`Inspector::swap`], handing back what was in force before: whoever drops the last copy pays for taking a whole policy set
+    /// apart, so it is kept until no inspection holds it, and dropped where no message waits.
+    pub fn replace(&self, generation: Generation) -> (u64, Arc<Generation>) {
         let mut last = self.last_number.lock().unwrap_or_else(PoisonError::into_inner);
         *last += 1;
-        self.live.store(Arc::new(generation.numbered(*last)));
-        *last
+        (*last, self.live.swap(Arc::new(generation.numbered(*last))))
     }
 
     pub(crate) fn courses(&self) -> &Courses {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use semgate_policies::PolicyLimits;
 use serde::{Deserialize, Serialize};
 
 use super::fault::ConfigFault;
@@ -97,6 +98,22 @@ pub struct Limits {
     pub drain_timeout: Duration,
     /// How often the policy directory is looked at for changes. 2 s: reading a few small files.
     pub policy_poll: Duration,
+    /// How long the policy directory must stand still before it is read, once it was seen to change. 200 ms: an editor or a copy
+    /// writes one file in less.
+    pub policy_settle: Duration,
+    /// How often the policy directory is read anew where it changed while it was read. 5: a swap of links takes microseconds, so
+    /// who is unlucky five times has a directory that never stands still.
+    pub policy_read_tries: usize,
+    /// Files of policies. 1000: a file for each of many teams.
+    pub policy_files: usize,
+    /// Bytes of one file of policies. 1 MiB: some 5,000 policies.
+    pub policy_file_bytes: usize,
+    /// Policies, all files together. 10,000: what loads within five seconds.
+    pub policies: usize,
+    /// Bytes of `entities.json`. 16 MiB: some 80,000 agents.
+    pub entities_bytes: usize,
+    /// Agents in `entities.json`.
+    pub agents: usize,
     /// Delivering one push notification, whole: name, connection and the head of the answer. 10 s: receivers are far away, and the agent waits.
     pub push_timeout: Duration,
     /// Asking the authority for one thing, whole. 10 s: the largest is a tile of a few hundred kB.
@@ -144,8 +161,29 @@ impl Default for Limits {
             audit_queue: 8192,
             drain_timeout: Duration::from_secs(35),
             policy_poll: Duration::from_secs(2),
+            policy_settle: Duration::from_millis(200),
+            policy_read_tries: 5,
+            policy_files: 1_000,
+            policy_file_bytes: 1024 * 1024,
+            policies: 10_000,
+            entities_bytes: 16 * 1024 * 1024,
+            agents: 100_000,
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Limits {
+    /// The bounds of a policy set among them.
+    pub(crate) fn policies(&self) -> PolicyLimits {
+        PolicyLimits {
+            max_file_bytes: self.policy_file_bytes,
+            max_files: self.policy_files,
+            max_policies: self.policies,
+            max_entities_bytes: self.entities_bytes,
+            max_agents: self.agents,
+            ..PolicyLimits::default()
         }
     }
 }
@@ -197,7 +235,7 @@ macro_rules! file_limits {
 
 file_limits! {
     durations: ping_interval, handshake_timeout, idle_timeout, header_timeout, body_timeout, write_timeout, connect_timeout, upstream_timeout,
-        stream_idle, stream_time, subscription_time, upstream_idle_timeout, drain_timeout, policy_poll, push_timeout, fetch_timeout;
+        stream_idle, stream_time, subscription_time, upstream_idle_timeout, drain_timeout, policy_poll, policy_settle, push_timeout, fetch_timeout;
     numbers:
         connections: usize = 1..=1_000_000,
         connections_per_agent: usize = 1..=1_000_000,
@@ -223,4 +261,10 @@ file_limits! {
         list_pages: usize = 1..=65_536,
         upstream_idle: usize = 0..=65_536,
         audit_queue: usize = 1..=1_000_000,
+        policy_read_tries: usize = 1..=100,
+        policy_files: usize = 1..=1_000_000,
+        policy_file_bytes: usize = 64..=1_073_741_824,
+        policies: usize = 1..=10_000_000,
+        entities_bytes: usize = 64..=1_073_741_824,
+        agents: usize = 1..=10_000_000,
 }

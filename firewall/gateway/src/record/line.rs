@@ -39,6 +39,9 @@ struct Line<'a> {
     /// The tool that is called or answers, where no context names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     unnamed_tool: Option<&'a str>,
+    /// The policy set that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy_digest: Option<String>,
 }
 
 /// Appends the line of a record, newline included.
@@ -72,6 +75,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         tool_drift: &facts.drifted,
         withheld: facts.withheld.iter().map(|(code, count)| (code.as_str(), *count)).collect(),
         unnamed_tool: facts.unnamed_tool.as_deref(),
+        policy_digest: facts.policy_digest.map(|digest| digest.to_string()),
     };
     // only strings and numbers: writing them into memory cannot fail
     if serde_json::to_writer(&mut *out, &line).is_ok() {

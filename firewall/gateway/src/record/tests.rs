@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::decision::Decisions;
+use semgate_contexts::Digest;
 use std::os::unix::fs::PermissionsExt;
 
 fn record() -> Record {
@@ -11,6 +12,7 @@ fn record() -> Record {
         context: Some("urn:contexts:supplyChain:v1.0".to_owned()),
         concepts: vec!["current_decision".to_owned()],
         generation: 3,
+        policy_digest: Some(Digest::of(b"")),
         ..Facts::default()
     };
     let decision = Decisions::new().next();
@@ -36,7 +38,7 @@ fn a_record_has_the_members_of_the_wire_format_in_their_order() {
     assert!(text.ends_with("}\n"));
     let members: Vec<&str> =
         "time n decision_id direction verdict code sender receiver protocol performative context \
-        digest concepts policies generation duration_us"
+        digest concepts policies generation duration_us policy_digest"
             .split_whitespace()
             .collect();
     let mut at = 0;

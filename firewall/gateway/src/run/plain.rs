@@ -52,7 +52,7 @@ pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFaul
         sessions: Arc::new(Sessions::none()),
         unchecked: true,
     });
-    let metrics = Metrics::new()?;
+    let metrics = Metrics::new(Arc::default())?;
     let materials = Materials {
         peers: Arc::new(PeerRoots::new()),
         server: None,

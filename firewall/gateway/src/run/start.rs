@@ -11,7 +11,7 @@ use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions,
 use semgate_message::Binding;
 use semgate_message::a2a::Version;
 use semgate_negotiation::Sessions;
-use semgate_policies::{Policies, PolicySource};
+use semgate_policies::Policies;
 use semgate_statement::Follower;
 
 use crate::admit::Gatekeeper;
@@ -19,7 +19,7 @@ use crate::card::CardKeys;
 use crate::config::{CardChoice, Config, Limits, Protocol, RouteConfig};
 use crate::egress::Egress;
 use crate::fault::RunFault;
-use crate::follow::{self, Memory, PolicyState};
+use crate::follow::{self, First, Memory};
 use crate::materials::Materials;
 use crate::path::Shared;
 use crate::record::Audit;
@@ -28,7 +28,7 @@ use crate::record::Audit;
 pub(super) struct Parts {
     pub(super) materials: Materials,
     pub(super) followers: Vec<Follower>,
-    pub(super) policies: (Policies, PolicyState, PolicySource),
+    pub(super) policies: First,
 }
 
 /// Makes the state directory (0700) and holds it for this process: two followers over one memory would undo each other.
@@ -124,10 +124,11 @@ pub(super) fn generation(
 pub(super) fn shared(
     config: &Config,
     followers: &[Follower],
-    policies: Arc<Policies>,
+    (policies, waiting): (Arc<Policies>, bool),
     audit: Audit,
 ) -> Result<Arc<Shared>, RunFault> {
     let generation = generation(config, followers, policies)?;
+    let generation = if waiting { generation.standing_in() } else { generation };
     let sessions = Arc::new(Sessions::new(crate::materials::lock_keys(config)?));
     let inspector = Inspector::new(inspect_limits(&config.limits), generation);
     Ok(Arc::new(Shared {

@@ -19,7 +19,7 @@ use crate::config::{CardChoice, Config, GroupChoice, Listen, RouteConfig};
 use crate::decision::Decisions;
 use crate::egress::Egress;
 use crate::fault::RunFault;
-use crate::follow::{Follow, Memory};
+use crate::follow::{First, Follow, Memory};
 use crate::forward::Address;
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper};
@@ -65,12 +65,13 @@ pub(super) fn start(
 ) -> Result<(Bound, Running), RunFault> {
     let held = start::hold(config)?;
     let parts = start::Parts::load(config, Memory::Keep)?;
-    let (policies, state, _) = parts.policies;
+    let First { policies, state } = parts.policies;
+    let waiting = state.report().live.is_none();
     let (policies, state) = (Arc::new(policies), Arc::new(state));
     let (audit, writer) =
         Audit::open(config.audit.path.clone(), config.audit.fsync, config.limits.audit_queue)?;
-    let shared = start::shared(config, &parts.followers, Arc::clone(&policies), audit)?;
-    let metrics = Metrics::new()?;
+    let shared = start::shared(config, &parts.followers, (Arc::clone(&policies), waiting), audit)?;
+    let metrics = Metrics::new(Arc::clone(&state))?;
     let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
 
     let mut routes = Vec::new();

@@ -1,0 +1,82 @@
+//! The policies that a gateway starts with, and the set that lets nothing pass until they fit.
+
+#[cfg(feature = "plain-proxy")]
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use semgate_contexts::{Context, DocumentLimits, Prefix, library};
+use semgate_policies::{Policies, PolicyFault, PolicyLimits, PolicySource};
+
+use super::{PolicyState, steady};
+use crate::config::Config;
+use crate::fault::RunFault;
+
+/// Live while the real policies cannot be typed because no context is known yet: lets nothing pass, and answers about every
+/// line alike, so that the status (which is not there either) is what callers are told about.
+const WAITING: &str = "permit (principal, action, resource);\nforbid (principal, action, resource);\n";
+
+/// What a gateway starts with.
+pub(crate) struct First {
+    /// What is asked from the start.
+    pub(crate) policies: Policies,
+    /// What the operator is told of them.
+    pub(crate) state: PolicyState,
+}
+
+/// The policies that a gateway starts with.
+///
+/// A directory that cannot be read, is empty, or whose text or entities are wrong stops the start. Whether policies fit the
+/// contexts cannot be told before the contexts are known: what fails only in that is live as soon as it fits, and until
+/// then nothing passes.
+///
+/// # Errors
+/// [`RunFault::Policies`].
+pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First, RunFault> {
+    let fault =
+        |faults: &[PolicyFault]| RunFault::Policies { path: config.policies.clone(), why: join(faults) };
+    let limits = config.limits.policies();
+    let tries = config.limits.policy_read_tries;
+    let source = steady::read(&config.policies, &limits, tries).map_err(|why| fault(&[why]))?.source;
+    let state = PolicyState::default();
+    match Policies::load(&source, contexts, &limits) {
+        Ok(policies) => {
+            state.accepted(&policies);
+            Ok(First { policies, state })
+        }
+        Err(faults) if faults.iter().all(|fault| matches!(fault, PolicyFault::Invalid { .. })) => {
+            state.rejected(Some(source.digest()), &faults);
+            let policies = waiting(&source, &limits).map_err(|faults| fault(&faults))?;
+            Ok(First { policies, state })
+        }
+        Err(faults) => Err(fault(&faults)),
+    }
+}
+
+/// The set that lets nothing pass, with the real agents.
+fn waiting(source: &PolicySource, limits: &PolicyLimits) -> Result<Policies, Vec<PolicyFault>> {
+    let files = vec![("waiting.cedar".to_owned(), WAITING.to_owned())];
+    let waiting = PolicySource { files, entities: source.entities.clone() };
+    Policies::load(&waiting, &shipped(), limits)
+}
+
+/// The set that lets nothing pass, for the build that asks nothing.
+///
+/// # Errors
+/// The shipped agents do not load, which a test of theirs rules out.
+#[cfg(feature = "plain-proxy")]
+pub(crate) fn none() -> Result<Policies, RunFault> {
+    let fault = |faults: Vec<PolicyFault>| RunFault::Policies { path: PathBuf::new(), why: join(&faults) };
+    waiting(&PolicySource::shipped(), &PolicyLimits::default()).map_err(fault)
+}
+
+/// The shipped contexts: only so that there is something that a policy can be typed against. None of them counts by this, so
+/// they are read under the prefix that they are written with, whatever the gateway's is.
+fn shipped() -> Vec<Arc<Context>> {
+    let (prefix, limits) = (Prefix::default(), DocumentLimits::default());
+    let read = |(_, bytes): &(&str, &[u8])| Context::check(bytes, &prefix, &limits).ok().map(Arc::new);
+    library::all().iter().filter_map(read).collect()
+}
+
+fn join(faults: &[PolicyFault]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

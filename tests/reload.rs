@@ -1,0 +1,255 @@
+//! Which policies are live, through the running binary: swaps of links under traffic, broken and vanished sets, SIGHUP.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use support::gateway::{Gateway, Scripted};
+use support::{Up, plain_get, wait_for};
+
+const REPLY: &str = r#"{"protocol":"L8/1.0","message_id":"r-1","performative":"INFORM","sender_id":"wholesaler-1","receiver_id":"retailer-7","context":"urn:contexts:supplyChain:v1.0","content":{"concept":"current_decision","item_id":"beer","quantity":1}}"#;
+
+fn message(content: &Value) -> String {
+    json!({
+        "protocol": "L8/1.0", "message_id": "m-1", "performative": "INFORM", "sender_id": "retailer-7",
+        "receiver_id": "wholesaler-1", "context": "urn:contexts:supplyChain:v1.0", "content": content,
+    })
+    .to_string()
+}
+
+fn decision() -> Value {
+    json!({"d": {"concept": "current_decision", "item_id": "beer", "quantity": 120}})
+}
+
+fn observation() -> Value {
+    json!({"o": {"concept": "local_observation", "observed_fact_text": "rain", "confidence_score": 0.5}})
+}
+
+fn both() -> Value {
+    let mut both = decision();
+    both["o"] = observation()["o"].clone();
+    both
+}
+
+/// A directory with the agents of the shipped one, and these files.
+fn revision(up: &Up, name: &str, files: &[(&str, String)]) -> PathBuf {
+    let directory = up.dir.join("revisions").join(name);
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::copy(up.path("/policies").join("entities.json"), directory.join("entities.json")).unwrap();
+    for (file, text) in files {
+        std::fs::write(directory.join(file), text).unwrap();
+    }
+    directory
+}
+
+fn permit(id: &str, concept: &str) -> String {
+    format!(
+        "@id(\"{id}\") permit (principal in Group::\"partners\", action, resource is supplyChain::{concept});\n"
+    )
+}
+
+/// What every revision needs so that replies pass.
+fn replies() -> (&'static str, String) {
+    ("replies.cedar", "permit (principal in Group::\"repliers\", action, resource);\n".to_owned())
+}
+
+/// A link that leads to another place at once, as git-sync does it.
+fn turn(link: &Path, target: &Path) {
+    let beside = link.with_file_name("turning");
+    let _ = std::fs::remove_file(&beside);
+    symlink(target, &beside).unwrap();
+    std::fs::rename(&beside, link).unwrap();
+}
+
+/// A gateway whose `policies` is `<up>/current`.
+fn gateway(up: &Up, behind: &Scripted, limits: &str) -> Gateway {
+    let config = up.path("/firewall_config");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, text.replace("policies = \"policies\"", "policies = \"current\"")).unwrap();
+    Gateway::before(up, behind.address, limits)
+}
+
+fn status(gateway: &Gateway) -> Value {
+    plain_get(&format!("http://{}/status", gateway.admin)).json()
+}
+
+fn metrics(gateway: &Gateway) -> String {
+    String::from_utf8(plain_get(&format!("http://{}/metrics", gateway.admin)).body).unwrap()
+}
+
+/// The digests that the metrics show as live.
+fn shown_live(gateway: &Gateway) -> Vec<String> {
+    let text = metrics(gateway);
+    let lines = text.lines().filter(|line| line.starts_with("semgate_policy_set_info{set=\"live\""));
+    lines.map(|line| line.split("digest=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()).collect()
+}
+
+fn digest_of(directory: &Path) -> String {
+    semgate_policies::PolicySource::read_dir(directory).unwrap().digest().to_string()
+}
+
+fn records(gateway: &Gateway) -> Vec<Value> {
+    let text = std::fs::read_to_string(&gateway.audit).unwrap();
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Two revisions: the one lets decisions pass, the other observations. A mixture of their files would let both pass in one message.
+#[test]
+fn two_hundred_swaps_under_traffic_never_mix_two_revisions() {
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let a = revision(&up, "a", &[("00.cedar", permit("a", "current_decision")), replies()]);
+    std::fs::write(a.join("zz.cedar"), "").unwrap();
+    let b = revision(&up, "b", &[("zz.cedar", permit("b", "local_observation")), replies()]);
+    std::fs::write(b.join("00.cedar"), "").unwrap();
+    let digests = BTreeMap::from([(digest_of(&a), "a"), (digest_of(&b), "b")]);
+    let link = up.dir.join("current");
+    turn(&link, &a);
+    let limits = "[limits]\npolicy_poll = \"10ms\"\npolicy_settle = \"10ms\"\n";
+    let gateway = Arc::new(gateway(&up, &behind, limits));
+
+    let end = Arc::new(AtomicBool::new(false));
+    let talkers: Vec<_> = [decision(), observation(), both()]
+        .into_iter()
+        .map(|content| {
+            let (gateway, end, body) = (Arc::clone(&gateway), Arc::clone(&end), message(&content));
+            std::thread::spawn(move || {
+                let mut answers = BTreeMap::<u16, usize>::new();
+                while !end.load(Ordering::Relaxed) {
+                    *answers.entry(gateway.post(&body).status).or_default() += 1;
+                }
+                answers
+            })
+        })
+        .collect();
+    for n in 0..200 {
+        turn(&link, if n % 2 == 0 { &b } else { &a });
+        // now and then long enough that a revision goes live
+        std::thread::sleep(Duration::from_millis(if n % 20 < 2 { 400 } else { 7 }));
+    }
+    end.store(true, Ordering::Relaxed);
+    let answers: Vec<_> = talkers.into_iter().map(|talker| talker.join().unwrap()).collect();
+    for alone in &answers[..2] {
+        assert!(alone[&200] > 0 && alone[&403] > 0, "both revisions were live: {answers:?}");
+    }
+    assert_eq!(answers[2].keys().collect::<Vec<_>>(), [&403], "no revision lets both pass: {answers:?}");
+
+    let mut live = BTreeSet::new();
+    for record in wait_for("the records", || Some(records(&gateway)).filter(|all| all.len() > 100)) {
+        let letter = digests[record["policy_digest"].as_str().unwrap()];
+        live.insert(letter);
+        for policy in record["policies"].as_array().unwrap() {
+            let policy = policy.as_str().unwrap();
+            let of = policy.rsplit_once('#').unwrap().1;
+            assert!(of == letter || policy.starts_with("replies.cedar"), "{record}");
+        }
+    }
+    assert_eq!(live.len(), 2);
+    assert_eq!(
+        wait_for("the last revision", || Some(shown_live(&gateway)).filter(|it| *it == [digest_of(&a)]))
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn a_rejected_set_is_told_and_never_shows_as_live_and_a_good_one_clears_it() {
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let good = revision(&up, "good", &[("a.cedar", permit("a", "current_decision")), replies()]);
+    let broken = revision(&up, "broken", &[("a.cedar", permit("a", "current_desision"))]);
+    let empty = revision(&up, "empty", &[]);
+    let better = revision(&up, "better", &[("a.cedar", permit("b", "current_decision")), replies()]);
+    let link = up.dir.join("current");
+    turn(&link, &good);
+    let limits = "[limits]\npolicy_poll = \"20ms\"\npolicy_settle = \"10ms\"\n";
+    let gateway = gateway(&up, &behind, limits);
+    let digest = digest_of(&good);
+    assert_eq!(status(&gateway)["policies"]["digest"], digest);
+    assert_eq!(gateway.post(&message(&decision())).status, 200);
+
+    type Break<'a> = Box<dyn Fn() + 'a>;
+    let cases: [(&str, Break<'_>, Option<String>, &str); 4] = [
+        ("a wrong name", Box::new(|| turn(&link, &broken)), Some(digest_of(&broken)), "current_desision"),
+        ("no policy", Box::new(|| turn(&link, &empty)), Some(digest_of(&empty)), "no policy"),
+        ("a directory that is gone", Box::new(|| turn(&link, &up.dir.join("nowhere"))), None, "No such file"),
+        (
+            "no agents",
+            Box::new(|| {
+                let half = revision(&up, "half", &[("a.cedar", permit("a", "current_decision"))]);
+                std::fs::remove_file(half.join("entities.json")).unwrap();
+                turn(&link, &half);
+            }),
+            None,
+            "entities.json",
+        ),
+    ];
+    // contexts that came one by one may have kept the first set waiting
+    let rejected_so_far = || {
+        let text = metrics(&gateway);
+        let line =
+            text.lines().find(|line| line.starts_with("semgate_policy_loads_total{outcome=\"rejected\"}"));
+        line.map_or(0, |line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap())
+    };
+    let mut rejections = rejected_so_far();
+    for (what, make, rejected, said) in cases {
+        make();
+        let told = wait_for(what, || {
+            let told = status(&gateway)["policies"].clone();
+            (told["current"] == false && told["faults"].to_string().contains(said)).then_some(told)
+        });
+        assert_eq!(told["digest"], digest, "{what}: the last good one stays: {told}");
+        assert_eq!(told["rejected"].as_str().map(str::to_owned), rejected, "{what}: {told}");
+        assert_eq!(shown_live(&gateway), std::slice::from_ref(&digest), "{what}");
+        assert_eq!(gateway.post(&message(&decision())).status, 200, "{what}");
+        let ready = plain_get(&format!("http://{}/readyz", gateway.admin)).status;
+        assert_eq!(ready, 200, "{what}: what is live serves, so no balancer takes the gateway away");
+        rejections += 1;
+        // looked at many times meanwhile, tried and told once
+        std::thread::sleep(Duration::from_millis(200));
+        let text = metrics(&gateway);
+        assert!(text.contains("semgate_policy_set_current 0"), "{what}: {text}");
+        assert_eq!(rejected_so_far(), rejections, "{what}");
+        let still = status(&gateway)["policies"]["faults"].to_string();
+        assert!(still.contains(said), "{what}: still told: {still}");
+    }
+    turn(&link, &better);
+    let told = wait_for("the later good set", || {
+        let told = status(&gateway)["policies"].clone();
+        (told["current"] == true).then_some(told)
+    });
+    assert_eq!(told["digest"], digest_of(&better));
+    assert_eq!((&told["rejected"], &told["faults"]), (&Value::Null, &json!([])), "{told}");
+    assert_eq!(shown_live(&gateway), [digest_of(&better)], "the old label is gone");
+    assert!(metrics(&gateway).contains("semgate_policy_set_current 1"));
+    assert_eq!(gateway.post(&message(&decision())).status, 200);
+    let last = wait_for("the last record", || {
+        records(&gateway).pop().filter(|record| record["policy_digest"] == digest_of(&better))
+    });
+    assert_eq!(last["verdict"], "allowed");
+}
+
+#[test]
+fn sighup_reads_at_once_what_would_be_looked_at_in_an_hour() {
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let set = revision(&up, "set", &[("a.cedar", permit("a", "current_decision")), replies()]);
+    turn(&up.dir.join("current"), &set);
+    let gateway = gateway(&up, &behind, "[limits]\npolicy_poll = \"1h\"\n");
+    assert_eq!(gateway.post(&message(&observation())).status, 403);
+    std::fs::write(set.join("a.cedar"), permit("a", "local_observation")).unwrap();
+    Command::new("kill").args(["-HUP", &gateway.child.id().to_string()]).status().unwrap();
+    let live = || (shown_live(&gateway) == [digest_of(&set)]).then_some(());
+    wait_for("the set that was written before the signal", live);
+    assert_eq!(gateway.post(&message(&observation())).status, 200);
+    assert_eq!(gateway.post(&message(&decision())).status, 403);
+}
