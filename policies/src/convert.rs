@@ -68,6 +68,23 @@ fn check_value(kind: &Kind, value: &Json<'_>) -> Result<(), Misfit> {
     }
 }
 
+/// One attribute as a Cedar expression, if the instance has it and policies see it.
+pub(crate) fn attribute(
+    attributes: &Attributes,
+    name: &str,
+    object: &Object<'_>,
+    without: Option<&str>,
+    decimals: Decimals,
+) -> Result<Option<RestrictedExpression>, Misfit> {
+    let kind = attributes.members.get(name).and_then(|attribute| attribute.kind.as_ref());
+    match (kind, object.get(name)) {
+        (Some(kind), Some(value)) if without != Some(name) => {
+            value_of(kind, value, decimals).map(Some).map_err(|misfit| misfit.within(name))
+        }
+        _ => Ok(None),
+    }
+}
+
 /// The attributes that are read, as Cedar expressions.
 pub(crate) fn attributes(
     attributes: &Attributes,
@@ -77,14 +94,9 @@ pub(crate) fn attributes(
     decimals: Decimals,
 ) -> Result<Vec<(String, RestrictedExpression)>, Misfit> {
     let mut out = Vec::with_capacity(if wanted.all { attributes.members.len() } else { wanted.names.len() });
-    for (name, attribute) in &attributes.members {
-        let Some(kind) = &attribute.kind else { continue };
-        if !wanted.wants(name) || without == Some(name) {
-            continue;
-        }
-        if let Some(value) = object.get(name) {
-            out.push((name.clone(), value_of(kind, value, decimals).map_err(|misfit| misfit.within(name))?));
-        }
+    for name in attributes.members.keys().filter(|name| wanted.wants(name)) {
+        let value = attribute(attributes, name, object, without, decimals)?;
+        out.extend(value.map(|value| (name.clone(), value)));
     }
     Ok(out)
 }

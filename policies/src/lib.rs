@@ -15,6 +15,7 @@ mod catalogue;
 mod check;
 mod convert;
 mod decide;
+mod evaluate;
 mod fault;
 mod fit;
 mod index;
@@ -31,6 +32,8 @@ mod rate;
 mod reads;
 mod redactable;
 mod rewrite;
+mod rule;
+mod scope;
 mod source;
 
 pub use agents::AgentEntry;

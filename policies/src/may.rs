@@ -1,12 +1,10 @@
 //! What could be permitted, before it is known what will be said: which tools a sender is shown.
 
-use cedar_policy::{Effect, Policy, PolicySet};
+use cedar_policy::Effect;
 use semgate_contexts::{Performative, json::Object};
 
 use crate::ask::{Asker, Found};
-use crate::convert::Decimals;
-use crate::index::{Bucket, Wants};
-use crate::reads::Reads;
+use crate::rule::{Rule, Wants};
 use crate::{MaySay, NoPolicy, Question, Verdict};
 
 impl Asker {
@@ -20,35 +18,19 @@ impl Asker {
         if self.agents.disabled(sender) || self.agents.disabled(receiver) {
             return Err(NoPolicy);
         }
-        let bucket = self.index.bucket(sender, shape.of_type, question.action).ok_or(NoPolicy)?;
-        let (mut reads, mut known, mut open) = (Reads::default(), PolicySet::new(), None);
-        for policy in bucket.set.policies() {
-            match blind(policy) {
-                Some(own) => {
-                    reads.join(&own);
-                    known.add(policy.clone()).map_err(|_| NoPolicy)?;
-                }
-                None if policy.effect() == Effect::Permit => open = Some(MaySay(())),
-                None => {}
-            }
-        }
-        let wants = Wants::of(&reads);
-        let empty = known.is_empty();
-        let part = Bucket { set: known, reads, wants, decimals: Decimals::Cedar, empty };
+        let chosen = self.index.choose(sender, (shape.of_type, info), question.action).ok_or(NoPolicy)?;
+        let blind = |rule: &&Rule| !rule.wants.instance && !rule.wants.member("free_text");
+        let open = chosen.rules().any(|rule| !blind(&rule) && rule.effect == Effect::Permit);
+        let known = chosen.rules().filter(blind);
+        let wants = known.clone().fold(Wants::default(), |wants, rule| wants.and(rule.wants));
         let found = Found { shape, info, sender, receiver, free_text: false };
-        match self.evaluate(question, &part, &found) {
+        match self.evaluate(question, &found, wants, known) {
             Verdict::Permitted { .. } => Ok(MaySay(())),
             // nothing forbids: what reads the instance may permit it
-            Verdict::Denied { policies, .. } if policies.is_empty() => open.ok_or(NoPolicy),
+            Verdict::Denied { policies, .. } if policies.is_empty() && open => Ok(MaySay(())),
             Verdict::Denied { .. } | Verdict::Errored { .. } | Verdict::Untypable { .. } => Err(NoPolicy),
         }
     }
-}
-
-/// What a policy reads, if that is nothing of the instance.
-fn blind(policy: &Policy) -> Option<Reads> {
-    let reads = Reads::of(policy).ok()?;
-    (reads.resource.none() && !reads.context.wants("free_text")).then_some(reads)
 }
 
 /// The question for what is not said yet.

@@ -8,7 +8,6 @@ use miette::Diagnostic;
 
 use crate::annotations::{Annotations, Obligation};
 use crate::reads::Reads;
-use crate::rewrite;
 use crate::{Place, PolicyFault, PolicyLimits};
 
 /// One policy as it stands in its file.
@@ -28,8 +27,6 @@ pub(crate) struct Written {
     pub start: usize,
     /// What its conditions look at.
     pub reads: Reads,
-    /// The policy as it is evaluated where decimals are ten-thousandths.
-    pub scaled: Option<Policy>,
 }
 
 impl Written {
@@ -128,7 +125,6 @@ fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<
             .map_err(|why| vec![PolicyFault::Syntax { place: place(name, text, start), why }])?;
         let policy = policy.new_id(PolicyId::new(&*id));
         found.push(Written {
-            scaled: rewrite::scaled(&policy),
             policy,
             notice: annotations.notice.clone(),
             obligation: annotations.obligation(&id),

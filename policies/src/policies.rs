@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use cedar_policy::{Authorizer, SchemaFragment};
+use cedar_policy::SchemaFragment;
 use semgate_contexts::{Context, Digest, Line, Performative, Shape, json::Object};
 
 use crate::agents::Agents;
-use crate::ask::{Answers, Asker};
+use crate::ask::Asker;
 use crate::catalogue::Catalogue;
 use crate::check::Texts as Checked;
 use crate::fit::fit;
@@ -15,6 +15,7 @@ use crate::index::Index;
 use crate::may::unsaid;
 use crate::memory::Memory;
 use crate::parse;
+use crate::rule::Rule;
 use crate::{
     AgentEntry, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault, PolicyLimits, PolicySource, Question,
     Verdict,
@@ -89,16 +90,17 @@ impl Policies {
             return Err(faults);
         }
         let schema_fault = |why| vec![PolicyFault::Schema { why }];
-        let index = Index::build(&written, &catalogue, &agents).map_err(schema_fault)?;
+        let actions = crate::ask::actions().map_err(schema_fault)?;
+        let rules: Result<Vec<Rule>, String> = written.iter().map(Rule::new).collect();
+        let rules = rules.map_err(schema_fault)?;
+        let index = Index::build(rules, &catalogue, &agents, &actions).map_err(schema_fault)?;
         let ids = written.iter().map(|policy| Arc::clone(&policy.id)).collect();
         let asker = Asker {
-            answers: Answers::new(&written),
             agents: crate::ask::Known::new(agents).map_err(schema_fault)?,
             catalogue,
             index,
             memory: Memory::new(limits.remembered_verdicts),
-            authorizer: Authorizer::new(),
-            actions: crate::ask::actions().map_err(schema_fault)?,
+            actions,
         };
         Ok(Self { digest: source.digest(), asker, ids })
     }

@@ -27,11 +27,6 @@ impl Attributes {
     pub fn wants(&self, name: &str) -> bool {
         self.all || self.names.contains(name)
     }
-
-    fn join(&mut self, other: &Self) {
-        self.all |= other.all;
-        self.names.extend(other.names.iter().cloned());
-    }
 }
 
 /// Everything that the conditions of a policy, or of several, look at besides principal and action.
@@ -56,13 +51,6 @@ impl Reads {
             }
         }
         Ok(reads)
-    }
-
-    /// Adds what another policy reads.
-    pub fn join(&mut self, other: &Self) {
-        self.resource.join(&other.resource);
-        self.context.join(&other.context);
-        self.agents.extend(other.agents.iter().cloned());
     }
 
     fn visit(&mut self, expr: &Expr) {

@@ -1,0 +1,165 @@
+//! A question that no memory answers: what is read is handed to Cedar, policy by policy.
+
+use std::borrow::Cow;
+
+use cedar_policy::{Context as CedarContext, Entities, Entity, Request, RestrictedExpression};
+
+use crate::ask::{Asker, Found, internal, untypable};
+use crate::convert::{self, Decimals};
+use crate::rewrite;
+use crate::rule::{Applies, Condition, Rule, Tally, Wants};
+use crate::{Question, Verdict};
+
+impl Asker {
+    /// The verdict of these policies, whose scopes hold and whose conditions together look at `wants`.
+    pub(crate) fn evaluate<'r>(
+        &self,
+        question: &Question<'_>,
+        found: &Found<'_>,
+        wants: Wants,
+        rules: impl Iterator<Item = &'r Rule> + Clone,
+    ) -> Verdict {
+        let mut tally = Tally::default();
+        match self.each(question, found, wants, rules, |rule, applies| tally.add(rule, applies)) {
+            Ok(()) => tally.verdict(),
+            Err(verdict) => verdict,
+        }
+    }
+
+    /// Says of each policy whether it applies; the error is the verdict if nothing can be asked at all.
+    pub(crate) fn each<'r>(
+        &self,
+        question: &Question<'_>,
+        found: &Found<'_>,
+        wants: Wants,
+        rules: impl Iterator<Item = &'r Rule> + Clone,
+        mut then: impl FnMut(&'r Rule, Applies),
+    ) -> Result<(), Verdict> {
+        let mut asked: Option<(Request, Cow<'_, Entities>)> = None;
+        for rule in rules.clone() {
+            if matches!(rule.condition, Condition::Always) {
+                then(rule, Applies::Yes);
+                continue;
+            }
+            let (request, entities) = match &asked {
+                Some(asked) => asked,
+                None => asked.insert(self.request(question, found, wants, rules.clone())?),
+            };
+            let applies = rule.applies((request, entities), || self.whole(question, found, rule))?;
+            then(rule, applies);
+        }
+        Ok(())
+    }
+
+    /// For conditions as [`rewrite`] makes them: members of the instance stand in the context record.
+    fn request<'a, 'r>(
+        &'a self,
+        question: &Question<'_>,
+        found: &Found<'_>,
+        wants: Wants,
+        rules: impl Iterator<Item = &'r Rule> + Clone,
+    ) -> Result<(Request, Cow<'a, Entities>), Verdict> {
+        let mut pairs = Vec::new();
+        if wants.instance {
+            let shape = &found.shape.attributes;
+            let mut seen: Vec<&str> = Vec::new();
+            for name in rules.clone().flat_map(|rule| &rule.reads.resource.names) {
+                if seen.contains(&name.as_str()) {
+                    continue;
+                }
+                seen.push(name);
+                let scaled = Decimals::TenThousandths;
+                let value = convert::attribute(shape, name, question.value, question.without, scaled);
+                pairs.extend(value.map_err(untypable)?.map(|value| (rewrite::member(name), value)));
+            }
+        }
+        let own = wants.members().map(|member| (member.to_owned(), self.member(question, found, member)));
+        pairs.extend(own);
+        let context = if pairs.is_empty() {
+            CedarContext::empty()
+        } else {
+            CedarContext::from_pairs(pairs).map_err(|_| internal("the context record"))?
+        };
+        let agents = rules.flat_map(|rule| &rule.reads.agents);
+        let entities = self.entities(question, found, wants, agents)?;
+        Ok((self.asked(question, found, context)?, entities))
+    }
+
+    /// For one policy as it is written: the instance is an entity, with decimals of Cedar's own.
+    fn whole(
+        &self,
+        question: &Question<'_>,
+        found: &Found<'_>,
+        rule: &Rule,
+    ) -> Result<(Request, Entities), Verdict> {
+        let (shape, wanted) = (&found.shape.attributes, &rule.reads.resource);
+        let (value, without) = (question.value, question.without);
+        let attributes = convert::attributes(shape, wanted, value, without, Decimals::Cedar);
+        let attributes = attributes.map_err(untypable)?;
+        let instance = Entity::new_with_tags(found.info.uid.clone(), attributes, [], []);
+        let instance = instance.map_err(|_| internal("the instance as an entity"))?;
+        let entities = self.entities(question, found, rule.wants, rule.reads.agents.iter())?.into_owned();
+        let entities = entities.add_entities([instance], None).map_err(|_| internal(ENTITIES))?;
+        let own = rule.wants.members();
+        let own = own.map(|member| (member.to_owned(), self.member(question, found, member)));
+        let context = CedarContext::from_pairs(own).map_err(|_| internal("the context record"))?;
+        Ok((self.asked(question, found, context)?, entities))
+    }
+
+    fn asked(
+        &self,
+        question: &Question<'_>,
+        found: &Found<'_>,
+        context: CedarContext,
+    ) -> Result<Request, Verdict> {
+        let action = self.actions.get(question.action as usize).ok_or_else(|| internal("no such action"))?;
+        let principal = self.agents.uid_of(question.sender, found.sender);
+        Request::new(principal, action.clone(), found.info.uid.clone(), context, None)
+            .map_err(|_| internal("the question as a request"))
+    }
+
+    /// The sender, the receiver if it is looked at, and the agents that conditions name.
+    fn entities<'a, 'n>(
+        &'a self,
+        question: &Question<'_>,
+        found: &Found<'_>,
+        wants: Wants,
+        named: impl Iterator<Item = &'n String>,
+    ) -> Result<Cow<'a, Entities>, Verdict> {
+        let alone = self.agents.alone(question.sender, found.sender).map_err(internal)?;
+        let receiver = wants.member("receiver");
+        if !receiver && !wants.agents {
+            return Ok(alone);
+        }
+        let mut more: Vec<Entity> = Vec::new();
+        if receiver && question.receiver != question.sender {
+            more.push(self.agents.of(question.receiver, found.receiver).map_err(internal)?);
+        }
+        let mut seen: Vec<&str> = Vec::new();
+        for named in named {
+            let known = named == question.sender || (receiver && named == question.receiver);
+            if !known && !seen.contains(&named.as_str()) {
+                seen.push(named);
+                more.push(self.agents.of(named, self.agents.list.position(named)).map_err(internal)?);
+            }
+        }
+        if more.is_empty() {
+            return Ok(alone);
+        }
+        let all = alone.into_owned().add_entities(more, None).map_err(|_| internal(ENTITIES))?;
+        Ok(Cow::Owned(all))
+    }
+
+    fn member(&self, question: &Question<'_>, found: &Found<'_>, name: &str) -> RestrictedExpression {
+        match name {
+            "receiver" => RestrictedExpression::new_entity_uid(self.agents.uid(question.receiver)),
+            "major" => RestrictedExpression::new_long(i64::from(found.shape.major)),
+            "minor" => RestrictedExpression::new_long(i64::from(found.shape.minor)),
+            "binding" => RestrictedExpression::new_string(question.binding.to_owned()),
+            "direction" => RestrictedExpression::new_string(question.direction.to_owned()),
+            _ => RestrictedExpression::new_bool(found.free_text),
+        }
+    }
+}
+
+const ENTITIES: &str = "the entities of the question";

@@ -1,0 +1,219 @@
+//! One policy as it is asked: its scope is the index's to match, its condition is Cedar's to evaluate.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use cedar_policy::{
+    AuthorizationError, Authorizer, Effect, Entities, EvalResult, EvaluationError, Expression, Policy,
+    PolicySet, Request, eval_expression,
+};
+
+use crate::annotations::Obligation;
+use crate::catalogue::CONTEXT_MEMBERS;
+use crate::parse::Written;
+use crate::reads::Reads;
+use crate::rewrite;
+use crate::scope::Scope;
+use crate::{Texts, Verdict};
+
+/// What is looked at, as far as each question needs to know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Wants {
+    /// Any member of the instance.
+    pub instance: bool,
+    /// An agent that a condition names.
+    pub agents: bool,
+    /// A bit for each of [`CONTEXT_MEMBERS`].
+    members: u32,
+}
+
+impl Wants {
+    pub(crate) fn of(reads: &Reads) -> Self {
+        let wanted = (0_u32..).zip(CONTEXT_MEMBERS).filter(|(_, member)| reads.context.wants(member));
+        Self {
+            instance: !reads.resource.none(),
+            agents: !reads.agents.is_empty(),
+            members: wanted.fold(0, |set, (bit, _)| set | 1 << bit),
+        }
+    }
+
+    /// What either looks at.
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            instance: self.instance || other.instance,
+            agents: self.agents || other.agents,
+            members: self.members | other.members,
+        }
+    }
+
+    /// Whether a member of the context record is looked at.
+    pub fn member(self, name: &str) -> bool {
+        let bit = CONTEXT_MEMBERS.iter().position(|member| *member == name);
+        bit.is_some_and(|bit| self.members & 1 << bit != 0)
+    }
+
+    /// The members of the context record that are looked at.
+    pub fn members(self) -> impl Iterator<Item = &'static str> {
+        let wanted = move |(bit, _): &(u32, &str)| self.members & 1 << bit != 0;
+        (0_u32..).zip(CONTEXT_MEMBERS).filter(wanted).map(|(_, member)| member)
+    }
+}
+
+/// What is left to be asked once the scope holds.
+#[derive(Debug)]
+pub(crate) enum Condition {
+    /// Nothing.
+    Always,
+    /// An expression for Cedar's evaluator. Members of the instance stand in the context record as `resource.NAME`, decimals as
+    /// ten-thousandths ([`rewrite`]).
+    Expression(Expression),
+    /// The policy as it is written, for Cedar's authorizer: it holds a form that could not be rewritten.
+    Whole(Box<PolicySet>),
+}
+
+/// Whether a policy applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Applies {
+    Yes,
+    No,
+    /// It could not be evaluated, and why: the kind alone, for Cedar's own words hold operands, which may come from the message.
+    Failed(&'static str),
+}
+
+/// One policy.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    /// `file#id`.
+    pub id: Arc<str>,
+    pub effect: Effect,
+    /// What a refusal by it may tell outsiders.
+    pub notice: Option<Arc<str>>,
+    /// What it asks for beyond letting the message pass.
+    pub obligation: Option<Arc<Obligation>>,
+    pub scope: Scope,
+    pub condition: Condition,
+    pub reads: Reads,
+    pub wants: Wants,
+    /// Its id, as the only one of a verdict.
+    alone: Texts,
+}
+
+impl Rule {
+    /// A policy ready to be asked.
+    pub fn new(written: &Written) -> Result<Self, String> {
+        let policy = &written.policy;
+        Ok(Self {
+            id: Arc::clone(&written.id),
+            effect: policy.effect(),
+            notice: written.notice.clone(),
+            obligation: written.obligation.clone(),
+            scope: Scope::of(policy),
+            condition: condition(policy)?,
+            reads: written.reads.clone(),
+            wants: Wants::of(&written.reads),
+            alone: Texts::from_iter([Arc::clone(&written.id)]),
+        })
+    }
+
+    /// Asks the condition; `whole` makes the request and the entities for a policy as it is written.
+    pub fn applies(
+        &self,
+        (request, entities): (&Request, &Entities),
+        whole: impl FnOnce() -> Result<(Request, Entities), Verdict>,
+    ) -> Result<Applies, Verdict> {
+        Ok(match &self.condition {
+            Condition::Always => Applies::Yes,
+            Condition::Expression(expression) => match eval_expression(request, entities, expression) {
+                Ok(EvalResult::Bool(true)) => Applies::Yes,
+                Ok(EvalResult::Bool(false)) => Applies::No,
+                Ok(_) => Applies::Failed("a condition that is not a boolean"),
+                Err(error) => Applies::Failed(kind(&error)),
+            },
+            Condition::Whole(set) => {
+                let (request, entities) = whole()?;
+                authorized(set, &request, &entities)
+            }
+        })
+    }
+}
+
+fn condition(policy: &Policy) -> Result<Condition, String> {
+    if let Some(condition) = rewrite::condition(policy) {
+        return Ok(condition);
+    }
+    let set = PolicySet::from_policies([policy.clone()]).map_err(|e| e.to_string())?;
+    Ok(Condition::Whole(Box::new(set)))
+}
+
+/// Whether the one policy of a set applies: it is then what determines the decision, whatever its effect.
+fn authorized(set: &PolicySet, request: &Request, entities: &Entities) -> Applies {
+    let response = Authorizer::new().is_authorized(request, set, entities);
+    let failed = response.diagnostics().errors().next().map(|error| match error {
+        AuthorizationError::PolicyEvaluationError(error) => kind(error.inner()),
+    });
+    match failed {
+        Some(why) => Applies::Failed(why),
+        None if response.diagnostics().reason().next().is_some() => Applies::Yes,
+        None => Applies::No,
+    }
+}
+
+const fn kind(error: &EvaluationError) -> &'static str {
+    match error {
+        EvaluationError::IntegerOverflow(_) => "integer overflow",
+        EvaluationError::EntityDoesNotExist(_) => "an entity that is not there",
+        EvaluationError::EntityAttrDoesNotExist(_) | EvaluationError::RecordAttrDoesNotExist(_) => {
+            "a member that is not there"
+        }
+        EvaluationError::TypeError(_) => "a value of another type",
+        EvaluationError::FailedExtensionFunctionExecution(_) => "an extension function that failed",
+        EvaluationError::RecursionLimit(_) => "nested too deeply",
+        _ => "an evaluation error",
+    }
+}
+
+/// Cedar's decision out of what applies, as its documentation defines it: a `forbid` overrides every `permit`, and without either
+/// it is a denial. Other than Cedar, which skips a policy that errs, any error is a refusal.
+#[derive(Debug, Default)]
+pub(crate) struct Tally<'r> {
+    permits: Vec<&'r Rule>,
+    forbids: Vec<&'r Rule>,
+    failed: Vec<&'r Rule>,
+    why: BTreeSet<&'static str>,
+}
+
+impl<'r> Tally<'r> {
+    /// Counts one policy.
+    pub fn add(&mut self, rule: &'r Rule, applies: Applies) {
+        match (applies, rule.effect) {
+            (Applies::No, _) => {}
+            (Applies::Yes, Effect::Permit) => self.permits.push(rule),
+            (Applies::Yes, Effect::Forbid) => self.forbids.push(rule),
+            (Applies::Failed(why), _) => {
+                self.failed.push(rule);
+                self.why.insert(why);
+            }
+        }
+    }
+
+    /// The verdict.
+    pub fn verdict(self) -> Verdict {
+        if !self.failed.is_empty() {
+            let why = self.why.into_iter().collect::<Vec<_>>().join(", ").into();
+            return Verdict::Errored { policies: ids(&self.failed), why };
+        }
+        if !self.forbids.is_empty() || self.permits.is_empty() {
+            let notices = self.forbids.iter().filter_map(|rule| rule.notice.clone()).collect();
+            return Verdict::Denied { policies: ids(&self.forbids), notices };
+        }
+        let obligations = self.permits.iter().filter_map(|rule| rule.obligation.clone()).collect();
+        Verdict::Permitted { policies: ids(&self.permits), obligations }
+    }
+}
+
+fn ids(rules: &[&Rule]) -> Texts {
+    match rules {
+        [one] => one.alone.clone(),
+        many => many.iter().map(|rule| Arc::clone(&rule.id)).collect(),
+    }
+}
