@@ -10,6 +10,7 @@
 
 pub mod gateway;
 pub mod mcp;
+pub mod negotiator;
 pub mod node;
 pub mod python;
 

@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from semgate import Agent, Greeted, Minimum, Offer, PeerKey, Refused, Trust, shake_hands
 from semgate.certificates import AGENT
 from semgate.encoding import canonical, digest, from_base64url, read_object, to_base64url
-from semgate.handshake import content_of
+from semgate.handshake import Closing, content_of
+from semgate.locks import session
 from semgate.sealing import SealingKey
 from semgate.signing import Signed
 
@@ -43,9 +44,23 @@ def test_the_handshake_of_the_vectors_ends_with_its_lock(vectors: Any, trust: Tr
     chosen = greeted(vectors).select(content_of(vectors["select"]["message"], "SELECT"), trust, now)
     assert chosen.choice == Offer.of_json(vectors["select"]["payload"]["choice"])
     assert chosen.hint == "https://authority.test/payment"
-    session = chosen.lock(3600, now).granted(content_of(vectors["granted"], "LOCK"), now)
-    assert session.lock == vectors["granted"]["content"]["lock"]
-    assert session.urn == "urn:contexts:payment:v1.1"
+    said = signed(vectors["lock"]["message"])
+    closing = Closing(chosen, said, said.to_json(), now + 3600)
+    agreed = closing.granted(content_of(vectors["granted"], "LOCK"), now)
+    assert agreed.lock == vectors["granted"]["content"]["lock"]
+    assert agreed.urn == "urn:contexts:payment:v1.1"
+
+
+def test_a_lock_about_another_session_is_refused(vectors: Any, trust: Trust) -> None:
+    now = vectors["now"] + 2
+    chosen = greeted(vectors).select(content_of(vectors["select"]["message"], "SELECT"), trust, now)
+    # a LOCK of our own: its signature, and so the transcript, is another
+    closing = chosen.lock(3600, now)
+    granted = content_of(vectors["granted"], "LOCK")
+    for content in (granted, {**granted, "lock": "v1.x"}):
+        with pytest.raises(Refused) as refused:
+            closing.granted(content, now)
+        assert refused.value.code == "lock_mismatch"
 
 
 def test_what_is_to_be_refused_is_refused_for_its_reason(vectors: Any, trust: Trust) -> None:
@@ -95,18 +110,18 @@ def test_the_lock_is_what_the_specification_says_byte_for_byte(vectors: Any) -> 
     for minimums in (hello["minimums"], select["minimums"]):
         body += part(number(len(minimums)))
         body += b"".join(part(m["line"].encode()) + part(m["min"].encode()) for m in minimums)
-    session = hashlib.sha256(body + part(transcript)).digest()
-    assert vectors["session"] == to_base64url(session)
+    about = hashlib.sha256(body + part(transcript)).digest()
+    assert vectors["session"] == to_base64url(about)
     prk = hmac.digest(b"semgate snl v1", from_base64url(vectors["fleet_secret"]), "sha256")
     epoch = (vectors["now"] + 2) // 86_400
     expires = vectors["granted"]["content"]["expires_at"]
     texts = ["semgate.test", hello["from"], hello["to"], vectors["route"], vectors["authority"], select["choice"]["urn"]]
     claim = part(b"semgate lock v1") + b"".join(part(text.encode()) for text in texts)
     claim += part(bytes.fromhex(select["choice"]["digest"].removeprefix("sha-256:")))
-    claim += part(session) + part(number(expires))
+    claim += part(about) + part(number(expires))
     tag = hmac.digest(expand(prk, "lock", epoch), claim, "sha256")
     fingerprint = expand(prk, "id", epoch)[:4].hex()
-    lock = f"v1.{epoch}-{fingerprint}.{expires}.{to_base64url(session)}.{to_base64url(tag)}"
+    lock = f"v1.{epoch}-{fingerprint}.{expires}.{to_base64url(about)}.{to_base64url(tag)}"
     assert vectors["granted"]["content"]["lock"] == lock
 
 
@@ -153,14 +168,20 @@ class Responder:
                 "minimums": self.minimums, "choice": hello["contexts"][-1], "hello": sealed.digest,
             })
             answer = self.me.sign(said, "snl-select+jws")
+            self.said = (hello, sealed.jws, said, answer.jws)
             content = answer.to_json()
             if "key" in hello:
                 to = PeerKey(hello["from"], from_base64url(hello["key"]))
                 content = {"sealed": to.seal("SELECT", answer)}
             kind = "SELECT"
         else:
-            lock = Signed.of_json(content).verify("snl-lock+jws", self.trust, [AGENT], self.now)
-            content = {"lock": "v1.x", "expires_at": lock["expires_at"]}
+            locking = Signed.of_json(content)
+            lock = locking.verify("snl-lock+jws", self.trust, [AGENT], self.now)
+            hello, hello_jws, select, select_jws = self.said
+            minimums = [[(one["line"], one["min"]) for one in said["minimums"]] for said in (hello, select)]
+            about = session(select["choice"]["features"], minimums, (hello_jws, select_jws, locking.jws))
+            self.lock = f"v1.0-00000000.{lock['expires_at']}.{about}.{to_base64url(b't' * 32)}"
+            content = {"lock": self.lock, "expires_at": lock["expires_at"]}
         return canonical({**asked, "performative": "AGREE", "content": {"concept_type": kind, **content}})
 
 
@@ -173,16 +194,17 @@ def hands(vectors: Any, trust: Trust, responder: Responder, **more: Any) -> Any:
 
 
 def test_hello_to_lock(vectors: Any, trust: Trust) -> None:
-    session = hands(vectors, trust, Responder(vectors, trust, vectors["now"]), seconds=60)
-    assert (session.urn, session.expires_at) == ("urn:contexts:payment:v1.10", vectors["now"] + 60)
-    assert session.l8_members() == {"context": session.urn, "digest": digest(b"10"), "lock": "v1.x"}
+    responder = Responder(vectors, trust, vectors["now"])
+    agreed = hands(vectors, trust, responder, seconds=60)
+    assert (agreed.urn, agreed.expires_at) == ("urn:contexts:payment:v1.10", vectors["now"] + 60)
+    assert agreed.l8_members() == {"context": agreed.urn, "digest": digest(b"10"), "lock": responder.lock}
 
 
 def test_hello_to_lock_sealed(vectors: Any, trust: Trust) -> None:
     key = SealingKey(derive_key_pair(from_base64url(vectors["sealed"]["seed"])))
     to = PeerKey.stated(vectors["sealed"]["statement"], trust, vectors["now"])
     responder = Responder(vectors, trust, vectors["now"], key)
-    assert hands(vectors, trust, responder, seal_to=to).lock == "v1.x"
+    assert hands(vectors, trust, responder, seal_to=to).lock == responder.lock
 
 
 def test_versions_compare_as_numbers(vectors: Any, trust: Trust) -> None:

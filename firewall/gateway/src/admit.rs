@@ -36,7 +36,7 @@ pub(crate) const L9_CONTEXT: HeaderName = HeaderName::from_static("l9-context");
 /// A2A 1.0 §8.2.
 pub(crate) const CARD_PATH: &str = "/.well-known/agent-card.json";
 /// Where the gateway answers handshakes (MECHANISMS §3, native L8).
-const HANDSHAKE_PATH: &str = "/snl";
+pub(crate) const HANDSHAKE_PATH: &str = "/snl";
 
 /// How a body is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub(crate) struct Admitted {
     pub(crate) waits: Option<Duration>,
     /// What the caller shows the agent behind, where the route passes it on. Neither read nor told anybody else.
     pub(crate) credentials: Vec<(HeaderName, HeaderValue)>,
-    /// Whether it is for the gateway's own endpoint of handshakes, and never for the agent behind.
+    /// Whether it is a handshake: for the gateway's own endpoint, or for that of the agent behind, by way of the gateway's relay.
     pub(crate) handshake: bool,
     /// Native L8: whether the caller takes its answer as a stream of events.
     pub(crate) events: bool,

@@ -21,7 +21,7 @@ use std::time::Duration;
 use semgate_contexts::{Line, Prefix, Version};
 
 pub use address::{Listen, Place, Upstream};
-pub use choices::{Admit, CardChoice, GroupChoice, RouteChoices, Transport};
+pub use choices::{Admit, CardChoice, GroupChoice, HandshakeChoice, RouteChoices, Transport};
 pub use fault::ConfigFault;
 pub use limits::Limits;
 pub use push::PushConfig;

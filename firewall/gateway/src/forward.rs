@@ -114,6 +114,15 @@ impl Address {
         Ok(request)
     }
 
+    /// What the gateway asks the agent behind in its own name, below the path of messages.
+    pub(crate) fn own_question(&self, below: &str, body: Bytes) -> Request<Full<Bytes>> {
+        let mut request = self.card_request(&format!("{}{below}", self.uri.path()));
+        *request.method_mut() = Method::POST;
+        *request.body_mut() = Full::new(body);
+        request.headers_mut().insert(CONTENT_TYPE, JSON);
+        request
+    }
+
     /// A question for the agent's card: nobody's message, so nobody is named.
     pub(crate) fn card_request(&self, path: &str) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(Bytes::new()));
@@ -149,6 +158,17 @@ pub(crate) struct Told<'t> {
     /// What the caller shows the agent behind, where the route passes it on.
     pub(crate) credentials: &'t [(HeaderName, HeaderValue)],
     pub(crate) decision: &'t str,
+    /// Handshakes: where they go, and what goes if it is not the bytes as they came.
+    pub(crate) anew: Option<Anew<'t>>,
+}
+
+/// A handshake on its way to the agent behind (F0-47): what was sealed to the gateway is sealed anew, and nothing in it that is signed is
+/// changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Anew<'t> {
+    pub(crate) address: &'t Address,
+    /// The message sealed anew; `None`: as it came.
+    pub(crate) body: Option<&'t Bytes>,
 }
 
 pub(crate) fn request(
@@ -252,6 +272,10 @@ pub(crate) async fn forward(
 ) -> Result<Begun, Refusal> {
     let fresh_until = permit.fresh_until();
     let (Outgoing { body, .. }, sent) = permit.spend();
+    let (address, body) = match told.anew {
+        Some(Anew { address, body: anew }) => (address, anew.cloned().unwrap_or(body)),
+        None => (&lane.address, body),
+    };
     let generation = sent.facts().generation;
     let shared = &lane.shared;
     // as `renew` asks: no new generation comes when a status goes stale, only time passes
@@ -259,7 +283,7 @@ pub(crate) async fn forward(
         let in_force = shared.inspector.generation().number() == generation;
         if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
     };
-    let request = request(&lane.address, told, body).inspect_err(|_| sent.undelivered());
+    let request = request(address, told, body).inspect_err(|_| sent.undelivered());
     let request = request.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     match begin(&lane.pool, lease, request, &lane.shared.limits, &still).await {
         Ok(answering) => Ok(Begun { sent, answering }),

@@ -9,11 +9,11 @@ use semgate_certs::tls::{
     ClientAuth, DefaultTimeProvider, ExpectedServer, ServerTrust, client_config, server_config,
 };
 use semgate_certs::{Chain, ChainLimits, KeyPair, PeerRoots, Roots, SpiffeId, TrustDomain};
-use semgate_negotiation::{Endpoint, FleetSecret, Identity as HandshakeIdentity, LockKeys, Trust};
+use semgate_negotiation::{Endpoint, FleetSecret, Identity as HandshakeIdentity, LockKeys, Relay, Trust};
 use semgate_statement::SigningIdentity;
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 
-use crate::config::{AuthorityConfig, Config, IdentityFiles, RouteConfig};
+use crate::config::{AuthorityConfig, Config, HandshakeChoice, IdentityFiles, RouteConfig};
 use crate::fault::RunFault;
 use crate::path::unix_now;
 
@@ -25,8 +25,17 @@ pub(crate) struct Materials {
     pub(crate) server: Option<Arc<ServerConfig>>,
     /// For each route with an https upstream, by the route's place in the configuration.
     pub(crate) upstreams: Vec<Option<Arc<ClientConfig>>>,
-    /// For each route that answers handshakes, by the same place. A new one after SIGHUP forgets handshakes that are under way.
-    pub(crate) endpoints: Vec<Option<Arc<Endpoint>>>,
+    /// For each route that takes handshakes, by the same place. A new one after SIGHUP forgets handshakes that are under way.
+    pub(crate) endpoints: Vec<Option<Shaker>>,
+}
+
+/// Who deals with the handshakes of a route.
+#[derive(Clone)]
+pub(crate) enum Shaker {
+    /// The gateway answers in the place of the agent behind.
+    Answers(Arc<Endpoint>),
+    /// The agent behind answers; the gateway opens, checks and seals anew.
+    Relays(Arc<Relay>),
 }
 
 impl Materials {
@@ -54,7 +63,7 @@ impl Materials {
         };
         let upstreams = config.routes.iter().map(upstream).collect::<Result<_, _>>()?;
         let endpoint = |route: &RouteConfig| match &route.choices.handshake {
-            Some(files) => endpoint(config, route, files, &peers).map(|it| Some(Arc::new(it))),
+            Some(choice) => shaker(config, route, choice, &peers).map(Some),
             None => Ok(None),
         };
         let endpoints = config.routes.iter().map(endpoint).collect::<Result<_, _>>()?;
@@ -93,24 +102,32 @@ fn agent(
     Ok(Arc::new(client))
 }
 
-/// Who answers handshakes in the place of the agent behind a route: with a certificate of that agent, which everybody verifies.
-fn endpoint(
+/// Who deals with handshakes: with a certificate of the agent behind, which everybody verifies, the gateway in its place; with one of its own
+/// it stands between, and has no key of the agent's.
+fn shaker(
     config: &Config,
     route: &RouteConfig,
-    files: &IdentityFiles,
+    choice: &HandshakeChoice,
     peers: &PeerRoots,
-) -> Result<Endpoint, RunFault> {
+) -> Result<Shaker, RunFault> {
+    let files = &choice.identity;
+    let refused = |why: &dyn std::fmt::Display| fault(&files.certificate, "handshake certificate", why);
     let (chain, key) = identity(files)?;
     let trust = Trust { roots: peers, prefix: &config.prefix };
     let signing = SigningIdentity::new(key, chain);
     let me = HandshakeIdentity::new(signing, &trust, &SystemRandom::new(), unix_now())
-        .map_err(|why| fault(&files.certificate, "handshake certificate", &why))?;
-    let endpoint = Endpoint::new(me);
-    if endpoint.id().as_str() != route.receiver {
-        let why = format!("it does not name the receiver `{}`", route.receiver);
-        return Err(fault(&files.certificate, "handshake certificate", &why));
+        .map_err(|why| refused(&why))?;
+    let receiver = &route.receiver;
+    if choice.agent {
+        let agent = SpiffeId::parse(receiver).map_err(|e| RunFault::Tls { why: e.to_string() })?;
+        let why =
+            format!("it names the receiver `{receiver}`, which negotiates by itself: use the gateway's own");
+        return Relay::new(me, agent).map(|it| Shaker::Relays(Arc::new(it))).map_err(|_| refused(&why));
     }
-    Ok(endpoint)
+    if me.id().as_str() != receiver {
+        return Err(refused(&format!("it does not name the receiver `{receiver}`")));
+    }
+    Ok(Shaker::Answers(Arc::new(Endpoint::new(me))))
 }
 
 /// The keys that locks are made and honoured with: the fleet's, or ones that end with the process.

@@ -9,6 +9,7 @@ mod gather;
 mod handshake;
 mod notify;
 mod push;
+mod relayed;
 
 use std::future::Future;
 use std::rc::Rc;
@@ -178,7 +179,7 @@ impl Way<'_> {
         let (parts, body) = request.into_parts();
         let admitted = match admit::admit(&self.lane.door, &parts, &shared.limits)? {
             Arrival::Card => return self.card(peer, parts.headers.get(IF_NONE_MATCH)).await,
-            Arrival::SealingKey => return self.sealing_key(peer),
+            Arrival::SealingKey => return self.sealing_key(peer).await,
             Arrival::Socket(wanted) => return Ok(wanted.agree(serving, self.decision)),
             Arrival::Message(admitted) => admitted,
         };
@@ -190,7 +191,7 @@ impl Way<'_> {
         let receiving = receive::receive(admitted, body, serving, &shared.limits);
         let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
         if received.admitted.handshake {
-            return self.handshake(peer, received);
+            return self.handshake(peer, received).await;
         }
         if let Some(group) = &self.lane.group {
             return Ok(self.gather(group, received).await);
@@ -261,6 +262,7 @@ impl Way<'_> {
             waits: call::waits(&lane.shared.limits, &call, admitted.waits),
             events: admitted.events,
             decision: self.decision.text(&mut buffer),
+            anew: None,
         };
         let facts = reply_facts(permit.facts());
         if let Form::Grpc(operation) = call.form {

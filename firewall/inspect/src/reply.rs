@@ -56,7 +56,7 @@ pub(crate) fn acknowledgement(sent: &Sent, facts: Facts, status: u16) -> ReplyPe
 }
 
 /// Turns the refusal of a reply into what the caller reads: the inner code as cause, and that the request was delivered.
-pub(crate) fn refused(inner: Refusal) -> Refusal {
+pub fn refused(inner: Refusal) -> Refusal {
     let cause = inner.code();
     // the agent's own error, or a fault of its answer as a whole, is told as it is
     if cause.class() == Class::Delivery {

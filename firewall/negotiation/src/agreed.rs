@@ -69,20 +69,26 @@ impl Agreement {
 
     /// Digest over features, minimums and transcript: what a lock carries of them (`docs/spec/locks.md`).
     pub(crate) fn session(&self) -> [u8; 32] {
-        let mut bytes = Vec::with_capacity(512);
-        part(&mut bytes, b"semgate session v1");
-        part(&mut bytes, &(self.features.iter().len() as u64).to_be_bytes());
-        self.features.iter().for_each(|feature| part(&mut bytes, feature.as_bytes()));
-        for minimums in &self.minimums {
-            part(&mut bytes, &(minimums.len() as u64).to_be_bytes());
-            for minimum in minimums {
-                part(&mut bytes, minimum.line.as_str().as_bytes());
-                part(&mut bytes, minimum.min.to_string().as_bytes());
-            }
-        }
-        part(&mut bytes, self.transcript.as_bytes());
-        *Digest::of(&bytes).as_bytes()
+        let [initiator, responder] = &self.minimums;
+        session(&self.features, [initiator, responder], &self.transcript)
     }
+}
+
+/// Digest over what a handshake settled: the features of the choice, the minimums of initiator and responder, the transcript.
+pub(crate) fn session(features: &Features, minimums: [&[Minimum]; 2], transcript: &Digest) -> [u8; 32] {
+    let mut bytes = Vec::with_capacity(512);
+    part(&mut bytes, b"semgate session v1");
+    part(&mut bytes, &(features.iter().len() as u64).to_be_bytes());
+    features.iter().for_each(|feature| part(&mut bytes, feature.as_bytes()));
+    for minimums in minimums {
+        part(&mut bytes, &(minimums.len() as u64).to_be_bytes());
+        for minimum in minimums {
+            part(&mut bytes, minimum.line.as_str().as_bytes());
+            part(&mut bytes, minimum.min.to_string().as_bytes());
+        }
+    }
+    part(&mut bytes, transcript.as_bytes());
+    *Digest::of(&bytes).as_bytes()
 }
 
 /// Digest over the three signed messages of a handshake, each as the ASCII of its compact JWS.

@@ -4,28 +4,31 @@
 //! SELECT; the lock that comes of it holds everywhere in the fleet.
 
 use crate::HandshakeFault;
-use crate::carry::{Carried, Kind};
+use crate::carry::{Carried, Kind, signed};
 use crate::encoding::to_base64url;
 use crate::envelope::{Envelope, read_message, write_message};
 use crate::initiator::nonce;
-use crate::limits::{MAX_SEALING_KEY_SECONDS, MAX_WAITING, MAX_WAITING_OF_ONE};
+use crate::limits::{MAX_MESSAGE_BYTES, MAX_SEALING_KEY_SECONDS};
+use crate::lock::LockFault;
+use crate::member::{Members, read};
 use crate::offered::{LastOffers, Shrunk};
+use crate::pending::Pending;
 use crate::replay::ReplayMemory;
-use crate::responder::{Answering, Between, Heard, HeardLock, Waiting};
+use crate::responder::{Answering, Between, Heard, HeardLock};
+use crate::seal::{PeerKey, state};
 use crate::sessions::Sessions;
-use crate::signed::{Identity, Trust};
+use crate::signed::{Identity, Signed, Trust};
 use semgate_certs::{SecureRandom, SpiffeId};
 use semgate_contexts::{ContextUrn, Digest, Performative};
-use serde_json::json;
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use serde_json::{Value, json};
 
 /// Answers handshakes as one agent.
 #[derive(Debug)]
 pub struct Endpoint {
     me: Identity,
+    gateways: Vec<SpiffeId>,
     replay: ReplayMemory,
-    waiting: Mutex<HashMap<Digest, Waiting>>,
+    waiting: Pending,
     offers: LastOffers,
 }
 
@@ -69,6 +72,9 @@ pub struct Answered {
     pub digest: Digest,
     /// When the session ends, in the answer to a LOCK.
     pub expires_at: Option<u64>,
+    /// The session that came of it, in the answer to a LOCK: messages of this handshake carry a lock that is about it, whoever in front made
+    /// the lock ([`crate::session_of`]).
+    pub session: Option<[u8; 32]>,
     /// What the peer offered last time and does not offer any more: an alarm for the operator (F0-37).
     pub shrunk: Vec<Shrunk>,
 }
@@ -76,7 +82,20 @@ pub struct Answered {
 impl Endpoint {
     /// Answers as this identity.
     pub fn new(me: Identity) -> Self {
-        Self { me, replay: ReplayMemory::new(), waiting: Mutex::default(), offers: LastOffers::default() }
+        Self {
+            me,
+            gateways: Vec::new(),
+            replay: ReplayMemory::new(),
+            waiting: Pending::default(),
+            offers: LastOffers::default(),
+        }
+    }
+
+    /// Stands behind these gateways ([`crate::Relay`]): they open what callers seal, and seal it anew. Of nobody else is a key to answer to
+    /// taken, or a key stated to callers as one's own.
+    #[must_use]
+    pub fn behind(self, gateways: Vec<SpiffeId>) -> Self {
+        Self { gateways, ..self }
     }
 
     /// Who is answered as.
@@ -99,7 +118,39 @@ impl Endpoint {
         let Some(key) = keys.first() else { return Ok(None) };
         // half of the longest life: an epoch, as long as the key is opened with after its own
         let signed = key.state(&self.me, MAX_SEALING_KEY_SECONDS / 2, random, now)?;
-        Ok(Some(json!({"jws": signed.jws, "x5c": signed.x5c}).to_string().into_bytes()))
+        Ok(Some(written(&signed).to_string().into_bytes()))
+    }
+
+    /// Answers a gateway that asks to be appointed: `{"gateway", "agent"}`, the statement of the gateway's key as this agent's, which the gateway
+    /// hands to callers, and that of the agent's own, to which the gateway seals anew. Both are signed by this agent. Asked again within the window it
+    /// answers again: several gateways of a fleet may ask in one second, and the answer is nobody's secret.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::UnknownGateway`] for anybody but the gateways that this agent is [`Endpoint::behind`]; [`HandshakeFault::Lock`] without
+    /// lock keys, which its own key comes from; as for a HELLO else.
+    pub fn appoint(
+        &self,
+        body: &[u8],
+        trust: &Trust<'_>,
+        sessions: &Sessions,
+        random: &dyn SecureRandom,
+        now: u64,
+    ) -> Result<Vec<u8>, HandshakeFault> {
+        let json = read(body, MAX_MESSAGE_BYTES)?;
+        let asks = signed(&Members::of(&json, "gateway", &["jws", "x5c"], &[])?)?;
+        // who asks speaks for itself, over whatever connection
+        let between = Between { peer: self.me.id(), me: self.me.id(), gateways: &self.gateways };
+        let asks = between.gateway_key(&asks, trust, now)?;
+        if asks.said.hello.is_some() {
+            return Err(HandshakeFault::Member("hello"));
+        }
+        let own = sessions.locks.sealing_keys(self.me.id(), now);
+        let own = own.first().ok_or(HandshakeFault::Lock(LockFault::NoKeys))?;
+        let point = PeerKey::of_point(asks.said.from, asks.said.key)?.point();
+        let life = MAX_SEALING_KEY_SECONDS / 2;
+        let gateway = state(point, &self.me, life, random, now)?;
+        let agent = own.state(&self.me, life, random, now)?;
+        Ok(json!({"gateway": written(&gateway), "agent": written(&agent)}).to_string().into_bytes())
     }
 
     /// Answers one message.
@@ -117,7 +168,7 @@ impl Endpoint {
     }
 
     fn between<'b>(&'b self, asked: &'b Asked<'_>) -> Between<'b> {
-        Between { peer: asked.peer, me: self.me.id() }
+        Between { peer: asked.peer, me: self.me.id(), gateways: &self.gateways }
     }
 
     fn select(&self, carried: &Carried, asked: &Asked<'_>) -> Result<Answered, HandshakeFault> {
@@ -130,25 +181,18 @@ impl Endpoint {
         let shrunk = self.offers.note(heard.from().as_str(), heard.offers());
         let (waiting, select) = heard.select(asked.answering, &self.me, asked.random, asked.now)?;
         let (urn, digest) = (waiting.urn().clone(), *waiting.digest());
-        self.wait(waiting, asked.now)?;
+        self.waiting.wait(waiting, asked.now)?;
         let body = self.write(Kind::Select, &select, asked)?;
-        Ok(Answered { body, kind: Kind::Select, urn, digest, expires_at: None, shrunk })
+        Ok(Answered { body, kind: Kind::Select, urn, digest, expires_at: None, session: None, shrunk })
     }
 
     fn lock(&self, carried: &Carried, asked: &Asked<'_>) -> Result<Answered, HandshakeFault> {
         let between = self.between(asked);
         let heard = HeardLock::lock(carried, &between, &asked.trust, &self.replay, asked.now)?;
-        let waiting = {
-            let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            // what waits for another agent is as good as none, and stays: a stranger's LOCK ends no handshake
-            let waits = all.get(heard.select()).filter(|waiting| waiting.from() == asked.peer);
-            waits.is_some().then(|| all.remove(heard.select())).flatten().ok_or(HandshakeFault::NotOpen)?
-        };
+        let waiting = self.waiting.take(heard.select(), asked.peer)?;
         let agreement = waiting.lock(&heard, asked.now)?;
         // what was offered a moment ago must still count
-        let spoken = asked.answering.contexts.iter().find(|spoken| {
-            spoken.offer.urn == *agreement.urn() && spoken.offer.digest == *agreement.digest()
-        });
+        let spoken = asked.answering.spoken(agreement.urn(), agreement.digest());
         let spoken = spoken.ok_or(HandshakeFault::NotOffered)?;
         let locks = &asked.sessions.locks;
         let granted = locks.grant(&agreement, asked.route, &spoken.authority, asked.now)?;
@@ -156,26 +200,9 @@ impl Endpoint {
         let expires_at = granted.expires_at;
         let body = self.write(Kind::Lock, &Carried::Granted(granted), asked)?;
         let (urn, digest) = (agreement.urn().clone(), *agreement.digest());
-        Ok(Answered { body, kind: Kind::Lock, urn, digest, expires_at: Some(expires_at), shrunk: Vec::new() })
-    }
-
-    /// Remembers a handshake until its LOCK comes. A peer that opens many loses its own oldest; strangers' are never dropped for it.
-    fn wait(&self, waiting: Waiting, now: u64) -> Result<(), HandshakeFault> {
-        let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_peer = all.values().filter(|other| other.from() == waiting.from()).count();
-        if of_peer >= MAX_WAITING_OF_ONE || all.len() >= MAX_WAITING {
-            all.retain(|_, other| other.until() >= now);
-        }
-        if of_peer >= MAX_WAITING_OF_ONE {
-            let own = all.iter().filter(|(_, other)| other.from() == waiting.from());
-            let oldest = own.min_by_key(|(_, other)| other.until()).map(|(id, _)| *id);
-            oldest.map(|id| all.remove(&id));
-        }
-        if all.len() >= MAX_WAITING {
-            return Err(HandshakeFault::Busy);
-        }
-        all.insert(waiting.id(), waiting);
-        Ok(())
+        let session = Some(agreement.session());
+        let expires_at = Some(expires_at);
+        Ok(Answered { body, kind: Kind::Lock, urn, digest, expires_at, session, shrunk: Vec::new() })
     }
 
     fn write(&self, kind: Kind, carried: &Carried, asked: &Asked<'_>) -> Result<Vec<u8>, HandshakeFault> {
@@ -183,6 +210,11 @@ impl Endpoint {
         let parties = (self.me.id(), asked.peer);
         write_message(kind, carried, Performative::Agree, parties, asked.context, &id)
     }
+}
+
+/// A signed statement as it travels by itself.
+pub(crate) fn written(signed: &Signed) -> Value {
+    json!({"jws": signed.jws, "x5c": signed.x5c})
 }
 
 #[cfg(test)]

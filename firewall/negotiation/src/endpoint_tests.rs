@@ -1,6 +1,6 @@
 use super::*;
 use crate::initiator::Greeted;
-use crate::limits::WINDOW_SECONDS;
+use crate::limits::{MAX_WAITING_OF_ONE, WINDOW_SECONDS};
 use crate::testing::*;
 use crate::{FleetSecret, LockFault, LockKeys, LockQuestion, Session, write_message};
 use proptest::prelude::*;
@@ -111,7 +111,7 @@ fn what_is_said_fits_the_schemas_of_the_control_vocabulary() {
     let lock = stage.say(Kind::Lock, &lock);
     let granted = stage.ask(&lock, &stage.answering, NOW).unwrap().body;
     let sealing = stage.sessions.locks.sealing_keys(stage.endpoint.id(), NOW).remove(0);
-    let key = crate::PeerKey::of_hello(stage.endpoint.id().clone(), sealing.point()).unwrap();
+    let key = crate::PeerKey::of_point(stage.endpoint.id().clone(), sealing.point()).unwrap();
     let open = crate::Opening { seal_to: Some(key), ..opening(&["payment:v2.0"]) };
     let (_, sealed) = Greeted::hello(open, &stage.a, &stage.world.random, NOW).unwrap();
     let sealed = stage.say(Kind::Hello, &sealed);
@@ -164,11 +164,7 @@ fn what_no_longer_counts_between_select_and_lock_is_not_locked() {
 fn a_lock_of_another_agent_leaves_a_handshake_open() {
     let stage = stage();
     let (_, lock) = stage.close();
-    let (select, hello) = {
-        let all = stage.endpoint.waiting.lock().unwrap();
-        let (id, waiting) = all.iter().next().unwrap();
-        (*id, waiting.hello.digest)
-    };
+    let (select, hello) = { stage.endpoint.waiting.only() };
     let stranger = Stage { a: stage.world.agent("spiffe://semgate.test/agent/public-3"), ..stage };
     let foreign = crate::said::Lock {
         from: stranger.a.id().clone(),
@@ -202,7 +198,7 @@ fn one_peer_holds_few_open_handshakes_and_loses_its_own_oldest() {
     for _ in 0..MAX_WAITING_OF_ONE + 3 {
         stage.ask(&stage.greet().1, &stage.answering, NOW).unwrap();
     }
-    assert_eq!(stage.endpoint.waiting.lock().unwrap().len(), MAX_WAITING_OF_ONE);
+    assert_eq!(stage.endpoint.waiting.len(), MAX_WAITING_OF_ONE);
 }
 
 #[test]

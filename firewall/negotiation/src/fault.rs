@@ -43,6 +43,12 @@ pub enum HandshakeFault {
     NotOpen,
     /// SELECT chose a context, digest or feature that was not offered.
     NotOffered,
+    /// SELECT chose a context that does not count now, or that its opener may not use.
+    NotCurrent,
+    /// The answer to LOCK is about another session than the one that was settled.
+    OtherSession,
+    /// A key to answer to was stated by somebody who is no gateway of this agent.
+    UnknownGateway,
     /// SELECT chose a version below a minimum.
     BelowMinimum {
         /// The lowest version that is allowed.
@@ -75,10 +81,12 @@ impl HandshakeFault {
             Self::TooLarge => "too_large",
             Self::Json(fault) => fault.code(),
             Self::Member(_) | Self::NotCanonical | Self::Features(_) => "malformed",
-            Self::SignerMismatch | Self::UnknownTrustDomain | Self::SenderMismatch => "sender_mismatch",
+            Self::SignerMismatch | Self::UnknownTrustDomain | Self::SenderMismatch | Self::UnknownGateway => {
+                "sender_mismatch"
+            }
             Self::ReceiverMismatch => "receiver_mismatch",
             Self::TooOld | Self::FromTheFuture | Self::Replayed => "replayed",
-            Self::NoCommon(NoCommonVersion::Disjoint) => "context_unknown",
+            Self::NoCommon(NoCommonVersion::Disjoint) | Self::NotCurrent => "context_unknown",
             Self::NoCommon(NoCommonVersion::BelowFloor { .. }) | Self::BelowMinimum { .. } => {
                 "context_below_floor"
             }
@@ -90,6 +98,7 @@ impl HandshakeFault {
             | Self::OtherSelect
             | Self::NotOpen
             | Self::NotOffered
+            | Self::OtherSession
             | Self::Expiry
             | Self::Sealing
             | Self::UnknownSealingKey
@@ -121,6 +130,9 @@ impl fmt::Display for HandshakeFault {
             Self::OtherSelect => "the lock is about another select",
             Self::NotOpen => "no such handshake is open here",
             Self::NotOffered => "the choice was not offered",
+            Self::NotCurrent => "the choice does not count now, or its opener may not use it",
+            Self::OtherSession => "the lock is about another session than the one that was settled",
+            Self::UnknownGateway => "the key to answer to is stated by somebody who is no gateway here",
             Self::BelowMinimum { floor } => {
                 return write!(f, "the choice is below the lowest version allowed, {floor}");
             }

@@ -26,7 +26,7 @@ impl Pair {
     }
 
     fn hear(&self, hello: &Carried) -> Result<Heard, HandshakeFault> {
-        let between = Between { peer: self.a.id(), me: self.b.id() };
+        let between = Between { peer: self.a.id(), me: self.b.id(), gateways: &[] };
         Heard::hello(hello, &between, &[], &self.world.trust(), &self.replay, NOW)
     }
 
@@ -39,7 +39,7 @@ impl Pair {
     }
 
     fn hear_lock(&self, lock: &Carried) -> Result<HeardLock, HandshakeFault> {
-        let between = Between { peer: self.a.id(), me: self.b.id() };
+        let between = Between { peer: self.a.id(), me: self.b.id(), gateways: &[] };
         HeardLock::lock(lock, &between, &self.world.trust(), &self.replay, NOW)
     }
 }
@@ -196,7 +196,7 @@ fn a_replayed_hello_and_a_replayed_lock_are_refused() {
 fn what_is_signed_is_taken_within_its_window_only() {
     let pair = pair();
     let (_, hello) = pair.hello(opening(&["payment:v2.0"]));
-    let between = Between { peer: pair.a.id(), me: pair.b.id() };
+    let between = Between { peer: pair.a.id(), me: pair.b.id(), gateways: &[] };
     let at = |now| {
         let replay = ReplayMemory::new();
         Heard::hello(&hello, &between, &[], &pair.world.trust(), &replay, now).map(drop)
@@ -228,7 +228,7 @@ fn who_signs_must_be_who_speaks_and_who_is_spoken_to_must_be_us() {
     let (_, hello) = pair.hello(opening(&["payment:v2.0"]));
     let stranger = spiffe("spiffe://semgate.test/agent/stranger");
     let hear = |carried: &Carried, peer, me| {
-        let between = Between { peer, me };
+        let between = Between { peer, me, gateways: &[] };
         let replay = ReplayMemory::new();
         fault(Heard::hello(carried, &between, &[], &pair.world.trust(), &replay, NOW))
     };
@@ -260,7 +260,7 @@ fn a_server_certificate_selects_but_says_no_hello() {
     let world = World::new();
     let (a, b) = (world.agent(A), world.server(B));
     let replay = ReplayMemory::new();
-    let between = Between { peer: a.id(), me: b.id() };
+    let between = Between { peer: a.id(), me: b.id(), gateways: &[] };
     let (greeted, hello) = Greeted::hello(opening(&["payment:v2.0"]), &a, &world.random, NOW).unwrap();
     let heard = Heard::hello(&hello, &between, &[], &world.trust(), &replay, NOW).unwrap();
     let (_, select) = heard.select(&answering(&["payment:v2.0"]), &b, &world.random, NOW).unwrap();
@@ -358,9 +358,11 @@ fn an_answer_to_lock_that_ends_late_or_is_over_is_refused() {
     {
         let pair = pair();
         let (greeted, hello) = pair.hello(opening(&["payment:v2.0"]));
-        let (_, select) = pair.select(&hello, &answering(&["payment:v2.0"])).unwrap();
-        let (closing, _) = pair.lock(greeted.select(&select, &pair.world.trust(), NOW).unwrap());
-        let granted = Granted { lock: "v1.x".to_owned(), expires_at };
+        let (waiting, select) = pair.select(&hello, &answering(&["payment:v2.0"])).unwrap();
+        let (closing, lock) = pair.lock(greeted.select(&select, &pair.world.trust(), NOW).unwrap());
+        let agreement = waiting.lock(&pair.hear_lock(&lock).unwrap(), NOW).unwrap();
+        let keys = LockKeys::new(vec![FleetSecret::new(&[7; 32]).unwrap()]);
+        let granted = Granted { expires_at, ..keys.grant(&agreement, "orders", AUTHORITY, NOW).unwrap() };
         let outcome = closing.granted(&Carried::Granted(granted), NOW);
         assert_eq!(outcome.is_ok(), expected, "{expires_at} {outcome:?}");
     }

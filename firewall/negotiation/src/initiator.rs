@@ -24,15 +24,16 @@
 //! ```
 
 use crate::HandshakeFault;
-use crate::agreed::transcript;
+use crate::agreed::{session, transcript};
 use crate::carry::{Carried, Kind};
 use crate::floor::Floors;
 use crate::limits::{CLOCK_SKEW_SECONDS, MAX_LOCK_SECONDS};
-use crate::lock::Granted;
+use crate::lock::{Granted, session_of};
 use crate::said::{Hello, Lock, NONCE_BYTES, Select};
 use crate::seal::{PeerKey, SealingKey};
+use crate::select::answers;
 use crate::signed::{Identity, Signed, Trust, Verified};
-use crate::terms::{Minimum, Offer, minimum_of};
+use crate::terms::{Minimum, Offer};
 use semgate_certs::{KeyFault, SecureRandom, SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest};
 
@@ -122,7 +123,7 @@ impl Greeted {
         }
         let signed = me.sign(&hello, random)?;
         let carried = match &seal_to {
-            Some(key) => Carried::Sealed(key.seal(Kind::Hello, &signed, random)?),
+            Some(key) => Carried::Sealed(key.seal(Kind::Hello, &signed, None, random)?),
             None => Carried::Signed(signed.clone()),
         };
         Ok((Self { hello, signed, key }, carried))
@@ -135,38 +136,13 @@ impl Greeted {
     pub fn select(self, carried: &Carried, trust: &Trust<'_>, now: u64) -> Result<Chosen, HandshakeFault> {
         let signed = match (carried, &self.key) {
             (Carried::Signed(signed), None) => signed.clone(),
-            (Carried::Sealed(sealed), Some(key)) => key.open(Kind::Select, sealed)?,
+            (Carried::Sealed(sealed), Some(key)) => key.open(Kind::Select, sealed)?.signed,
             (Carried::Granted(_), _) => return Err(HandshakeFault::Member("jws")),
             _ => return Err(HandshakeFault::Sealing),
         };
         let select = signed.verify::<Select>(trust, &[Usage::Agent, Usage::Server], now)?;
-        let said = &select.said;
-        if said.from != self.hello.to {
-            return Err(HandshakeFault::SenderMismatch);
-        }
-        if said.to != self.hello.from {
-            return Err(HandshakeFault::ReceiverMismatch);
-        }
-        if said.hello != self.signed.digest() {
-            return Err(HandshakeFault::OtherHello);
-        }
-        self.holds(said)?;
+        answers(&select.said, &self.hello, &self.signed.digest(), Floors::default())?;
         Ok(Chosen { hello: self.hello, signed_hello: self.signed, signed_select: signed, select })
-    }
-
-    /// The choice is one of the offers, with its features, at or above both sides' minimums.
-    fn holds(&self, select: &Select) -> Result<(), HandshakeFault> {
-        let choice = &select.choice;
-        let offered = self.hello.contexts.iter().find(|offer| offer.urn == choice.urn);
-        let offered = offered.ok_or(HandshakeFault::NotOffered)?;
-        if offered.digest != choice.digest || choice.features.missing_from(&offered.features).is_some() {
-            return Err(HandshakeFault::NotOffered);
-        }
-        let line = choice.urn.line();
-        let peers = [minimum_of(&self.hello.minimums, line), minimum_of(&select.minimums, line)];
-        let floors = Floors { peers, ..Floors::default() };
-        let admitted = floors.admit(choice.urn.version());
-        admitted.map(drop).map_err(|below| HandshakeFault::BelowMinimum { floor: below.floor })
     }
 }
 
@@ -211,7 +187,8 @@ impl Closing {
     /// Takes the answer to LOCK.
     ///
     /// # Errors
-    /// [`HandshakeFault::Expiry`] if it is over already, or ends later than was asked.
+    /// [`HandshakeFault::Expiry`] if it is over already, or ends later than was asked; [`HandshakeFault::OtherSession`] if it is the lock
+    /// of anything else than the HELLO, SELECT and LOCK that were said here.
     pub fn granted(self, carried: &Carried, now: u64) -> Result<Session, HandshakeFault> {
         let Carried::Granted(Granted { lock, expires_at }) = carried else {
             return Err(HandshakeFault::Member("lock"));
@@ -219,6 +196,11 @@ impl Closing {
         // the other side's clock may be behind, so a lock may seem over a little early; never later than asked
         if *expires_at > self.asked || expires_at.saturating_add(CLOCK_SKEW_SECONDS) <= now {
             return Err(HandshakeFault::Expiry);
+        }
+        let said = &self.chosen.select.said;
+        let minimums = [self.chosen.hello.minimums.as_slice(), said.minimums.as_slice()];
+        if session_of(lock) != Some(session(&said.choice.features, minimums, &self.transcript)) {
+            return Err(HandshakeFault::OtherSession);
         }
         let Select { choice, minimums, .. } = self.chosen.select.said;
         Ok(Session {

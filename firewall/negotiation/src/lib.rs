@@ -6,6 +6,7 @@
 
 mod encoding;
 mod member;
+mod pending;
 
 pub mod agreed;
 pub mod carry;
@@ -18,6 +19,7 @@ pub mod limits;
 pub mod lock;
 pub mod minimums;
 pub mod offered;
+pub mod relay;
 pub mod replay;
 pub mod responder;
 pub mod said;
@@ -41,9 +43,10 @@ pub use envelope::{Envelope, read_message, write_message};
 pub use fault::HandshakeFault;
 pub use floor::{BelowFloor, Floors, Source};
 pub use initiator::{Opening, Session};
-pub use lock::{FleetSecret, Granted, Held, LockFault, LockKeys, LockQuestion, SecretFault};
+pub use lock::{FleetSecret, Granted, Held, LockFault, LockKeys, LockQuestion, SecretFault, session_of};
 pub use minimums::{PairMinimums, Stated, StatedFault};
 pub use offered::Shrunk;
+pub use relay::{Appointed, Greeting, Locking, Passing, Relay, Taken};
 pub use replay::ReplayMemory;
 pub use responder::{Answering, Between, Spoken};
 pub use said::{Hello, KeyStatement, Lock, Select};

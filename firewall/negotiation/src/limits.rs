@@ -44,6 +44,13 @@ pub const MAX_LOCK_CHARS: usize = 256;
 /// Longest life of a signed key-agreement key in seconds: two epochs, since the gateway derives one for each.
 pub const MAX_SEALING_KEY_SECONDS: u64 = 2 * EPOCH_SECONDS;
 
+/// Seconds for which a gateway goes by what the agent behind stated of keys: an agent that starts anew with another key is asked after five minutes at
+/// the latest, and at once when it refuses a HELLO.
+pub const APPOINTED_SECONDS: u64 = 300;
+
+/// Seconds for which it goes by it in any case: a caller whose HELLO the agent refuses must not make the gateway ask, and the agent sign, each time.
+pub const APPOINTED_AT_LEAST_SECONDS: u64 = 5;
+
 /// Handshake messages of one signer that are remembered against replays at once: four handshakes a second for a whole window,
 /// with two messages each.
 pub const MAX_REMEMBERED_OF_ONE: usize = 512;

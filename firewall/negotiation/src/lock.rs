@@ -60,6 +60,13 @@ impl Held {
     }
 }
 
+/// The session that a lock says it is about: what both agents computed by themselves ([`crate::Answered::session`]). It proves nothing: only who has
+/// the fleet's secret can verify a lock. An agent behind a gateway, which has verified it, tells its sessions apart by this. `None` for
+/// what is no lock in its one spelling.
+pub fn session_of(lock: &str) -> Option<[u8; 32]> {
+    LockText::parse(lock).map(|text| text.session)
+}
+
 /// A lock does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockFault {

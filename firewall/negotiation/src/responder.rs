@@ -29,7 +29,7 @@ use crate::floor::Floors;
 use crate::initiator::nonce;
 use crate::limits::WINDOW_SECONDS;
 use crate::replay::ReplayMemory;
-use crate::said::{Hello, Lock, Select};
+use crate::said::{GatewayKey, Hello, Lock, Select};
 use crate::seal::{PeerKey, SealingKey};
 use crate::select::choose;
 use crate::signed::{Identity, Signed, Trust, Verified};
@@ -62,9 +62,11 @@ pub struct Spoken {
 /// A HELLO that was verified, for us and taken for the first time.
 #[derive(Debug)]
 pub struct Heard {
-    hello: Verified<Hello>,
-    signed: Signed,
-    sealed: bool,
+    pub(crate) hello: Verified<Hello>,
+    pub(crate) signed: Signed,
+    pub(crate) sealed: bool,
+    /// Of the gateway that passed it on: what the SELECT is sealed to in place of the HELLO's own key.
+    reply: Option<PeerKey>,
 }
 
 /// A SELECT was said; its LOCK is awaited.
@@ -91,6 +93,8 @@ pub struct Between<'b> {
     pub peer: &'b SpiffeId,
     /// The id that is answered as.
     pub me: &'b SpiffeId,
+    /// Gateways that may stand between: what they seal names the key that they want the answer sealed to.
+    pub gateways: &'b [SpiffeId],
 }
 
 impl Between<'_> {
@@ -99,6 +103,58 @@ impl Between<'_> {
             return Err(HandshakeFault::SenderMismatch);
         }
         if to != self.me { Err(HandshakeFault::ReceiverMismatch) } else { Ok(()) }
+    }
+
+    /// The key to which one of the gateways wants the SELECT about this HELLO sealed.
+    fn reply_key(
+        &self,
+        statement: &Signed,
+        hello: &Digest,
+        trust: &Trust<'_>,
+        now: u64,
+    ) -> Result<PeerKey, HandshakeFault> {
+        let said = self.gateway_key(statement, trust, now)?.said;
+        if said.hello != Some(*hello) {
+            return Err(HandshakeFault::OtherHello);
+        }
+        PeerKey::of_point(said.from, said.key)
+    }
+
+    /// What one of the gateways states to us, and nobody else.
+    pub(crate) fn gateway_key(
+        &self,
+        statement: &Signed,
+        trust: &Trust<'_>,
+        now: u64,
+    ) -> Result<Verified<GatewayKey>, HandshakeFault> {
+        let verified = statement.verify::<GatewayKey>(trust, &[Usage::Agent, Usage::Server], now)?;
+        if !self.gateways.contains(&verified.said.from) {
+            return Err(HandshakeFault::UnknownGateway);
+        }
+        if verified.said.to != *self.me {
+            return Err(HandshakeFault::ReceiverMismatch);
+        }
+        Ok(verified)
+    }
+}
+
+impl Answering {
+    /// Every floor of a line between the two, with what both say that they will not go below.
+    pub(crate) fn floors_of(&self, line: &Line, hello: &Hello) -> Floors {
+        let known = self.floors.iter().find(|(of, _)| of == line).map(|(_, floors)| *floors);
+        let peers = [minimum_of(&hello.minimums, line), minimum_of(&self.minimums, line)];
+        Floors { peers, ..known.unwrap_or_default() }
+    }
+
+    /// The context of this name and digest, if it can be spoken now.
+    pub(crate) fn spoken(&self, urn: &ContextUrn, digest: &Digest) -> Option<&Spoken> {
+        self.contexts.iter().find(|spoken| spoken.offer.urn == *urn && spoken.offer.digest == *digest)
+    }
+
+    /// The newest version that this side and the HELLO have and no floor forbids.
+    pub(crate) fn choose(&self, hello: &Hello) -> Result<Offer, HandshakeFault> {
+        let ours: Vec<&Offer> = self.contexts.iter().map(|spoken| &spoken.offer).collect();
+        choose(&ours, &hello.contexts, &|line: &Line| self.floors_of(line, hello))
     }
 }
 
@@ -115,12 +171,13 @@ impl Heard {
         replay: &ReplayMemory,
         now: u64,
     ) -> Result<Self, HandshakeFault> {
-        let (signed, sealed) = match carried {
-            Carried::Signed(signed) => (signed.clone(), false),
+        let (signed, reply, sealed) = match carried {
+            Carried::Signed(signed) => (signed.clone(), None, false),
             Carried::Sealed(sealed) => {
                 let key = keys.iter().find(|key| key.id() == sealed.key);
                 let key = key.ok_or(HandshakeFault::UnknownSealingKey)?;
-                (key.open(Kind::Hello, sealed)?, true)
+                let opened = key.open(Kind::Hello, sealed)?;
+                (opened.signed, opened.reply, true)
             }
             Carried::Granted(_) => return Err(HandshakeFault::Member("jws")),
         };
@@ -130,8 +187,11 @@ impl Heard {
         if sealed != hello.said.key.is_some() {
             return Err(HandshakeFault::Sealing);
         }
+        // a point that is none is told before anything is sealed to it
+        hello.said.key.map(|point| PeerKey::of_point(hello.said.from.clone(), point)).transpose()?;
+        let reply = reply.map(|reply| between.reply_key(&reply, &hello.digest, trust, now)).transpose()?;
         replay.take(hello.once, hello.said.from.as_str(), now)?;
-        Ok(Self { hello, signed, sealed })
+        Ok(Self { hello, signed, sealed, reply })
     }
 
     /// Who said it.
@@ -156,13 +216,7 @@ impl Heard {
         now: u64,
     ) -> Result<(Waiting, Carried), HandshakeFault> {
         let hello = &self.hello.said;
-        let floors = |line: &Line| {
-            let known = answering.floors.iter().find(|(of, _)| of == line).map(|(_, floors)| *floors);
-            let peers = [minimum_of(&hello.minimums, line), minimum_of(&answering.minimums, line)];
-            Floors { peers, ..known.unwrap_or_default() }
-        };
-        let ours: Vec<&Offer> = answering.contexts.iter().map(|spoken| &spoken.offer).collect();
-        let choice = choose(&ours, &hello.contexts, &floors)?;
+        let choice = answering.choose(hello)?;
         let select = Select {
             nonce: nonce(random)?,
             from: me.id().clone(),
@@ -174,21 +228,38 @@ impl Heard {
             hint: answering.hint.clone(),
         };
         let signed = me.sign(&select, random)?;
-        let carried = match hello.key.filter(|_| self.sealed) {
-            Some(point) => {
-                let key = PeerKey::of_hello(hello.from.clone(), point)?;
-                Carried::Sealed(key.seal(Kind::Select, &signed, random)?)
-            }
-            None => Carried::Signed(signed.clone()),
+        let carried = match &self.reply {
+            Some(gateway) => Carried::Sealed(gateway.seal(Kind::Select, &signed, None, random)?),
+            None => self.sealed_back(&signed, random)?,
         };
-        let waiting = Waiting {
-            not_after: self.hello.not_after.min(me.not_after()),
+        Ok((self.waiting(select, signed.jws, me.not_after()), carried))
+    }
+
+    /// A SELECT in the form in which the HELLO was: sealed to the key in it, or open.
+    pub(crate) fn sealed_back(
+        &self,
+        select: &Signed,
+        random: &dyn SecureRandom,
+    ) -> Result<Carried, HandshakeFault> {
+        let hello = &self.hello.said;
+        Ok(match hello.key.filter(|_| self.sealed) {
+            Some(point) => {
+                let key = PeerKey::of_point(hello.from.clone(), point)?;
+                Carried::Sealed(key.seal(Kind::Select, select, None, random)?)
+            }
+            None => Carried::Signed(select.clone()),
+        })
+    }
+
+    /// From here on its LOCK is awaited. `not_after` is the last second of the chain that signed the SELECT.
+    pub(crate) fn waiting(self, select: Select, select_jws: String, not_after: u64) -> Waiting {
+        Waiting {
+            not_after: self.hello.not_after.min(not_after),
             hello: self.hello,
             hello_jws: self.signed.jws,
             select,
-            select_jws: signed.jws,
-        };
-        Ok((waiting, carried))
+            select_jws,
+        }
     }
 }
 

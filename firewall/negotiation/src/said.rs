@@ -95,6 +95,18 @@ pub struct KeyStatement {
     pub(crate) key: [u8; POINT_BYTES],
 }
 
+/// A gateway states a key that an agent behind it is to use: with the digest of a HELLO, to seal the SELECT about that HELLO to; without, to
+/// state to callers as its own, so that HELLOs are sealed to the gateway (F0-47).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GatewayKey {
+    pub(crate) from: SpiffeId,
+    /// The agent behind.
+    pub(crate) to: SpiffeId,
+    pub(crate) issued_at: u64,
+    pub(crate) key: [u8; POINT_BYTES],
+    pub(crate) hello: Option<Digest>,
+}
+
 impl Said for Hello {
     const TYP: &'static str = "snl-hello+jws";
 
@@ -249,6 +261,40 @@ impl Said for KeyStatement {
             issued_at: members.time("issued_at")?,
             expires_at: members.time("expires_at")?,
             key: members.parsed("key", bytes_of)?,
+        })
+    }
+}
+
+impl Said for GatewayKey {
+    const TYP: &'static str = "snl-gateway+jws";
+
+    fn from(&self) -> &SpiffeId {
+        &self.from
+    }
+
+    fn issued_at(&self) -> u64 {
+        self.issued_at
+    }
+
+    fn to_value(&self) -> Value {
+        let mut value = json!({
+            "from": self.from.as_str(),
+            "to": self.to.as_str(),
+            "issued_at": self.issued_at,
+            "key": to_base64url(&self.key),
+        });
+        insert(&mut value, "hello", self.hello.map(|hello| hello.to_string()));
+        value
+    }
+
+    fn of_json(json: &Json<'_>, _: &Prefix) -> Read<Self> {
+        let members = Members::of(json, "gateway", &["from", "to", "issued_at", "key"], &["hello"])?;
+        Ok(Self {
+            from: members.parsed("from", agent)?,
+            to: members.parsed("to", agent)?,
+            issued_at: members.time("issued_at")?,
+            key: members.parsed("key", bytes_of)?,
+            hello: members.has("hello").map(|_| members.parsed("hello", digest)).transpose()?,
         })
     }
 }

@@ -124,17 +124,11 @@ impl SealingKey {
         random: &dyn SecureRandom,
         now: u64,
     ) -> Result<Signed, HandshakeFault> {
-        let statement = KeyStatement {
-            from: me.id().clone(),
-            issued_at: now,
-            expires_at: now.saturating_add(seconds.min(MAX_SEALING_KEY_SECONDS)),
-            key: self.point,
-        };
-        me.sign(&statement, random)
+        state(self.point, me, seconds, random, now)
     }
 
     /// Opens a box. What is inside is signed, and not believed yet.
-    pub(crate) fn open(&self, kind: Kind, sealed: &Sealed) -> Result<Signed, HandshakeFault> {
+    pub(crate) fn open(&self, kind: Kind, sealed: &Sealed) -> Result<Opened, HandshakeFault> {
         if sealed.key != self.id() {
             return Err(HandshakeFault::UnknownSealingKey);
         }
@@ -149,8 +143,33 @@ impl SealingKey {
         );
         let plain = plain.map_err(|_| HandshakeFault::CannotOpen)?;
         let json = read(&plain, MAX_MESSAGE_BYTES)?;
-        signed(&Members::of(&json, kind.as_str(), &["jws", "x5c"], &[])?)
+        // only who passes a HELLO on says to which key it is answered
+        let reply: &[&str] = if kind == Kind::Hello { &["reply"] } else { &[] };
+        let members = Members::of(&json, kind.as_str(), &["jws", "x5c"], reply)?;
+        let reply = members.has("reply").map(|reply| Members::of(reply, "reply", &["jws", "x5c"], &[]));
+        let reply = reply.transpose()?.map(|reply| signed(&reply)).transpose()?;
+        Ok(Opened { signed: signed(&members)?, reply })
     }
+}
+
+/// What was in a box.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) signed: Signed,
+    /// Beside a HELLO that a gateway passes on: its statement of the key that the SELECT is to be sealed to.
+    pub(crate) reply: Option<Signed>,
+}
+
+/// States a key for so many seconds, at most [`MAX_SEALING_KEY_SECONDS`].
+pub(crate) fn state(
+    key: [u8; POINT_BYTES],
+    me: &Identity,
+    seconds: u64,
+    random: &dyn SecureRandom,
+    now: u64,
+) -> Result<Signed, HandshakeFault> {
+    let expires_at = now.saturating_add(seconds.min(MAX_SEALING_KEY_SECONDS));
+    me.sign(&KeyStatement { from: me.id().clone(), issued_at: now, expires_at, key }, random)
 }
 
 /// A key-agreement key of another agent, which that agent's certificate key signed.
@@ -159,6 +178,7 @@ pub struct PeerKey {
     agent: SpiffeId,
     key: PublicKey,
     point: [u8; POINT_BYTES],
+    until: u64,
 }
 
 impl PeerKey {
@@ -178,13 +198,28 @@ impl PeerKey {
         if statement.expires_at > statement.issued_at.saturating_add(MAX_SEALING_KEY_SECONDS) {
             return Err(HandshakeFault::Expiry);
         }
-        Self::of_hello(statement.from, statement.key)
+        Ok(Self { until: statement.expires_at, ..Self::of_point(statement.from, statement.key)? })
     }
 
-    /// The key that a verified HELLO holds.
-    pub(crate) fn of_hello(agent: SpiffeId, point: [u8; POINT_BYTES]) -> Result<Self, HandshakeFault> {
+    /// The key that a verified HELLO holds, or the statement of a gateway: for the one answer to it.
+    pub(crate) fn of_point(agent: SpiffeId, point: [u8; POINT_BYTES]) -> Result<Self, HandshakeFault> {
         let key = PublicKey::from_bytes(&point).map_err(|_| HandshakeFault::CannotOpen)?;
-        Ok(Self { agent, key, point })
+        Ok(Self { agent, key, point, until: u64::MAX })
+    }
+
+    /// The uncompressed point of the public key.
+    pub(crate) fn point(&self) -> [u8; POINT_BYTES] {
+        self.point
+    }
+
+    /// By which boxes name it: the digest of its point.
+    pub(crate) fn id(&self) -> Digest {
+        Digest::of(&self.point)
+    }
+
+    /// The second at which its statement is over.
+    pub(crate) fn until(&self) -> u64 {
+        self.until
     }
 
     /// Whose key it is.
@@ -192,14 +227,19 @@ impl PeerKey {
         &self.agent
     }
 
-    /// Seals a signed message.
+    /// Seals a signed message; `reply` beside a HELLO says to which key it is answered.
     pub(crate) fn seal(
         &self,
         kind: Kind,
         signed: &Signed,
+        reply: Option<&Signed>,
         random: &dyn SecureRandom,
     ) -> Result<Sealed, HandshakeFault> {
-        let mut plain = json!({"jws": signed.jws, "x5c": signed.x5c}).to_string().into_bytes();
+        let mut plain = json!({"jws": signed.jws, "x5c": signed.x5c});
+        if let (Some(reply), Some(members)) = (reply, plain.as_object_mut()) {
+            members.insert("reply".to_owned(), json!({"jws": reply.jws, "x5c": reply.x5c}));
+        }
+        let mut plain = plain.to_string().into_bytes();
         let padded = plain.len().next_multiple_of(PADDING);
         plain.resize(padded, b' ');
         let mut drawn = Drawn { random, failed: None };
@@ -217,7 +257,7 @@ impl PeerKey {
         let (encapped_key, ciphertext) = made.map_err(|_| HandshakeFault::CannotOpen)?;
         let mut encapped = [0; POINT_BYTES];
         encapped_key.write_exact(&mut encapped);
-        let sealed = Sealed { key: Digest::of(&self.point), encapped, ciphertext };
+        let sealed = Sealed { key: self.id(), encapped, ciphertext };
         if sealed.to_text().len() > MAX_BOX_CHARS {
             return Err(HandshakeFault::TooLarge);
         }

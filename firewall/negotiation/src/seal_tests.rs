@@ -59,7 +59,7 @@ impl Sides {
     }
 
     fn hear(&self, hello: &Carried, now: u64) -> Result<Heard, HandshakeFault> {
-        let between = Between { peer: self.a.id(), me: self.b.id() };
+        let between = Between { peer: self.a.id(), me: self.b.id(), gateways: &[] };
         let keys = self.keys.sealing_keys(self.b.id(), now);
         Heard::hello(hello, &between, &keys, &self.world.trust(), &ReplayMemory::new(), NOW)
     }

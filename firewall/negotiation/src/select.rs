@@ -2,8 +2,9 @@
 
 use crate::HandshakeFault;
 use crate::floor::Floors;
-use crate::terms::Offer;
-use semgate_contexts::{Line, Version};
+use crate::said::{Hello, Select};
+use crate::terms::{Offer, minimum_of};
+use semgate_contexts::{Digest, Line, Version};
 use std::fmt;
 
 /// Two peers share no version that every floor allows.
@@ -49,6 +50,39 @@ pub fn newest_common(
         Ok(_) => Ok(newest),
         Err(below) => Err(NoCommonVersion::BelowFloor { newest, floor: below.floor }),
     }
+}
+
+/// Whether a SELECT answers this HELLO, whose digest is `hello_digest`: between the same two, about it byte for byte (F0-37), with a choice that
+/// was offered, at or above `floors` and the minimums of both.
+///
+/// # Errors
+/// [`HandshakeFault::SenderMismatch`], [`HandshakeFault::ReceiverMismatch`], [`HandshakeFault::OtherHello`], [`HandshakeFault::NotOffered`],
+/// [`HandshakeFault::BelowMinimum`].
+pub(crate) fn answers(
+    select: &Select,
+    hello: &Hello,
+    hello_digest: &Digest,
+    floors: Floors,
+) -> Result<(), HandshakeFault> {
+    if select.from != hello.to {
+        return Err(HandshakeFault::SenderMismatch);
+    }
+    if select.to != hello.from {
+        return Err(HandshakeFault::ReceiverMismatch);
+    }
+    if select.hello != *hello_digest {
+        return Err(HandshakeFault::OtherHello);
+    }
+    let choice = &select.choice;
+    let offered = hello.contexts.iter().find(|offer| offer.urn == choice.urn);
+    let offered = offered.ok_or(HandshakeFault::NotOffered)?;
+    if offered.digest != choice.digest || choice.features.missing_from(&offered.features).is_some() {
+        return Err(HandshakeFault::NotOffered);
+    }
+    let line = choice.urn.line();
+    let peers = [minimum_of(&hello.minimums, line), minimum_of(&select.minimums, line)];
+    let admitted = Floors { peers, ..floors }.admit(choice.urn.version());
+    admitted.map(drop).map_err(|below| HandshakeFault::BelowMinimum { floor: below.floor })
 }
 
 /// The one context that both will speak. Lines are tried in the order in which the HELLO names them; within a line it is

@@ -81,7 +81,7 @@ fn make() -> Value {
     let (me, them) = (identity(&a, &world), identity(&b, &world));
     let (open, ours) = said();
     let (greeted, hello) = Greeted::hello(open, &me, &world.random, NOW).unwrap();
-    let between = Between { peer: me.id(), me: them.id() };
+    let between = Between { peer: me.id(), me: them.id(), gateways: &[] };
     let replay = ReplayMemory::new();
     let heard = Heard::hello(&hello, &between, &[], &world.trust(), &replay, NOW).unwrap();
     let (waiting, select) = heard.select(&ours, &them, &world.random, NOW + 1).unwrap();
@@ -284,7 +284,7 @@ impl Read {
 
     fn judge(&self, kind: Kind, carried: &Carried, now: u64) -> Result<(), HandshakeFault> {
         let (a, b) = (spiffe(A), spiffe(B));
-        let between = Between { peer: &a, me: &b };
+        let between = Between { peer: &a, me: &b, gateways: &[] };
         let replay = ReplayMemory::new();
         match kind {
             Kind::Hello => Heard::hello(carried, &between, &[], &self.trust(), &replay, now).map(drop),
@@ -306,7 +306,7 @@ fn the_handshake_of_the_vectors_verifies_and_gives_its_lock() {
         assert_eq!(read.judge(kind, &read.of(name), NOW + 2), Ok(()), "{name}");
     }
     let (a, b) = (spiffe(A), spiffe(B));
-    let between = Between { peer: &a, me: &b };
+    let between = Between { peer: &a, me: &b, gateways: &[] };
     let heard = HeardLock::lock(&read.of("lock"), &between, &read.trust(), &ReplayMemory::new(), NOW + 2);
     let agreement = read.waiting().lock(&heard.unwrap(), NOW + 2).unwrap();
     assert_eq!(read.file["transcript"], agreement.transcript().to_string());
@@ -342,7 +342,7 @@ fn the_sealed_hello_of_the_vectors_opens() {
     let stated = PeerKey::stated(&stated, &read.trust(), NOW).unwrap();
     assert_eq!(stated.agent().as_str(), B);
     let (a, b) = (spiffe(A), spiffe(B));
-    let between = Between { peer: &a, me: &b };
+    let between = Between { peer: &a, me: &b, gateways: &[] };
     let hello = Read::carried(&sealed["hello"]);
     Heard::hello(&hello, &between, &[key], &read.trust(), &ReplayMemory::new(), NOW).unwrap();
 }

@@ -12,6 +12,7 @@ from .agent import Agent
 from .certificates import AGENT, SERVER, Trust, trust_domain
 from .encoding import Json, canonical, closed, from_base64url, is_digest, read_object, seconds, text, to_base64url
 from .errors import Refused
+from .locks import session, session_of
 from .metadata import A2A_EXTENSION, Session
 from .sealing import PeerKey, SealingKey
 from .signing import SKEW, Signed
@@ -244,8 +245,18 @@ class Closing:
         expires = seconds(content, "expires_at")
         if expires > self.asked or expires + SKEW <= now:
             raise Refused("lock_mismatch", "the lock is over, or ends later than was asked")
+        lock = text(content, "lock", 256)
+        if session_of(lock) != self._session():
+            raise Refused("lock_mismatch", "the lock is about another session than was settled")
         choice = self.chosen.choice
-        return Session(choice.urn, choice.digest, text(content, "lock", 256), expires)
+        return Session(choice.urn, choice.digest, lock, expires)
+
+    def _session(self) -> str:
+        greeted = self.chosen.greeted
+        ours = [Minimum.of_json(one) for one in greeted.hello["minimums"]]
+        minimums = [[(one.line, one.min) for one in stated] for stated in (ours, self.chosen.minimums)]
+        messages = (greeted.signed.jws, self.chosen.signed.jws, self.signed.jws)
+        return session(self.chosen.choice.features, minimums, messages)
 
 
 def shake_hands(

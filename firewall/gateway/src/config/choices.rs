@@ -146,8 +146,17 @@ pub struct RouteChoices {
     pub group: Option<GroupChoice>,
     /// What becomes of the agent's card.
     pub card: CardChoice,
-    /// The agent's certificate and key, with which the gateway answers handshakes in its place; none: it answers none.
-    pub handshake: Option<IdentityFiles>,
+    /// Who deals with handshakes; none: nobody does.
+    pub handshake: Option<HandshakeChoice>,
+}
+
+/// Who deals with the handshakes of a route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandshakeChoice {
+    /// The certificate and key of the agent behind, with which the gateway answers in its place; with `agent` the gateway's own.
+    pub identity: IdentityFiles,
+    /// The agent behind negotiates by itself: the gateway opens, checks and seals anew (F0-47).
+    pub agent: bool,
 }
 
 impl Default for RouteChoices {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use semgate_inspect::Undefined;
 use serde::{Deserialize, Serialize};
 
+use super::choices::HandshakeChoice;
 use super::limits::FileLimits;
 use super::push::FilePush;
 use super::span::Span;
@@ -42,6 +43,14 @@ pub(super) struct File {
 pub(super) struct FileTls {
     pub certificate: PathBuf,
     pub key: PathBuf,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileHandshake {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+    pub agent: Option<bool>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -118,7 +127,7 @@ pub(super) struct FileRoute {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card_keys: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub handshake: Option<FileTls>,
+    pub handshake: Option<FileHandshake>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub push: Option<FilePush>,
 }
@@ -163,6 +172,18 @@ impl FileTls {
 
     pub(super) fn under(&self, base: &Path) -> IdentityFiles {
         IdentityFiles { certificate: base.join(&self.certificate), key: base.join(&self.key) }
+    }
+}
+
+impl FileHandshake {
+    fn of(choice: &HandshakeChoice) -> Self {
+        let FileTls { certificate, key } = FileTls::of(&choice.identity);
+        Self { certificate, key, agent: Some(choice.agent) }
+    }
+
+    pub(super) fn under(&self, base: &Path) -> HandshakeChoice {
+        let files = FileTls { certificate: self.certificate.clone(), key: self.key.clone() };
+        HandshakeChoice { identity: files.under(base), agent: self.agent.unwrap_or(false) }
     }
 }
 
@@ -230,7 +251,7 @@ impl FileRoute {
             card_from: route.card_from.as_ref().map(ToString::to_string),
             card: a2a.then(|| card.to_owned()),
             card_keys,
-            handshake: choices.handshake.as_ref().map(FileTls::of),
+            handshake: choices.handshake.as_ref().map(FileHandshake::of),
             push: choices.push.as_ref().map(FilePush::of),
         }
     }

@@ -1,5 +1,5 @@
-//! Handshakes that the gateway answers in the place of the agent behind (F0-19 to F0-22): native L8 on every route. What arrives takes
-//! the path of every message up to its permit; then the endpoint answers, and nothing is forwarded.
+//! Handshakes (F0-19 to F0-22): native L8 on every route. What arrives takes the path of every message up to its permit; then the gateway
+//! answers in the place of the agent behind, and nothing is forwarded, or passes it on between the two ([`super::relayed`]).
 
 use std::sync::Arc;
 
@@ -8,67 +8,101 @@ use bytes::Bytes;
 use ring::rand::SystemRandom;
 use semgate_certs::SpiffeId;
 use semgate_contexts::{Performative, Prefix};
-use semgate_inspect::{Arrived, Code, Delivered, Direction, Facts, HeaderClaims, Peer, Refusal, Sent};
+use semgate_inspect::{
+    Arrived, Code, Delivered, Direction, Facts, HeaderClaims, Peer, Permit, Refusal, Sent,
+};
 use semgate_message::Call;
-use semgate_negotiation::{Answered, Asked, Endpoint, Trust};
+use semgate_negotiation::offered::Shrunk;
+use semgate_negotiation::{Answered, Asked, Endpoint, HandshakeFault, Trust};
 
-use super::{NotRecorded, Stopped, Way, no_audit, reply_facts};
+use super::{NotRecorded, Stopped, Way, no_audit, reply_facts, unspent};
 use crate::answer::Answer;
-use crate::materials::Materials;
+use crate::forward::Address;
+use crate::materials::{Materials, Shaker};
 use crate::receive::Received;
 use crate::record::Outcome;
 use crate::refuse;
 
-/// The endpoint of one route, as it is now: certificates are read again on SIGHUP.
+/// Who deals with the handshakes of one route, as it is now: certificates are read again on SIGHUP.
 pub(crate) struct Handshakes {
     materials: Arc<ArcSwap<Materials>>,
     at: usize,
     prefix: Prefix,
+    /// Where the agent behind takes handshakes, if it negotiates by itself.
+    pub(super) behind: Address,
 }
 
 impl Handshakes {
-    pub(crate) fn new(materials: Arc<ArcSwap<Materials>>, at: usize, prefix: Prefix) -> Self {
-        Self { materials, at, prefix }
+    pub(crate) fn new(
+        materials: Arc<ArcSwap<Materials>>,
+        at: usize,
+        prefix: Prefix,
+        behind: Address,
+    ) -> Self {
+        Self { materials, at, prefix, behind }
     }
 
-    fn endpoint(&self) -> Result<(Arc<Materials>, Arc<Endpoint>), Refusal> {
+    fn now(&self) -> Result<(Arc<Materials>, Shaker), Refusal> {
         let materials = self.materials.load_full();
         match materials.endpoints.get(self.at).cloned().flatten() {
-            Some(endpoint) => Ok((materials, endpoint)),
+            Some(shaker) => Ok((materials, shaker)),
             None => Err(Refusal::new(Code::MethodUnsupported, "no handshakes are answered here")),
         }
+    }
+
+    /// Whose signatures count.
+    pub(super) fn trust<'t>(&'t self, materials: &'t Materials) -> Trust<'t> {
+        Trust { roots: &materials.peers, prefix: &self.prefix }
     }
 }
 
 impl Way<'_> {
     /// HELLO is answered by SELECT, LOCK by the lock.
-    pub(super) fn handshake(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
+    pub(super) async fn handshake(&self, peer: &Peer, received: Received) -> Result<Answer, Stopped> {
         let lane = self.lane;
         let shared = &*lane.shared;
         let (now, generation) = (shared.now(), shared.inspector.generation());
         let route = Arc::new(generation.handshake_route(&lane.route));
         let l9_context: Vec<&str> = received.admitted.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
+        let body = received.bytes.clone();
         let arrived = Arrived::whole(Call::l8(), received.bytes);
         let permit = shared.inspector.inspect(&route, peer, &headers, arrived, now)?;
-        let (outgoing, sent) = permit.spend();
-        let answered = match self.answered(peer, &outgoing.body) {
-            Ok(answered) => answered,
-            Err(refusal) => return Err(refusal.with_facts(sent.facts().clone()).into()),
-        };
-        for shrunk in &answered.shrunk {
-            // a version that is not offered any more may have been taken out on the way (F0-37)
-            tracing::warn!(decision = %self.decision, peer = peer.id(), ?shrunk, "a peer offers less than it did");
+        match lane.handshakes.now() {
+            Ok((materials, Shaker::Answers(endpoint))) => self.answers(peer, permit, &materials, &endpoint),
+            Ok((materials, Shaker::Relays(relay))) => {
+                self.relayed(peer, permit, body, &materials, &relay).await
+            }
+            Err(refusal) => Err(unspent(permit, refusal).into()),
         }
+    }
+
+    /// In the place of the agent behind.
+    fn answers(
+        &self,
+        peer: &Peer,
+        permit: Permit,
+        materials: &Materials,
+        endpoint: &Endpoint,
+    ) -> Result<Answer, Stopped> {
+        let (outgoing, sent) = permit.spend();
+        let answered = self.asked(peer, materials, |asked| endpoint.answer(&outgoing.body, asked));
+        let answered = answered.map_err(|refusal| refusal.with_facts(sent.facts().clone()))?;
+        self.alarm(peer, &answered.shrunk);
         self.recorded(&sent, &answered)?;
         Ok(refuse::answer(self.decision, 200, "application/json", Bytes::from(answered.body)))
     }
 
-    fn answered(&self, peer: &Peer, body: &[u8]) -> Result<Answered, Refusal> {
+    /// Asks the library, with all that it needs from outside as it is at this moment.
+    pub(super) fn asked<T>(
+        &self,
+        peer: &Peer,
+        materials: &Materials,
+        ask: impl FnOnce(&Asked<'_>) -> Result<T, HandshakeFault>,
+    ) -> Result<T, Refusal> {
         let lane = self.lane;
         let shared = &*lane.shared;
         let (now, generation) = (shared.now().unix, shared.inspector.generation());
-        let (materials, endpoint) = lane.handshakes.endpoint()?;
         let id = SpiffeId::parse(peer.id()).map_err(|_| {
             Refusal::new(Code::SenderMismatch, "the peer of this connection has no spiffe id")
         })?;
@@ -77,13 +111,20 @@ impl Way<'_> {
             peer: &id,
             route: &lane.route.name,
             answering: &answering,
-            trust: Trust { roots: &materials.peers, prefix: &lane.handshakes.prefix },
+            trust: lane.handshakes.trust(materials),
             sessions: &shared.sessions,
             context: generation.extension(),
             random: &SystemRandom::new(),
             now,
         };
-        endpoint.answer(body, &asked).map_err(Refusal::from)
+        ask(&asked).map_err(Refusal::from)
+    }
+
+    /// A version that is not offered any more may have been taken out on the way (F0-37).
+    pub(super) fn alarm(&self, peer: &Peer, shrunk: &[Shrunk]) {
+        for shrunk in shrunk {
+            tracing::warn!(decision = %self.decision, peer = peer.id(), ?shrunk, "a peer offers less than it did");
+        }
     }
 
     /// Both messages leave a record before the answer goes out. What was chosen stands in the answer's.
@@ -106,14 +147,22 @@ impl Way<'_> {
     }
 
     /// The key that HELLOs can be sealed to (F0-47): a signed statement, the same for everybody and no secret, so no policy is asked.
-    pub(super) fn sealing_key(&self, peer: &Peer) -> Result<Answer, Stopped> {
+    pub(super) async fn sealing_key(&self, peer: &Peer) -> Result<Answer, Stopped> {
         let shared = &*self.lane.shared;
-        let (_, endpoint) = self.lane.handshakes.endpoint()?;
-        let statement = endpoint.key_statement(&shared.sessions, &SystemRandom::new(), super::unix_now());
-        let statement = statement.map_err(Refusal::from)?;
-        let none = || Refusal::new(Code::MethodUnsupported, "no key to seal to is stated here");
-        let statement = statement.ok_or_else(none)?;
+        let (materials, shaker) = self.lane.handshakes.now()?;
+        let statement = match shaker {
+            Shaker::Answers(endpoint) => {
+                let stated =
+                    endpoint.key_statement(&shared.sessions, &SystemRandom::new(), super::unix_now());
+                stated.map_err(Refusal::from)?.ok_or_else(no_key)?
+            }
+            Shaker::Relays(relay) => self.appointed(&materials, &relay).await?.statement().to_vec(),
+        };
         tracing::debug!(decision = %self.decision, peer = peer.id(), "stated the key that handshakes are sealed to");
         Ok(refuse::answer(self.decision, 200, "application/json", Bytes::from(statement)))
     }
+}
+
+pub(super) fn no_key() -> Refusal {
+    Refusal::new(Code::MethodUnsupported, "no key to seal to is stated here")
 }

@@ -137,6 +137,7 @@ pub(crate) async fn pass(
         events: false,
         credentials: &[],
         decision: decision.text(&mut buffer),
+        anew: None,
     };
     let request = forward::request(&lane.address, &told, received.bytes)?;
     let (head, body) = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, &|| Ok(())).await?;

@@ -13,9 +13,9 @@ use tokio::task::LocalSet;
 
 use super::{Bound, BoundRoute, start};
 use crate::admin::Admin;
-use crate::admit::Door;
+use crate::admit::{Door, HANDSHAKE_PATH};
 use crate::card::{Card, CardKeys, Says};
-use crate::config::{CardChoice, Config, GroupChoice, Listen, RouteConfig};
+use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
 use crate::decision::Decisions;
 use crate::egress::Egress;
 use crate::fault::RunFault;
@@ -337,6 +337,11 @@ impl Core {
         let speak = if config.upstream_http2 { Speak::Http2 } else { Speak::Http1 };
         let materials = Arc::clone(&self.materials);
         let connector = Connector::live(&config.upstream, materials, seat.at, speak, limits.connect_timeout);
+        let below = format!("{}{HANDSHAKE_PATH}", config.upstream.path.trim_end_matches('/'));
+        let below = Upstream { path: below, ..config.upstream.clone() };
+        let behind = Address::new(&below, speak, Protocol::L8, &seat.extension)?;
+        let prefix = self.config.prefix.clone();
+        let handshakes = Handshakes::new(Arc::clone(&self.materials), seat.at, prefix, behind);
         Ok(Lane {
             shared: Arc::clone(&self.shared),
             door: Door::new(config, &seat.extension),
@@ -346,7 +351,7 @@ impl Core {
             decisions,
             metrics: seat.metrics,
             replier: Peer::configured(&config.receiver),
-            handshakes: Handshakes::new(Arc::clone(&self.materials), seat.at, self.config.prefix.clone()),
+            handshakes,
             card_route: start::card_route(&seat.route),
             egress: None,
             route: seat.route,

@@ -52,6 +52,7 @@ pub(super) async fn open(
         waits: limits.upstream_timeout,
         events: false,
         decision: decision.text(&mut buffer),
+        anew: None,
     };
     let request = lane.address.socket_request(&told, &key)?;
     let mut link = lane.pool.upgrading().await.map_err(|fault| forward::unreachable(&fault))?;

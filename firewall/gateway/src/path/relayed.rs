@@ -1,0 +1,200 @@
+//! Handshakes between two agents that both negotiate by themselves (F0-47): what is sealed to the gateway is opened, checked and sealed anew to the
+//! agent behind, and its answer in the same way to the caller. What the agents signed is not changed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ring::rand::SystemRandom;
+use semgate_contexts::json;
+use semgate_inspect::{Code, Delivered, Direction, Facts, Peer, Permit, Refusal, refused_reply};
+use semgate_message::Call;
+use semgate_negotiation::{Answered, Appointed, Locking, Passing, Relay, Taken};
+
+use super::handshake::no_key;
+use super::{NotRecorded, Stopped, Way, no_audit, reply_facts, stopped_reply, unix_now, unspent};
+use crate::answer::Answer;
+use crate::forward::{self, Anew, Returned, Told};
+use crate::materials::Materials;
+use crate::record::Outcome;
+use crate::{refuse, reply};
+
+/// Where the agent behind is asked to state the gateway's key, below the address of its handshakes.
+const KEY_PATH: &str = "/key";
+
+/// What the agent behind may say of a handshake that it refuses, so that callers need not guess. Nothing else of such an answer passes.
+const SAID: [Code; 8] = [
+    Code::LockMismatch,
+    Code::SenderMismatch,
+    Code::ReceiverMismatch,
+    Code::Replayed,
+    Code::ContextUnknown,
+    Code::ContextBelowFloor,
+    Code::ContextUntrusted,
+    Code::RateLimited,
+];
+
+/// What is under way to the agent behind.
+enum Onward {
+    Hello(Box<Passing>),
+    Lock(Box<Locking>),
+}
+
+impl Way<'_> {
+    /// HELLO or LOCK to the agent behind, and its answer back.
+    pub(super) async fn relayed(
+        &self,
+        peer: &Peer,
+        permit: Permit,
+        body: Bytes,
+        materials: &Materials,
+        relay: &Relay,
+    ) -> Result<Answer, Stopped> {
+        let onward = self.onward(peer, &body, materials, relay);
+        let (onward, anew) = match self.attended(|| permit.facts().clone(), onward).await {
+            Ok(onward) => onward,
+            Err(refusal) => return Err(unspent(permit, refusal).into()),
+        };
+        let facts = reply_facts(permit.facts());
+        let returned = self.passed_on(permit, anew.as_ref()).await?;
+        let back = |refusal: Refusal| stopped_reply(refusal, facts.clone());
+        if let Some(refusal) = refused_behind(&returned) {
+            if refusal.code() == Code::LockMismatch {
+                // its key may be another by now
+                relay.forget(unix_now());
+            }
+            return Err(back(refusal));
+        }
+        let lane = self.lane;
+        let judged = reply::judge(&lane.shared.inspector, returned, &lane.replier, lane.shared.now());
+        let (_, passed) = judged.map_err(back)?;
+        let said = passed.permit.facts().clone();
+        let (_, body) = passed.permit.spend();
+        let answered = self.asked(peer, materials, |asked| match onward {
+            Onward::Hello(passing) => relay.select(*passing, &body, asked),
+            Onward::Lock(locking) => relay.granted(locking, &body, asked),
+        });
+        let answered = answered.map_err(|inner| stopped_reply(refused_reply(inner), said.clone()))?;
+        self.replied(said, answered)
+    }
+
+    /// What the caller said, verified, and what goes to the agent behind in its place, if anything.
+    async fn onward(
+        &self,
+        peer: &Peer,
+        body: &Bytes,
+        materials: &Materials,
+        relay: &Relay,
+    ) -> Result<(Onward, Option<Bytes>), Refusal> {
+        let greeting = match self.asked(peer, materials, |asked| relay.take(body, asked))? {
+            Taken::Lock(locking) => return Ok((Onward::Lock(locking), None)),
+            Taken::Hello(greeting) => greeting,
+        };
+        self.alarm(peer, greeting.shrunk());
+        let appointed = match greeting.sealed() {
+            true => Some(self.appointed(materials, relay).await?),
+            false => None,
+        };
+        let pass = self.asked(peer, materials, |asked| relay.pass(greeting, appointed.as_deref(), asked));
+        let (passing, anew) = pass?;
+        Ok((Onward::Hello(Box::new(passing)), anew.map(Bytes::from)))
+    }
+
+    /// What the agent behind stated of the gateway's key and its own; it is asked where that is not known, or over.
+    pub(super) async fn appointed(
+        &self,
+        materials: &Materials,
+        relay: &Relay,
+    ) -> Result<Arc<Appointed>, Refusal> {
+        let lane = self.lane;
+        let sessions = &lane.shared.sessions;
+        if let Some(known) = relay.known(sessions, unix_now()) {
+            return Ok(known);
+        }
+        let question = relay.question(sessions, &SystemRandom::new(), unix_now())?.ok_or_else(no_key)?;
+        let lease = lane.pool.lease().await.map_err(|fault| forward::unreachable(&fault))?;
+        let request = lane.handshakes.behind.own_question(KEY_PATH, Bytes::from(question));
+        let asked = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, &|| Ok(()));
+        // whatever became of the question, nothing of the caller's was delivered
+        let (head, body) = asked.await.map_err(|refusal| refusal.with_delivered(Delivered::No))?;
+        let none = |why: String| {
+            Refusal::new(Code::UpstreamInvalid, "the agent behind appoints no gateway")
+                .with_hint("nothing was delivered: say an open HELLO, or try again later")
+                .with_detail(why)
+        };
+        if head.status != 200 {
+            return Err(none(format!("status {}", head.status.as_u16())));
+        }
+        let trust = lane.handshakes.trust(materials);
+        relay.appointed(&body, sessions, &trust, unix_now()).map_err(|fault| none(fault.to_string()))
+    }
+
+    /// Spends the permit on what goes to the agent behind, and reads its answer.
+    async fn passed_on(&self, permit: Permit, anew: Option<&Bytes>) -> Result<Returned, Stopped> {
+        let lane = self.lane;
+        let lease = match self.attended(|| permit.facts().clone(), lane.pool.lease()).await {
+            Ok(lease) => lease,
+            Err(fault) => return Err(unspent(permit, forward::unreachable(&fault)).into()),
+        };
+        let permit = match lane.shared.inspector.renew(permit, lane.shared.now()) {
+            Ok(permit) => permit,
+            Err(refusal) => {
+                lane.pool.keep(lease);
+                return Err(refusal.into());
+            }
+        };
+        let recorded = match self.record(Outcome::Allowed, permit.facts().clone()) {
+            Ok(recorded) => recorded,
+            Err(NotRecorded) => {
+                lane.pool.keep(lease);
+                return Err(unspent(permit, no_audit(Delivered::No)).into());
+            }
+        };
+        lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
+        let facts = reply_facts(permit.facts());
+        let (mut buffer, call) = ([0; 26], Call::l8());
+        let told = Told {
+            identity: self.identity,
+            l9_context: None,
+            extension: None,
+            call: &call,
+            target: None,
+            typed: None,
+            credentials: &[],
+            waits: Duration::ZERO,
+            events: false,
+            decision: self.decision.text(&mut buffer),
+            anew: Some(Anew { address: &lane.handshakes.behind, body: anew }),
+        };
+        let whole = self.attended(|| facts.clone(), async {
+            let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
+            forward::whole(begun, lane).await
+        });
+        whole.await.map_err(|refusal| stopped_reply(refusal, facts.clone()))
+    }
+
+    /// The record of the answer, with what was chosen, and the answer.
+    fn replied(&self, said: Facts, answered: Answered) -> Result<Answer, Stopped> {
+        let facts = Facts { context: Some(answered.urn.to_string()), digest: Some(answered.digest), ..said };
+        if self.record(Outcome::Allowed, facts.clone()).is_err() {
+            return Err(stopped_reply(no_audit(Delivered::Yes), facts));
+        }
+        self.lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
+        Ok(refuse::answer(self.decision, 200, "application/json", Bytes::from(answered.body)))
+    }
+}
+
+/// The agent behind refuses the handshake and says why in one of the words for it; every other status is judged as of any reply.
+fn refused_behind(returned: &Returned) -> Option<Refusal> {
+    if !(400..600).contains(&returned.head.status.as_u16()) {
+        return None;
+    }
+    let json = json::read(&returned.body, &json::Limits::default()).ok()?;
+    let code = json.as_object()?.get("code")?.as_str()?;
+    let code = SAID.into_iter().find(|known| known.as_str() == code)?;
+    Some(
+        Refusal::new(code, "the agent behind refused the handshake")
+            .with_hint("begin a new handshake")
+            .with_delivered(Delivered::Yes),
+    )
+}

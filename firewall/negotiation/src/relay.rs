@@ -1,0 +1,263 @@
+//! The gateway between two agents that both shake hands (F0-47): it opens what is sealed to it, checks it, and seals it anew.
+//!
+//! Nothing that an agent signed is changed: both compute one transcript, and a gateway that changed, left out or put in another's place
+//! is found out by both (F0-37). The gateway has no key of either agent. What it needs is stated: the agent behind states the
+//! gateway's key to callers as its own ([`crate::Endpoint::appoint`]), and the gateway states, beside each HELLO that it seals
+//! anew, the key that it wants the SELECT sealed to. The lock that messages carry is the gateway's, about the session of the agents.
+
+mod appointed;
+
+pub use appointed::Appointed;
+
+use crate::HandshakeFault;
+use crate::agreed::Agreement;
+use crate::carry::{Carried, Kind};
+use crate::encoding::to_base64url;
+use crate::endpoint::{Answered, Asked};
+use crate::envelope::{Envelope, read_message, write_message};
+use crate::initiator::nonce;
+use crate::lock::session_of;
+use crate::offered::{LastOffers, Shrunk};
+use crate::pending::Pending;
+use crate::replay::ReplayMemory;
+use crate::responder::{Answering, Between, Heard, HeardLock, Spoken};
+use crate::said::{GatewayKey, Select};
+use crate::seal::SealingKey;
+use crate::select::answers;
+use crate::signed::Identity;
+use appointed::Appointment;
+use semgate_certs::{SpiffeId, Usage};
+use semgate_contexts::{ContextUrn, Digest, Performative};
+
+/// Stands between callers and one agent behind that negotiates by itself.
+#[derive(Debug)]
+pub struct Relay {
+    me: Identity,
+    agent: SpiffeId,
+    replay: ReplayMemory,
+    pending: Pending,
+    offers: LastOffers,
+    appointment: Appointment,
+}
+
+/// What a caller says, verified: by its signature, for the agent behind, for the first time.
+#[derive(Debug)]
+pub enum Taken {
+    /// To be passed on by [`Relay::pass`].
+    Hello(Box<Greeting>),
+    /// To be passed on as it is.
+    Lock(Box<Locking>),
+}
+
+/// A HELLO with at least one offer that may be chosen now.
+#[derive(Debug)]
+pub struct Greeting {
+    heard: Heard,
+    shrunk: Vec<Shrunk>,
+}
+
+/// A HELLO is on its way to the agent behind; its SELECT is awaited.
+#[derive(Debug)]
+pub struct Passing {
+    heard: Heard,
+    /// What the SELECT is sealed to, if the HELLO was sealed.
+    key: Option<SealingKey>,
+}
+
+/// A LOCK that closes a handshake which passed here, on its way to the agent behind; the answer is awaited.
+#[derive(Debug)]
+pub struct Locking {
+    agreement: Agreement,
+}
+
+impl Greeting {
+    /// Whether it came sealed, and is sealed anew.
+    pub fn sealed(&self) -> bool {
+        self.heard.sealed
+    }
+
+    /// What the peer offered last time and does not offer any more: an alarm for the operator (F0-37).
+    pub fn shrunk(&self) -> &[Shrunk] {
+        &self.shrunk
+    }
+}
+
+impl Relay {
+    /// Stands before `agent` as `me`, a certificate of the gateway's own.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::SignerMismatch`] where it is one of the agent behind: who stands between has no key of an agent's, so that it can
+    /// say nothing in its name.
+    pub fn new(me: Identity, agent: SpiffeId) -> Result<Self, HandshakeFault> {
+        if *me.id() == agent {
+            return Err(HandshakeFault::SignerMismatch);
+        }
+        Ok(Self {
+            me,
+            agent,
+            replay: ReplayMemory::new(),
+            pending: Pending::default(),
+            offers: LastOffers::default(),
+            appointment: Appointment::default(),
+        })
+    }
+
+    /// The agent behind.
+    pub fn agent(&self) -> &SpiffeId {
+        &self.agent
+    }
+
+    /// Takes what a caller says. A HELLO must offer at least one context that could be chosen: that counts now, that the sender may use,
+    /// at or above every floor and its own minimum. What else it offers is not judged, since nothing can be taken out of what is
+    /// signed, and the choice is judged when it comes. A LOCK must close a SELECT that passed here.
+    ///
+    /// # Errors
+    /// [`HandshakeFault`], as [`crate::Endpoint::answer`] has them.
+    pub fn take(&self, body: &[u8], asked: &Asked<'_>) -> Result<Taken, HandshakeFault> {
+        let Envelope { kind, carried } = read_message(body, asked.context)?;
+        // no gateway stands before this one: what would be sealed with a key to answer to is refused
+        let between = Between { peer: asked.peer, me: &self.agent, gateways: &[] };
+        match kind {
+            Kind::Hello => {
+                let keys = match carried {
+                    Carried::Sealed(_) => asked.sessions.locks.sealing_keys(&self.agent, asked.now),
+                    _ => Vec::new(),
+                };
+                let heard = Heard::hello(&carried, &between, &keys, &asked.trust, &self.replay, asked.now)?;
+                let shrunk = self.offers.note(heard.from().as_str(), heard.offers());
+                asked.answering.choose(&heard.hello.said)?;
+                Ok(Taken::Hello(Box::new(Greeting { heard, shrunk })))
+            }
+            Kind::Lock => {
+                let heard = HeardLock::lock(&carried, &between, &asked.trust, &self.replay, asked.now)?;
+                let waiting = self.pending.take(heard.select(), asked.peer)?;
+                let agreement = waiting.lock(&heard, asked.now)?;
+                spoken(asked.answering, agreement.urn(), agreement.digest())?;
+                Ok(Taken::Lock(Box::new(Locking { agreement })))
+            }
+            Kind::Select => Err(HandshakeFault::Member("content")),
+        }
+    }
+
+    /// What goes to the agent behind for a HELLO: sealed anew to its key, with the statement of the key that this gateway wants the SELECT
+    /// sealed to; `None` for an open one, which goes on byte for byte.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::UnknownSealingKey`] for a sealed HELLO while the agent has appointed nobody; [`HandshakeFault::Key`].
+    pub fn pass(
+        &self,
+        greeting: Box<Greeting>,
+        appointed: Option<&Appointed>,
+        asked: &Asked<'_>,
+    ) -> Result<(Passing, Option<Vec<u8>>), HandshakeFault> {
+        let heard = greeting.heard;
+        if !heard.sealed {
+            return Ok((Passing { heard, key: None }, None));
+        }
+        let agent = appointed.ok_or(HandshakeFault::UnknownSealingKey)?.agent();
+        let key = SealingKey::generate(asked.random)?;
+        let reply = GatewayKey {
+            from: self.me.id().clone(),
+            to: self.agent.clone(),
+            issued_at: asked.now,
+            key: key.point(),
+            hello: Some(heard.hello.digest),
+        };
+        let reply = self.me.sign(&reply, asked.random)?;
+        let sealed = agent.seal(Kind::Hello, &heard.signed, Some(&reply), asked.random)?;
+        let parties = (asked.peer, &self.agent);
+        let id = to_base64url(&nonce(asked.random)?);
+        let request = Performative::Request;
+        let body =
+            write_message(Kind::Hello, &Carried::Sealed(sealed), request, parties, asked.context, &id)?;
+        Ok((Passing { heard, key: Some(key) }, Some(body)))
+    }
+
+    /// Takes the SELECT of the agent behind: signed by it, about the HELLO that was passed on, with a choice that was offered, counts now,
+    /// may be used by the caller, and is at or above every floor and both minimums. It goes back as the HELLO came: sealed to the
+    /// caller's key, or open byte for byte. Its LOCK is awaited from here on.
+    ///
+    /// # Errors
+    /// [`HandshakeFault`]: [`HandshakeFault::OtherHello`] for a SELECT about another HELLO, [`HandshakeFault::NotCurrent`],
+    /// [`HandshakeFault::BelowMinimum`] and those of [`crate::initiator::Greeted::select`].
+    pub fn select(
+        &self,
+        passing: Passing,
+        body: &[u8],
+        asked: &Asked<'_>,
+    ) -> Result<Answered, HandshakeFault> {
+        let Envelope { kind: Kind::Select, carried } = read_message(body, asked.context)? else {
+            return Err(HandshakeFault::Member("content"));
+        };
+        let signed = match (&carried, &passing.key) {
+            (Carried::Signed(signed), None) => signed.clone(),
+            (Carried::Sealed(sealed), Some(key)) => key.open(Kind::Select, sealed)?.signed,
+            (Carried::Granted(_), _) => return Err(HandshakeFault::Member("jws")),
+            _ => return Err(HandshakeFault::Sealing),
+        };
+        let select = signed.verify::<Select>(&asked.trust, &[Usage::Agent, Usage::Server], asked.now)?;
+        let hello = &passing.heard.hello;
+        let floors = asked.answering.floors_of(select.said.choice.urn.line(), &hello.said);
+        answers(&select.said, &hello.said, &hello.digest, floors)?;
+        let (urn, digest) = (select.said.choice.urn.clone(), select.said.choice.digest);
+        spoken(asked.answering, &urn, &digest)?;
+        let body = match passing.key {
+            None => body.to_vec(),
+            Some(_) => self.write(Kind::Select, &passing.heard.sealed_back(&signed, asked.random)?, asked)?,
+        };
+        let waiting = passing.heard.waiting(select.said, signed.jws, select.not_after);
+        self.pending.wait(waiting, asked.now)?;
+        let (session, shrunk) = (None, Vec::new());
+        Ok(Answered { body, kind: Kind::Select, urn, digest, expires_at: None, session, shrunk })
+    }
+
+    /// Takes the answer of the agent behind to a LOCK, makes the lock that messages carry, and learns the minimums of both. The agent's own lock must
+    /// be about the session that the gateway computed from what passed: else the two took different messages.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::OtherSession`]; [`HandshakeFault::NotCurrent`] where the choice counts no more; [`HandshakeFault::Lock`].
+    pub fn granted(
+        &self,
+        locking: Box<Locking>,
+        body: &[u8],
+        asked: &Asked<'_>,
+    ) -> Result<Answered, HandshakeFault> {
+        let Envelope { kind: Kind::Lock, carried: Carried::Granted(theirs) } =
+            read_message(body, asked.context)?
+        else {
+            return Err(HandshakeFault::Member("content"));
+        };
+        let mut agreement = locking.agreement;
+        if session_of(&theirs.lock) != Some(agreement.session()) {
+            return Err(HandshakeFault::OtherSession);
+        }
+        // the sooner end holds
+        agreement.expires_at = agreement.expires_at.min(theirs.expires_at);
+        let spoken = spoken(asked.answering, agreement.urn(), agreement.digest())?;
+        let granted = asked.sessions.locks.grant(&agreement, asked.route, &spoken.authority, asked.now)?;
+        asked.sessions.minimums.learn(&agreement);
+        let expires_at = Some(granted.expires_at);
+        let body = self.write(Kind::Lock, &Carried::Granted(granted), asked)?;
+        let (urn, digest) = (agreement.urn().clone(), *agreement.digest());
+        let (session, shrunk) = (Some(agreement.session()), Vec::new());
+        Ok(Answered { body, kind: Kind::Lock, urn, digest, expires_at, session, shrunk })
+    }
+
+    /// A message to the caller, from the agent behind.
+    fn write(&self, kind: Kind, carried: &Carried, asked: &Asked<'_>) -> Result<Vec<u8>, HandshakeFault> {
+        let id = to_base64url(&nonce(asked.random)?);
+        write_message(kind, carried, Performative::Agree, (&self.agent, asked.peer), asked.context, &id)
+    }
+}
+
+/// What is chosen must count now, and be the opener's to use.
+fn spoken<'a>(
+    answering: &'a Answering,
+    urn: &ContextUrn,
+    digest: &Digest,
+) -> Result<&'a Spoken, HandshakeFault> {
+    answering.spoken(urn, digest).ok_or(HandshakeFault::NotCurrent)
+}
+
+#[cfg(test)]
+mod tests;

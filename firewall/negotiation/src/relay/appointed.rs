@@ -1,0 +1,107 @@
+//! What the agent behind stated of keys: the gateway's, for callers, and its own.
+
+use super::Relay;
+use crate::HandshakeFault;
+use crate::carry::signed;
+use crate::endpoint::written;
+use crate::limits::{APPOINTED_AT_LEAST_SECONDS, APPOINTED_SECONDS, MAX_MESSAGE_BYTES};
+use crate::member::{Members, read};
+use crate::said::GatewayKey;
+use crate::seal::PeerKey;
+use crate::sessions::Sessions;
+use crate::signed::Trust;
+use semgate_certs::SecureRandom;
+use semgate_contexts::Digest;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The agent behind states the gateway's key as the one to seal HELLOs to, and its own for the way from the gateway.
+#[derive(Debug)]
+pub struct Appointed {
+    statement: Vec<u8>,
+    ours: Digest,
+    agent: PeerKey,
+    since: u64,
+    until: u64,
+}
+
+impl Appointed {
+    /// What callers are handed: `{"jws", "x5c"}`, signed by the agent.
+    pub fn statement(&self) -> &[u8] {
+        &self.statement
+    }
+
+    pub(super) fn agent(&self) -> &PeerKey {
+        &self.agent
+    }
+}
+
+/// The last one.
+#[derive(Debug, Default)]
+pub(super) struct Appointment(Mutex<Option<Arc<Appointed>>>);
+
+impl Relay {
+    /// What the agent behind is asked, for [`crate::Endpoint::appoint`]: `{"jws", "x5c"}`. `None` without lock keys, from which the gateway's key comes.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::Key`].
+    pub fn question(
+        &self,
+        sessions: &Sessions,
+        random: &dyn SecureRandom,
+        now: u64,
+    ) -> Result<Option<Vec<u8>>, HandshakeFault> {
+        let keys = sessions.locks.sealing_keys(&self.agent, now);
+        let Some(key) = keys.first().map(|key| key.point()) else { return Ok(None) };
+        let (from, to) = (self.me.id().clone(), self.agent.clone());
+        let asks = self.me.sign(&GatewayKey { from, to, issued_at: now, key, hello: None }, random)?;
+        Ok(Some(written(&asks).to_string().into_bytes()))
+    }
+
+    /// Takes the agent's answer, and keeps it for [`APPOINTED_SECONDS`], no longer than its statements hold.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::SenderMismatch`] for statements of anybody else; [`HandshakeFault::UnknownSealingKey`] for another key than the
+    /// one that was shown, or where the agent's own is the same; those of [`PeerKey::stated`].
+    pub fn appointed(
+        &self,
+        body: &[u8],
+        sessions: &Sessions,
+        trust: &Trust<'_>,
+        now: u64,
+    ) -> Result<Arc<Appointed>, HandshakeFault> {
+        let json = read(body, MAX_MESSAGE_BYTES)?;
+        let members = Members::of(&json, "appointed", &["gateway", "agent"], &[])?;
+        let of = |name: &'static str| {
+            let signed = signed(&Members::of(members.get(name)?, name, &["jws", "x5c"], &[])?)?;
+            let key = PeerKey::stated(&signed, trust, now)?;
+            if *key.agent() == self.agent { Ok((signed, key)) } else { Err(HandshakeFault::SenderMismatch) }
+        };
+        let ((statement, ours), (_, agent)) = (of("gateway")?, of("agent")?);
+        let known = sessions.locks.sealing_keys(&self.agent, now);
+        if known.first().is_none_or(|key| key.id() != ours.id()) || agent.id() == ours.id() {
+            return Err(HandshakeFault::UnknownSealingKey);
+        }
+        let until = now.saturating_add(APPOINTED_SECONDS).min(ours.until()).min(agent.until());
+        let statement = written(&statement).to_string().into_bytes();
+        let appointed = Arc::new(Appointed { statement, ours: ours.id(), agent, since: now, until });
+        let mut kept = self.appointment.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some(Arc::clone(&appointed));
+        Ok(appointed)
+    }
+
+    /// What the agent stated last, while it holds and the gateway's key is the same.
+    pub fn known(&self, sessions: &Sessions, now: u64) -> Option<Arc<Appointed>> {
+        let kept = self.appointment.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let keys = sessions.locks.sealing_keys(&self.agent, now);
+        kept.filter(|kept| kept.until > now && keys.first().is_some_and(|key| key.id() == kept.ours))
+    }
+
+    /// The agent refused what was sealed to it: it may have another key by now, and is asked again; not more often than every
+    /// [`APPOINTED_AT_LEAST_SECONDS`], since a caller may make it refuse.
+    pub fn forget(&self, now: u64) {
+        let mut kept = self.appointment.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.as_ref().is_some_and(|kept| now >= kept.since.saturating_add(APPOINTED_AT_LEAST_SECONDS)) {
+            *kept = None;
+        }
+    }
+}
