@@ -20,5 +20,5 @@ pub use digest::{Digest, DigestFault};
 pub use document::{Context, DocumentFault, DocumentLimits, Referenced};
 pub use performative::{Performative, PerformativeSet, UnknownPerformative};
 pub use schema::{ContentFault, SchemaFault, SchemaLimits};
-pub use term::{Field, FieldType, NotTaken, Shape, Term, TermKind};
+pub use term::{Field, FieldType, Format, NotTaken, Shape, Term, TermKind};
 pub use urn::{ContextUrn, Line, Prefix, UrnFault, Version};

@@ -1,7 +1,8 @@
 //! What a document defines: concepts and tasks, and the shapes that their instances must fit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -161,7 +162,7 @@ fn missing_in(kind: &FieldType, value: &Json<'_>, path: &str, most: usize, gaps:
     if gaps.len() >= most {
         return;
     }
-    match (kind, value) {
+    match (kind.present(), value) {
         (FieldType::Record(fields), Json::Object(object)) => missing(fields, object, None, path, most, gaps),
         (FieldType::Array(items), Json::Array(values)) => {
             for (index, value) in values.iter().enumerate() {
@@ -201,7 +202,7 @@ fn no_twins(
 }
 
 fn no_twins_in(kind: &FieldType, value: &Json<'_>) -> Result<(), ContentFault> {
-    match (kind, value) {
+    match (kind.present(), value) {
         (FieldType::Record(fields), Json::Object(object)) => no_twins(fields, object, None),
         (FieldType::Array(items), Json::Array(values)) => {
             values.iter().try_for_each(|value| no_twins_in(items, value))
@@ -219,6 +220,10 @@ pub enum FieldType {
         free_text: bool,
         /// The code list (`x-code-list`) that its value is in.
         code_list: Option<String>,
+        /// The `format` that is asserted of every value, where policies have a type for it.
+        format: Option<Format>,
+        /// All values that it can have (`enum`, `const`, a code list); `None` where the schema does not say them.
+        values: Option<Arc<BTreeSet<String>>>,
     },
     /// `true` or `false`.
     Boolean,
@@ -230,10 +235,43 @@ pub enum FieldType {
     OtherNumber,
     /// An array whose items all have this type.
     Array(Box<FieldType>),
-    /// An object with these named members; others that an open object may carry are not listed.
+    /// An object with these named members, those of the branches of its unions among them; others that an open object may carry
+    /// are not listed.
     Record(BTreeMap<String, Field>),
+    /// Null, or this type.
+    Nullable(Box<FieldType>),
     /// A union of types, a recursive or untyped schema: nothing that can be relied on.
     Opaque,
+}
+
+/// A format that says more than its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Format {
+    /// `date`: a day (RFC 3339, full-date).
+    Date,
+    /// `date-time`: an instant (RFC 3339).
+    DateTime,
+    /// `duration` (RFC 3339, Appendix A).
+    Duration,
+    /// `ipv4` or `ipv6`.
+    IpAddress,
+}
+
+impl FieldType {
+    /// A string of which nothing more is known.
+    #[must_use]
+    pub const fn text() -> Self {
+        Self::Text { free_text: false, code_list: None, format: None, values: None }
+    }
+
+    /// What it holds where it is not null.
+    #[must_use]
+    pub fn present(&self) -> &Self {
+        match self {
+            Self::Nullable(inner) => inner.present(),
+            other => other,
+        }
+    }
 }
 
 /// One member of a [`FieldType::Record`].

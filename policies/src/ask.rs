@@ -105,7 +105,7 @@ impl Known {
 }
 
 pub(crate) fn untypable(misfit: Misfit) -> Verdict {
-    Verdict::Untypable { path: misfit.pointer() }
+    Verdict::Untypable { path: misfit.pointer(), rule: misfit.rule() }
 }
 
 pub(crate) fn internal(why: impl Into<Arc<str>>) -> Verdict {
@@ -147,7 +147,7 @@ impl Asker {
         let Some(info) = self.catalogue.types.get(shape.of_type) else {
             return internal("the type of the concept is missing");
         };
-        if shape.numbers
+        if shape.checked
             && let Err(misfit) = convert::check(&shape.attributes, question.value, question.without)
         {
             return untypable(misfit);

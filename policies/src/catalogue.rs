@@ -49,8 +49,8 @@ pub(crate) struct ShapeInfo {
     pub minor: u32,
     /// What this version shows of an instance.
     pub attributes: Attributes,
-    /// Whether a number could be among it, at any depth.
-    pub numbers: bool,
+    /// Whether each instance is checked for values that policies cannot be shown exactly.
+    pub checked: bool,
 }
 
 /// All types, and how to find them from a context.
@@ -181,7 +181,7 @@ impl Catalogue {
                 of_type,
                 major: version.major,
                 minor: version.minor,
-                numbers: attributes.hold_numbers(),
+                checked: attributes.may_misfit(),
                 attributes,
             });
         }

@@ -3,27 +3,36 @@
 use cedar_policy::RestrictedExpression;
 use semgate_contexts::json::{Json, Number, Object};
 
-use crate::kinds::{Attributes, Kind};
+use crate::kinds::{Attribute, Attributes, Kind};
+use crate::moments;
 use crate::reads;
 
-/// A value that policies see is not of the kind that its schema promises, or lies outside Cedar's bounds: the path
-/// from the instance, innermost name first.
+/// A value that policies see is not of the kind that its schema promises, or has no equal among Cedar's values: the path
+/// from the instance, innermost name first, and the type that it has no equal in.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Misfit(Vec<String>);
+pub(crate) struct Misfit {
+    path: Vec<String>,
+    rule: &'static str,
+}
 
 impl Misfit {
-    fn here() -> Self {
-        Self(Vec::new())
+    const fn of(rule: &'static str) -> Self {
+        Self { path: Vec::new(), rule }
     }
 
     fn within(mut self, name: &str) -> Self {
-        self.0.push(name.replace('~', "~0").replace('/', "~1"));
+        self.path.push(name.replace('~', "~0").replace('/', "~1"));
         self
     }
 
     /// JSON Pointer (RFC 6901).
     pub fn pointer(&self) -> String {
-        self.0.iter().rev().fold(String::new(), |path, name| path + "/" + name)
+        self.path.iter().rev().fold(String::new(), |path, name| path + "/" + name)
+    }
+
+    /// As [`crate::Verdict::Untypable`] says.
+    pub const fn rule(&self) -> &'static str {
+        self.rule
     }
 }
 
@@ -36,7 +45,7 @@ pub(crate) enum Decimals {
     TenThousandths,
 }
 
-/// Checks every number that policies could see, whether or not one reads it: what an instance may hold does not depend
+/// Checks every value that policies could see, whether or not one reads it: what an instance may hold does not depend
 /// on which policies are live.
 pub(crate) fn check(
     attributes: &Attributes,
@@ -45,10 +54,10 @@ pub(crate) fn check(
 ) -> Result<(), Misfit> {
     for (name, attribute) in &attributes.members {
         let Some(kind) = &attribute.kind else { continue };
-        if matches!(kind, Kind::String | Kind::Bool) || without == Some(name) {
+        if matches!(kind, Kind::String(_) | Kind::Bool) || without == Some(name) {
             continue;
         }
-        if let Some(value) = object.get(name) {
+        if let Some(value) = present(attribute, object.get(name)) {
             check_value(kind, value).map_err(|misfit| misfit.within(name))?;
         }
     }
@@ -57,14 +66,19 @@ pub(crate) fn check(
 
 fn check_value(kind: &Kind, value: &Json<'_>) -> Result<(), Misfit> {
     match (kind, value) {
-        (Kind::Long, Json::Number(number)) => number.as_i64_exact().map(drop).ok_or_else(Misfit::here),
-        (Kind::Decimal, Json::Number(number)) => number.to_decimal4().map(drop).map_err(|_| Misfit::here()),
+        (Kind::Long, Json::Number(number)) => number.as_i64_exact().map(drop).ok_or(Misfit::of("integer")),
+        (Kind::Decimal, Json::Number(number)) => {
+            number.to_decimal4().map(drop).map_err(|_| Misfit::of("decimal"))
+        }
+        (Kind::Datetime, Json::String(text)) => datetime(text).map(drop),
+        (Kind::Duration, Json::String(text)) => duration(text).map(drop),
+        (Kind::IpAddress, Json::String(text)) => ip(text).map(drop),
         (Kind::Set(of), Json::Array(items)) => items.iter().enumerate().try_for_each(|(position, item)| {
             check_value(of, item).map_err(|misfit| misfit.within(&position.to_string()))
         }),
         (Kind::Record(members), Json::Object(object)) => check(members, object, None),
-        (Kind::String, Json::String(_)) | (Kind::Bool, Json::Bool(_)) => Ok(()),
-        _ => Err(Misfit::here()),
+        (Kind::String(_), Json::String(_)) | (Kind::Bool, Json::Bool(_)) => Ok(()),
+        _ => Err(Misfit::of("type")),
     }
 }
 
@@ -76,13 +90,30 @@ pub(crate) fn attribute(
     without: Option<&str>,
     decimals: Decimals,
 ) -> Result<Option<RestrictedExpression>, Misfit> {
-    let kind = attributes.members.get(name).and_then(|attribute| attribute.kind.as_ref());
-    match (kind, object.get(name)) {
+    let Some(attribute) = attributes.members.get(name) else { return Ok(None) };
+    match (&attribute.kind, present(attribute, object.get(name))) {
         (Some(kind), Some(value)) if without != Some(name) => {
             value_of(kind, value, decimals).map(Some).map_err(|misfit| misfit.within(name))
         }
         _ => Ok(None),
     }
+}
+
+/// A null that the schema allows is as absent.
+fn present<'v, 'j>(attribute: &Attribute, value: Option<&'v Json<'j>>) -> Option<&'v Json<'j>> {
+    value.filter(|value| !(attribute.nullable && matches!(value, Json::Null)))
+}
+
+fn datetime(text: &str) -> Result<String, Misfit> {
+    moments::datetime(text).ok_or(Misfit::of("date-time"))
+}
+
+fn duration(text: &str) -> Result<i64, Misfit> {
+    moments::duration(text).ok_or(Misfit::of("duration"))
+}
+
+fn ip(text: &str) -> Result<String, Misfit> {
+    moments::ip(text).ok_or(Misfit::of("ip-address"))
 }
 
 /// The attributes that are read, as Cedar expressions.
@@ -103,12 +134,17 @@ pub(crate) fn attributes(
 
 fn value_of(kind: &Kind, value: &Json<'_>, decimals: Decimals) -> Result<RestrictedExpression, Misfit> {
     match (kind, value) {
-        (Kind::String, Json::String(text)) => Ok(RestrictedExpression::new_string(text.to_string())),
+        (Kind::String(_), Json::String(text)) => Ok(RestrictedExpression::new_string(text.to_string())),
         (Kind::Bool, Json::Bool(value)) => Ok(RestrictedExpression::new_bool(*value)),
         (Kind::Long, Json::Number(number)) => {
-            number.as_i64_exact().map(RestrictedExpression::new_long).ok_or_else(Misfit::here)
+            number.as_i64_exact().map(RestrictedExpression::new_long).ok_or(Misfit::of("integer"))
         }
         (Kind::Decimal, Json::Number(number)) => decimal(number, decimals),
+        (Kind::Datetime, Json::String(text)) => datetime(text).map(RestrictedExpression::new_datetime),
+        (Kind::Duration, Json::String(text)) => {
+            duration(text).map(|ms| RestrictedExpression::new_duration(format!("{ms}ms")))
+        }
+        (Kind::IpAddress, Json::String(text)) => ip(text).map(RestrictedExpression::new_ip),
         (Kind::Set(of), Json::Array(items)) => items
             .iter()
             .enumerate()
@@ -120,15 +156,15 @@ fn value_of(kind: &Kind, value: &Json<'_>, decimals: Decimals) -> Result<Restric
         (Kind::Record(members), Json::Object(object)) => {
             let all = reads::Attributes { all: true, ..Default::default() };
             let fields = attributes(members, &all, object, None, decimals)?;
-            RestrictedExpression::new_record(fields).map_err(|_| Misfit::here())
+            RestrictedExpression::new_record(fields).map_err(|_| Misfit::of("type"))
         }
-        _ => Err(Misfit::here()),
+        _ => Err(Misfit::of("type")),
     }
 }
 
 /// Exact either way: the number's text → ten-thousandths → what Cedar takes.
 fn decimal(number: &Number<'_>, decimals: Decimals) -> Result<RestrictedExpression, Misfit> {
-    let scaled = number.to_decimal4().map_err(|_| Misfit::here())?;
+    let scaled = number.to_decimal4().map_err(|_| Misfit::of("decimal"))?;
     Ok(match decimals {
         Decimals::TenThousandths => RestrictedExpression::new_long(scaled),
         Decimals::Cedar => {

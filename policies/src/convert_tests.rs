@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use semgate_contexts::json::{self, Json};
-use semgate_contexts::{Field, FieldType};
+use semgate_contexts::{Field, FieldType, Format};
 
 use super::{Decimals, attributes, check};
 use crate::kinds::Attributes;
@@ -19,10 +19,14 @@ fn typed(fields: &[(&str, FieldType)]) -> Attributes {
 }
 
 fn checked(attributes: &Attributes, text: &str) -> Result<(), String> {
+    ruled(attributes, text).map_err(|(pointer, _)| pointer)
+}
+
+fn ruled(attributes: &Attributes, text: &str) -> Result<(), (String, &'static str)> {
     let Json::Object(object) = json::read(text.as_bytes(), &json::Limits::default()).unwrap() else {
         panic!("an object")
     };
-    check(attributes, &object, None).map_err(|misfit| misfit.pointer())
+    check(attributes, &object, None).map_err(|misfit| (misfit.pointer(), misfit.rule()))
 }
 
 fn shown(fields: &[(&str, FieldType)], text: &str) -> Vec<String> {
@@ -84,4 +88,39 @@ fn a_misfit_is_found_at_any_depth_and_named_by_pointer() {
     assert_eq!(checked(&nested, r#"{"list":[{"x/y":1},{"x/y":1e15}]}"#), Err("/list/1/x~1y".to_owned()));
     assert_eq!(checked(&nested, r#"{"list":[{},{"x/y":1}]}"#), Ok(()));
     assert_eq!(checked(&nested, r#"{"list":{"0":{}}}"#), Err("/list".to_owned()));
+}
+
+#[test]
+fn dates_durations_and_addresses_are_handed_over_as_cedar_has_them() {
+    let of =
+        |format| FieldType::Text { free_text: false, code_list: None, format: Some(format), values: None };
+    let fields = [
+        ("a", of(Format::Date)),
+        ("b", of(Format::DateTime)),
+        ("c", of(Format::Duration)),
+        ("d", of(Format::IpAddress)),
+    ];
+    let shown = shown(&fields, r#"{"a":"2030-01-04","b":"2030-01-04T10:00:00+02:00","c":"P1D","d":"::1"}"#);
+    assert_eq!(shown.len(), 4);
+    assert!(shown.iter().all(|value| value.contains("Ext")), "{shown:?}");
+    for (name, value, rule) in [
+        ("b", "1990-12-31T23:59:60Z", "date-time"),
+        ("b", "1990-12-31T23:59:59.1234567Z", "date-time"),
+        ("c", "P1Y", "duration"),
+        ("d", "10.0.0.0/8", "ip-address"),
+    ] {
+        let text = format!(r#"{{"{name}":"{value}"}}"#);
+        assert_eq!(ruled(&typed(&fields), &text), Err((format!("/{name}"), rule)), "{value}");
+    }
+}
+
+#[test]
+fn a_null_that_the_schema_allows_is_absent_and_any_other_is_refused() {
+    let maybe = FieldType::Nullable(Box::new(FieldType::Decimal));
+    let fields = [("maybe", maybe), ("sure", FieldType::Decimal)];
+    assert_eq!(shown(&fields, r#"{"maybe":null,"sure":1}"#), shown(&fields, r#"{"sure":1}"#));
+    assert_eq!(checked(&typed(&fields), r#"{"maybe":null}"#), Ok(()));
+    assert_eq!(ruled(&typed(&fields), r#"{"sure":null}"#), Err(("/sure".to_owned(), "type")));
+    assert_eq!(ruled(&typed(&fields), r#"{"maybe":"1"}"#), Err(("/maybe".to_owned(), "type")));
+    assert!(!typed(&fields).members["maybe"].required);
 }

@@ -137,10 +137,13 @@ pub enum Verdict {
         /// For the operator's record; no payload value in it.
         why: Arc<str>,
     },
-    /// A number that policies see lies outside Cedar's bounds (`content_invalid`).
+    /// A value that policies see has no equal among Cedar's values (`content_invalid`).
     Untypable {
-        /// JSON Pointer of the number within the instance.
+        /// JSON Pointer of the value within the instance.
         path: String,
+        /// Which type it has no equal in: `integer`, `decimal`, `date-time`, `duration`, `ip-address`; `type` for another type than the
+        /// schema promises.
+        rule: &'static str,
     },
 }
 

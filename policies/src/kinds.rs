@@ -1,9 +1,10 @@
 //! What Cedar can see of an instance, and how versions of one term are merged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
-use semgate_contexts::FieldType;
+use semgate_contexts::{FieldType, Format};
 use serde_json::{Value, json};
 
 use crate::openness::Place;
@@ -11,14 +12,20 @@ use crate::openness::Place;
 /// A type that policies see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// `String`
-    String,
+    /// `String`, of these values only where they are known
+    String(Option<Arc<BTreeSet<String>>>),
     /// `Bool`
     Bool,
     /// `Long`
     Long,
     /// `decimal`
     Decimal,
+    /// `datetime`
+    Datetime,
+    /// `duration`
+    Duration,
+    /// `ipaddr`
+    IpAddress,
     /// `Set<…>`
     Set(Box<Kind>),
     /// A record.
@@ -41,6 +48,8 @@ pub(crate) struct Attribute {
     pub kind: Option<Kind>,
     /// Every instance of every version has it.
     pub required: bool,
+    /// It may be null, which policies see as absent.
+    pub nullable: bool,
 }
 
 /// Two versions say different things about one member.
@@ -64,7 +73,10 @@ impl Kind {
     /// The type of a field, whose schema stands at `place`; `None` if policies cannot see it.
     fn of(field: &FieldType, place: Option<Place<'_>>) -> Option<Self> {
         match field {
-            FieldType::Text { .. } => Some(Self::String),
+            FieldType::Text { format: Some(Format::Date | Format::DateTime), .. } => Some(Self::Datetime),
+            FieldType::Text { format: Some(Format::Duration), .. } => Some(Self::Duration),
+            FieldType::Text { format: Some(Format::IpAddress), .. } => Some(Self::IpAddress),
+            FieldType::Text { format: None, values, .. } => Some(Self::String(values.clone())),
             FieldType::Boolean => Some(Self::Bool),
             FieldType::Integer => Some(Self::Long),
             FieldType::Decimal => Some(Self::Decimal),
@@ -72,16 +84,18 @@ impl Kind {
                 Some(Self::Set(Box::new(Self::of(items, place.and_then(Place::items))?)))
             }
             FieldType::Record(_) => Some(Self::Record(Attributes::of(field, place))),
+            FieldType::Nullable(inner) => Self::of(inner, place),
             FieldType::OtherNumber | FieldType::Opaque => None,
         }
     }
 
-    fn holds_numbers(&self) -> bool {
+    /// Whether a value that fits the schema may be none that policies can see, or not exactly.
+    fn may_misfit(&self) -> bool {
         match self {
-            Self::String | Self::Bool => false,
-            Self::Long | Self::Decimal => true,
-            Self::Set(items) => items.holds_numbers(),
-            Self::Record(members) => members.hold_numbers(),
+            Self::String(_) | Self::Bool => false,
+            Self::Long | Self::Decimal | Self::Datetime | Self::Duration | Self::IpAddress => true,
+            Self::Set(items) => items.may_misfit(),
+            Self::Record(members) => members.may_misfit(),
         }
     }
 
@@ -89,6 +103,7 @@ impl Kind {
         match (self, other) {
             (Self::Record(a), Self::Record(b)) => Ok(Self::Record(a.merge_at(b, path)?)),
             (Self::Set(a), Self::Set(b)) => Ok(Self::Set(Box::new(a.merge(b, path)?))),
+            (Self::String(a), Self::String(b)) => Ok(Self::String(either(a.as_ref(), b.as_ref()))),
             (a, b) if a == b => Ok(a.clone()),
             (a, b) => Err(Conflict { path: path.to_owned(), before: a.to_string(), here: b.to_string() }),
         }
@@ -96,10 +111,13 @@ impl Kind {
 
     fn to_json(&self) -> Value {
         match self {
-            Self::String => json!({"type": "String"}),
+            Self::String(_) => json!({"type": "String"}),
             Self::Bool => json!({"type": "Boolean"}),
             Self::Long => json!({"type": "Long"}),
             Self::Decimal => json!({"type": "Extension", "name": "decimal"}),
+            Self::Datetime => json!({"type": "Extension", "name": "datetime"}),
+            Self::Duration => json!({"type": "Extension", "name": "duration"}),
+            Self::IpAddress => json!({"type": "Extension", "name": "ipaddr"}),
             Self::Set(items) => json!({"type": "Set", "element": items.to_json()}),
             Self::Record(members) => members.to_json(),
         }
@@ -109,10 +127,13 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::String => "a string",
+            Self::String(_) => "a string",
             Self::Bool => "a boolean",
             Self::Long => "an integer",
             Self::Decimal => "a decimal",
+            Self::Datetime => "a datetime",
+            Self::Duration => "a duration",
+            Self::IpAddress => "an IP address",
             Self::Set(_) => "a set",
             Self::Record(_) => "a record",
         })
@@ -121,15 +142,18 @@ impl fmt::Display for Kind {
 
 impl Attributes {
     /// The members of a shape, whose schema stands at `place`; none if nothing can be said about them. Without a place
-    /// the object counts as open.
+    /// the object counts as open, and so it does where it has members but nothing can be said about them.
     pub fn of(fields: &FieldType, place: Option<Place<'_>>) -> Self {
-        let open = place.is_none_or(Place::open);
+        let told = matches!(fields, FieldType::Record(_));
+        let open = place.is_none_or(|place| place.open() || (!told && place.brings_members()));
         let mut members = BTreeMap::new();
         if let FieldType::Record(fields) = fields {
             for (name, field) in fields {
+                let nullable = matches!(field.kind, FieldType::Nullable(_));
                 let attribute = Attribute {
                     kind: Kind::of(&field.kind, place.and_then(|place| place.member(name))),
-                    required: field.required,
+                    required: field.required && !nullable,
+                    nullable,
                 };
                 members.insert(name.clone(), attribute);
             }
@@ -137,9 +161,9 @@ impl Attributes {
         Self { members, open }
     }
 
-    /// Whether policies could see a number among the members, at any depth.
-    pub fn hold_numbers(&self) -> bool {
-        self.members.values().any(|member| member.kind.as_ref().is_some_and(Kind::holds_numbers))
+    /// Whether some member, at any depth, is of a type that not every value of the schema can be shown in.
+    pub fn may_misfit(&self) -> bool {
+        self.members.values().any(|member| member.kind.as_ref().is_some_and(Kind::may_misfit))
     }
 
     /// Both versions in one type: a member is required only if both require it. What one version shows and the other
@@ -159,6 +183,7 @@ impl Attributes {
                 (Some(a), Some(b)) => Attribute {
                     kind: merge_kinds(a.kind.as_ref(), b.kind.as_ref(), &path)?,
                     required: a.required && b.required,
+                    nullable: a.nullable || b.nullable,
                 },
                 (Some(only), None) => only.beside_nothing(other.open, &path, false)?,
                 (None, Some(only)) => only.beside_nothing(self.open, &path, true)?,
@@ -192,8 +217,17 @@ impl Attribute {
             let (before, here) = if here { (unknown, known) } else { (known, unknown) };
             return Err(Conflict { path: path.to_owned(), before, here });
         }
-        Ok(Self { kind: self.kind.clone(), required: false })
+        Ok(Self { kind: self.kind.clone(), required: false, nullable: self.nullable })
     }
+}
+
+/// The values of either; unknown where one of them is.
+fn either(
+    a: Option<&Arc<BTreeSet<String>>>,
+    b: Option<&Arc<BTreeSet<String>>>,
+) -> Option<Arc<BTreeSet<String>>> {
+    let (a, b) = (a?, b?);
+    Some(if a == b { Arc::clone(a) } else { Arc::new(a.union(b).cloned().collect()) })
 }
 
 fn merge_kinds(a: Option<&Kind>, b: Option<&Kind>, path: &str) -> Result<Option<Kind>, Conflict> {

@@ -5,7 +5,7 @@ fn record(members: &[(&str, Option<Kind>, bool)]) -> Attributes {
         members: members
             .iter()
             .map(|(name, kind, required)| {
-                let attribute = Attribute { kind: kind.clone(), required: *required };
+                let attribute = Attribute { kind: kind.clone(), required: *required, nullable: false };
                 ((*name).to_owned(), attribute)
             })
             .collect(),
@@ -32,7 +32,7 @@ fn another_type_is_a_conflict_at_any_depth() {
     let nested = |kind| {
         record(&[("o", Some(Kind::Set(Box::new(Kind::Record(record(&[("x", Some(kind), true)]))))), true)])
     };
-    let conflict = nested(Kind::Long).merge(&nested(Kind::String)).unwrap_err();
+    let conflict = nested(Kind::Long).merge(&nested(Kind::String(None))).unwrap_err();
     assert_eq!(conflict.to_string(), "`o.x` is an integer in other versions and a string here");
 }
 

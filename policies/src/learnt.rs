@@ -42,7 +42,7 @@ pub(crate) fn named(written: &[Written]) -> BTreeSet<String> {
 
 /// What policies see of any of them.
 pub(crate) fn attributes() -> Attributes {
-    let value = Attribute { kind: Some(Kind::String), required: true };
+    let value = Attribute { kind: Some(Kind::String(None)), required: true, nullable: false };
     Attributes { members: BTreeMap::from([(VALUE.to_owned(), value)]), open: false }
 }
 
@@ -54,5 +54,5 @@ pub(crate) fn is_learnt(info: &TypeInfo) -> bool {
 /// The shape of one, with a number of its own.
 pub(crate) fn shape(name: String, number: u32, of_type: usize) -> ShapeInfo {
     let attributes = attributes();
-    ShapeInfo { name, number, of_type, major: 0, minor: 0, numbers: attributes.hold_numbers(), attributes }
+    ShapeInfo { name, number, of_type, major: 0, minor: 0, checked: attributes.may_misfit(), attributes }
 }

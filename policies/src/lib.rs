@@ -24,6 +24,7 @@ mod learnt;
 mod limits;
 mod may;
 mod memory;
+mod moments;
 mod names;
 mod openness;
 mod parse;

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn no_slots_remember_nothing() {
         let memory = Memory::new(0);
-        memory.put(1, &Verdict::Untypable { path: String::new() });
+        memory.put(1, &Verdict::Untypable { path: String::new(), rule: "decimal" });
         assert_eq!(memory.get(1), None);
     }
 }

@@ -61,17 +61,20 @@ impl<'v> Place<'v> {
         };
         map.iter().any(|(keyword, value)| match keyword.as_str() {
             "additionalProperties" | "unevaluatedProperties" => value != &Value::Bool(false),
-            "allOf" => self.parts(value).any(|part| part.open_within(hops)),
-            // The branches of a union are not listed, so they must bring nothing that could be.
-            "anyOf" | "oneOf" => {
-                self.parts(value).any(|part| part.open_within(hops) || part.brings_members())
-            }
+            // What a branch of a union names is listed unless some branch is open.
+            "allOf" | "anyOf" | "oneOf" => self.parts(value).any(|part| part.open_in_place(hops)),
             "$ref" => self.target().is_none_or(|target| target.open_within(hops)),
             other => !HARMLESS.contains(&other) && !other.starts_with("x-"),
         })
     }
 
-    fn brings_members(self) -> bool {
+    /// A part of a composition; `true` brings no member, and the whole is closed besides.
+    fn open_in_place(self, hops: usize) -> bool {
+        !self.schema.is_boolean() && self.open_within(hops)
+    }
+
+    /// Whether it may name members of its own.
+    pub fn brings_members(self) -> bool {
         ["properties", "$ref", "allOf", "anyOf", "oneOf"]
             .into_iter()
             .any(|keyword| self.schema.get(keyword).is_some())
@@ -99,7 +102,8 @@ impl<'v> Place<'v> {
     fn one(self, hops: usize, find: &dyn Fn(&'v Value) -> Option<&'v Value>) -> Option<Self> {
         let hops = hops.checked_sub(1)?;
         let own = find(self.schema).map(|schema| self.at(schema));
-        let parts = self.schema.get("allOf").into_iter().flat_map(|list| self.parts(list));
+        let lists = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|list| self.schema.get(list));
+        let parts = lists.flat_map(|list| self.parts(list));
         let elsewhere = self.target().into_iter().chain(parts).filter_map(|part| part.one(hops, find));
         let mut all = own.into_iter().chain(elsewhere);
         let first = all.next();
@@ -129,6 +133,7 @@ mod tests {
             json!({"$ref": "#/$defs/closed"}),
             json!({"allOf": [{"$ref": "#/$defs/closed"}, {"properties": {"b": {}}}], "unevaluatedProperties": false}),
             json!({"properties": {"a": {}}, "anyOf": [{"required": ["a"]}, {"minProperties": 2}]}),
+            json!({"oneOf": [{"properties": {"b": {}}}, {}, true]}),
         ] {
             assert!(!open(&schema), "{schema}");
         }
@@ -143,7 +148,7 @@ mod tests {
             json!({"$ref": "#/$defs/none"}),
             json!({"$ref": "urn:contexts:other:v1.0"}),
             json!({"allOf": [{"$ref": "#/$defs/open"}]}),
-            json!({"oneOf": [{"properties": {"b": {}}}, {}]}),
+            json!({"oneOf": [{"properties": {"b": {}}, "additionalProperties": true}, {}]}),
             json!({"if": {}, "then": {"properties": {"b": {}}}}),
             json!({"dependentSchemas": {"a": {"properties": {"b": {}}}}}),
         ] {

@@ -1,20 +1,27 @@
-//! The view from which policies are typed: members with one type each, references resolved and `allOf` merged.
+//! The view from which policies are typed: members with one type each, references resolved, `allOf` merged, unions joined.
 
-use std::collections::BTreeMap;
+mod union;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::custom::is_decimal4;
 use super::source::{Source, branches, in_place, named, types};
-use crate::term::{Field, FieldType};
+use crate::term::{Field, FieldType, Format};
+use union::{Members, join, meet};
 
 /// Types that one shape may consist of; definitions that are used over and over would unfold without end.
 const MAX_FIELDS: usize = 4_096;
 
+/// Keywords by which an object can have members that no `properties` names, or that it names under a condition.
+const CARRIERS: [&str; 5] = ["patternProperties", "if", "then", "else", "dependentSchemas"];
+
 /// What a schema takes, in words that a policy can use.
 pub(super) fn describe(source: &Source<'_>, schema: &Value) -> FieldType {
-    let mut unfolding = Unfolding { source, targets: Vec::new(), budget: MAX_FIELDS };
-    let found = unfolding.kind(schema);
+    let mut unfolding = Unfolding { source, targets: Vec::new(), budget: MAX_FIELDS, codes: HashMap::new() };
+    let found = unfolding.kind(schema, types::ALL);
     if unfolding.budget == 0 { FieldType::Opaque } else { found }
 }
 
@@ -23,6 +30,8 @@ struct Unfolding<'s, 'd> {
     /// References on the way to here.
     targets: Vec<String>,
     budget: usize,
+    /// Code lists as sets, by name.
+    codes: HashMap<String, Arc<BTreeSet<String>>>,
 }
 
 /// All that must hold of a value at once, merged.
@@ -30,27 +39,60 @@ struct Unfolding<'s, 'd> {
 struct Facts<'v> {
     free_text: bool,
     code_list: Option<String>,
+    formats: Vec<&'v str>,
+    /// Each set of strings that the value must be in.
+    values: Vec<Arc<BTreeSet<String>>>,
     decimal: bool,
     properties: BTreeMap<String, Vec<&'v Value>>,
     required: Vec<String>,
     items: Vec<&'v Value>,
     prefixed: bool,
     references: Vec<String>,
+    /// `anyOf` and `oneOf`: one branch of each holds.
+    unions: Vec<Vec<&'v Value>>,
+    /// Some part may carry members that are not listed, whatever branch holds.
+    carries: bool,
 }
 
 impl<'v> Unfolding<'_, 'v> {
-    fn kind(&mut self, schema: &'v Value) -> FieldType {
+    /// `limit`: the types that are possible by what is said elsewhere of the same value.
+    fn kind(&mut self, schema: &'v Value, limit: u8) -> FieldType {
         self.budget = self.budget.saturating_sub(1);
         if self.budget == 0 || schema.is_boolean() {
             return FieldType::Opaque;
         }
+        let Some(facts) = self.facts(schema) else { return FieldType::Opaque };
+        let taken = self.source.types(schema) & limit;
+        let present = taken & !types::NULL;
+        let found = match present {
+            types::OBJECT => match self.members(facts) {
+                Some(members) if !members.is_empty() => FieldType::Record(members),
+                _ => FieldType::Opaque,
+            },
+            0 => FieldType::Opaque,
+            _ => self.value(facts, present),
+        };
+        if taken == present || found == FieldType::Opaque {
+            found
+        } else {
+            FieldType::Nullable(Box::new(found))
+        }
+    }
+
+    /// What is said of one value; `None` where a reference leads back to where it was met.
+    fn facts(&mut self, schema: &'v Value) -> Option<Facts<'v>> {
         let mut facts = Facts::default();
         self.gather(schema, true, &mut facts);
-        if facts.references.iter().any(|reference| self.targets.contains(reference)) {
-            return FieldType::Opaque;
-        }
-        match self.source.types(schema) {
-            types::STRING => FieldType::Text { free_text: facts.free_text, code_list: facts.code_list },
+        let back = facts.references.iter().any(|reference| self.targets.contains(reference));
+        (!back).then_some(facts)
+    }
+
+    /// A value that is no object.
+    fn value(&mut self, facts: Facts<'v>, present: u8) -> FieldType {
+        let unions = facts.unions.clone();
+        let references = facts.references.clone();
+        let own = match present {
+            types::STRING => text(facts),
             types::BOOLEAN => FieldType::Boolean,
             types::INTEGER => FieldType::Integer,
             taken if taken & types::FRACTION != 0 && taken & !types::NUMBER == 0 => {
@@ -60,18 +102,30 @@ impl<'v> Unfolding<'_, 'v> {
                     FieldType::OtherNumber
                 }
             }
-            types::ARRAY => self.array(facts),
-            types::OBJECT => self.record(facts),
-            _ => FieldType::Opaque,
-        }
+            types::ARRAY => self.array(&facts),
+            _ => return FieldType::Opaque,
+        };
+        unions.into_iter().fold(own, |own, union| {
+            let possible = union.into_iter().filter(|branch| self.source.types(branch) & present != 0);
+            let kinds: Vec<FieldType> = possible
+                .collect::<Vec<_>>()
+                .into_iter()
+                .map(|branch| self.inside(&references, branch, present))
+                .collect();
+            match kinds.into_iter().reduce(join) {
+                Some(joined) => meet(own, joined),
+                None => own,
+            }
+        })
     }
 
     /// `held`: what is said here holds of every value, and not only in one branch of a union.
     fn gather(&mut self, schema: &'v Value, held: bool, facts: &mut Facts<'v>) {
         let Value::Object(map) = schema else { return };
         facts.free_text |= map.get("x-free-text") == Some(&Value::Bool(true));
+        facts.carries |= carries(map);
         if held {
-            gather_held(map, facts);
+            self.gather_held(map, facts);
         }
         if let Some(Value::String(reference)) = map.get("$ref")
             && let Ok(target) = self.source.resolve(reference)
@@ -87,49 +141,123 @@ impl<'v> Unfolding<'_, 'v> {
         }
     }
 
-    fn array(&mut self, facts: Facts<'v>) -> FieldType {
+    fn gather_held(&mut self, map: &'v Map<String, Value>, facts: &mut Facts<'v>) {
+        if let Some(list) = map.get("x-code-list").and_then(Value::as_str) {
+            facts.code_list = Some(list.to_owned());
+            facts.values.extend(self.code_list(list));
+        }
+        let strings = |values: &mut dyn Iterator<Item = &Value>| {
+            Arc::new(values.filter_map(Value::as_str).map(str::to_owned).collect())
+        };
+        if map.contains_key("enum") {
+            facts.values.push(strings(&mut branches(map, "enum")));
+        }
+        if let Some(only) = map.get("const") {
+            facts.values.push(strings(&mut std::iter::once(only)));
+        }
+        facts.formats.extend(map.get("format").and_then(Value::as_str));
+        facts.decimal |= map.get("multipleOf").is_some_and(is_decimal4);
+        for (name, schema) in named(map, "properties") {
+            facts.properties.entry(name.clone()).or_default().push(schema);
+        }
+        facts.required.extend(branches(map, "required").filter_map(Value::as_str).map(str::to_owned));
+        facts.items.extend(map.get("items"));
+        facts.prefixed |= map.contains_key("prefixItems");
+        for union in ["anyOf", "oneOf"] {
+            if map.contains_key(union) {
+                facts.unions.push(branches(map, union).collect());
+            }
+        }
+    }
+
+    fn code_list(&mut self, name: &str) -> Option<Arc<BTreeSet<String>>> {
+        if let Some(known) = self.codes.get(name) {
+            return Some(Arc::clone(known));
+        }
+        let codes: Arc<BTreeSet<String>> = Arc::new(self.source.codes.get(name)?.iter().cloned().collect());
+        self.codes.insert(name.to_owned(), Arc::clone(&codes));
+        Some(codes)
+    }
+
+    fn array(&mut self, facts: &Facts<'v>) -> FieldType {
         match (facts.items.as_slice(), facts.prefixed) {
-            ([items], false) => match self.inside(&facts.references, items) {
-                FieldType::Opaque => FieldType::Opaque,
+            ([items], false) => match self.inside(&facts.references, items, types::ALL) {
+                // A null among the items could not be shown as one that is absent.
+                FieldType::Opaque | FieldType::Nullable(_) => FieldType::Opaque,
                 kind => FieldType::Array(Box::new(kind)),
             },
             _ => FieldType::Opaque,
         }
     }
 
-    fn record(&mut self, facts: Facts<'v>) -> FieldType {
-        if facts.properties.is_empty() {
-            return FieldType::Opaque;
+    /// The members of an object; `None` where some branch cannot be looked into.
+    fn members(&mut self, facts: Facts<'v>) -> Option<Members> {
+        let mut own = Members::new();
+        for (name, schemas) in &facts.properties {
+            let kinds: Vec<FieldType> =
+                schemas.iter().map(|schema| self.inside(&facts.references, schema, types::ALL)).collect();
+            let kind = kinds.into_iter().reduce(meet).unwrap_or(FieldType::Opaque);
+            own.insert(name.clone(), Field { kind, required: facts.required.contains(name) });
         }
-        let mut members = BTreeMap::new();
-        for (name, schemas) in facts.properties {
-            let mut kinds = schemas.into_iter().map(|schema| self.inside(&facts.references, schema));
-            let first = kinds.next().unwrap_or(FieldType::Opaque);
-            let kind = kinds.fold(first, |all, kind| if all == kind { all } else { FieldType::Opaque });
-            let required = facts.required.contains(&name);
-            members.insert(name, Field { kind, required });
+        if facts.carries {
+            return Some(own);
         }
-        FieldType::Record(members)
+        let mut unions = Vec::new();
+        for branches in &facts.unions {
+            let mut of_union = Vec::new();
+            for branch in branches.iter().filter(|branch| self.source.types(branch) & types::OBJECT != 0) {
+                of_union.push(self.branch(branch, &facts.references)?);
+            }
+            unions.push(of_union);
+        }
+        union::add(&mut own, unions);
+        Some(own)
     }
 
-    fn inside(&mut self, references: &[String], schema: &'v Value) -> FieldType {
+    fn branch(&mut self, branch: &'v Value, references: &[String]) -> Option<Members> {
+        self.budget = self.budget.saturating_sub(1);
+        if self.budget == 0 {
+            return None;
+        }
+        if branch.is_boolean() {
+            return Some(Members::new());
+        }
         let before = self.targets.len();
         self.targets.extend(references.iter().cloned());
-        let kind = self.kind(schema);
+        let found = self.facts(branch).and_then(|facts| self.members(facts));
+        self.targets.truncate(before);
+        found
+    }
+
+    fn inside(&mut self, references: &[String], schema: &'v Value, limit: u8) -> FieldType {
+        let before = self.targets.len();
+        self.targets.extend(references.iter().cloned());
+        let kind = self.kind(schema, limit);
         self.targets.truncate(before);
         kind
     }
 }
 
-fn gather_held<'v>(map: &'v Map<String, Value>, facts: &mut Facts<'v>) {
-    if let Some(list) = map.get("x-code-list").and_then(Value::as_str) {
-        facts.code_list = Some(list.to_owned());
-    }
-    facts.decimal |= map.get("multipleOf").is_some_and(is_decimal4);
-    for (name, schema) in named(map, "properties") {
-        facts.properties.entry(name.clone()).or_default().push(schema);
-    }
-    facts.required.extend(branches(map, "required").filter_map(Value::as_str).map(str::to_owned));
-    facts.items.extend(map.get("items"));
-    facts.prefixed |= map.contains_key("prefixItems");
+fn carries(map: &Map<String, Value>) -> bool {
+    let open = |keyword: &str| map.get(keyword).is_some_and(|value| value != &Value::Bool(false));
+    open("additionalProperties")
+        || open("unevaluatedProperties")
+        || CARRIERS.iter().any(|keyword| map.contains_key(*keyword))
+}
+
+fn text(facts: Facts<'_>) -> FieldType {
+    let mut formats = facts.formats.iter().filter_map(|name| format_named(name));
+    let format = formats.next().filter(|first| formats.all(|other| other == *first));
+    let values = facts.values.into_iter().reduce(union::both);
+    FieldType::Text { free_text: facts.free_text, code_list: facts.code_list, format, values }
+}
+
+fn format_named(name: &str) -> Option<Format> {
+    Some(match name {
+        "date" => Format::Date,
+        "date-time" => Format::DateTime,
+        "duration" => Format::Duration,
+        "ipv4" | "ipv6" => Format::IpAddress,
+        _ => return None,
+    })
 }

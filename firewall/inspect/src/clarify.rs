@@ -49,7 +49,7 @@ impl<'c> Parameter<'c> {
     }
 
     fn look(&mut self, kind: &'c FieldType, name: &str) {
-        match kind {
+        match kind.present() {
             FieldType::Record(fields) => fields.iter().for_each(|(own, field)| self.member(own, field, name)),
             FieldType::Array(items) => self.look(items, name),
             _ => {}
@@ -75,7 +75,7 @@ fn asked(term: &Term) -> impl Iterator<Item = &Shape> {
 
 /// The list of a code, or of an array of codes.
 fn codes_of(kind: &FieldType) -> Option<&str> {
-    match kind {
+    match kind.present() {
         FieldType::Text { code_list, .. } => code_list.as_deref(),
         FieldType::Array(items) => codes_of(items),
         _ => None,

@@ -52,15 +52,14 @@ fn ask(conformed: &Conformed<'_, '_>) -> Result<Vec<Texts>, Stopped> {
                     permits.push(policies);
                 }
             }
-            Verdict::Untypable { path } => {
+            Verdict::Untypable { path, rule } => {
                 let path = instance.pointer.join(&path);
+                let (why, hint) = bounds(rule);
                 let refusal = Refusal::new(
                     Code::ContentInvalid,
-                    format!(
-                        "`{path}` does not fit the rule `decimal`: four places, below 922337203685477.5808"
-                    ),
+                    format!("`{path}` does not fit the rule `{rule}`: {why}"),
                 );
-                return Err((refusal.with_hint("send a number within these bounds"), Vec::new()));
+                return Err((refusal.with_hint(hint), Vec::new()));
             }
             // the first denial answers, once it is known that all content is valid
             Verdict::Denied { policies, notices } => {
@@ -161,7 +160,7 @@ pub(crate) fn again(
     let question = Question { value: object, ..question(decided.case(), said, instance) };
     match decided.case().generation.policies().decide(&question) {
         Verdict::Permitted { obligations, .. } => obliged(said, instance, &obligations),
-        Verdict::Untypable { .. } => Err(unfit("decimal")),
+        Verdict::Untypable { rule, .. } => Err(unfit(rule)),
         Verdict::Denied { notices, .. } => Err(denied(said, instance, &notices)),
         Verdict::Errored { why, .. } => Err(errored(&why)),
     }
@@ -195,5 +194,19 @@ impl<'c, 'j> Decided<'c, 'j> {
     /// What is known of the message.
     pub fn facts(&self) -> Facts {
         Facts { policies: self.policies.clone(), ..self.conformed.facts() }
+    }
+}
+
+/// Why a value that fits its schema can be shown to no policy exactly (`docs/spec/policy-types.md`), and what to send instead.
+fn bounds(rule: &str) -> (&'static str, &'static str) {
+    match rule {
+        "decimal" => ("four places, below 922337203685477.5808", "send a number within these bounds"),
+        "date-time" => {
+            ("no leap second, nothing finer than a millisecond", "send an instant in whole milliseconds")
+        }
+        "duration" => {
+            ("no years or months, below 2^63 milliseconds", "send weeks, days, hours, minutes and seconds")
+        }
+        _ => ("policies cannot be shown it exactly", "send a value of the type that the schema names"),
     }
 }

@@ -2,9 +2,57 @@
 
 use super::{House, one_file, shipped_contexts};
 use crate::agents::Agents;
-use crate::{PolicyLimits, PolicySource};
+use crate::{PolicyLimits, PolicySource, schema_text};
 
+const TYPES: &str = include_str!("../../../docs/spec/policy-types.md");
 const PAGE: &str = include_str!("../../../docs/policy.md");
+
+/// Schema of a member and what the page says that policies see of it.
+fn rows() -> Vec<(&'static str, &'static str)> {
+    let of = |line: &'static str| {
+        let (schema, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+        Some((schema, rest.split(['|', ':']).next()?))
+    };
+    let records = |line: &'static str| {
+        let (schema, rest) = line.strip_prefix("| `")?.split_once("` | `{")?;
+        Some((schema, rest.split_once("}`")?.0))
+    };
+    TYPES.lines().filter_map(|line| records(line).or_else(|| of(line))).collect()
+}
+
+#[test]
+fn the_types_of_the_page_are_the_types_that_policies_see() {
+    let rows = rows();
+    assert!(rows.len() > 30, "{}", rows.len());
+    for (schema, said) in rows {
+        let document = format!(
+            r#"{{"context":"urn:contexts:t:v1.0","concepts":{{"c":{{"type":"object","properties":{{"x":{schema},"y":{{"type":"boolean"}}}},"required":["x"]}}}}}}"#
+        );
+        let text = schema_text(&[super::context(&document)]).unwrap().replace("__cedar::", "");
+        let text: String = text.replace('"', "").split_whitespace().collect();
+        let entity = text.split("entityc=").nth(1).unwrap().split(';').next().unwrap();
+        let plain = |text: &str| text.replace([' ', '`', ','], "");
+        let expected = match said {
+            said if said.starts_with("not visible") => "{y?Bool}".to_owned(),
+            said if said.contains(", optional") => {
+                format!("{{x?{}y?Bool}}", plain(said.split(", optional").next().unwrap()))
+            }
+            said if schema.contains("\"object\"") => {
+                format!("{{x{{{}}}y?Bool}}", plain(said).replace(':', ""))
+            }
+            said => format!("{{x{}y?Bool}}", plain(said)),
+        };
+        assert_eq!(plain(entity).replace(':', ""), expected, "{schema}");
+    }
+}
+
+#[test]
+fn the_policies_of_the_page_of_types_load() {
+    let shown: Vec<_> =
+        TYPES.split("```cedar\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(shown.len(), 1);
+    House::with(shown[0]).unwrap_or_else(|faults| panic!("{faults:?}"));
+}
 
 fn blocks(language: &str) -> Vec<&'static str> {
     let fence = format!("```{language}\n");

@@ -137,7 +137,7 @@ fn an_amount_past_cedars_bounds_is_content_that_does_not_fit_whatever_the_polici
     for house in [House::shipped(), House::with("permit (principal, action, resource);").unwrap()] {
         let value = transfer("922337203685477.59");
         let ask = Ask { value: &value, ..Ask::default() };
-        assert_eq!(house.ask(ask), Verdict::Untypable { path: "/amount".to_owned() });
+        assert_eq!(house.ask(ask), Verdict::Untypable { path: "/amount".to_owned(), rule: "decimal" });
     }
 }
 

@@ -8,6 +8,7 @@ mod load;
 mod may;
 mod obligations;
 mod paper;
+mod unions;
 mod versions;
 
 use std::sync::{Arc, OnceLock};
