@@ -109,6 +109,27 @@ impl View {
         }
     }
 
+    /// A view in which these documents count, although nobody signed or published them: for trying policies out on one's own
+    /// machine. Nothing may be forwarded on its word; a gateway makes its views by a follower alone.
+    pub fn of_documents(documents: impl IntoIterator<Item = Arc<Context>>) -> View {
+        let loaded = |(index, context): (u64, Arc<Context>)| LoadedContext {
+            urn: context.urn().clone(),
+            digest: *context.digest(),
+            index,
+            logged_at: 0,
+            signer: Thumbprint::of(&[]),
+            status: Some(Status::Valid),
+            context: Some(context),
+            fault: None,
+        };
+        let all = (0..).zip(documents).map(|numbered| Arc::new(loaded(numbered)));
+        View {
+            next_update: u64::MAX,
+            contexts: all.map(|loaded| (loaded.urn.clone(), loaded)).collect(),
+            ..View::empty("nobody", Lines::All)
+        }
+    }
+
     /// The authority's id.
     pub fn authority(&self) -> &str {
         &self.authority

@@ -1,0 +1,182 @@
+//! The cases of `policy test`, as files: strict JSON, closed members (docs/policy-testing.md).
+
+use std::path::{Path, PathBuf};
+
+use semgate_inspect::Code;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::fault::{Doing, Fault};
+
+/// The most bytes of one file of cases: as many as a gateway reads of one file of policies. Both are written by hand.
+const MAX_FILE_BYTES: usize = 1 << 20;
+
+/// One case: what is said by whom to whom, and what must come of it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What the case shows, in a line; failures name it.
+    pub shows: String,
+    /// The verified sender: its id, or the alias of `entities.json`.
+    pub sender: String,
+    /// The receiver, likewise.
+    pub receiver: String,
+    /// Which way it goes.
+    #[serde(default)]
+    pub direction: Way,
+    /// The binding: `l8`, `a2a` or `mcp`.
+    #[serde(default = "l8")]
+    pub protocol: String,
+    /// The clock: RFC 3339.
+    pub time: Option<String>,
+    /// A message as it is sent.
+    pub message: Option<Box<RawValue>>,
+    /// The same as a file, from the directory of the case's own.
+    pub message_file: Option<PathBuf>,
+    /// What a reply answers: a message as it is sent, which must pass.
+    pub answers: Option<Box<RawValue>>,
+    /// One concept in place of a message: its context, `payment:v1.1`.
+    pub context: Option<String>,
+    /// Its name.
+    pub concept: Option<String>,
+    /// Under which performative.
+    pub performative: Option<String>,
+    /// The instance.
+    pub content: Option<Box<RawValue>>,
+    /// `permitted`, `denied` or the code of a refusal.
+    pub expect: String,
+    /// The exact set of policies that decide; not looked at without it.
+    pub policies: Option<Vec<String>>,
+}
+
+/// The direction of a message, as policies know it.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// To the agent behind the gateway.
+    #[default]
+    Request,
+    /// Back from it.
+    Reply,
+}
+
+/// What a case is about, once it is known to be whole.
+#[derive(Debug)]
+pub enum Subject {
+    /// A message as sent, with what it answers.
+    Message {
+        /// The bytes.
+        bytes: Vec<u8>,
+        /// The bytes of the request, for a reply.
+        answers: Option<Vec<u8>>,
+    },
+    /// One concept.
+    Concept {
+        /// The context, in short or as URN.
+        context: String,
+        /// Its name.
+        concept: String,
+        /// Under which performative.
+        performative: String,
+        /// The instance.
+        content: Vec<u8>,
+    },
+}
+
+fn l8() -> String {
+    "l8".to_owned()
+}
+
+/// The cases of one file.
+#[derive(Debug)]
+pub struct CaseFile {
+    /// The name to show.
+    pub name: String,
+    /// Its cases, in their order.
+    pub cases: Vec<(Case, Subject)>,
+}
+
+impl CaseFile {
+    /// Every `*.json` of a directory, not of those below it, by name.
+    ///
+    /// # Errors
+    /// The directory or a file cannot be read, a file is not of the documented form, or there is no case at all.
+    pub fn read_dir(dir: &Path) -> Result<Vec<Self>, Fault> {
+        let reading = format!("cannot read `{}`", dir.display());
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(dir).doing(&reading)? {
+            let path = entry.doing(&reading)?.path();
+            let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            if !hidden && path.extension().is_some_and(|extension| extension == "json") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        let files = paths.iter().map(|path| Self::read(path)).collect::<Result<Vec<_>, _>>()?;
+        if files.iter().all(|file| file.cases.is_empty()) {
+            return Err(Fault::new(format_args!("`{}` holds no case", dir.display()))
+                .hint("name a directory of `*.json`, each a list of cases as docs/policy-testing.md says"));
+        }
+        Ok(files)
+    }
+
+    fn read(path: &Path) -> Result<Self, Fault> {
+        let of_file = format!("`{}`", path.display());
+        let bytes = std::fs::read(path).doing(format_args!("cannot read {of_file}"))?;
+        if bytes.len() > MAX_FILE_BYTES {
+            return Err(Fault::new(format_args!("{of_file}: more than {MAX_FILE_BYTES} bytes")));
+        }
+        let read: Vec<Case> = serde_json::from_slice(&bytes).doing(&of_file)?;
+        let dir = path.parent().unwrap_or(Path::new("."));
+        let mut cases = Vec::new();
+        for case in read {
+            let subject = case.subject(dir).doing(format_args!("{of_file}: case `{}`", case.shows))?;
+            cases.push((case, subject));
+        }
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Ok(Self { name, cases })
+    }
+}
+
+impl Case {
+    fn subject(&self, dir: &Path) -> Result<Subject, String> {
+        if !matches!(self.expect.as_str(), "permitted" | "denied")
+            && !Code::ALL.iter().any(|code| code.as_str() == self.expect)
+        {
+            return Err("`expect` is none of `permitted`, `denied` and the codes of refusals".to_owned());
+        }
+        let message = match (&self.message, &self.message_file) {
+            (Some(_), Some(_)) => return Err("`message` and `message_file` are one too many".to_owned()),
+            (Some(raw), None) => Some(raw.get().as_bytes().to_vec()),
+            (None, Some(file)) => {
+                let path = dir.join(file);
+                Some(std::fs::read(&path).map_err(|e| format!("cannot read `{}`: {e}", path.display()))?)
+            }
+            (None, None) => None,
+        };
+        let of_concept = [&self.context, &self.concept, &self.performative];
+        match message {
+            Some(_) if of_concept.iter().any(|member| member.is_some()) || self.content.is_some() => {
+                Err("a case is a message, or `context`, `concept`, `performative` and `content`, not both".to_owned())
+            }
+            Some(bytes) => {
+                let answers = self.answers.as_ref().map(|raw| raw.get().as_bytes().to_vec());
+                if answers.is_some() != (self.direction == Way::Reply) {
+                    return Err("a message that is a reply, and no other, has `answers`".to_owned());
+                }
+                Ok(Subject::Message { bytes, answers })
+            }
+            None => match (&self.context, &self.concept, &self.performative, &self.content) {
+                (Some(context), Some(concept), Some(performative), Some(content)) if self.answers.is_none() => {
+                    Ok(Subject::Concept {
+                        context: context.clone(),
+                        concept: concept.clone(),
+                        performative: performative.clone(),
+                        content: content.get().as_bytes().to_vec(),
+                    })
+                }
+                _ => Err("a case has `message`, `message_file`, or all of `context`, `concept`, `performative` and `content`".to_owned()),
+            },
+        }
+    }
+}

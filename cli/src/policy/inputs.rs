@@ -1,0 +1,74 @@
+//! What every job on policies reads: a directory of policies, and the contexts that type them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use semgate_contexts::{Context, DocumentLimits, Prefix, library};
+use semgate_policies::{Policies, PolicyFault, PolicyLimits, PolicySource};
+use serde_json::json;
+
+use crate::fault::{Doing, Fault};
+
+/// The documents that policies are typed by.
+#[derive(Debug, Args)]
+pub struct Contexts {
+    /// Context documents to type the policies by, besides the shipped library
+    #[arg(long = "context", value_name = "FILE")]
+    contexts: Vec<PathBuf>,
+    /// Without the shipped library
+    #[arg(long)]
+    no_library: bool,
+}
+
+impl Contexts {
+    /// The documents, checked.
+    ///
+    /// # Errors
+    /// The first file that is no good document.
+    pub fn read(&self) -> Result<Vec<Arc<Context>>, Fault> {
+        let mut contexts = Vec::new();
+        let shipped = if self.no_library { &[][..] } else { library::all() };
+        for (name, bytes) in shipped {
+            let context =
+                Context::check(bytes, &Prefix::default(), &DocumentLimits::default()).doing(name)?;
+            contexts.push(Arc::new(context));
+        }
+        let documents = crate::context::Documents::with_library(&self.contexts)?;
+        for file in &self.contexts {
+            contexts.push(Arc::new(documents.file(file)?));
+        }
+        Ok(contexts)
+    }
+}
+
+/// The text of a policy directory.
+///
+/// # Errors
+/// It cannot be read.
+pub fn source(dir: &Path) -> Result<PolicySource, Fault> {
+    PolicySource::read_dir(dir)
+        .map_err(|e| Fault::new(e).hint("name a directory with `*.cedar` files and `entities.json`"))
+}
+
+/// The policies of a directory, as a gateway would load them.
+///
+/// # Errors
+/// They would not be loaded; every fault is printed, a line each.
+pub fn load(source: &PolicySource, contexts: &[Arc<Context>], json: bool) -> Result<Policies, Fault> {
+    Policies::load(source, contexts, &PolicyLimits::default()).map_err(|faults| rejected(&faults, json))
+}
+
+/// Prints every fault.
+fn rejected(faults: &[PolicyFault], json: bool) -> Fault {
+    for fault in faults {
+        if json {
+            out!("{}", json!({"fault": fault.to_string()}));
+        } else {
+            out!("{fault}");
+        }
+    }
+    let count = faults.len();
+    Fault::new(format_args!("{count} fault(s): this policy set would not be loaded"))
+        .hint("a set is loaded whole or not at all")
+}

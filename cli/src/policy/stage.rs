@@ -1,0 +1,250 @@
+//! A stage to play messages on: the inspection that a gateway runs, over documents that nobody published.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use semgate_contexts::{Context, ContextUrn, Performative, Prefix, json};
+use semgate_inspect::{
+    Arrived, Code, Facts, Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Refusal,
+    Route, RouteOptions, TextParts,
+};
+use semgate_message::{Binding, Call, Form, a2a::Version};
+use semgate_policies::{Policies, Question, Verdict};
+use semgate_statement::View;
+
+use super::case::{Case, Subject, Way};
+use crate::fault::{Doing, Fault};
+use crate::names::full_urn;
+
+/// The clock of a case that sets none, so that no case depends on the day on which it is played: 2026-06-01T12:00:00Z.
+const NOON: u64 = 1_780_315_200;
+
+/// Policies and contexts that messages are judged by.
+pub struct Stage {
+    policies: Arc<Policies>,
+    contexts: Vec<Arc<Context>>,
+}
+
+/// What came of a case.
+#[derive(Debug)]
+pub struct Outcome {
+    /// `permitted`, or the code of the refusal.
+    pub verdict: &'static str,
+    /// The policies that decided.
+    pub policies: BTreeSet<String>,
+    /// Why it was refused, for the operator.
+    pub why: String,
+}
+
+/// The name under which a permitted message is expected.
+pub const PERMITTED: &str = "permitted";
+
+impl Stage {
+    /// A stage for these.
+    pub fn new(policies: Policies, contexts: Vec<Arc<Context>>) -> Self {
+        Self { policies: Arc::new(policies), contexts }
+    }
+
+    /// The policies.
+    pub fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
+    /// Plays a case. Each is alone: nothing is remembered from one to the next.
+    ///
+    /// # Errors
+    /// A case that cannot be played: an agent, protocol, time, context or concept that there is not.
+    pub fn play(&self, case: &Case, subject: &Subject) -> Result<Outcome, Fault> {
+        let parties = (self.agent(&case.sender)?, self.agent(&case.receiver)?);
+        match subject {
+            Subject::Message { bytes, answers } => self.message(case, &parties, bytes, answers.as_deref()),
+            Subject::Concept { context, concept, performative, content } => {
+                self.concept(case, &parties, (context, concept, performative), content)
+            }
+        }
+    }
+
+    /// An agent by id or alias. An id need not be in `entities.json`: whoever has a certificate may speak.
+    fn agent(&self, name: &str) -> Result<String, Fault> {
+        if let Some(agent) = self.policies.by_alias(name) {
+            return Ok(agent.id.clone());
+        }
+        if name.starts_with("spiffe://") {
+            return Ok(name.to_owned());
+        }
+        Err(Fault::new(format_args!("there is no agent `{name}`"))
+            .hint("name an alias of `entities.json`, or an id, `spiffe://…`"))
+    }
+
+    fn message(
+        &self,
+        case: &Case,
+        (sender, receiver): &(String, String),
+        bytes: &[u8],
+        answers: Option<&[u8]>,
+    ) -> Result<Outcome, Fault> {
+        let now = Now { unix: instant(case.time.as_deref())?, monotonic_ms: 0 };
+        let binding = binding(&case.protocol)?;
+        let view = View::of_documents(self.contexts.iter().map(Arc::clone));
+        let generation = Generation::new(
+            vec![Arc::new(view)],
+            Arc::clone(&self.policies),
+            BTreeMap::new(),
+            Prefix::default(),
+        )
+        .doing("stage")?;
+        let inspector = Inspector::new(InspectLimits::default(), generation);
+        let call = match binding {
+            Binding::L8 => Call::l8(),
+            Binding::A2a => Call::a2a(Version::V10, Form::JsonRpc),
+            _ => {
+                return Err(Fault::new("messages of this protocol cannot be played")
+                    .hint("write `context`, `concept`, `performative` and `content` in place of `message`"));
+            }
+        };
+        let (asker, answerer) = match case.direction {
+            Way::Request => (sender, receiver),
+            Way::Reply => (receiver, sender),
+        };
+        let route = Arc::new(route(binding, answerer));
+        let inspect = |bytes: &[u8]| {
+            let arrived = Arrived::whole(call.clone(), Bytes::copy_from_slice(bytes));
+            inspector.inspect(&route, &Peer::configured(asker), &HeaderClaims::default(), arrived, now)
+        };
+        let Some(answers) = answers else {
+            return Ok(match inspect(bytes) {
+                Ok(permit) => Outcome::permitted(permit.facts()),
+                Err(refusal) => Outcome::refused(&refusal),
+            });
+        };
+        let (_, sent) = inspect(answers)
+            .map_err(|refusal| Fault::new(format_args!("what it `answers` does not pass: {refusal}")))?
+            .spend();
+        let reply = Bytes::copy_from_slice(bytes);
+        Ok(match inspector.inspect_reply(&sent, &Peer::configured(answerer), 200, reply, now) {
+            Ok(permit) => Outcome::permitted(permit.facts()),
+            Err(refusal) => Outcome::refused(&refusal),
+        })
+    }
+
+    /// One concept: schema and policy, the stages that a message comes to after its protocol is read.
+    fn concept(
+        &self,
+        case: &Case,
+        (sender, receiver): &(String, String),
+        (context, concept, performative): (&str, &str, &str),
+        content: &[u8],
+    ) -> Result<Outcome, Fault> {
+        let context = self.context(context)?;
+        let term = context
+            .term(concept)
+            .ok_or_else(|| Fault::new(format_args!("{} does not define `{concept}`", context.urn())))?;
+        let action = Performative::ALL.into_iter().find(|known| known.as_str() == performative);
+        let action =
+            action.ok_or_else(|| Fault::new(format_args!("there is no performative `{performative}`")))?;
+        let shape = term.side(action).doing(format_args!("`{concept}`"))?;
+        let read = json::read(content, &json::Limits::default()).doing("`content`")?;
+        let value = read.as_object().ok_or_else(|| Fault::new("`content` is not an object"))?;
+        if let Err(fault) = shape.conform(value, None) {
+            let why = format!("`{}` does not fit the rule `{}`", fault.path, fault.rule);
+            return Ok(Outcome { verdict: Code::ContentInvalid.as_str(), policies: BTreeSet::new(), why });
+        }
+        let question = Question {
+            sender,
+            receiver,
+            action,
+            context: &context,
+            shape,
+            value,
+            without: None,
+            binding: binding(&case.protocol)?.as_str(),
+            direction: case.direction.as_str(),
+        };
+        Ok(Outcome::of(self.policies.decide(&question)))
+    }
+
+    /// The document of a name, in short or as URN.
+    fn context(&self, name: &str) -> Result<Arc<Context>, Fault> {
+        let urn = ContextUrn::parse(&full_urn(name), &Prefix::default()).doing(format_args!("`{name}`"))?;
+        let found = self.contexts.iter().find(|context| *context.urn() == urn);
+        found.map(Arc::clone).ok_or_else(|| {
+            Fault::new(format_args!("there is no context `{urn}`")).hint("name its file with `--context`")
+        })
+    }
+}
+
+impl Way {
+    /// As policies read it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Reply => "reply",
+        }
+    }
+}
+
+impl Outcome {
+    fn permitted(facts: &Facts) -> Self {
+        Self { verdict: PERMITTED, policies: ids(facts), why: String::new() }
+    }
+
+    fn refused(refusal: &Refusal) -> Self {
+        let code = refusal.cause().unwrap_or_else(|| refusal.code());
+        let why = format!("{}; {}", refusal.reason(), refusal.detail());
+        Self { verdict: code.as_str(), policies: ids(refusal.facts()), why }
+    }
+
+    fn of(verdict: Verdict) -> Self {
+        let set = |texts: &semgate_policies::Texts| texts.iter().map(str::to_owned).collect();
+        let (code, policies, why) = match &verdict {
+            Verdict::Permitted { policies, obligations }
+                if obligations.iter().any(|one| one.approve.is_some()) =>
+            {
+                (Code::ApprovalRequired.as_str(), set(policies), String::new())
+            }
+            Verdict::Permitted { policies, .. } => (PERMITTED, set(policies), String::new()),
+            Verdict::Denied { policies, .. } => (Code::PolicyDenied.as_str(), set(policies), String::new()),
+            Verdict::Errored { policies, why } => {
+                (Code::PolicyError.as_str(), set(policies), why.to_string())
+            }
+            Verdict::Untypable { path } => (
+                Code::ContentInvalid.as_str(),
+                BTreeSet::new(),
+                format!("`{path}` does not fit the rule `decimal`"),
+            ),
+        };
+        Self { verdict: code, policies, why }
+    }
+}
+
+fn ids(facts: &Facts) -> BTreeSet<String> {
+    facts.policy_ids().into_iter().map(str::to_owned).collect()
+}
+
+/// A route that admits whatever its binding can say: what is tried out is the policies.
+fn route(binding: Binding, receiver: &str) -> Route {
+    Route {
+        name: "rehearsal".to_owned(),
+        binding,
+        receiver: receiver.to_owned(),
+        upstream: String::new(),
+        contexts: vec![LineScope::All],
+        text_parts: TextParts { text: true, raw: true, url: true, data: true },
+        tenant: None,
+        options: RouteOptions { versions: vec![Version::V10, Version::V03], ..RouteOptions::default() },
+    }
+}
+
+fn binding(name: &str) -> Result<Binding, Fault> {
+    [Binding::L8, Binding::A2a, Binding::Mcp].into_iter().find(|binding| binding.as_str() == name).ok_or_else(
+        || Fault::new(format_args!("there is no protocol `{name}`")).hint("write `l8`, `a2a` or `mcp`"),
+    )
+}
+
+fn instant(text: Option<&str>) -> Result<u64, Fault> {
+    let Some(text) = text else { return Ok(NOON) };
+    let format = time::format_description::well_known::Rfc3339;
+    let read = time::OffsetDateTime::parse(text, &format).doing(format_args!("the time `{text}`"))?;
+    u64::try_from(read.unix_timestamp()).doing(format_args!("the time `{text}`"))
+}

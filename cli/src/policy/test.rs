@@ -1,0 +1,140 @@
+//! `semgate policy test DIR`: every case played, and which policies none of them decides.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+
+use super::case::{Case, CaseFile, Subject};
+use super::inputs::{self, Contexts};
+use super::stage::{Outcome, Stage};
+use crate::fault::Fault;
+
+/// Which cases, and what judges them.
+#[derive(Debug, Args)]
+pub struct Test {
+    /// A directory of cases, `*.json`
+    #[arg(value_name = "DIR")]
+    cases: PathBuf,
+    /// The policy directory; the one above the cases unless given
+    #[arg(long, value_name = "DIR")]
+    policies: Option<PathBuf>,
+    #[command(flatten)]
+    contexts: Contexts,
+    /// Status 1 also if no case decides by some policy
+    #[arg(long)]
+    require_coverage: bool,
+}
+
+/// A case that came out otherwise than it says.
+struct Failure {
+    place: String,
+    expected: String,
+    got: String,
+}
+
+impl Test {
+    /// Plays all cases.
+    ///
+    /// # Errors
+    /// Policies or cases that cannot be read. A case that fails is status 1 and a line of the result.
+    pub fn run(&self, json: bool) -> Result<u8, Fault> {
+        let above = self.cases.join("..");
+        let dir = self.policies.as_deref().unwrap_or(&above);
+        let contexts = self.contexts.read()?;
+        let policies = inputs::load(&inputs::source(dir)?, &contexts, json)?;
+        let stage = Stage::new(policies, contexts);
+        let files = CaseFile::read_dir(&self.cases)?;
+        let (mut decided, mut failures, mut count) = (BTreeSet::new(), Vec::new(), 0_usize);
+        for file in &files {
+            for (position, (case, subject)) in file.cases.iter().enumerate() {
+                count += 1;
+                let place = format!("{}: case {} `{}`", file.name, position + 1, case.shows);
+                if let Some(failure) = play(&stage, case, subject, place, &mut decided) {
+                    failures.push(failure);
+                }
+            }
+        }
+        let undecided: Vec<&str> = stage.policies().ids().filter(|id| !decided.contains(*id)).collect();
+        report(dir, count, &failures, (&undecided, stage.policies().ids().count()), json);
+        Ok(u8::from(!failures.is_empty() || (self.require_coverage && !undecided.is_empty())))
+    }
+}
+
+fn play(
+    stage: &Stage,
+    case: &Case,
+    subject: &Subject,
+    place: String,
+    decided: &mut BTreeSet<String>,
+) -> Option<Failure> {
+    let outcome = match stage.play(case, subject) {
+        Ok(outcome) => outcome,
+        Err(fault) => {
+            let got = format!(
+                "cannot be played: {}",
+                fault.to_string().trim_start_matches("error: ").replace('\n', "; ")
+            );
+            return Some(Failure { place, expected: case.expect.clone(), got });
+        }
+    };
+    decided.extend(outcome.policies.iter().cloned());
+    let wanted = case.policies.as_ref().map(|ids| ids.iter().cloned().collect::<BTreeSet<String>>());
+    let same_verdict = outcome.is(&case.expect);
+    let same_policies = wanted.as_ref().is_none_or(|wanted| *wanted == outcome.policies);
+    if same_verdict && same_policies {
+        return None;
+    }
+    let expected = by(&case.expect, wanted.as_ref());
+    let mut got = by(outcome.verdict, Some(&outcome.policies));
+    if !outcome.why.is_empty() {
+        got = format!("{got} ({})", outcome.why);
+    }
+    Some(Failure { place, expected, got })
+}
+
+impl Outcome {
+    fn is(&self, expected: &str) -> bool {
+        match expected {
+            "denied" => self.verdict == semgate_inspect::Code::PolicyDenied.as_str(),
+            other => self.verdict == other,
+        }
+    }
+}
+
+fn by(verdict: &str, policies: Option<&BTreeSet<String>>) -> String {
+    match policies {
+        None => verdict.to_owned(),
+        Some(none) if none.is_empty() => format!("{verdict} by no policy"),
+        Some(ids) => format!("{verdict} by {}", ids.iter().cloned().collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn report(
+    policies: &Path,
+    count: usize,
+    failures: &[Failure],
+    (undecided, of): (&[&str], usize),
+    json: bool,
+) {
+    if json {
+        let failures: Vec<_> = failures
+            .iter()
+            .map(|failure| json!({"case": failure.place, "expected": failure.expected, "got": failure.got}))
+            .collect();
+        out!(
+            "{}",
+            json!({"policies": policies, "cases": count, "failures": failures, "undecided": undecided})
+        );
+        return;
+    }
+    for failure in failures {
+        out!("{}: expected {}, got {}", failure.place, failure.expected, failure.got);
+    }
+    for id in undecided {
+        out!("no case decides by: {id}");
+    }
+    let covered = of - undecided.len();
+    out!("{count} case(s), {} failed; {covered} of {of} policies decide a case", failures.len());
+}
