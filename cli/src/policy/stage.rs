@@ -208,10 +208,10 @@ impl Outcome {
             Verdict::Errored { policies, why } => {
                 (Code::PolicyError.as_str(), set(policies), why.to_string())
             }
-            Verdict::Untypable { path } => (
+            Verdict::Untypable { path, rule } => (
                 Code::ContentInvalid.as_str(),
                 BTreeSet::new(),
-                format!("`{path}` does not fit the rule `decimal`"),
+                format!("`{path}` does not fit the rule `{rule}`"),
             ),
         };
         Self { verdict: code, policies, why }
