@@ -133,6 +133,12 @@ impl Shape {
     pub fn has_free_text(&self, instance: &Object<'_>) -> bool {
         self.free_text.found_in(instance)
     }
+
+    /// How many characters (Unicode scalar values) stand in members that the schema marks `x-free-text`, at any depth, member names not
+    /// counted. As [`Shape::has_free_text`], a mark in any branch of a union counts, and a string counts once.
+    pub fn free_text_length(&self, instance: &Object<'_>) -> u64 {
+        self.free_text.length_in(instance)
+    }
 }
 
 /// Adds what is missing here, and then in the objects that are there.

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use semgate_contexts::json::{self, Json};
 use semgate_contexts::{Context, DocumentLimits, Line, Performative, Prefix, library};
-use semgate_policies::{Policies, PolicyLimits, PolicySource, Question};
+use semgate_policies::{Circumstances, Policies, PolicyLimits, PolicySource, Question};
 
 const ROUNDS: usize = 15;
 const CALLS: usize = 20_000;
@@ -125,6 +125,7 @@ fn time(calls: usize, policies: &Policies, contexts: &[Arc<Context>], case: &Cas
         without: None,
         binding: "l8",
         direction: "request",
+        circumstances: Circumstances::at(1_800_000_000),
     };
     best(calls, || {
         black_box(policies.decide(black_box(&question)));

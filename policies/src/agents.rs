@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use semgate_contexts::Digest;
 use semgate_contexts::json::{self, Json, Object};
 
+use crate::credentials::is_shown;
 use crate::{PolicyFault, PolicyLimits};
 
 /// One agent as `entities.json` describes it.
@@ -185,6 +186,10 @@ fn entry(
     };
     let groups = list("groups");
     let credentials = list("credentials");
+    for name in credentials.iter().filter(|name| is_shown(name)) {
+        let why = format!("`{name}` is a name of what agents show, and no entry gives that");
+        faults.push(at(&format!("{pointer}/credentials"), why));
+    }
     let disabled = match object.get("disabled") {
         None => false,
         Some(Json::Bool(disabled)) => *disabled,

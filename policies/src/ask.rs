@@ -10,10 +10,11 @@ use semgate_contexts::Performative;
 use crate::agents::Agents;
 use crate::catalogue::{Catalogue, ShapeInfo, TypeInfo};
 use crate::convert::{self, Misfit};
+use crate::credentials::Window;
 use crate::index::Index;
 use crate::memory::{Key, Memory};
 use crate::rule::Wants;
-use crate::{AgentEntry, Question, Texts, Verdict};
+use crate::{AgentEntry, Credentials, Question, Texts, Verdict};
 
 /// Everything that an answer needs, prepared at load.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ pub(crate) struct Known {
     pub list: Agents,
     entities: Vec<(Entity, Entities)>,
     agent_type: EntityTypeName,
+    group_type: EntityTypeName,
 }
 
 /// The actions, by performative.
@@ -45,13 +47,10 @@ impl Known {
     pub fn new(list: Agents) -> Result<Self, String> {
         let parse = |name: &str| name.parse().map_err(|e: cedar_policy::ParseErrors| e.to_string());
         let (agent_type, group_type): (EntityTypeName, EntityTypeName) = (parse("Agent")?, parse("Group")?);
-        let mut known = Self { list, entities: Vec::new(), agent_type };
+        let mut known = Self { list, entities: Vec::new(), agent_type, group_type };
         for entry in known.list.entries() {
-            let groups = entry.groups.iter();
-            let parents: HashSet<EntityUid> = groups
-                .map(|group| EntityUid::from_type_name_and_id(group_type.clone(), EntityId::new(group)))
-                .collect();
-            let entity = known.entity(&entry.id, &entry.credentials, parents)?;
+            let parents = entry.groups.iter().map(|group| known.group(group)).collect();
+            let entity = known.entity(&entry.id, entry.credentials.iter().map(String::as_str), parents)?;
             let alone = Entities::from_entities([entity.clone()], None).map_err(|e| e.to_string())?;
             known.entities.push((entity, alone));
         }
@@ -63,14 +62,21 @@ impl Known {
         EntityUid::from_type_name_and_id(self.agent_type.clone(), EntityId::new(id))
     }
 
-    fn entity(
+    fn group(&self, name: &str) -> EntityUid {
+        EntityUid::from_type_name_and_id(self.group_type.clone(), EntityId::new(name))
+    }
+
+    fn entity<'c>(
         &self,
         id: &str,
-        credentials: &[String],
+        credentials: impl Iterator<Item = &'c str>,
         parents: HashSet<EntityUid>,
     ) -> Result<Entity, String> {
-        let credentials = credentials.iter().map(|held| RestrictedExpression::new_string(held.clone()));
-        let attributes = [("credentials".to_owned(), RestrictedExpression::new_set(credentials))];
+        let credentials = credentials.map(|held| RestrictedExpression::new_string(held.to_owned()));
+        let attributes = [
+            ("credentials".to_owned(), RestrictedExpression::new_set(credentials)),
+            ("trust_domain".to_owned(), RestrictedExpression::new_string(trust_domain(id).to_owned())),
+        ];
         Entity::new_with_tags(self.uid(id), attributes, parents, []).map_err(|e| e.to_string())
     }
 
@@ -80,21 +86,26 @@ impl Known {
         known.map_or_else(|| self.uid(id), |(entity, _)| entity.uid())
     }
 
-    /// The entity of an agent, known or not; an unknown one is in no group and holds nothing.
-    pub fn of(&self, id: &str, position: Option<u32>) -> Result<Entity, String> {
-        match position.and_then(|p| self.entities.get(p as usize)) {
-            Some((entity, _)) => Ok(entity.clone()),
-            None => self.entity(id, &[], HashSet::new()),
+    /// The entity of an agent, known or not; an unknown one is in no group and holds nothing but what it shows.
+    pub fn of(&self, agent: &Shows<'_>) -> Result<Entity, String> {
+        let known = agent.position.and_then(|p| self.entities.get(p as usize));
+        let mut shown = agent.credentials.held(agent.now).peekable();
+        let entry = agent.position.and_then(|p| self.list.at(p));
+        match (known, entry) {
+            (Some((entity, _)), _) if shown.peek().is_none() => Ok(entity.clone()),
+            (_, Some(entry)) => {
+                let parents = entry.groups.iter().map(|group| self.group(group)).collect();
+                self.entity(agent.id, entry.credentials.iter().map(String::as_str).chain(shown), parents)
+            }
+            _ => self.entity(agent.id, shown, HashSet::new()),
         }
     }
 
     /// The entities of a question that looks at no agent but this one.
-    pub fn alone(&self, id: &str, position: Option<u32>) -> Result<Cow<'_, Entities>, String> {
-        match position.and_then(|p| self.entities.get(p as usize)) {
-            Some((_, alone)) => Ok(Cow::Borrowed(alone)),
-            None => {
-                Entities::from_entities([self.of(id, None)?], None).map(Cow::Owned).map_err(|e| e.to_string())
-            }
+    pub fn alone(&self, agent: &Shows<'_>) -> Result<Cow<'_, Entities>, String> {
+        match agent.position.and_then(|p| self.entities.get(p as usize)) {
+            Some((_, alone)) if agent.credentials.is_empty() => Ok(Cow::Borrowed(alone)),
+            _ => Entities::from_entities([self.of(agent)?], None).map(Cow::Owned).map_err(|e| e.to_string()),
         }
     }
 
@@ -115,6 +126,19 @@ pub(crate) fn internal(why: impl Into<Arc<str>>) -> Verdict {
 /// The verdict where there is no policy to ask.
 pub(crate) fn nothing() -> Verdict {
     Verdict::Denied { policies: Texts::default(), notices: Texts::default() }
+}
+
+/// An agent with what it shows at a time.
+pub(crate) struct Shows<'a> {
+    pub id: &'a str,
+    pub position: Option<u32>,
+    pub credentials: &'a Credentials,
+    pub now: u64,
+}
+
+/// The trust domain of a SPIFFE id; empty for what is none.
+fn trust_domain(id: &str) -> &str {
+    id.strip_prefix("spiffe://").and_then(|rest| rest.split('/').next()).unwrap_or_default()
 }
 
 /// What a question comes to once names are looked up.
@@ -175,48 +199,57 @@ impl Asker {
             shape,
             info,
             sender,
-            receiver: if wants.member("receiver") { receiver } else { None },
+            receiver: if wants.receiver() { receiver } else { None },
             free_text: wants.member("free_text") && question.shape.has_free_text(question.value),
         };
-        let Some(key) = key(question, wants, &found) else {
+        let Some((key, window)) = key(question, wants, &found) else {
             return self.evaluate(question, &found, wants, chosen.rules());
         };
-        if let Some(verdict) = self.memory.get(key) {
+        if let Some(verdict) = self.memory.get(key, question.circumstances.now) {
             return verdict;
         }
         let verdict = self.evaluate(question, &found, wants, chosen.rules());
         if !matches!(verdict, Verdict::Errored { .. }) {
-            self.memory.put(key, &verdict);
+            self.memory.put(key, &verdict, window);
         }
         verdict
     }
 }
 
-/// Everything that the verdict depends on, if that can be packed: nothing of the instance is read, and binding and
-/// direction are known ones. All senders without an entry are alike to policies, since none can name them; only
-/// together with a receiver without an entry could they be told apart (`principal == context.receiver`).
-fn key(question: &Question<'_>, wants: Wants, found: &Found<'_>) -> Option<Key> {
-    if wants.instance || (wants.member("receiver") && found.receiver.is_none()) {
+/// Everything that the verdict depends on, if that can be packed, and while what is shown stays the same: nothing of the instance, the
+/// time, the session's end or the scores is read, and binding, version and direction are known ones. All senders without an entry are
+/// alike to policies that do not ask for their trust domain, since none can name them; only together with a receiver without an entry
+/// could they be told apart (`principal == context.receiver`).
+fn key(question: &Question<'_>, wants: Wants, found: &Found<'_>) -> Option<(Key, Window)> {
+    let stranger = found.sender.is_none() && wants.trust_domain;
+    if wants.instance || wants.passing() || stranger || (wants.receiver() && found.receiver.is_none()) {
         return None;
     }
-    let binding = match question.binding {
-        "l8" => 0,
-        "a2a" => 1,
-        _ if wants.member("binding") => return None,
-        _ => 2,
+    let circumstances = &question.circumstances;
+    let known = |member: &str, text: &str, names: &[&str]| match names.iter().position(|name| *name == text) {
+        _ if !wants.member(member) => Some(0),
+        Some(position) => Some(position as u128),
+        None => None,
     };
-    let direction = match question.direction {
-        "request" => 0,
-        "reply" => 1,
-        _ if wants.member("direction") => return None,
-        _ => 2,
-    };
+    let binding = known("binding", question.binding, &["l8", "a2a", "mcp"])?;
+    let versions = ["", "0.3", "1.0", "2025-11-25", "2026-07-28"];
+    let version = known("binding_version", circumstances.protocol_version, &versions)?;
+    let direction = known("direction", question.direction, &["request", "reply"])?;
+    let locked = u128::from(wants.member("locked") && circumstances.locked().is_some());
     let number = |position: Option<u32>| u128::from(position.unwrap_or(u32::MAX));
-    let small = (question.action as u128) << 5 | binding << 3 | direction << 1 | u128::from(found.free_text);
-    Some(
-        number(found.sender) << 96
-            | number(found.receiver) << 64
-            | u128::from(found.shape.number) << 32
-            | small,
-    )
+    let small = (question.action as u128) << 8
+        | version << 5
+        | binding << 3
+        | direction << 2
+        | locked << 1
+        | u128::from(found.free_text);
+    let none = &Credentials::NONE;
+    let sender = if wants.credentials { circumstances.sender_holds } else { none };
+    let receiver = if wants.receiver() { circumstances.receiver_holds } else { none };
+    let packed = number(found.sender) << 96
+        | number(found.receiver) << 64
+        | u128::from(found.shape.number) << 32
+        | small;
+    let window = sender.window(circumstances.now).and(receiver.window(circumstances.now));
+    Some((Key { packed, sender_holds: sender.digest(), receiver_holds: receiver.digest() }, window))
 }

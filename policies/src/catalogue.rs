@@ -16,8 +16,23 @@ use crate::openness::Place;
 use crate::{LeftOut, PolicyFault};
 
 /// Members of the context record that every request carries.
-pub(crate) const CONTEXT_MEMBERS: [&str; 6] =
-    ["receiver", "major", "minor", "binding", "direction", "free_text"];
+pub(crate) const CONTEXT_MEMBERS: [&str; 12] = [
+    "receiver",
+    "line",
+    "major",
+    "minor",
+    "binding",
+    "binding_version",
+    "direction",
+    "free_text",
+    "locked",
+    "session",
+    "now",
+    "scores",
+];
+
+/// Members of `context.scores`.
+pub(crate) const SCORES: [&str; 4] = ["text_length", "message_bytes", "concepts", "ambiguous"];
 
 /// One entity type.
 #[derive(Debug, Clone)]
@@ -235,7 +250,10 @@ impl Catalogue {
         }
         let agent = json!({
             "memberOfTypes": ["Group"],
-            "shape": {"type": "Record", "attributes": {"credentials": {"type": "Set", "element": {"type": "String"}}}},
+            "shape": {"type": "Record", "attributes": {
+                "credentials": {"type": "Set", "element": {"type": "String"}},
+                "trust_domain": {"type": "String"},
+            }},
         });
         root.insert(
             String::new(),
@@ -245,14 +263,7 @@ impl Catalogue {
     }
 
     fn actions_json(&self) -> Value {
-        let context = json!({"type": "Record", "attributes": {
-            "receiver": {"type": "Entity", "name": "Agent"},
-            "major": {"type": "Long"},
-            "minor": {"type": "Long"},
-            "binding": {"type": "String"},
-            "direction": {"type": "String"},
-            "free_text": {"type": "Boolean"},
-        }});
+        let context = context_json();
         let mut actions = Map::new();
         for performative in Performative::ALL {
             let resources: Vec<&str> = self
@@ -272,6 +283,27 @@ impl Catalogue {
     pub fn schema(&self) -> Result<Schema, PolicyFault> {
         Schema::from_json_value(self.schema_json()).map_err(|e| PolicyFault::Schema { why: e.to_string() })
     }
+}
+
+/// The type of the context record, in Cedar's JSON form.
+fn context_json() -> Value {
+    let long = json!({"type": "Long"});
+    let moment = json!({"type": "Extension", "name": "datetime"});
+    let scores: Map<String, Value> = SCORES.iter().map(|score| ((*score).to_owned(), long.clone())).collect();
+    json!({"type": "Record", "attributes": {
+        "receiver": {"type": "Entity", "name": "Agent"},
+        "line": {"type": "String"},
+        "major": long,
+        "minor": long,
+        "binding": {"type": "String"},
+        "binding_version": {"type": "String"},
+        "direction": {"type": "String"},
+        "free_text": {"type": "Boolean"},
+        "locked": {"type": "Boolean"},
+        "session": {"type": "Record", "attributes": {"expires": moment}, "required": false},
+        "now": moment,
+        "scores": {"type": "Record", "attributes": scores},
+    }})
 }
 
 /// The document as a value, to look up what its references mean; every shape is open if that fails.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::Circumstances;
 use semgate_contexts::{Context, Performative, Shape, json};
 
 use crate::annotations::Obligation;
@@ -30,6 +31,8 @@ pub struct Question<'a> {
     pub binding: &'a str,
     /// `request` or `reply`.
     pub direction: &'a str,
+    /// What else is so.
+    pub circumstances: Circumstances<'a>,
 }
 
 /// Proof that some policy could permit a sender to say something of this type.

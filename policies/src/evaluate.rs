@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use cedar_policy::{Context as CedarContext, Entities, Entity, Request, RestrictedExpression};
 
-use crate::ask::{Asker, Found, internal, untypable};
+use crate::around;
+use crate::ask::{Asker, Found, Shows, internal, untypable};
 use crate::convert::{self, Decimals};
 use crate::rewrite;
 use crate::rule::{Applies, Condition, Rule, Tally, Wants};
-use crate::{Question, Verdict};
+use crate::{Credentials, Question, Verdict};
 
 impl Asker {
     /// The verdict of these policies, whose scopes hold and whose conditions together look at `wants`.
@@ -73,8 +74,7 @@ impl Asker {
                 pairs.extend(value.map_err(untypable)?.map(|value| (rewrite::member(name), value)));
             }
         }
-        let own = wants.members().map(|member| (member.to_owned(), self.member(question, found, member)));
-        pairs.extend(own);
+        pairs.extend(self.members(question, found, wants)?);
         let context = if pairs.is_empty() {
             CedarContext::empty()
         } else {
@@ -100,8 +100,7 @@ impl Asker {
         let instance = instance.map_err(|_| internal("the instance as an entity"))?;
         let entities = self.entities(question, found, rule.wants, rule.reads.agents.iter())?.into_owned();
         let entities = entities.add_entities([instance], None).map_err(|_| internal(ENTITIES))?;
-        let own = rule.wants.members();
-        let own = own.map(|member| (member.to_owned(), self.member(question, found, member)));
+        let own = self.members(question, found, rule.wants)?;
         let context = CedarContext::from_pairs(own).map_err(|_| internal("the context record"))?;
         Ok((self.asked(question, found, context)?, entities))
     }
@@ -126,21 +125,26 @@ impl Asker {
         wants: Wants,
         named: impl Iterator<Item = &'n String>,
     ) -> Result<Cow<'a, Entities>, Verdict> {
-        let alone = self.agents.alone(question.sender, found.sender).map_err(internal)?;
-        let receiver = wants.member("receiver");
-        if !receiver && !wants.agents {
+        let around = &question.circumstances;
+        let none = &Credentials::NONE;
+        let shows = |id, position, credentials| Shows { id, position, credentials, now: around.now };
+        let held = if wants.credentials { around.sender_holds } else { none };
+        let alone = self.agents.alone(&shows(question.sender, found.sender, held)).map_err(internal)?;
+        if !wants.receiver() {
             return Ok(alone);
         }
         let mut more: Vec<Entity> = Vec::new();
-        if receiver && question.receiver != question.sender {
-            more.push(self.agents.of(question.receiver, found.receiver).map_err(internal)?);
+        if question.receiver != question.sender {
+            let receiver = shows(question.receiver, found.receiver, around.receiver_holds);
+            more.push(self.agents.of(&receiver).map_err(internal)?);
         }
         let mut seen: Vec<&str> = Vec::new();
         for named in named {
-            let known = named == question.sender || (receiver && named == question.receiver);
+            let known = named == question.sender || named == question.receiver;
             if !known && !seen.contains(&named.as_str()) {
                 seen.push(named);
-                more.push(self.agents.of(named, self.agents.list.position(named)).map_err(internal)?);
+                let named = shows(named, self.agents.list.position(named), none);
+                more.push(self.agents.of(&named).map_err(internal)?);
             }
         }
         if more.is_empty() {
@@ -150,15 +154,20 @@ impl Asker {
         Ok(Cow::Owned(all))
     }
 
-    fn member(&self, question: &Question<'_>, found: &Found<'_>, name: &str) -> RestrictedExpression {
-        match name {
-            "receiver" => RestrictedExpression::new_entity_uid(self.agents.uid(question.receiver)),
-            "major" => RestrictedExpression::new_long(i64::from(found.shape.major)),
-            "minor" => RestrictedExpression::new_long(i64::from(found.shape.minor)),
-            "binding" => RestrictedExpression::new_string(question.binding.to_owned()),
-            "direction" => RestrictedExpression::new_string(question.direction.to_owned()),
-            _ => RestrictedExpression::new_bool(found.free_text),
+    /// The members of the context record that are looked at, and that there are.
+    fn members(
+        &self,
+        question: &Question<'_>,
+        found: &Found<'_>,
+        wants: Wants,
+    ) -> Result<Vec<(String, RestrictedExpression)>, Verdict> {
+        let mut pairs = Vec::new();
+        for name in wants.members() {
+            let receiver = || self.agents.uid(question.receiver);
+            let value = around::member(name, question, found, receiver).map_err(internal)?;
+            pairs.extend(value.map(|value| (name.to_owned(), value)));
         }
+        Ok(pairs)
     }
 }
 

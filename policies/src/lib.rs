@@ -10,10 +10,13 @@
 
 mod agents;
 mod annotations;
+mod around;
 mod ask;
 mod catalogue;
 mod check;
+mod circumstances;
 mod convert;
+mod credentials;
 mod decide;
 mod evaluate;
 mod fault;
@@ -39,6 +42,8 @@ mod source;
 
 pub use agents::AgentEntry;
 pub use annotations::{FieldPath, Obligation};
+pub use circumstances::{Circumstances, Scores, Session};
+pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE};
 pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Question, Texts, Verdict};
 pub use fault::{LeftOut, Place, PolicyFault};
 pub use limits::PolicyLimits;

@@ -5,10 +5,10 @@ use semgate_contexts::{Performative, json::Object};
 
 use crate::ask::{Asker, Found};
 use crate::rule::{Rule, Wants};
-use crate::{MaySay, NoPolicy, Question, Verdict};
+use crate::{Circumstances, MaySay, NoPolicy, Question, Verdict};
 
 impl Asker {
-    /// Whether some instance of this shape could be permitted. Policies that read neither the instance nor its text are asked
+    /// Whether some instance of this shape could be permitted. Policies that read neither the instance nor the moment are asked
     /// as for any message; of those that do, a permit may permit and a forbid may be passed by.
     pub(crate) fn may(&self, question: &Question<'_>) -> Result<MaySay, NoPolicy> {
         let shape = self.catalogue.shape(question.context.digest(), question.shape.name()).ok_or(NoPolicy)?;
@@ -19,7 +19,8 @@ impl Asker {
             return Err(NoPolicy);
         }
         let chosen = self.index.choose(sender, (shape.of_type, info), question.action).ok_or(NoPolicy)?;
-        let blind = |rule: &&Rule| !rule.wants.instance && !rule.wants.member("free_text");
+        let later = |rule: &Rule| LATER.iter().any(|member| rule.wants.member(member));
+        let blind = |rule: &&Rule| !rule.wants.instance && !later(rule);
         let open = chosen.rules().any(|rule| !blind(&rule) && rule.effect == Effect::Permit);
         let known = chosen.rules().filter(blind);
         let wants = known.clone().fold(Wants::default(), |wants, rule| wants.and(rule.wants));
@@ -33,13 +34,28 @@ impl Asker {
     }
 }
 
+/// What can be another once it is said: what the text is, when it comes, in which session.
+const LATER: [&str; 5] = ["free_text", "scores", "now", "locked", "session"];
+
 /// The question for what is not said yet.
 pub(crate) fn unsaid<'q>(
     (sender, receiver): (&'q str, &'q str),
     action: Performative,
     (context, shape): (&'q semgate_contexts::Context, &'q semgate_contexts::Shape),
-    binding: &'q str,
+    (binding, circumstances): (&'q str, Circumstances<'q>),
     value: &'q Object<'q>,
 ) -> Question<'q> {
-    Question { sender, receiver, action, context, shape, value, without: None, binding, direction: "request" }
+    let direction = "request";
+    Question {
+        sender,
+        receiver,
+        action,
+        context,
+        shape,
+        value,
+        without: None,
+        binding,
+        direction,
+        circumstances,
+    }
 }

@@ -3,12 +3,21 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::Verdict;
+use crate::credentials::Window;
 
 /// Everything that a rememberable verdict depends on, packed; the generation is the [`Policies`](crate::Policies)
 /// value that owns the memory.
-pub(crate) type Key = u128;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// Positions, type and what else is small.
+    pub packed: u128,
+    /// Digest of what the sender shows, 0 if that is not asked for.
+    pub sender_holds: u128,
+    /// Digest of what the receiver shows, 0 if that is not asked for.
+    pub receiver_holds: u128,
+}
 
-type Slot = Mutex<Option<(Key, Verdict)>>;
+type Slot = Mutex<Option<(Key, Window, Verdict)>>;
 
 /// A table of slots, each with its own lock; a new verdict takes the place of the one that stood in its slot.
 ///
@@ -26,27 +35,28 @@ impl Memory {
 
     fn slot(&self, key: Key) -> Option<&Slot> {
         // Fibonacci hashing of both halves; the low bits of a product are its worst, so take the high ones.
-        let high = u64::try_from(key >> 64).unwrap_or_default();
-        let low = u64::try_from(key & u128::from(u64::MAX)).unwrap_or_default();
+        let whole = key.packed ^ key.sender_holds ^ key.receiver_holds.rotate_left(64);
+        let high = u64::try_from(whole >> 64).unwrap_or_default();
+        let low = u64::try_from(whole & u128::from(u64::MAX)).unwrap_or_default();
         let mixed = (high.rotate_left(32) ^ low).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         let mask = self.slots.len().checked_sub(1)?;
         self.slots.get(usize::try_from(mixed).unwrap_or_default() & mask)
     }
 
-    /// The verdict remembered under exactly this key.
-    pub fn get(&self, key: Key) -> Option<Verdict> {
+    /// The verdict remembered under exactly this key, if what is shown is still held as it was then.
+    pub fn get(&self, key: Key, now: u64) -> Option<Verdict> {
         let slot = self.slot(key)?.lock().unwrap_or_else(PoisonError::into_inner);
         match &*slot {
-            Some((held, verdict)) if *held == key => Some(verdict.clone()),
+            Some((held, window, verdict)) if *held == key && window.holds(now) => Some(verdict.clone()),
             _ => None,
         }
     }
 
-    /// Remembers a verdict.
-    pub fn put(&self, key: Key, verdict: &Verdict) {
+    /// Remembers a verdict for a time.
+    pub fn put(&self, key: Key, verdict: &Verdict, window: Window) {
         if let Some(slot) = self.slot(key) {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, verdict.clone()));
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, window, verdict.clone()));
         }
     }
 }
@@ -59,8 +69,13 @@ impl std::fmt::Debug for Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::Memory;
+    use super::{Key, Memory};
+    use crate::credentials::Window;
     use crate::{Obligations, Texts, Verdict};
+
+    fn key(packed: u128) -> Key {
+        Key { packed, sender_holds: 0, receiver_holds: 0 }
+    }
 
     #[test]
     fn a_verdict_is_found_under_its_own_key_only_and_the_table_stays_bounded() {
@@ -70,19 +85,33 @@ mod tests {
             policies: Texts::from_iter([n.to_string()]),
             obligations: Obligations::default(),
         };
-        for key in 0..10_000_u128 {
-            memory.put(key << 40, &verdict(key));
-            assert_eq!(memory.get(key << 40), Some(verdict(key)));
-            assert_eq!(memory.get((key << 40) + 1), None);
+        for n in 0..10_000_u128 {
+            memory.put(key(n << 40), &verdict(n), Window::ALWAYS);
+            assert_eq!(memory.get(key(n << 40), 0), Some(verdict(n)));
+            assert_eq!(memory.get(key((n << 40) + 1), 0), None);
+            assert_eq!(memory.get(Key { sender_holds: 1, ..key(n << 40) }, 0), None);
+            assert_eq!(memory.get(Key { receiver_holds: 1, ..key(n << 40) }, 0), None);
         }
-        let held = (0..10_000_u128).filter(|key| memory.get(key << 40).is_some()).count();
+        let held = (0..10_000_u128).filter(|n| memory.get(key(n << 40), 0).is_some()).count();
         assert!((32..=64).contains(&held), "{held}");
     }
 
     #[test]
     fn no_slots_remember_nothing() {
         let memory = Memory::new(0);
-        memory.put(1, &Verdict::Untypable { path: String::new(), rule: "decimal" });
-        assert_eq!(memory.get(1), None);
+        memory.put(key(1), &Verdict::Untypable { path: String::new(), rule: "decimal" }, Window::ALWAYS);
+        assert_eq!(memory.get(key(1), 0), None);
+    }
+
+    #[test]
+    fn a_verdict_is_remembered_for_its_time_alone() {
+        let memory = Memory::new(4);
+        memory.put(
+            key(1),
+            &Verdict::Untypable { path: String::new(), rule: "decimal" },
+            Window { from: 10, until: 20 },
+        );
+        let remembered = |now| memory.get(key(1), now).is_some();
+        assert_eq!([9, 10, 19, 20].map(remembered), [false, true, true, false]);
     }
 }

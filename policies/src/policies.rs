@@ -17,8 +17,8 @@ use crate::memory::Memory;
 use crate::parse;
 use crate::rule::Rule;
 use crate::{
-    AgentEntry, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault, PolicyLimits, PolicySource, Question,
-    Verdict,
+    AgentEntry, Circumstances, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault, PolicyLimits, PolicySource,
+    Question, Verdict,
 };
 
 /// One generation of policies, agents and typed contexts; never changes once loaded.
@@ -155,7 +155,8 @@ impl Policies {
     }
 
     /// Could any policy let this sender say something of this shape to this receiver, by all that is known before it is said?
-    /// What policies ask of the instance itself counts as if the instance were the one that they permit.
+    /// What policies ask of the instance itself, its time, session and scores counts as if they were what is permitted; of
+    /// `circumstances` count what the two show and the version of the protocol.
     ///
     /// # Errors
     /// [`NoPolicy`] if every instance would be denied.
@@ -164,10 +165,11 @@ impl Policies {
         (sender, receiver): (&str, &str),
         action: Performative,
         (context, shape): (&Context, &Shape),
-        binding: &str,
+        (binding, circumstances): (&str, Circumstances<'_>),
     ) -> Result<MaySay, NoPolicy> {
         let nothing = Object::default();
-        self.asker.may(&unsaid((sender, receiver), action, (context, shape), binding, &nothing))
+        let around = (binding, circumstances);
+        self.asker.may(&unsaid((sender, receiver), action, (context, shape), around, &nothing))
     }
 
     /// Whether some permit names `learnt::NAME`, so that a concept of that name could pass once two agents settled it.

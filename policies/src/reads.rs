@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use cedar_policy::pst::{Clause, EntityUID, Expr, Literal, Var};
+use cedar_policy::pst::{BinaryOp, Clause, EntityUID, Expr, Literal, Var};
 
 /// A record or entity of which some attributes are read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,11 +29,13 @@ impl Attributes {
     }
 }
 
-/// Everything that the conditions of a policy, or of several, look at besides principal and action.
+/// Everything that the conditions of a policy, or of several, look at besides the action.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Reads {
     /// Attributes of the concept instance; its type is not one of them.
     pub resource: Attributes,
+    /// Attributes of the sender; its id and its groups are not among them.
+    pub principal: Attributes,
     /// Members of the context record.
     pub context: Attributes,
     /// Agents named in a condition, whose groups and credentials it may ask for.
@@ -69,11 +71,15 @@ impl Reads {
                     self.visit(expr);
                 }
                 if let Some(parent) = in_expr {
-                    self.visit(expr);
-                    self.visit(parent);
+                    self.compared(expr);
+                    self.compared(parent);
                 }
             }
             Expr::UnaryOp { expr, .. } | Expr::Like { expr, .. } => self.visit(expr),
+            Expr::BinaryOp { op: BinaryOp::Eq | BinaryOp::NotEq | BinaryOp::In, left, right } => {
+                self.compared(left);
+                self.compared(right);
+            }
             Expr::BinaryOp { left, right, .. } => {
                 self.visit(left);
                 self.visit(right);
@@ -85,10 +91,20 @@ impl Reads {
             }
             Expr::Set(items) => items.iter().for_each(|item| self.visit(item)),
             Expr::Record(members) => members.values().for_each(|member| self.visit(member)),
-            _ => {
-                self.resource.all = true;
-                self.context.all = true;
-            }
+            _ => self.everything(),
+        }
+    }
+
+    fn everything(&mut self) {
+        for part in [&mut self.resource, &mut self.principal, &mut self.context] {
+            part.all = true;
+        }
+    }
+
+    /// Which agent it is, and in which groups: a comparison asks for no more.
+    fn compared(&mut self, expr: &Expr) {
+        if !matches!(expr, Expr::Var(Var::Principal)) {
+            self.visit(expr);
         }
     }
 
@@ -103,10 +119,11 @@ impl Reads {
         }
     }
 
-    /// The principal is always known whole, and the action has no attributes.
+    /// The action has no attributes.
     fn variable(&mut self, var: &Var) -> Option<&mut Attributes> {
         match var {
-            Var::Principal | Var::Action => None,
+            Var::Action => None,
+            Var::Principal => Some(&mut self.principal),
             Var::Resource => Some(&mut self.resource),
             Var::Context => Some(&mut self.context),
         }
@@ -120,10 +137,7 @@ impl Reads {
                 }
             }
             Literal::Bool(_) | Literal::Long(_) | Literal::String(_) => {}
-            _ => {
-                self.resource.all = true;
-                self.context.all = true;
-            }
+            _ => self.everything(),
         }
     }
 }

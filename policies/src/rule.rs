@@ -23,6 +23,10 @@ pub(crate) struct Wants {
     pub instance: bool,
     /// An agent that a condition names.
     pub agents: bool,
+    /// Credentials of the sender, or of an agent that may be the sender.
+    pub credentials: bool,
+    /// The trust domain of the sender.
+    pub trust_domain: bool,
     /// A bit for each of [`CONTEXT_MEMBERS`].
     members: u32,
 }
@@ -30,9 +34,13 @@ pub(crate) struct Wants {
 impl Wants {
     pub(crate) fn of(reads: &Reads) -> Self {
         let wanted = (0_u32..).zip(CONTEXT_MEMBERS).filter(|(_, member)| reads.context.wants(member));
+        let agents = !reads.agents.is_empty();
+        let others = agents || reads.context.wants("receiver");
         Self {
             instance: !reads.resource.none(),
-            agents: !reads.agents.is_empty(),
+            agents,
+            credentials: others || reads.principal.wants("credentials"),
+            trust_domain: reads.principal.wants("trust_domain"),
             members: wanted.fold(0, |set, (bit, _)| set | 1 << bit),
         }
     }
@@ -42,6 +50,8 @@ impl Wants {
         Self {
             instance: self.instance || other.instance,
             agents: self.agents || other.agents,
+            credentials: self.credentials || other.credentials,
+            trust_domain: self.trust_domain || other.trust_domain,
             members: self.members | other.members,
         }
     }
@@ -50,6 +60,16 @@ impl Wants {
     pub fn member(self, name: &str) -> bool {
         let bit = CONTEXT_MEMBERS.iter().position(|member| *member == name);
         bit.is_some_and(|bit| self.members & 1 << bit != 0)
+    }
+
+    /// Whether the receiver is looked at, or an agent that may be the receiver.
+    pub fn receiver(self) -> bool {
+        self.agents || self.member("receiver")
+    }
+
+    /// Whether something is looked at that no verdict is remembered under: the time, the end of the session, the scores.
+    pub fn passing(self) -> bool {
+        ["now", "session", "scores"].iter().any(|member| self.member(member))
     }
 
     /// The members of the context record that are looked at.

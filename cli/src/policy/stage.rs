@@ -10,7 +10,7 @@ use semgate_inspect::{
     Route, RouteOptions, TextParts,
 };
 use semgate_message::{Binding, Call, Form, a2a::Version};
-use semgate_policies::{Policies, Question, Verdict};
+use semgate_policies::{Circumstances, Policies, Question, Scores, Verdict};
 use semgate_statement::View;
 
 use super::case::{Case, Subject, Way};
@@ -150,6 +150,7 @@ impl Stage {
             let why = format!("`{}` does not fit the rule `{}`", fault.path, fault.rule);
             return Ok(Outcome { verdict: Code::ContentInvalid.as_str(), policies: BTreeSet::new(), why });
         }
+        let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous: 0 };
         let question = Question {
             sender,
             receiver,
@@ -160,6 +161,7 @@ impl Stage {
             without: None,
             binding: binding(&case.protocol)?.as_str(),
             direction: case.direction.as_str(),
+            circumstances: Circumstances { scores, ..Circumstances::at(instant(case.time.as_deref())?) },
         };
         Ok(Outcome::of(self.policies.decide(&question)))
     }

@@ -1,6 +1,6 @@
 //! Where free text may stand in an instance, so that a policy can ask whether there is any.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -51,6 +51,11 @@ impl FreeText {
     pub(crate) fn found_in(&self, instance: &Object<'_>) -> bool {
         self.map.in_object(&[self.root], instance)
     }
+
+    /// The characters of all strings that stand where the schema has free text.
+    pub(crate) fn length_in(&self, instance: &Object<'_>) -> u64 {
+        self.map.length_in_object(&[self.root], instance)
+    }
 }
 
 impl FreeTextMap {
@@ -75,6 +80,32 @@ impl FreeTextMap {
                 self.leading(places).any(|place| items.iter().any(|item| self.in_value(&place.items, item)))
             }
             _ => false,
+        }
+    }
+
+    fn length_in_object(&self, places: &[usize], object: &Object<'_>) -> u64 {
+        let length = |(name, value): (&str, &Json<'_>)| {
+            let inside = |place: &'_ Merged| {
+                let named = place.properties.get(name).into_iter().flatten();
+                named.chain(&place.others).copied().collect::<Vec<_>>()
+            };
+            let inside: BTreeSet<usize> = self.leading(places).flat_map(inside).collect();
+            self.length_in_value(&Vec::from_iter(inside), value)
+        };
+        object.iter().map(length).fold(0, u64::saturating_add)
+    }
+
+    fn length_in_value(&self, places: &[usize], value: &Json<'_>) -> u64 {
+        match value {
+            Json::String(text) if self.leading(places).any(|place| place.text) => text.chars().count() as u64,
+            Json::Object(object) => self.length_in_object(places, object),
+            Json::Array(items) => {
+                let inside: BTreeSet<usize> =
+                    self.leading(places).flat_map(|place| &place.items).copied().collect();
+                let inside = Vec::from_iter(inside);
+                items.iter().map(|item| self.length_in_value(&inside, item)).fold(0, u64::saturating_add)
+            }
+            _ => 0,
         }
     }
 }

@@ -9,24 +9,37 @@ use crate::{
 };
 use semgate_message::Call;
 use semgate_negotiation::Sessions;
+use semgate_policies::{Circumstances, Credentials, Scores};
 use std::sync::Arc;
 
 /// One end of a connection whose identity was settled before the message was read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Peer {
     id: Arc<str>,
+    credentials: Credentials,
 }
 
 impl Peer {
     /// The peer that showed a verified certificate.
     pub fn certified(peer: &semgate_certs::Peer) -> Self {
-        Self { id: Arc::from(peer.id().as_str()) }
+        Self { id: Arc::from(peer.id().as_str()), credentials: Credentials::NONE }
     }
 
     /// The one sender that a plain listener on loopback or a Unix socket is configured with, or the agent that a route on
     /// loopback is configured with. Never an id that a message or header brought along.
     pub fn configured(id: &str) -> Self {
-        Self { id: Arc::from(id) }
+        Self { id: Arc::from(id), credentials: Credentials::NONE }
+    }
+
+    /// The same peer, which shows these credentials. They must have been verified.
+    #[must_use]
+    pub fn showing(self, credentials: Credentials) -> Self {
+        Self { credentials, ..self }
+    }
+
+    /// What it shows besides its identity.
+    pub fn credentials(&self) -> &Credentials {
+        &self.credentials
     }
 
     /// The SPIFFE id.
@@ -76,6 +89,10 @@ pub struct Case<'c> {
     pub(crate) route: &'c Arc<Route>,
     pub(crate) sender: &'c Peer,
     pub(crate) receiver: &'c str,
+    /// What the receiver shows; in a request nothing, since it was not spoken to yet.
+    pub(crate) receiver_holds: &'c Credentials,
+    /// How many bytes are judged.
+    pub(crate) bytes: usize,
     pub(crate) direction: Direction,
     pub(crate) call: &'c Call,
     pub(crate) owners: &'c Owners,
@@ -95,6 +112,17 @@ pub struct Case<'c> {
 impl Case<'_> {
     pub(crate) fn sender_key(&self) -> &Arc<str> {
         self.sender.key()
+    }
+
+    /// What policies may ask about beside the message, before anything of it is counted.
+    pub(crate) fn circumstances(&self) -> Circumstances<'_> {
+        Circumstances {
+            sender_holds: self.sender.credentials(),
+            receiver_holds: self.receiver_holds,
+            protocol_version: self.call.protocol_version(),
+            scores: Scores { message_bytes: self.bytes as u64, ..Scores::default() },
+            ..Circumstances::at(self.now.unix)
+        }
     }
 
     /// What is known before a byte is read.

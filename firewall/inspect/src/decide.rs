@@ -9,7 +9,7 @@ use crate::{
 };
 use semgate_contexts::json;
 use semgate_message::Instance;
-use semgate_policies::{Obligations, Question, Texts, Verdict};
+use semgate_policies::{Circumstances, Obligations, Question, Scores, Session, Texts, Verdict};
 
 /// A message whose every concept some policy permits and none forbids. Only this stage builds one.
 #[derive(Debug)]
@@ -38,8 +38,9 @@ fn ask(conformed: &Conformed<'_, '_>) -> Result<Vec<Texts>, Stopped> {
     let case = conformed.case();
     let mut permits: Vec<Texts> = Vec::new();
     let (mut denial, mut approval): (Option<Stopped>, Option<Stopped>) = (None, None);
+    let around = circumstances(conformed);
     for (said, instance) in conformed.said() {
-        let (policies, question) = (case.generation.policies(), question(case, said, instance));
+        let (policies, question) = (case.generation.policies(), question(case, said, instance, around));
         let verdict = match said.origin {
             Origin::Signed => policies.decide(&question),
             Origin::Learnt => policies.decide_learnt(&question),
@@ -77,7 +78,31 @@ fn ask(conformed: &Conformed<'_, '_>) -> Result<Vec<Texts>, Stopped> {
     }
 }
 
-fn question<'q>(case: &Case<'q>, said: &Said<'q>, instance: &Instance<'q>) -> Question<'q> {
+/// What is so of every instance of the message.
+fn circumstances<'q>(conformed: &'q Conformed<'_, '_>) -> Circumstances<'q> {
+    let around = conformed.case().circumstances();
+    let session = conformed.resolved().session().map(|session| Session { expires_at: session.until });
+    let counted = Scores {
+        concepts: conformed.said().count() as u64,
+        ambiguous: ambiguous(conformed) as u64,
+        ..around.scores
+    };
+    Circumstances { session, scores: counted, ..around }
+}
+
+/// How many instances ask an ambiguous question.
+fn ambiguous(conformed: &Conformed<'_, '_>) -> usize {
+    let control = conformed.case().generation.control_line();
+    let asks = |said: &Said<'_>| said.term.name() == AMBIGUOUS && said.context.urn().line() == control;
+    conformed.said().filter(|(said, _)| asks(said)).count()
+}
+
+fn question<'q>(
+    case: &Case<'q>,
+    said: &Said<'q>,
+    instance: &Instance<'q>,
+    circumstances: Circumstances<'q>,
+) -> Question<'q> {
     Question {
         sender: case.sender.id(),
         receiver: case.receiver,
@@ -88,6 +113,7 @@ fn question<'q>(case: &Case<'q>, said: &Said<'q>, instance: &Instance<'q>) -> Qu
         without: without(instance),
         binding: case.route.binding.as_str(),
         direction: case.direction.as_str(),
+        circumstances,
     }
 }
 
@@ -157,7 +183,8 @@ pub(crate) fn again(
     let json = json::read(text.as_bytes(), limits).map_err(|_| unfit("size"))?;
     let Some(object) = json.as_object() else { return Err(unfit("type")) };
     said.shape.conform(object, without(instance)).map_err(|fault| unfit(&fault.rule))?;
-    let question = Question { value: object, ..question(decided.case(), said, instance) };
+    let around = circumstances(&decided.conformed);
+    let question = Question { value: object, ..question(decided.case(), said, instance, around) };
     match decided.case().generation.policies().decide(&question) {
         Verdict::Permitted { obligations, .. } => obliged(said, instance, &obligations),
         Verdict::Untypable { rule, .. } => Err(unfit(rule)),
@@ -186,9 +213,7 @@ impl<'c, 'j> Decided<'c, 'j> {
 
     /// How many instances ask an ambiguous question.
     pub(crate) fn ambiguous(&self) -> usize {
-        let control = self.case().generation.control_line();
-        let asks = |said: &Said<'_>| said.term.name() == AMBIGUOUS && said.context.urn().line() == control;
-        self.conformed.said().filter(|(said, _)| asks(said)).count()
+        ambiguous(&self.conformed)
     }
 
     /// What is known of the message.

@@ -132,7 +132,7 @@ impl Inspector {
         let first = exchanges.open.first().ok_or_else(unasked)?;
         let at = {
             let generation = self.generation();
-            let case = self.reply_case(&generation, &first.sent, replier, now);
+            let case = self.reply_case(&generation, &first.sent, (replier, said.len()), now);
             let strict = read(&case, &said).map_err(refused)?;
             let message = native::read(strict.json(), &reading(&case));
             let message = message.map_err(|fault| refused(Refusal::from(&fault).with_facts(case.facts())))?;

@@ -30,6 +30,7 @@ use semgate_message::{
     mcp,
 };
 use semgate_negotiation::Sessions;
+use semgate_policies::Credentials;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Judges messages. One for all cores: it holds what must be counted across them.
@@ -139,7 +140,7 @@ impl Inspector {
         let plain: Option<Bytes>;
         let settled = self.settled(route, peer);
         let leave = {
-            let case = self.request_case(&generation, route, peer, (&arrived.call, &settled), now);
+            let case = self.request_case(&generation, route, peer, (&arrived, &settled), now);
             self.rate.admit(peer.key(), now.monotonic_ms).map_err(|often| {
                 Refusal::new(Code::RateLimited, "this agent sends more messages than it may")
                     .with_hint("send less often; retry after the time given")
@@ -223,7 +224,7 @@ impl Inspector {
         let mut leave = {
             let case = Case {
                 turn: Turn::Again,
-                ..self.request_case(&generation, &sent.route, &sent.caller, (&arrived.call, &settled), now)
+                ..self.request_case(&generation, &sent.route, &sent.caller, (&arrived, &settled), now)
             };
             let strict = read(&case, &arrived.judged)?;
             // the headers were held against the message when it arrived, and neither has changed since
@@ -254,7 +255,7 @@ impl Inspector {
     ) -> Result<ReplyPermit, Refusal> {
         let reply = reply.into();
         let generation = self.live.load();
-        let case = self.reply_case(&generation, sent, replier, now);
+        let case = self.reply_case(&generation, sent, (replier, reply.judged.len()), now);
         let facts = Facts { digest: Some(sent.about.digest), ..case.facts() };
         let outcome = match admissible(sent, status, &reply.judged) {
             Ok(Form::Acknowledgement) => {
@@ -313,7 +314,7 @@ impl Inspector {
         generation: &'c Generation,
         route: &'c Arc<Route>,
         peer: &'c Peer,
-        (call, settled): (&'c Call, &'c Arc<OfPair>),
+        (arrived, settled): (&'c Arrived, &'c Arc<OfPair>),
         now: Now,
     ) -> Case<'c> {
         Case {
@@ -328,8 +329,10 @@ impl Inspector {
             route,
             sender: peer,
             receiver: &route.receiver,
+            receiver_holds: &const { Credentials::NONE },
+            bytes: arrived.judged.len(),
             direction: Direction::Request,
-            call,
+            call: &arrived.call,
             turn: Turn::First,
             answers: None,
             about: None,
@@ -341,7 +344,7 @@ impl Inspector {
         &'c self,
         generation: &'c Generation,
         sent: &'c Sent,
-        replier: &'c Peer,
+        (replier, bytes): (&'c Peer, usize),
         now: Now,
     ) -> Case<'c> {
         Case {
@@ -356,6 +359,8 @@ impl Inspector {
             route: &sent.route,
             sender: replier,
             receiver: sent.caller.id(),
+            receiver_holds: sent.caller.credentials(),
+            bytes,
             direction: Direction::Reply,
             call: &sent.call,
             turn: Turn::First,

@@ -124,7 +124,8 @@ impl Inspector {
         let (owner, about, delivery) = self.owners().delivery(&route.scope(), token).ok_or_else(unknown)?;
         let sent = self.answering(route, token, (&owner, about), &delivery)?;
         let generation = self.generation();
-        let case = Case { turn: Turn::Event, ..self.reply_case(&generation, &sent, replier, now) };
+        let case =
+            Case { turn: Turn::Event, ..self.reply_case(&generation, &sent, (replier, body.len()), now) };
         let facts = case.facts();
         same_agent(&sent, replier, facts.clone())
             .and_then(|_| enabled(&generation, &sent, replier))

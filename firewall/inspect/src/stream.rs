@@ -67,7 +67,7 @@ impl StreamState {
         now: Now,
     ) -> Result<(), Refusal> {
         let generation = inspector.generation();
-        let case = inspector.reply_case(&generation, sent, replier, now);
+        let case = inspector.reply_case(&generation, sent, (replier, 0), now);
         let stands = still_stands(&case, sent)
             .and_then(|()| enabled(&generation, sent, replier))
             .and_then(|()| in_session(&case));
@@ -182,7 +182,10 @@ impl Inspector {
     ) -> Result<ReplyPermit, Refusal> {
         let event = event.into();
         let generation = self.generation();
-        let case = Case { turn: Turn::Event, ..self.reply_case(&generation, sent, replier, now) };
+        let case = Case {
+            turn: Turn::Event,
+            ..self.reply_case(&generation, sent, (replier, event.judged.len()), now)
+        };
         let outcome = same_agent(sent, replier, case.facts())
             .and_then(|_| self.judge_event(&case, sent, stream, &event));
         outcome.map_err(|inner| refused(inner).with_rpc_id(sent.rpc_id.clone()))

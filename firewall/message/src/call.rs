@@ -48,6 +48,19 @@ impl Call {
         Self { binding: Binding::Mcp, version: Version::V10, form: Form::JsonRpc, mcp: Some(Box::new(head)) }
     }
 
+    /// The version of the protocol that a message is read under, as the protocol writes it; empty where it has none. In MCP it is
+    /// settled once the message was read: without a header only what settles the version is read, in the version that has that.
+    pub fn protocol_version(&self) -> &'static str {
+        match self.binding {
+            Binding::L8 => "",
+            Binding::A2a => self.version.as_str(),
+            Binding::Mcp => {
+                let named = self.mcp.as_ref().and_then(|head| mcp::Version::parse(head.version.as_deref()?));
+                named.unwrap_or(mcp::Version::V2025_11_25).as_str()
+            }
+        }
+    }
+
     /// The operation, where the path names it; in JSON-RPC the body does.
     pub const fn operation(&self) -> Option<Operation> {
         match self.form {

@@ -12,6 +12,7 @@ use cedar_policy::{
 use proptest::prelude::*;
 use semgate_contexts::Performative;
 
+use super::around::{around, plain_agent, plain_circumstances};
 use super::{
     Ask, COURIER, House, OPERATOR, RETAILER, STRANGER, TREASURER, WEBAPP, WHOLESALER, one_file,
     shipped_contexts, transfer,
@@ -46,7 +47,7 @@ const RESOURCES: [&str; 6] = [
     "resource",
 ];
 
-const CONDITIONS: [&str; 26] = [
+const CONDITIONS: [&str; 42] = [
     "when { resource has amount && [decimal(\"0.0\"), decimal(\"12000.0\")].contains(resource.amount) }",
     "when { resource has amount && resource.amount.lessThanOrEqual(decimal(\"10000.0\")) }",
     "unless { resource is payment::transfer && {a: resource.amount} == {a: decimal(\"10000.0001\")} }",
@@ -73,6 +74,22 @@ const CONDITIONS: [&str; 26] = [
     "when { resource has parameter && resource.parameter like \"d*\" }",
     "when { context.major * 9223372036854775807 > 0 }",
     "when { resource is supplyChain::current_decision || resource is snl::ambiguous_parameter }",
+    "when { principal.trust_domain == \"semgate.test\" }",
+    "unless { context.receiver.trust_domain == principal.trust_domain }",
+    "when { context.binding_version == \"1.0\" || context.line == \"payment\" }",
+    "when { context.locked }",
+    "unless { context has session && context.session.expires > context.now }",
+    "when { context has session && context.session.expires.durationSince(context.now) > duration(\"5m\") }",
+    "when { context.now < datetime(\"2027-01-15T08:00:00Z\") }",
+    "when { context.now.toTime() < duration(\"8h\") }",
+    "when { context.scores.text_length > 3 || context.scores.concepts > 1 }",
+    "unless { context.scores.message_bytes < 1000 && context.scores.ambiguous == 0 }",
+    "when { principal.credentials.contains(\"cert:a\") }",
+    "unless { principal.credentials.contains(\"token:hr:b\") }",
+    "when { context.receiver.credentials.contains(\"token:hr:b\") }",
+    "when { Agent::\"spiffe://semgate.test/agent/retailer-7\".credentials.contains(\"cert:a\") }",
+    "when { Agent::\"spiffe://semgate.test/agent/wholesaler-1\".trust_domain == principal.trust_domain }",
+    "when { context.binding_version like \"*\" && principal in Group::\"partners\" }",
 ];
 
 /// Policies that are valid by themselves, so that every set of them loads.
@@ -117,6 +134,7 @@ fn senders() -> impl Strategy<Value = &'static str> {
         OPERATOR,
         STRANGER,
         "spiffe://semgate.test/agent/nobody-else",
+        "spiffe://elsewhere.test/agent/nobody",
     ])
 }
 
@@ -182,20 +200,19 @@ impl Plain {
         .unwrap();
         let mut entities = vec![Entity::new_with_tags(resource.clone(), attributes, [], []).unwrap()];
         for agent in house.policies.agents() {
-            let credentials = agent.credentials.iter().map(|c| RestrictedExpression::new_string(c.clone()));
-            let attributes = [("credentials".to_owned(), RestrictedExpression::new_set(credentials))];
             let parents = agent.groups.iter().map(|group| uid("Group", group));
+            let attributes = plain_agent(&agent.id, &agent.credentials, question);
             entities.push(Entity::new_with_tags(uid("Agent", &agent.id), attributes, parents, []).unwrap());
         }
         for id in HashSet::from([question.sender, question.receiver]) {
             if house.policies.agent(id).is_none() {
-                let attributes = [("credentials".to_owned(), RestrictedExpression::new_set([]))];
+                let attributes = plain_agent(id, &[], question);
                 entities.push(Entity::new_with_tags(uid("Agent", id), attributes, [], []).unwrap());
             }
         }
         let entities = Entities::from_entities(entities, Some(schema)).unwrap();
         let version = question.context.urn().version();
-        let context = CedarContext::from_pairs([
+        let context = CedarContext::from_pairs(plain_circumstances(question).into_iter().chain([
             ("receiver".to_owned(), RestrictedExpression::new_entity_uid(uid("Agent", question.receiver))),
             ("major".to_owned(), RestrictedExpression::new_long(version.major.into())),
             ("minor".to_owned(), RestrictedExpression::new_long(version.minor.into())),
@@ -205,7 +222,7 @@ impl Plain {
                 "free_text".to_owned(),
                 RestrictedExpression::new_bool(question.shape.has_free_text(question.value)),
             ),
-        ])
+        ]))
         .unwrap();
         let action = uid("Action", question.action.as_str());
         let request =
@@ -249,19 +266,20 @@ proptest! {
     #[test]
     fn index_and_memory_never_change_a_verdict(
         chosen in prop::collection::hash_set(0..pool().len(), 1..14),
-        asked in prop::collection::vec((senders(), senders(), said(), any::<bool>()), 40),
+        asked in prop::collection::vec((senders(), senders(), said(), any::<bool>(), around()), 40),
     ) {
         let policies = chosen.iter().map(|n| pool()[*n].as_str()).collect::<Vec<_>>().join("\n");
         let house = House::with(&policies).unwrap();
         let plain = Plain::new(&policies);
         // Twice over, so that the second round meets what the first one remembered.
-        for (sender, receiver, (urn, term, action, value), reply) in asked.iter().chain(&asked) {
+        for (sender, receiver, (urn, term, action, value), reply, around) in asked.iter().chain(&asked) {
             if house.context(urn).term(term).unwrap().side(*action).is_err() {
                 continue;
             }
             let ask = Ask {
                 sender, receiver, action: *action, urn, term, value,
                 direction: if *reply { "reply" } else { "request" },
+                around: around.borrowed(),
             };
             let (ours, theirs) = house.question(ask, |question| {
                 (without_words(house.policies.decide(question)), plain.decide(&house, question))

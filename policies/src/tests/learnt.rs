@@ -1,7 +1,7 @@
 //! F0-31: what two agents settled between themselves passes only by a policy that names it.
 
 use super::{House, RETAILER, WHOLESALER, context, denied, one_file, permitted, shipped_contexts};
-use crate::{Question, Verdict};
+use crate::{Circumstances, Question, Verdict};
 use semgate_contexts::Performative;
 use semgate_contexts::json::{self, Json};
 
@@ -29,6 +29,7 @@ fn ask(policies: &str, value: &str) -> Verdict {
         without: None,
         binding: "l8",
         direction: "request",
+        circumstances: Circumstances::at(0),
     };
     house.policies.decide_learnt(&question)
 }

@@ -8,7 +8,8 @@ fn may(policies: &str, sender: &str) -> bool {
     let house = House::with(policies).unwrap();
     let context = house.context("payment:v2.0");
     let shape = context.term("transfer").unwrap().side(Performative::Request).unwrap();
-    house.policies.may_say((sender, WHOLESALER), Performative::Request, (context, shape), "mcp").is_ok()
+    let around = ("mcp", Circumstances::at(0));
+    house.policies.may_say((sender, WHOLESALER), Performative::Request, (context, shape), around).is_ok()
 }
 
 const PERMIT: &str = r#"permit (principal in Group::"partners", action, resource is payment::transfer);"#;

@@ -1,5 +1,7 @@
 //! The room as a whole: from files and documents to verdicts.
 
+mod around;
+mod circumstances;
 mod docs;
 mod generated;
 mod learnt;
@@ -16,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 use semgate_contexts::json::{self, Json};
 use semgate_contexts::{Context, DocumentLimits, Performative, Prefix, library};
 
-use crate::{Obligations, Policies, PolicyLimits, PolicySource, Question, Verdict};
+use crate::{Circumstances, Obligations, Policies, PolicyLimits, PolicySource, Question, Verdict};
 
 pub(super) const RETAILER: &str = "spiffe://semgate.test/agent/retailer-7";
 pub(super) const WEBAPP: &str = "spiffe://semgate.test/agent/public-webapp-3";
@@ -53,6 +55,7 @@ pub(super) struct Ask<'a> {
     pub term: &'a str,
     pub value: &'a str,
     pub direction: &'a str,
+    pub around: Circumstances<'a>,
 }
 
 impl Default for Ask<'_> {
@@ -65,6 +68,7 @@ impl Default for Ask<'_> {
             term: "transfer",
             value: "{}",
             direction: "request",
+            around: Circumstances::at(1_800_000_000),
         }
     }
 }
@@ -107,6 +111,7 @@ impl House {
             without: None,
             binding: "l8",
             direction: ask.direction,
+            circumstances: ask.around,
         })
     }
 

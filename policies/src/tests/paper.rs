@@ -90,6 +90,7 @@ fn ambiguous_parameter_is_permitted_to_partners_and_its_answer_to_repliers() {
             term: "parameter_options",
             value: r#"{"parameter":"date","options":["2030-01-04"]}"#,
             direction,
+            ..Ask::default()
         })
     };
     assert_eq!(answer("reply"), permitted(&["ambiguity.cedar#reply-options"]));

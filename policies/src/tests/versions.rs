@@ -50,7 +50,7 @@ fn inform<'a>(house: &House, urn: &'a str, value: &'a str) -> Verdict {
 fn the_shipped_schema_is_what_docs_policy_md_says() {
     let schema = schema_text(&shipped_contexts()).unwrap();
     for part in [
-        "entity Agent in [Group] = {\"credentials\": Set<String>};",
+        "entity Agent in [Group] = {\"credentials\": Set<String>, \"trust_domain\": String};",
         "namespace payment {",
         "entity transfer = {\"amount\": decimal, \"currency\": String, \"receiver_id\": String, \"sender_id\": String};",
         "\"quantity\": Long",

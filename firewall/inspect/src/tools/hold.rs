@@ -23,6 +23,7 @@ use semgate_message::{
     Binding, RpcId,
     mcp::{self, Asked, Kind, Operation},
 };
+use semgate_policies::{Circumstances, Credentials};
 use serde_json::Value;
 
 /// The task that a called tool is, if it may be called at all.
@@ -101,7 +102,13 @@ fn held(case: &Case<'_>, context: &Context, tool: &Value) -> Held {
         // who will call it is who reads the list
         let ends = (case.receiver, case.sender.id());
         let policies = case.generation.policies();
-        policies.may_say(ends, action, (context, shape), case.route.binding.as_str()).is_ok()
+        let around = Circumstances {
+            sender_holds: case.receiver_holds,
+            receiver_holds: &Credentials::NONE,
+            ..case.circumstances()
+        };
+        let around = (case.route.binding.as_str(), around);
+        policies.may_say(ends, action, (context, shape), around).is_ok()
     };
     let shown = |said: (&Context, &Term)| {
         let calls = [Performative::Request, Performative::Query].into_iter().any(|action| may(action, said));
@@ -176,8 +183,8 @@ pub(crate) fn judge(
     };
     let before = case.dialogues.asked(sent, &id).ok_or_else(nothing)?;
     let asked = before.mcp.as_ref().ok_or_else(nothing)?;
-    let case =
-        Case { turn: case.turn, ..inspector.reply_case(case.generation, &before, case.sender, case.now) };
+    let said = (case.sender, case.bytes);
+    let case = Case { turn: case.turn, ..inspector.reply_case(case.generation, &before, said, case.now) };
     let (permit, _) = one(inspector, &case, &before, asked, (status, answered))?;
     // the stream of a session has no end of its own
     Ok((permit, Ends::Nothing))

@@ -1,0 +1,69 @@
+//! The context record of a question, member by member: the circumstances as policies read them.
+
+use cedar_policy::{EntityUid, RestrictedExpression};
+use semgate_contexts::Line;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::ask::Found;
+use crate::catalogue::SCORES;
+use crate::{Question, Scores};
+
+type Expression = RestrictedExpression;
+
+/// A member of the context record; none for `session` outside of sessions.
+///
+/// # Errors
+/// A time that is none of a year of four digits.
+pub(crate) fn member(
+    name: &str,
+    question: &Question<'_>,
+    found: &Found<'_>,
+    receiver: impl FnOnce() -> EntityUid,
+) -> Result<Option<Expression>, String> {
+    let around = &question.circumstances;
+    let text = |text: &str| Expression::new_string(text.to_owned());
+    Ok(Some(match name {
+        "receiver" => Expression::new_entity_uid(receiver()),
+        "line" => text(Line::as_str(&found.info.line)),
+        "major" => Expression::new_long(i64::from(found.shape.major)),
+        "minor" => Expression::new_long(i64::from(found.shape.minor)),
+        "binding" => text(question.binding),
+        "binding_version" => text(around.protocol_version),
+        "direction" => text(question.direction),
+        "free_text" => Expression::new_bool(found.free_text),
+        "locked" => Expression::new_bool(around.locked().is_some()),
+        "session" => match around.locked() {
+            Some(session) => Expression::new_record([("expires".to_owned(), moment(session.expires_at)?)])
+                .map_err(|_| "the session".to_owned())?,
+            None => return Ok(None),
+        },
+        "now" => moment(around.now)?,
+        "scores" => scores(question, &around.scores)?,
+        other => return Err(format!("no value for `context.{other}`")),
+    }))
+}
+
+fn scores(question: &Question<'_>, measured: &Scores) -> Result<Expression, String> {
+    let value = |name: &str| match name {
+        "text_length" => Some(question.shape.free_text_length(question.value)),
+        "message_bytes" => Some(measured.message_bytes),
+        "concepts" => Some(measured.concepts),
+        "ambiguous" => Some(measured.ambiguous),
+        _ => None,
+    };
+    let mut pairs = Vec::with_capacity(SCORES.len());
+    for name in SCORES {
+        let value = value(name).ok_or_else(|| format!("no value for `context.scores.{name}`"))?;
+        let value = i64::try_from(value).unwrap_or(i64::MAX);
+        pairs.push((name.to_owned(), Expression::new_long(value)));
+    }
+    Expression::new_record(pairs).map_err(|_| "the scores".to_owned())
+}
+
+/// A second as Cedar's `datetime`.
+fn moment(unix: u64) -> Result<Expression, String> {
+    let seconds = i64::try_from(unix).map_err(|_| "the time".to_owned())?;
+    let time = OffsetDateTime::from_unix_timestamp(seconds).map_err(|_| "the time".to_owned())?;
+    time.format(&Rfc3339).map(Expression::new_datetime).map_err(|_| "the time".to_owned())
+}
