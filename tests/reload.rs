@@ -4,26 +4,17 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::gateway::{Gateway, Scripted};
+use support::gateway::Scripted;
+use support::policies::{
+    REPLY, digest_of, gateway, message, metrics, permit, records, replies, revision, shown_live, status, turn,
+};
 use support::{Up, plain_get, wait_for};
-
-const REPLY: &str = r#"{"protocol":"L8/1.0","message_id":"r-1","performative":"INFORM","sender_id":"wholesaler-1","receiver_id":"retailer-7","context":"urn:contexts:supplyChain:v1.0","content":{"concept":"current_decision","item_id":"beer","quantity":1}}"#;
-
-fn message(content: &Value) -> String {
-    json!({
-        "protocol": "L8/1.0", "message_id": "m-1", "performative": "INFORM", "sender_id": "retailer-7",
-        "receiver_id": "wholesaler-1", "context": "urn:contexts:supplyChain:v1.0", "content": content,
-    })
-    .to_string()
-}
 
 fn decision() -> Value {
     json!({"d": {"concept": "current_decision", "item_id": "beer", "quantity": 120}})
@@ -37,69 +28,6 @@ fn both() -> Value {
     let mut both = decision();
     both["o"] = observation()["o"].clone();
     both
-}
-
-/// A directory with the agents of the shipped one, and these files.
-fn revision(up: &Up, name: &str, files: &[(&str, String)]) -> PathBuf {
-    let directory = up.dir.join("revisions").join(name);
-    std::fs::create_dir_all(&directory).unwrap();
-    std::fs::copy(up.path("/policies").join("entities.json"), directory.join("entities.json")).unwrap();
-    for (file, text) in files {
-        std::fs::write(directory.join(file), text).unwrap();
-    }
-    directory
-}
-
-fn permit(id: &str, concept: &str) -> String {
-    format!(
-        "@id(\"{id}\") permit (principal in Group::\"partners\", action, resource is supplyChain::{concept});\n"
-    )
-}
-
-/// What every revision needs so that replies pass.
-fn replies() -> (&'static str, String) {
-    ("replies.cedar", "permit (principal in Group::\"repliers\", action, resource);\n".to_owned())
-}
-
-/// A link that leads to another place at once, as git-sync does it.
-fn turn(link: &Path, target: &Path) {
-    let beside = link.with_file_name("turning");
-    let _ = std::fs::remove_file(&beside);
-    symlink(target, &beside).unwrap();
-    std::fs::rename(&beside, link).unwrap();
-}
-
-/// A gateway whose `policies` is `<up>/current`.
-fn gateway(up: &Up, behind: &Scripted, limits: &str) -> Gateway {
-    let config = up.path("/firewall_config");
-    let text = std::fs::read_to_string(&config).unwrap();
-    std::fs::write(&config, text.replace("policies = \"policies\"", "policies = \"current\"")).unwrap();
-    Gateway::before(up, behind.address, limits)
-}
-
-fn status(gateway: &Gateway) -> Value {
-    plain_get(&format!("http://{}/status", gateway.admin)).json()
-}
-
-fn metrics(gateway: &Gateway) -> String {
-    String::from_utf8(plain_get(&format!("http://{}/metrics", gateway.admin)).body).unwrap()
-}
-
-/// The digests that the metrics show as live.
-fn shown_live(gateway: &Gateway) -> Vec<String> {
-    let text = metrics(gateway);
-    let lines = text.lines().filter(|line| line.starts_with("semgate_policy_set_info{set=\"live\""));
-    lines.map(|line| line.split("digest=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()).collect()
-}
-
-fn digest_of(directory: &Path) -> String {
-    semgate_policies::PolicySource::read_dir(directory).unwrap().digest().to_string()
-}
-
-fn records(gateway: &Gateway) -> Vec<Value> {
-    let text = std::fs::read_to_string(&gateway.audit).unwrap();
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Two revisions: the one lets decisions pass, the other observations. A mixture of their files would let both pass in one message.

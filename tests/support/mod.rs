@@ -12,6 +12,7 @@ pub mod gateway;
 pub mod mcp;
 pub mod negotiator;
 pub mod node;
+pub mod policies;
 pub mod python;
 
 use std::io::{Read, Write};

@@ -12,7 +12,7 @@ use semgate_statement::View;
 use semgate_statement::view::Freshness;
 use serde_json::{Value, json};
 
-use crate::follow::{PolicyReport, PolicyState};
+use crate::follow::{PolicyReport, PolicyStates};
 use crate::measure::Metrics;
 use crate::path::{Shared, unix_now};
 use crate::run::BoundRoute;
@@ -22,7 +22,7 @@ use crate::run::BoundRoute;
 pub(crate) struct Admin {
     pub(crate) shared: Arc<Shared>,
     pub(crate) metrics: Metrics,
-    pub(crate) policies: Arc<PolicyState>,
+    pub(crate) policies: PolicyStates,
     pub(crate) routes: Arc<[BoundRoute]>,
 }
 
@@ -47,7 +47,7 @@ impl Admin {
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
             }
         }
-        if self.policies.report().live.is_none() {
+        if self.policies.live.report().live.is_none() {
             obstacles.push("the policies do not fit the known contexts".to_owned());
         }
         if self.shared.audit.working().is_err() {
@@ -58,7 +58,7 @@ impl Admin {
 
     fn status(&self) -> Value {
         let generation = self.shared.inspector.generation();
-        let report = self.policies.report();
+        let shadow = self.policies.shadow.as_ref().map(|state| policies(&state.report()));
         let now = unix_now();
         let authorities: Vec<Value> = generation.views().iter().map(|view| authority(view, now)).collect();
         let routes: Vec<Value> =
@@ -67,7 +67,8 @@ impl Admin {
             "ready": self.obstacles().is_empty(),
             "obstacles": self.obstacles(),
             "generation": generation.number(),
-            "policies": policies(&report),
+            "policies": policies(&self.policies.live.report()),
+            "shadow": shadow,
             "authorities": authorities,
             "audit": {
                 "written": self.shared.audit.written(),

@@ -131,6 +131,15 @@ pub struct AuditConfig {
     pub fsync: bool,
 }
 
+/// Policies that decide beside the live ones and are never obeyed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShadowConfig {
+    /// Their directory.
+    pub policies: PathBuf,
+    /// They are asked about one message in so many: 1 is every message.
+    pub one_in: u64,
+}
+
 /// A whole configuration. Guarantees: paths are resolved against the file's own directory, every number is inside its bounds,
 /// plain listeners and plain upstreams are local, names are unique, and no line is claimed by two authorities. Does not guarantee
 /// that the files exist.
@@ -160,6 +169,8 @@ pub struct Config {
     pub routes: Vec<RouteConfig>,
     /// The operator's own floors, beside the authorities'.
     pub floors: Vec<(Line, Version)>,
+    /// What decides beside the live policies.
+    pub shadow: Option<ShadowConfig>,
     /// Every bound.
     pub limits: Limits,
 }

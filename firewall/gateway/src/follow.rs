@@ -12,7 +12,7 @@ mod policies;
 pub(crate) use authority::{Memory, open};
 #[cfg(feature = "plain-proxy")]
 pub(crate) use policies::none;
-pub(crate) use policies::{First, PolicyReport, PolicyState, first};
+pub(crate) use policies::{First, PolicyReport, PolicyStates, first};
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -22,10 +22,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use semgate_contexts::{Context, Digest, Line, Prefix, Version};
-use semgate_inspect::Generation;
+use semgate_inspect::{Generation, Shadow, ShadowCounts};
 use semgate_policies::Policies;
 use semgate_statement::{Follower, View};
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use crate::config::Config;
 use crate::fault::RunFault;
@@ -42,7 +42,7 @@ pub(crate) struct Follow {
     pub(crate) shared: Arc<Shared>,
     pub(crate) metrics: Metrics,
     pub(crate) materials: Arc<ArcSwap<Materials>>,
-    pub(crate) state: Arc<PolicyState>,
+    pub(crate) states: PolicyStates,
     pub(crate) followers: Vec<Follower>,
     pub(crate) policies: Arc<Policies>,
 }
@@ -57,12 +57,14 @@ impl Follow {
         let publisher = Rc::new(Publisher {
             views: RefCell::new(views),
             policies: RefCell::new(self.policies),
-            waiting: Cell::new(self.state.report().live.is_none()),
+            waiting: Cell::new(self.states.live.report().live.is_none()),
             floors: self.config.floors.iter().cloned().collect(),
             prefix: self.config.prefix.clone(),
             shared: Arc::clone(&self.shared),
             metrics: self.metrics.clone(),
-            reload: Notify::new(),
+            shadow: RefCell::default(),
+            counts: Arc::clone(&self.states.counts),
+            reload: watch::Sender::new(()),
             retired: RefCell::default(),
         });
         for (place, (follower, settings)) in
@@ -73,8 +75,14 @@ impl Follow {
             let task = authority::Task::new(place, settings, follower, tls, timeout, Rc::clone(&publisher));
             tokio::task::spawn_local(task.run());
         }
-        let task = policies::Task::new(&self.config, Rc::clone(&publisher), Arc::clone(&self.state));
+        let task = policies::Task::new(&self.config, Rc::clone(&publisher), Arc::clone(&self.states.live));
         tokio::task::spawn_local(task.run());
+        let shadow = self.states.shadow.clone();
+        let task =
+            shadow.and_then(|state| policies::Task::shadow(&self.config, Rc::clone(&publisher), state));
+        if let Some(task) = task {
+            tokio::task::spawn_local(task.run());
+        }
         tokio::task::spawn_local(upkeep(Rc::clone(&publisher)));
         hangup(publisher, self.config, self.materials)
     }
@@ -86,12 +94,15 @@ struct Publisher {
     policies: RefCell<Arc<Policies>>,
     /// Whether they only stand in for the operator's.
     waiting: Cell<bool>,
+    /// What decides beside them.
+    shadow: RefCell<Option<(Arc<Policies>, Shadow)>>,
+    counts: Arc<ShadowCounts>,
     floors: BTreeMap<Line, Version>,
     prefix: Prefix,
     shared: Arc<Shared>,
     metrics: Metrics,
     /// Rung when the policies should be looked at again.
-    reload: Notify,
+    reload: watch::Sender<()>,
     /// What was in force, until nobody holds it.
     retired: RefCell<Vec<Arc<Generation>>>,
 }
@@ -114,11 +125,24 @@ impl Publisher {
         self.publish();
     }
 
+    fn shadow_policies(&self) -> Option<Arc<Policies>> {
+        self.shadow.borrow().as_ref().map(|(policies, _)| Arc::clone(policies))
+    }
+
+    fn shadow_changed(&self, policies: Policies, one_in: u64) {
+        let policies = Arc::new(policies);
+        let shadow = Shadow::new(Arc::clone(&policies), one_in, Arc::clone(&self.counts));
+        *self.shadow.borrow_mut() = Some((policies, shadow));
+        self.publish();
+    }
+
     fn publish(&self) {
         let views = self.views.borrow().clone();
         let policies = Arc::clone(&self.policies.borrow());
         match Generation::new(views, policies, self.floors.clone(), self.prefix.clone()) {
             Ok(generation) => {
+                let shadow = self.shadow.borrow().as_ref().map(|(_, shadow)| shadow.clone());
+                let generation = generation.with_shadow(shadow);
                 let generation = if self.waiting.get() { generation.standing_in() } else { generation };
                 let (number, before) = self.shared.inspector.replace(generation);
                 self.retired.borrow_mut().push(before);
@@ -204,7 +228,7 @@ fn hangup(
                     tracing::error!(%why, "keys and certificates are not reloaded, the old ones are kept")
                 }
             }
-            publisher.reload.notify_one();
+            publisher.reload.send_replace(());
         }
     });
     Ok(())

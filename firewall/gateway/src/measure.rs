@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use semgate_contexts::Digest;
-use semgate_inspect::{Code, Direction};
+use semgate_inspect::{Code, Direction, ShadowCounts};
 
 use crate::fault::RunFault;
-use crate::follow::PolicyState;
+use crate::follow::PolicyStates;
 
 /// Seconds; from a tenth of what a decision costs to past the upstream timeout.
 const BUCKETS: &[f64] = &[
@@ -28,11 +28,11 @@ struct Inner {
     handle: PrometheusHandle,
     /// Counters made when they are first needed.
     rare: Mutex<HashMap<(String, &'static str, &'static str), Counter>>,
-    policies: Arc<PolicyState>,
+    policies: PolicyStates,
 }
 
 impl Metrics {
-    pub(crate) fn new(policies: Arc<PolicyState>) -> Result<Self, RunFault> {
+    pub(crate) fn new(policies: PolicyStates) -> Result<Self, RunFault> {
         let builder =
             PrometheusBuilder::new().set_buckets(BUCKETS).map_err(|e| RunFault::system("metrics", e))?;
         let recorder = builder.build_recorder();
@@ -52,6 +52,7 @@ impl Metrics {
             ("semgate_cards_total", "Agent cards served."),
             ("semgate_follow_total", "Requests to authorities by outcome."),
             ("semgate_policy_loads_total", "Loads of the policy directory by outcome."),
+            ("semgate_shadow_loads_total", "Loads of the shadow policies by outcome."),
         ];
         for (name, text) in counters {
             self.0.recorder.describe_counter(name.into(), None, text.into());
@@ -66,6 +67,7 @@ impl Metrics {
                 "semgate_policy_set_current",
                 "1 if the policies on disk are the live ones, 0 if they were rejected.",
             ),
+            ("semgate_shadow_set_current", "The same of the shadow policies."),
             ("semgate_audit_written", "Audit records written since the start."),
             ("semgate_audit_lost", "Audit records that found no room; their messages were refused."),
         ];
@@ -91,7 +93,13 @@ impl Metrics {
     /// The text format of Prometheus.
     pub(crate) fn render(&self) -> String {
         let mut text = self.0.handle.render();
-        text.push_str(&sets(&[("live", self.0.policies.report().live)]));
+        let PolicyStates { live, shadow, counts } = &self.0.policies;
+        let mut digests = vec![("live", live.report().live)];
+        if let Some(shadow) = shadow {
+            digests.push(("shadow", shadow.report().live));
+            text.push_str(&differences(counts));
+        }
+        text.push_str(&sets(&digests));
         text
     }
 
@@ -130,6 +138,25 @@ fn sets(sets: &[(&str, Option<Digest>)]) -> String {
         .to_owned();
     for (set, digest) in sets.iter().filter_map(|(set, digest)| Some((set, (*digest)?))) {
         text.push_str(&format!("semgate_policy_set_info{{set=\"{set}\",digest=\"{digest}\"}} 1\n"));
+    }
+    text
+}
+
+/// How the shadow set differed; by what and direction alone, since concepts and agents have no bound.
+fn differences(counts: &ShadowCounts) -> String {
+    let mut text = format!(
+        "# HELP semgate_shadow_asked_total Messages that the shadow policies were asked about.\n\
+         # TYPE semgate_shadow_asked_total counter\n\
+         semgate_shadow_asked_total {}\n\
+         # HELP semgate_shadow_differences_total Messages that they would have treated otherwise, by what they would have done.\n\
+         # TYPE semgate_shadow_differences_total counter\n",
+        counts.asked()
+    );
+    for (direction, would, count) in counts.differed() {
+        let (direction, would) = (direction.as_str(), would.as_str());
+        text.push_str(&format!(
+            "semgate_shadow_differences_total{{direction=\"{direction}\",would=\"{would}\"}} {count}\n"
+        ));
     }
     text
 }

@@ -6,16 +6,18 @@ use crate::{
     conform::{Conformed, Origin, Said, without},
     meter::AMBIGUOUS,
     resolve::Resolved,
+    shadow::{Differs, beside},
 };
 use semgate_contexts::json;
 use semgate_message::Instance;
-use semgate_policies::{Circumstances, Obligations, Question, Scores, Session, Texts, Verdict};
+use semgate_policies::{Circumstances, Obligations, Policies, Question, Scores, Session, Texts, Verdict};
 
 /// A message whose every concept some policy permits and none forbids. Only this stage builds one.
 #[derive(Debug)]
 pub struct Decided<'c, 'j> {
     conformed: Conformed<'c, 'j>,
     policies: Vec<Texts>,
+    shadow: Option<Box<Differs>>,
 }
 
 /// Asks about every instance. A number past the bounds of policies answers before any denial (WIRE "Refusals").
@@ -23,10 +25,12 @@ pub struct Decided<'c, 'j> {
 /// # Errors
 /// `content_invalid`, `policy_denied`, `policy_error`.
 pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c, 'j>, Refusal> {
-    match ask(&conformed) {
-        Ok(policies) => Ok(Decided { conformed, policies }),
+    let asked = ask(&conformed, conformed.case().generation.policies());
+    let shadow = beside(&conformed, &asked);
+    match asked {
+        Ok(policies) => Ok(Decided { conformed, policies, shadow }),
         Err((refusal, policies)) => {
-            let facts = Facts { policies, ..conformed.facts() };
+            let facts = Facts { policies, shadow, ..conformed.facts() };
             Err(refusal.with_facts(facts))
         }
     }
@@ -34,13 +38,16 @@ pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c,
 
 type Stopped = (Refusal, Vec<Texts>);
 
-fn ask(conformed: &Conformed<'_, '_>) -> Result<Vec<Texts>, Stopped> {
+/// What a policy set says of a whole message: the permits that let it pass, or the refusal with the policies that caused it.
+pub(crate) type Asked = Result<Vec<Texts>, Stopped>;
+
+pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     let case = conformed.case();
     let mut permits: Vec<Texts> = Vec::new();
     let (mut denial, mut approval): (Option<Stopped>, Option<Stopped>) = (None, None);
     let around = circumstances(conformed);
     for (said, instance) in conformed.said() {
-        let (policies, question) = (case.generation.policies(), question(case, said, instance, around));
+        let question = question(case, said, instance, around);
         let verdict = match said.origin {
             Origin::Signed => policies.decide(&question),
             Origin::Learnt => policies.decide_learnt(&question),
@@ -218,7 +225,7 @@ impl<'c, 'j> Decided<'c, 'j> {
 
     /// What is known of the message.
     pub fn facts(&self) -> Facts {
-        Facts { policies: self.policies.clone(), ..self.conformed.facts() }
+        Facts { policies: self.policies.clone(), shadow: self.shadow.clone(), ..self.conformed.facts() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is known about a message when its verdict falls: the audit record's share of the inspection.
 
-use crate::Code;
+use crate::{Code, Differs};
 use semgate_contexts::{Digest, Performative};
 use semgate_policies::Texts;
 
@@ -63,6 +63,8 @@ pub struct Facts {
     pub generation: u64,
     /// The digest of the policy set of that generation; none where nothing was asked yet, or nothing of the operator's is live.
     pub policy_digest: Option<Digest>,
+    /// What the shadow set would have done otherwise.
+    pub shadow: Option<Box<Differs>>,
 }
 
 impl Facts {

@@ -1,6 +1,7 @@
 //! What messages are judged by at one moment: contexts and status of every authority, floors, policies.
 
 use crate::{
+    Shadow,
     counts::{Hindered, hindered},
     owners::About,
 };
@@ -31,6 +32,7 @@ pub struct Generation {
     sources: Vec<Source>,
     policies: Arc<Policies>,
     stands_in: bool,
+    shadow: Option<Shadow>,
     operator_floors: BTreeMap<Line, Version>,
     prefix: Prefix,
     control_urn: ContextUrn,
@@ -132,6 +134,7 @@ impl Generation {
             sources,
             policies,
             stands_in: false,
+            shadow: None,
             operator_floors,
             prefix,
             control_urn,
@@ -162,6 +165,17 @@ impl Generation {
     pub fn standing_in(mut self) -> Self {
         self.stands_in = true;
         self
+    }
+
+    /// The same, with a set that decides beside the live one and is never obeyed.
+    #[must_use]
+    pub fn with_shadow(mut self, shadow: Option<Shadow>) -> Self {
+        self.shadow = shadow;
+        self
+    }
+
+    pub(crate) fn shadow(&self) -> Option<&Shadow> {
+        self.shadow.as_ref()
     }
 
     /// The digest of the operator's policies that are asked; none while others stand in for them.

@@ -116,6 +116,7 @@ fn tell(
         let facts = metered.facts();
         all.concepts.extend(facts.concepts);
         all.policies.extend(facts.policies);
+        all.shadow = all.shadow.or(facts.shadow);
     }
     Ok(all)
 }

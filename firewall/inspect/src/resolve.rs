@@ -10,6 +10,7 @@ use crate::{
     learnt::InSession,
     owners::About,
     parse::{Parsed, Target},
+    shadow::beside_line,
     turn::{OutOfTurn, Proposal, Side, Step, turn},
 };
 use semgate_contexts::{ContextUrn, Digest, Performative};
@@ -47,7 +48,12 @@ pub(crate) fn resolve<'c, 'j>(parsed: Parsed<'c, 'j>) -> Result<Resolved<'c, 'j>
             Ok(Resolved { parsed, named, control, protocol, about, answers, notice, fresh_until, session })
         }
         Err(refusal) => {
-            let facts = parsed.facts();
+            let shadow = match parsed.target() {
+                Target::Missing => None,
+                Target::Known(named) => beside_line(parsed.case(), named.urn(), &refusal),
+                Target::Unknown(urn) | Target::Foreign(urn) => beside_line(parsed.case(), urn, &refusal),
+            };
+            let facts = Facts { shadow, ..parsed.facts() };
             Err(refusal.with_facts(facts))
         }
     }

@@ -28,6 +28,8 @@ pub(super) struct File {
     pub tls: Option<FileTls>,
     #[serde(default)]
     pub floors: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<FileShadow>,
     #[serde(default)]
     pub limits: FileLimits,
     #[serde(default)]
@@ -51,6 +53,13 @@ pub(super) struct FileHandshake {
     pub certificate: PathBuf,
     pub key: PathBuf,
     pub agent: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileShadow {
+    pub policies: PathBuf,
+    pub one_in: Option<u64>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -149,6 +158,10 @@ impl File {
                 .iter()
                 .map(|(line, version)| (line.as_str().to_owned(), version.to_string()))
                 .collect(),
+            shadow: config
+                .shadow
+                .as_ref()
+                .map(|shadow| FileShadow { policies: shadow.policies.clone(), one_in: Some(shadow.one_in) }),
             limits: FileLimits::of(&config.limits),
             trust_domain: config
                 .trust_domains

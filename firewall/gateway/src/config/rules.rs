@@ -39,6 +39,7 @@ pub(super) fn check(mut file: File, base: &Path) -> Result<Config, ConfigFault> 
         authorities: file.authority.iter().map(|a| authority(a, base)).collect::<Result<_, _>>()?,
         routes: file.route.iter().map(|r| route(r, &prefix, base)).collect::<Result<_, _>>()?,
         floors: floors(&file)?,
+        shadow: shadow(&file, base)?,
         prefix,
         limits,
     };
@@ -300,6 +301,18 @@ fn floors(file: &File) -> Result<Vec<(Line, Version)>, ConfigFault> {
         }
     }
     Ok(floors)
+}
+
+/// Most messages for each that the shadow policies are asked about: one in a million tells nobody anything.
+const MAX_ONE_IN: u64 = 1_000_000;
+
+fn shadow(file: &File, base: &Path) -> Result<Option<ShadowConfig>, ConfigFault> {
+    let Some(shadow) = &file.shadow else { return Ok(None) };
+    let one_in = shadow.one_in.unwrap_or(1);
+    if !(1..=MAX_ONE_IN).contains(&one_in) {
+        return Err(ConfigFault::value("shadow.one_in", "between 1 and 1000000"));
+    }
+    Ok(Some(ShadowConfig { policies: base.join(&shadow.policies), one_in }))
 }
 
 fn once<'a>(seen: &mut HashSet<&'a str>, key: &str, what: &'a str) -> Result<(), ConfigFault> {

@@ -103,7 +103,7 @@ impl Task {
                 Step::Get(request) => self.get(request).await,
                 Step::Idle { until } => {
                     if std::mem::take(&mut self.unsettled) {
-                        self.publisher.reload.notify_one();
+                        self.publisher.reload.send_replace(());
                     }
                     self.wait(until).await;
                 }

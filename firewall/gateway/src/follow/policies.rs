@@ -1,5 +1,6 @@
 //! The policy directory: loaded as a whole or not at all, looked at again when it changes, when the contexts change and on
-//! SIGHUP. A rejected set leaves the last good one live, and is not tried again before something changes.
+//! SIGHUP. A rejected set leaves the last good one live, and is not tried again before something changes. The set that decides beside the
+//! live one is kept in the same way, by a task of its own: whatever is wrong with it is its own.
 
 mod first;
 mod state;
@@ -12,12 +13,12 @@ use std::time::Duration;
 
 use semgate_contexts::{Context, Digest};
 use semgate_policies::{Policies, PolicyFault, PolicyLimits, PolicySource};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 #[cfg(feature = "plain-proxy")]
 pub(crate) use first::none;
 pub(crate) use first::{First, first};
-pub(crate) use state::{PolicyReport, PolicyState};
+pub(crate) use state::{PolicyReport, PolicyState, PolicyStates};
 
 use self::steady::{Stamp, Steady};
 use super::Publisher;
@@ -31,8 +32,19 @@ const UNSETTLED: u32 = 5;
 /// kernel gives it about a tenth of a core that others want whole, and all of an idle one.
 const NICE: i32 = 10;
 
-/// The loop of the policy directory.
+/// What a set is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seat {
+    /// Messages are judged by it.
+    Live,
+    /// It decides beside the live one, about one message in so many.
+    Shadow { one_in: u64 },
+}
+
+/// The loop of a policy directory.
 pub(super) struct Task {
+    seat: Seat,
+    reload: watch::Receiver<()>,
     path: PathBuf,
     poll: Duration,
     settle: Duration,
@@ -59,6 +71,8 @@ impl Task {
         // what the start tried is not tried again beside the same contexts
         let tried = report.live.or(report.rejected).map(|set| Tried { set, contexts: publisher.digests() });
         Self {
+            seat: Seat::Live,
+            reload: publisher.reload.subscribe(),
             path: config.policies.clone(),
             poll: limits.policy_poll,
             settle: limits.policy_settle,
@@ -71,18 +85,33 @@ impl Task {
         }
     }
 
+    /// The task of the set that decides beside the live one; that it cannot be loaded stops nothing, not even the start.
+    pub(super) fn shadow(config: &Config, publisher: Rc<Publisher>, state: Arc<PolicyState>) -> Option<Self> {
+        let shadow = config.shadow.as_ref()?;
+        let task = Self::new(config, publisher, state);
+        Some(Self {
+            seat: Seat::Shadow { one_in: shadow.one_in },
+            path: shadow.policies.clone(),
+            tried: None,
+            ..task
+        })
+    }
+
     pub(super) async fn run(mut self) {
         if self.state.report().current {
             self.count("accepted", 1.0);
         } else {
-            self.publisher.metrics.gauge("semgate_policy_set_current", &[]).set(0.0);
+            self.current().set(0.0);
         }
         let mut asked = true;
         loop {
             self.look(asked).await;
             asked = tokio::select! {
                 () = tokio::time::sleep(self.poll) => false,
-                () = self.publisher.reload.notified() => true,
+                rung = self.reload.changed() => match rung {
+                    Ok(()) => true,
+                    Err(_) => return,
+                },
             };
         }
     }
@@ -138,7 +167,10 @@ impl Task {
 
     async fn load(&mut self, source: PolicySource, contexts: Vec<Arc<Context>>) {
         let digest = source.digest();
-        let live = self.state.report().live.map(|_| self.publisher.policies());
+        let live = self.state.report().live.and_then(|_| match self.seat {
+            Seat::Live => Some(self.publisher.policies()),
+            Seat::Shadow { .. } => self.publisher.shadow_policies(),
+        });
         let (nothing_known, limits) = (contexts.is_empty(), self.limits.clone());
         let load = move || match live {
             // what is live is not left out to make room for a policy that does not fit it
@@ -162,12 +194,21 @@ impl Task {
     }
 
     fn accepted(&self, policies: Policies) {
-        tracing::info!(digest = %policies.digest(), left_out = policies.left_out().len(), "policies are live");
-        for left_out in policies.left_out() {
-            tracing::warn!(%left_out, "a context cannot be typed beside the live policies: its messages are refused");
-        }
+        let (digest, left_out) = (policies.digest(), policies.left_out());
         self.state.accepted(&policies);
-        self.publisher.policies_changed(policies);
+        match self.seat {
+            Seat::Live => {
+                tracing::info!(%digest, left_out = left_out.len(), "policies are live");
+                for left_out in left_out {
+                    tracing::warn!(%left_out, "a context cannot be typed beside the live policies: its messages are refused");
+                }
+                self.publisher.policies_changed(policies);
+            }
+            Seat::Shadow { one_in } => {
+                tracing::info!(%digest, left_out = left_out.len(), "policies decide beside the live ones");
+                self.publisher.shadow_changed(policies, one_in);
+            }
+        }
         self.count("accepted", 1.0);
     }
 
@@ -176,15 +217,33 @@ impl Task {
             return;
         }
         for fault in faults {
-            tracing::error!(%fault, "the policies on disk are rejected, the last good ones stay live");
+            match self.seat {
+                Seat::Live => {
+                    tracing::error!(%fault, "the policies on disk are rejected, the last good ones stay live");
+                }
+                Seat::Shadow { .. } => {
+                    tracing::error!(%fault, "the shadow policies on disk are rejected, the last good ones stay");
+                }
+            }
         }
         self.count("rejected", 0.0);
     }
 
     fn count(&self, outcome: &'static str, current: f64) {
-        let metrics = &self.publisher.metrics;
-        metrics.counter("semgate_policy_loads_total", &[("outcome", outcome.to_owned())]).increment(1);
-        metrics.gauge("semgate_policy_set_current", &[]).set(current);
+        let name = match self.seat {
+            Seat::Live => "semgate_policy_loads_total",
+            Seat::Shadow { .. } => "semgate_shadow_loads_total",
+        };
+        self.publisher.metrics.counter(name, &[("outcome", outcome.to_owned())]).increment(1);
+        self.current().set(current);
+    }
+
+    fn current(&self) -> metrics::Gauge {
+        let name = match self.seat {
+            Seat::Live => "semgate_policy_set_current",
+            Seat::Shadow { .. } => "semgate_shadow_set_current",
+        };
+        self.publisher.metrics.gauge(name, &[])
     }
 }
 

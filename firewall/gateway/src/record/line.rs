@@ -42,6 +42,15 @@ struct Line<'a> {
     /// The policy set that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     policy_digest: Option<String>,
+    /// What the shadow set would have done otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shadow: Option<Shadow<'a>>,
+}
+
+#[derive(Serialize)]
+struct Shadow<'a> {
+    would: &'static str,
+    policies: BTreeSet<&'a str>,
 }
 
 /// Appends the line of a record, newline included.
@@ -76,6 +85,10 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         withheld: facts.withheld.iter().map(|(code, count)| (code.as_str(), *count)).collect(),
         unnamed_tool: facts.unnamed_tool.as_deref(),
         policy_digest: facts.policy_digest.map(|digest| digest.to_string()),
+        shadow: facts.shadow.as_deref().map(|differs| Shadow {
+            would: differs.would.as_str(),
+            policies: differs.policies.iter().flat_map(|ids| ids.iter()).collect(),
+        }),
     };
     // only strings and numbers: writing them into memory cannot fail
     if serde_json::to_writer(&mut *out, &line).is_ok() {

@@ -52,7 +52,7 @@ pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFaul
         sessions: Arc::new(Sessions::none()),
         unchecked: true,
     });
-    let metrics = Metrics::new(Arc::default())?;
+    let metrics = Metrics::new(follow::PolicyStates::default())?;
     let materials = Materials {
         peers: Arc::new(PeerRoots::new()),
         server: None,
@@ -112,6 +112,7 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
         authorities: Vec::new(),
         routes: vec![route],
         floors: Vec::new(),
+        shadow: None,
         limits: Limits::default(),
     })
 }

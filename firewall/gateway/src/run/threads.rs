@@ -19,7 +19,7 @@ use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConf
 use crate::decision::Decisions;
 use crate::egress::Egress;
 use crate::fault::RunFault;
-use crate::follow::{First, Follow, Memory};
+use crate::follow::{First, Follow, Memory, PolicyStates};
 use crate::forward::Address;
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper};
@@ -67,11 +67,13 @@ pub(super) fn start(
     let parts = start::Parts::load(config, Memory::Keep)?;
     let First { policies, state } = parts.policies;
     let waiting = state.report().live.is_none();
-    let (policies, state) = (Arc::new(policies), Arc::new(state));
+    let policies = Arc::new(policies);
+    let shadow = config.shadow.as_ref().map(|_| Arc::default());
+    let states = PolicyStates { live: Arc::new(state), shadow, counts: Arc::default() };
     let (audit, writer) =
         Audit::open(config.audit.path.clone(), config.audit.fsync, config.limits.audit_queue)?;
     let shared = start::shared(config, &parts.followers, (Arc::clone(&policies), waiting), audit)?;
-    let metrics = Metrics::new(Arc::clone(&state))?;
+    let metrics = Metrics::new(states.clone())?;
     let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
 
     let mut routes = Vec::new();
@@ -92,7 +94,7 @@ pub(super) fn start(
     let admin = Admin {
         shared: Arc::clone(&shared),
         metrics: metrics.clone(),
-        policies: Arc::clone(&state),
+        policies: states.clone(),
         routes: routes.clone().into(),
     };
     let follow = Follow {
@@ -100,7 +102,7 @@ pub(super) fn start(
         shared: Arc::clone(&shared),
         metrics,
         materials: Arc::clone(&materials),
-        state,
+        states,
         followers: parts.followers,
         policies,
     };

@@ -1,9 +1,21 @@
 //! What the operator is told about a policy set: what is live, what lies on disk, and why the one is not the other.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use semgate_contexts::Digest;
+use semgate_inspect::ShadowCounts;
 use semgate_policies::{Policies, PolicyFault};
+
+/// The state of every set, for whoever tells of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PolicyStates {
+    /// The set that messages are judged by.
+    pub(crate) live: Arc<PolicyState>,
+    /// The set that decides beside it, if one is configured.
+    pub(crate) shadow: Option<Arc<PolicyState>>,
+    /// How often that was asked and differed.
+    pub(crate) counts: Arc<ShadowCounts>,
+}
 
 /// One set's state, shared by the thread that loads it and those that tell of it.
 #[derive(Debug, Default)]

@@ -1,0 +1,203 @@
+//! A second policy set that decides beside the live one and is never obeyed: what it would have done otherwise is told, and nothing else.
+//!
+//! It is asked after the live set, with the same questions, and never in its place; whatever it answers changes no verdict, no error and
+//! no meter. What it costs is its evaluation, which [`Shadow::new`] can bound to one message in so many.
+
+use crate::{
+    Code, Direction, Refusal,
+    case::Case,
+    conform::Conformed,
+    decide::{Asked, ask},
+};
+use semgate_contexts::ContextUrn;
+use semgate_policies::{Policies, Texts};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// What the shadow set would have done with a message that the live set did something else with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Would {
+    /// Every concept of it would have been permitted.
+    Permit,
+    /// Some concept would have been denied, or its line refused.
+    Deny,
+    /// A human would have been asked for approval.
+    Approve,
+    /// A policy could not have been evaluated, or a number lies outside what it can compare.
+    Error,
+    /// The sender could have used the line that the live set refuses as a whole; what it said was not read further.
+    UseLine,
+}
+
+impl Would {
+    const ALL: [Self; 5] = [Self::Permit, Self::Deny, Self::Approve, Self::Error, Self::UseLine];
+
+    /// As records and metrics write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Permit => "permit",
+            Self::Deny => "deny",
+            Self::Approve => "approve",
+            Self::Error => "error",
+            Self::UseLine => "use_line",
+        }
+    }
+
+    fn of(asked: &Asked) -> Self {
+        match asked {
+            Ok(_) => Self::Permit,
+            Err((refusal, _)) => match refusal.code() {
+                Code::PolicyDenied => Self::Deny,
+                Code::ApprovalRequired => Self::Approve,
+                _ => Self::Error,
+            },
+        }
+    }
+}
+
+/// A difference, for the audit record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Differs {
+    /// What the shadow set would have done.
+    pub would: Would,
+    /// The policies of the shadow set that would have decided it: as [`Facts::policies`](crate::Facts::policies).
+    pub policies: Vec<Texts>,
+}
+
+/// How often the shadow set was asked and how often it differed, over all generations.
+#[derive(Debug, Default)]
+pub struct ShadowCounts {
+    passed: AtomicU64,
+    asked: AtomicU64,
+    differed: [[AtomicU64; Would::ALL.len()]; 2],
+}
+
+impl ShadowCounts {
+    /// Messages that the shadow set was asked about.
+    pub fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// How often it would have done what the live set did not: direction, what, and how often.
+    pub fn differed(&self) -> impl Iterator<Item = (Direction, Would, u64)> {
+        [Direction::Request, Direction::Reply].into_iter().zip(&self.differed).flat_map(|(direction, row)| {
+            let counted =
+                move |(would, count): (Would, &AtomicU64)| (direction, would, count.load(Ordering::Relaxed));
+            Would::ALL.into_iter().zip(row).map(counted)
+        })
+    }
+
+    fn count(&self, direction: Direction, would: Would) {
+        let row = match direction {
+            Direction::Request => self.differed.first(),
+            Direction::Reply => self.differed.last(),
+        };
+        if let Some(count) = row.and_then(|row| row.get(would as usize)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The shadow set of a generation.
+#[derive(Clone, Debug)]
+pub struct Shadow {
+    policies: Arc<Policies>,
+    one_in: u64,
+    counts: Arc<ShadowCounts>,
+}
+
+impl Shadow {
+    /// Asks this set about one message in so many, from the first on: 1 means every message, and 0 means the same.
+    pub fn new(policies: Arc<Policies>, one_in: u64, counts: Arc<ShadowCounts>) -> Self {
+        Self { policies, one_in: one_in.max(1), counts }
+    }
+
+    /// Whether this message is one of those that it is asked about.
+    fn turn(&self) -> Option<&Policies> {
+        let before = self.counts.passed.fetch_add(1, Ordering::Relaxed);
+        if !before.is_multiple_of(self.one_in) {
+            return None;
+        }
+        self.counts.asked.fetch_add(1, Ordering::Relaxed);
+        Some(&self.policies)
+    }
+
+    fn told(
+        &self,
+        case: &Case<'_>,
+        live: Would,
+        (would, policies): (Would, Vec<Texts>),
+    ) -> Option<Box<Differs>> {
+        if would == live {
+            return None;
+        }
+        self.counts.count(case.direction, would);
+        Some(Box::new(Differs { would, policies }))
+    }
+}
+
+/// Asks the shadow set what the live one was asked.
+pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<Differs>> {
+    let case = conformed.case();
+    let shadow = case.generation.shadow()?;
+    let policies = shadow.turn()?;
+    let line = conformed.resolved().named().urn().line();
+    let answer = match policies.may_use_line(case.sender.id(), line) {
+        Err(_) => (Would::Deny, Vec::new()),
+        Ok(_) => {
+            let asked = ask(conformed, policies);
+            let would = Would::of(&asked);
+            (would, asked.unwrap_or_else(|(_, policies)| policies))
+        }
+    };
+    shadow.told(case, Would::of(live), answer)
+}
+
+/// Asks the shadow set about a line that the live one refused as a whole.
+pub(crate) fn beside_line(case: &Case<'_>, urn: &ContextUrn, refusal: &Refusal) -> Option<Box<Differs>> {
+    if refusal.code() != Code::PolicyDenied {
+        return None;
+    }
+    let shadow = case.generation.shadow()?;
+    let refused = |policies: &Policies| policies.may_use_line(case.sender.id(), urn.line()).is_err();
+    if !refused(case.generation.policies()) {
+        return None;
+    }
+    let would = if refused(shadow.turn()?) { Would::Deny } else { Would::UseLine };
+    shadow.told(case, Would::Deny, (would, Vec::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use semgate_contexts::{Context, DocumentLimits, Prefix, library};
+    use semgate_policies::{PolicyLimits, PolicySource};
+
+    #[test]
+    fn it_is_asked_about_one_message_in_so_many_from_the_first_on() {
+        let read = |(_, bytes): &(&str, &[u8])| {
+            Arc::new(Context::check(bytes, &Prefix::default(), &DocumentLimits::default()).unwrap())
+        };
+        let contexts: Vec<_> = library::all().iter().map(read).collect();
+        let policies = Policies::load(&PolicySource::shipped(), &contexts, &PolicyLimits::default());
+        let policies = Arc::new(policies.unwrap());
+        for (one_in, asked) in [(0, 10), (1, 10), (3, 4), (100, 1)] {
+            let shadow = Shadow::new(Arc::clone(&policies), one_in, Arc::default());
+            assert_eq!((0..10).filter(|_| shadow.turn().is_some()).count(), asked, "one in {one_in}");
+            assert_eq!(shadow.counts.asked(), asked as u64);
+        }
+    }
+
+    #[test]
+    fn each_difference_has_its_own_count() {
+        let counts = ShadowCounts::default();
+        for direction in [Direction::Request, Direction::Reply] {
+            for would in Would::ALL {
+                counts.count(direction, would);
+            }
+        }
+        assert_eq!(counts.differed().map(|(_, _, count)| count).collect::<Vec<_>>(), [1; 10]);
+    }
+}
