@@ -6,6 +6,8 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, Var};
 use cedar_policy::{Effect, Policy, ResourceConstraint};
 
+use semgate_contexts::Digest;
+
 use crate::check::closest;
 use crate::rate::{Rate, RateKey};
 
@@ -27,6 +29,9 @@ pub type FieldPath = Arc<[Box<str>]>;
 pub struct Obligation {
     /// The policy, `file#id`.
     pub policy: Arc<str>,
+    /// What the limit is called to outsiders: `policy-` and eight digits of a hash of the id, so that it is the same at every
+    /// answer and tells nothing of the policy.
+    pub quota: Arc<str>,
     /// `@limit` and `@limit_key`: how often, and counted for whom.
     pub limit: Option<(Rate, RateKey)>,
     /// `@redact`: what is taken out of a reply before it passes.
@@ -85,6 +90,7 @@ impl Annotations {
         asks.then(|| {
             Arc::new(Obligation {
                 policy: Arc::clone(policy),
+                quota: quota(policy),
                 limit: self.limit,
                 redact: self.redact.clone().into(),
                 approve: self.approve.clone(),
@@ -92,6 +98,12 @@ impl Annotations {
             })
         })
     }
+}
+
+fn quota(policy: &str) -> Arc<str> {
+    let digest = Digest::of(policy.as_bytes());
+    let digits: String = digest.as_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    format!("policy-{digits}").into()
 }
 
 /// What an annotation needs beside it, or of the policy that it stands on.

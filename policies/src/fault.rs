@@ -89,11 +89,34 @@ pub enum PolicyFault {
         /// What is wrong with it.
         why: String,
     },
+    /// `limits.json` is not strict JSON of the documented form, or names what `entities.json` does not have.
+    Limits {
+        /// JSON Pointer of the member, or empty for the whole document.
+        pointer: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// `limits.json` names a line or a concept that no context has.
+    UnknownToContexts {
+        /// The line or concept.
+        what: String,
+        /// What was probably meant, where that can be told.
+        hint: Option<String>,
+    },
     /// The generated Cedar schema is not accepted: a fault of this program, kept as an error and not as a panic.
     Schema {
         /// Cedar's words.
         why: String,
     },
+}
+
+impl PolicyFault {
+    /// Whether it may be gone once more contexts are known: a policy that does not fit those that there are, or a name that none of
+    /// them has.
+    #[must_use]
+    pub const fn is_about_contexts(&self) -> bool {
+        matches!(self, Self::Invalid { .. } | Self::UnknownToContexts { .. })
+    }
 }
 
 impl fmt::Display for PolicyFault {
@@ -120,6 +143,12 @@ impl fmt::Display for PolicyFault {
             }
             Self::Entities { pointer, why } if pointer.is_empty() => write!(f, "entities.json: {why}"),
             Self::Entities { pointer, why } => write!(f, "entities.json: at `{pointer}`: {why}"),
+            Self::Limits { pointer, why } if pointer.is_empty() => write!(f, "limits.json: {why}"),
+            Self::Limits { pointer, why } => write!(f, "limits.json: at `{pointer}`: {why}"),
+            Self::UnknownToContexts { what, hint } => {
+                write!(f, "limits.json: no context has the {what}")?;
+                with_hint(f, hint)
+            }
             Self::Schema { why } => write!(f, "the generated schema is not accepted: {why}"),
         }
     }

@@ -12,6 +12,7 @@ mod agents;
 mod annotations;
 mod around;
 mod ask;
+mod budgets;
 mod catalogue;
 mod check;
 mod circumstances;
@@ -42,6 +43,7 @@ mod source;
 
 pub use agents::AgentEntry;
 pub use annotations::{FieldPath, Obligation};
+pub use budgets::{Budget, Budgets, Spoken};
 pub use circumstances::{Circumstances, Scores, Session};
 pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE};
 pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Question, Texts, Verdict};

@@ -22,6 +22,9 @@ pub struct PolicyLimits {
     /// Verdicts remembered at the same time, rounded up to a power of two. One takes about 100 bytes: the default
     /// is below 2 MB and holds 64 agents times 256 kinds of message.
     pub remembered_verdicts: usize,
+    /// Costs in `limits.json`, budgets in it, and items in each list of a budget. Each budget is looked at for every message of
+    /// its agents.
+    pub max_budgets: usize,
     /// How often loading tries again without a context, when policies do not validate with all of them. A try types the
     /// contexts and validates the invalid policies: some 20 ms for 100 contexts.
     pub max_left_out_tries: usize,
@@ -37,6 +40,7 @@ impl Default for PolicyLimits {
             max_agents: 100_000,
             max_memberships: 256,
             remembered_verdicts: 1 << 14,
+            max_budgets: 1_024,
             max_left_out_tries: 512,
         }
     }

@@ -8,6 +8,7 @@ use semgate_contexts::{Context, Digest, Line, Performative, Shape, json::Object}
 
 use crate::agents::Agents;
 use crate::ask::Asker;
+use crate::budgets;
 use crate::catalogue::Catalogue;
 use crate::check::Texts as Checked;
 use crate::fit::fit;
@@ -17,8 +18,8 @@ use crate::memory::Memory;
 use crate::parse;
 use crate::rule::Rule;
 use crate::{
-    AgentEntry, Circumstances, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault, PolicyLimits, PolicySource,
-    Question, Verdict,
+    AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault,
+    PolicyLimits, PolicySource, Question, Verdict,
 };
 
 /// One generation of policies, agents and typed contexts; never changes once loaded.
@@ -29,6 +30,7 @@ pub struct Policies {
     digest: Digest,
     asker: Asker,
     ids: Vec<Arc<str>>,
+    budgets: Budgets,
 }
 
 impl Policies {
@@ -81,11 +83,16 @@ impl Policies {
                     return Err(faults);
                 }
             };
+        let budgets = match &source.limits {
+            Some(bytes) => budgets::read(bytes, &agents, limits)?,
+            None => Budgets::default(),
+        };
         let texts = Checked { files: &source.files, written: &written };
         let unknown = texts.unknown_names(&agents);
         let (catalogue, unfit) = fit(texts, contexts, live, limits)?;
         let mut faults = unknown;
         faults.extend(unfit);
+        faults.extend(budgets::known(&budgets, contexts));
         if !faults.is_empty() {
             return Err(faults);
         }
@@ -102,11 +109,11 @@ impl Policies {
             memory: Memory::new(limits.remembered_verdicts),
             actions,
         };
-        Ok(Self { digest: source.digest(), asker, ids })
+        Ok(Self { digest: source.digest(), asker, ids, budgets })
     }
 
-    /// What is live: SHA-256 over name, length and bytes of every policy file and of `entities.json`, as
-    /// `docs/policy.md` says.
+    /// What is live: SHA-256 over name, length and bytes of every policy file, of `entities.json` and of `limits.json` if there
+    /// is one, as `docs/policy.md` says.
     #[must_use]
     pub const fn digest(&self) -> Digest {
         self.digest
@@ -134,6 +141,21 @@ impl Policies {
     #[must_use]
     pub fn agents(&self) -> &[AgentEntry] {
         self.asker.agents.list.entries()
+    }
+
+    /// What `limits.json` says that messages cost.
+    #[must_use]
+    pub const fn budgets(&self) -> &Budgets {
+        &self.budgets
+    }
+
+    /// What `limits.json` lets this sender spend, known or not; empty without the file.
+    #[must_use]
+    pub fn budgets_of(&self, sender: &str) -> &[Arc<Budget>] {
+        if self.budgets.is_empty() {
+            return &[];
+        }
+        self.budgets.of(self.asker.agents.list.position(sender))
     }
 
     /// Contexts that could not be typed beside the others, or would have made a policy invalid.

@@ -7,6 +7,9 @@ use crate::check::closest;
 /// The most that one limit counts, and the largest burst: a million, far past what one gateway judges in a second.
 const MOST: u32 = 1_000_000;
 
+/// Seconds of ten years: a bucket that fills more slowly is a slip of the pen.
+const LONGEST: u64 = 10 * 366 * 86_400;
+
 /// What a count is spread over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Period {
@@ -80,7 +83,11 @@ impl Rate {
             ["burst", burst] => number(burst)?,
             _ => return Err(form.to_owned()),
         };
-        Ok(Self { count, per, burst })
+        let rate = Self { count, per, burst };
+        if rate.window() > LONGEST {
+            return Err("an empty bucket would not be full again within ten years".to_owned());
+        }
+        Ok(rate)
     }
 
     /// Seconds in which an empty bucket is full again, rounded up: the window of `RateLimit-Policy`.

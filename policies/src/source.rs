@@ -8,18 +8,23 @@ use crate::{PolicyFault, PolicyLimits};
 
 /// The one file of a set that holds no policies and that no set is without.
 const ENTITIES: &str = "entities.json";
+/// The one file of a set that it may be without.
+const LIMITS: &str = "limits.json";
 
-/// The content of a policy directory: every `*.cedar` file by name, and `entities.json`.
+/// The content of a policy directory: every `*.cedar` file by name, `entities.json`, and `limits.json` if there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PolicySource {
     /// File name and text of each `*.cedar` file, sorted by name.
     pub files: Vec<(String, String)>,
     /// The bytes of `entities.json`.
     pub entities: Vec<u8>,
+    /// The bytes of `limits.json`.
+    pub limits: Option<Vec<u8>>,
 }
 
 impl PolicySource {
-    /// Reads the directory, not its subdirectories: `*.cedar` and `entities.json`; other names are left alone.
+    /// Reads the directory, not its subdirectories: `*.cedar`, `entities.json` and, if it is there, `limits.json`; other names are left
+    /// alone.
     ///
     /// # Errors
     /// A directory or file that cannot be read (a missing `entities.json` too), that is not UTF-8, or that passes a
@@ -42,11 +47,11 @@ impl PolicySource {
         Self::of(contents, limits)
     }
 
-    /// Whether a file of this name is one of a set: `entities.json`, or what a shell takes for `*.cedar`, so that an editor's
+    /// Whether a file of this name is one of a set: `entities.json`, `limits.json`, or what a shell takes for `*.cedar`, so that an editor's
     /// lock or copy, which begins with a dot, is none.
     #[must_use]
     pub fn takes(name: &str) -> bool {
-        name == ENTITIES || (!name.starts_with('.') && name.ends_with(".cedar"))
+        name == ENTITIES || name == LIMITS || (!name.starts_with('.') && name.ends_with(".cedar"))
     }
 
     /// The most bytes that a file of this name may have.
@@ -60,7 +65,7 @@ impl PolicySource {
     /// # Errors
     /// The directory cannot be read, or holds more than [`PolicyLimits::max_files`] policy files or one whose name is not UTF-8.
     pub fn names(dir: &Path, limits: &PolicyLimits) -> Result<Vec<String>, PolicyFault> {
-        let mut names = vec![ENTITIES.to_owned()];
+        let (mut names, mut policies) = (vec![ENTITIES.to_owned()], 0);
         for entry in std::fs::read_dir(dir).map_err(|e| unreadable(dir, &e))? {
             let name = entry.map_err(|e| unreadable(dir, &e))?.file_name();
             let Some(name) = name.to_str() else {
@@ -73,8 +78,9 @@ impl PolicySource {
             if name == ENTITIES || !Self::takes(name) {
                 continue;
             }
+            policies += usize::from(name != LIMITS);
             names.push(name.to_owned());
-            too_many(names.len() - 1, limits)?;
+            too_many(policies, limits)?;
         }
         names.sort_unstable();
         Ok(names)
@@ -99,6 +105,7 @@ impl PolicySource {
             }
             let twice = match name.as_str() {
                 ENTITIES => entities.replace(bytes).is_some(),
+                LIMITS => source.limits.replace(bytes).is_some(),
                 _ => {
                     let text = String::from_utf8(bytes).map_err(|_| fault(&"not UTF-8"))?;
                     let twice = source.files.iter().any(|(known, _)| *known == name);
@@ -116,12 +123,15 @@ impl PolicySource {
         Ok(source)
     }
 
-    /// SHA-256 over name, length and bytes of every policy file and of `entities.json`, as `docs/policy.md` says.
+    /// SHA-256 over name, length and bytes of every policy file, of `entities.json`, and of `limits.json` if there is one, as
+    /// `docs/policy.md` says.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut bytes = Vec::new();
         let entities = (ENTITIES, self.entities.as_slice());
-        for (name, content) in self.files.iter().map(|(n, t)| (n.as_str(), t.as_bytes())).chain([entities]) {
+        let limits = self.limits.as_deref().map(|bytes| (LIMITS, bytes));
+        let files = self.files.iter().map(|(n, t)| (n.as_str(), t.as_bytes()));
+        for (name, content) in files.chain([entities]).chain(limits) {
             bytes.extend_from_slice(format!("{name}\n{}\n", content.len()).as_bytes());
             bytes.extend_from_slice(content);
         }
@@ -143,6 +153,7 @@ impl PolicySource {
                 text("supply-chain.cedar", include_str!("../rules/supply-chain.cedar")),
             ],
             entities: include_bytes!("../rules/entities.json").to_vec(),
+            limits: None,
         }
     }
 }

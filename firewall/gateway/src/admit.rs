@@ -1,16 +1,12 @@
-//! What a head alone decides: method, path, headers, and how often. The body has not been read.
+//! What a head alone decides: method, path, headers. The body has not been read.
 
 pub(crate) mod a2a;
 pub(crate) mod host;
 #[cfg(test)]
 mod tests;
 
-use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Duration;
 
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING, UPGRADE,
 };
@@ -105,36 +101,6 @@ impl Admitted {
     pub(crate) fn framing(&self) -> usize {
         let call = self.call.as_ref().is_ok_and(|call| matches!(call.form, Form::Grpc(_)));
         if call { grpc::frame::PREFIX } else { 0 }
-    }
-}
-
-/// Counts arrivals of each agent, over all cores.
-pub(crate) struct Gatekeeper {
-    rate: DefaultKeyedRateLimiter<Arc<str>>,
-    clock: DefaultClock,
-}
-
-impl Gatekeeper {
-    pub(crate) fn new(limits: &Limits) -> Self {
-        let rate = NonZeroU32::new(limits.rate_per_second).unwrap_or(NonZeroU32::MIN);
-        let burst = NonZeroU32::new(limits.rate_burst).unwrap_or(NonZeroU32::MIN);
-        let quota = Quota::per_second(rate).allow_burst(burst);
-        Self { rate: RateLimiter::keyed(quota), clock: DefaultClock::default() }
-    }
-
-    /// # Errors
-    /// `rate_limited`, with the time after which one more message passes.
-    pub(crate) fn count(&self, agent: &Arc<str>) -> Result<(), Refusal> {
-        self.rate.check_key(agent).map_err(|not_until| {
-            Refusal::new(Code::RateLimited, "this agent sends more messages than it may")
-                .with_hint("send less often; retry after the time given")
-                .with_retry_after(not_until.wait_time_from(self.clock.now()))
-        })
-    }
-
-    /// Forgets agents that have been quiet; only verified agents have an entry, so this is housekeeping, not defence.
-    pub(crate) fn forget_quiet(&self) {
-        self.rate.retain_recent();
     }
 }
 

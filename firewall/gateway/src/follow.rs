@@ -205,7 +205,6 @@ async fn upkeep(publisher: Rc<Publisher>) {
     loop {
         tokio::time::sleep(UPKEEP).await;
         publisher.metrics.upkeep();
-        publisher.shared.gatekeeper.forget_quiet();
         publisher.gauges();
         publisher.bury();
     }

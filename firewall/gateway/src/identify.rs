@@ -76,7 +76,12 @@ impl Identity {
         self.peer.id()
     }
 
-    /// The id as limits count it.
+    /// The peer as limits count it, whether or not it still counts.
+    pub(crate) fn counted(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// The id as connections are counted by.
     pub(crate) fn key(&self) -> &Arc<str> {
         &self.key
     }

@@ -29,6 +29,7 @@ mod materials;
 mod mcp;
 mod measure;
 mod path;
+mod quota;
 mod receive;
 mod record;
 mod refuse;

@@ -30,7 +30,7 @@ use semgate_message::Form;
 use semgate_message::a2a::Operation;
 use semgate_negotiation::Sessions;
 
-use crate::admit::{self, Admitted, Arrival, Door, Gatekeeper};
+use crate::admit::{self, Admitted, Arrival, Door};
 use crate::answer::{Answer, AnswerBody};
 use crate::card::Card;
 use crate::config::Limits;
@@ -41,6 +41,7 @@ use crate::framing::Serving;
 use crate::identify::Identity;
 use crate::mcp;
 use crate::measure::RouteMetrics;
+use crate::quota;
 use crate::receive::{self, Received};
 use crate::record::{Audit, NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::{self, Manner};
@@ -57,7 +58,6 @@ pub(crate) struct Shared {
     pub(crate) inspector: Inspector,
     pub(crate) limits: Limits,
     pub(crate) audit: Audit,
-    pub(crate) gatekeeper: Gatekeeper,
     pub(crate) started: Instant,
     /// No new connection is taken: streams that are silent for as long as nothing happens end.
     pub(crate) draining: AtomicBool,
@@ -170,7 +170,7 @@ impl Way<'_> {
         let counted = true;
         // whatever becomes of it: a faulty head costs an answer and a record too
         if counted {
-            shared.gatekeeper.count(self.identity.key())?;
+            shared.inspector.arrive(self.identity.counted(), shared.now())?;
         }
         if let Some(fault) = serving.fault() {
             return Err(refuse::framing(fault).into());
@@ -236,7 +236,10 @@ impl Way<'_> {
             }
         };
         self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
-        self.forward(permit, recorded, lease, &admitted).await
+        let quotas = permit.quotas().to_vec();
+        let mut answer = self.forward(permit, recorded, lease, &admitted).await?;
+        quota::tell(answer.headers_mut(), &quotas);
+        Ok(answer)
     }
 
     async fn forward(

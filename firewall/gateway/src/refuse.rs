@@ -21,6 +21,7 @@ use crate::decision::DecisionId;
 use crate::events::{self, Event};
 use crate::framing::FramingFault;
 use crate::grpc;
+use crate::quota;
 use crate::relay::EVENT_STREAM;
 
 /// The header that every answer has (WIRE).
@@ -99,6 +100,7 @@ pub(crate) fn refuse(refusal: &Refusal, manner: Manner, decision: DecisionId) ->
     if let Manner::Grpc { agent } = manner {
         let mut answer = answer(decision, 200, grpc::head::MEDIA, Bytes::new());
         answer.headers_mut().extend(grpc::status::refused(refusal, agent, decision));
+        again(&mut answer, refusal);
         return answer;
     }
     let Said { status, mut kind, mut body } = say(refusal, manner, Some(decision));
@@ -107,13 +109,19 @@ pub(crate) fn refuse(refusal: &Refusal, manner: Manner, decision: DecisionId) ->
         body = events::write(&Event { data: Some(body), ..Event::default() });
     }
     let mut answer = answer(decision, status, kind, body);
-    if let Some(seconds) = retry_after(refusal) {
-        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
-    }
+    again(&mut answer, refusal);
     if ends_connection(refusal.code()) {
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     answer
+}
+
+/// When to come back, and which limits it was.
+fn again(answer: &mut Answer, refusal: &Refusal) {
+    if let Some(seconds) = retry_after(refusal) {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    quota::tell(answer.headers_mut(), refusal.quotas());
 }
 
 /// What is said of a refusal. A stream says the id of the decision in its head, and not in its last event, which is the same for all

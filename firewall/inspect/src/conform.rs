@@ -33,6 +33,16 @@ pub(crate) struct Said<'c> {
     pub origin: Origin,
 }
 
+impl Said<'_> {
+    /// The line that it is said in, as limits count it.
+    pub(crate) fn line(&self) -> &str {
+        match self.origin {
+            Origin::Signed => self.context.urn().line().as_str(),
+            Origin::Learnt => "learnt",
+        }
+    }
+}
+
 /// Whose word a definition is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {

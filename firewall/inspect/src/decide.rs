@@ -5,12 +5,16 @@ use crate::{
     case::Case,
     conform::{Conformed, Origin, Said, without},
     meter::AMBIGUOUS,
+    redact,
     resolve::Resolved,
     shadow::{Differs, beside},
 };
 use semgate_contexts::json;
 use semgate_message::Instance;
-use semgate_policies::{Circumstances, Obligations, Policies, Question, Scores, Session, Texts, Verdict};
+use semgate_policies::{
+    Circumstances, Obligation, Obligations, Policies, Question, Scores, Session, Texts, Verdict,
+};
+use std::sync::Arc;
 
 /// A message whose every concept some policy permits and none forbids. Only this stage builds one.
 #[derive(Debug)]
@@ -18,6 +22,8 @@ pub struct Decided<'c, 'j> {
     conformed: Conformed<'c, 'j>,
     policies: Vec<Texts>,
     shadow: Option<Box<Differs>>,
+    /// What the permits ask for beyond letting it pass, by the position of the instance; of those that ask for nothing, none.
+    obliged: Vec<(usize, Obligations)>,
 }
 
 /// Asks about every instance. A number past the bounds of policies answers before any denial (WIRE "Refusals").
@@ -28,7 +34,7 @@ pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c,
     let asked = ask(&conformed, conformed.case().generation.policies());
     let shadow = beside(&conformed, &asked);
     match asked {
-        Ok(policies) => Ok(Decided { conformed, policies, shadow }),
+        Ok((policies, obliged)) => Ok(Decided { conformed, policies, shadow, obliged }),
         Err((refusal, policies)) => {
             let facts = Facts { policies, shadow, ..conformed.facts() };
             Err(refusal.with_facts(facts))
@@ -38,15 +44,19 @@ pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c,
 
 type Stopped = (Refusal, Vec<Texts>);
 
-/// What a policy set says of a whole message: the permits that let it pass, or the refusal with the policies that caused it.
-pub(crate) type Asked = Result<Vec<Texts>, Stopped>;
+/// What the permits of a message are, and what they oblige to.
+type Permitted = (Vec<Texts>, Vec<(usize, Obligations)>);
+
+/// What a policy set says of a whole message: the permits that let it pass and what they ask for, or the refusal with the policies
+/// that caused it.
+pub(crate) type Asked = Result<Permitted, Stopped>;
 
 pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     let case = conformed.case();
-    let mut permits: Vec<Texts> = Vec::new();
+    let (mut permits, mut obliged): (Vec<Texts>, Vec<(usize, Obligations)>) = Default::default();
     let (mut denial, mut approval): (Option<Stopped>, Option<Stopped>) = (None, None);
     let around = circumstances(conformed);
-    for (said, instance) in conformed.said() {
+    for (position, (said, instance)) in conformed.said().enumerate() {
         let question = question(case, said, instance, around);
         let verdict = match said.origin {
             Origin::Signed => policies.decide(&question),
@@ -54,9 +64,14 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
         };
         match verdict {
             Verdict::Permitted { policies, obligations } => {
-                if let Err(refusal) = obliged(said, instance, &obligations) {
+                if let Err(refusal) = approved(said, instance, &obligations) {
                     approval.get_or_insert((refusal, vec![policies]));
-                } else if !permits.contains(&policies) {
+                    continue;
+                }
+                if !obligations.is_empty() {
+                    obliged.push((position, obligations));
+                }
+                if !permits.contains(&policies) {
                     permits.push(policies);
                 }
             }
@@ -81,7 +96,7 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     // what is denied anyway need not be approved
     match denial.or(approval) {
         Some(stopped) => Err(stopped),
-        None => Ok(permits),
+        None => Ok((permits, obliged)),
     }
 }
 
@@ -137,8 +152,8 @@ fn denied(said: &Said<'_>, instance: &Instance<'_>, notices: &Texts) -> Refusal 
     Refusal::new(Code::PolicyDenied, reason).with_hint(hint)
 }
 
-/// What the permits ask for that cannot be done for a single message.
-fn obliged(said: &Said<'_>, instance: &Instance<'_>, obligations: &Obligations) -> Result<(), Refusal> {
+/// Nobody can be asked yet.
+fn approved(said: &Said<'_>, instance: &Instance<'_>, obligations: &Obligations) -> Result<(), Refusal> {
     let mut asked = obligations.iter().filter_map(|one| Some((one, one.approve.as_deref()?)));
     if let Some((obligation, whom)) = asked.next() {
         let reason = format!(
@@ -151,11 +166,14 @@ fn obliged(said: &Said<'_>, instance: &Instance<'_>, obligations: &Obligations) 
         let detail = format!("policy `{}` asks: {whom}", obligation.policy);
         return Err(Refusal::new(Code::ApprovalRequired, reason).with_hint(hint).with_detail(detail));
     }
-    if let Some(obligation) = obligations.iter().find(|one| one.limit.is_some() || !one.redact.is_empty()) {
-        let why = format!("what policy `{}` obliges to cannot be done", obligation.policy);
-        return Err(errored(&why));
-    }
     Ok(())
+}
+
+/// A reply that passes only without members that cannot be taken out of it here.
+pub(crate) fn unmet(obligation: &Obligation) -> Refusal {
+    Refusal::new(Code::PolicyError, "a policy asks for what cannot be done to this reply")
+        .with_hint("ask the operator; the decision id finds the full record")
+        .with_detail(format!("policy `{}` redacts, and that cannot be done here", obligation.policy))
 }
 
 fn errored(why: &str) -> Refusal {
@@ -193,7 +211,14 @@ pub(crate) fn again(
     let around = circumstances(&decided.conformed);
     let question = Question { value: object, ..question(decided.case(), said, instance, around) };
     match decided.case().generation.policies().decide(&question) {
-        Verdict::Permitted { obligations, .. } => obliged(said, instance, &obligations),
+        // its pieces were counted one by one
+        Verdict::Permitted { obligations, .. } => {
+            approved(said, instance, &obligations)?;
+            match obligations.iter().find(|one| !one.redact.is_empty()) {
+                Some(one) => Err(unmet(one)),
+                None => Ok(()),
+            }
+        }
         Verdict::Untypable { rule, .. } => Err(unfit(rule)),
         Verdict::Denied { notices, .. } => Err(denied(said, instance, &notices)),
         Verdict::Errored { why, .. } => Err(errored(&why)),
@@ -203,6 +228,19 @@ pub(crate) fn again(
 impl<'c, 'j> Decided<'c, 'j> {
     pub(crate) fn said(&self) -> impl Iterator<Item = (&Said<'c>, &Instance<'j>)> {
         self.conformed.said()
+    }
+
+    /// A permit that takes something out which is still there, if there is one.
+    pub(crate) fn unredacted(&self) -> Option<Arc<Obligation>> {
+        let still = |(_, instance): (&Said<'_>, &Instance<'_>), one: &Obligation| {
+            one.redact.iter().any(|path| redact::holds(instance.object, path))
+        };
+        self.obliged().find_map(|(said, all)| all.iter().find(|one| still(said, one)).cloned())
+    }
+
+    /// The instances whose permits ask for something.
+    pub(crate) fn obliged(&self) -> impl Iterator<Item = ((&Said<'c>, &Instance<'j>), &Obligations)> {
+        self.obliged.iter().filter_map(|(at, obligations)| Some((self.said().nth(*at)?, obligations)))
     }
 
     pub(crate) fn case(&self) -> &'c Case<'c> {

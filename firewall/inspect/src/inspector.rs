@@ -11,14 +11,14 @@ use crate::{
     dialogue::{Dialogues, NotOpen, session},
     learnt::{Learnt, OfPair},
     list,
-    meter::{AmbiguityMeter, Metered, RateMeter, carry, meter},
+    meter::{Metered, Meters, carry, meter},
     parse::{self, Reply, Strict, answers_nothing, asked_at, parse, parsed, read},
     permit::{Counted, Leave},
     push::{self, Courses},
     reply::{Form, acknowledgement, admissible, no_pass, refused},
     resolve::{out_of_turn, resolve, still_stands},
     stream::told,
-    subscriptions::Subscriptions,
+    subscriptions::{Subscription, Subscriptions},
     tools::{self, ToolWatch},
     turn::{OutOfTurn, Proposal, Side, Step, proposes},
 };
@@ -39,8 +39,7 @@ pub struct Inspector {
     limits: InspectLimits,
     live: ArcSwap<Generation>,
     last_number: Mutex<u64>,
-    rate: RateMeter,
-    ambiguity: AmbiguityMeter,
+    meters: Meters,
     sessions: Arc<Sessions>,
     owners: Owners,
     subscriptions: Subscriptions,
@@ -56,8 +55,7 @@ impl Inspector {
         Self {
             live: ArcSwap::from_pointee(generation.numbered(1)),
             last_number: Mutex::new(1),
-            rate: RateMeter::new(limits.messages_per_second, limits.message_burst, limits.metered_agents),
-            ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
+            meters: Meters::new(&limits),
             sessions: Arc::new(Sessions::none()),
             owners: Owners::with_limits(&limits),
             subscriptions: Subscriptions::new(
@@ -103,8 +101,17 @@ impl Inspector {
         &self.courses
     }
 
-    pub(crate) fn ambiguity(&self) -> &AmbiguityMeter {
-        &self.ambiguity
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.meters
+    }
+
+    /// Counts a message that arrives from this peer, before anything of it is read: a cheap limit that keeps the rest alive. To be
+    /// asked once for each message, whatever becomes of it.
+    ///
+    /// # Errors
+    /// `rate_limited`, with the time after which one more would pass.
+    pub fn arrive(&self, peer: &Peer, now: Now) -> Result<(), Refusal> {
+        self.meters.arrive(peer, now)
     }
 
     /// Who owns which task, conversation, push configuration and session: for keeping over a restart, and for what agents
@@ -141,21 +148,14 @@ impl Inspector {
         let settled = self.settled(route, peer);
         let leave = {
             let case = self.request_case(&generation, route, peer, (&arrived, &settled), now);
-            self.rate.admit(peer.key(), now.monotonic_ms).map_err(|often| {
-                Refusal::new(Code::RateLimited, "this agent sends more messages than it may")
-                    .with_hint("send less often; retry after the time given")
-                    .with_retry_after(often.wait)
-                    .with_facts(case.facts())
-            })?;
             let mut strict = read(&case, &arrived.judged)?;
             plain = plainly(&arrived.call, &strict);
             if let Some(plain) = &plain {
                 strict = read(&case, plain)?;
             }
             let metered = judge(&case, &strict, headers)
-                .and_then(|decided| meter(decided, &self.ambiguity))
-                .and_then(|metered| begun(&case, metered))
-                .and_then(|begun| Ok((self.subscriptions.open(&begun.0)?, begun)));
+                .and_then(|decided| meter(decided, &self.meters))
+                .and_then(|metered| self.begun(&case, metered));
             match metered {
                 Ok((opened, (metered, step))) => Leave::of(&metered, step).subscribed(opened),
                 Err(refusal) => return Err(refusal.with_rpc_id(strict.rpc_id(&arrived.call))),
@@ -221,6 +221,7 @@ impl Inspector {
     ) -> Result<Permit, Refusal> {
         let generation = self.live.load();
         let settled = self.settled(&sent.route, &sent.caller);
+        let quotas = sent.quotas.clone();
         let mut leave = {
             let case = Case {
                 turn: Turn::Again,
@@ -234,7 +235,7 @@ impl Inspector {
             }
         };
         leave.keep_turn(sent.step);
-        Ok(leave.subscribed(sent.subscription).delivering(sent.delivery).over(arrived))
+        Ok(leave.counted(quotas).subscribed(sent.subscription).delivering(sent.delivery).over(arrived))
     }
 
     /// Whether a reply may pass back to the caller.
@@ -293,12 +294,19 @@ impl Inspector {
         match parse::reply(case, &strict)? {
             _ if form == Form::Error => Err(no_pass(status).with_facts(case.facts())),
             Reply::Said(message) => {
-                let metered = meter(judged(case, *message)?, &self.ambiguity)?;
+                let metered = meter(judged(case, *message)?, &self.meters)?;
                 let step = taken(case, sent, &metered)?;
                 Ok(ReplyPermit::of(&metered, status, reply, step))
             }
             Reply::Tasks(list) => list::judge(self, case, sent, (status, reply), &list),
         }
+    }
+
+    /// What a message that may pass begins and opens. One that cannot begin it costs nothing.
+    fn begun<'c, 'j>(&self, case: &Case<'_>, metered: Metered<'c, 'j>) -> Result<Begun<'c, 'j>, Refusal> {
+        let spent = metered.spent().clone();
+        let begun = begun(case, metered).and_then(|begun| Ok((self.subscriptions.open(&begun.0)?, begun)));
+        begun.inspect_err(|_| self.meters.give_back(&spent))
     }
 
     /// What the two ends of a request settled so far; nothing where the route lets nothing be settled.
@@ -370,6 +378,9 @@ impl Inspector {
         }
     }
 }
+
+/// A message that may pass, what it does to the turns, and what it opened.
+type Begun<'c, 'j> = (Option<Subscription>, (Metered<'c, 'j>, Option<Arc<Step>>));
 
 /// A client's error, as it passes: its number in the words of the protocol. None for everything else.
 fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Bytes> {

@@ -21,6 +21,9 @@ pub struct InspectLimits {
     /// Agents that each meter remembers: 65,536, about 16 MiB. An active one is never forgotten; when all are active,
     /// a new one is refused.
     pub metered_agents: usize,
+    /// Buckets of limits by policies and `limits.json` that are not full: 1,048,576, some 64 MiB should a million agents be active. One
+    /// that is not full is never forgotten; when all places are taken, a new one is refused.
+    pub rate_buckets: usize,
     /// Text of the artifacts of one stream, or of one task over its streams, that later text may be put behind, their ids counted:
     /// 256 KiB, which is as much as is judged together again with each such event, and a long document.
     pub appended_text: usize,
@@ -74,6 +77,7 @@ impl Default for InspectLimits {
             message_burst: NonZeroU32::new(2_000).unwrap_or(NonZeroU32::MIN),
             ambiguous_per_minute: 10,
             metered_agents: 65_536,
+            rate_buckets: 1 << 20,
             appended_text: 256 * 1_024,
             text_artifacts: 1_024,
             told_text: 64 * 1_024 * 1_024,

@@ -111,7 +111,7 @@ fn tell(
     for task in tasks {
         let about = about(case, sent, task).unwrap_or_else(|| Arc::clone(&sent.about));
         let case = Case { about: Some(&about), ..*case };
-        let metered = meter(judged(&case, task.clone())?, inspector.ambiguity())?;
+        let metered = meter(judged(&case, task.clone())?, inspector.meters())?;
         taken(&case, sent, &metered)?;
         let facts = metered.facts();
         all.concepts.extend(facts.concepts);

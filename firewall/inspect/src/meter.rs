@@ -1,66 +1,220 @@
 //! Last stage: how often. And the cheap limit that stands before the first.
 //!
 //! The rate of messages is governor's; the paper's "10 ambiguous questions a minute" (F0-36, F0-43) is exact, because
-//! governor's token bucket would let 19 pass in the first minute.
+//! governor's token bucket would let 19 pass in the first minute. What policies and `limits.json` count is spent from several buckets
+//! at once, all or none.
 
 mod ambiguity;
+mod buckets;
+mod charges;
+mod quota;
 mod rate;
 mod shards;
 
 pub use ambiguity::{AmbiguityMeter, TooAmbiguous};
+pub use buckets::Buckets;
+pub use quota::{Left, Quota};
 pub use rate::{RateMeter, TooOften};
 
-use crate::{Code, Facts, Refusal, decide::Decided};
+use crate::{
+    Code, Direction, Facts, InspectLimits, Refusal, case::Now, case::Peer, decide::Decided, decide::unmet,
+};
+use buckets::{Charge, Exhausted};
+use charges::charges;
+use std::sync::Arc;
 
 /// The concept that costs its receiver inference budget, in the control vocabulary.
 pub const AMBIGUOUS: &str = "ambiguous_parameter";
 
+/// The window of the ambiguity meter, in seconds.
+const MINUTE: u64 = 60;
+
+/// Everything that is counted, for all cores.
+#[derive(Debug)]
+pub struct Meters {
+    rate: RateMeter,
+    /// What the cheap limit is to who reads of it.
+    messages: Quota,
+    ambiguity: AmbiguityMeter,
+    buckets: Buckets,
+}
+
 /// A message that passed every stage. Only this module builds one.
 #[derive(Debug)]
-pub struct Metered<'c, 'j>(Decided<'c, 'j>);
-
-/// Counts the ambiguous questions of a decided message against its sender.
-///
-/// # Errors
-/// `ambiguity_limited`, with the time after which it would pass.
-pub(crate) fn meter<'c, 'j>(
+pub struct Metered<'c, 'j> {
     decided: Decided<'c, 'j>,
-    meter: &AmbiguityMeter,
-) -> Result<Metered<'c, 'j>, Refusal> {
-    let asked = decided.ambiguous();
-    if asked == 0 {
-        return Ok(Metered(decided));
-    }
-    let case = decided.case();
-    match meter.admit(case.sender_key(), asked, case.now.monotonic_ms) {
-        Ok(()) => Ok(Metered(decided)),
-        Err(TooAmbiguous { wait }) => {
-            let most = meter.most();
-            Err(Refusal::new(
-                Code::AmbiguityLimited,
-                format!("more than {most} ambiguous questions of this agent within 60 seconds"),
-            )
-            .with_hint(
-                "ask less often, or ask for all parameters that are open at once; retry after the time given",
-            )
-            .with_retry_after(wait)
-            .with_facts(decided.facts()))
+    quotas: Vec<Quota>,
+    spent: Spent,
+}
+
+/// What a message spent, for giving it back should the message not pass in the end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spent {
+    sender: Option<Arc<str>>,
+    asked: usize,
+    at_ms: u64,
+    charges: Vec<Charge>,
+}
+
+impl Meters {
+    /// Nothing counted yet.
+    pub(crate) fn new(limits: &InspectLimits) -> Self {
+        let (rate, burst) = (limits.messages_per_second, limits.message_burst);
+        let most = u64::from(burst.get());
+        Self {
+            rate: RateMeter::new(rate, burst, limits.metered_agents),
+            messages: Quota {
+                name: "messages".into(),
+                most,
+                window: most.div_ceil(u64::from(rate.get())),
+                left: None,
+            },
+            ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
+            buckets: Buckets::new(limits.rate_buckets),
         }
+    }
+
+    /// Counts a message that arrives, before anything of it is read.
+    ///
+    /// # Errors
+    /// `rate_limited`, with the time after which one more would pass.
+    pub(crate) fn arrive(&self, peer: &Peer, now: Now) -> Result<(), Refusal> {
+        self.rate.admit(peer.key(), now.monotonic_ms).map_err(|TooOften { wait }| {
+            let left = Left { units: 0, more_in: Some(seconds(wait)) };
+            Refusal::new(Code::RateLimited, "this agent sends more messages than it may")
+                .with_hint("send less often; retry after the time given")
+                .with_retry_after(wait)
+                .with_quotas(vec![Quota { left: Some(left), ..self.messages.clone() }])
+        })
+    }
+
+    /// Gives back what a message spent that did not pass in the end.
+    pub(crate) fn give_back(&self, spent: &Spent) {
+        if let Some(sender) = spent.sender.as_ref().filter(|_| spent.asked > 0) {
+            self.ambiguity.give_back(sender, spent.asked, spent.at_ms);
+        }
+        self.buckets.give_back(&spent.charges);
     }
 }
 
-/// For a permit that is renewed under a newer generation: its questions were counted when it was first given.
+/// Counts a decided message against its sender: its ambiguous questions, and what limits of policies and `limits.json` count. A message
+/// that one of them stops is counted by none.
+///
+/// # Errors
+/// `ambiguity_limited`, then `rate_limited`, with the time after which it would pass; `policy_error` for a reply that still holds what
+/// a policy takes out of it.
+pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result<Metered<'c, 'j>, Refusal> {
+    if let Some(obligation) = decided.unredacted() {
+        return Err(unmet(&obligation).with_facts(decided.facts()));
+    }
+    let (case, asked) = (decided.case(), decided.ambiguous());
+    let charges = charges(&decided, &meters.buckets);
+    let mut quotas = Vec::new();
+    if asked > 0 {
+        match meters.ambiguity.ask(case.sender_key(), asked, case.now.monotonic_ms) {
+            Ok(units) => quotas.push(ambiguity(meters, Left { units, more_in: None })),
+            Err(too) => return Err(too_ambiguous(meters, too).with_facts(decided.facts())),
+        }
+    }
+    let sender = (asked > 0).then(|| Arc::clone(case.sender_key()));
+    let spent = Spent { sender, asked, at_ms: case.now.monotonic_ms, charges: Vec::new() };
+    if !charges.is_empty() {
+        match meters.buckets.take(&charges, case.now.monotonic_ms) {
+            Ok(left) => quotas.extend(tightest(left)),
+            Err(exhausted) => {
+                meters.give_back(&spent);
+                return Err(too_often(&charges, exhausted).with_facts(decided.facts()));
+            }
+        }
+    }
+    // what a reply spends is its replier's, and the caller is not told of it
+    if case.direction == Direction::Reply {
+        quotas.clear();
+    }
+    Ok(Metered { decided, quotas, spent: Spent { charges, ..spent } })
+}
+
+fn ambiguity(meters: &Meters, left: Left) -> Quota {
+    let most = u64::try_from(meters.ambiguity.most()).unwrap_or(u64::MAX);
+    Quota { name: "ambiguity".into(), most, window: MINUTE, left: Some(left) }
+}
+
+fn too_ambiguous(meters: &Meters, TooAmbiguous { wait }: TooAmbiguous) -> Refusal {
+    let most = meters.ambiguity.most();
+    Refusal::new(
+        Code::AmbiguityLimited,
+        format!("more than {most} ambiguous questions of this agent within 60 seconds"),
+    )
+    .with_hint("ask less often, or ask for all parameters that are open at once; retry after the time given")
+    .with_retry_after(wait)
+    .with_quotas(vec![ambiguity(meters, Left { units: 0, more_in: Some(seconds(wait)) })])
+}
+
+/// The reason names neither policy nor numbers: which limit it is, the operator reads.
+fn too_often(charges: &[Charge], exhausted: Exhausted) -> Refusal {
+    let Exhausted { wait, never, quotas, short } = exhausted;
+    let stopping = || short.iter().filter_map(|at| charges.get(*at));
+    let usual = if never {
+        "say less in one message: all of this is more than may ever be said at once"
+    } else {
+        "say this less often; retry after the time given"
+    };
+    let hint = stopping().find_map(|charge| charge.hint.clone());
+    let by: Vec<&str> = stopping().map(|charge| &*charge.by).collect();
+    let detail = if by.is_empty() {
+        "no room for another bucket".to_owned()
+    } else {
+        format!("`{}`", by.join("`, `"))
+    };
+    Refusal::new(Code::RateLimited, "this agent says this more often than it may")
+        .with_hint(hint.as_deref().unwrap_or(usual))
+        .with_detail(detail)
+        .with_retry_after(wait)
+        .with_quotas(tightest(quotas))
+}
+
+/// One for each name: where a message spends from several buckets of one limit, the one that has least left.
+fn tightest(quotas: Vec<Quota>) -> Vec<Quota> {
+    let mut all: Vec<Quota> = Vec::with_capacity(quotas.len());
+    let least = |quota: &Quota| {
+        quota.left.map_or((u64::MAX, 0), |left| (left.units, u64::MAX - left.more_in.unwrap_or(0)))
+    };
+    for quota in quotas {
+        match all.iter_mut().find(|one| one.name == quota.name) {
+            Some(one) if least(&quota) < least(one) => *one = quota,
+            Some(_) => {}
+            None => all.push(quota),
+        }
+    }
+    all
+}
+
+/// Whole seconds, rounded up.
+fn seconds(wait: std::time::Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+/// For a permit that is renewed under a newer generation: what it spent was counted when it was first given.
 pub(crate) fn carry<'c, 'j>(decided: Decided<'c, 'j>, _counted: crate::permit::Counted) -> Metered<'c, 'j> {
-    Metered(decided)
+    Metered { decided, quotas: Vec::new(), spent: Spent::default() }
 }
 
 impl<'c, 'j> Metered<'c, 'j> {
     pub(crate) fn decided(&self) -> &Decided<'c, 'j> {
-        &self.0
+        &self.decided
+    }
+
+    /// What is left to its sender of the limits that concern it.
+    pub(crate) fn quotas(&self) -> &[Quota] {
+        &self.quotas
+    }
+
+    pub(crate) fn spent(&self) -> &Spent {
+        &self.spent
     }
 
     /// What is known of the message.
     pub fn facts(&self) -> Facts {
-        self.0.facts()
+        self.decided.facts()
     }
 }

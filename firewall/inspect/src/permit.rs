@@ -7,7 +7,7 @@ use crate::{
     clarify::{Question, answerable},
     facts::Facts,
     learnt::{InSession, OfPair},
-    meter::Metered,
+    meter::{Metered, Quota},
     owners::{About, Kind},
     route::Route,
     subscriptions::Subscription,
@@ -99,6 +99,8 @@ pub struct Sent {
     pub(crate) subscription: Option<Subscription>,
     /// The token of the push configuration that the request sets, or that a notification was sent under.
     pub(crate) delivery: Option<Arc<str>>,
+    /// What is left to the caller of the limits that concern the request.
+    pub(crate) quotas: Vec<Quota>,
     pub(crate) facts: Facts,
 }
 
@@ -140,6 +142,7 @@ impl Leave {
                 questions: answerable(metered.decided()),
                 subscription: None,
                 delivery: None,
+                quotas: metered.quotas().to_vec(),
                 facts: metered.facts(),
             },
         }
@@ -155,6 +158,12 @@ impl Leave {
     /// What it does to the turns it did when the message was let pass first.
     pub(crate) fn keep_turn(&mut self, step: Option<Arc<Step>>) {
         self.sent.step = step;
+    }
+
+    /// What was left when the message was let pass first.
+    pub(crate) fn counted(mut self, quotas: Vec<Quota>) -> Self {
+        self.sent.quotas = quotas;
+        self
     }
 
     /// What the message opened when it was let pass first.
@@ -209,6 +218,11 @@ impl Permit {
     /// What the caller should know although the message passes.
     pub fn notice(&self) -> Option<&Notice> {
         self.notice.as_ref()
+    }
+
+    /// What is left to the caller of the limits that concern it: for the head of its answer.
+    pub fn quotas(&self) -> &[Quota] {
+        &self.sent.quotas
     }
 
     /// How many bytes will be forwarded.
@@ -330,6 +344,11 @@ impl Sent {
     /// The digest of the context that replies are judged under.
     pub fn digest(&self) -> &Digest {
         &self.about.digest
+    }
+
+    /// What is left to the caller of the limits that concern the request: for the head of its answer, and for nobody else.
+    pub fn quotas(&self) -> &[Quota] {
+        &self.quotas
     }
 
     /// The request's facts, for the audit record and for refusals after sending.

@@ -179,6 +179,7 @@ impl Inspector {
             questions: Vec::new(),
             subscription: None,
             delivery: Some(Arc::from(token)),
+            quotas: Vec::new(),
             facts: crate::Facts::default(),
         })
     }
@@ -220,7 +221,7 @@ impl Inspector {
         let mut courses = self.courses().locked();
         let course = courses.of(token, self.limits().notified_at_once);
         let brought = course.brings(&decided)?;
-        let metered = meter(decided, self.ambiguity())?;
+        let metered = meter(decided, self.meters())?;
         let step = taken(case, sent, &metered)?;
         course.notified(brought, case);
         Ok(Notification {

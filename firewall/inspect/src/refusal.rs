@@ -1,6 +1,6 @@
 //! A refusal: an outside half for whoever called, an inside half for the operator.
 
-use crate::{code::Code, facts::Facts};
+use crate::{code::Code, facts::Facts, meter::Quota};
 use std::{fmt, time::Duration};
 
 pub use semgate_message::RpcId;
@@ -42,6 +42,7 @@ struct Inner {
     cause: Option<Code>,
     delivered: Delivered,
     retry_after: Option<Duration>,
+    quotas: Vec<Quota>,
     rpc_id: Option<RpcId>,
     agent_error: Option<ProtocolError>,
     server_error: Option<i32>,
@@ -62,6 +63,7 @@ impl Refusal {
             cause: None,
             delivered: Delivered::No,
             retry_after: None,
+            quotas: Vec::new(),
             rpc_id: None,
             agent_error: None,
             server_error: None,
@@ -118,6 +120,13 @@ impl Refusal {
     #[must_use]
     pub fn with_retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
+        self
+    }
+
+    /// Adds the limits that stopped it, as its sender may know them.
+    #[must_use]
+    pub fn with_quotas(mut self, quotas: Vec<Quota>) -> Self {
+        self.0.quotas = quotas;
         self
     }
 
@@ -225,6 +234,11 @@ impl Refusal {
     /// How long to wait before trying again, for the two rate codes.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
+    }
+
+    /// The limits that concern what was stopped, for the two rate codes: its sender's own, never those of who answers it.
+    pub fn quotas(&self) -> &[Quota] {
+        &self.0.quotas
     }
 
     /// The JSON-RPC id to repeat; present once a valid id was read.

@@ -149,7 +149,8 @@ pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<
         Ok(_) => {
             let asked = ask(conformed, policies);
             let would = Would::of(&asked);
-            (would, asked.unwrap_or_else(|(_, policies)| policies))
+            // what it obliges to is never done: nothing is counted or taken out by it
+            (would, asked.map_or_else(|(_, policies)| policies, |(policies, _)| policies))
         }
     };
     shadow.told(case, Would::of(live), answer)

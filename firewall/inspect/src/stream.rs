@@ -224,7 +224,7 @@ impl Inspector {
             turn.map_err(|refusal| refusal.with_facts(facts()))?;
         }
         let brought = stream.heard.judge(&decided).map_err(|refusal| refusal.with_facts(facts()))?;
-        let metered = meter(decided, self.ambiguity())?;
+        let metered = meter(decided, self.meters())?;
         let step = taken(case, sent, &metered)?;
         let message = metered.decided().resolved().message();
         match case.route.binding {

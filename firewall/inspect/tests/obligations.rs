@@ -3,15 +3,15 @@
 
 mod common;
 
-use common::{NOW, generation_with, inspector, library, route, say, supply_chain, view};
-use semgate_inspect::{Code, Inspector};
+use std::time::Duration;
+
+use common::{NOW, base, generation_with, inspector, library, route, say, supply_chain, view};
+use semgate_inspect::{Code, Inspector, Now, Quota};
 use semgate_policies::PolicySource;
 
 /// The shipped agents and policies, and these.
 fn house(policies: &str) -> Inspector {
-    let mut source = PolicySource::shipped();
-    source.files.push(("own.cedar".to_owned(), policies.to_owned()));
-    inspector(generation_with(view(&mut library()), &source, &[]))
+    inspector(generation_with(view(&mut library()), &source(policies, None), &[]))
 }
 
 #[test]
@@ -38,4 +38,173 @@ fn what_is_denied_anyway_is_not_said_to_need_an_approval() {
     );
     let refusal = say(&inspector, &route("l8"), "retailer-7", supply_chain(), NOW).unwrap_err();
     assert_eq!((refusal.code(), refusal.hint()), (Code::PolicyDenied, "not today"));
+}
+
+/// The supply-chain message with its decision alone.
+fn decision() -> Vec<u8> {
+    let mut message: serde_json::Value = serde_json::from_slice(&supply_chain()).unwrap();
+    let content = message["content"].as_object_mut().unwrap();
+    content.retain(|_, concept| concept.to_string().contains("current_decision"));
+    assert_eq!(content.len(), 1);
+    serde_json::to_vec(&message).unwrap()
+}
+
+fn later(ms: u64) -> Now {
+    Now { monotonic_ms: NOW.monotonic_ms + ms, ..NOW }
+}
+
+/// The shipped agents and policies, these, and this `limits.json`.
+fn source(policies: &str, limits: Option<&str>) -> PolicySource {
+    let mut source = PolicySource::shipped();
+    source.files.push(("own.cedar".to_owned(), policies.to_owned()));
+    source.limits = limits.map(|text| text.as_bytes().to_vec());
+    source
+}
+
+fn with_limits(limits: &str) -> Inspector {
+    inspector(generation_with(view(&mut library()), &source("", Some(limits)), &[]))
+}
+
+/// The message of the retailer, said by another.
+fn by(name: &str, message: &[u8]) -> Vec<u8> {
+    String::from_utf8(message.to_vec()).unwrap().replace("retailer-7", name).into_bytes()
+}
+
+fn names(quotas: &[Quota]) -> Vec<&str> {
+    quotas.iter().map(|quota| &*quota.name).collect()
+}
+
+const DECISIONS: &str = r#"@id("few") @limit("2/minute") @notice("two decisions a minute")
+    permit (principal, action, resource is supplyChain::current_decision);"#;
+
+#[test]
+fn a_limit_of_a_policy_counts_what_it_let_pass_for_each_agent_and_names_neither_policy_nor_numbers() {
+    let inspector = house(DECISIONS);
+    let route = route("l8");
+    for left in [1, 0] {
+        let permit = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
+        let [quota] = permit.quotas() else { panic!("{:?}", permit.quotas()) };
+        assert_eq!((quota.most, quota.window, quota.left.unwrap().units), (2, 60, left));
+        assert!(quota.name.starts_with("policy-") && !quota.name.contains("few"), "{}", quota.name);
+    }
+    let refusal = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap_err();
+    assert_eq!((refusal.code(), refusal.retry_after()), (Code::RateLimited, Some(Duration::from_secs(30))));
+    assert_eq!(refusal.hint(), "two decisions a minute");
+    assert!(refusal.detail().contains("own.cedar#few"));
+    assert_eq!(refusal.quotas()[0].left.unwrap().more_in, Some(30));
+    assert!(
+        !refusal.reason().contains("own.cedar") && !refusal.reason().contains('2'),
+        "{}",
+        refusal.reason()
+    );
+    assert!(refusal.facts().policy_ids().contains(&"own.cedar#few"));
+    // another agent has two of its own, and this one has other things to say
+    let _ = say(&inspector, &route, "treasurer-1", by("treasurer-1", &decision()), NOW).unwrap();
+    let _ = say(&inspector, &route, "retailer-7", base("question"), NOW).unwrap();
+    let _ = say(&inspector, &route, "retailer-7", decision(), later(30_000)).unwrap();
+}
+
+#[test]
+fn what_is_refused_costs_nothing() {
+    let inspector = house(&format!(
+        r#"{DECISIONS} forbid (principal, action, resource is supplyChain::current_decision) when {{ resource.quantity > 1000 }};"#
+    ));
+    let route = route("l8");
+    let denied = String::from_utf8(decision()).unwrap().replace("120", "5000");
+    for _ in 0..50 {
+        let refusal = say(&inspector, &route, "retailer-7", denied.clone(), NOW).unwrap_err();
+        assert_eq!(refusal.code(), Code::PolicyDenied, "{refusal}");
+    }
+    for _ in 0..2 {
+        let _ = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
+    }
+}
+
+#[test]
+fn a_message_that_one_budget_stops_is_paid_by_none() {
+    let inspector = with_limits(
+        r#"{"costs": [{"line": "supplyChain", "concept": "current_decision", "cost": 3}],
+            "budgets": [
+                {"name": "wide", "limit": "100/minute"},
+                {"name": "decisions", "limit": "7/minute", "per": "concept", "of": [{"line": "supplyChain"}]}]}"#,
+    );
+    let route = route("l8");
+    for (wide, decisions) in [(97, 4), (94, 1)] {
+        let permit = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
+        let left: Vec<_> = permit.quotas().iter().map(|quota| quota.left.unwrap().units).collect();
+        assert_eq!((names(permit.quotas()), left), (vec!["wide", "decisions"], vec![wide, decisions]));
+    }
+    for _ in 0..50 {
+        let refusal = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap_err();
+        assert_eq!(refusal.code(), Code::RateLimited);
+        assert_eq!(refusal.quotas()[0].left, None, "only what stopped it says when to come back");
+        assert_eq!(refusal.quotas()[1].left.unwrap().units, 1);
+        assert_eq!(refusal.detail(), "`decisions`");
+    }
+    let permit = say(&inspector, &route, "retailer-7", base("question"), NOW).unwrap();
+    assert_eq!(names(permit.quotas()), ["ambiguity", "wide"]);
+    assert_eq!(permit.quotas()[1].left.unwrap().units, 93, "fifty refusals cost nothing");
+}
+
+#[test]
+fn an_ambiguous_question_that_a_budget_stops_is_not_counted_as_one() {
+    let inspector =
+        with_limits(r#"{"budgets": [{"name": "few", "limit": "1/minute", "of": [{"line": "snl"}]}]}"#);
+    let route = route("l8");
+    let _ = say(&inspector, &route, "retailer-7", base("question"), NOW).unwrap();
+    for _ in 0..50 {
+        let refusal = say(&inspector, &route, "retailer-7", base("question"), later(1)).unwrap_err();
+        assert_eq!(refusal.code(), Code::RateLimited);
+    }
+    let permit = say(&inspector, &route, "retailer-7", base("question"), later(60_000)).unwrap();
+    assert_eq!(permit.quotas()[0].left.unwrap().units, 8, "two of ten were asked");
+}
+
+#[test]
+fn a_reload_keeps_what_was_spent_of_what_did_not_change() {
+    let limits = |more: &str| format!(r#"{{"budgets": [{{"name": "few", "limit": "2/hour"}}{more}]}}"#);
+    let inspector = with_limits(&limits(""));
+    let route = route("l8");
+    for _ in 0..2 {
+        let _ = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
+    }
+    let same = source("// a comment", Some(&limits(r#", {"name": "other", "limit": "9/day"}"#)));
+    inspector.swap(generation_with(view(&mut library()), &same, &[]));
+    let refusal = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap_err();
+    assert_eq!((refusal.code(), names(refusal.quotas())), (Code::RateLimited, vec!["few", "other"]));
+    let changed = source("", Some(&limits("").replace("2/hour", "3/hour")));
+    inspector.swap(generation_with(view(&mut library()), &changed, &[]));
+    let permit = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
+    assert_eq!(permit.quotas()[0].left.unwrap().units, 2, "another limit is another bucket");
+}
+
+#[test]
+fn a_renewed_permit_is_not_paid_twice_and_still_says_what_is_left() {
+    let inspector = house(DECISIONS);
+    let route = route("l8");
+    let permit = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
+    inspector.swap(generation_with(view(&mut library()), &source(DECISIONS, None), &[]));
+    let permit = inspector.renew(permit, NOW).unwrap();
+    assert_eq!((permit.generation(), permit.quotas()[0].left.unwrap().units), (2, 1));
+    let _ = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
+    assert!(say(&inspector, &route, "retailer-7", decision(), NOW).is_err());
+}
+
+#[test]
+fn more_than_a_budget_holds_is_told_so_and_a_free_message_costs_nothing() {
+    let inspector = with_limits(
+        r#"{"costs": [{"performative": "QUERY", "cost": 0}], "budgets": [{"name": "one", "limit": "1/day"}]}"#,
+    );
+    let route = route("l8");
+    for n in 0..9 {
+        let permit = say(&inspector, &route, "retailer-7", base("question"), later(n)).unwrap();
+        assert_eq!(names(permit.quotas()), ["ambiguity"], "a query is free");
+    }
+    let mut two: serde_json::Value = serde_json::from_slice(&decision()).unwrap();
+    let one = two["content"].as_object().unwrap().values().next().unwrap().clone();
+    two["content"] = serde_json::json!({"a": one, "b": one});
+    let refusal = say(&inspector, &route, "retailer-7", serde_json::to_vec(&two).unwrap(), NOW).unwrap_err();
+    assert_eq!(refusal.code(), Code::RateLimited);
+    assert!(refusal.hint().contains("say less in one message"), "{}", refusal.hint());
+    let _ = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
 }

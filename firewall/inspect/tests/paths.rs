@@ -71,23 +71,23 @@ fn a_question_that_policy_denies_is_not_counted() {
 }
 
 #[test]
-fn f0_36_the_rate_of_messages_is_limited_before_a_byte_is_read() {
+fn f0_36_the_rate_of_messages_is_limited_before_a_byte_is_read_and_one_agent_is_untouched_by_another() {
     let limits = InspectLimits {
         messages_per_second: NonZeroU32::new(10).unwrap(),
         message_burst: NonZeroU32::new(3).unwrap(),
         ..InspectLimits::default()
     };
     let inspector = Inspector::new(limits, world("day"));
-    let route = route("l8");
     for _ in 0..3 {
-        let refusal = say(&inspector, &route, "retailer-7", "no json", NOW).unwrap_err();
-        assert_eq!(refusal.code(), Code::Malformed);
+        inspector.arrive(&agent("retailer-7"), NOW).unwrap();
     }
-    let refusal = say(&inspector, &route, "retailer-7", "no json", NOW).unwrap_err();
+    let refusal = inspector.arrive(&agent("retailer-7"), NOW).unwrap_err();
     assert_eq!(refusal.code(), Code::RateLimited);
     assert!(refusal.retry_after().unwrap() <= Duration::from_millis(100));
-    assert_eq!(refusal.facts().sender, "spiffe://semgate.test/agent/retailer-7");
-    let _ = say(&inspector, &route, "retailer-7", supply_chain(), later(100)).unwrap();
+    let [quota] = refusal.quotas() else { panic!("{:?}", refusal.quotas()) };
+    assert_eq!((&*quota.name, quota.most, quota.window), ("messages", 3, 1));
+    inspector.arrive(&agent("courier-5"), NOW).unwrap();
+    inspector.arrive(&agent("retailer-7"), later(100)).unwrap();
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Seen {
         let view = self.follower.view();
         let source = PolicySource {
             files: vec![("test.cedar".to_owned(), POLICY.to_owned())],
-            entities: PolicySource::shipped().entities,
+            ..PolicySource::shipped()
         };
         let policies = common::policies(&source, &view);
         Generation::new(vec![view], policies, self.floors.clone(), Prefix::default()).unwrap()

@@ -33,7 +33,7 @@ pub(super) fn context(text: &str) -> Arc<Context> {
     Arc::new(Context::check(text.as_bytes(), &Prefix::default(), &limits).unwrap())
 }
 
-pub(super) fn shipped_contexts() -> Vec<Arc<Context>> {
+pub(crate) fn shipped_contexts() -> Vec<Arc<Context>> {
     static SHIPPED: OnceLock<Vec<Arc<Context>>> = OnceLock::new();
     let check = |(_, bytes): &(&str, &[u8])| context(std::str::from_utf8(bytes).unwrap());
     SHIPPED.get_or_init(|| library::all().iter().map(check).collect()).clone()

@@ -88,7 +88,7 @@ fn an_attribute_is_required_only_if_every_version_requires_it() {
     let first = load(wrong, versions()).unwrap();
     assert_eq!(left_out(&first).len(), 2, "{:?}", left_out(&first));
     let house = load("permit (principal, action, resource is demo::note);", versions()).unwrap();
-    let source = PolicySource { files: one_file(wrong).files, entities: ONE_AGENT.into() };
+    let source = PolicySource { files: one_file(wrong).files, entities: ONE_AGENT.into(), limits: None };
     let faults = house.policies.reload(&source, &versions(), &PolicyLimits::default()).unwrap_err();
     let faults = faults.iter().map(ToString::to_string).collect::<String>();
     assert!(faults.contains("not every loaded version requires it: ask `resource has …` first"), "{faults}");
@@ -166,7 +166,7 @@ fn several_versions_that_would_invalidate_policies_are_left_out_and_the_rest_goe
 fn a_new_document_beside_live_policies_is_the_one_that_goes() {
     let policies = "permit (principal, action, resource is demo::note) when { resource.x > 1 };";
     let house = load(policies, vec![note("demo:v1.0", X_INT, "\"x\"")]).unwrap();
-    let source = PolicySource { files: one_file(policies).files, entities: ONE_AGENT.into() };
+    let source = PolicySource { files: one_file(policies).files, entities: ONE_AGENT.into(), limits: None };
     let both = [note("demo:v1.0", X_INT, "\"x\""), note("demo:v1.1", &format!("{X_INT},{Y_INT}"), "")];
     let next = house.policies.reload(&source, &both, &PolicyLimits::default()).unwrap();
     assert_eq!(next.left_out().iter().map(|left| left.urn.short()).collect::<Vec<_>>(), ["demo:v1.1"]);

@@ -57,6 +57,9 @@ pub struct Limits {
     pub rate_per_second: u32,
     /// Messages at once from one agent before the rate bites. 2000: two seconds of it.
     pub rate_burst: u32,
+    /// Buckets of limits by policies and `limits.json` that are not full, of all agents together. 1,048,576: some 64 MiB, should a
+    /// million agents be active at once.
+    pub rate_buckets: usize,
     /// Connecting to the agent behind, TLS included. 2 s: it is near.
     pub connect_timeout: Duration,
     /// From the request written to the reply's last byte. 30 s: agents think.
@@ -143,6 +146,7 @@ impl Default for Limits {
             concepts: 64,
             rate_per_second: 1000,
             rate_burst: 2000,
+            rate_buckets: 1 << 20,
             connect_timeout: Duration::from_secs(2),
             upstream_timeout: Duration::from_secs(30),
             reply_bytes: 1024 * 1024,
@@ -251,6 +255,7 @@ file_limits! {
         concepts: usize = 1..=4096,
         rate_per_second: u32 = 1..=1_000_000,
         rate_burst: u32 = 1..=1_000_000,
+        rate_buckets: usize = 64..=1_073_741_824,
         reply_bytes: usize = 64..=67_108_864,
         event_bytes: usize = 64..=67_108_864,
         events: usize = 1..=100_000_000,

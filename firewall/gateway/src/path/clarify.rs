@@ -14,6 +14,7 @@ use crate::grpc::answer::Whole;
 use crate::grpc::frame::framed;
 use crate::grpc::head::MEDIA;
 use crate::grpc::status::well;
+use crate::quota;
 use crate::record::Outcome;
 use crate::relay::EVENT_STREAM;
 use crate::reply;
@@ -55,6 +56,7 @@ impl Way<'_> {
         }
         let echo = admitted.extension.as_ref();
         let mut answer = reply::hand_on(body, kind, echo, None, &lane.address, self.decision);
+        quota::tell(answer.headers_mut(), sent.quotas());
         answer.headers_mut().insert(SAID_BY, HeaderValue::from_static("gateway"));
         Ok(answer)
     }

@@ -19,6 +19,7 @@ use super::{NotRecorded, Stopped, Way, no_audit, reply_facts, unspent};
 use crate::answer::Answer;
 use crate::forward::Address;
 use crate::materials::{Materials, Shaker};
+use crate::quota;
 use crate::receive::Received;
 use crate::record::Outcome;
 use crate::refuse;
@@ -90,7 +91,9 @@ impl Way<'_> {
         let answered = answered.map_err(|refusal| refusal.with_facts(sent.facts().clone()))?;
         self.alarm(peer, &answered.shrunk);
         self.recorded(&sent, &answered)?;
-        Ok(refuse::answer(self.decision, 200, "application/json", Bytes::from(answered.body)))
+        let mut answer = refuse::answer(self.decision, 200, "application/json", Bytes::from(answered.body));
+        quota::tell(answer.headers_mut(), sent.quotas());
+        Ok(answer)
     }
 
     /// Asks the library, with all that it needs from outside as it is at this moment.

@@ -38,7 +38,7 @@ impl Way<'_> {
     async fn notification(&self, serving: &Serving, request: Request<Incoming>) -> Result<(), Refusal> {
         let lane = self.lane;
         let shared = &*lane.shared;
-        shared.gatekeeper.count(self.identity.key())?;
+        shared.inspector.arrive(self.identity.counted(), shared.now())?;
         if let Some(fault) = serving.fault() {
             return Err(refuse::framing(fault));
         }

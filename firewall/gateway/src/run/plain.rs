@@ -46,7 +46,6 @@ pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFaul
         inspector: Inspector::new(InspectLimits::default(), generation),
         limits: config.limits.clone(),
         audit,
-        gatekeeper: Gatekeeper::new(&config.limits),
         started: Instant::now(),
         draining: AtomicBool::new(false),
         sessions: Arc::new(Sessions::none()),

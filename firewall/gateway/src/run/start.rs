@@ -14,7 +14,6 @@ use semgate_negotiation::Sessions;
 use semgate_policies::Policies;
 use semgate_statement::Follower;
 
-use crate::admit::Gatekeeper;
 use crate::card::CardKeys;
 use crate::config::{CardChoice, Config, Limits, Protocol, RouteConfig};
 use crate::egress::Egress;
@@ -94,6 +93,7 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
         json,
         concepts: limits.concepts,
         messages_per_second: limits.rate_per_second.try_into().unwrap_or(default.messages_per_second),
+        rate_buckets: limits.rate_buckets,
         message_burst: limits.rate_burst.try_into().unwrap_or(default.message_burst),
         subscriptions_of_one: limits.subscriptions,
         subscription_ms: u64::try_from(limits.subscription_time.as_millis()).unwrap_or(u64::MAX),
@@ -136,7 +136,6 @@ pub(super) fn shared(
         sessions,
         limits: config.limits.clone(),
         audit,
-        gatekeeper: Gatekeeper::new(&config.limits),
         started: Instant::now(),
         draining: AtomicBool::new(false),
         #[cfg(feature = "plain-proxy")]

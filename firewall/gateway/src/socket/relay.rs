@@ -120,7 +120,7 @@ impl Socket {
             };
             let began = self.began.replace(std::time::Instant::now());
             let decision = self.decision.replace(self.lane.decisions.next());
-            let counted = self.lane.shared.gatekeeper.count(self.identity.key());
+            let counted = self.lane.shared.inspector.arrive(self.identity.counted(), self.lane.shared.now());
             if let Err(refusal) = counted.and_then(|()| self.frame()) {
                 return End::refused(refusal);
             }

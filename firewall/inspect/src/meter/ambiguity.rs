@@ -45,11 +45,29 @@ impl AmbiguityMeter {
     /// [`TooAmbiguous`] if a 60-second window would hold more than the limit, or if there is no room to remember the agent:
     /// an active one is never forgotten for a new one.
     pub fn admit(&self, agent: &Arc<str>, asked: usize, now_ms: u64) -> Result<(), TooAmbiguous> {
+        self.ask(agent, asked, now_ms).map(|_| ())
+    }
+
+    /// As [`AmbiguityMeter::admit`], and how many more could be asked at once after it.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn ask(&self, agent: &Arc<str>, asked: usize, now_ms: u64) -> Result<u64, TooAmbiguous> {
         let idle = |times: &Times| times.idle(now_ms);
-        match self.agents.with(agent, now_ms, idle, |times| times.admit(asked, self.most, now_ms)) {
+        let admit = |times: &mut Times| {
+            times.admit(asked, self.most, now_ms)?;
+            Ok(u64::try_from(self.most.saturating_sub(times.within(now_ms))).unwrap_or(u64::MAX))
+        };
+        match self.agents.with(agent, now_ms, idle, admit) {
             Ok(verdict) => verdict,
             Err(Full) => Err(TooAmbiguous { wait: Duration::from_secs(1) }),
         }
+    }
+
+    /// Forgets questions that were let pass at `at_ms`, of a message that did not pass in the end.
+    pub fn give_back(&self, agent: &Arc<str>, asked: usize, at_ms: u64) {
+        // who is not remembered is not idle either: nobody is forgotten for this
+        let _ = self.agents.with(agent, at_ms, |_| false, |times| times.give_back(asked, at_ms));
     }
 }
 
@@ -81,6 +99,20 @@ impl Times {
         let place = self.0.partition_point(|time| *time <= now_ms);
         self.0.splice(place..place, std::iter::repeat_n(now_ms, asked));
         Ok(())
+    }
+
+    /// How many stand in the window that ends now.
+    fn within(&self, now_ms: u64) -> usize {
+        self.0.iter().filter(|time| now_ms <= time.saturating_add(WINDOW_MS)).count()
+    }
+
+    fn give_back(&mut self, asked: usize, at_ms: u64) {
+        let mut left = asked;
+        self.0.retain(|time| {
+            let gone = left > 0 && *time == at_ms;
+            left -= usize::from(gone);
+            !gone
+        });
     }
 
     fn idle(&self, now_ms: u64) -> bool {

@@ -220,7 +220,7 @@ fn one(
         }
     })?;
     let (kind, operation, id) = (said.kind, said.operation, said.message.rpc_id.clone());
-    let metered = meter(judged(case, said.message)?, inspector.ambiguity())?;
+    let metered = meter(judged(case, said.message)?, inspector.meters())?;
     let mut facts = metered.facts();
     facts.drifted = drifted;
     let ends = match (kind, id) {

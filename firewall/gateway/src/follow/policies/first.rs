@@ -43,7 +43,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
             state.accepted(&policies);
             Ok(First { policies, state })
         }
-        Err(faults) if faults.iter().all(|fault| matches!(fault, PolicyFault::Invalid { .. })) => {
+        Err(faults) if faults.iter().all(PolicyFault::is_about_contexts) => {
             state.rejected(Some(source.digest()), &faults);
             let policies = waiting(&source, &limits).map_err(|faults| fault(&faults))?;
             Ok(First { policies, state })
@@ -55,7 +55,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
 /// The set that lets nothing pass, with the real agents.
 fn waiting(source: &PolicySource, limits: &PolicyLimits) -> Result<Policies, Vec<PolicyFault>> {
     let files = vec![("waiting.cedar".to_owned(), WAITING.to_owned())];
-    let waiting = PolicySource { files, entities: source.entities.clone() };
+    let waiting = PolicySource { files, entities: source.entities.clone(), limits: None };
     Policies::load(&waiting, &shipped(), limits)
 }
 

@@ -1,0 +1,105 @@
+//! What a message spends: by the limits of the permits that decided, and by the budgets of `limits.json`.
+
+use super::buckets::{Buckets, Charge};
+use crate::{Direction, conform::Said, decide::Decided};
+use semgate_message::Instance;
+use semgate_policies::{Budget, Rate, RateKey, Spoken};
+use std::sync::Arc;
+
+/// Everything that a decided message spends, one charge for each bucket. A limit of a policy counts each concept that the policy let
+/// pass, in both directions; budgets count cost units, of requests alone, since who answers was asked.
+pub(crate) fn charges(decided: &Decided<'_, '_>, buckets: &Buckets) -> Vec<Charge> {
+    let mut all = Vec::new();
+    let case = decided.case();
+    for ((said, instance), obligations) in decided.obliged() {
+        for obligation in obligations.iter() {
+            let Some((rate, key)) = obligation.limit else { continue };
+            let bucket =
+                bucket(decided, ("policy", &obligation.policy), (rate, key), &spoken(said, instance));
+            add(
+                &mut all,
+                Charge {
+                    key: buckets.key(bucket),
+                    rate,
+                    cost: 1,
+                    name: Arc::clone(&obligation.quota),
+                    by: Arc::clone(&obligation.policy),
+                    hint: obligation.notice.clone(),
+                },
+            );
+        }
+    }
+    let policies = case.generation.policies();
+    let budgets = match case.direction {
+        Direction::Request => policies.budgets_of(case.sender.id()),
+        Direction::Reply => &[],
+    };
+    for (budget, (said, instance)) in
+        budgets.iter().flat_map(|budget| decided.said().map(move |said| (budget, said)))
+    {
+        let spoken = spoken(said, instance);
+        let cost = u64::from(policies.budgets().cost(&spoken));
+        if cost > 0 && budget.pays(&spoken) {
+            add(&mut all, of_budget(decided, buckets, budget, &spoken, cost));
+        }
+    }
+    all
+}
+
+fn of_budget(
+    decided: &Decided<'_, '_>,
+    buckets: &Buckets,
+    budget: &Budget,
+    spoken: &Spoken<'_>,
+    cost: u64,
+) -> Charge {
+    let bucket = bucket(decided, ("budget", &budget.name), (budget.rate, budget.key), spoken);
+    Charge {
+        key: buckets.key(bucket),
+        rate: budget.rate,
+        cost,
+        name: Arc::clone(&budget.name),
+        by: Arc::clone(&budget.name),
+        hint: None,
+    }
+}
+
+/// What tells one bucket from all others. The limit itself is part of it: one that is changed begins anew, and one that is not keeps
+/// its count over every reload.
+type Bucket<'b> = (
+    (&'static str, &'b str),
+    (Rate, RateKey),
+    &'b str,
+    Option<&'b str>,
+    Option<(&'b str, &'b str)>,
+    Option<&'b str>,
+);
+
+fn bucket<'b>(
+    decided: &'b Decided<'_, '_>,
+    limit: (&'static str, &'b str),
+    (rate, key): (Rate, RateKey),
+    spoken: &Spoken<'b>,
+) -> Bucket<'b> {
+    let case = decided.case();
+    (
+        limit,
+        (rate, key),
+        case.sender.id(),
+        key.receiver.then_some(case.receiver),
+        key.concept.then_some((spoken.line, spoken.concept)),
+        key.line.then_some(spoken.line),
+    )
+}
+
+fn spoken<'s>(said: &'s Said<'_>, instance: &Instance<'_>) -> Spoken<'s> {
+    Spoken { line: said.line(), concept: said.term.name(), performative: instance.performative }
+}
+
+/// One charge for each bucket, whatever spends from it.
+fn add(all: &mut Vec<Charge>, charge: Charge) {
+    match all.iter_mut().find(|one| one.key == charge.key) {
+        Some(one) => one.cost = one.cost.saturating_add(charge.cost),
+        None => all.push(charge),
+    }
+}
