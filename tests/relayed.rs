@@ -198,6 +198,25 @@ fn f0_39_attack_a_select_below_the_floor_is_refused_by_the_gateway() {
 }
 
 #[test]
+fn attack_a_line_that_is_none_of_the_callers_business_is_not_offered_to_the_agent_behind() {
+    // else its choice, or the refusal of it, would tell what the agent speaks
+    let stage = stage(Habit::Honest);
+    let me = negotiator::identity(&stage.up, "retailer-7");
+    let mut contexts = negotiator::offers(&stage.up, &[URN]);
+    let urn = semgate_contexts::ContextUrn::parse(
+        "urn:contexts:weather:v1.0",
+        &semgate_contexts::Prefix::default(),
+    );
+    contexts.push(Offer { urn: urn.unwrap(), ..contexts[0].clone() });
+    let opening = Opening { to: negotiator::spiffe(AGENT), contexts, minimums: Vec::new(), seal_to: None };
+    let random = ring::rand::SystemRandom::new();
+    let (_, hello) = Greeted::hello(opening, &me, &random, negotiator::now()).unwrap();
+    let answer = stage.say("retailer-7", &stage.body(Kind::Hello, &hello));
+    assert_eq!(refused(&answer), no(403, "policy_denied", ""));
+    assert_eq!(stage.agent.hellos(), 0);
+}
+
+#[test]
 fn attack_an_agent_behind_another_gateway_lets_this_one_open_nothing() {
     let stage = stage(Habit::Behind("spiffe://semgate.test/agent/other-gateway"));
     let url = format!("{}snl", stage.url);

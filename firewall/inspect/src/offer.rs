@@ -1,7 +1,8 @@
 //! What a gateway can speak for the agent behind a route: the other side of [`crate::resolve`], asked before a message is there.
 
+use crate::resolve::no_policy;
 use crate::{Code, Generation, LineScope, Refusal, Route, RouteOptions, TextParts};
-use semgate_contexts::Line;
+use semgate_contexts::{ContextUrn, Line};
 use semgate_message::Binding;
 use semgate_negotiation::{Answering, Features, Floors, HandshakeFault, Offer, Spoken};
 use semgate_statement::Standing;
@@ -39,6 +40,21 @@ impl Generation {
             }
         }
         answering
+    }
+
+    /// Whether a sender may offer these contexts to an agent behind that chooses by itself: each of a line that some policy lets it use, as for a
+    /// message of that line. Else the choice would tell it what that agent speaks of lines that are none of its business (F0-47).
+    ///
+    /// # Errors
+    /// `policy_denied`, the same for every URN of a line, known or not.
+    pub fn may_offer<'u>(
+        &self,
+        sender: &str,
+        offered: impl IntoIterator<Item = &'u ContextUrn>,
+    ) -> Result<(), Refusal> {
+        offered.into_iter().try_for_each(|urn| {
+            self.policies().may_use_line(sender, urn.line()).map(drop).map_err(|_| no_policy(urn))
+        })
     }
 
     /// The route on which handshakes with the agent behind `route` are judged, whatever that route's binding: the same name and

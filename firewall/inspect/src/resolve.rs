@@ -126,7 +126,7 @@ fn parties(case: &Case<'_>, message: &Message<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn no_policy(urn: &ContextUrn) -> Refusal {
+pub(crate) fn no_policy(urn: &ContextUrn) -> Refusal {
     Refusal::new(Code::PolicyDenied, "no policy lets this sender use contexts of this line")
         .with_hint("ask the operator; the decision id finds the full record")
         .with_detail(format!("no policy could permit anything of line `{}`", urn.line()))

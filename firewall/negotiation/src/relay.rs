@@ -25,6 +25,7 @@ use crate::said::{GatewayKey, Select};
 use crate::seal::SealingKey;
 use crate::select::answers;
 use crate::signed::Identity;
+use crate::terms::Offer;
 use appointed::Appointment;
 use semgate_certs::{SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest, Performative};
@@ -76,6 +77,11 @@ impl Greeting {
         self.heard.sealed
     }
 
+    /// What it offers, in its order of preference.
+    pub fn offers(&self) -> &[Offer] {
+        self.heard.offers()
+    }
+
     /// What the peer offered last time and does not offer any more: an alarm for the operator (F0-37).
     pub fn shrunk(&self) -> &[Shrunk] {
         &self.shrunk
@@ -108,8 +114,8 @@ impl Relay {
     }
 
     /// Takes what a caller says. A HELLO must offer at least one context that could be chosen: that counts now, that the sender may use,
-    /// at or above every floor and its own minimum. What else it offers is not judged, since nothing can be taken out of what is
-    /// signed, and the choice is judged when it comes. A LOCK must close a SELECT that passed here.
+    /// at or above every floor and its own minimum. Nothing can be taken out of what is signed: whether the caller may offer all the rest is asked
+    /// by whoever has the policies, and the choice is judged when it comes. A LOCK must close a SELECT that passed here.
     ///
     /// # Errors
     /// [`HandshakeFault`], as [`crate::Endpoint::answer`] has them.

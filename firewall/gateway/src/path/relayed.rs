@@ -91,6 +91,8 @@ impl Way<'_> {
             Taken::Hello(greeting) => greeting,
         };
         self.alarm(peer, greeting.shrunk());
+        let offered = greeting.offers().iter().map(|offer| &offer.urn);
+        self.lane.shared.inspector.generation().may_offer(peer.id(), offered)?;
         let appointed = match greeting.sealed() {
             true => Some(self.appointed(materials, relay).await?),
             false => None,
