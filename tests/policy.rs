@@ -3,6 +3,8 @@
 
 #[path = "policy/cases.rs"]
 mod cases;
+#[path = "policy/matrix.rs"]
+mod matrix;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

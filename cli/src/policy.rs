@@ -3,6 +3,7 @@
 mod case;
 mod check;
 mod inputs;
+mod matrix;
 mod stage;
 mod test;
 
@@ -17,6 +18,8 @@ pub enum PolicyJob {
     Check(check::Check),
     /// Plays cases through the inspection, and says which policies none of them decides
     Test(test::Test),
+    /// Who may say what: agents by concepts by performatives, to be committed and reviewed
+    Matrix(matrix::Words),
 }
 
 /// Does what was asked for.
@@ -27,5 +30,6 @@ pub fn run(job: PolicyJob, json: bool) -> Result<u8, Fault> {
     match job {
         PolicyJob::Check(check) => check.run(json),
         PolicyJob::Test(test) => test.run(json),
+        PolicyJob::Matrix(words) => words.run(json),
     }
 }

@@ -139,6 +139,11 @@ impl Shape {
     pub fn free_text_length(&self, instance: &Object<'_>) -> u64 {
         self.free_text.length_in(instance)
     }
+
+    /// Whether [`Shape::has_free_text`] could be true of any instance.
+    pub fn may_have_free_text(&self) -> bool {
+        self.free_text.anywhere()
+    }
 }
 
 /// Adds what is missing here, and then in the objects that are there.

@@ -7,6 +7,7 @@ use cedar_policy::{Context as CedarContext, Entities, Entity, Request, Restricte
 use crate::around;
 use crate::ask::{Asker, Found, Shows, internal, untypable};
 use crate::convert::{self, Decimals};
+use crate::reads::Reads;
 use crate::rewrite;
 use crate::rule::{Applies, Condition, Rule, Tally, Wants};
 use crate::{Credentials, Question, Verdict};
@@ -46,7 +47,7 @@ impl Asker {
                 Some(asked) => asked,
                 None => asked.insert(self.request(question, found, wants, rules.clone())?),
             };
-            let applies = rule.applies((request, entities), || self.whole(question, found, rule))?;
+            let applies = rule.applies((request, entities), || self.whole(question, found, &rule.reads))?;
             then(rule, applies);
         }
         Ok(())
@@ -85,22 +86,22 @@ impl Asker {
         Ok((self.asked(question, found, context)?, entities))
     }
 
-    /// For one policy as it is written: the instance is an entity, with decimals of Cedar's own.
-    fn whole(
+    /// For policies as they are written, which look at this: the instance is an entity, with decimals of Cedar's own.
+    pub(crate) fn whole(
         &self,
         question: &Question<'_>,
         found: &Found<'_>,
-        rule: &Rule,
+        reads: &Reads,
     ) -> Result<(Request, Entities), Verdict> {
-        let (shape, wanted) = (&found.shape.attributes, &rule.reads.resource);
+        let (shape, wanted, wants) = (&found.shape.attributes, &reads.resource, Wants::of(reads));
         let (value, without) = (question.value, question.without);
         let attributes = convert::attributes(shape, wanted, value, without, Decimals::Cedar);
         let attributes = attributes.map_err(untypable)?;
         let instance = Entity::new_with_tags(found.info.uid.clone(), attributes, [], []);
         let instance = instance.map_err(|_| internal("the instance as an entity"))?;
-        let entities = self.entities(question, found, rule.wants, rule.reads.agents.iter())?.into_owned();
+        let entities = self.entities(question, found, wants, reads.agents.iter())?.into_owned();
         let entities = entities.add_entities([instance], None).map_err(|_| internal(ENTITIES))?;
-        let own = self.members(question, found, rule.wants)?;
+        let own = self.members(question, found, wants)?;
         let context = CedarContext::from_pairs(own).map_err(|_| internal("the context record"))?;
         Ok((self.asked(question, found, context)?, entities))
     }

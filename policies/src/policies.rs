@@ -210,6 +210,11 @@ impl Policies {
         self.asker.decide_learnt(question)
     }
 
+    /// What answers, for those who explain it.
+    pub(crate) const fn asker(&self) -> &Asker {
+        &self.asker
+    }
+
     /// Answers one question; denies unless a policy permits, and refuses whenever a policy cannot be evaluated.
     #[must_use]
     pub fn decide(&self, question: &Question<'_>) -> Verdict {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use semgate_contexts::{Context, DocumentLimits, Prefix, library};
-use semgate_policies::{Policies, PolicyFault, PolicyLimits, PolicySource};
+use semgate_policies::{Explainer, Policies, PolicyFault, PolicyLimits, PolicySource};
 use serde_json::json;
 
 use crate::fault::{Doing, Fault};
@@ -57,6 +57,15 @@ pub fn source(dir: &Path) -> Result<PolicySource, Fault> {
 /// They would not be loaded; every fault is printed, a line each.
 pub fn load(source: &PolicySource, contexts: &[Arc<Context>], json: bool) -> Result<Policies, Fault> {
     Policies::load(source, contexts, &PolicyLimits::default()).map_err(|faults| rejected(&faults, json))
+}
+
+/// The same with the text that they came from.
+///
+/// # Errors
+/// As [`load`].
+pub fn explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Explainer, Fault> {
+    Explainer::load(&source(dir)?, contexts, &PolicyLimits::default())
+        .map_err(|faults| rejected(&faults, json))
 }
 
 /// Prints every fault.

@@ -56,6 +56,11 @@ impl FreeText {
     pub(crate) fn length_in(&self, instance: &Object<'_>) -> u64 {
         self.map.length_in_object(&[self.root], instance)
     }
+
+    /// Whether any instance could hold some.
+    pub(crate) fn anywhere(&self) -> bool {
+        self.map.leading(&[self.root]).next().is_some()
+    }
 }
 
 impl FreeTextMap {

@@ -1,0 +1,133 @@
+//! `semgate policy matrix`: who may say what, as a text that is committed beside the policies and read in review.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use clap::Args;
+use semgate_policies::{Cell, Matrix};
+use serde_json::{Map, Value, json};
+
+use super::inputs::{self, Contexts};
+use crate::fault::{Doing, Fault};
+use crate::system::read;
+
+/// Which policies, and the text to write or to hold them against.
+#[derive(Debug, Args)]
+pub struct Words {
+    /// A directory of `*.cedar` and `entities.json`
+    #[arg(default_value = "./.semgate/policies")]
+    policies: PathBuf,
+    #[command(flatten)]
+    contexts: Contexts,
+    /// Write the matrix to this file in place of printing it
+    #[arg(long, value_name = "FILE")]
+    snapshot: Option<PathBuf>,
+    /// Compare with the file (`matrix.txt` of the directory unless given): status 1 and the differences if it is another
+    #[arg(long)]
+    check: bool,
+}
+
+impl Words {
+    /// Prints, writes or compares the matrix.
+    ///
+    /// # Errors
+    /// Policies that would not be loaded, a file that cannot be read or written. Another matrix is status 1 and a result.
+    pub fn run(&self, json: bool) -> Result<u8, Fault> {
+        let contexts = self.contexts.read()?;
+        let matrix = inputs::explainer(&self.policies, &contexts, json)?.matrix();
+        let text = matrix.to_string();
+        if self.check {
+            let file = self.snapshot.clone().unwrap_or_else(|| self.policies.join("matrix.txt"));
+            return Ok(compare(&read(&file)?, &text, json));
+        }
+        match &self.snapshot {
+            Some(file) => {
+                std::fs::write(file, text).doing(format_args!("cannot write `{}`", file.display()))?;
+            }
+            None if json => out!("{}", as_json(&matrix)),
+            None => out_raw!("{text}"),
+        }
+        Ok(0)
+    }
+}
+
+/// Prints what differs, concept by concept.
+fn compare(before: &str, now: &str, json: bool) -> u8 {
+    let differences = differences(before, now);
+    if json {
+        out!("{}", json!({"same": differences.is_empty(), "differences": differences}));
+    } else {
+        for line in &differences {
+            out!("{line}");
+        }
+    }
+    u8::from(!differences.is_empty())
+}
+
+/// Lines that are gone (`-`) and new (`+`) under each heading, with the agents that they are about.
+fn differences(before: &str, now: &str) -> Vec<String> {
+    let (before, now) = (sections(before), sections(now));
+    let headings: BTreeSet<&str> = before.keys().chain(now.keys()).copied().collect();
+    let mut all = Vec::new();
+    for heading in headings {
+        let of = |text: &BTreeMap<&str, Vec<String>>| text.get(heading).cloned().unwrap_or_default();
+        let (old, new) = (of(&before), of(&now));
+        let gone = old.iter().filter(|line| !new.contains(line)).map(|line| format!("- {line}"));
+        let come = new.iter().filter(|line| !old.contains(line)).map(|line| format!("+ {line}"));
+        let changed: Vec<String> = gone.chain(come).collect();
+        if !changed.is_empty() {
+            all.push(if heading.is_empty() {
+                "the lines above the first concept".to_owned()
+            } else {
+                heading.to_owned()
+            });
+            all.extend(changed.into_iter().map(|line| format!("  {line}")));
+        }
+    }
+    all
+}
+
+/// Concepts with one line for each row and verdict.
+fn sections(text: &str) -> BTreeMap<&str, Vec<String>> {
+    let (mut all, mut heading, mut agents) = (BTreeMap::<&str, Vec<String>>::new(), "", "");
+    for line in text.lines() {
+        if let Some(verdict) = line.strip_prefix("    ") {
+            all.entry(heading).or_default().push(format!("{agents}: {verdict}"));
+        } else if let Some(row) = line.strip_prefix("  ") {
+            agents = row;
+        } else if line.starts_with('#') || line.is_empty() {
+            continue;
+        } else {
+            heading = line;
+            all.entry(heading).or_default();
+        }
+    }
+    all
+}
+
+fn as_json(matrix: &Matrix) -> Value {
+    let cell = |cell: &Cell| match cell {
+        Cell::Never => json!("never"),
+        Cell::Always => json!("always"),
+        Cell::Depends(members) => json!({"depends": members}),
+    };
+    let concepts: Map<String, Value> = matrix
+        .concepts
+        .iter()
+        .map(|(concept, rows)| {
+            let rows: Vec<Value> = rows
+                .iter()
+                .map(|row| {
+                    let cells: Map<String, Value> = row
+                        .cells
+                        .iter()
+                        .map(|(performative, of)| (performative.as_str().to_owned(), cell(of)))
+                        .collect();
+                    json!({"agents": row.agents, "performatives": cells})
+                })
+                .collect();
+            (concept.clone(), Value::Array(rows))
+        })
+        .collect();
+    Value::Object(concepts)
+}

@@ -1,0 +1,288 @@
+//! Why a question is answered as it is: for operators, on their machine. Nothing here decides anything; [`Policies::decide`] does, and
+//! what is said here is held against it in tests.
+
+mod changes;
+mod matrix;
+mod places;
+mod scene;
+mod scope;
+mod truth;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use cedar_policy::pst::{BinaryOp, Clause, Expr};
+use semgate_contexts::{Context, Performative};
+
+pub use matrix::{Cell, Matrix, MatrixRow};
+
+use crate::ask::Found;
+use crate::parse::{self, Written};
+use crate::reads::{self, Reads};
+use crate::{Place, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Verdict};
+use scene::Scene;
+use scope::Fit;
+use truth::{Truth, Unknown};
+
+/// A policy set with the text that it came from. Larger than [`Policies`] alone, and slow: for the command line.
+#[derive(Debug)]
+pub struct Explainer {
+    policies: Policies,
+    written: Vec<Written>,
+    files: Vec<(String, String)>,
+    contexts: Vec<Arc<Context>>,
+}
+
+/// Why a question got its verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// The verdict, as [`Policies::decide`] gives it.
+    pub verdict: Verdict,
+    /// The policies that had to do with it: those that decided first, then by id.
+    pub policies: Vec<Weighed>,
+    /// What would have to be otherwise for the message to pass; empty where it passes, or where no single policy is near.
+    pub to_pass: Vec<String>,
+}
+
+/// One policy against one question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Weighed {
+    /// `file#id`.
+    pub id: String,
+    /// Whether it is a `permit`.
+    pub permits: bool,
+    /// Where it stands.
+    pub place: Place,
+    /// What it had to do with the verdict.
+    pub part: Part,
+    /// What of its scope does not fit, as what would have to be so.
+    pub out_of_scope: Vec<String>,
+    /// Its conditions, in their order.
+    pub conditions: Vec<Condition>,
+}
+
+/// What a policy had to do with a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// It decided.
+    Decided,
+    /// It applies, and another kind of policy decided: a permit beside a forbid.
+    Applies,
+    /// It depends on what is not known.
+    Open,
+    /// Its scope, or its conditions, do not fit.
+    Near,
+}
+
+/// One condition of a policy: what stands between the `&&` of a `when`, or between the `||` of an `unless`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// Where its clause begins.
+    pub place: Place,
+    /// `when` or `unless`.
+    pub clause: &'static str,
+    /// The condition, as Cedar writes it.
+    pub text: String,
+    /// Whether it holds.
+    pub holds: Holds,
+}
+
+/// Whether a condition holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holds {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+    /// It cannot be evaluated: the message is refused.
+    Fails,
+    /// It depends on these members, which are not known.
+    Unknown(Vec<String>),
+}
+
+/// A policy against a scene, before it is put into words.
+struct Against<'w> {
+    written: &'w Written,
+    scope: [Fit; 3],
+    clauses: Vec<Clause>,
+    truth: Truth,
+}
+
+impl Explainer {
+    /// Loads a directory as [`Policies::load`] does, and keeps its text.
+    ///
+    /// # Errors
+    /// As [`Policies::load`].
+    pub fn load(
+        source: &PolicySource,
+        contexts: &[Arc<Context>],
+        limits: &PolicyLimits,
+    ) -> Result<Self, Vec<PolicyFault>> {
+        let policies = Policies::load(source, contexts, limits)?;
+        let written = parse::parse(&source.files, limits)?;
+        Ok(Self { policies, written, files: source.files.clone(), contexts: contexts.to_vec() })
+    }
+
+    /// The policies.
+    #[must_use]
+    pub const fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
+    /// Why a question about a concept of a context is answered as it is.
+    #[must_use]
+    pub fn explain(&self, question: &Question<'_>) -> Explanation {
+        let verdict = self.policies.decide(question);
+        self.explained(question, verdict, Unknown::default())
+    }
+
+    fn explained(&self, question: &Question<'_>, verdict: Verdict, unknown: Unknown) -> Explanation {
+        let asker = self.policies.asker();
+        let nothing = |verdict| Explanation { verdict, policies: Vec::new(), to_pass: Vec::new() };
+        let found = asker.catalogue.shape(question.context.digest(), question.shape.name());
+        let Some((shape, info)) =
+            found.and_then(|shape| Some((shape, asker.catalogue.types.get(shape.of_type)?)))
+        else {
+            return nothing(verdict);
+        };
+        let found = Found {
+            shape,
+            info,
+            sender: asker.agents.list.position(question.sender),
+            receiver: asker.agents.list.position(question.receiver),
+            free_text: question.shape.has_free_text(question.value),
+        };
+        let disabled = [found.sender, found.receiver].into_iter().any(|agent| asker.agents.disabled(agent));
+        let Ok(scene) = self.scene(question, &found, unknown) else { return nothing(verdict) };
+        if disabled {
+            return Explanation {
+                to_pass: vec!["neither agent may be disabled in `entities.json`".to_owned()],
+                ..nothing(verdict)
+            };
+        }
+        let against: Vec<Against<'_>> = self.near(question.sender, question.action, &found, &scene).collect();
+        let mut policies: Vec<Weighed> =
+            against.iter().map(|one| self.weighed(one, &verdict, &scene)).collect();
+        policies.sort_by(|a, b| (a.part, &a.id).cmp(&(b.part, &b.id)));
+        let to_pass = match verdict {
+            Verdict::Denied { .. } => changes::to_pass(&against, &scene),
+            _ => Vec::new(),
+        };
+        Explanation { verdict, policies, to_pass }
+    }
+
+    fn scene(&self, question: &Question<'_>, found: &Found<'_>, unknown: Unknown) -> Result<Scene, Verdict> {
+        let all = || reads::Attributes { all: true, ..reads::Attributes::default() };
+        let agents = self.written.iter().flat_map(|written| written.reads.agents.iter().cloned()).collect();
+        let reads = Reads { resource: all(), context: all(), principal: all(), agents };
+        Scene::new(self.policies.asker().whole(question, found, &reads)?, unknown)
+    }
+
+    /// The policies of the type of which at most one other part of the scope does not fit.
+    fn near<'s>(
+        &'s self,
+        sender: &'s str,
+        action: Performative,
+        found: &'s Found<'s>,
+        scene: &'s Scene,
+    ) -> impl Iterator<Item = Against<'s>> {
+        let entry = found.sender.and_then(|position| self.policies.asker().agents.list.at(position));
+        self.written.iter().filter_map(move |written| {
+            let resource = scope::resource(written, found.info);
+            let others = [scope::principal(written, sender, entry), scope::action(written, action)];
+            let misfits = others.iter().filter(|fit| **fit != Fit::Yes).count();
+            // a forbid that is about somebody else has nothing to do with it
+            let near = resource == Fit::Yes && misfits <= usize::from(written.permits());
+            near.then(|| {
+                let [principal, action] = others;
+                Against::new(written, [principal, action, resource], scene)
+            })
+        })
+    }
+
+    fn weighed(&self, one: &Against<'_>, verdict: &Verdict, scene: &Scene) -> Weighed {
+        let written = one.written;
+        let (file, text) = self.files.get(written.file).map_or(("", ""), |(name, text)| (name, text));
+        let places = places::clauses(text, written.start);
+        let mut conditions = Vec::new();
+        for (position, clause) in one.clauses.iter().enumerate() {
+            let place = parse::place(file, text, places.get(position).copied().unwrap_or(written.start));
+            let (word, expr, between) = match clause {
+                Clause::When(expr) => ("when", expr, BinaryOp::And),
+                Clause::Unless(expr) => ("unless", expr, BinaryOp::Or),
+            };
+            for part in parts(expr, between) {
+                let holds = Holds::of(truth::truth(part, scene));
+                conditions.push(Condition {
+                    place: place.clone(),
+                    clause: word,
+                    text: part.to_string(),
+                    holds,
+                });
+            }
+        }
+        let decided = match verdict {
+            Verdict::Permitted { policies, .. }
+            | Verdict::Denied { policies, .. }
+            | Verdict::Errored { policies, .. } => policies.iter().any(|id| *id == *written.id),
+            Verdict::Untypable { .. } => false,
+        };
+        let part = match &one.truth {
+            _ if decided => Part::Decided,
+            Truth::True => Part::Applies,
+            Truth::Open(_) if one.in_scope() => Part::Open,
+            _ => Part::Near,
+        };
+        Weighed {
+            id: written.id.to_string(),
+            permits: written.permits(),
+            place: parse::place(file, text, written.start),
+            part,
+            out_of_scope: one.scope.iter().filter_map(Fit::wish).map(str::to_owned).collect(),
+            conditions,
+        }
+    }
+}
+
+impl<'w> Against<'w> {
+    fn new(written: &'w Written, scope: [Fit; 3], scene: &Scene) -> Self {
+        let clauses = match written.policy.to_pst() {
+            Ok(tree) => tree.body().clauses().clone(),
+            // a policy that was loaded and cannot be read again says nothing
+            Err(_) => Vec::new(),
+        };
+        let holds =
+            clauses.iter().fold(Truth::True, |so_far, clause| so_far.and(|| truth::of_clause(clause, scene)));
+        let in_scope = scope.iter().all(|fit| *fit == Fit::Yes);
+        Self { written, scope, clauses, truth: if in_scope { holds } else { Truth::False } }
+    }
+
+    fn in_scope(&self) -> bool {
+        self.scope.iter().all(|fit| *fit == Fit::Yes)
+    }
+}
+
+impl Holds {
+    fn of(truth: Truth) -> Self {
+        match truth {
+            Truth::True => Self::Yes,
+            Truth::False => Self::No,
+            Truth::Error(_) => Self::Fails,
+            Truth::Open(open) => Self::Unknown(open.reads.into_iter().collect()),
+        }
+    }
+}
+
+/// What stands between an operator at the top of an expression.
+fn parts(expr: &Arc<Expr>, between: BinaryOp) -> Vec<&Arc<Expr>> {
+    match &**expr {
+        Expr::BinaryOp { op, left, right } if *op == between => {
+            let mut all = parts(left, between);
+            all.extend(parts(right, between));
+            all
+        }
+        _ => vec![expr],
+    }
+}

@@ -1,0 +1,91 @@
+//! What the scope of a policy says about a question, one part at a time: by Cedar's own reading of the policy, not by the index, whose
+//! answers it is held against.
+
+use cedar_policy::{ActionConstraint, EntityUid, PrincipalConstraint, ResourceConstraint};
+use semgate_contexts::Performative;
+
+use crate::AgentEntry;
+use crate::catalogue::TypeInfo;
+use crate::learnt;
+use crate::parse::Written;
+
+/// Whether a part of a scope holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// It does.
+    Yes,
+    /// It does not, and what would have to be so.
+    No(String),
+}
+
+impl Fit {
+    fn of(holds: bool, wish: impl FnOnce() -> String) -> Self {
+        if holds { Self::Yes } else { Self::No(wish()) }
+    }
+
+    /// What would have to be so.
+    pub fn wish(&self) -> Option<&str> {
+        match self {
+            Self::Yes => None,
+            Self::No(wish) => Some(wish),
+        }
+    }
+}
+
+/// Whether the scope is about this type at all.
+pub(crate) fn resource(written: &Written, info: &TypeInfo) -> Fit {
+    let name = match written.policy.resource_constraint() {
+        // what nobody signed passes only by a permit that names it; every forbid holds for it
+        ResourceConstraint::Any => {
+            let holds = !(learnt::is_learnt(info) && written.permits());
+            return Fit::of(holds, || "the policy would have to name what was learnt".to_owned());
+        }
+        ResourceConstraint::Is(name) => name.to_string(),
+        // an instance has no name and is in nothing
+        ResourceConstraint::IsIn(..) | ResourceConstraint::In(_) | ResourceConstraint::Eq(_) => String::new(),
+    };
+    Fit::of(name == info.name, || format!("it would have to be a `{name}`"))
+}
+
+/// Whether the scope is about this performative.
+pub(crate) fn action(written: &Written, performative: Performative) -> Fit {
+    let is = |uid: &EntityUid| uid.id().unescaped() == performative.as_str();
+    let name = |uid: &EntityUid| format!("`{}`", uid.id().unescaped());
+    match written.policy.action_constraint() {
+        ActionConstraint::Any => Fit::Yes,
+        ActionConstraint::Eq(uid) => {
+            Fit::of(is(&uid), || format!("the performative would have to be {}", name(&uid)))
+        }
+        ActionConstraint::In(uids) => Fit::of(uids.iter().any(is), || {
+            let names: Vec<String> = uids.iter().map(name).collect();
+            format!("the performative would have to be one of {}", names.join(", "))
+        }),
+    }
+}
+
+/// Whether the scope is about this sender.
+pub(crate) fn principal(written: &Written, id: &str, entry: Option<&AgentEntry>) -> Fit {
+    let within = |uid: &EntityUid| {
+        let name = uid.id().unescaped();
+        match uid.type_name().to_string().as_str() {
+            "Group" => {
+                Fit::of(entry.is_some_and(|entry| entry.groups.iter().any(|group| group == name)), || {
+                    format!("the sender would have to be in the group `{name}`")
+                })
+            }
+            _ => Fit::of(name == id, || format!("the sender would have to be `{name}`")),
+        }
+    };
+    match written.policy.principal_constraint() {
+        PrincipalConstraint::Any => Fit::Yes,
+        PrincipalConstraint::Is(name) | PrincipalConstraint::IsIn(name, _) if name.to_string() != "Agent" => {
+            Fit::No(format!("the sender would have to be a `{name}`"))
+        }
+        PrincipalConstraint::Is(_) => Fit::Yes,
+        PrincipalConstraint::Eq(uid) => {
+            let name = uid.id().unescaped();
+            Fit::of(name == id, || format!("the sender would have to be `{name}`"))
+        }
+        PrincipalConstraint::In(uid) | PrincipalConstraint::IsIn(_, uid) => within(&uid),
+    }
+}
