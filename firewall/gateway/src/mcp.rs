@@ -201,21 +201,18 @@ pub(crate) fn status(refusal: &Refusal) -> u16 {
     }
 }
 
-/// The error's `data`: the problem document, with what the protocol has for a version that is not carried, and what passes of the data of
-/// the server's own error.
+/// The error's `data`: the problem document, with what the protocol has for the error.
 pub(crate) fn data(refusal: &Refusal, problem: Value) -> Value {
     let mut problem = problem;
-    if let (Code::VersionUnsupported, Some(members)) = (refusal.code(), problem.as_object_mut()) {
-        members.insert("supported".to_owned(), json!(["2026-07-28", "2025-11-25"]));
-        members.insert("requested".to_owned(), json!("another"));
-    }
     if let (Some(said), Some(members)) = (refusal.server_data(), problem.as_object_mut()) {
         match said {
-            ErrorData::Supported(versions) => {
+            ErrorData::Supported { versions, requested } => {
                 let names: Vec<_> = versions.iter().map(|version| version.as_str()).collect();
                 members.insert("supported".to_owned(), json!(names));
-                // only servers of this version have the error
-                members.insert("requested".to_owned(), json!(Version::V2026_07_28.as_str()));
+                members.insert("requested".to_owned(), json!(requested.as_deref().unwrap_or("another")));
+            }
+            ErrorData::Resource(uri) => {
+                members.insert("uri".to_owned(), json!(uri));
             }
             ErrorData::Required(names) => {
                 let needed: Map<_, _> = names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();

@@ -7,6 +7,7 @@ mod card;
 mod clarify;
 mod gather;
 mod handshake;
+mod listing;
 mod notify;
 mod push;
 mod relayed;
@@ -98,6 +99,8 @@ pub(crate) struct Lane {
     pub(crate) handshakes: Handshakes,
     /// The members that a message is for, where the route is one to a group.
     pub(crate) group: Option<Group>,
+    /// Held while the tools of a server of MCP are listed in a caller's place: one list at a time answers for all who wait.
+    pub(crate) listing: tokio::sync::Mutex<()>,
     /// On which notifications of the agent behind leave.
     pub(crate) egress: Option<Egress>,
 }
@@ -206,7 +209,12 @@ impl Way<'_> {
         let l9_context: Vec<&str> = admitted.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
         let (form, body) = (arrived.call.form, arrived.body.clone());
+        let again = (shared.inspector.tool_changes(&self.lane.route) > 0).then(|| arrived.clone());
         let asked = shared.inspector.inspect(&self.lane.route, peer, &headers, arrived, shared.now());
+        let asked = match (again, asked) {
+            (Some(again), Err(refusal)) => self.listed(peer, (&admitted, &headers), again, refusal).await,
+            (_, asked) => asked,
+        };
         let permit = self.push(asked, form, &body)?;
         let permit = match shared.inspector.clarify(permit, self.decision, shared.now()) {
             Ok(Clarification::Forward(permit)) => permit,

@@ -170,6 +170,11 @@ impl Inspector {
         }))
     }
 
+    /// How often the server of a route said that its tools changed: only after that a call is refused with a remedy.
+    pub fn tool_changes(&self, route: &Route) -> u64 {
+        self.tools.changes(&route.name)
+    }
+
     /// A session of MCP that a server opened is the caller's from now on. To be asked once the answer that opens it may pass: one
     /// that is refused opens nothing.
     ///

@@ -80,7 +80,7 @@ pub use meter::{Left, Quota};
 pub use owners::{Delivery, Journal, Kind, Owned, Owners, Scope};
 pub use permit::{Notice, Permit, ReplyPermit, Sent, Written};
 pub use push::Notification;
-pub use refusal::{Delivered, Refusal, RpcId};
+pub use refusal::{Delivered, Refusal, Remedy, RpcId};
 pub use reply::refused as refused_reply;
 pub use route::{GroupScope, LineScope, Route, RouteFault, RouteOptions, TextParts, Undefined, UnnamedTools};
 pub use shadow::{Differs, Shadow, ShadowCounts, Would};

@@ -183,13 +183,22 @@ fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> R
     }
     let Some(id) = mcp::response_id(&strict.json) else {
         let said = mcp::request(&strict.json, head, &reading);
-        return said.map(|said| said.message).map_err(|fault| refused(case, &fault));
+        return said.map(|said| said.message).map_err(|fault| versions(case, head, refused(case, &fault)));
     };
     // a session that is not there answers before what is open in it
     in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
     let open = case.dialogues.open(asked_at(case), &id, case.turn == Turn::Again);
     let operation = open.map_err(|NotOpen| answers_nothing(case))?;
     mcp::response(&strict.json, operation, head, &reading).map_err(|fault| refused(case, &fault))
+}
+
+/// 2026-07-28 "Protocol Version Negotiation": who names a version that is not carried is told which are, and what it named.
+fn versions(case: &Case<'_>, head: &mcp::Head, refusal: Refusal) -> Refusal {
+    if refusal.code() != Code::VersionUnsupported {
+        return refusal;
+    }
+    let spoken = case.tools.spoken(&case.route.name);
+    refusal.with_server_data(Some(mcp::ErrorData::unsupported(spoken, head.version.as_deref())))
 }
 
 /// A stream goes on after an event that was told in the same session: servers keep the events of all sessions in one place, and

@@ -3,7 +3,7 @@
 use crate::{
     arrived::{Answered, Arrived, Outgoing},
     belongs::things,
-    case::Peer,
+    case::{Case, Peer},
     clarify::{Question, answerable},
     facts::Facts,
     learnt::{InSession, OfPair},
@@ -80,6 +80,8 @@ pub struct Sent {
     pub(crate) call: Call,
     pub(crate) asked: Option<Asked>,
     pub(crate) mcp: Option<mcp::Asked>,
+    /// How often the server had said that its tools changed when this was asked.
+    pub(crate) tool_changes: u64,
     /// The tasks and conversations that the request points at.
     pub(crate) threads: Vec<(Kind, String)>,
     /// The push configurations, as `task/configuration`.
@@ -132,6 +134,7 @@ impl Leave {
                 call: case.call.clone(),
                 asked,
                 mcp: message.mcp.clone(),
+                tool_changes: tool_changes(case, message.mcp.as_ref()),
                 threads,
                 pushes,
                 own: (own.task.map(str::to_owned), own.context.map(str::to_owned)),
@@ -182,6 +185,14 @@ impl Leave {
     pub(crate) fn over(self, arrived: Arrived) -> Permit {
         let Self { fresh_until, notice, sent } = self;
         Permit { arrived, fresh_until, notice, sent }
+    }
+}
+
+/// Of a request for a list of tools: how often the server had said that they changed. Of no meaning for others.
+fn tool_changes(case: &Case<'_>, asked: Option<&mcp::Asked>) -> u64 {
+    match asked {
+        Some(asked) if asked.operation == mcp::Operation::ListTools => case.tools.changes(&case.route.name),
+        _ => 0,
     }
 }
 

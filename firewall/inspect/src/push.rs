@@ -162,6 +162,7 @@ impl Inspector {
             threads.push((Kind::Task, task.clone()));
         }
         Ok(Sent {
+            tool_changes: 0,
             route: Arc::clone(route),
             caller: Peer::configured(owner),
             about,

@@ -29,6 +29,13 @@ impl Delivered {
     }
 }
 
+/// What the gateway itself can do before the message is judged again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// The server said that its tools changed: they have to be listed before one is called.
+    ListTools,
+}
+
 /// A message was stopped: the code, what the caller may read, and what only the operator may.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(Box<Inner>);
@@ -47,6 +54,7 @@ struct Inner {
     agent_error: Option<ProtocolError>,
     server_error: Option<i32>,
     server_data: Option<ErrorData>,
+    remedy: Option<Remedy>,
     missing: Vec<String>,
     asks: Option<String>,
     facts: Facts,
@@ -68,6 +76,7 @@ impl Refusal {
             agent_error: None,
             server_error: None,
             server_data: None,
+            remedy: None,
             missing: Vec::new(),
             asks: None,
             facts: Facts::default(),
@@ -172,16 +181,28 @@ impl Refusal {
         self.0.server_error
     }
 
-    /// For `agent_error` in MCP: what passes of the data of the server's error.
+    /// In MCP: what passes of the data of the server's error, and for `version_unsupported` the protocol's own data.
     pub fn server_data(&self) -> Option<&ErrorData> {
         self.0.server_data.as_ref()
     }
 
-    /// Adds what passes of the data of the server's error.
+    /// Adds what MCP has as the data of the error.
     #[must_use]
     pub fn with_server_data(mut self, data: Option<ErrorData>) -> Self {
         self.0.server_data = data;
         self
+    }
+
+    /// Says what the gateway can do about it.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.0.remedy = Some(remedy);
+        self
+    }
+
+    /// What the gateway can do before the same message is judged again; for most refusals nothing.
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.0.remedy
     }
 
     /// Carries what was known when the verdict fell.

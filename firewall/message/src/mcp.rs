@@ -32,6 +32,9 @@ use crate::{Message, RpcId};
 /// The member of `_meta` that holds the context claim (WIRE "Messages").
 pub const CLAIM: &str = "dev.semgate/l9";
 
+/// The longest URI of a resource that is kept with its request: as long as most servers of HTTP take one.
+const MAX_URI: usize = 2_048;
+
 /// A request that waits for its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
@@ -46,6 +49,8 @@ pub struct Asked {
     pub progress: Option<RpcId>,
     /// The tool that was called, for [`Operation::CallTool`].
     pub tool: Option<String>,
+    /// The URI that was asked for, for [`Operation::ReadResource`], if it has at most 2,048 bytes: an error may repeat it.
+    pub resource: Option<String>,
     /// What the client asked to be told of, for [`Operation::Listen`]; all that a server may tell where nothing says less.
     pub listens: Option<Listens>,
 }
@@ -76,6 +81,8 @@ pub struct Spoken<'j> {
     pub version: Version,
     /// The tool that is called, as the message names it.
     pub tool: Option<&'j str>,
+    /// The URI of the resource that is asked for.
+    pub resource: Option<&'j str>,
     /// The token under which progress may be told.
     pub progress: Option<RpcId>,
     /// What a client asks to be told of.
@@ -94,6 +101,7 @@ impl Spoken<'_> {
             rpc_id: Some(self.message.rpc_id.clone()?),
             progress: self.progress.clone(),
             tool: self.tool.map(str::to_owned),
+            resource: self.resource.filter(|uri| uri.len() <= MAX_URI).map(str::to_owned),
             listens: self.listens,
         })
     }

@@ -90,6 +90,9 @@ pub struct Limits {
     pub told_text: usize,
     /// A2A: pages of lists that one agent was told of and may still ask for. 64: as many lists read at once.
     pub list_pages: usize,
+    /// MCP: pages of a list of tools that the gateway reads itself after the server said that its tools changed. 16: a thousand tools by the
+    /// page of 64; a call of a tool that is not on them is refused until its caller lists it.
+    pub tool_pages: usize,
     /// Kept connections to one agent on one core. 64: more hardly helps a single-threaded runtime.
     pub upstream_idle: usize,
     /// How long such a connection is kept unused. 4 s: below the 5 s after which Node.js and uvicorn close theirs, so that
@@ -160,6 +163,7 @@ impl Default for Limits {
             text_artifacts: 1_024,
             told_text: 64 * 1024 * 1024,
             list_pages: 64,
+            tool_pages: 16,
             upstream_idle: 64,
             upstream_idle_timeout: Duration::from_secs(4),
             audit_queue: 8192,
@@ -264,6 +268,7 @@ file_limits! {
         text_artifacts: usize = 1..=1_000_000,
         told_text: usize = 64..=1_099_511_627_776,
         list_pages: usize = 1..=65_536,
+        tool_pages: usize = 0..=1_024,
         upstream_idle: usize = 0..=65_536,
         audit_queue: usize = 1..=1_000_000,
         policy_read_tries: usize = 1..=100,

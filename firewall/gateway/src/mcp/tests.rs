@@ -60,6 +60,8 @@ fn errors_have_the_statuses_of_the_protocol() {
     assert_eq!(status(&Refusal::of_server(-32601)), 404);
     assert_eq!(status(&Refusal::of_server(-32603)), 200);
     assert_eq!(number(Code::VersionUnsupported), Some(-32022));
-    let data = data(&Refusal::new(Code::VersionUnsupported, "x"), json!({"code": "version_unsupported"}));
-    assert_eq!(data["supported"], json!(["2026-07-28", "2025-11-25"]));
+    let named = ErrorData::unsupported(vec![Version::V2026_07_28], Some("2027-01-01"));
+    let refusal = Refusal::new(Code::VersionUnsupported, "x").with_server_data(Some(named));
+    let data = data(&refusal, json!({"code": "version_unsupported"}));
+    assert_eq!((&data["supported"], &data["requested"]), (&json!(["2026-07-28"]), &json!("2027-01-01")));
 }

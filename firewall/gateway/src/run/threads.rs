@@ -358,6 +358,7 @@ impl Core {
             egress: None,
             route: seat.route,
             group: None,
+            listing: tokio::sync::Mutex::new(()),
         })
     }
 

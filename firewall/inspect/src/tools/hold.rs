@@ -4,7 +4,7 @@ use super::mirror::agrees;
 use super::pin::{Drifted, task_of};
 use super::watch::NotAsSigned;
 use crate::{
-    Code, Delivered, Inspector, Refusal, ReplyPermit, Sent, UnnamedTools,
+    Code, Delivered, Inspector, Refusal, Remedy, ReplyPermit, Sent, UnnamedTools,
     arrived::Answered,
     case::{Case, Turn},
     dialogue::Full,
@@ -21,7 +21,7 @@ use semgate_contexts::{
 };
 use semgate_message::{
     Binding, RpcId,
-    mcp::{self, Asked, Kind, Operation},
+    mcp::{self, Asked, Kind, Operation, Version},
 };
 use semgate_policies::{Circumstances, Credentials};
 use serde_json::Value;
@@ -52,11 +52,12 @@ pub(crate) fn callable<'c>(
             ),
             NotAsSigned::Changed => (
                 "the server said that its tools changed, and has not listed this one since",
-                "list the tools again: one that is described as signed can be called then",
+                "list the tools: one that is described as signed can be called then",
                 format!("no `tools/list` since the last `list_changed` had `{name}`"),
             ),
         };
-        Refusal::new(Code::ToolDrift, reason).with_hint(hint).with_detail(detail)
+        let refusal = Refusal::new(Code::ToolDrift, reason).with_hint(hint).with_detail(detail);
+        if why == NotAsSigned::Changed { refusal.with_remedy(Remedy::ListTools) } else { refusal }
     })?;
     Ok(Some((context, pinned.term)))
 }
@@ -96,6 +97,7 @@ enum Held {
 }
 
 fn held(case: &Case<'_>, context: &Context, tool: &Value) -> Held {
+    let asked_after = case.answers.map_or(0, |sent| sent.tool_changes);
     let Some(name) = tool.get("name").and_then(Value::as_str) else { return Held::Withheld };
     let may = |action, (context, term): (&Context, &Term)| {
         let Ok(shape) = term.side(action) else { return false };
@@ -121,10 +123,10 @@ fn held(case: &Case<'_>, context: &Context, tool: &Value) -> Held {
     };
     let (route, digest) = (case.route.name.as_str(), context.digest());
     if let Err(Drifted) = pinned.holds(tool) {
-        case.tools.drifted(route, digest, name);
+        case.tools.drifted(route, digest, name, asked_after);
         return Held::Drifted(pinned.term.name().to_owned());
     }
-    case.tools.as_signed(route, digest, name);
+    case.tools.as_signed(route, digest, name, asked_after);
     shown((context, pinned.term))
 }
 
@@ -226,6 +228,9 @@ fn one(
     let ends = match (kind, id) {
         (Kind::Response, Some(id)) => {
             case.dialogues.answered(sent, &id);
+            if operation == Operation::Discover {
+                case.tools.speaks(&case.route.name, spoken(strict.json()));
+            }
             Ends::Answer
         }
         (Kind::Request, Some(id)) => {
@@ -239,6 +244,14 @@ fn one(
         }
     };
     Ok((ReplyPermit::listed(facts, status, body.clone(), written), ends))
+}
+
+/// The versions that a server names, of those that are carried.
+fn spoken(answer: &Json<'_>) -> Vec<Version> {
+    let result = answer.as_object().and_then(|answer| answer.get("result")?.as_object());
+    let named = result.and_then(|result| result.get("supportedVersions")?.as_array()).unwrap_or_default();
+    let names = |version: &Version| named.iter().any(|name| name.as_str() == Some(version.as_str()));
+    Version::ALL.into_iter().filter(names).collect()
 }
 
 /// What a notification that may pass changes here.

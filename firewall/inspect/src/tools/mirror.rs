@@ -122,14 +122,12 @@ fn same(value: &Json<'_>, said: &str) -> bool {
     match value {
         Json::String(text) => **text == *said,
         Json::Bool(flag) => *said == *if *flag { "true" } else { "false" },
-        // as numbers: `42.0` is `42`
-        Json::Number(number) => match (number.as_i64_exact(), said.split_once('.')) {
-            (Some(number), None) => said.parse() == Ok(number),
-            (Some(number), Some((whole, zeros))) => {
-                whole.parse() == Ok(number) && !zeros.is_empty() && zeros.bytes().all(|b| b == b'0')
-            }
-            (None, _) => false,
-        },
+        // as numbers: `42.0` is `42`, and neither `+42` nor `042` is a number of JSON
+        Json::Number(number) => {
+            let (whole, zeros) = said.split_once('.').unwrap_or((&*said, "0"));
+            let written = number.as_i64_exact().map(|number| number.to_string());
+            written.as_deref() == Some(whole) && !zeros.is_empty() && zeros.bytes().all(|b| b == b'0')
+        }
         _ => false,
     }
 }

@@ -63,7 +63,7 @@ fn read<'j>(
     speaker: Speaker,
     reading: &Reading<'_>,
 ) -> Read<Answer<'j>> {
-    let parts = parted(json)?;
+    let parts = parted(json, Some(asked))?;
     if Some(&parts.id) != asked.rpc_id.as_ref() {
         return Err(MessageFault::malformed("/id", "is not the id of the request"));
     }
@@ -89,6 +89,7 @@ fn read<'j>(
         kind: Kind::Response,
         version: asked.version,
         tool: asked.tool.as_deref(),
+        resource: None,
         progress: None,
         listens: None,
     })))
@@ -102,8 +103,8 @@ pub(super) struct Parted<'j> {
     pub data: Option<ErrorData>,
 }
 
-/// Reads the envelope of a response.
-pub(super) fn parted<'j>(json: &'j Json<'j>) -> Read<Parted<'j>> {
+/// Reads the envelope of a response to `asked`, if it is known what that was.
+pub(super) fn parted<'j>(json: &'j Json<'j>, asked: Option<&Asked>) -> Read<Parted<'j>> {
     let (mut version, mut id, mut result, mut error) = (None, None, None, None);
     for (key, value) in object(json, "")?.iter() {
         match key {
@@ -121,7 +122,7 @@ pub(super) fn parted<'j>(json: &'j Json<'j>) -> Read<Parted<'j>> {
         .ok_or_else(|| MessageFault::malformed("/id", "is neither an identifier nor an integer"))?;
     let said = error;
     let error = said.map(|error| failed(error, result)).transpose()?;
-    let data = said.zip(error).and_then(|(said, number)| ErrorData::of(number, said));
+    let data = said.zip(error).and_then(|(said, number)| ErrorData::of(number, said, asked));
     if error.is_none() {
         required(result, "", "result")?;
     }
@@ -146,7 +147,8 @@ fn by_server<'j>(
 ) -> Read<()> {
     let kind = result.get("resultType").map(|kind| string(kind, PATH, "resultType")).transpose()?;
     match (asked.version, kind) {
-        (Version::V2026_07_28, Some("complete")) | (Version::V2025_11_25, None) => {}
+        // who does not say it means that the result is complete (2026-07-28 "ResultType")
+        (Version::V2026_07_28, Some("complete") | None) | (Version::V2025_11_25, None) => {}
         (Version::V2026_07_28, Some("input_required")) if asked.operation.takes_input() => {
             return input_required(result, reading, out);
         }

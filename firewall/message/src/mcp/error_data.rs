@@ -1,35 +1,58 @@
 //! What an error of a server says besides its number, in the forms that the protocol has and a reader can close.
 
-use super::Version;
+use super::{Asked, Operation, Version};
 use semgate_contexts::json::Json;
 
 /// The capabilities of a client that a server can ask for (2026-07-28 "Capabilities").
 const CAPABILITIES: [&str; 3] = ["elicitation", "roots", "sampling"];
 
-/// What passes of the `data` of an error: words of the protocol alone, never the server's own.
+/// What passes of the `data` of an error: words of the protocol and the caller's own, never the server's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorData {
-    /// −32022: the versions that the server speaks, of those that are carried, oldest first; at least one.
-    Supported(Vec<Version>),
+    /// −32022: what is spoken, and what the caller asked for.
+    Supported {
+        /// The versions that are spoken, of those that are carried; at least one.
+        versions: Vec<Version>,
+        /// The version that the request named, if it is one word of at most 64 characters.
+        requested: Option<String>,
+    },
     /// −32021: the capabilities that the client would need, in alphabetical order; at least one.
     Required(Vec<&'static str>),
+    /// −32602 and −32002 of a resource that is not there: its URI, as the request has it (SEP-2164).
+    Resource(String),
 }
 
+/// The longest version that is repeated to who named it: a date has ten characters.
+const MAX_VERSION: usize = 64;
+
 impl ErrorData {
-    /// Reads the `data` of the error `number`. What the protocol does not have there is nothing.
-    pub(super) fn of(number: i32, error: &Json<'_>) -> Option<Self> {
+    /// Versions that are spoken, for a request that named another in its head.
+    pub fn unsupported(versions: Vec<Version>, requested: Option<&str>) -> Self {
+        let word = |named: &&str| !named.is_empty() && super::form::word(named, MAX_VERSION).is_some();
+        Self::Supported { versions, requested: requested.filter(word).map(str::to_owned) }
+    }
+
+    /// Reads the `data` of the error `number`, which answers `asked`. What the protocol does not have there is nothing, and so is a URI
+    /// that is not the one of the request.
+    pub(super) fn of(number: i32, error: &Json<'_>, asked: Option<&Asked>) -> Option<Self> {
         let data = error.as_object()?.get("data")?.as_object()?;
         match number {
             -32022 => {
                 let named = data.get("supported")?.as_array()?;
                 let spoken = |version: &Version| named.iter().any(|v| v.as_str() == Some(version.as_str()));
                 let versions: Vec<_> = Version::ALL.into_iter().filter(spoken).collect();
-                (!versions.is_empty()).then_some(Self::Supported(versions))
+                let requested = asked.map(|asked| asked.version.as_str());
+                (!versions.is_empty()).then(|| Self::unsupported(versions, requested))
             }
             -32021 => {
                 let named = data.get("requiredCapabilities")?.as_object()?;
                 let needed: Vec<_> = CAPABILITIES.into_iter().filter(|c| named.get(c).is_some()).collect();
                 (!needed.is_empty()).then_some(Self::Required(needed))
+            }
+            -32602 | -32002 => {
+                let asked = asked.filter(|asked| asked.operation == Operation::ReadResource)?;
+                let uri = asked.resource.as_deref()?;
+                (data.get("uri")?.as_str()? == uri).then(|| Self::Resource(uri.to_owned()))
             }
             _ => None,
         }

@@ -139,7 +139,8 @@ pub(super) fn spoken<'j>(
         }
     };
     let listens = (operation == Operation::Listen).then(|| listens(params));
-    Ok(Spoken { message, operation, kind, version, tool, progress: found.progress, listens })
+    let resource = params.get("uri").filter(|_| operation == Operation::ReadResource).and_then(Json::as_str);
+    Ok(Spoken { message, operation, kind, version, tool, resource, progress: found.progress, listens })
 }
 
 /// The filter of a subscription, whose form the schema of the protocol closes.

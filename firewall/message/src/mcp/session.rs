@@ -67,6 +67,7 @@ pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Re
             rpc_id: None,
             progress: None,
             tool: None,
+            resource: None,
             listens: None,
         });
     }
@@ -76,6 +77,7 @@ pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Re
         kind: Kind::Notification,
         version,
         tool: None,
+        resource: None,
         progress: None,
         listens: None,
     })
@@ -142,7 +144,7 @@ fn read<'j>(
     if !operation.versions(Speaker::Server).contains(&Version::V2025_11_25) {
         return Err(not_carried("no server asks for this"));
     }
-    let parts = parted(json)?;
+    let parts = parted(json, None)?;
     let mut message = Message::new(Binding::Mcp, Inform);
     message.answers = Some(parts.id);
     let Some(result) = parts.result else {

@@ -1,0 +1,187 @@
+//! The tools of a server of MCP, listed by the gateway in the place of a caller who calls one after the server said that they changed.
+//!
+//! A client that was told of the change may call before it lists, or was never told: it does nothing wrong, and must not be called
+//! back to a list that it does not need. What is asked is a message of that caller like any other: judged, counted and recorded as its own,
+//! to the same server, in the same session and version, with the same context and credentials, so nobody learns or says more by it than by asking. The
+//! answer is held against the pins and goes to nobody.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http_body_util::BodyExt;
+use semgate_inspect::{Arrived, HeaderClaims, Peer, Permit, Refusal, Remedy};
+use semgate_message::mcp::{CLAIM, Operation};
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use super::{Stopped, Way};
+use crate::admit::Admitted;
+use crate::answer::Answer;
+use crate::config::Limits;
+use crate::events::{EventLimits, Events, Item};
+use crate::receive::Received;
+use crate::relay::EVENT_STREAM;
+
+/// A message on its way that began on another's.
+type Nested<'w> = Pin<Box<dyn Future<Output = Result<Answer, Stopped>> + 'w>>;
+
+/// Whether a list was read to its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    Yes,
+    No,
+}
+
+/// What came of one page.
+enum Page {
+    /// The list goes on at this cursor.
+    Next(String),
+    /// It was the last.
+    Last,
+}
+
+impl Way<'_> {
+    /// Judges a request again that was refused because its tool was not listed since the server said that its tools changed, once
+    /// that list was read. Whoever comes meanwhile waits for the same list, and all of it takes no longer than an answer may.
+    ///
+    /// # Errors
+    /// The same refusal if the list cannot be had or the tool is not on it, else as [`Inspector::inspect`](semgate_inspect::Inspector::inspect).
+    pub(super) async fn listed(
+        &self,
+        peer: &Peer,
+        (admitted, headers): (&Admitted, &HeaderClaims<'_>),
+        again: Arrived,
+        refusal: Refusal,
+    ) -> Result<Permit, Refusal> {
+        if refusal.remedy() != Some(Remedy::ListTools) {
+            return Err(refusal);
+        }
+        let lane = self.lane;
+        let deadline = Instant::now() + lane.shared.limits.upstream_timeout;
+        let Ok(_alone) = timeout_at(deadline, lane.listing.lock()).await else { return Err(refusal) };
+        let inspector = &lane.shared.inspector;
+        let changes = || inspector.tool_changes(&lane.route);
+        let (mut cursor, mut of, mut whole) = (None, changes(), Whole::No);
+        for left in (0..=lane.shared.limits.tool_pages).rev() {
+            match inspector.inspect(&lane.route, peer, headers, again.clone(), lane.shared.now()) {
+                Err(still) if still.remedy().is_some() => {}
+                judged => return judged,
+            }
+            let now = changes();
+            // who read all of what is there now knows that the tool is not
+            if left == 0 || (whole == Whole::Yes && now == of) {
+                break;
+            }
+            if cursor.is_none() {
+                of = now;
+            }
+            let page = self.page(peer, admitted, &again, cursor.as_deref());
+            match timeout_at(deadline, page).await {
+                Ok(Some(Page::Next(next))) => (cursor, whole) = (Some(next), Whole::No),
+                Ok(Some(Page::Last)) => (cursor, whole) = (None, Whole::Yes),
+                _ => break,
+            }
+        }
+        Err(refusal)
+    }
+
+    /// Asks for one page; nothing if it is refused.
+    async fn page(
+        &self,
+        peer: &Peer,
+        admitted: &Admitted,
+        again: &Arrived,
+        cursor: Option<&str>,
+    ) -> Option<Page> {
+        let decision = self.lane.decisions.next();
+        let way = Way {
+            lane: self.lane,
+            identity: self.identity,
+            manner: self.manner,
+            decision,
+            began: std::time::Instant::now(),
+        };
+        // a message of the caller like any other
+        self.lane.shared.inspector.arrive(self.identity.counted(), self.lane.shared.now()).ok()?;
+        let bytes = question(&again.body, decision.text(&mut [0; 26]), cursor)?;
+        let received = Received { admitted: head(admitted, again)?, bytes };
+        let asking: Nested<'_> = Box::pin(way.message(peer, received));
+        match asking.await {
+            Ok(answer) => read(answer, &self.lane.shared.limits).await,
+            Err(stopped) => {
+                let _ = way.stop(&stopped);
+                None
+            }
+        }
+    }
+}
+
+/// The head of the question: that of the call, with what it says of the body.
+fn head(admitted: &Admitted, again: &Arrived) -> Option<Admitted> {
+    let mut call = again.call.clone();
+    let head = call.mcp.as_deref_mut()?;
+    head.method = head.method.as_ref().map(|_| Operation::ListTools.method().to_owned());
+    head.name = None;
+    head.params.clear();
+    Some(Admitted {
+        encoding: admitted.encoding,
+        l9_context: admitted.l9_context.clone(),
+        call: Ok(call),
+        target: None,
+        typed: admitted.typed,
+        extension: None,
+        waits: None,
+        handshake: false,
+        events: false,
+        credentials: admitted.credentials.clone(),
+    })
+}
+
+/// `tools/list` with the `_meta` of a call: version, capabilities and context are the caller's, and what belongs to the call alone is left out.
+/// The bytes were read strictly before.
+fn question(call: &[u8], id: &str, cursor: Option<&str>) -> Option<Bytes> {
+    let call: Value = serde_json::from_slice(call).ok()?;
+    let mut params = Map::new();
+    if let Some(Value::Object(meta)) = call.pointer("/params/_meta") {
+        let mut meta = meta.clone();
+        meta.remove("progressToken");
+        if let Some(Value::Object(claim)) = meta.get_mut(CLAIM) {
+            claim.remove("performative");
+        }
+        params.insert("_meta".to_owned(), Value::Object(meta));
+    }
+    if let Some(cursor) = cursor {
+        params.insert("cursor".to_owned(), Value::from(cursor));
+    }
+    let method = Operation::ListTools.method();
+    let id = format!("semgate-{id}");
+    let asked = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    Some(Bytes::from(asked.to_string()))
+}
+
+/// Reads a list that passed, whole or as the answer of a stream.
+async fn read(answer: Answer, limits: &Limits) -> Option<Page> {
+    let (head, mut body) = answer.into_parts();
+    if head.headers.get(CONTENT_TYPE).is_none_or(|kind| kind != EVENT_STREAM) {
+        return page(&body.collect().await.ok()?.to_bytes());
+    }
+    let mut events = Events::new(EventLimits { event_bytes: limits.event_bytes, events: limits.events });
+    while let Some(Ok(frame)) = body.frame().await {
+        events.add(frame.into_data().ok()?);
+        while let Some(item) = events.next().ok()? {
+            let Item::Event(event) = item else { continue };
+            if let Some(page) = event.data.as_deref().and_then(page) {
+                return Some(page);
+            }
+        }
+    }
+    None
+}
+
+fn page(answer: &[u8]) -> Option<Page> {
+    let answer: Value = serde_json::from_slice(answer).ok()?;
+    let next = answer.get("result")?.get("nextCursor").and_then(Value::as_str);
+    Some(next.map_or(Page::Last, |next| Page::Next(next.to_owned())))
+}
