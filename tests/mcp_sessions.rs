@@ -21,6 +21,7 @@ const RULES: &str = r#"
 @id("listed") permit (principal in Group::"repliers", action, resource is mcp::ListTools_results);
 @id("listen") permit (principal in Group::"partners", action, resource is mcp::Listen);
 @id("changed") permit (principal in Group::"repliers", action, resource is mcp::ToolListChanged);
+@id("pings") permit (principal in Group::"repliers", action, resource is mcp::Ping);
 @id("progress") permit (principal in Group::"repliers", action, resource is mcp::Progress);
 @id("asks") permit (principal in Group::"repliers", action, resource is mcp::Elicit);
 @id("answers") permit (principal in Group::"partners", action, resource is mcp::Elicit_results);
@@ -280,13 +281,12 @@ fn after_a_change_the_gateway_lists_the_tools_itself_in_the_place_of_who_calls_o
         assert_eq!(called.header("content-type").as_deref(), Some("text/event-stream"), "{}", called.head);
     }
     assert!(server.heard(lists));
-    let records = std::fs::read_to_string(&gateway.audit).unwrap();
-    let of = |line: &&str| line.contains("\"ListTools\"") && line.contains("\"allowed\"");
-    assert_eq!(
-        records.lines().filter(of).count(),
-        1,
-        "one list did for both calls, and it has a record of its own: {records}"
-    );
+    wait_for("one list and its answer, with records of their own, for both calls", || {
+        let records = std::fs::read_to_string(&gateway.audit).unwrap();
+        let of = |line: &&str| line.contains("\"ListTools\"") && line.contains("\"allowed\"");
+        let called = records.lines().filter(|line| line.contains("[\"Progress\"]")).count() == 2;
+        (called && records.lines().filter(of).count() == 2).then_some(())
+    });
 }
 
 #[test]
@@ -310,6 +310,33 @@ fn attack_a_session_is_opened_by_an_answer_that_is_refused() {
     let inside = client.in_session(opened.header("mcp-session-id").as_deref()).post(&list);
     assert_eq!(inside.status, 200, "{}", String::from_utf8_lossy(&inside.body));
     assert!(server.heard(|said| said["id"] == "inside"));
+}
+
+#[test]
+fn a_session_that_is_opened_in_a_stream_is_named_once_its_answer_was_judged() {
+    let up = Up::start();
+    let server = Scripted::start();
+    let (_gateway, url) = before(&up, &server);
+    let client = Client::outside(&up, "retailer-7", &url);
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    server.opens_in_a_stream(vec![ping.clone()]);
+    server.opens_badly(true);
+    let refused = client.initialize();
+    let text = String::from_utf8_lossy(&refused.body).into_owned();
+    assert_eq!((refused.status, refused.header("mcp-session-id")), (200, None), "{}", refused.head);
+    assert!(text.contains("\"ping\"") && text.contains("reply_refused"), "{text}");
+    server.opens_badly(false);
+    let opened = client.initialize();
+    let text = String::from_utf8_lossy(&opened.body).into_owned();
+    assert!(text.contains("\"ping\"") && text.contains("\"protocolVersion\""), "{text}");
+    let session = opened.header("mcp-session-id");
+    assert_eq!(session.as_deref(), Some("s-2"), "{}", opened.head);
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    assert_eq!(client.in_session(session.as_deref()).post(&list).status, 200);
+    // one that says more than an event may have before it answers opens nothing
+    server.opens_in_a_stream(vec![ping; 40_000]);
+    let flooded = client.initialize();
+    assert_eq!(flooded.header("mcp-session-id"), None, "{}", flooded.head);
 }
 
 #[test]

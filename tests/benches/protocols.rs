@@ -1,12 +1,14 @@
 //! What A2A and MCP cost through the gateway, beside plain forwarding, and how much later the first event of a stream comes (README,
 //! "Speed").
 //!
-//!     cargo bench -p semgate --bench protocols
+//!     cargo bench -p semgate --bench protocols [-- a2a grpc mcp stream]
 //!
 //! Every check is on, the answer is judged too. Streams are measured against the direct path, one at a time: the agent says its first
 //! event and waits before the next, so that a proxy that held the stream back would show it.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "calls.rs"]
+mod calls;
 #[path = "proxies.rs"]
 mod proxies;
 #[path = "../support/mod.rs"]
@@ -17,7 +19,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use proxies::{NOT_LIMITED, Proxy, compare, median};
+use proxies::{Load, NOT_LIMITED, Proxy, compare, compare_under, median};
 use serde_json::{Value, json};
 use support::gateway::{Gateway, Scripted, free_address};
 use support::{SEMGATE, Up};
@@ -36,9 +38,38 @@ const BETWEEN_EVENTS: Duration = Duration::from_millis(3);
 fn main() {
     let up = Up::start();
     let here = tempfile::tempdir().unwrap();
-    a2a(&up, here.path());
-    mcp(&up, here.path());
-    first_event(&up);
+    let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let wants = |name: &str| asked.is_empty() || asked.iter().any(|asked| asked == name);
+    if wants("a2a") {
+        a2a(&up, here.path());
+    }
+    if wants("grpc") {
+        grpc(&up, here.path());
+    }
+    if wants("mcp") {
+        mcp(&up, here.path());
+    }
+    if wants("stream") {
+        first_event(&up);
+    }
+}
+
+/// The gateway with checks off speaks no gRPC, so nginx alone is plain forwarding here.
+fn grpc(up: &Up, here: &std::path::Path) {
+    let agent =
+        calls::agent(calls::framed("SendMessageResponse", &json!({"message": message("a-1", "ROLE_AGENT")})));
+    let listen = free_address();
+    let route = format!(
+        "[[route]]\nname = \"grpc\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\ntransports = [\"grpc\"]\nupstream_http2 = true\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{agent}\"\ncontexts = [\"*\"]\n"
+    );
+    let product = Gateway::before(up, agent, &format!("{NOT_LIMITED}\n{route}"));
+    println!("A2A 1.0, `SendMessage` over gRPC (h2c), three concepts");
+    let asked = calls::framed("SendMessageRequest", &json!({"message": message("m-1", "ROLE_USER")}));
+    compare_under(
+        &Load::Call(asked.into(), calls::one_connection),
+        &[&Proxy::nginx_grpc(here, agent), &Proxy::product("semgate, every check on", listen, &product)],
+        &["nginx"],
+    );
 }
 
 fn a2a(up: &Up, here: &std::path::Path) {

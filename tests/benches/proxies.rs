@@ -19,19 +19,52 @@ const ROUNDS: usize = 5;
 /// The limit for one agent is lifted: the bench is one agent.
 pub const NOT_LIMITED: &str = "[limits]\nrate_per_second = 1000000\nrate_burst = 1000000\n";
 
-/// Prints the table of these proxies under this request, each beside the first and the second. The rounds are interleaved, so that what
-/// else the machine does falls on all of them.
+/// What each connection says, again and again.
+#[derive(Clone)]
+pub enum Load {
+    /// A request of HTTP/1.1, as it stands.
+    Request(Arc<[u8]>),
+    /// A call of gRPC with this message, framed.
+    #[allow(dead_code, reason = "not every bench makes calls")]
+    Call(Arc<[u8]>, fn(SocketAddr, &[u8], usize)),
+}
+
+impl Load {
+    fn bytes(&self) -> usize {
+        let (Self::Request(bytes) | Self::Call(bytes, _)) = self;
+        bytes.len()
+    }
+
+    fn on_one_connection(&self, address: SocketAddr) {
+        match self {
+            Self::Request(request) => one_connection(address, request),
+            Self::Call(message, call) => call(address, message, requests()),
+        }
+    }
+}
+
+/// A handful where it is only to be seen that it runs.
+fn requests() -> usize {
+    if std::env::args().any(|word| word == "--bench") { REQUESTS } else { 20 }
+}
+
+/// Prints the table of these proxies under this request, each beside the first, nginx, and the second, with checks off.
 pub fn compare(request: &[u8], proxies: &[&Proxy]) {
-    let request = Arc::new(request.to_vec());
+    compare_under(&Load::Request(request.into()), proxies, &["nginx", "checks off"]);
+}
+
+/// Prints the table of these proxies under this load, each beside the first of them, by these names. The rounds are interleaved, so that what
+/// else the machine does falls on all of them.
+pub fn compare_under(load: &Load, proxies: &[&Proxy], beside: &[&str]) {
     println!(
         "{} bytes a request, {CONNECTIONS} connections, {ROUNDS} rounds of {} requests",
-        request.len(),
-        CONNECTIONS * REQUESTS
+        load.bytes(),
+        CONNECTIONS * requests()
     );
     let mut figures = vec![Vec::new(); proxies.len()];
     for round in 0..=ROUNDS {
         for (proxy, figures) in proxies.iter().zip(&mut figures) {
-            let micros = proxy.round(&request);
+            let micros = proxy.round(load);
             // The first round warms caches and pools.
             if round > 0 {
                 figures.push(micros);
@@ -39,17 +72,16 @@ pub fn compare(request: &[u8], proxies: &[&Proxy]) {
         }
     }
     let medians: Vec<f64> = figures.iter_mut().map(|f| median(f)).collect();
+    let columns: String = beside.iter().map(|name| format!(" of {name} |")).collect();
     println!(
-        "\n| proxy | CPU µs a request (median; min–max) | of nginx | of checks off |\n|---|---|---|---|"
+        "\n| proxy | CPU µs a request (median; min–max) |{columns}\n|---|---|{}",
+        "---|".repeat(beside.len())
     );
     for ((proxy, figures), median) in proxies.iter().zip(&figures).zip(&medians) {
         let (min, max) = (figures[0], figures[figures.len() - 1]);
-        println!(
-            "| {} | {median:.1} ({min:.1}–{max:.1}) | {:.2} | {:.2} |",
-            proxy.name,
-            median / medians[0],
-            median / medians[1]
-        );
+        let ratios: String =
+            medians.iter().take(beside.len()).map(|of| format!(" {:.2} |", median / of)).collect();
+        println!("| {} | {median:.1} ({min:.1}–{max:.1}) |{ratios}", proxy.name);
     }
 }
 
@@ -88,10 +120,25 @@ impl Proxy {
     /// nginx as a plain reverse proxy, found on the machine.
     pub fn nginx(here: &Path, behind: SocketAddr, path: &str) -> Self {
         let address = free_address();
-        let dir = here.join("nginx");
+        let serve = format!(
+            "listen {address}; location / {{ proxy_pass http://agent{path}; proxy_http_version 1.1; proxy_set_header Connection \"\"; }}"
+        );
+        Self::nginx_that(&serve, here, address, behind)
+    }
+
+    /// The same for gRPC over HTTP/2 without TLS.
+    #[allow(dead_code, reason = "not every bench makes calls")]
+    pub fn nginx_grpc(here: &Path, behind: SocketAddr) -> Self {
+        let address = free_address();
+        let serve = format!("listen {address} http2; location / {{ grpc_pass grpc://agent; }}");
+        Self::nginx_that(&serve, here, address, behind)
+    }
+
+    fn nginx_that(serve: &str, here: &Path, address: SocketAddr, behind: SocketAddr) -> Self {
+        let dir = here.join(format!("nginx-{}", address.port()));
         std::fs::create_dir_all(dir.join("logs")).unwrap();
         let config = format!(
-            "worker_processes 2;\nerror_log stderr error;\npid nginx.pid;\nevents {{ worker_connections 1024; }}\nhttp {{\n  access_log off;\n  keepalive_requests 100000000;\n  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;\n  upstream agent {{ server {behind}; keepalive 64; keepalive_requests 100000000; }}\n  server {{ listen {address}; location / {{ proxy_pass http://agent{path}; proxy_http_version 1.1; proxy_set_header Connection \"\"; }} }}\n}}\n"
+            "worker_processes 2;\nerror_log stderr error;\npid nginx.pid;\nevents {{ worker_connections 1024; }}\nhttp {{\n  access_log off;\n  keepalive_requests 100000000;\n  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;\n  upstream agent {{ server {behind}; keepalive 64; keepalive_requests 100000000; }}\n  server {{ {serve} }}\n}}\n"
         );
         let file = dir.join("nginx.conf");
         std::fs::write(&file, config).unwrap();
@@ -111,18 +158,18 @@ impl Proxy {
     }
 
     /// One round; processor time of the proxy for each request, in microseconds.
-    fn round(&self, request: &Arc<Vec<u8>>) -> f64 {
+    fn round(&self, load: &Load) -> f64 {
         let before = cpu(self.pid);
         let began = Instant::now();
         let threads: Vec<_> = (0..CONNECTIONS)
             .map(|_| {
-                let (address, request) = (self.address, Arc::clone(request));
-                std::thread::spawn(move || one_connection(address, &request))
+                let (address, load) = (self.address, load.clone());
+                std::thread::spawn(move || load.on_one_connection(address))
             })
             .collect();
         threads.into_iter().for_each(|t| t.join().unwrap());
         let spent = cpu(self.pid) - before;
-        let requests = CONNECTIONS * REQUESTS;
+        let requests = CONNECTIONS * requests();
         eprintln!("{}: {:.0} requests a second", self.name, requests as f64 / began.elapsed().as_secs_f64());
         spent.as_secs_f64() * 1e6 / requests as f64
     }
@@ -158,7 +205,7 @@ fn one_connection(address: SocketAddr, request: &[u8]) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
     let mut buffer = vec![0; 16 * 1024];
-    for _ in 0..REQUESTS {
+    for _ in 0..requests() {
         stream.write_all(request).unwrap();
         let answer = read_message(&mut stream, &mut buffer).expect("an answer");
         assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(answer));

@@ -22,6 +22,8 @@ struct State {
     description: &'static str,
     /// It opens sessions with an answer that is none.
     opens_badly: bool,
+    /// It opens sessions with a stream, which says this before the answer.
+    streams: Option<Vec<Value>>,
 }
 
 /// A running server.
@@ -61,6 +63,11 @@ impl Scripted {
     /// Opens sessions with an answer that is none, from now on, or as it should.
     pub fn opens_badly(&self, badly: bool) {
         self.change(|state| state.opens_badly = badly);
+    }
+
+    /// Opens sessions with a stream from now on, which says this before the answer.
+    pub fn opens_in_a_stream(&self, first: Vec<Value>) {
+        self.change(|state| state.streams = Some(first));
     }
 
     /// Forgets every session, as a restart does.
@@ -132,7 +139,15 @@ impl Scripted {
                 let body = result(json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
                     "serverInfo": {"name": "sums", "version": "1"}}));
                 let body = if badly { result(json!({"surprise": true})) } else { body };
-                plain(stream, 200, &format!("mcp-session-id: {session}\r\n"), &body);
+                let header = format!("mcp-session-id: {session}\r\n");
+                let first = self.state.0.lock().unwrap().streams.clone();
+                let Some(first) = first else { return plain(stream, 200, &header, &body) };
+                begin(stream, &header);
+                for said in first {
+                    event(stream, None, &said.to_string());
+                }
+                event(stream, None, &body);
+                let _ = stream.write_all(b"0\r\n\r\n");
             }
             Some("tools/list") => {
                 let description = self.state.0.lock().unwrap().description;
@@ -149,7 +164,7 @@ impl Scripted {
 
     /// Asks whether it may, and adds; a first number of 77 lets the stream end before the answer.
     fn call(&self, stream: &mut TcpStream, message: &Value) {
-        begin(stream);
+        begin(stream, "");
         event(stream, Some("c-1"), "");
         let token = &message["params"]["_meta"]["progressToken"];
         if !token.is_null() {
@@ -168,7 +183,7 @@ impl Scripted {
     }
 
     fn stream(&self, stream: &mut TcpStream, last: Option<&str>) {
-        begin(stream);
+        begin(stream, "");
         if last == Some("c-1") {
             let call = self
                 .state
@@ -209,8 +224,10 @@ fn plain(stream: &mut TcpStream, status: u16, headers: &str, body: &str) {
     let _ = stream.write_all((head + body).as_bytes());
 }
 
-fn begin(stream: &mut TcpStream) {
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+fn begin(stream: &mut TcpStream, headers: &str) {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\n{headers}content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
     let _ = stream.write_all(head.as_bytes());
 }
 

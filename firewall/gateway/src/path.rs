@@ -46,7 +46,7 @@ use crate::quota;
 use crate::receive::{self, Received};
 use crate::record::{Audit, NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::{self, Manner};
-use crate::relay::{self, EVENT_STREAM, Of, Relay, Relayed};
+use crate::relay::{self, EVENT_STREAM, Of, Opened, Relay, Relayed};
 use crate::reply;
 use crate::upstream::Pool;
 
@@ -302,9 +302,7 @@ impl Way<'_> {
         });
         let judged = match answered.await {
             Ok(Answered::Stream(begun)) => {
-                return self
-                    .relay(begun, facts, opened.clone(), echo, notice.as_ref())
-                    .map(|answer| in_session(answer, opened));
+                return self.relay(begun, facts, opened, echo, notice.as_ref()).await;
             }
             Ok(Answered::Whole(returned)) => {
                 reply::judge(&lane.shared.inspector, returned, &lane.replier, lane.shared.now())
@@ -333,8 +331,9 @@ impl Way<'_> {
         Ok(in_session(answer, opened))
     }
 
-    /// The answer is a stream: its head goes out at once, and each event is judged as it passes.
-    fn relay(
+    /// The answer is a stream: its head goes out at once, and each event is judged as it passes. Only where it opens a session, which the
+    /// head names, the answer in it is judged before.
+    async fn relay(
         &self,
         begun: Begun,
         facts: Facts,
@@ -342,10 +341,16 @@ impl Way<'_> {
         echo: Option<&HeaderName>,
         notice: Option<&Notice>,
     ) -> Result<Answer, Stopped> {
-        match Relay::begin(begun, Of { opens, ..self.of(facts.clone()) }) {
-            Ok(relay) => {
+        match Relay::begin(begun, Of { opens: opens.clone(), ..self.of(facts.clone()) }) {
+            Ok(mut relay) => {
+                let opened = match opens {
+                    Some(session) => (relay.until_answered().await == Opened::Yes).then_some(session),
+                    None => None,
+                };
                 let body = AnswerBody::Stream(Box::pin(Relayed::Resting(Box::new(relay))));
-                Ok(reply::hand_on(body, EVENT_STREAM, echo, notice, &self.lane.address, self.decision))
+                let address = &self.lane.address;
+                let answer = reply::hand_on(body, EVENT_STREAM, echo, notice, address, self.decision);
+                Ok(in_session(answer, opened))
             }
             Err(refusal) => Err(stopped_reply(refusal, facts)),
         }

@@ -5,6 +5,7 @@
 
 mod course;
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -23,7 +24,7 @@ use crate::forward::{Answering, Begun, invalid};
 use crate::refuse;
 use crate::upstream::Lease;
 
-pub(crate) use course::{Course, Of};
+pub(crate) use course::{Course, Of, Opened};
 
 /// Comments of the agent are passed on as one of ours, at most this often.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
@@ -58,6 +59,8 @@ pub(crate) struct Relay {
     spoke: Instant,
     /// The id of the event that is looked at.
     at: Option<String>,
+    /// What was read before the head of the answer went out, see [`Relay::until_answered`].
+    ready: VecDeque<Bytes>,
 }
 
 /// Whether an answer that has begun is a stream of events.
@@ -103,8 +106,39 @@ impl Relay {
             alive: None,
             spoke: Instant::now(),
             at: None,
+            ready: VecDeque::new(),
             course: Course::new(of, sent, most),
         })
+    }
+
+    /// Reads on until the answer was judged that opens a session, so that no session is named that an answer did not open. At most the bytes
+    /// of one event come before it.
+    pub(crate) async fn until_answered(&mut self) -> Opened {
+        let most = self.course.of().lane.shared.limits.event_bytes;
+        let mut held = 0_usize;
+        while self.course.opens() == Opened::NotYet {
+            let Some(piece) = self.next().await else { break };
+            held = held.saturating_add(piece.len());
+            self.ready.push_back(piece);
+            if self.from.is_none() {
+                break;
+            }
+            if held > most && self.course.opens() == Opened::NotYet {
+                let much = invalid("the server says more than an event may have before it answers");
+                let last = self.fail(much.with_rpc_id(self.course.rpc_id()));
+                self.ready.push_back(last);
+                break;
+            }
+        }
+        self.course.opens()
+    }
+
+    /// What was read before, then the next piece.
+    async fn piece(&mut self) -> Option<Bytes> {
+        match self.ready.pop_front() {
+            Some(piece) => Some(piece),
+            None => self.next().await,
+        }
     }
 
     /// The next piece for the caller; `None` at the end.
@@ -249,10 +283,12 @@ impl Body for Relayed {
         loop {
             match std::mem::replace(this, Self::Over) {
                 Self::Over => return Poll::Ready(None),
-                Self::Resting(relay) if relay.from.is_none() => return Poll::Ready(None),
+                Self::Resting(relay) if relay.from.is_none() && relay.ready.is_empty() => {
+                    return Poll::Ready(None);
+                }
                 Self::Resting(mut relay) => {
                     *this = Self::Working(Box::pin(async move {
-                        let piece = relay.next().await;
+                        let piece = relay.piece().await;
                         (relay, piece)
                     }));
                 }

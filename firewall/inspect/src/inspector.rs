@@ -8,7 +8,7 @@ use crate::{
     case::{Case, HeaderClaims, Now, Peer, Turn},
     conform::conform,
     decide::{Decided, decide},
-    dialogue::{Dialogues, NotOpen, session},
+    dialogue::{Bounds, Dialogues, NotOpen, session},
     learnt::{Learnt, OfPair},
     list,
     meter::{Metered, Meters, carry, meter},
@@ -65,7 +65,12 @@ impl Inspector {
             ),
             tools: ToolWatch::default(),
             courses: Courses::default(),
-            dialogues: Dialogues::new(limits.open_requests, limits.resumable_events, limits.metered_agents),
+            dialogues: Dialogues::new(Bounds {
+                each: limits.open_requests,
+                events: limits.resumable_events,
+                all: limits.open_requests_of_all,
+                agents: limits.metered_agents,
+            }),
             learnt: Learnt::new(limits.learnt_sessions, limits.learnt_concepts),
             limits,
         }
@@ -401,14 +406,17 @@ fn begun<'c, 'j>(
     let resolved = metered.decided().resolved();
     let message = resolved.message();
     begin(case, message, resolved.about()).map_err(|refusal| refusal.with_facts(metered.facts()))?;
-    if let Some(id) = &message.answers {
-        case.dialogues
-            .answer(asked_at(case), id)
-            .map_err(|NotOpen| answers_nothing(case).with_facts(metered.facts()))?;
-    }
+    let nothing = || answers_nothing(case).with_facts(metered.facts());
+    let question = message.answers.as_ref().map(|id| case.dialogues.question(asked_at(case), id));
+    let question = question.transpose().map_err(|NotOpen| nothing())?;
     metered.decided().teach(case);
-    let step = step(case, message, resolved.answers());
-    let step = step.map_err(|refusal| refusal.with_facts(metered.facts()))?;
+    let step = match &question {
+        // taken until it is delivered, so that nobody else answers, and open again if it is not
+        Some(question) => Step::begin(Some(Arc::clone(question)), None).map_err(|OutOfTurn| nothing())?,
+        None => {
+            step(case, message, resolved.answers()).map_err(|refusal| refusal.with_facts(metered.facts()))?
+        }
+    };
     if let Some(made) = step.as_deref().and_then(Step::makes) {
         case.owners.propose(&case.route.scope(), message.threads.own, made);
     }

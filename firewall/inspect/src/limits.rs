@@ -50,6 +50,9 @@ pub struct InspectLimits {
     /// Requests under way in sessions of MCP that are remembered of one agent, in each direction: 256, as many calls as an
     /// agent has waiting at once and then some. The oldest is forgotten first and cannot be answered any more.
     pub open_requests: usize,
+    /// The same of all agents together, in both directions, and as many events again for each that they were told of and may ask to go on after: 65,536, some 100 MB, so
+    /// that 128 agents can be full. Of the agent that holds most the oldest are forgotten first.
+    pub open_requests_of_all: usize,
     /// Events of streams in sessions of MCP that one agent was told of and may ask to go on after: 1,024, what was on its way when
     /// a few of its streams were cut. After one that is forgotten nothing is resumed.
     pub resumable_events: usize,
@@ -87,6 +90,7 @@ impl Default for InspectLimits {
             deliveries_by_one: 256,
             notified_at_once: 256,
             open_requests: 256,
+            open_requests_of_all: 65_536,
             resumable_events: 1_024,
             subscriptions_of_one: 64,
             subscriptions_of_all: 16_384,

@@ -42,6 +42,8 @@ pub enum Kind {
     Push,
     /// An MCP session.
     Session,
+    /// What a server of MCP gave a caller to give back with the same request (`requestState`); its id is a digest, see `round`.
+    Round,
     /// Where notifications of one push configuration go; its id is the token that the agent was given.
     Delivery,
 }

@@ -187,7 +187,7 @@ fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> R
     };
     // a session that is not there answers before what is open in it
     in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
-    let open = case.dialogues.open(asked_at(case), &id, case.turn == Turn::Again);
+    let open = case.dialogues.asks(asked_at(case), &id, case.turn == Turn::Again);
     let operation = open.map_err(|NotOpen| answers_nothing(case))?;
     mcp::response(&strict.json, operation, head, &reading).map_err(|fault| refused(case, &fault))
 }

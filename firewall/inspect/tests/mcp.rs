@@ -184,6 +184,39 @@ fn what_the_server_needs_first_passes_only_as_policy_says() {
 }
 
 #[test]
+fn attack_a_round_is_gone_on_with_by_another_agent_or_with_another_request() {
+    let house = house();
+    let back = |from: &str, name: &str, state: &str| {
+        let params = json!({"name": name, "arguments": {"a": 1, "b": 2}, "requestState": state});
+        ask(&house, from, "tools/call", params).map(|permit| permit.spend().1)
+    };
+    let begun = |from: &str, state: &str| {
+        let sent = call(&house, from, "add", json!({"a": 1, "b": 2})).unwrap();
+        let needs = json!({"resultType": "input_required", "requestState": state});
+        assert!(reply(&house, &sent, needs).is_ok());
+    };
+    begun("retailer-7", "secret of the first");
+    let refused = |from: &str, name: &str, state: &str| {
+        let refusal = back(from, name, state).unwrap_err();
+        assert_eq!(refusal.code(), Code::Malformed, "{from} {name}");
+        assert!(refusal.reason().starts_with("`/params/requestState`"), "{}", refusal.reason());
+        assert!(!refusal.reason().contains(state));
+    };
+    refused("treasurer-1", "add", "secret of the first");
+    refused("retailer-7", "remove-all", "secret of the first");
+    refused("retailer-7", "add", "made up");
+    // as often as it takes until it arrives
+    for _ in 0..2 {
+        assert!(back("retailer-7", "add", "secret of the first").is_ok());
+    }
+    // a server that tells everybody the same keeps both
+    begun("treasurer-1", "secret of the first");
+    for from in ["retailer-7", "treasurer-1"] {
+        assert!(back(from, "add", "secret of the first").is_ok());
+    }
+}
+
+#[test]
 fn the_servers_error_is_told_by_its_number() {
     let (inspector, route) = &house();
     let sent = call(&(house().0, Arc::clone(route)), "retailer-7", "add", json!({"a": 1, "b": 2})).unwrap();

@@ -348,6 +348,24 @@ fn a_call_that_was_answered_by_an_error_is_not_answered_again_on_another_stream(
 }
 
 #[test]
+fn an_answer_that_did_not_arrive_leaves_the_question_open_and_one_that_may_have_closes_it() {
+    let house = with_session();
+    let mut stream = Stream::of(&house, of_session(&house, "retailer-7", opens(), Some("s-1")));
+    stream.passes(&asks(0));
+    let yes = json!({"jsonrpc": "2.0", "id": 0, "result": {"action": "accept", "content": {"yes": true}}});
+    let answer = || post(&house, "retailer-7", "s-1", &yes);
+    let held = answer().unwrap();
+    assert_eq!(code(answer()), Code::Malformed, "one answers already");
+    drop(held);
+    let _ = answer().unwrap().give_back();
+    let (_, sent) = answer().unwrap().spend();
+    assert_eq!(code(answer()), Code::Malformed, "it may have arrived");
+    sent.undelivered();
+    let (_, _sent) = answer().unwrap().spend();
+    assert_eq!(code(answer()), Code::Malformed, "it arrived");
+}
+
+#[test]
 fn a_session_that_ended_takes_its_questions_along() {
     let house = with_session();
     let mut stream = Stream::of(&house, of_session(&house, "retailer-7", opens(), Some("s-1")));

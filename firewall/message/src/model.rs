@@ -183,6 +183,8 @@ pub struct Message<'j> {
     pub tool_call: Option<(&'j str, &'j json::Object<'j>)>,
     /// In MCP: the request of the server that a client answers.
     pub answers: Option<RpcId>,
+    /// In MCP 2026-07-28: what a server asked to be given back (`requestState`), or what it asks so.
+    pub state_token: Option<&'j str>,
     /// What it points at.
     pub threads: Threads<'j>,
     /// The message's id, an identifier. In A2A replies that hold a task, the task's; empty where there is neither.
@@ -221,6 +223,7 @@ impl<'j> Message<'j> {
             operation: None,
             mcp: None,
             answers: None,
+            state_token: None,
             tool_call: None,
             threads: Threads::default(),
             message_id: "",

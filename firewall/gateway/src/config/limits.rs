@@ -93,6 +93,14 @@ pub struct Limits {
     /// MCP: pages of a list of tools that the gateway reads itself after the server said that its tools changed. 16: a thousand tools by the
     /// page of 64; a call of a tool that is not on them is refused until its caller lists it.
     pub tool_pages: usize,
+    /// MCP: requests under way in the sessions of one agent, in each direction. 256: as many calls as an agent has waiting at once and then
+    /// some; the oldest is forgotten first and cannot be answered any more.
+    pub open_requests: usize,
+    /// MCP: the same of all agents, in both directions, as which eight events count that an agent may resume after. 65,536: some 100 MB; of the
+    /// agent that holds most the oldest are forgotten first.
+    pub open_requests_of_all: usize,
+    /// MCP: events of streams that one agent was told of and may ask to go on after. 1,024: what was on its way when a few of its streams were cut.
+    pub resumable_events: usize,
     /// Kept connections to one agent on one core. 64: more hardly helps a single-threaded runtime.
     pub upstream_idle: usize,
     /// How long such a connection is kept unused. 4 s: below the 5 s after which Node.js and uvicorn close theirs, so that
@@ -164,6 +172,9 @@ impl Default for Limits {
             told_text: 64 * 1024 * 1024,
             list_pages: 64,
             tool_pages: 16,
+            open_requests: 256,
+            open_requests_of_all: 65_536,
+            resumable_events: 1_024,
             upstream_idle: 64,
             upstream_idle_timeout: Duration::from_secs(4),
             audit_queue: 8192,
@@ -269,6 +280,9 @@ file_limits! {
         told_text: usize = 64..=1_099_511_627_776,
         list_pages: usize = 1..=65_536,
         tool_pages: usize = 0..=1_024,
+        open_requests: usize = 1..=65_536,
+        open_requests_of_all: usize = 1..=16_777_216,
+        resumable_events: usize = 0..=1_000_000,
         upstream_idle: usize = 0..=65_536,
         audit_queue: usize = 1..=1_000_000,
         policy_read_tries: usize = 1..=100,

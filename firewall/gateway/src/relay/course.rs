@@ -35,6 +35,15 @@ pub(crate) struct Of {
     pub(crate) opens: Option<HeaderValue>,
 }
 
+/// Whether a session is the caller's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    /// It is.
+    Yes,
+    /// The answer that opens it did not come, or may not pass.
+    NotYet,
+}
+
 /// A stream under way.
 pub(crate) struct Course {
     of: Of,
@@ -146,6 +155,11 @@ impl Course {
                 .map_err(|refusal| refusal.with_facts(permit.facts().clone()))?;
         }
         Ok(permit)
+    }
+
+    /// Whether the answer passed that opens a session of MCP; where none is to be opened, it did.
+    pub(crate) fn opens(&self) -> Opened {
+        if self.of.opens.is_some() { Opened::NotYet } else { Opened::Yes }
     }
 
     /// Records a piece that may pass; its bytes are handed on then.

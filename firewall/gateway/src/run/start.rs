@@ -101,6 +101,9 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
         text_artifacts: limits.text_artifacts,
         told_text: limits.told_text,
         pages_of_one: limits.list_pages,
+        open_requests: limits.open_requests,
+        open_requests_of_all: limits.open_requests_of_all,
+        resumable_events: limits.resumable_events,
         ..default
     }
 }

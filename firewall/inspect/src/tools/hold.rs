@@ -6,6 +6,7 @@ use super::watch::NotAsSigned;
 use crate::{
     Code, Delivered, Inspector, Refusal, Remedy, ReplyPermit, Sent, UnnamedTools,
     arrived::Answered,
+    belongs::remember_round,
     case::{Case, Turn},
     dialogue::Full,
     generation::Named,
@@ -222,9 +223,13 @@ fn one(
         }
     })?;
     let (kind, operation, id) = (said.kind, said.operation, said.message.rpc_id.clone());
+    let token = said.message.state_token;
     let metered = meter(judged(case, said.message)?, inspector.meters())?;
     let mut facts = metered.facts();
     facts.drifted = drifted;
+    if let Some(token) = token {
+        remember_round(case, sent, asked, token).map_err(|refusal| refusal.with_facts(facts.clone()))?;
+    }
     let ends = match (kind, id) {
         (Kind::Response, Some(id)) => {
             case.dialogues.answered(sent, &id);

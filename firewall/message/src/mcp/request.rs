@@ -167,7 +167,7 @@ fn call<'j>(params: &'j Object<'j>, reading: &Reading<'_>, out: &mut Message<'j>
             "name" => name = Some(tool_name(value)?),
             "arguments" => arguments = Some(object(value, "/params/arguments")?),
             "inputResponses" => input_responses(value, reading, out)?,
-            "requestState" => state(value)?,
+            "requestState" => out.state_token = Some(state(value)?),
             _ => return unknown(PATH, key),
         }
     }
@@ -189,10 +189,10 @@ fn tool_name<'j>(json: &'j Json<'j>) -> Read<&'j str> {
 }
 
 /// What the server made and gets back; nobody else reads it.
-fn state(json: &Json<'_>) -> Read<()> {
+fn state<'j>(json: &'j Json<'j>) -> Read<&'j str> {
     let text = string(json, "/params", "requestState")?;
     if text.len() <= 8192 && text.bytes().all(|b| b.is_ascii_graphic() || b == b' ') {
-        return Ok(());
+        return Ok(text);
     }
     Err(MessageFault::malformed("/params/requestState", "is no printable ASCII of at most 8192 bytes"))
 }
@@ -207,6 +207,9 @@ fn parts<'j>(
     const PATH: &str = "/params";
     if let Some(responses) = params.get("inputResponses").filter(|_| operation.takes_input()) {
         input_responses(responses, reading, out)?;
+    }
+    if let Some(token) = params.get("requestState").filter(|_| operation.takes_input()) {
+        out.state_token = Some(state(token)?);
     }
     asking(operation, params, PATH, reading, out);
     if operation == Operation::CreateMessage {
