@@ -267,3 +267,5 @@ fn spoken<'a>(
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vector_tests;

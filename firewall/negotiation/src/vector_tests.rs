@@ -22,17 +22,23 @@ const ROUTE: &str = "orders";
 const SECRET: [u8; 32] = [7; 32];
 const SEED: [u8; 32] = [9; 32];
 
-fn identity(signing: &SigningIdentity, world: &World) -> Identity {
+pub(crate) fn identity(signing: &SigningIdentity, world: &World) -> Identity {
     let key = KeyPair::from_pem(&signing.key.to_pem(), &world.random).unwrap();
     let signing = SigningIdentity::new(key, signing.chain.clone());
     Identity::new(signing, &world.trust(), &world.random, NOW).unwrap()
 }
 
-fn party(id: &str, signing: &SigningIdentity) -> Value {
+pub(crate) fn party(id: &str, signing: &SigningIdentity) -> Value {
     json!({"id": id, "key": signing.key.to_pem(), "x5c": signing.chain.to_x5c()})
 }
 
-fn message(kind: Kind, carried: &Carried, from: &str, to: &str, performative: Performative) -> Value {
+pub(crate) fn message(
+    kind: Kind,
+    carried: &Carried,
+    from: &str,
+    to: &str,
+    performative: Performative,
+) -> Value {
     let parties = (&spiffe(from), &spiffe(to));
     let bytes = write_message(kind, carried, performative, parties, CONTEXT, "m-1").unwrap();
     serde_json::from_slice(&bytes).unwrap()
