@@ -43,6 +43,36 @@ fn joserfc_and_jwcrypto_verify_contexts_and_head() {
     jose(&file, "head+jws");
 }
 
+/// A policy bundle is a JWS like the others, whatever it holds.
+#[test]
+fn joserfc_and_jwcrypto_verify_a_policy_bundle() {
+    let temporary = tempfile::tempdir().unwrap();
+    let at = |name: &str| temporary.path().join(name).to_str().unwrap().to_owned();
+    let semgate = |words: &[&str]| {
+        let output = Command::new(support::SEMGATE).args(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let id = "spiffe://semgate.test/policy-signer";
+    semgate(&["cert", "root", "--out", &at("root")]);
+    semgate(&["cert", "issuing", "--family", "contexts", "--by", &at("root"), "--out", &at("issuing")]);
+    semgate(&[
+        "cert",
+        "leaf",
+        "--usage",
+        "policy",
+        "--spiffe",
+        id,
+        "--by",
+        &at("issuing"),
+        "--out",
+        &at("signer"),
+    ]);
+    let policies = concat!(env!("CARGO_MANIFEST_DIR"), "/../policies/rules");
+    let (key, cert, out) = (at("signer.key"), at("signer.pem"), at("bundle"));
+    semgate(&["policy", "bundle", policies, "--key", &key, "--cert", &cert, "-o", &out]);
+    jose(Path::new(&out), "policy-bundle+jws");
+}
+
 /// `openssl verify -x509_strict` accepts the chain of every signed context and of the head, and enforces the name constraints.
 #[test]
 fn openssl_verifies_every_chain_strictly() {

@@ -140,7 +140,7 @@ pub enum LeafNames {
     Lines(Vec<Line>),
     /// Status, feed, log: the trees that it speaks for.
     Scope(LineScope),
-    /// Agent: its one id. Server: an optional id, DNS hosts and addresses; at least one of all.
+    /// Agent, policy: its one id. Server: an optional id, DNS hosts and addresses; at least one of all.
     Endpoint {
         /// The SPIFFE id.
         id: Option<SpiffeId>,
@@ -179,6 +179,13 @@ impl LeafProfile {
     /// A status, feed or log signer for these trees.
     pub fn role(usage: Usage, scope: LineScope, not_before: u64) -> LeafProfile {
         LeafProfile::of(usage, LeafNames::Scope(scope), not_before)
+    }
+
+    /// A signer of policy sets. It speaks for no line, and is named in the tree of all of them, so that only who may certify signers
+    /// of every line may certify it.
+    pub fn policy(id: SpiffeId, not_before: u64) -> LeafProfile {
+        let names = LeafNames::Endpoint { id: Some(id), hosts: Vec::new(), addresses: Vec::new() };
+        LeafProfile::of(Usage::Policy, names, not_before)
     }
 
     /// A server.

@@ -72,7 +72,7 @@ impl VerifiedLeaf {
         }
     }
 
-    /// The one SPIFFE id of a server or agent leaf. Refuses none, two, and a URI that is not one.
+    /// The one SPIFFE id of a server, agent or policy leaf. Refuses none, two, and a URI that is not one.
     ///
     /// # Errors
     /// [`PeerFault::NoSpiffeId`], [`PeerFault::SeveralIds`], [`PeerFault::NotSpiffe`].
@@ -145,6 +145,10 @@ pub(crate) fn check(
     let (lines, trees) = match usage {
         Usage::Context => (lines(&facts, &roots.prefix)?, Vec::new()),
         Usage::Status | Usage::Feed | Usage::Log => (Vec::new(), trees(&facts)?),
+        Usage::Policy => {
+            check_signer(&facts)?;
+            (Vec::new(), Vec::new())
+        }
         Usage::Server | Usage::Agent => {
             check_endpoint(&facts, usage)?;
             (Vec::new(), Vec::new())
@@ -204,6 +208,17 @@ fn trees(facts: &Facts) -> Result<Vec<String>, ChainFault> {
     };
     match !facts.names.is_empty() && facts.names.iter().all(in_tree) {
         true => Ok(facts.dns().map(str::to_owned).collect()),
+        false => Err(ChainFault::Names),
+    }
+}
+
+/// A signer of policies: `contexts.invalid` itself and one SPIFFE id, and nothing else.
+fn check_signer(facts: &Facts) -> Result<(), ChainFault> {
+    no_wildcard(facts)?;
+    let other = |name: &Name| matches!(name, Name::Address | Name::Other);
+    let tree = facts.dns().count() == 1 && facts.dns().all(|dns| dns == CONTEXTS_TREE);
+    match tree && !facts.names.iter().any(other) && one_id(facts.uris()).is_ok() {
+        true => Ok(()),
         false => Err(ChainFault::Names),
     }
 }

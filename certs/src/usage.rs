@@ -14,6 +14,8 @@ pub enum Usage {
     Feed,
     /// Vouches for the log. (Checkpoints themselves carry the signed-note key; this usage is for certificates over it.)
     Log,
+    /// Vouches for policy sets, as the one SPIFFE id among its names.
+    Policy,
     /// Answers TLS connections: id-kp-serverAuth.
     Server,
     /// Opens TLS connections: id-kp-clientAuth, with exactly one SPIFFE URI as its name.
@@ -78,6 +80,7 @@ const CONTEXT_OID: [u8; OID_BYTES] = oid_der(1);
 const STATUS_OID: [u8; OID_BYTES] = oid_der(2);
 const FEED_OID: [u8; OID_BYTES] = oid_der(3);
 const LOG_OID: [u8; OID_BYTES] = oid_der(4);
+const POLICY_OID: [u8; OID_BYTES] = oid_der(6);
 /// id-kp-serverAuth, 1.3.6.1.5.5.7.3.1.
 const SERVER_AUTH_OID: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 3, 1];
 /// id-kp-clientAuth, 1.3.6.1.5.5.7.3.2.
@@ -85,16 +88,17 @@ const CLIENT_AUTH_OID: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 3, 2];
 
 impl Usage {
     /// All usages, in the order of their declaration.
-    pub const ALL: [Usage; 6] =
-        [Usage::Context, Usage::Status, Usage::Feed, Usage::Log, Usage::Server, Usage::Agent];
+    pub const ALL: [Usage; 7] =
+        [Usage::Context, Usage::Status, Usage::Feed, Usage::Log, Usage::Policy, Usage::Server, Usage::Agent];
 
-    /// The name on the command line and in messages: `context`, `status`, `feed`, `log`, `server` or `agent`.
+    /// The name on the command line and in messages: `context`, `status`, `feed`, `log`, `policy`, `server` or `agent`.
     pub fn as_str(self) -> &'static str {
         match self {
             Usage::Context => "context",
             Usage::Status => "status",
             Usage::Feed => "feed",
             Usage::Log => "log",
+            Usage::Policy => "policy",
             Usage::Server => "server",
             Usage::Agent => "agent",
         }
@@ -117,6 +121,8 @@ impl Usage {
             Usage::Status => 2,
             Usage::Feed => 3,
             Usage::Log => 4,
+            // 5 is reserved for handshakes
+            Usage::Policy => 6,
             Usage::Server => return vec![1, 3, 6, 1, 5, 5, 7, 3, 1],
             Usage::Agent => return vec![1, 3, 6, 1, 5, 5, 7, 3, 2],
         };
@@ -130,6 +136,7 @@ impl Usage {
             Usage::Status => &STATUS_OID,
             Usage::Feed => &FEED_OID,
             Usage::Log => &LOG_OID,
+            Usage::Policy => &POLICY_OID,
             Usage::Server => &SERVER_AUTH_OID,
             Usage::Agent => &CLIENT_AUTH_OID,
         }
@@ -137,7 +144,7 @@ impl Usage {
 
     pub(crate) fn family(self) -> Family {
         match self {
-            Usage::Context | Usage::Status | Usage::Feed | Usage::Log => Family::Contexts,
+            Usage::Context | Usage::Status | Usage::Feed | Usage::Log | Usage::Policy => Family::Contexts,
             Usage::Server | Usage::Agent => Family::Tls,
         }
     }

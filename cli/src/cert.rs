@@ -78,13 +78,13 @@ pub struct Issuing {
 /// A leaf.
 #[derive(Debug, Args)]
 pub struct Leaf {
-    /// context, status, feed, log, server or agent
+    /// context, status, feed, log, policy, server or agent
     #[arg(long)]
     usage: String,
     /// A URN line that it may sign (context)
     #[arg(long = "line", value_name = "LINE")]
     lines: Vec<String>,
-    /// Its identity (server, agent)
+    /// Its identity (policy, server, agent)
     #[arg(long, value_name = "SPIFFE-ID")]
     spiffe: Option<String>,
     /// A host name that it answers to (server)
@@ -139,7 +139,9 @@ pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
 impl Leaf {
     fn profile(&self, now: u64) -> Result<LeafProfile, Fault> {
         let usage = Usage::parse(&self.usage).ok_or_else(|| {
-            Fault::new("no such usage").status(2).hint("one of context, status, feed, log, server, agent")
+            Fault::new("no such usage")
+                .status(2)
+                .hint("one of context, status, feed, log, policy, server, agent")
         })?;
         let id = match &self.spiffe {
             Some(text) => Some(SpiffeId::parse(text).doing("`--spiffe`")?),
@@ -153,6 +155,14 @@ impl Leaf {
             }
             Usage::Context => LeafProfile::context(lines(&self.lines)?, now),
             Usage::Status | Usage::Feed | Usage::Log => LeafProfile::role(usage, scope(&self.lines)?, now),
+            Usage::Policy => {
+                let id = id.ok_or_else(|| {
+                    Fault::new("a policy signer needs its identity")
+                        .hint("add `--spiffe spiffe://domain/policy-signer`")
+                        .status(2)
+                })?;
+                LeafProfile::policy(id, now)
+            }
             Usage::Server => LeafProfile::server(id, self.dns.clone(), self.ip.clone(), now).also_client(),
             Usage::Agent => {
                 let id = id.ok_or_else(|| {

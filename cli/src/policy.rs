@@ -1,5 +1,6 @@
 //! `semgate policy …`: policies before they go live, and what they decided. All of it is for operators; no caller ever sees it.
 
+mod bundle;
 mod case;
 mod check;
 mod inputs;
@@ -16,6 +17,8 @@ use crate::fault::Fault;
 pub enum PolicyJob {
     /// Would this directory be loaded? Says file, line, and what is wrong
     Check(check::Check),
+    /// Signs a directory as one file, for gateways that demand that, or verifies one
+    Bundle(bundle::Bundle),
     /// Plays cases through the inspection, and says which policies none of them decides
     Test(test::Test),
     /// Who may say what: agents by concepts by performatives, to be committed and reviewed
@@ -29,6 +32,7 @@ pub enum PolicyJob {
 pub fn run(job: PolicyJob, json: bool) -> Result<u8, Fault> {
     match job {
         PolicyJob::Check(check) => check.run(json),
+        PolicyJob::Bundle(bundle) => bundle.run(json),
         PolicyJob::Test(test) => test.run(json),
         PolicyJob::Matrix(words) => words.run(json),
     }

@@ -8,6 +8,7 @@
 
 mod encoding;
 
+pub mod bundle;
 pub mod checkpoint;
 pub mod context;
 pub mod entry;

@@ -213,7 +213,7 @@ fn purpose(usage: Usage) -> ExtendedKeyUsagePurpose {
     match usage {
         Usage::Server => ExtendedKeyUsagePurpose::ServerAuth,
         Usage::Agent => ExtendedKeyUsagePurpose::ClientAuth,
-        Usage::Context | Usage::Status | Usage::Feed | Usage::Log => {
+        Usage::Context | Usage::Status | Usage::Feed | Usage::Log | Usage::Policy => {
             ExtendedKeyUsagePurpose::Other(usage.oid_parts())
         }
     }
@@ -254,6 +254,11 @@ fn names(profile: &LeafProfile) -> Result<Vec<SanType>, IssueFault> {
         }
         (Usage::Status | Usage::Feed | Usage::Log, LeafNames::Scope(scope)) => {
             trees(scope)?.into_iter().map(dns_name).collect()
+        }
+        (Usage::Policy, LeafNames::Endpoint { id: Some(id), hosts, addresses })
+            if hosts.is_empty() && addresses.is_empty() =>
+        {
+            Ok(vec![dns_name(CONTEXTS_TREE.to_owned())?, uri_name(id.as_str().to_owned())?])
         }
         (Usage::Agent, LeafNames::Endpoint { id: None, .. }) => Err(IssueFault::NamesMissing),
         (Usage::Agent | Usage::Server, LeafNames::Endpoint { id, hosts, addresses }) => {

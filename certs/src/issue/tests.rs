@@ -57,7 +57,7 @@ fn an_issuing_certificate_is_by_its_profile() {
     let permitted = constraints.value.permitted_subtrees.as_ref().unwrap();
     let trees: Vec<String> = permitted.iter().map(|tree| tree.base.to_string()).collect();
     assert_eq!(trees, ["DNSName(acme.contexts.invalid)", "DNSName(payment.contexts.invalid)"]);
-    assert_eq!(certificate.extended_key_usage().unwrap().unwrap().value.other.len(), 4);
+    assert_eq!(certificate.extended_key_usage().unwrap().unwrap().value.other.len(), 5);
 }
 
 #[test]
@@ -91,6 +91,7 @@ fn a_leaf_of_every_usage_verifies_for_that_usage_and_for_no_other() {
         let profile = match usage {
             Usage::Context => LeafProfile::context(vec![line("payment")], NOW),
             Usage::Status | Usage::Feed | Usage::Log => LeafProfile::role(usage, LineScope::All, NOW),
+            Usage::Policy => LeafProfile::policy(id(), NOW),
             Usage::Server => LeafProfile::server(Some(id()), vec!["localhost".into()], Vec::new(), NOW),
             Usage::Agent => LeafProfile::agent(id(), NOW),
         };

@@ -131,6 +131,26 @@ pub struct AuditConfig {
     pub fsync: bool,
 }
 
+/// A bundle of policies that is demanded: nothing else counts (`docs/spec/policy-bundle.md`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BundleConfig {
+    /// The file.
+    pub file: PathBuf,
+    /// Roots of the signers' certificates.
+    pub roots: PathBuf,
+    /// The SPIFFE ids of those whose bundles count.
+    pub signers: Vec<String>,
+}
+
+/// Where the policies are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyPlace {
+    /// In a directory.
+    Directory(PathBuf),
+    /// In a signed bundle.
+    Bundle(BundleConfig),
+}
+
 /// Policies that decide beside the live ones and are never obeyed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShadowConfig {
@@ -149,8 +169,8 @@ pub struct Config {
     pub state: PathBuf,
     /// The admin address (plain HTTP, loopback).
     pub admin: SocketAddr,
-    /// The policy directory.
-    pub policies: PathBuf,
+    /// Where the policies are.
+    pub policies: PolicyPlace,
     /// Where audit records go.
     pub audit: AuditConfig,
     /// Serving threads; 0 in the file means one for each core.

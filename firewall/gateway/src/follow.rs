@@ -12,7 +12,7 @@ mod policies;
 pub(crate) use authority::{Memory, open};
 #[cfg(feature = "plain-proxy")]
 pub(crate) use policies::none;
-pub(crate) use policies::{First, PolicyReport, PolicyStates, first};
+pub(crate) use policies::{Begun, First, PolicyReport, PolicyStates, first};
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -45,6 +45,7 @@ pub(crate) struct Follow {
     pub(crate) states: PolicyStates,
     pub(crate) followers: Vec<Follower>,
     pub(crate) policies: Arc<Policies>,
+    pub(crate) begun: Begun,
 }
 
 impl Follow {
@@ -75,7 +76,8 @@ impl Follow {
             let task = authority::Task::new(place, settings, follower, tls, timeout, Rc::clone(&publisher));
             tokio::task::spawn_local(task.run());
         }
-        let task = policies::Task::new(&self.config, Rc::clone(&publisher), Arc::clone(&self.states.live));
+        let state = Arc::clone(&self.states.live);
+        let task = policies::Task::new(&self.config, self.begun, Rc::clone(&publisher), state);
         tokio::task::spawn_local(task.run());
         let shadow = self.states.shadow.clone();
         let task =

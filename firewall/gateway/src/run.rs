@@ -52,7 +52,7 @@ pub struct Checked {
 pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let parts = start::Parts::load(config, Memory::Look)?;
     let contexts = parts.contexts();
-    let follow::First { policies, state } = parts.policies;
+    let follow::First { policies, state, .. } = parts.policies;
     let _ = start::generation(config, &parts.followers, Arc::new(policies))?;
     Ok(Checked { contexts, policies_waiting: state.report().faults })
 }

@@ -14,6 +14,7 @@ pub(super) fn fitting(usage: Usage) -> Vec<SanType> {
     match usage {
         Usage::Context => both("payment"),
         Usage::Status | Usage::Feed | Usage::Log => vec![dns(CONTEXTS_TREE)],
+        Usage::Policy => vec![dns(CONTEXTS_TREE), uri("spiffe://semgate.test/policy-signer")],
         Usage::Server => vec![uri("spiffe://semgate.test/gateway"), dns("localhost")],
         Usage::Agent => vec![uri(RETAILER)],
     }
@@ -26,6 +27,7 @@ pub(super) fn good(world: &World) -> Vec<Case> {
         ("a status leaf", Usage::Status),
         ("a feed leaf", Usage::Feed),
         ("a log leaf", Usage::Log),
+        ("a policy leaf", Usage::Policy),
         ("a server leaf", Usage::Server),
         ("an agent leaf", Usage::Agent),
     ] {

@@ -21,9 +21,21 @@ pub(super) fn lines(world: &World) -> Vec<Case> {
             .refused("names")
             .differs(KINDS)
     };
+    let policy = |name, names| {
+        Case::new(name, world, Usage::Policy, &with(Usage::Policy, names), &world.contexts)
+            .refused("names")
+            .differs(KINDS)
+    };
+    let tree = || dns(crate::CONTEXTS_TREE);
+    let signer = || uri("spiffe://semgate.test/policy-signer");
     let extra = |more: SanType| [both("payment"), vec![more]].concat();
     let mail = SanType::Rfc822Name("a@semgate.test".try_into().unwrap());
     vec![
+        policy("a policy leaf without an id", vec![tree()]),
+        policy("a policy leaf without the tree of all lines", vec![signer()]),
+        policy("a policy leaf of one line", vec![dns(payment), signer()]),
+        policy("a policy leaf with two ids", vec![tree(), signer(), uri("spiffe://semgate.test/other")]),
+        policy("a policy leaf whose URI is no id", vec![tree(), uri("urn:contexts:payment")]),
         case("the URI form alone", vec![uri("urn:contexts:payment")])
             .refused("names_disagree")
             .differs(FORMS),

@@ -29,7 +29,7 @@ pub(super) fn verify(case: &Case) -> Theirs {
         Usage::Server => drop(command.args(["-purpose", "sslserver"])),
         Usage::Agent => drop(command.args(["-purpose", "sslclient"])),
         // openssl has no purposes for ours.
-        Usage::Context | Usage::Status | Usage::Feed | Usage::Log => {}
+        Usage::Context | Usage::Status | Usage::Feed | Usage::Log | Usage::Policy => {}
     }
     command.arg("-CAfile").arg(file("roots.pem", pem(&case.roots)));
     if !others.is_empty() {

@@ -122,6 +122,8 @@ pub struct Limits {
     pub policy_files: usize,
     /// Bytes of one file of policies. 1 MiB: some 5,000 policies.
     pub policy_file_bytes: usize,
+    /// Bytes of a signed bundle of policies, in memory before its signature is looked at. 32 MiB: 10,000 policies and 80,000 agents.
+    pub policy_bundle_bytes: usize,
     /// Policies, all files together. 10,000: what loads within five seconds.
     pub policies: usize,
     /// Bytes of `entities.json`. 16 MiB: some 80,000 agents.
@@ -184,6 +186,7 @@ impl Default for Limits {
             policy_read_tries: 5,
             policy_files: 1_000,
             policy_file_bytes: 1024 * 1024,
+            policy_bundle_bytes: 32 * 1024 * 1024,
             policies: 10_000,
             entities_bytes: 16 * 1024 * 1024,
             agents: 100_000,
@@ -288,6 +291,7 @@ file_limits! {
         policy_read_tries: usize = 1..=100,
         policy_files: usize = 1..=1_000_000,
         policy_file_bytes: usize = 64..=1_073_741_824,
+        policy_bundle_bytes: usize = 1024..=1_073_741_824,
         policies: usize = 1..=10_000_000,
         entities_bytes: usize = 64..=1_073_741_824,
         agents: usize = 1..=10_000_000,

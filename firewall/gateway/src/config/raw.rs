@@ -10,14 +10,15 @@ use super::choices::HandshakeChoice;
 use super::limits::FileLimits;
 use super::push::FilePush;
 use super::span::Span;
-use super::{AuthorityConfig, CardChoice, Config, IdentityFiles, Protocol, RouteConfig};
+use super::{AuthorityConfig, CardChoice, Config, IdentityFiles, PolicyPlace, Protocol, RouteConfig};
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
     pub state: PathBuf,
     pub admin: Option<String>,
-    pub policies: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policies: Option<PathBuf>,
     pub audit: PathBuf,
     pub audit_fsync: Option<bool>,
     pub workers: Option<u64>,
@@ -28,6 +29,8 @@ pub(super) struct File {
     pub tls: Option<FileTls>,
     #[serde(default)]
     pub floors: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_bundle: Option<FileBundle>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<FileShadow>,
     #[serde(default)]
@@ -53,6 +56,14 @@ pub(super) struct FileHandshake {
     pub certificate: PathBuf,
     pub key: PathBuf,
     pub agent: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileBundle {
+    pub file: PathBuf,
+    pub roots: PathBuf,
+    pub signers: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -146,7 +157,18 @@ impl File {
         Self {
             state: config.state.clone(),
             admin: Some(config.admin.to_string()),
-            policies: config.policies.clone(),
+            policies: match &config.policies {
+                PolicyPlace::Directory(path) => Some(path.clone()),
+                PolicyPlace::Bundle(_) => None,
+            },
+            policy_bundle: match &config.policies {
+                PolicyPlace::Directory(_) => None,
+                PolicyPlace::Bundle(bundle) => Some(FileBundle {
+                    file: bundle.file.clone(),
+                    roots: bundle.roots.clone(),
+                    signers: bundle.signers.clone(),
+                }),
+            },
             audit: config.audit.path.clone(),
             audit_fsync: Some(config.audit.fsync),
             workers: Some(config.workers as u64),

@@ -30,7 +30,7 @@ pub(super) fn check(mut file: File, base: &Path) -> Result<Config, ConfigFault> 
     let config = Config {
         state: base.join(&file.state),
         admin: admin(file.admin.as_deref().unwrap_or(ADMIN))?,
-        policies: base.join(&file.policies),
+        policies: policies(&file, base)?,
         audit: AuditConfig { path: base.join(&file.audit), fsync: file.audit_fsync.unwrap_or(false) },
         workers: workers(file.workers.unwrap_or(0))?,
         tls: file.tls.as_ref().map(|tls| tls.under(base)),
@@ -301,6 +301,31 @@ fn floors(file: &File) -> Result<Vec<(Line, Version)>, ConfigFault> {
         }
     }
     Ok(floors)
+}
+
+/// One of a directory and a bundle: beside a bundle that is demanded, a directory would be what nobody vouched for.
+fn policies(file: &File, base: &Path) -> Result<PolicyPlace, ConfigFault> {
+    let bundle = match (&file.policies, &file.policy_bundle) {
+        (Some(path), None) => return Ok(PolicyPlace::Directory(base.join(path))),
+        (None, Some(bundle)) => bundle,
+        (Some(_), Some(_)) => return Err(ConfigFault::value("policy_bundle", "in place of `policies`")),
+        (None, None) => {
+            return Err(ConfigFault::Missing {
+                key: "policies".to_owned(),
+                needed: "without policies nothing may pass".to_owned(),
+            });
+        }
+    };
+    let signer = |id: &String| SpiffeId::parse(id).is_ok();
+    let once = bundle.signers.iter().collect::<HashSet<_>>().len() == bundle.signers.len();
+    if bundle.signers.is_empty() || !once || !bundle.signers.iter().all(signer) {
+        return Err(ConfigFault::value("policy_bundle.signers", "spiffe ids, at least one, each once"));
+    }
+    Ok(PolicyPlace::Bundle(BundleConfig {
+        file: base.join(&bundle.file),
+        roots: base.join(&bundle.roots),
+        signers: bundle.signers.clone(),
+    }))
 }
 
 /// Most messages for each that the shadow policies are asked about: one in a million tells nobody anything.

@@ -57,6 +57,24 @@ fn a_full_file_reads_and_its_effective_form_reads_back_alike() {
 }
 
 #[test]
+fn a_bundle_that_is_demanded_stands_in_place_of_a_directory_and_names_its_signers() {
+    let with = |signers: &str| {
+        let bundle = format!(
+            "[policy_bundle]\nfile = \"p.bundle\"\nroots = \"r.pem\"\nsigners = [{signers}]\n[floors]"
+        );
+        parse(&GOOD.replacen("policies = \"policies\"\n", "", 1).replacen("[floors]", &bundle, 1))
+    };
+    let config = with("\"spiffe://semgate.test/policy-signer\"").unwrap();
+    assert!(
+        matches!(&config.policies, PolicyPlace::Bundle(bundle) if bundle.file == Path::new("/etc/semgate/p.bundle"))
+    );
+    assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
+    for none in ["", "\"policy-signer\"", "\"spiffe://a/b\", \"spiffe://a/b\""] {
+        assert!(with(none).unwrap_err().to_string().contains("policy_bundle.signers"), "{none}");
+    }
+}
+
+#[test]
 fn every_limit_is_printed() {
     let printed = parse(GOOD).unwrap().effective();
     let debug = format!("{:?}", Limits::default());
@@ -78,7 +96,13 @@ fn each_broken_rule_names_its_key() {
         ("headers = 40", "idle_timeout = 0", "`limits.idle_timeout` must be between 10ms and 1h"),
         ("\"2500ms\"", "\"2500 ms\"", "invalid value"),
         ("\"2500ms\"", "-1", "invalid value"),
-        ("policies = \"policies\"\n", "", "missing field `policies`"),
+        ("policies = \"policies\"\n", "", "`policies` is missing"),
+        (
+            "[floors]",
+            "[policy_bundle]\nfile = \"p\"\nroots = \"r\"\nsigners = [\"spiffe://a/b\"]\n[floors]",
+            "`policy_bundle` must be in place of `policies`",
+        ),
+        ("[floors]", "[shadow]\npolicies = \"p\"\none_in = 0\n[floors]", "`shadow.one_in` must be"),
         ("payment = \"v1.1\"", "payment = \"1.1\"", "`floors` must be"),
         ("\"15m\"", "\"25h\"", "`authority.max_status_age` must be between 1s and 24h"),
         ("https://127.0.0.1:9001", "http://127.0.0.1:9001", "`authority.url` must be"),

@@ -3,10 +3,10 @@
 //! live one is kept in the same way, by a task of its own: whatever is wrong with it is its own.
 
 mod first;
+mod place;
 mod state;
 mod steady;
 
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,10 @@ use tokio::sync::{oneshot, watch};
 
 #[cfg(feature = "plain-proxy")]
 pub(crate) use first::none;
-pub(crate) use first::{First, first};
+pub(crate) use first::{Begun, First, first};
 pub(crate) use state::{PolicyReport, PolicyState, PolicyStates};
 
+use self::place::{Found, Place};
 use self::steady::{Stamp, Steady};
 use super::Publisher;
 use crate::config::Config;
@@ -45,7 +46,7 @@ enum Seat {
 pub(super) struct Task {
     seat: Seat,
     reload: watch::Receiver<()>,
-    path: PathBuf,
+    place: Place,
     poll: Duration,
     settle: Duration,
     tries: usize,
@@ -56,6 +57,8 @@ pub(super) struct Task {
     seen: Option<Stamp>,
     /// What was last tried, live or rejected: neither is tried twice.
     tried: Option<Tried>,
+    /// What is live, and the contexts beside which it was typed: it is typed anew beside others even if what is on disk is rejected.
+    good: Option<(PolicySource, Vec<Digest>)>,
 }
 
 /// A set of policies, and the contexts beside which it was tried.
@@ -66,14 +69,20 @@ struct Tried {
 }
 
 impl Task {
-    pub(super) fn new(config: &Config, publisher: Rc<Publisher>, state: Arc<PolicyState>) -> Self {
+    pub(super) fn new(
+        config: &Config,
+        begun: Begun,
+        publisher: Rc<Publisher>,
+        state: Arc<PolicyState>,
+    ) -> Self {
         let (limits, report) = (&config.limits, state.report());
         // what the start tried is not tried again beside the same contexts
         let tried = report.live.or(report.rejected).map(|set| Tried { set, contexts: publisher.digests() });
         Self {
             seat: Seat::Live,
             reload: publisher.reload.subscribe(),
-            path: config.policies.clone(),
+            place: begun.place,
+            good: begun.source.map(|source| (source, publisher.digests())),
             poll: limits.policy_poll,
             settle: limits.policy_settle,
             tries: limits.policy_read_tries,
@@ -88,13 +97,9 @@ impl Task {
     /// The task of the set that decides beside the live one; that it cannot be loaded stops nothing, not even the start.
     pub(super) fn shadow(config: &Config, publisher: Rc<Publisher>, state: Arc<PolicyState>) -> Option<Self> {
         let shadow = config.shadow.as_ref()?;
-        let task = Self::new(config, publisher, state);
-        Some(Self {
-            seat: Seat::Shadow { one_in: shadow.one_in },
-            path: shadow.policies.clone(),
-            tried: None,
-            ..task
-        })
+        let begun = Begun { source: None, place: Place::Directory(shadow.policies.clone()) };
+        let task = Self::new(config, begun, publisher, state);
+        Some(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, ..task })
     }
 
     pub(super) async fn run(mut self) {
@@ -127,29 +132,30 @@ impl Task {
         if self.seen.is_some() && stamp != self.seen {
             self.settled(stamp).await;
         }
-        let (path, limits, tries) = (self.path.clone(), self.limits.clone(), self.tries);
-        let read = tokio::task::spawn_blocking(move || steady::read(&path, &limits, tries)).await;
+        let (place, limits, tries) = (self.place.clone(), self.limits.clone(), self.tries);
+        let read = tokio::task::spawn_blocking(move || place.read(&limits, tries)).await;
         match read {
-            Ok(Ok(Steady { source, stamp })) => {
+            Ok(Ok(Found { steady: Steady { source, stamp }, version })) => {
                 self.seen = Some(stamp);
-                let tried = Tried { set: source.digest(), contexts: digests };
+                let tried = Tried { set: source.digest(), contexts: digests.clone() };
                 if self.tried.as_ref() != Some(&tried) {
                     self.tried = Some(tried);
-                    self.load(source, contexts).await;
+                    self.load((source, version), contexts, digests).await;
                 }
             }
             Ok(Err(why)) => {
                 // what cannot be read has no stamp to know it by, so it is looked at again and told once
                 (self.seen, self.tried) = (None, None);
                 self.rejected(None, &[why]);
+                self.retype(contexts, digests).await;
             }
             Err(why) => tracing::error!(%why, "the policy directory could not be read"),
         }
     }
 
     async fn stamp(&self) -> Option<Stamp> {
-        let (path, limits) = (self.path.clone(), self.limits.clone());
-        let taken = tokio::task::spawn_blocking(move || Stamp::take(&path, &limits)).await;
+        let (place, limits) = (self.place.clone(), self.limits.clone());
+        let taken = tokio::task::spawn_blocking(move || place.stamp(&limits)).await;
         taken.ok().and_then(Result::ok)
     }
 
@@ -165,12 +171,15 @@ impl Task {
         }
     }
 
-    async fn load(&mut self, source: PolicySource, contexts: Vec<Arc<Context>>) {
+    async fn load(
+        &mut self,
+        (source, version): (PolicySource, Option<u64>),
+        contexts: Vec<Arc<Context>>,
+        digests: Vec<Digest>,
+    ) {
         let digest = source.digest();
-        let live = self.state.report().live.and_then(|_| match self.seat {
-            Seat::Live => Some(self.publisher.policies()),
-            Seat::Shadow { .. } => self.publisher.shadow_policies(),
-        });
+        let live = self.live();
+        let (kept, beside) = (source.clone(), contexts.clone());
         let (nothing_known, limits) = (contexts.is_empty(), self.limits.clone());
         let load = move || match live {
             // what is live is not left out to make room for a policy that does not fit it
@@ -178,14 +187,23 @@ impl Task {
             None => Policies::load(&source, &contexts, &limits),
         };
         match aside(load).await {
-            Some(Ok(policies)) => self.accepted(policies),
+            Some(Ok(policies)) => match self.place.remember(version, digest) {
+                Ok(()) => {
+                    self.good = Some((kept, digests));
+                    self.accepted(policies);
+                }
+                Err(why) => self.rejected(Some(digest), &[why]),
+            },
             Some(Err(faults)) if nothing_known => {
                 tracing::info!(
                     "the policies wait for the contexts that they speak of; until then nothing passes"
                 );
                 self.state.rejected(Some(digest), &faults);
             }
-            Some(Err(faults)) => self.rejected(Some(digest), &faults),
+            Some(Err(faults)) => {
+                self.rejected(Some(digest), &faults);
+                self.retype(beside, digests).await;
+            }
             None => {
                 let why = "the thread that loads them ended".to_owned();
                 self.rejected(Some(digest), &[PolicyFault::Schema { why }]);
@@ -193,9 +211,37 @@ impl Task {
         }
     }
 
+    /// The set of this seat that is asked.
+    fn live(&self) -> Option<Arc<Policies>> {
+        self.state.report().live.and_then(|_| match self.seat {
+            Seat::Live => Some(self.publisher.policies()),
+            Seat::Shadow { .. } => self.publisher.shadow_policies(),
+        })
+    }
+
+    /// Types what is live beside other contexts, while what is on disk is rejected: a new context must not wait for whoever broke that.
+    async fn retype(&mut self, contexts: Vec<Arc<Context>>, digests: Vec<Digest>) {
+        let (Some(live), Some((source, with))) = (self.live(), self.good.clone()) else { return };
+        if with == digests {
+            return;
+        }
+        let limits = self.limits.clone();
+        let again = source.clone();
+        if let Some(Ok(policies)) = aside(move || live.reload(&again, &contexts, &limits)).await {
+            self.good = Some((source, digests));
+            self.state.retyped(&policies);
+            self.go_live(policies);
+        }
+    }
+
     fn accepted(&self, policies: Policies) {
-        let (digest, left_out) = (policies.digest(), policies.left_out());
         self.state.accepted(&policies);
+        self.go_live(policies);
+        self.count("accepted", 1.0);
+    }
+
+    fn go_live(&self, policies: Policies) {
+        let (digest, left_out) = (policies.digest(), policies.left_out());
         match self.seat {
             Seat::Live => {
                 tracing::info!(%digest, left_out = left_out.len(), "policies are live");
@@ -209,7 +255,6 @@ impl Task {
                 self.publisher.shadow_changed(policies, one_in);
             }
         }
-        self.count("accepted", 1.0);
     }
 
     fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) {

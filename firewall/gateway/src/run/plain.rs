@@ -18,7 +18,9 @@ use tokio::sync::{mpsc, watch};
 use super::threads::{Core, Seat, thread};
 use crate::admit::Gatekeeper;
 use crate::answer::Answer;
-use crate::config::{AuditConfig, Config, ContextScope, Limits, Listen, Protocol, RouteConfig, Upstream};
+use crate::config::{
+    AuditConfig, Config, ContextScope, Limits, Listen, PolicyPlace, Protocol, RouteConfig, Upstream,
+};
 use crate::decision::DecisionId;
 use crate::fault::RunFault;
 use crate::follow;
@@ -101,7 +103,7 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
     Ok(Config {
         state: PathBuf::new(),
         admin: listen,
-        policies: PathBuf::new(),
+        policies: PolicyPlace::Directory(PathBuf::new()),
         audit: AuditConfig { path: PathBuf::new(), fsync: false },
         workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         prefix: Prefix::default(),

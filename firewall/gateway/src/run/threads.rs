@@ -65,7 +65,10 @@ pub(super) fn start(
 ) -> Result<(Bound, Running), RunFault> {
     let held = start::hold(config)?;
     let parts = start::Parts::load(config, Memory::Keep)?;
-    let First { policies, state } = parts.policies;
+    let mut first = parts.policies;
+    first.remember()?;
+    let begun = first.begun();
+    let First { policies, state, .. } = first;
     let waiting = state.report().live.is_none();
     let policies = Arc::new(policies);
     let shadow = config.shadow.as_ref().map(|_| Arc::default());
@@ -105,6 +108,7 @@ pub(super) fn start(
         states,
         followers: parts.followers,
         policies,
+        begun,
     };
     let agents = config.routes.iter().map(|route| (route.name.clone(), route.receiver.clone())).collect();
     let minimums = MinimumsKeeper::start(&shared.sessions, &config.state)?;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use semgate_contexts::{Context, DocumentLimits, Prefix, library};
 use semgate_policies::{Policies, PolicyFault, PolicyLimits, PolicySource};
 
-use super::{PolicyState, steady};
+use super::place::{Found, Place};
+use super::{PolicyState, Steady};
 use crate::config::Config;
 use crate::fault::RunFault;
 
@@ -21,6 +22,10 @@ pub(crate) struct First {
     pub(crate) policies: Policies,
     /// What the operator is told of them.
     pub(crate) state: PolicyState,
+    /// What was read, for typing it anew beside other contexts; none if it does not fit the first ones.
+    pub(super) source: Option<PolicySource>,
+    pub(super) place: Place,
+    pub(super) version: Option<u64>,
 }
 
 /// The policies that a gateway starts with.
@@ -32,24 +37,50 @@ pub(crate) struct First {
 /// # Errors
 /// [`RunFault::Policies`].
 pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First, RunFault> {
-    let fault =
-        |faults: &[PolicyFault]| RunFault::Policies { path: config.policies.clone(), why: join(faults) };
+    let place = Place::live(config)?;
+    let path = place.path().to_owned();
+    let fault = |faults: &[PolicyFault]| RunFault::Policies { path: path.clone(), why: join(faults) };
     let limits = config.limits.policies();
     let tries = config.limits.policy_read_tries;
-    let source = steady::read(&config.policies, &limits, tries).map_err(|why| fault(&[why]))?.source;
+    let Found { steady: Steady { source, .. }, version } =
+        place.read(&limits, tries).map_err(|why| fault(&[why]))?;
     let state = PolicyState::default();
     match Policies::load(&source, contexts, &limits) {
         Ok(policies) => {
             state.accepted(&policies);
-            Ok(First { policies, state })
+            Ok(First { policies, state, source: Some(source), place, version })
         }
         Err(faults) if faults.iter().all(PolicyFault::is_about_contexts) => {
             state.rejected(Some(source.digest()), &faults);
             let policies = waiting(&source, &limits).map_err(|faults| fault(&faults))?;
-            Ok(First { policies, state })
+            Ok(First { policies, state, source: None, place, version })
         }
         Err(faults) => Err(fault(&faults)),
     }
+}
+
+impl First {
+    /// Keeps on disk what is about to be live, where that is demanded; a start that only looks does not come here.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    pub(crate) fn remember(&self) -> Result<(), RunFault> {
+        let Some(digest) = self.state.report().live else { return Ok(()) };
+        self.place
+            .remember(self.version, digest)
+            .map_err(|why| RunFault::Policies { path: self.place.path().to_owned(), why: why.to_string() })
+    }
+
+    /// What the task that keeps it live begins with.
+    pub(crate) fn begun(&mut self) -> Begun {
+        Begun { source: self.source.take(), place: self.place.clone() }
+    }
+}
+
+/// See [`First::begun`].
+pub(crate) struct Begun {
+    pub(super) source: Option<PolicySource>,
+    pub(super) place: Place,
 }
 
 /// The set that lets nothing pass, with the real agents.

@@ -52,6 +52,12 @@ impl PolicyState {
         self.set(PolicyReport { live, current: true, rejected: None, faults: Vec::new(), left_out });
     }
 
+    /// What is live was typed anew; what is on disk is as it was.
+    pub(super) fn retyped(&self, policies: &Policies) {
+        let left_out = policies.left_out().iter().map(ToString::to_string).collect();
+        self.set(PolicyReport { left_out, ..self.report() });
+    }
+
     /// What is on disk is not live; what was live is. Answers whether that is news.
     pub(super) fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) -> bool {
         let before = self.report();

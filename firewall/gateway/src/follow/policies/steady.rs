@@ -96,6 +96,19 @@ impl Stamp {
         Ok(stamp)
     }
 
+    /// The stamp of a set that is one file.
+    ///
+    /// # Errors
+    /// It cannot be looked at, or is no regular file.
+    pub(super) fn of_file(file: &Path) -> Result<Self, PolicyFault> {
+        let resolved = file.canonicalize().map_err(|why| unreadable(file, why))?;
+        let metadata = std::fs::metadata(&resolved).map_err(|why| unreadable(&resolved, why))?;
+        if !metadata.is_file() {
+            return Err(unreadable(file, "a signed policy bundle is demanded, and this is no regular file"));
+        }
+        Ok(Self { directory: resolved, mark: Mark::of(&metadata), files: Vec::new() })
+    }
+
     /// Links into several directories cannot be followed as they stood at one moment.
     fn one_revision(&self) -> Result<(), PolicyFault> {
         let mut parents = self.files.iter().filter_map(|file| file.path.parent());
@@ -178,6 +191,37 @@ pub(super) fn read(directory: &Path, limits: &PolicyLimits, tries: usize) -> Res
         }
     }
     Err(last.unwrap_or_else(|| unreadable(directory, format_args!("it changed in each of {tries} tries"))))
+}
+
+/// Reads one file as it stood at one moment, of at most `limit` bytes, in at most `tries` tries.
+///
+/// # Errors
+/// What is wrong with it, or that it changed in every try.
+pub(super) fn read_file(file: &Path, limit: usize, tries: usize) -> Result<(Vec<u8>, Stamp), PolicyFault> {
+    let mut last = None;
+    for attempt in 0..tries.max(1) {
+        if attempt > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        let stamp = match Stamp::of_file(file) {
+            Ok(stamp) => stamp,
+            Err(fault) => {
+                last = Some(fault);
+                continue;
+            }
+        };
+        if stamp.mark.length > limit as u64 {
+            let what = format!("bytes of `{}`", file.display());
+            return Err(PolicyFault::TooLarge { what, limit });
+        }
+        let listed = Listed { name: String::new(), path: stamp.directory.clone(), mark: stamp.mark.clone() };
+        match listed.read(limit) {
+            Ok(bytes) => return Ok((bytes, stamp)),
+            Err(Missed::Fault(fault)) => return Err(fault),
+            Err(Missed::Moved) => last = None,
+        }
+    }
+    Err(last.unwrap_or_else(|| unreadable(file, format_args!("it changed in each of {tries} tries"))))
 }
 
 #[cfg(test)]

@@ -1,0 +1,266 @@
+//! A policy set as one signed file, by `docs/spec/policy-bundle.md`: names, lengths, hashes and texts of its files under a version that
+//! only rises, in a general JWS of a policy signer.
+//!
+//! What a set means is not this room's business: it hands on names and bytes, and who vouched for them.
+
+use crate::format::{FormatFault, Members, limits, write};
+use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
+use ring::rand::SecureRandom;
+use semgate_certs::{Roots, SpiffeId, Thumbprint, Usage};
+use semgate_contexts::json::{self, Json};
+use semgate_contexts::{Digest, json::Fault};
+use std::fmt;
+
+#[cfg(test)]
+mod tests;
+
+/// `typ` of a policy bundle.
+pub const TYP: &str = "policy-bundle+jws";
+/// How far ahead of the verifier's clock a bundle may have been made: the skew that heads are granted too.
+pub const MAX_AHEAD: u64 = 60;
+/// The longest name of a file: what file systems take.
+const MAX_NAME: usize = 255;
+
+/// What a bundle says. Made by whoever signs; of what was read, only [`verify`] hands one on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bundle {
+    /// Rises with each bundle that replaces another.
+    pub version: u64,
+    /// When it was made, in seconds since the Unix epoch.
+    pub issued_at: u64,
+    /// The digest of the set, as whoever reads the set counts it.
+    pub digest: Digest,
+    /// Name and bytes of each file, sorted by name; text, all of it.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
+/// What a verifier holds a bundle against. All of it is configured or remembered, and none of it is learnt from the bundle.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'r> {
+    /// Where chains of signers end.
+    pub roots: &'r Roots,
+    /// Whose bundles count.
+    pub signers: &'r [SpiffeId],
+    /// Version and digest of the newest bundle that ever counted.
+    pub newest: Option<(u64, Digest)>,
+    /// Bytes of a bundle: what is read into memory before a signature is looked at.
+    pub max_bytes: usize,
+    /// Files of a bundle.
+    pub max_files: usize,
+}
+
+/// Who vouched for a bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signed {
+    /// What was vouched for.
+    pub bundle: Bundle,
+    /// The signer's id.
+    pub signer: SpiffeId,
+    /// The signer's certificate.
+    pub key: Thumbprint,
+    /// The last second at which the chain is valid.
+    pub not_after: u64,
+}
+
+/// Why a bundle was refused. Holds nothing of its content but names that are names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BundleFault {
+    /// Framing, chain or signature.
+    Jws(JwsFault),
+    /// The signer is none of those that count.
+    Signer(String),
+    /// The manifest is not of the documented form.
+    Format(FormatFault),
+    /// A name that is no single component of the allowed letters.
+    Name,
+    /// A name that stands there twice.
+    Duplicate(String),
+    /// The names are not sorted.
+    Order,
+    /// More files than the limit.
+    TooManyFiles,
+    /// A text is not as long as the manifest says.
+    Length(String),
+    /// A text does not have the hash that the manifest says.
+    Hash(String),
+    /// The version is older than one that counted.
+    VersionOld {
+        /// The bundle's.
+        version: u64,
+        /// The one that counted.
+        newest: u64,
+    },
+    /// The version is that of another set that counted.
+    VersionReused(u64),
+    /// It was made in the future.
+    Ahead,
+}
+
+impl BundleFault {
+    /// A short stable name for records and specifications, such as `version_old`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Jws(fault) => match fault {
+                JwsFault::Chain(chain) => chain.as_str(),
+                other => other.as_str(),
+            },
+            Self::Signer(_) => "signer",
+            Self::Format(FormatFault::TooLarge) => "too_large",
+            Self::Format(_) => "format",
+            Self::Name => "name",
+            Self::Duplicate(_) => "duplicate",
+            Self::Order => "order",
+            Self::TooManyFiles => "too_many_files",
+            Self::Length(_) => "length",
+            Self::Hash(_) => "hash",
+            Self::VersionOld { .. } => "version_old",
+            Self::VersionReused(_) => "version_reused",
+            Self::Ahead => "ahead",
+        }
+    }
+}
+
+impl fmt::Display for BundleFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "policy bundle refused (`{}`): ", self.as_str())?;
+        match self {
+            Self::Jws(fault) => fault.fmt(f),
+            Self::Signer(id) => write!(f, "`{id}` is none of the configured signers"),
+            Self::Format(fault) => fault.fmt(f),
+            Self::Name => f.write_str("a file name is not one plain component"),
+            Self::Duplicate(name) => write!(f, "two files are named `{name}`"),
+            Self::Order => f.write_str("the files are not sorted by name"),
+            Self::TooManyFiles => f.write_str("more files than the limit"),
+            Self::Length(name) => write!(f, "`{name}` is not as long as the manifest says"),
+            Self::Hash(name) => write!(f, "`{name}` does not have the hash of the manifest"),
+            Self::VersionOld { version, newest } => {
+                write!(f, "version {version} is older than {newest}, which was live before")
+            }
+            Self::VersionReused(version) => {
+                write!(f, "version {version} was live before with another content")
+            }
+            Self::Ahead => f.write_str("it was made in the future"),
+        }
+    }
+}
+
+impl std::error::Error for BundleFault {}
+
+impl From<JwsFault> for BundleFault {
+    fn from(fault: JwsFault) -> Self {
+        Self::Jws(fault)
+    }
+}
+
+impl From<FormatFault> for BundleFault {
+    fn from(fault: FormatFault) -> Self {
+        Self::Format(fault)
+    }
+}
+
+/// A name is one component of letters, digits, `.`, `_` and `-`, and does not begin with a dot: it leads nowhere but into its set.
+fn is_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=MAX_NAME).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(plain)
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Digest::of(bytes).to_string()
+}
+
+/// Signs a bundle.
+///
+/// # Errors
+/// A name, a text that is not UTF-8, or names that are not sorted; the key fails.
+pub fn sign(
+    bundle: &Bundle,
+    identity: &SigningIdentity,
+    random: &dyn SecureRandom,
+) -> Result<Vec<u8>, SignFault> {
+    let unfit = |member| SignFault::Payload(FormatFault::Member(member));
+    let mut files = Vec::new();
+    for (name, bytes) in &bundle.files {
+        let text = std::str::from_utf8(bytes).map_err(|_| unfit("text"))?;
+        if !is_name(name) {
+            return Err(unfit("name"));
+        }
+        let file =
+            serde_json::json!({"length": bytes.len(), "name": name, "sha256": hash(bytes), "text": text});
+        files.push(file);
+    }
+    if !bundle.files.is_sorted_by(|(a, _), (b, _)| a < b) {
+        return Err(unfit("files"));
+    }
+    let payload = serde_json::json!({
+        "digest": bundle.digest.to_string(), "files": files, "issued_at": bundle.issued_at, "version": bundle.version,
+    });
+    General::sign(&write(&payload)?, TYP, identity, random)
+}
+
+/// Verifies a bundle at a time: first that an allowed signer vouched for it, then what it says.
+///
+/// # Errors
+/// See [`BundleFault`]; the first in the order of `docs/spec/policy-bundle.md`.
+pub fn verify(bytes: &[u8], rules: &Rules<'_>, at: u64) -> Result<Signed, BundleFault> {
+    let jws = General::read(bytes, TYP, rules.roots, rules.max_bytes)?;
+    let key = jws.key();
+    let (payload, leaf) = jws.verify(rules.roots, Usage::Policy, at)?;
+    let signer = leaf.spiffe().map_err(|_| BundleFault::Signer(String::new()))?;
+    if !rules.signers.contains(&signer) {
+        return Err(BundleFault::Signer(signer.as_str().to_owned()));
+    }
+    let bundle = read(&payload, rules.max_files)?;
+    if bundle.issued_at > at.saturating_add(MAX_AHEAD) {
+        return Err(BundleFault::Ahead);
+    }
+    match rules.newest {
+        Some((newest, _)) if bundle.version < newest => {
+            Err(BundleFault::VersionOld { version: bundle.version, newest })
+        }
+        Some((newest, digest)) if bundle.version == newest && bundle.digest != digest => {
+            Err(BundleFault::VersionReused(newest))
+        }
+        _ => Ok(Signed { bundle, signer, key, not_after: leaf.not_after() }),
+    }
+}
+
+/// Reads the manifest of a bundle whose signature was verified.
+fn read(payload: &[u8], max_files: usize) -> Result<Bundle, BundleFault> {
+    let json =
+        json::read(payload, &limits(payload.len())).map_err(|fault: Fault| FormatFault::from(fault))?;
+    let members = Members::closed(&json, &["digest", "files", "issued_at", "version"], &[])?;
+    let listed = members.list("files")?;
+    if listed.len() > max_files {
+        return Err(BundleFault::TooManyFiles);
+    }
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for entry in listed {
+        let (name, bytes) = file(entry)?;
+        match files.last() {
+            Some((last, _)) if *last == name => return Err(BundleFault::Duplicate(name)),
+            Some((last, _)) if *last > name => return Err(BundleFault::Order),
+            _ => files.push((name, bytes)),
+        }
+    }
+    Ok(Bundle {
+        version: members.integer("version")?,
+        issued_at: members.integer("issued_at")?,
+        digest: members.parsed("digest", |text| Digest::parse(text).ok())?,
+        files,
+    })
+}
+
+fn file(entry: &Json<'_>) -> Result<(String, Vec<u8>), BundleFault> {
+    let members = Members::closed(entry, &["length", "name", "sha256", "text"], &[])?;
+    let (name, text) = (members.text("name")?, members.text("text")?);
+    if !is_name(name) {
+        return Err(BundleFault::Name);
+    }
+    if members.integer("length")? != text.len() as u64 {
+        return Err(BundleFault::Length(name.to_owned()));
+    }
+    if members.text("sha256")? != hash(text.as_bytes()) {
+        return Err(BundleFault::Hash(name.to_owned()));
+    }
+    Ok((name.to_owned(), text.as_bytes().to_vec()))
+}

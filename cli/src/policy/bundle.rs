@@ -1,0 +1,138 @@
+//! `semgate policy bundle`: a policy directory as one signed file, and what such a file says.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use semgate_certs::{Chain, ChainLimits, KeyPair, SpiffeId};
+use semgate_policies::{PolicyLimits, PolicySource};
+use semgate_statement::SigningIdentity;
+use semgate_statement::bundle::{self, Rules};
+use serde_json::json;
+
+use crate::fault::{Doing, Fault};
+use crate::system::{now, read, read_roots, ring_random};
+
+/// The most bytes that a bundle is read with: the largest that a gateway can be told to take.
+const MAX_BYTES: usize = 1 << 30;
+
+/// A directory to sign, or a bundle to verify.
+#[derive(Debug, Args)]
+pub struct Bundle {
+    /// A directory of `*.cedar` and `entities.json`
+    #[arg(required_unless_present = "verify", conflicts_with = "verify")]
+    policies: Option<PathBuf>,
+    /// The signer's key (`semgate cert leaf --usage policy`)
+    #[arg(long, value_name = "KEY", requires = "policies")]
+    key: Option<PathBuf>,
+    /// Its certificate chain, leaf first
+    #[arg(long, value_name = "CHAIN", requires = "policies")]
+    cert: Option<PathBuf>,
+    /// Rises with each bundle; the time in seconds unless given
+    #[arg(long, value_name = "VERSION", requires = "policies")]
+    set_version: Option<u64>,
+    /// Where the bundle goes; replaced at once
+    #[arg(short, long, value_name = "FILE", requires = "policies")]
+    out: Option<PathBuf>,
+    /// Verifies this bundle instead
+    #[arg(long, value_name = "FILE", requires = "roots", requires = "signers")]
+    verify: Option<PathBuf>,
+    /// Roots of the signers' certificates
+    #[arg(long, value_name = "PEM")]
+    roots: Option<PathBuf>,
+    /// The id of a signer whose bundles count
+    #[arg(long = "signer", value_name = "SPIFFE-ID", id = "signers")]
+    signers: Vec<String>,
+}
+
+impl Bundle {
+    /// Signs or verifies.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written, a set that is none, a key that does not go with its certificate, a bundle that is refused.
+    pub fn run(self, json: bool) -> Result<u8, Fault> {
+        match (&self.verify, &self.policies) {
+            (Some(file), _) => self.verify(file, json),
+            (None, Some(directory)) => self.sign(directory, json),
+            (None, None) => Err(Fault::new("nothing to sign").status(2)),
+        }
+    }
+
+    fn sign(&self, directory: &Path, json: bool) -> Result<u8, Fault> {
+        let given = |what: &Option<PathBuf>, word: &str| {
+            what.clone().ok_or_else(|| Fault::new(format_args!("`{word}` is missing")).status(2))
+        };
+        let (key, cert, out) =
+            (given(&self.key, "--key")?, given(&self.cert, "--cert")?, given(&self.out, "--out")?);
+        let random = ring_random();
+        let source = PolicySource::read_dir(directory).doing("policies")?;
+        let digest = source.digest();
+        let mut files: Vec<_> =
+            source.files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect();
+        files.push(("entities.json".to_owned(), source.entities));
+        files.sort();
+        let chain = Chain::from_pem(&read(&cert)?, &ChainLimits::default()).doing("certificate")?;
+        let key = KeyPair::from_pem(&read(&key)?, &random).doing("key")?;
+        let version = self.set_version.unwrap_or_else(now);
+        let bundle = bundle::Bundle { version, issued_at: now(), digest, files };
+        let identity = SigningIdentity::new(key, chain);
+        let bytes = bundle::sign(&bundle, &identity, &random)
+            .map_err(|why| Fault::new(why).hint("file names are letters, digits, `.`, `_` and `-`"))?;
+        replace(&out, &bytes)?;
+        if json {
+            out!("{}", json!({"bundle": out, "version": version, "digest": digest.to_string()}));
+        } else {
+            out!("{}: version {version}, {digest}", out.display());
+        }
+        Ok(0)
+    }
+
+    fn verify(&self, file: &Path, json: bool) -> Result<u8, Fault> {
+        let roots = self.roots.as_ref().ok_or_else(|| Fault::new("`--roots` is missing").status(2))?;
+        let signers: Vec<SpiffeId> = self
+            .signers
+            .iter()
+            .map(|id| SpiffeId::parse(id).doing("`--signer`"))
+            .collect::<Result<_, _>>()?;
+        let limits = PolicyLimits::default();
+        let rules = Rules {
+            roots: &read_roots(roots)?,
+            signers: &signers,
+            newest: None,
+            max_bytes: MAX_BYTES,
+            max_files: limits.max_files.saturating_add(1),
+        };
+        let bytes = std::fs::read(file).doing(format_args!("cannot read `{}`", file.display()))?;
+        let signed = bundle::verify(&bytes, &rules, now()).doing(format_args!("`{}`", file.display()))?;
+        let (version, claimed) = (signed.bundle.version, signed.bundle.digest);
+        let names: Vec<String> = signed.bundle.files.iter().map(|(name, _)| name.clone()).collect();
+        let source = PolicySource::of(signed.bundle.files, &limits).doing("the set in the bundle")?;
+        if source.digest() != claimed {
+            return Err(Fault::new(
+                "policy bundle refused (`digest`): the set does not have the digest of the manifest",
+            ));
+        }
+        let signer = signed.signer.as_str();
+        if json {
+            let said = json!({
+                "version": version, "digest": claimed.to_string(), "signer": signer, "files": names,
+                "issued_at": signed.bundle.issued_at, "not_after": signed.not_after,
+            });
+            out!("{said}");
+        } else {
+            out!("good: version {version}, {claimed}, signed by {signer}");
+            for name in names {
+                out!("  {name}");
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Writes a file beside and renames it over, so that a gateway reads the one or the other.
+fn replace(out: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    let mut name = out.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let beside = out.with_file_name(name);
+    std::fs::write(&beside, bytes).doing(format_args!("writing `{}`", beside.display()))?;
+    std::fs::rename(&beside, out).doing(format_args!("writing `{}`", out.display()))
+}
