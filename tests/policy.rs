@@ -5,12 +5,14 @@
 mod cases;
 #[path = "policy/matrix.rs"]
 mod matrix;
+#[path = "policy/replay.rs"]
+mod replay;
+mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The built binary.
-const SEMGATE: &str = env!("CARGO_BIN_EXE_semgate");
+use support::SEMGATE;
 
 /// The shipped rules.
 fn rules() -> PathBuf {

@@ -1,10 +1,13 @@
 //! `semgate policy …`: policies before they go live, and what they decided. All of it is for operators; no caller ever sees it.
 
+mod audit;
 mod bundle;
 mod case;
 mod check;
+mod explain;
 mod inputs;
 mod matrix;
+mod replay;
 mod stage;
 mod test;
 
@@ -23,6 +26,10 @@ pub enum PolicyJob {
     Test(test::Test),
     /// Who may say what: agents by concepts by performatives, to be committed and reviewed
     Matrix(matrix::Words),
+    /// Why a message, or a decision out of the audit log, is permitted or denied
+    Explain(explain::Explain),
+    /// Asks other policies what an audit log recorded, and says what would change
+    Replay(replay::Replay),
 }
 
 /// Does what was asked for.
@@ -35,5 +42,7 @@ pub fn run(job: PolicyJob, json: bool) -> Result<u8, Fault> {
         PolicyJob::Bundle(bundle) => bundle.run(json),
         PolicyJob::Test(test) => test.run(json),
         PolicyJob::Matrix(words) => words.run(json),
+        PolicyJob::Explain(explain) => explain.run(json),
+        PolicyJob::Replay(replay) => replay.run(json),
     }
 }

@@ -4,6 +4,7 @@
 mod changes;
 mod matrix;
 mod places;
+mod recall;
 mod scene;
 mod scope;
 mod truth;
@@ -17,11 +18,12 @@ use cedar_policy::pst::{BinaryOp, Clause, Expr};
 use semgate_contexts::{Context, Performative};
 
 pub use matrix::{Cell, Matrix, MatrixRow};
+pub use recall::{Parties, Recalled};
 
 use crate::ask::Found;
 use crate::parse::{self, Written};
 use crate::reads::{self, Reads};
-use crate::{Place, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Verdict};
+use crate::{Place, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts, Verdict};
 use scene::Scene;
 use scope::Fit;
 use truth::{Truth, Unknown};
@@ -38,8 +40,8 @@ pub struct Explainer {
 /// Why a question got its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// The verdict, as [`Policies::decide`] gives it.
-    pub verdict: Verdict,
+    /// The verdict, as [`Policies::decide`] gives it; none if it depends on what is not known.
+    pub verdict: Option<Verdict>,
     /// The policies that had to do with it: those that decided first, then by id.
     pub policies: Vec<Weighed>,
     /// What would have to be otherwise for the message to pass; empty where it passes, or where no single policy is near.
@@ -134,19 +136,12 @@ impl Explainer {
     /// Why a question about a concept of a context is answered as it is.
     #[must_use]
     pub fn explain(&self, question: &Question<'_>) -> Explanation {
-        let verdict = self.policies.decide(question);
-        self.explained(question, verdict, Unknown::default())
-    }
-
-    fn explained(&self, question: &Question<'_>, verdict: Verdict, unknown: Unknown) -> Explanation {
+        let verdict = Some(self.policies.decide(question));
         let asker = self.policies.asker();
         let nothing = |verdict| Explanation { verdict, policies: Vec::new(), to_pass: Vec::new() };
-        let found = asker.catalogue.shape(question.context.digest(), question.shape.name());
-        let Some((shape, info)) =
-            found.and_then(|shape| Some((shape, asker.catalogue.types.get(shape.of_type)?)))
-        else {
-            return nothing(verdict);
-        };
+        let shape = asker.catalogue.shape(question.context.digest(), question.shape.name());
+        let typed = shape.and_then(|shape| Some((shape, asker.catalogue.types.get(shape.of_type)?)));
+        let Some((shape, info)) = typed else { return nothing(verdict) };
         let found = Found {
             shape,
             info,
@@ -154,29 +149,45 @@ impl Explainer {
             receiver: asker.agents.list.position(question.receiver),
             free_text: question.shape.has_free_text(question.value),
         };
-        let disabled = [found.sender, found.receiver].into_iter().any(|agent| asker.agents.disabled(agent));
-        let Ok(scene) = self.scene(question, &found, unknown) else { return nothing(verdict) };
-        if disabled {
-            return Explanation {
-                to_pass: vec!["neither agent may be disabled in `entities.json`".to_owned()],
-                ..nothing(verdict)
-            };
+        match self.scene(question, &found, Unknown::default()) {
+            Ok(scene) => self.told(question, &found, verdict, &scene),
+            Err(_) => nothing(verdict),
         }
-        let against: Vec<Against<'_>> = self.near(question.sender, question.action, &found, &scene).collect();
+    }
+
+    /// A verdict with the policies around it.
+    fn told(
+        &self,
+        question: &Question<'_>,
+        found: &Found<'_>,
+        verdict: Option<Verdict>,
+        scene: &Scene,
+    ) -> Explanation {
+        if self.disabled(found) {
+            let to_pass = vec!["neither agent may be disabled in `entities.json`".to_owned()];
+            return Explanation { verdict, policies: Vec::new(), to_pass };
+        }
+        let against: Vec<Against<'_>> = self.near(question.sender, question.action, found, scene).collect();
+        let deciding = verdict.as_ref().map(deciding).unwrap_or_default();
         let mut policies: Vec<Weighed> =
-            against.iter().map(|one| self.weighed(one, &verdict, &scene)).collect();
+            against.iter().map(|one| self.weighed(one, &deciding, scene)).collect();
         policies.sort_by(|a, b| (a.part, &a.id).cmp(&(b.part, &b.id)));
         let to_pass = match verdict {
-            Verdict::Denied { .. } => changes::to_pass(&against, &scene),
+            Some(Verdict::Denied { .. }) => changes::to_pass(&against, scene),
             _ => Vec::new(),
         };
         Explanation { verdict, policies, to_pass }
     }
 
+    fn disabled(&self, found: &Found<'_>) -> bool {
+        let agents = &self.policies.asker().agents;
+        [found.sender, found.receiver].into_iter().any(|agent| agents.disabled(agent))
+    }
+
     fn scene(&self, question: &Question<'_>, found: &Found<'_>, unknown: Unknown) -> Result<Scene, Verdict> {
         let all = || reads::Attributes { all: true, ..reads::Attributes::default() };
         let agents = self.written.iter().flat_map(|written| written.reads.agents.iter().cloned()).collect();
-        let reads = Reads { resource: all(), context: all(), principal: all(), agents, ..Reads::default() };
+        let reads = Reads { resource: all(), context: all(), principal: all(), agents };
         Scene::new(self.policies.asker().whole(question, found, &reads)?, unknown)
     }
 
@@ -202,7 +213,7 @@ impl Explainer {
         })
     }
 
-    fn weighed(&self, one: &Against<'_>, verdict: &Verdict, scene: &Scene) -> Weighed {
+    fn weighed(&self, one: &Against<'_>, deciding: &Texts, scene: &Scene) -> Weighed {
         let written = one.written;
         let (file, text) = self.files.get(written.file).map_or(("", ""), |(name, text)| (name, text));
         let places = places::clauses(text, written.start);
@@ -223,12 +234,7 @@ impl Explainer {
                 });
             }
         }
-        let decided = match verdict {
-            Verdict::Permitted { policies, .. }
-            | Verdict::Denied { policies, .. }
-            | Verdict::Errored { policies, .. } => policies.iter().any(|id| *id == *written.id),
-            Verdict::Untypable { .. } => false,
-        };
+        let decided = deciding.iter().any(|id| *id == *written.id);
         let part = match &one.truth {
             _ if decided => Part::Decided,
             Truth::True => Part::Applies,
@@ -272,6 +278,16 @@ impl Holds {
             Truth::Error(_) => Self::Fails,
             Truth::Open(open) => Self::Unknown(open.reads.into_iter().collect()),
         }
+    }
+}
+
+/// The policies that settled a verdict.
+pub(crate) fn deciding(verdict: &Verdict) -> Texts {
+    match verdict {
+        Verdict::Permitted { policies, .. }
+        | Verdict::Denied { policies, .. }
+        | Verdict::Errored { policies, .. } => policies.clone(),
+        Verdict::Untypable { .. } => Texts::default(),
     }
 }
 

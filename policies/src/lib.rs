@@ -33,10 +33,10 @@ mod moments;
 mod names;
 mod openness;
 mod parse;
-mod parts;
 mod policies;
 mod rate;
 mod reads;
+mod record;
 mod redactable;
 mod rewrite;
 mod rule;
@@ -49,11 +49,14 @@ pub use budgets::{Budget, Budgets, Spoken};
 pub use circumstances::{Circumstances, Scores, Session};
 pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE};
 pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Question, Texts, Verdict};
-pub use explain::{Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Weighed};
+pub use explain::{
+    Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Parties, Recalled, Weighed,
+};
 pub use fault::{LeftOut, Place, PolicyFault};
 pub use limits::PolicyLimits;
 pub use policies::{Policies, schema_text};
 pub use rate::{Period, Rate, RateKey};
+pub use record::{Keep, KeepAs, Keeper};
 pub use source::PolicySource;
 
 #[cfg(test)]

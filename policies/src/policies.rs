@@ -31,7 +31,6 @@ pub struct Policies {
     asker: Asker,
     ids: Vec<Arc<str>>,
     budgets: Budgets,
-    redacts: bool,
 }
 
 impl Policies {
@@ -102,8 +101,6 @@ impl Policies {
         let rules: Result<Vec<Rule>, String> = written.iter().map(Rule::new).collect();
         let rules = rules.map_err(schema_fault)?;
         let index = Index::build(rules, &catalogue, &agents, &actions).map_err(schema_fault)?;
-        let redacts = written.iter().filter_map(|policy| policy.obligation.as_ref());
-        let redacts = redacts.into_iter().any(|obligation| !obligation.redact.is_empty());
         let ids = written.iter().map(|policy| Arc::clone(&policy.id)).collect();
         let asker = Asker {
             agents: crate::ask::Known::new(agents).map_err(schema_fault)?,
@@ -112,7 +109,7 @@ impl Policies {
             memory: Memory::new(limits.remembered_verdicts),
             actions,
         };
-        Ok(Self { digest: source.digest(), asker, ids, budgets, redacts })
+        Ok(Self { digest: source.digest(), asker, ids, budgets })
     }
 
     /// What is live: SHA-256 over name, length and bytes of every policy file, of `entities.json` and of `limits.json` if there
@@ -144,12 +141,6 @@ impl Policies {
     #[must_use]
     pub fn agents(&self) -> &[AgentEntry] {
         self.asker.agents.list.entries()
-    }
-
-    /// Whether any policy takes members out of replies.
-    #[must_use]
-    pub const fn redacts(&self) -> bool {
-        self.redacts
     }
 
     /// What `limits.json` says that messages cost.

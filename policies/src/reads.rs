@@ -40,8 +40,6 @@ pub(crate) struct Reads {
     pub context: Attributes,
     /// Agents named in a condition, whose groups and credentials it may ask for.
     pub agents: BTreeSet<String>,
-    /// Types that a condition asks for or names an entity of.
-    pub types: BTreeSet<String>,
 }
 
 impl Reads {
@@ -67,8 +65,7 @@ impl Reads {
             }
             Expr::GetAttr { expr, attr } => self.attribute(expr, attr),
             Expr::HasAttr { expr, attrs } => self.attribute(expr, attrs.first()),
-            Expr::Is { expr, entity_type, in_expr } => {
-                self.types.insert(entity_type.to_string());
+            Expr::Is { expr, in_expr, .. } => {
                 // The type of the instance is part of what a verdict is remembered under.
                 if !matches!(&**expr, Expr::Var(_)) {
                     self.visit(expr);
@@ -135,11 +132,9 @@ impl Reads {
     fn literal(&mut self, literal: &Literal) {
         match literal {
             Literal::EntityUID(EntityUID { ty, eid }) => {
-                let name = ty.to_string();
-                if name == "Agent" {
+                if ty.to_string() == "Agent" {
                     self.agents.insert(eid.to_string());
                 }
-                self.types.insert(name);
             }
             Literal::Bool(_) | Literal::Long(_) | Literal::String(_) => {}
             _ => self.everything(),

@@ -10,7 +10,7 @@ use semgate_inspect::{
     Route, RouteOptions, TextParts,
 };
 use semgate_message::{Binding, Call, Form, a2a::Version};
-use semgate_policies::{Circumstances, Policies, Question, Scores, Verdict};
+use semgate_policies::{Circumstances, Keep, Policies, Question, Scores, Verdict};
 use semgate_statement::View;
 
 use super::case::{Case, Subject, Way};
@@ -35,6 +35,23 @@ pub struct Outcome {
     pub policies: BTreeSet<String>,
     /// Why it was refused, for the operator.
     pub why: String,
+    /// What was asked of the policies, with every value; none where it did not come to that.
+    pub asked: Option<Arc<str>>,
+}
+
+/// Who sends a message, and how.
+#[derive(Debug)]
+pub struct Sent<'a> {
+    /// Alias or id.
+    pub sender: &'a str,
+    /// Alias or id.
+    pub receiver: &'a str,
+    /// Which way it goes.
+    pub direction: Way,
+    /// The binding.
+    pub protocol: &'a str,
+    /// The clock.
+    pub time: Option<&'a str>,
 }
 
 /// The name under which a permitted message is expected.
@@ -56,13 +73,28 @@ impl Stage {
     /// # Errors
     /// A case that cannot be played: an agent, protocol, time, context or concept that there is not.
     pub fn play(&self, case: &Case, subject: &Subject) -> Result<Outcome, Fault> {
-        let parties = (self.agent(&case.sender)?, self.agent(&case.receiver)?);
+        let sent = Sent {
+            sender: &case.sender,
+            receiver: &case.receiver,
+            direction: case.direction,
+            protocol: &case.protocol,
+            time: case.time.as_deref(),
+        };
+        let parties = self.parties(&sent)?;
         match subject {
-            Subject::Message { bytes, answers } => self.message(case, &parties, bytes, answers.as_deref()),
+            Subject::Message { bytes, answers } => self.message(&sent, bytes, answers.as_deref()),
             Subject::Concept { context, concept, performative, content } => {
                 self.concept(case, &parties, (context, concept, performative), content)
             }
         }
+    }
+
+    /// The ids of sender and receiver.
+    ///
+    /// # Errors
+    /// A name that is neither an alias nor an id.
+    pub fn parties(&self, sent: &Sent<'_>) -> Result<(String, String), Fault> {
+        Ok((self.agent(sent.sender)?, self.agent(sent.receiver)?))
     }
 
     /// An agent by id or alias. An id need not be in `entities.json`: whoever has a certificate may speak.
@@ -77,15 +109,14 @@ impl Stage {
             .hint("name an alias of `entities.json`, or an id, `spiffe://…`"))
     }
 
-    fn message(
-        &self,
-        case: &Case,
-        (sender, receiver): &(String, String),
-        bytes: &[u8],
-        answers: Option<&[u8]>,
-    ) -> Result<Outcome, Fault> {
-        let now = Now { unix: instant(case.time.as_deref())?, monotonic_ms: 0 };
-        let binding = binding(&case.protocol)?;
+    /// Plays a message as it is sent, or a reply with the request that it answers.
+    ///
+    /// # Errors
+    /// As [`Stage::play`], and a request that does not pass.
+    pub fn message(&self, case: &Sent<'_>, bytes: &[u8], answers: Option<&[u8]>) -> Result<Outcome, Fault> {
+        let (sender, receiver) = &self.parties(case)?;
+        let now = Now { unix: instant(case.time)?, monotonic_ms: 0 };
+        let binding = binding(case.protocol)?;
         let view = View::of_documents(self.contexts.iter().map(Arc::clone));
         let generation = Generation::new(
             vec![Arc::new(view)],
@@ -94,7 +125,7 @@ impl Stage {
             Prefix::default(),
         )
         .doing("stage")?;
-        let inspector = Inspector::new(InspectLimits::default(), generation);
+        let inspector = Inspector::new(InspectLimits::default(), generation).with_kept(Keep::everything());
         let call = match binding {
             Binding::L8 => Call::l8(),
             Binding::A2a => Call::a2a(Version::V10, Form::JsonRpc),
@@ -148,7 +179,12 @@ impl Stage {
         let value = read.as_object().ok_or_else(|| Fault::new("`content` is not an object"))?;
         if let Err(fault) = shape.conform(value, None) {
             let why = format!("`{}` does not fit the rule `{}`", fault.path, fault.rule);
-            return Ok(Outcome { verdict: Code::ContentInvalid.as_str(), policies: BTreeSet::new(), why });
+            return Ok(Outcome {
+                verdict: Code::ContentInvalid.as_str(),
+                policies: BTreeSet::new(),
+                why,
+                asked: None,
+            });
         }
         let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous: 0 };
         let question = Question {
@@ -188,13 +224,14 @@ impl Way {
 
 impl Outcome {
     fn permitted(facts: &Facts) -> Self {
-        Self { verdict: PERMITTED, policies: ids(facts), why: String::new() }
+        Self { verdict: PERMITTED, policies: ids(facts), why: String::new(), asked: facts.asked.clone() }
     }
 
     fn refused(refusal: &Refusal) -> Self {
         let code = refusal.cause().unwrap_or_else(|| refusal.code());
         let why = format!("{}; {}", refusal.reason(), refusal.detail());
-        Self { verdict: code.as_str(), policies: ids(refusal.facts()), why }
+        let facts = refusal.facts();
+        Self { verdict: code.as_str(), policies: ids(facts), why, asked: facts.asked.clone() }
     }
 
     fn of(verdict: Verdict) -> Self {
@@ -216,7 +253,7 @@ impl Outcome {
                 format!("`{path}` does not fit the rule `{rule}`"),
             ),
         };
-        Self { verdict: code, policies, why }
+        Self { verdict: code, policies, why, asked: None }
     }
 }
 

@@ -14,11 +14,13 @@ mod span;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use semgate_contexts::{Line, Prefix, Version};
+use semgate_policies::KeepAs;
 
 pub use address::{Listen, Place, Upstream};
 pub use choices::{Admit, CardChoice, GroupChoice, HandshakeChoice, RouteChoices, Transport};
@@ -129,6 +131,8 @@ pub struct AuditConfig {
     pub path: PathBuf,
     /// Whether each batch is forced to disk (fsync) after it is written.
     pub fsync: bool,
+    /// What records keep of what policies were asked, by member (`payment::transfer.amount`); without it nothing.
+    pub values: Option<BTreeMap<String, KeepAs>>,
 }
 
 /// A bundle of policies that is demanded: nothing else counts (`docs/spec/policy-bundle.md`).

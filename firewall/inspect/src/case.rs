@@ -9,7 +9,7 @@ use crate::{
 };
 use semgate_message::Call;
 use semgate_negotiation::Sessions;
-use semgate_policies::{Circumstances, Credentials, Scores};
+use semgate_policies::{Circumstances, Credentials, Keep, Scores};
 use std::sync::Arc;
 
 /// One end of a connection whose identity was settled before the message was read.
@@ -85,6 +85,8 @@ pub(crate) enum Turn {
 pub struct Case<'c> {
     pub(crate) generation: &'c Generation,
     pub(crate) limits: &'c InspectLimits,
+    /// What records keep of the questions; nothing of them unless the operator asks for it.
+    pub(crate) keep: Option<&'c Keep>,
     pub(crate) sessions: &'c Sessions,
     pub(crate) route: &'c Arc<Route>,
     pub(crate) sender: &'c Peer,

@@ -12,7 +12,7 @@ use crate::{
 use semgate_contexts::json;
 use semgate_message::Instance;
 use semgate_policies::{
-    Circumstances, Obligation, Obligations, Policies, Question, Scores, Session, Texts, Verdict,
+    Circumstances, Keeper, Obligation, Obligations, Policies, Question, Scores, Session, Texts, Verdict,
 };
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub struct Decided<'c, 'j> {
     conformed: Conformed<'c, 'j>,
     policies: Vec<Texts>,
     shadow: Option<Box<Differs>>,
+    /// What was asked, where records keep it.
+    asked: Option<Arc<str>>,
     /// What the permits ask for beyond letting it pass, by the position of the instance; of those that ask for nothing, none.
     obliged: Vec<(usize, Obligations)>,
 }
@@ -33,10 +35,11 @@ pub struct Decided<'c, 'j> {
 pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c, 'j>, Refusal> {
     let asked = ask(&conformed, conformed.case().generation.policies());
     let shadow = beside(&conformed, &asked);
+    let kept = kept(&conformed);
     match asked {
-        Ok((policies, obliged)) => Ok(Decided { conformed, policies, shadow, obliged }),
+        Ok((policies, obliged)) => Ok(Decided { conformed, policies, shadow, asked: kept, obliged }),
         Err((refusal, policies)) => {
-            let facts = Facts { policies, shadow, ..conformed.facts() };
+            let facts = Facts { policies, shadow, asked: kept, ..conformed.facts() };
             Err(refusal.with_facts(facts))
         }
     }
@@ -98,6 +101,20 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
         Some(stopped) => Err(stopped),
         None => Ok((permits, obliged)),
     }
+}
+
+/// What the record keeps of the questions. They are asked once more for it, of the same policies, so the answers are those that decided.
+fn kept(conformed: &Conformed<'_, '_>) -> Option<Arc<str>> {
+    let case = conformed.case();
+    let mut keeper = Keeper::new(case.keep?);
+    let (policies, around) = (case.generation.policies(), circumstances(conformed));
+    for (said, instance) in conformed.said() {
+        let question = question(case, said, instance, around);
+        let learnt = said.origin == Origin::Learnt;
+        let verdict = if learnt { policies.decide_learnt(&question) } else { policies.decide(&question) };
+        keeper.add(policies, &question, learnt, &verdict);
+    }
+    Some(keeper.finish().into())
 }
 
 /// What is so of every instance of the message.
@@ -263,7 +280,12 @@ impl<'c, 'j> Decided<'c, 'j> {
 
     /// What is known of the message.
     pub fn facts(&self) -> Facts {
-        Facts { policies: self.policies.clone(), shadow: self.shadow.clone(), ..self.conformed.facts() }
+        Facts {
+            policies: self.policies.clone(),
+            shadow: self.shadow.clone(),
+            asked: self.asked.clone(),
+            ..self.conformed.facts()
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::{Code, Differs};
 use semgate_contexts::{Digest, Performative};
 use semgate_policies::Texts;
+use std::sync::Arc;
 
 /// Which way a message goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,8 +56,6 @@ pub struct Facts {
     pub learnt: Vec<String>,
     /// The tool of MCP that is called or answers, where no context names it and the route takes such.
     pub unnamed_tool: Option<String>,
-    /// What policies took out of the reply: `concept.member`, names of the schema.
-    pub redacted: Vec<String>,
     /// `gateway` where the message is the gateway's own, said in the place of its sender.
     pub said_by: Option<&'static str>,
     /// Tasks that were withheld from a list, counted by why: `not_found` for what is another's or nobody's.
@@ -67,6 +66,9 @@ pub struct Facts {
     pub policy_digest: Option<Digest>,
     /// What the shadow set would have done otherwise.
     pub shadow: Option<Box<Differs>>,
+    /// What was asked of the policies, as JSON, where it is to be kept. It alone may hold values of the message: those that the operator
+    /// asked for.
+    pub asked: Option<Arc<str>>,
 }
 
 impl Facts {

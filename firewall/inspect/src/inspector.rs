@@ -15,7 +15,6 @@ use crate::{
     parse::{self, Reply, Strict, answers_nothing, asked_at, parse, parsed, read},
     permit::{Counted, Leave},
     push::{self, Courses},
-    redact,
     reply::{Form, acknowledgement, admissible, no_pass, refused},
     resolve::{out_of_turn, resolve, still_stands},
     stream::told,
@@ -31,13 +30,14 @@ use semgate_message::{
     mcp,
 };
 use semgate_negotiation::Sessions;
-use semgate_policies::Credentials;
+use semgate_policies::{Credentials, Keep};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Judges messages. One for all cores: it holds what must be counted across them.
 #[derive(Debug)]
 pub struct Inspector {
     limits: InspectLimits,
+    keep: Option<Keep>,
     live: ArcSwap<Generation>,
     last_number: Mutex<u64>,
     meters: Meters,
@@ -73,6 +73,7 @@ impl Inspector {
                 agents: limits.metered_agents,
             }),
             learnt: Learnt::new(limits.learnt_sessions, limits.learnt_concepts),
+            keep: None,
             limits,
         }
     }
@@ -81,6 +82,13 @@ impl Inspector {
     #[must_use]
     pub fn with_sessions(mut self, sessions: Arc<Sessions>) -> Self {
         self.sessions = sessions;
+        self
+    }
+
+    /// The same, which tells in [`Facts::asked`](crate::Facts) what was asked of the policies. It asks every question once more.
+    #[must_use]
+    pub fn with_kept(mut self, keep: Keep) -> Self {
+        self.keep = Some(keep);
         self
     }
 
@@ -297,21 +305,6 @@ impl Inspector {
                 Ok(permit)
             };
         }
-        if let Some(redacted) = redact::reply(case, sent, reply)? {
-            let permit = self.judge_message(case, sent, form, status, &redacted.answered())?;
-            return Ok(permit.redacted(redacted.members));
-        }
-        self.judge_message(case, sent, form, status, reply)
-    }
-
-    fn judge_message(
-        &self,
-        case: &Case<'_>,
-        sent: &Sent,
-        form: Form,
-        status: u16,
-        reply: &Answered,
-    ) -> Result<ReplyPermit, Refusal> {
         let strict = read(case, &reply.judged)?;
         if form == Form::Error && matches!(case.call.form, Written::Rest(_)) {
             let error = AgentError::of_http(status, Some(strict.json()));
@@ -354,6 +347,7 @@ impl Inspector {
         Case {
             generation,
             limits: &self.limits,
+            keep: self.keep.as_ref(),
             sessions: &self.sessions,
             owners: &self.owners,
             tools: &self.tools,
@@ -384,6 +378,7 @@ impl Inspector {
         Case {
             generation,
             limits: &self.limits,
+            keep: self.keep.as_ref(),
             sessions: &self.sessions,
             owners: &self.owners,
             tools: &self.tools,

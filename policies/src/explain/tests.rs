@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use semgate_contexts::Performative;
+use semgate_contexts::{Performative, json};
 
 use super::truth::{Open, Truth};
-use super::{Cell, Explainer, Explanation, Holds, Part};
+use super::{Cell, Explainer, Explanation, Holds, Part, Parties, Recalled};
 use crate::tests::{
     Ask, COURIER, House, OPERATOR, RETAILER, STRANGER, TREASURER, WEBAPP, WHOLESALER, one_file,
     shipped_contexts, transfer,
 };
-use crate::{PolicyLimits, PolicySource, Verdict};
+use crate::{Keep, KeepAs, Keeper, PolicyLimits, PolicySource, Verdict};
 
 const CONTINGENCY: &str = r#"{"if_condition_text":"demand spike","then_change_text":"order more"}"#;
 
@@ -208,4 +208,102 @@ fn what_is_open_stays_open_unless_every_value_of_it_comes_to_the_same() {
     assert_eq!(open(true).or(|| Truth::True), open(true));
     assert_eq!(Truth::True.or(failed), Truth::True);
     assert_eq!(open(false).or(failed), open(true));
+}
+
+fn parties<'a>(ask: &Ask<'a>) -> Parties<'a> {
+    Parties { sender: ask.sender, receiver: ask.receiver, binding: "l8", direction: ask.direction }
+}
+
+/// The question as a record keeps it, and what these policies make of that.
+fn recalled(source: &PolicySource, ask: Ask<'_>, keep: &Keep) -> (String, Result<Vec<Recalled>, String>) {
+    let house = House::load(source, shipped_contexts()).unwrap();
+    again(&house, &explainer(source), ask, keep)
+}
+
+fn again(
+    house: &House,
+    explainer: &Explainer,
+    ask: Ask<'_>,
+    keep: &Keep,
+) -> (String, Result<Vec<Recalled>, String>) {
+    let kept = house.question(ask, |question| {
+        let mut keeper = Keeper::new(keep);
+        keeper.add(&house.policies, question, false, &house.policies.decide(question));
+        keeper.finish()
+    });
+    let read = json::read(kept.as_bytes(), &json::Limits::default()).unwrap();
+    let recalled = explainer.recall(parties(&ask), read.as_object().unwrap());
+    (kept, recalled)
+}
+
+fn kept(fields: &[(&str, KeepAs)], max_bytes: usize) -> Keep {
+    Keep::new(fields.iter().map(|(name, keep)| ((*name).to_owned(), *keep)).collect(), max_bytes)
+}
+
+#[test]
+fn a_question_of_which_everything_was_kept_is_decided_again_as_it_was() {
+    let values = [transfer("1"), transfer("12000"), transfer("10000.0001")];
+    for source in [PolicySource::shipped(), many_forms()] {
+        let (house, explainer) = (House::load(&source, shipped_contexts()).unwrap(), explainer(&source));
+        for sender in [RETAILER, TREASURER, COURIER, WHOLESALER, STRANGER] {
+            for (urn, term, value) in [
+                ("payment:v1.1", "transfer", values[0].as_str()),
+                ("payment:v2.0", "transfer", values[1].as_str()),
+                ("payment:v2.0", "transfer", values[2].as_str()),
+                ("supplyChain:v1.0", "decision_contingency", CONTINGENCY),
+            ] {
+                for (action, direction) in [
+                    (Performative::Request, "request"),
+                    (Performative::Agree, "reply"),
+                    (Performative::Propose, "request"),
+                ] {
+                    let ask = Ask { sender, action, urn, term, value, direction, ..Ask::default() };
+                    let (text, recalled) = again(&house, &explainer, ask, &Keep::everything());
+                    let one = &recalled.unwrap()[0];
+                    let why = format!("{sender} {action} {term} {direction}: {text}");
+                    assert_eq!(one.now, Some(one.then.as_str()), "{why}");
+                    if one.then == "permitted" || one.then == "denied" {
+                        assert_eq!(one.now_by, one.then_by, "{why}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_not_kept_is_asked_of_nobody_and_named_only_where_it_decides() {
+    let value = transfer("12000");
+    let nothing = kept(&[], 1 << 14);
+    let ask = Ask { value: &value, ..Ask::default() };
+    let (text, told) = recalled(&PolicySource::shipped(), ask, &nothing);
+    assert!(!text.contains("12000") && !text.contains("EUR"), "{text}");
+    let told = told.unwrap().remove(0);
+    assert_eq!((told.now, told.then.as_str()), (None, "denied"));
+    assert_eq!(told.missing, BTreeSet::from(["resource.amount".to_owned()]));
+    let (_, told) = recalled(&PolicySource::shipped(), Ask { sender: TREASURER, ..ask }, &nothing);
+    assert_eq!(told.unwrap()[0].now, Some("permitted"), "who holds the credential may pay any amount");
+    let amount = kept(&[("payment::transfer.amount", KeepAs::Values)], 1 << 14);
+    let (text, told) = recalled(&PolicySource::shipped(), ask, &amount);
+    assert!(text.contains("\"values\":{\"amount\":12000}") && !text.contains("EUR"), "{text}");
+    assert_eq!(told.unwrap()[0].now, Some("denied"));
+}
+
+#[test]
+fn a_digest_tells_equal_values_and_no_value() {
+    let digests = kept(&[("payment::transfer.amount", KeepAs::Digests)], 1 << 14);
+    let value = transfer("12000");
+    let (text, told) = recalled(&PolicySource::shipped(), Ask { value: &value, ..Ask::default() }, &digests);
+    let digest = semgate_contexts::Digest::of(b"12000").to_string();
+    assert!(text.contains(&digest) && !text.contains(":12000"), "{text}");
+    assert_eq!(told.unwrap()[0].now, None);
+}
+
+#[test]
+fn of_a_message_past_the_limit_its_size_alone_is_kept() {
+    let value = transfer("12000");
+    let small = kept(&[("payment::transfer.amount", KeepAs::Values)], 256);
+    let (text, told) = recalled(&PolicySource::shipped(), Ask { value: &value, ..Ask::default() }, &small);
+    assert!(text.starts_with("{\"too_large\":") && text.len() < 40, "{text}");
+    assert_eq!(told.unwrap_err(), "its questions were too large to be kept");
 }

@@ -1,7 +1,6 @@
 //! The room as a whole: from files and documents to verdicts.
 
 mod around;
-mod cedar;
 mod circumstances;
 mod docs;
 mod generated;
@@ -11,8 +10,6 @@ mod load;
 mod may;
 mod obligations;
 mod paper;
-mod parts;
-mod remembered;
 mod unions;
 mod versions;
 
@@ -49,7 +46,7 @@ pub(super) struct House {
 }
 
 /// A question in test words.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Ask<'a> {
     pub sender: &'a str,
     pub receiver: &'a str,
@@ -57,7 +54,6 @@ pub(super) struct Ask<'a> {
     pub urn: &'a str,
     pub term: &'a str,
     pub value: &'a str,
-    pub binding: &'a str,
     pub direction: &'a str,
     pub around: Circumstances<'a>,
 }
@@ -71,7 +67,6 @@ impl Default for Ask<'_> {
             urn: "payment:v2.0",
             term: "transfer",
             value: "{}",
-            binding: "l8",
             direction: "request",
             around: Circumstances::at(1_800_000_000),
         }
@@ -114,7 +109,7 @@ impl House {
             shape,
             value: &object,
             without: None,
-            binding: ask.binding,
+            binding: "l8",
             direction: ask.direction,
             circumstances: ask.around,
         })

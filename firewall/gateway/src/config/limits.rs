@@ -108,6 +108,9 @@ pub struct Limits {
     pub upstream_idle_timeout: Duration,
     /// Audit records waiting to be written. 8192: about a second of full load; full means refused.
     pub audit_queue: usize,
+    /// Bytes of one record for what policies were asked, where `[audit_values]` keeps that. 16 KiB: some fifty questions, or a few with
+    /// long values; of a message that needs more, only the size is kept.
+    pub audit_asked_bytes: usize,
     /// From the signal to the end, for messages in flight. 35 s: just past `upstream_timeout`.
     pub drain_timeout: Duration,
     /// How often the policy directory is looked at for changes. 2 s: reading a few small files.
@@ -180,6 +183,7 @@ impl Default for Limits {
             upstream_idle: 64,
             upstream_idle_timeout: Duration::from_secs(4),
             audit_queue: 8192,
+            audit_asked_bytes: 16 << 10,
             drain_timeout: Duration::from_secs(35),
             policy_poll: Duration::from_secs(2),
             policy_settle: Duration::from_millis(200),
@@ -288,6 +292,7 @@ file_limits! {
         resumable_events: usize = 0..=1_000_000,
         upstream_idle: usize = 0..=65_536,
         audit_queue: usize = 1..=1_000_000,
+        audit_asked_bytes: usize = 256..=32_768,
         policy_read_tries: usize = 1..=100,
         policy_files: usize = 1..=1_000_000,
         policy_file_bytes: usize = 64..=1_073_741_824,

@@ -33,6 +33,8 @@ pub(super) struct File {
     pub policy_bundle: Option<FileBundle>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<FileShadow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_values: Option<BTreeMap<String, String>>,
     #[serde(default)]
     pub limits: FileLimits,
     #[serde(default)]
@@ -184,6 +186,9 @@ impl File {
                 .shadow
                 .as_ref()
                 .map(|shadow| FileShadow { policies: shadow.policies.clone(), one_in: Some(shadow.one_in) }),
+            audit_values: config.audit.values.as_ref().map(|values| {
+                values.iter().map(|(member, keep)| (member.clone(), keep.as_str().to_owned())).collect()
+            }),
             limits: FileLimits::of(&config.limits),
             trust_domain: config
                 .trust_domains

@@ -1,6 +1,6 @@
 //! From the file as written to a [`Config`] whose parts agree.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use super::choices::choices;
 use super::raw::{File, FileAuthority, FileRoute};
 use super::span::Span;
 use super::*;
+use semgate_policies::KeepAs;
 
 /// The admin address unless given: loopback, and a port next to no well-known one.
 const ADMIN: &str = "127.0.0.1:9470";
@@ -31,7 +32,11 @@ pub(super) fn check(mut file: File, base: &Path) -> Result<Config, ConfigFault> 
         state: base.join(&file.state),
         admin: admin(file.admin.as_deref().unwrap_or(ADMIN))?,
         policies: policies(&file, base)?,
-        audit: AuditConfig { path: base.join(&file.audit), fsync: file.audit_fsync.unwrap_or(false) },
+        audit: AuditConfig {
+            path: base.join(&file.audit),
+            fsync: file.audit_fsync.unwrap_or(false),
+            values: audit_values(&file)?,
+        },
         workers: workers(file.workers.unwrap_or(0))?,
         tls: file.tls.as_ref().map(|tls| tls.under(base)),
         lock_secret: file.lock_secret.as_ref().map(|path| base.join(path)),
@@ -330,6 +335,26 @@ fn policies(file: &File, base: &Path) -> Result<PolicyPlace, ConfigFault> {
 
 /// Most messages for each that the shadow policies are asked about: one in a million tells nobody anything.
 const MAX_ONE_IN: u64 = 1_000_000;
+
+/// What records keep of what policies were asked: members as policies name them, `payment::transfer.amount`.
+fn audit_values(file: &File) -> Result<Option<BTreeMap<String, KeepAs>>, ConfigFault> {
+    let Some(values) = &file.audit_values else { return Ok(None) };
+    let mut all = BTreeMap::new();
+    for (member, keep) in values {
+        let key = || format!("audit_values.{member}");
+        let named = member.rsplit_once('.').is_some_and(|(of, name)| of.contains("::") && !name.is_empty());
+        if !named {
+            return Err(ConfigFault::value(
+                key(),
+                "a member as policies name it, such as `payment::transfer.amount`",
+            ));
+        }
+        let keep = KeepAs::parse(keep);
+        let keep = keep.ok_or_else(|| ConfigFault::value(key(), "`values`, `digests` or `nothing`"))?;
+        all.insert(member.clone(), keep);
+    }
+    Ok(Some(all))
+}
 
 fn shadow(file: &File, base: &Path) -> Result<Option<ShadowConfig>, ConfigFault> {
     let Some(shadow) = &file.shadow else { return Ok(None) };

@@ -264,3 +264,22 @@ fn an_egress_lane_is_local_where_it_is_plain_and_says_where_it_leads() {
     );
     assert!(matches!(parse(&taken), Err(ConfigFault::Twice { .. })), "one address for two");
 }
+
+#[test]
+fn what_records_keep_is_named_by_member_and_nothing_unless_it_is_asked_for() {
+    assert_eq!(parse(GOOD).unwrap().audit.values, None);
+    let with =
+        |member: &str, keep: &str| parse(&format!("{GOOD}[audit_values]\n\"{member}\" = \"{keep}\"\n"));
+    let config = with("payment::transfer.amount", "digests").unwrap();
+    let values = config.audit.values.clone().unwrap();
+    assert_eq!(values.get("payment::transfer.amount"), Some(&KeepAs::Digests));
+    assert_eq!(Config::parse(&config.effective(), Path::new("/elsewhere")), Ok(config));
+    for (member, keep, key) in [
+        ("payment::transfer.amount", "value", "audit_values.payment::transfer.amount"),
+        ("transfer.amount", "values", "audit_values.transfer.amount"),
+        ("payment::transfer", "values", "audit_values.payment::transfer"),
+    ] {
+        let fault = with(member, keep).unwrap_err().to_string();
+        assert!(fault.contains(key), "{fault}");
+    }
+}

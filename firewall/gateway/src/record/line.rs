@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::{Outcome, Record};
 
@@ -27,9 +28,6 @@ struct Line<'a> {
     /// Names that the message settled for its pair and session.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     learnt: &'a [String],
-    /// What policies took out of the reply.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    redacted: &'a [String],
     /// `gateway` where the gateway says it in the place of its sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_by: Option<&'static str>,
@@ -48,6 +46,9 @@ struct Line<'a> {
     /// What the shadow set would have done otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     shadow: Option<Shadow<'a>>,
+    /// What was asked of the policies, where the operator keeps it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -83,10 +84,10 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         generation: facts.generation,
         duration_us: record.duration_us,
         learnt: &facts.learnt,
-        redacted: &facts.redacted,
         said_by: facts.said_by,
         tool_drift: &facts.drifted,
         withheld: facts.withheld.iter().map(|(code, count)| (code.as_str(), *count)).collect(),
+        asked: facts.asked.as_deref().and_then(|asked| serde_json::from_str(asked).ok()),
         unnamed_tool: facts.unnamed_tool.as_deref(),
         policy_digest: facts.policy_digest.map(|digest| digest.to_string()),
         shadow: facts.shadow.as_deref().map(|differs| Shadow {

@@ -215,3 +215,23 @@ fn wait(mut done: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(2));
     }
 }
+
+#[test]
+fn what_was_asked_comes_last_and_as_it_was_kept_and_a_number_in_it_is_not_that_of_the_record() {
+    let mut kept = record();
+    kept.facts.asked = Some(r#"{"questions":[{"values":{"n":5,"amount":12000.50}}]}"#.into());
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    for expected in [1, 2] {
+        let (audit, writer) = Audit::open(path.clone(), false, 8).unwrap();
+        let mut again = record();
+        again.facts = kept.facts.clone();
+        let _ = audit.record(again).unwrap();
+        writer.finish();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let line = text.lines().last().unwrap();
+        assert!(line.ends_with(r#""asked":{"questions":[{"values":{"n":5,"amount":12000.50}}]}}"#), "{line}");
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(value["n"], expected);
+    }
+}

@@ -19,7 +19,8 @@ const BATCH: usize = 256 * 1024;
 const GATHER: Duration = Duration::from_millis(2);
 /// How often a failing file is tried again.
 const RETRY: Duration = Duration::from_millis(250);
-/// The end of an old file in which its last number is looked for; a line is shorter than a fiftieth of it.
+/// The end of an old file in which its last number is looked for; a line is shorter than two thirds of it: what is kept of a message is
+/// at most 32 KiB (`audit_asked_bytes`), and the rest some 2 KiB.
 const TAIL: u64 = 64 * 1024;
 
 pub(super) struct Writer {

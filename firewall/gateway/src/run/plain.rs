@@ -104,7 +104,7 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
         state: PathBuf::new(),
         admin: listen,
         policies: PolicyPlace::Directory(PathBuf::new()),
-        audit: AuditConfig { path: PathBuf::new(), fsync: false },
+        audit: AuditConfig { path: PathBuf::new(), fsync: false, values: None },
         workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         prefix: Prefix::default(),
         lock_secret: None,

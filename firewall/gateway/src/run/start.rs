@@ -11,7 +11,7 @@ use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions,
 use semgate_message::Binding;
 use semgate_message::a2a::Version;
 use semgate_negotiation::Sessions;
-use semgate_policies::Policies;
+use semgate_policies::{Keep, Policies};
 use semgate_statement::Follower;
 
 use crate::card::CardKeys;
@@ -133,7 +133,10 @@ pub(super) fn shared(
     let generation = generation(config, followers, policies)?;
     let generation = if waiting { generation.standing_in() } else { generation };
     let sessions = Arc::new(Sessions::new(crate::materials::lock_keys(config)?));
-    let inspector = Inspector::new(inspect_limits(&config.limits), generation);
+    let mut inspector = Inspector::new(inspect_limits(&config.limits), generation);
+    if let Some(values) = &config.audit.values {
+        inspector = inspector.with_kept(Keep::new(values.clone(), config.limits.audit_asked_bytes));
+    }
     Ok(Arc::new(Shared {
         inspector: inspector.with_sessions(Arc::clone(&sessions)),
         sessions,

@@ -1,0 +1,72 @@
+//! The audit log of a gateway, read back line by line.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use semgate_contexts::json::{self, Json, Object};
+use semgate_policies::Parties;
+
+use crate::fault::{Doing, Fault};
+
+/// Bounds of one record, far above the largest that a gateway writes: what is kept of a message is at most 32 KiB.
+pub const LIMITS: json::Limits = json::Limits {
+    max_bytes: 16 << 20,
+    max_depth: 64,
+    max_nodes: 2_000_000,
+    max_string_bytes: 16 << 20,
+    max_key_bytes: 4 << 10,
+};
+
+/// One record.
+pub struct Entry<'a>(&'a Object<'a>);
+
+impl<'a> Entry<'a> {
+    /// A member that is a text.
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        self.0.get(name)?.as_str()
+    }
+
+    /// The number of the record.
+    pub fn number(&self) -> i64 {
+        self.0.get("n").and_then(Json::as_number).and_then(|n| n.as_i64_exact()).unwrap_or_default()
+    }
+
+    /// What was asked of the policies, if that was kept.
+    pub fn asked(&self) -> Option<&'a Object<'a>> {
+        self.0.get("asked")?.as_object()
+    }
+
+    /// Who said it to whom.
+    pub fn parties(&self) -> Parties<'a> {
+        let text = |name| self.text(name).unwrap_or_default();
+        Parties {
+            sender: text("sender"),
+            receiver: text("receiver"),
+            binding: text("protocol"),
+            direction: text("direction"),
+        }
+    }
+}
+
+/// Reads every record of a log; a last line without an end is one that is still being written.
+///
+/// # Errors
+/// The log cannot be read, a line is no record, or `with` fails.
+pub fn each(log: &Path, mut with: impl FnMut(&Entry<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+    let name = log.display();
+    let file = File::open(log).doing(format_args!("cannot read `{name}`"))?;
+    let mut reader = BufReader::new(file);
+    let (mut line, mut number) = (Vec::new(), 0_usize);
+    loop {
+        line.clear();
+        reader.read_until(b'\n', &mut line).doing(format_args!("cannot read `{name}`"))?;
+        number += 1;
+        if line.pop() != Some(b'\n') {
+            return Ok(());
+        }
+        let read = json::read(&line, &LIMITS).doing(format_args!("`{name}`, line {number}"))?;
+        let no_record = || Fault::new(format_args!("`{name}`, line {number}: not a record"));
+        with(&Entry(read.as_object().ok_or_else(no_record)?))?;
+    }
+}

@@ -1,0 +1,150 @@
+//! `policy explain` and `policy replay`: what was decided, and what other policies would decide.
+
+use super::support::gateway::{Gateway, Scripted};
+use super::support::{Up, wait_for};
+use super::{change, copied, policy, rules, word};
+use serde_json::{Value, json};
+
+fn message(context: &str, performative: &str, content: &Value) -> String {
+    json!({
+        "protocol": "L8/1.0", "message_id": "m-1", "performative": performative, "sender_id": "retailer-7",
+        "receiver_id": "wholesaler-1", "context": format!("urn:contexts:{context}"), "content": content,
+    })
+    .to_string()
+}
+
+fn payment(amount: u64) -> String {
+    let transfer = json!({"concept_type": "transfer", "sender_id": "acct-secret", "receiver_id": "acct-2", "amount": amount, "currency": "USD"});
+    message("payment:v1.1", "REQUEST", &transfer)
+}
+
+fn paper() -> String {
+    let content = json!({
+        "my_decision": {"concept_type": "current_decision", "item_id": "beer", "quantity": 120},
+        "my_flexibility": {"concept_type": "decision_contingency", "if_condition_text": "demand increases", "then_change_text": "order more"},
+    });
+    message("supplyChain:v1.0", "INFORM", &content)
+}
+
+#[test]
+fn replay_says_exactly_which_recorded_decision_another_payment_policy_would_change() {
+    let up = Up::start();
+    // cases may lie below a live directory
+    std::fs::create_dir(up.path("/policies").join("cases")).unwrap();
+    std::fs::write(up.path("/policies").join("cases/none.json"), "no JSON").unwrap();
+    let behind = Scripted::answering(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec());
+    let keep = "[audit_values]\n\"payment::transfer.amount\" = \"values\"\n";
+    let gateway = Gateway::before(&up, behind.address, keep);
+    for (body, status) in [(paper(), 204), (payment(120), 204), (payment(9_000), 204), (payment(12_000), 403)]
+    {
+        assert_eq!(gateway.post(&body).status, status, "{body}");
+    }
+    let asked: Vec<Value> = wait_for("the records", || {
+        let text = std::fs::read_to_string(&gateway.audit).ok()?;
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let lines = whole.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let asked: Vec<Value> = lines.filter(|line| line["asked"].is_object()).collect();
+        (asked.len() == 4).then_some(asked)
+    });
+    let text = std::fs::read_to_string(&gateway.audit).unwrap();
+    assert!(
+        !text.contains("acct-secret") && !text.contains("demand"),
+        "values that nobody asked for: {text}"
+    );
+    let of_amount = |amount: u64| {
+        let is = |line: &&Value| line["asked"]["questions"][0]["values"]["amount"] == json!(amount);
+        asked.iter().find(is).unwrap()["decision_id"].as_str().unwrap()
+    };
+    let log = word(&gateway.audit);
+
+    let (status, shown, errors) = policy(&["replay", log, "--policies", word(&rules()), "--fail-on-change"]);
+    assert_eq!(status, 0, "the same policies change nothing: {shown}{errors}");
+    assert!(shown.starts_with("0 would change, 4 would not, 0 cannot be decided"), "{shown}");
+
+    let candidate = copied();
+    change(&candidate.path().join("payment.cedar"), "decimal(\"10000.0\")", "decimal(\"5000.0\")");
+    let words = ["replay", log, "--policies", word(candidate.path()), "--fail-on-change", "--json"];
+    let (status, shown, errors) = policy(&words);
+    let report: Value = serde_json::from_str(&shown).unwrap_or_else(|e| panic!("{e}: {shown}{errors}"));
+    let changed = report["changed"].as_array().unwrap();
+    assert_eq!((status, changed.len()), (1, 1), "{report}");
+    assert_eq!(changed[0]["decision_id"], of_amount(9_000));
+    assert_eq!((&changed[0]["then"], &changed[0]["now"]), (&json!("permitted"), &json!("denied")));
+    assert_eq!(changed[0]["then_by"], json!(["lines.cedar#transfers"]));
+    assert_eq!(changed[0]["now_by"], json!(["payment.cedar#high-value"]));
+
+    // back again: what was denied would pass
+    let candidate = copied();
+    change(&candidate.path().join("payment.cedar"), "decimal(\"10000.0\")", "decimal(\"20000.0\")");
+    let (_, shown, _) = policy(&["replay", log, "--policies", word(candidate.path())]);
+    let line = format!(
+        "{} spiffe://semgate.test/agent/retailer-7 payment::transfer: denied by payment.cedar#high-value -> permitted by lines.cedar#transfers",
+        of_amount(12_000)
+    );
+    assert!(shown.lines().next() == Some(&line), "{shown}");
+
+    // a candidate that reads what was not kept is not guessed at
+    let candidate = copied();
+    let euros =
+        "forbid (principal, action, resource is payment::transfer) when { resource.currency == \"EUR\" };\n";
+    std::fs::write(candidate.path().join("euros.cedar"), euros).unwrap();
+    let (status, shown, _) =
+        policy(&["replay", log, "--policies", word(candidate.path()), "--fail-on-change"]);
+    assert_eq!(status, 0, "{shown}");
+    assert!(
+        shown.contains("cannot be decided: it depends on what was not kept: resource.currency"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("0 would change, 2 would not, 2 cannot be decided"),
+        "12000 is denied whatever it is in: {shown}"
+    );
+
+    let id = of_amount(12_000);
+    let (status, shown, errors) =
+        policy(&["explain", "--decision", id, "--audit", log, "--policies", word(&rules())]);
+    assert_eq!(status, 0, "{errors}");
+    for line in [
+        "refused (policy_denied), as it was decided; explained by the policies named here",
+        "    forbid payment.cedar#high-value (payment.cedar:6:1)",
+        "      payment.cedar:13:1 when resource.amount.greaterThan(decimal(\"10000.0\")): true",
+        "      payment.cedar:14:1 unless principal.credentials.contains(\"high-value-authorized\"): false",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "no `{line}` in:\n{shown}");
+    }
+    let (status, _, errors) = policy(&["explain", "--decision", "none", "--audit", log]);
+    assert!(status == 1 && !errors.is_empty(), "{errors}");
+}
+
+#[test]
+fn a_message_is_explained_with_the_policies_that_decided_and_what_would_have_to_change() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("message.json");
+    let explain = |body: &str| {
+        std::fs::write(&file, body).unwrap();
+        let words = [
+            "explain",
+            "--message",
+            word(&file),
+            "--sender",
+            "retailer-7",
+            "--receiver",
+            "wholesaler-1",
+            "--policies",
+        ];
+        policy(&[&words[..], &[word(&rules())]].concat())
+    };
+    let (status, shown, errors) = explain(&payment(12_000));
+    assert_eq!(status, 0, "{errors}");
+    assert!(shown.starts_with("policy_denied"), "{shown}");
+    let change = "so that `payment.cedar#high-value` does not apply: `resource.amount` would have to be at most 10000.0; or the sender would have to hold the credential `high-value-authorized`";
+    assert!(shown.contains(change), "{shown}");
+    assert!(shown.contains("  applies too:\n    permit lines.cedar#transfers"), "{shown}");
+    let (_, shown, _) = explain(&payment(12));
+    assert!(shown.starts_with("permitted") && !shown.contains("to pass"), "{shown}");
+    let (_, shown, _) = explain(&payment(12).replace("USD", "no code"));
+    assert!(
+        shown.starts_with("content_invalid") && shown.contains("did not come to the policies"),
+        "{shown}"
+    );
+}
