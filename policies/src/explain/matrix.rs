@@ -47,6 +47,9 @@ const OTHERS: &str = "anyone else";
 /// A sender without an entry, which no policy can name.
 const NOBODY: &str = "spiffe://-/-";
 
+/// By what policies could tell two agents apart: groups, credentials, disabled, trust domain, and the id of one that a policy names.
+type Alike<'e> = (&'e [String], &'e [String], bool, &'e str, &'e str);
+
 /// Agents that no policy can tell apart.
 struct Class<'e> {
     names: Vec<String>,
@@ -84,7 +87,7 @@ impl Explainer {
             .flat_map(|written| written.policy.entity_literals())
             .map(|uid| uid.id().unescaped().to_owned())
             .collect();
-        let mut seen: BTreeMap<(&[String], &[String], bool, &str, &str), usize> = BTreeMap::new();
+        let mut seen: BTreeMap<Alike<'_>, usize> = BTreeMap::new();
         let mut classes: Vec<Class<'_>> = Vec::new();
         for entry in self.policies.agents() {
             let own = if named.contains(&entry.id) { entry.id.as_str() } else { "" };

@@ -198,19 +198,24 @@ fn visit(expr: &Expr, scene: &Scene, open: &mut Open) -> bool {
         }
         Expr::Like { expr, .. } => visit(expr, scene, open),
         Expr::IfThenElse { cond, then_expr, else_expr } => {
-            let mut known = true;
-            for part in [cond, then_expr, else_expr] {
-                known &= visit(part, scene, open);
-            }
-            known
+            each([cond, then_expr, else_expr].into_iter(), scene, open)
         }
-        Expr::Set(items) => items.iter().fold(true, |known, item| visit(item, scene, open) && known),
-        Expr::Record(members) => members.values().fold(true, |known, item| visit(item, scene, open) && known),
+        Expr::Set(items) => each(items.iter(), scene, open),
+        Expr::Record(members) => each(members.values(), scene, open),
         _ => {
             open.may_fail = true;
             note(unknown.nothing(), "what is not recognised", open)
         }
     }
+}
+
+/// The same of several: all are looked at, so that everything they read is noted.
+fn each<'e>(parts: impl Iterator<Item = &'e Arc<Expr>>, scene: &Scene, open: &mut Open) -> bool {
+    let mut known = true;
+    for part in parts {
+        known &= visit(part, scene, open);
+    }
+    known
 }
 
 impl Unknown {
