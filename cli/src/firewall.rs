@@ -39,6 +39,9 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             for waiting in checked.policies_waiting {
                 eprintln!("until the contexts are known, nothing passes: {waiting}");
             }
+            for fault in checked.shadow_faults {
+                eprintln!("the shadow policies would decide nothing: {fault}");
+            }
             Ok(0)
         }
         FirewallJob::Run { config } => {

@@ -12,7 +12,7 @@ mod policies;
 pub(crate) use authority::{Memory, open};
 #[cfg(feature = "plain-proxy")]
 pub(crate) use policies::none;
-pub(crate) use policies::{Begun, First, PolicyReport, PolicyStates, first};
+pub(crate) use policies::{Begun, First, PolicyReport, PolicyStates, first, shadow_faults};
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -43,6 +43,8 @@ pub struct Checked {
     pub contexts: usize,
     /// Why the policies would not be live at once: they do not fit the contexts that are known so far. Empty if they would.
     pub policies_waiting: Vec<String>,
+    /// What is wrong with the shadow policies, or would be beside the contexts that are known so far; it stops nothing.
+    pub shadow_faults: Vec<String>,
 }
 
 /// Looks at everything that a start needs (keys, roots, followers' memory, policies, and that they go together); binds nothing and writes nothing.
@@ -52,9 +54,10 @@ pub struct Checked {
 pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let parts = start::Parts::load(config, Memory::Look)?;
     let contexts = parts.contexts();
+    let shadow_faults = follow::shadow_faults(config, &parts.documents());
     let follow::First { policies, state, .. } = parts.policies;
     let _ = start::generation(config, &parts.followers, Arc::new(policies))?;
-    Ok(Checked { contexts, policies_waiting: state.report().faults })
+    Ok(Checked { contexts, policies_waiting: state.report().faults, shadow_faults })
 }
 
 /// Runs until `shutdown` resolves, then drains: no new connection, messages in flight end within the drain limit. `ready`

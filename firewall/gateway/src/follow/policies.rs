@@ -17,7 +17,7 @@ use tokio::sync::{oneshot, watch};
 
 #[cfg(feature = "plain-proxy")]
 pub(crate) use first::none;
-pub(crate) use first::{Begun, First, first};
+pub(crate) use first::{Begun, First, first, shadow_faults};
 pub(crate) use state::{PolicyReport, PolicyState, PolicyStates};
 
 use self::place::{Found, Place};
@@ -179,6 +179,8 @@ impl Task {
     ) {
         let digest = source.digest();
         let live = self.live();
+        // while nothing of the operator's is live there is no message to be kind to, and all wait for this
+        let serving = live.is_some();
         let (kept, beside) = (source.clone(), contexts.clone());
         let (nothing_known, limits) = (contexts.is_empty(), self.limits.clone());
         let load = move || match live {
@@ -186,7 +188,7 @@ impl Task {
             Some(live) => live.reload(&source, &contexts, &limits),
             None => Policies::load(&source, &contexts, &limits),
         };
-        match aside(load).await {
+        match aside(serving, load).await {
             Some(Ok(policies)) => match self.place.remember(version, digest) {
                 Ok(()) => {
                     self.good = Some((kept, digests));
@@ -227,7 +229,7 @@ impl Task {
         }
         let limits = self.limits.clone();
         let again = source.clone();
-        if let Some(Ok(policies)) = aside(move || live.reload(&again, &contexts, &limits)).await {
+        if let Some(Ok(policies)) = aside(true, move || live.reload(&again, &contexts, &limits)).await {
             self.good = Some((source, digests));
             self.state.retyped(&policies);
             self.go_live(policies);
@@ -292,14 +294,16 @@ impl Task {
     }
 }
 
-/// Runs what takes seconds of a core on a thread of its own, which the kernel lets wait for those that serve. `None` if it cannot start
-/// or panics.
-async fn aside<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+/// Runs what takes seconds of a core on a thread of its own, which the kernel lets wait for those that serve if they do. `None` if it
+/// cannot start or panics.
+async fn aside<T: Send + 'static>(serving: bool, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (done, result) = oneshot::channel();
     let thread = std::thread::Builder::new().name("semgate-policies".to_owned());
     let body = move || {
         // of this thread alone, on Linux; where it is not granted, the load is merely not kinder than others
-        let _ = rustix::process::setpriority_process(None, NICE);
+        if serving {
+            let _ = rustix::process::setpriority_process(None, NICE);
+        }
         let _ = done.send(job());
     };
     if let Err(why) = thread.spawn(body) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use semgate_contexts::json;
+use semgate_contexts::{Context, json};
 use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions, TextParts};
 use semgate_message::Binding;
 use semgate_message::a2a::Version;
@@ -72,6 +72,11 @@ impl Parts {
         let views: Vec<_> = followers.iter().map(Follower::view).collect();
         let policies = follow::first(config, &follow::documents(&views))?;
         Ok(Self { materials, followers, policies })
+    }
+
+    /// The documents that the followers remember.
+    pub(super) fn documents(&self) -> Vec<Arc<Context>> {
+        follow::documents(&self.followers.iter().map(Follower::view).collect::<Vec<_>>())
     }
 
     /// Contexts that the followers remember.

@@ -83,6 +83,18 @@ pub(crate) struct Begun {
     pub(super) place: Place,
 }
 
+/// What is wrong with the shadow policies beside these contexts; nothing where there are none.
+pub(crate) fn shadow_faults(config: &Config, contexts: &[Arc<Context>]) -> Vec<String> {
+    let Some(shadow) = &config.shadow else { return Vec::new() };
+    let limits = config.limits.policies();
+    let place = Place::Directory(shadow.policies.clone());
+    let faults = match place.read(&limits, config.limits.policy_read_tries) {
+        Ok(found) => Policies::load(&found.steady.source, contexts, &limits).err().unwrap_or_default(),
+        Err(fault) => vec![fault],
+    };
+    faults.iter().map(ToString::to_string).collect()
+}
+
 /// The set that lets nothing pass, with the real agents.
 fn waiting(source: &PolicySource, limits: &PolicyLimits) -> Result<Policies, Vec<PolicyFault>> {
     let files = vec![("waiting.cedar".to_owned(), WAITING.to_owned())];

@@ -1,0 +1,152 @@
+//! What callers wait while a set of 10,000 policies is loaded and swapped under their messages: the worst and the 99.9th percentile of the whole
+//! round trip, beside a quiet time of the same length, in one run over plain HTTP/1.1 keep-alive on loopback.
+//!
+//!     cargo bench -p semgate --bench swap
+//!
+//! Callers send at a steady rate that leaves the cores half idle, so that what is seen is waiting and not saturation. `SEMGATE_SWAP_POLICIES` and
+//! `SEMGATE_SWAP_AGENTS` change the size of the set.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::gateway::Scripted;
+use support::policies::{REPLY, digest_of, gateway, message, permit, replies, revision, shown_live, turn};
+use support::{Answer, Up};
+
+const CALLERS: usize = 2;
+/// Between two messages of one caller: a thousand messages a second from both.
+const PACE: Duration = Duration::from_millis(2);
+const SWAPS: usize = 4;
+
+fn main() {
+    let benched = std::env::args().any(|word| word == "--bench");
+    let number = |name: &str, small: usize| {
+        let told = std::env::var(name).ok().map(|text| text.parse().unwrap());
+        told.unwrap_or(if benched { 10_000 } else { small })
+    };
+    let (policies, agents) = (number("SEMGATE_SWAP_POLICIES", 20), number("SEMGATE_SWAP_AGENTS", 20));
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let sets = [large(&up, "a", policies, agents), large(&up, "b", policies, agents)];
+    let link = up.dir.join("current");
+    turn(&link, &sets[0]);
+    let limits = "[limits]\npolicy_poll = \"50ms\"\npolicy_settle = \"10ms\"\nrate_per_second = 1000000\nrate_burst = 1000000\npolicies = 20000\n";
+    let gateway = gateway(&up, &behind, limits);
+    let body = message(&json!({"concept": "current_decision", "item_id": "beer", "quantity": 120}));
+    println!("{policies} policies, {agents} agents, {CALLERS} callers, a message every {PACE:?} each");
+    for n in 1..=SWAPS {
+        let target = &sets[n % 2];
+        let digest = digest_of(target);
+        let began = Instant::now();
+        let callers = Callers::start(gateway.l8, &body);
+        turn(&link, target);
+        while shown_live(&gateway) != [digest.clone()] {
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(began.elapsed() < Duration::from_secs(600), "the set never went live");
+        }
+        // the old one is taken apart within the next upkeep
+        std::thread::sleep(Duration::from_secs(6));
+        let took = began.elapsed();
+        let swapped = callers.end();
+        let callers = Callers::start(gateway.l8, &body);
+        std::thread::sleep(took);
+        let quiet = callers.end();
+        println!(
+            "swap {n}: live within {:.1?}; waits while swapping {swapped}; quiet {quiet}",
+            took - Duration::from_secs(6)
+        );
+    }
+}
+
+/// As many permits, each of another agent, beside those that let the callers speak.
+fn large(up: &Up, name: &str, policies: usize, agents: usize) -> PathBuf {
+    let mut text = String::new();
+    for n in 0..policies {
+        let agent = n % agents;
+        writeln!(
+            text,
+            "permit (principal == Agent::\"spiffe://semgate.test/bench/{agent}\", action, resource is supplyChain::current_decision)\nwhen {{ resource.quantity < {n} && context.major >= 1 }};"
+        )
+        .unwrap();
+    }
+    let directory = revision(
+        up,
+        name,
+        &[("large.cedar", text), ("callers.cedar", permit(name, "current_decision")), replies()],
+    );
+    with_agents(&directory, agents);
+    directory
+}
+
+fn with_agents(directory: &Path, agents: usize) {
+    let file = directory.join("entities.json");
+    let mut entities: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let list = entities["agents"].as_array_mut().unwrap();
+    list.extend(
+        (0..agents).map(
+            |n| json!({"id": format!("spiffe://semgate.test/bench/{n}"), "groups": [], "credentials": []}),
+        ),
+    );
+    std::fs::write(file, entities.to_string()).unwrap();
+}
+
+struct Callers {
+    end: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<Vec<Duration>>>,
+}
+
+/// Round trips, sorted.
+struct Waits(Vec<Duration>);
+
+impl std::fmt::Display for Waits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let at = |part: usize| self.0[(self.0.len() - 1) * part / 1000];
+        write!(f, "median {:.2?} p99.9 {:.2?} worst {:.2?} of {}", at(500), at(999), at(1000), self.0.len())
+    }
+}
+
+impl Callers {
+    fn start(address: SocketAddr, body: &str) -> Self {
+        let end = Arc::new(AtomicBool::new(false));
+        let call = |_| {
+            let (end, body) = (Arc::clone(&end), body.to_owned());
+            std::thread::spawn(move || {
+                let mut stream = TcpStream::connect(address).unwrap();
+                stream.set_nodelay(true).unwrap();
+                let head =
+                    format!("POST / HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n");
+                let request = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
+                let mut waits = Vec::new();
+                while !end.load(Ordering::Relaxed) {
+                    let began = Instant::now();
+                    stream.write_all(request.as_bytes()).unwrap();
+                    let answer = Answer::read(&mut stream);
+                    waits.push(began.elapsed());
+                    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+                    std::thread::sleep(PACE.saturating_sub(began.elapsed()));
+                }
+                waits
+            })
+        };
+        let threads = (0..CALLERS).map(call).collect();
+        Self { end, threads }
+    }
+
+    fn end(self) -> Waits {
+        self.end.store(true, Ordering::Relaxed);
+        let mut waits: Vec<_> = self.threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        waits.sort_unstable();
+        Waits(waits)
+    }
+}
