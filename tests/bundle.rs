@@ -202,7 +202,18 @@ fn the_command_line_signs_and_verifies_and_openssl_agrees() {
     let temporary = tempfile::tempdir().unwrap();
     let root = temporary.path();
     let signers = Signers::new(&root.join("signers"));
-    let policies = concat!(env!("CARGO_MANIFEST_DIR"), "/../policies/rules");
+    // every file of a set is in its bundle, also what a set may be without
+    let policies = root.join("policies");
+    std::fs::create_dir(&policies).unwrap();
+    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../policies/rules")).unwrap() {
+        let file = file.unwrap();
+        if file.file_type().unwrap().is_file() {
+            std::fs::copy(file.path(), policies.join(file.file_name())).unwrap();
+        }
+    }
+    std::fs::write(policies.join("limits.json"), "{}").unwrap();
+    std::fs::write(policies.join("README.md"), "no policy").unwrap();
+    let policies = policies.to_str().unwrap();
     let file = root.join("policies.bundle");
     signers.bundle(Path::new(policies), 7, "signer", &file);
     let verify = |signer: &str, roots: &str| {
@@ -214,7 +225,9 @@ fn the_command_line_signs_and_verifies_and_openssl_agrees() {
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&said["version"], &said["signer"]), (&json!(7), &json!(SIGNER)));
     assert_eq!(said["digest"], digest_of(Path::new(policies)));
-    assert!(said["files"].as_array().unwrap().contains(&json!("entities.json")));
+    let files = said["files"].as_array().unwrap();
+    assert!(files.contains(&json!("entities.json")) && files.contains(&json!("limits.json")), "{said}");
+    assert!(!files.contains(&json!("README.md")), "{said}");
     let output = verify("spiffe://semgate.test/other", "root.pem");
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("`signer`"));
 

@@ -123,6 +123,17 @@ impl PolicySource {
         Ok(source)
     }
 
+    /// Name and bytes of every file of the set, sorted by name: what [`of`](Self::of) makes the same set of.
+    #[must_use]
+    pub fn contents(&self) -> Vec<(String, Vec<u8>)> {
+        let files = self.files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
+        let limits = self.limits.iter().map(|bytes| (LIMITS.to_owned(), bytes.clone()));
+        let mut contents: Vec<_> =
+            files.chain([(ENTITIES.to_owned(), self.entities.clone())]).chain(limits).collect();
+        contents.sort();
+        contents
+    }
+
     /// SHA-256 over name, length and bytes of every policy file, of `entities.json`, and of `limits.json` if there is one, as
     /// `docs/policy.md` says.
     #[must_use]

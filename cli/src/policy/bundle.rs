@@ -66,10 +66,7 @@ impl Bundle {
         let random = ring_random();
         let source = PolicySource::read_dir(directory).doing("policies")?;
         let digest = source.digest();
-        let mut files: Vec<_> =
-            source.files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect();
-        files.push(("entities.json".to_owned(), source.entities));
-        files.sort();
+        let files = source.contents();
         let chain = Chain::from_pem(&read(&cert)?, &ChainLimits::default()).doing("certificate")?;
         let key = KeyPair::from_pem(&read(&key)?, &random).doing("key")?;
         let version = self.set_version.unwrap_or_else(now);
@@ -99,7 +96,7 @@ impl Bundle {
             signers: &signers,
             newest: None,
             max_bytes: MAX_BYTES,
-            max_files: limits.max_files.saturating_add(1),
+            max_files: limits.max_files.saturating_add(2),
         };
         let bytes = std::fs::read(file).doing(format_args!("cannot read `{}`", file.display()))?;
         let signed = bundle::verify(&bytes, &rules, now()).doing(format_args!("`{}`", file.display()))?;
