@@ -33,6 +33,16 @@ pub fn with_l8() -> &'static Path {
     READY.get_or_init(|| environment("requirements-l8.txt", "interop-python-l8"))
 }
 
+/// The same with the parser of `tests/interop/requirements-sf.txt`: somebody else's reader of structured fields.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_structured_fields() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-sf.txt", "interop-python-sf"))
+}
+
 fn environment(requirements: &str, name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let requirements = root.join("tests/interop").join(requirements);

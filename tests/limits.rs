@@ -1,0 +1,100 @@
+//! Limits through the running binary: whose budget is spent, what callers read of it, and what a tired operator gets wrong.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::python;
+use support::{Answer, Up, wait_for};
+
+/// Three decisions an hour, and what a policy adds: five of them for each receiver.
+const LIMITS: &str = r#"{"costs": [{"line": "supplyChain", "concept": "current_decision", "cost": 2}],
+    "budgets": [{"name": "hourly", "limit": "6/hour"}]}"#;
+const POLICY: &str = r#"@id("few") @limit("5/hour") @limit_key("pair")
+    permit (principal in Group::"partners", action, resource is supplyChain::current_decision);"#;
+
+fn say(up: &Up, agent: &str) -> Answer {
+    let body = json!({
+        "protocol": "L8/1.0", "message_id": "m-1", "performative": "INFORM", "sender_id": agent,
+        "receiver_id": up.text("/sample_agent/id"), "context": "urn:contexts:supplyChain:v1.0",
+        "content": {"concept": "current_decision", "item_id": "beer", "quantity": 120},
+    });
+    up.post(agent, up.text("/gateway/l8"), &[], body.to_string().as_bytes())
+}
+
+/// Both fields, by a parser that is not ours: a list of names with parameters each.
+fn parsed(answer: &Answer) -> Value {
+    let field = |name: &str| answer.header(name).unwrap_or_else(|| panic!("no `{name}`"));
+    let output = Command::new(python::with_structured_fields())
+        .arg(python::script("ratelimit_fields.py"))
+        .args([field("ratelimit-policy"), field("ratelimit")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn one_agent_spends_its_budget_and_the_other_still_has_its_own() {
+    let up = Up::start();
+    assert_eq!(say(&up, "retailer-7").header("ratelimit"), None, "no limit, no field");
+    let policies = up.path("/policies");
+    std::fs::write(policies.join("few.cedar"), POLICY).unwrap();
+    std::fs::write(policies.join("limits.json"), LIMITS).unwrap();
+    // what is told first once the limits are live
+    let first = wait_for("limits that are live", || {
+        let answer = say(&up, "retailer-7");
+        answer.header("ratelimit").is_some().then_some(answer)
+    });
+    assert_eq!(first.status, 200);
+    let fields = parsed(&first);
+    let (policy, left) = (&fields[0], &fields[1]);
+    let named = policy[0][0].as_str().unwrap();
+    assert!(named.starts_with("policy-") && named.len() == 15 && !named.contains("few"), "{fields}");
+    assert_eq!(
+        (&policy[0][1], &policy[1]),
+        (&json!({"q": 5, "w": 3600}), &json!(["hourly", {"q": 6, "w": 3600}]))
+    );
+    assert_eq!((&left[0][1]["r"], &left[1][0], &left[1][1]["r"]), (&json!(4), &json!("hourly"), &json!(4)));
+    assert_eq!(say(&up, "retailer-7").status, 200);
+    assert_eq!(say(&up, "retailer-7").status, 200);
+    let refused = say(&up, "retailer-7");
+    assert_eq!((refused.status, refused.code().as_str()), (429, "rate_limited"));
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=1_200).contains(&wait), "two units come back in twenty minutes: {wait}");
+    let fields = parsed(&refused);
+    assert_eq!(fields[1].as_array().unwrap().len(), 1, "only what stopped it: {fields}");
+    assert_eq!((&fields[1][0][0], &fields[1][0][1]["r"]), (&json!("hourly"), &json!(0)));
+    assert!(wait >= fields[1][0][1]["t"].as_u64().unwrap(), "{fields}");
+    let problem = refused.json();
+    for text in [problem["detail"].as_str().unwrap(), problem["hint"].as_str().unwrap()] {
+        assert!(!text.contains("hourly") && !text.contains("few") && !text.contains('6'), "{text}");
+    }
+    // the other agent's budget is whole
+    let other = say(&up, "treasurer-1");
+    assert_eq!(other.status, 200);
+    assert_eq!(parsed(&other)[1][1], json!(["hourly", {"r": 4, "t": 600}]));
+    let record =
+        wait_for("the record", || up.audit().into_iter().find(|record| record["code"] == "rate_limited"));
+    assert_eq!(record["sender"], "spiffe://semgate.test/agent/retailer-7");
+}
+
+#[test]
+fn a_mistake_in_the_limits_is_told_by_the_check() {
+    let up = Up::start();
+    let policies = up.path("/policies");
+    std::fs::write(policies.join("limits.json"), LIMITS.replace("6/hour", "1/hour")).unwrap();
+    std::fs::write(policies.join("few.cedar"), POLICY.replace("@limit(", "@limits(")).unwrap();
+    let check = |expected: &str| {
+        let output =
+            Command::new(support::SEMGATE).args(["policy", "check"]).arg(&policies).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(!output.status.success() && told.contains(expected), "{told}");
+    };
+    check("few.cedar:1:12: `@limits`: no annotation of this name");
+    check("did you mean `@limit`?");
+    std::fs::write(policies.join("few.cedar"), POLICY).unwrap();
+    check("limits.json: at `/budgets`: `hourly` holds 1 and can never pay for a message that costs 2");
+}
