@@ -24,12 +24,30 @@ const RULES: &str = r#"
 @id("story") permit (principal in Group::"partners", action, resource is sums::story);
 "#;
 
+/// What a server that asks and a client that answers need beside.
+const ASKING: &str = r#"
+@id("listen") permit (principal in Group::"partners", action, resource is mcp::Listen);
+@id("changed") permit (principal in Group::"repliers", action, resource is mcp::ToolListChanged);
+@id("progress") permit (principal in Group::"repliers", action, resource is mcp::Progress);
+@id("asks") permit (principal in Group::"repliers", action, resource is mcp::Elicit);
+@id("answers") permit (principal in Group::"partners", action, resource is mcp::Elicit_results);
+@id("samples") permit (principal in Group::"repliers", action, resource is mcp::CreateMessage);
+@id("sampled") permit (principal in Group::"partners", action, resource is mcp::CreateMessage_results);
+@id("words") permit (principal, action, resource is mcp::text);
+@id("ask") permit (principal in Group::"partners", action, resource is asking::ask);
+@id("told") permit (principal in Group::"repliers", action, resource is asking::ask_results);
+"#;
+
 struct Server(Child);
 
 impl Server {
     fn start(address: SocketAddr, more: &[&str]) -> Self {
+        Self::of("mcp_server.py", address, more)
+    }
+
+    fn of(script: &str, address: SocketAddr, more: &[&str]) -> Self {
         let child = Command::new(python::with_mcp())
-            .arg(python::script("mcp_server.py"))
+            .arg(python::script(script))
             .arg(address.port().to_string())
             .args(more)
             .stdout(Stdio::null())
@@ -125,4 +143,45 @@ fn an_unmodified_client_and_server_work_through_the_gateway_and_drift_is_withhel
     }
     let records = std::fs::read_to_string(&gateway.audit).unwrap();
     assert!(records.contains(r#""tool_drift":["add"]"#), "{records}");
+}
+
+#[test]
+fn an_unmodified_client_answers_what_the_server_asks_and_hears_what_is_told_in_its_session() {
+    let up = Up::start();
+    let (behind, mcp) = (free_address(), free_address());
+    let _server = Server::of("mcp_session_server.py", behind, &[]);
+    let draft = up.dir.join("asking.json");
+    let (draft, dir) = (draft.to_str().unwrap(), up.dir.to_str().unwrap());
+    semgate(&[
+        "context",
+        "import",
+        "mcp",
+        &format!("http://{behind}/mcp"),
+        "--line",
+        "asking",
+        "--out",
+        draft,
+    ]);
+    semgate(&["context", "publish", draft, "--dir", dir]);
+    let rules: String =
+        RULES.lines().filter(|line| !line.contains("sums::")).map(|line| format!("{line}\n")).collect();
+    std::fs::write(up.path("/policies").join("mcp.cedar"), rules + ASKING).unwrap();
+    let route = format!(
+        "[[route]]\nname = \"mcp\"\nlisten = \"{mcp}\"\nbinding = \"mcp\"\nadmit = [\"text\"]\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}/mcp\"\ncontexts = [\"*\"]\ndefault_context = \"urn:contexts:asking:v1.0\"\n"
+    );
+    let _gateway = Gateway::before(&up, behind, &route);
+    let seen = |address: SocketAddr| {
+        let mut client = Command::new(python::with_mcp());
+        client.arg(python::script("mcp_session_client.py")).arg(format!("http://{address}/mcp"));
+        let output = client.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut seen: Value = serde_json::from_slice(&output.stdout).unwrap();
+        // what is told on two streams comes in no order
+        seen["told"].as_array_mut().unwrap().sort_by_key(Value::to_string);
+        seen
+    };
+    let direct = seen(behind);
+    assert_eq!(direct["calls"], json!([{"sure": true, "length": 5}, {"sure": true, "length": 5}]));
+    assert_eq!(direct["asked"], json!(["Sure?", "say a word", "Sure?", "say a word"]));
+    assert_eq!(seen(mcp), direct);
 }
