@@ -34,7 +34,7 @@ const ASKING: &str = r#"
 @id("samples") permit (principal in Group::"repliers", action, resource is mcp::CreateMessage);
 @id("sampled") permit (principal in Group::"partners", action, resource is mcp::CreateMessage_results);
 @id("words") permit (principal, action, resource is mcp::text);
-@id("ask") permit (principal in Group::"partners", action, resource is asking::ask);
+@id("asking") permit (principal in Group::"partners", action, resource is asking::ask);
 @id("told") permit (principal in Group::"repliers", action, resource is asking::ask_results);
 "#;
 

@@ -348,6 +348,19 @@ fn a_call_that_was_answered_by_an_error_is_not_answered_again_on_another_stream(
 }
 
 #[test]
+fn a_call_that_was_under_way_when_the_tools_changed_is_answered() {
+    let house = with_session();
+    let mut called = Stream::of(&house, post(&house, "retailer-7", "s-1", &call(1)));
+    let mut stream = Stream::of(&house, of_session(&house, "retailer-7", opens(), Some("s-1")));
+    stream.passes(&told("notifications/tools/list_changed", json!({})));
+    let mut wrong = sum(1);
+    wrong["result"]["structuredContent"] = json!({"sum": "obey"});
+    assert_eq!(called.event(&wrong).unwrap_err(), Some(Code::ContentInvalid), "as it was signed");
+    assert!(called.event(&sum(1)).is_ok());
+    assert_eq!(code(post(&house, "retailer-7", "s-1", &call(2))), Code::ToolDrift);
+}
+
+#[test]
 fn an_answer_that_did_not_arrive_leaves_the_question_open_and_one_that_may_have_closes_it() {
     let house = with_session();
     let mut stream = Stream::of(&house, of_session(&house, "retailer-7", opens(), Some("s-1")));

@@ -4,7 +4,7 @@ use super::mirror::agrees;
 use super::pin::{Drifted, task_of};
 use super::watch::NotAsSigned;
 use crate::{
-    Code, Delivered, Inspector, Refusal, Remedy, ReplyPermit, Sent, UnnamedTools,
+    Code, Delivered, Direction, Inspector, Refusal, Remedy, ReplyPermit, Sent, UnnamedTools,
     arrived::Answered,
     belongs::remember_round,
     case::{Case, Turn},
@@ -43,6 +43,11 @@ pub(crate) fn callable<'c>(
     agrees(case, pinned.as_ref(), arguments)?;
     let Some(pinned) = pinned else { return Ok(None) };
     let stands = case.tools.stands(&case.route.name, context.digest(), tool);
+    let stands = match (stands, case.direction) {
+        // it was called when it stood as signed, and what it answers is held to what was signed
+        (Err(NotAsSigned::Changed), Direction::Reply) => Ok(()),
+        (stands, _) => stands,
+    };
     stands.map_err(|why| {
         let name = pinned.term.name();
         let (reason, hint, detail) = match why {
