@@ -25,6 +25,7 @@ pub struct VerifiedLeaf {
     lines: Vec<Line>,
     trees: Vec<String>,
     uris: Vec<String>,
+    marks: Vec<String>,
 }
 
 impl VerifiedLeaf {
@@ -51,6 +52,16 @@ impl VerifiedLeaf {
     /// The last second at which every certificate of the chain, and its root, is valid.
     pub fn not_after(&self) -> u64 {
         self.not_after
+    }
+
+    /// What it says beyond that, and every issuing certificate of its path lets it say: extended key usages of other people's
+    /// (`eku:1.2.3`) and certificate policies (`policy:1.2.3`), sorted.
+    pub fn marks(&self) -> &[String] {
+        &self.marks
+    }
+
+    pub(crate) fn marked(self, marks: Vec<String>) -> VerifiedLeaf {
+        VerifiedLeaf { marks, ..self }
     }
 
     /// The lines that a context leaf may sign for, exactly as its URIs spell them. Empty for other usages.
@@ -156,7 +167,7 @@ pub(crate) fn check(
     };
     let uris = facts.uris().map(str::to_owned).collect();
     let (not_before, not_after) = window;
-    Ok(VerifiedLeaf { usage, key, thumbprint, not_before, not_after, lines, trees, uris })
+    Ok(VerifiedLeaf { usage, key, thumbprint, not_before, not_after, lines, trees, uris, marks: Vec::new() })
 }
 
 fn check_purposes(facts: &Facts, usage: Usage) -> Result<(), ChainFault> {

@@ -22,6 +22,7 @@ mod spiffe;
 #[cfg(test)]
 mod testing;
 pub mod tls;
+pub mod token;
 mod usage;
 mod verify;
 

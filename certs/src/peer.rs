@@ -84,6 +84,7 @@ pub struct Peer {
     leaf: CertificateDer<'static>,
     thumbprint: Thumbprint,
     not_after: u64,
+    marks: Vec<String>,
 }
 
 impl Peer {
@@ -100,6 +101,11 @@ impl Peer {
     /// The `x5t#S256` of its certificate.
     pub fn thumbprint(&self) -> Thumbprint {
         self.thumbprint
+    }
+
+    /// As [`VerifiedLeaf::marks`].
+    pub fn marks(&self) -> &[String] {
+        &self.marks
     }
 
     /// The last second at which the whole chain is valid. A connection must not be used past it.
@@ -169,6 +175,7 @@ impl Peer {
             leaf: leaf.clone().into_owned(),
             thumbprint: verified.thumbprint(),
             not_after: verified.not_after(),
+            marks: verified.marks().to_vec(),
         })
     }
 }

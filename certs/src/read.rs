@@ -1,8 +1,11 @@
 //! What is read from one certificate, beside what webpki reads for itself.
 
 use crate::{ChainFault, ChainLimits, Family, Usage};
+use std::collections::BTreeSet;
 use x509_parser::certificate::X509Certificate;
-use x509_parser::extensions::{ExtendedKeyUsage, GeneralName};
+use x509_parser::der_parser::oid::Oid;
+use x509_parser::extensions::{ExtendedKeyUsage, GeneralName, ParsedExtension};
+use x509_parser::oid_registry::OID_X509_EXT_CERTIFICATE_POLICIES;
 use x509_parser::prelude::FromDer;
 
 /// A name of the subject (RFC 5280 §4.2.1.6).
@@ -64,6 +67,39 @@ pub(crate) struct Facts {
     /// Permitted dNSName subtrees, `None` if DNS names are not constrained so.
     pub(crate) permitted: Option<Vec<String>>,
     pub(crate) spki: Vec<u8>,
+    pub(crate) marks: Marks,
+}
+
+/// What a certificate says beyond what is judged here, by object identifiers as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// Extended key usages that are neither ours nor of RFC 5280 §4.2.1.12; `None` where the certificate limits no usage.
+    usages: Option<Vec<String>>,
+    /// Certificate policies (RFC 5280 §4.2.1.4).
+    policies: Vec<String>,
+}
+
+/// anyPolicy (RFC 5280 §4.2.1.4).
+const ANY_POLICY: &str = "2.5.29.32.0";
+
+impl Marks {
+    /// Those of a leaf that every issuing certificate of its path hands on: a usage that the issuer is not kept from, a policy that it
+    /// has itself. As `eku:1.2.3` and `policy:1.2.3`, sorted, each once.
+    pub(crate) fn within<'m>(&self, issuers: impl Iterator<Item = &'m Marks> + Clone) -> Vec<String> {
+        let usable = |oid: &String| {
+            issuers.clone().all(|issuer| issuer.usages.as_ref().is_none_or(|usages| usages.contains(oid)))
+        };
+        let handed = |oid: &String| {
+            *oid != ANY_POLICY
+                && issuers
+                    .clone()
+                    .all(|issuer| issuer.policies.iter().any(|own| own == oid || own == ANY_POLICY))
+        };
+        let usages = self.usages.iter().flatten().filter(|oid| usable(oid)).map(|oid| format!("eku:{oid}"));
+        let policies = self.policies.iter().filter(|oid| handed(oid)).map(|oid| format!("policy:{oid}"));
+        let all: BTreeSet<String> = usages.chain(policies).collect();
+        all.into_iter().collect()
+    }
 }
 
 impl Facts {
@@ -84,6 +120,7 @@ impl Facts {
             names: names(&certificate, limits)?,
             permitted: permitted(&certificate)?,
             spki: certificate.public_key().raw.to_vec(),
+            marks: marks(&certificate, limits)?,
         })
     }
 
@@ -157,6 +194,28 @@ fn purposes(certificate: &X509Certificate<'_>) -> Result<Vec<Purpose>, ChainFaul
         ours.map_or(Purpose::Foreign, Purpose::Ours)
     }));
     Ok(found)
+}
+
+fn marks(certificate: &X509Certificate<'_>, limits: &ChainLimits) -> Result<Marks, ChainFault> {
+    let extension = certificate.extended_key_usage().map_err(|_| ChainFault::Malformed)?;
+    let ours = |oid: &&Oid<'_>| Usage::ALL.into_iter().any(|usage| usage.oid_der() == oid.as_bytes());
+    // an issuer with anyExtendedKeyUsage is kept from none
+    let usages = extension.filter(|extension| !extension.value.any).map(|extension| {
+        let others = extension.value.other.iter().filter(|oid| !ours(oid));
+        others.map(Oid::to_id_string).collect::<Vec<_>>()
+    });
+    let extension = certificate.get_extension_unique(&OID_X509_EXT_CERTIFICATE_POLICIES);
+    let extension = extension.map_err(|_| ChainFault::Malformed)?;
+    let policies: Vec<String> = match extension.map(|extension| extension.parsed_extension()) {
+        Some(ParsedExtension::CertificatePolicies(all)) => {
+            all.iter().map(|policy| policy.policy_id.to_id_string()).collect()
+        }
+        _ => Vec::new(),
+    };
+    if usages.as_ref().map_or(0, Vec::len) + policies.len() > limits.max_names {
+        return Err(ChainFault::TooLong);
+    }
+    Ok(Marks { usages, policies })
 }
 
 fn names(certificate: &X509Certificate<'_>, limits: &ChainLimits) -> Result<Vec<Name>, ChainFault> {

@@ -139,7 +139,7 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
     }
     let end = EndEntityCert::try_from(leaf_der).map_err(|error| fault_of(&error))?;
     let path = build_path(&end, others, roots, usage, at)?;
-    let mut issuers = 0;
+    let mut issuers = Vec::new();
     let (mut not_before, mut not_after) = (facts.not_before, facts.not_after);
     for certificate in path.issuers {
         if roots.revoked.contains(&Thumbprint::of(&certificate)) {
@@ -149,16 +149,17 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
         check_issuer(&issuer, usage.family())?;
         not_before = not_before.max(issuer.not_before);
         not_after = not_after.min(issuer.not_after);
-        issuers += 1;
+        issuers.push(issuer.marks);
     }
     if roots.revoked.contains(&path.root.thumbprint) {
         return Err(ChainFault::IssuerRevoked);
     }
-    if path.root.path_length.is_some_and(|most| issuers > most) {
+    if path.root.path_length.is_some_and(|most| issuers.len() > most as usize) {
         return Err(ChainFault::PathLength);
     }
     let window = (not_before.max(path.root.not_before), not_after.min(path.root.not_after));
-    leaf::check(facts, chain.thumbprint(), usage, roots, window)
+    let marks = facts.marks.within(issuers.iter());
+    Ok(leaf::check(facts, chain.thumbprint(), usage, roots, window)?.marked(marks))
 }
 
 /// A path that webpki found: the issuing certificates and the root.

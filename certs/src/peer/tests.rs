@@ -96,3 +96,29 @@ fn a_chain_past_the_limits_is_refused_before_it_is_read() {
     let verdict = peers(&world).identify(&[huge], NOW).map(|_| ());
     assert_eq!(verdict, Err(PeerFault::Chain(ChainFault::TooLong)));
 }
+
+/// 1.2.3.4 as a usage and 1.2.3.5 as a policy.
+fn marked(mut params: rcgen::CertificateParams) -> rcgen::CertificateParams {
+    params.extended_key_usages.push(rcgen::ExtendedKeyUsagePurpose::Other(vec![1, 2, 3, 4]));
+    let policies = vec![0x30, 7, 0x30, 5, 6, 3, 0x2a, 3, 5];
+    params.custom_extensions.push(rcgen::CustomExtension::from_oid_content(&[2, 5, 29, 32], policies));
+    params
+}
+
+#[test]
+fn a_certificate_says_what_its_issuers_let_it_say() {
+    let world = World::new();
+    let params = || marked(leaf_params(Usage::Agent, vec![uri(RETAILER)]));
+    let trusting = world.root.issue(&marked(crate::testing::issuing_params(crate::Family::Tls, &[])));
+    let shown = vec![trusting.issue(&params()).der, trusting.der.clone()];
+    let peer = peers(&world).identify(&shown, NOW).unwrap();
+    assert_eq!(peer.marks(), ["eku:1.2.3.4", "policy:1.2.3.5"]);
+}
+
+#[test]
+fn attack_an_issuer_hands_on_no_usage_and_no_policy_that_it_was_not_given() {
+    let world = World::new();
+    let shown =
+        vec![world.tls.issue(&marked(leaf_params(Usage::Agent, vec![uri(RETAILER)]))).der, world.tls.der.clone()];
+    assert_eq!(peers(&world).identify(&shown, NOW).unwrap().marks(), [""; 0]);
+}

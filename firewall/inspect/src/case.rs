@@ -9,7 +9,7 @@ use crate::{
 };
 use semgate_message::Call;
 use semgate_negotiation::Sessions;
-use semgate_policies::{Circumstances, Credentials, Keep, Scores};
+use semgate_policies::{CERTIFICATE_SPACE, Circumstances, Credentials, Keep, Scores};
 use std::sync::Arc;
 
 /// One end of a connection whose identity was settled before the message was read.
@@ -20,9 +20,11 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// The peer that showed a verified certificate.
+    /// The peer that showed a verified certificate, with what its certificate says it holds.
     pub fn certified(peer: &semgate_certs::Peer) -> Self {
-        Self { id: Arc::from(peer.id().as_str()), credentials: Credentials::NONE }
+        let until = peer.not_after().saturating_add(1);
+        let marks = peer.marks().iter().map(|mark| (format!("{CERTIFICATE_SPACE}{mark}"), until));
+        Self { id: Arc::from(peer.id().as_str()), credentials: Credentials::new(marks) }
     }
 
     /// The one sender that a plain listener on loopback or a Unix socket is configured with, or the agent that a route on
