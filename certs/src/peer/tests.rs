@@ -118,7 +118,9 @@ fn a_certificate_says_what_its_issuers_let_it_say() {
 #[test]
 fn attack_an_issuer_hands_on_no_usage_and_no_policy_that_it_was_not_given() {
     let world = World::new();
-    let shown =
-        vec![world.tls.issue(&marked(leaf_params(Usage::Agent, vec![uri(RETAILER)]))).der, world.tls.der.clone()];
+    let shown = vec![
+        world.tls.issue(&marked(leaf_params(Usage::Agent, vec![uri(RETAILER)]))).der,
+        world.tls.der.clone(),
+    ];
     assert_eq!(peers(&world).identify(&shown, NOW).unwrap().marks(), [""; 0]);
 }

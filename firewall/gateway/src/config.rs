@@ -4,6 +4,7 @@
 mod address;
 mod choices;
 mod fault;
+mod issuer;
 mod limits;
 mod push;
 mod raw;
@@ -25,6 +26,7 @@ use semgate_policies::KeepAs;
 pub use address::{Listen, Place, Upstream};
 pub use choices::{Admit, CardChoice, GroupChoice, HandshakeChoice, RouteChoices, Transport};
 pub use fault::ConfigFault;
+pub use issuer::CredentialIssuer;
 pub use limits::Limits;
 pub use push::PushConfig;
 pub use scope::ContextScope;
@@ -187,6 +189,8 @@ pub struct Config {
     pub lock_secret: Option<PathBuf>,
     /// Whose agents may connect.
     pub trust_domains: Vec<TrustDomain>,
+    /// Whose tokens count as credentials.
+    pub credential_issuers: Vec<CredentialIssuer>,
     /// Who is followed.
     pub authorities: Vec<AuthorityConfig>,
     /// What is served.

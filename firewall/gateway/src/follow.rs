@@ -224,7 +224,10 @@ fn hangup(
         while signal.recv().await.is_some() {
             publisher.shared.audit.reopen();
             match Materials::load(&config) {
-                Ok(fresh) => materials.store(Arc::new(fresh)),
+                Ok(fresh) => {
+                    publisher.shared.issuers.store(Arc::clone(&fresh.issuers));
+                    materials.store(Arc::new(fresh));
+                }
                 Err(why) => {
                     tracing::error!(%why, "keys and certificates are not reloaded, the old ones are kept")
                 }

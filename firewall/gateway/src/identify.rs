@@ -1,16 +1,23 @@
 //! Who is on the other end of a connection. Settled once, when the connection opens; no header ever names a sender
 //! (DESIGN §2.3). What may end meanwhile is the certificate, so its end is looked at for each message.
 
+mod shown;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::HeaderValue;
-use semgate_certs::{CertificateDer, PeerFault, PeerRoots};
+use http::{HeaderMap, HeaderValue};
+use semgate_certs::token::TokenIssuers;
+use semgate_certs::{CertificateDer, PeerFault, PeerRoots, Thumbprint};
 use semgate_inspect::{Code, Peer, Refusal};
+
+pub(crate) use shown::Shown;
+
+use shown::Remembered;
 
 /// The peer of one connection, and what the agent behind is told about it.
 #[derive(Debug)]
@@ -23,6 +30,9 @@ pub(crate) struct Identity {
     client_cert: Option<HeaderValue>,
     /// `Semgate-Sender`: the SPIFFE id.
     sender: HeaderValue,
+    /// `x5t#S256` of the leaf.
+    thumbprint: Option<Thumbprint>,
+    remembered: Remembered,
 }
 
 impl Identity {
@@ -43,6 +53,8 @@ impl Identity {
             // a SPIFFE id is visible ASCII, so this is always a header value
             sender: HeaderValue::try_from(peer.id().as_str()).map_err(|_| PeerFault::NoSpiffeId)?,
             key: peer.id().as_str().into(),
+            thumbprint: Some(peer.thumbprint()),
+            remembered: Remembered::default(),
             peer: Peer::certified(&peer),
         })
     }
@@ -53,7 +65,15 @@ impl Identity {
     /// [`PeerFault::NoSpiffeId`] for a text that is no header value; the configuration has refused it before.
     pub(crate) fn configured(id: &str) -> Result<Self, PeerFault> {
         let sender = HeaderValue::try_from(id).map_err(|_| PeerFault::NoSpiffeId)?;
-        Ok(Self { peer: Peer::configured(id), key: id.into(), not_after: None, client_cert: None, sender })
+        Ok(Self {
+            peer: Peer::configured(id),
+            key: id.into(),
+            not_after: None,
+            client_cert: None,
+            sender,
+            thumbprint: None,
+            remembered: Remembered::default(),
+        })
     }
 
     /// The peer, while its certificate lasts.
@@ -69,6 +89,19 @@ impl Identity {
             .with_hint("connect again with a current certificate")),
             _ => Ok(&self.peer),
         }
+    }
+
+    /// What the head of a request shows of the peer beside its certificate.
+    ///
+    /// # Errors
+    /// `malformed` for two tokens; `sender_mismatch` for one that is not good: it is never passed by.
+    pub(crate) fn shown(
+        &self,
+        headers: &HeaderMap,
+        issuers: &ArcSwap<TokenIssuers>,
+        (now, room): (u64, usize),
+    ) -> Result<Shown, Refusal> {
+        self.remembered.shown(headers, issuers, &shown::bearer(&self.peer, self.thumbprint), (now, room))
     }
 
     /// The SPIFFE id, whether or not it still counts: for the record.

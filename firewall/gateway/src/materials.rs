@@ -8,12 +8,13 @@ use ring::rand::SystemRandom;
 use semgate_certs::tls::{
     ClientAuth, DefaultTimeProvider, ExpectedServer, ServerTrust, client_config, server_config,
 };
+use semgate_certs::token::{KeySet, TokenIssuer, TokenIssuers};
 use semgate_certs::{Chain, ChainLimits, KeyPair, PeerRoots, Roots, SpiffeId, TrustDomain};
 use semgate_negotiation::{Endpoint, FleetSecret, Identity as HandshakeIdentity, LockKeys, Relay, Trust};
 use semgate_statement::SigningIdentity;
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 
-use crate::config::{AuthorityConfig, Config, HandshakeChoice, IdentityFiles, RouteConfig};
+use crate::config::{AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, IdentityFiles, RouteConfig};
 use crate::fault::RunFault;
 use crate::path::unix_now;
 
@@ -27,6 +28,8 @@ pub(crate) struct Materials {
     pub(crate) upstreams: Vec<Option<Arc<ClientConfig>>>,
     /// For each route that takes handshakes, by the same place. A new one after SIGHUP forgets handshakes that are under way.
     pub(crate) endpoints: Vec<Option<Shaker>>,
+    /// Whose tokens count as credentials.
+    pub(crate) issuers: Arc<TokenIssuers>,
 }
 
 /// Who deals with the handshakes of a route.
@@ -67,8 +70,25 @@ impl Materials {
             None => Ok(None),
         };
         let endpoints = config.routes.iter().map(endpoint).collect::<Result<_, _>>()?;
-        Ok(Self { peers, server, upstreams, endpoints })
+        Ok(Self { peers, server, upstreams, endpoints, issuers: Arc::new(issuers(config)?) })
     }
+}
+
+/// Issuers of credentials with their keys.
+fn issuers(config: &Config) -> Result<TokenIssuers, RunFault> {
+    let one = |issuer: &CredentialIssuer| {
+        let keys = KeySet::read(read(&issuer.keys, "credential keys")?.as_bytes());
+        Ok(TokenIssuer {
+            name: issuer.name.clone(),
+            issuer: issuer.issuer.clone(),
+            audience: issuer.audience.clone(),
+            claim: issuer.claim.clone(),
+            algorithms: issuer.algorithms.clone(),
+            leeway: issuer.leeway.as_secs(),
+            keys: keys.map_err(|why| fault(&issuer.keys, "credential keys", &why))?,
+        })
+    };
+    config.credential_issuers.iter().map(one).collect::<Result<_, _>>().map(TokenIssuers::new)
 }
 
 /// Towards callers: whoever shows a certificate, over either HTTP.

@@ -18,10 +18,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::header::{CONNECTION, IF_NONE_MATCH, UPGRADE};
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 use hyper::body::Incoming;
+use semgate_certs::token::TokenIssuers;
 use semgate_contexts::json;
 use semgate_inspect::{
     Clarification, Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Notice, Now, Peer, Permit,
@@ -64,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) draining: AtomicBool,
     /// What handshakes leave behind; the inspector honours the same.
     pub(crate) sessions: Arc<Sessions>,
+    /// Whose tokens count as credentials, as it is now.
+    pub(crate) issuers: ArcSwap<TokenIssuers>,
     /// The benchmark's build only: nothing is inspected, counted or recorded.
     #[cfg(feature = "plain-proxy")]
     pub(crate) unchecked: bool,
@@ -178,13 +182,18 @@ impl Way<'_> {
         if let Some(fault) = serving.fault() {
             return Err(refuse::framing(fault).into());
         }
-        let peer = self.identity.peer(unix_now())?;
+        let now = unix_now();
+        let peer = self.identity.peer(now)?;
         let (parts, body) = request.into_parts();
-        let admitted = match admit::admit(&self.lane.door, &parts, &shared.limits)? {
+        let arrival = admit::admit(&self.lane.door, &parts, &shared.limits)?;
+        let room = shared.limits.credentials_remembered;
+        let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
+        let peer = &shown.by(peer, now)?;
+        let admitted = match arrival {
             Arrival::Card => return self.card(peer, parts.headers.get(IF_NONE_MATCH)).await,
             Arrival::SealingKey => return self.sealing_key(peer).await,
-            Arrival::Socket(wanted) => return Ok(wanted.agree(serving, self.decision)),
-            Arrival::Message(admitted) => admitted,
+            Arrival::Socket(wanted) => return Ok(wanted.agree(serving, shown, self.decision)),
+            Arrival::Message(admitted) => Admitted { shown, ..admitted },
         };
         #[cfg(feature = "plain-proxy")]
         if shared.unchecked {

@@ -31,7 +31,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use crate::answer::{Answer, AnswerBody};
 use crate::decision::DecisionId;
 use crate::framing::{Paced, Serving};
-use crate::identify::Identity;
+use crate::identify::{Identity, Shown};
 use crate::path::Lane;
 use crate::refuse::DECISION;
 
@@ -57,6 +57,8 @@ pub(crate) struct Wanted {
 #[derive(Debug)]
 pub(crate) struct Agreed {
     l9_context: Vec<String>,
+    /// What the caller shows the gateway, with every message.
+    shown: Shown,
     credentials: Vec<(HeaderName, HeaderValue)>,
     decision: DecisionId,
 }
@@ -116,7 +118,7 @@ fn accept(key: &str) -> String {
 
 impl Wanted {
     /// The answer that opens the socket.
-    pub(crate) fn agree(self, serving: &Serving, decision: DecisionId) -> Answer {
+    pub(crate) fn agree(self, serving: &Serving, shown: Shown, decision: DecisionId) -> Answer {
         let mut answer = Response::new(AnswerBody::from(Bytes::new()));
         *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = answer.headers_mut();
@@ -127,7 +129,7 @@ impl Wanted {
             headers.insert(DECISION, text);
         }
         let Self { l9_context, credentials, .. } = self;
-        serving.agree(Agreed { l9_context, credentials, decision });
+        serving.agree(Agreed { l9_context, shown, credentials, decision });
         answer
     }
 }

@@ -41,6 +41,8 @@ pub struct Limits {
     pub stream_window: u32,
     /// HTTP/2: how often a silent peer is asked whether it is there, both ways. 30 s: well before a router in between forgets.
     pub ping_interval: Duration,
+    /// Tokens of credentials that are remembered as verified, on one connection. 8: an agent has one and renews it now and then.
+    pub credentials_remembered: usize,
     /// Bytes of a request's body, compressed and inflated alike. 1 MiB: the paper's messages are under 2 kB; free text up
     /// to a book chapter fits.
     pub body_bytes: usize,
@@ -155,6 +157,7 @@ impl Default for Limits {
             stream_resets: 20,
             stream_window: 256 * 1024,
             ping_interval: Duration::from_secs(30),
+            credentials_remembered: 8,
             body_bytes: 1024 * 1024,
             inflate_ratio: 100,
             depth: 32,
@@ -270,6 +273,7 @@ file_limits! {
         streams: u32 = 1..=10_000,
         stream_resets: usize = 1..=10_000,
         stream_window: u32 = 65_535..=16_777_216,
+        credentials_remembered: usize = 0..=1024,
         body_bytes: usize = 64..=67_108_864,
         inflate_ratio: usize = 1..=10_000,
         depth: usize = 4..=128,

@@ -7,6 +7,7 @@ use semgate_inspect::Undefined;
 use serde::{Deserialize, Serialize};
 
 use super::choices::HandshakeChoice;
+use super::issuer::FileIssuer;
 use super::limits::FileLimits;
 use super::push::FilePush;
 use super::span::Span;
@@ -39,6 +40,8 @@ pub(super) struct File {
     pub limits: FileLimits,
     #[serde(default)]
     pub trust_domain: Vec<FileDomain>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credential_issuer: Vec<FileIssuer>,
     #[serde(default)]
     pub authority: Vec<FileAuthority>,
     #[serde(default)]
@@ -195,6 +198,7 @@ impl File {
                 .iter()
                 .map(|domain| FileDomain { name: domain.name.clone(), roots: domain.roots.clone() })
                 .collect(),
+            credential_issuer: config.credential_issuers.iter().map(FileIssuer::of).collect(),
             authority: config.authorities.iter().map(FileAuthority::of).collect(),
             route: config.routes.iter().map(FileRoute::of).collect(),
         }

@@ -41,6 +41,7 @@ pub(super) fn check(mut file: File, base: &Path) -> Result<Config, ConfigFault> 
         tls: file.tls.as_ref().map(|tls| tls.under(base)),
         lock_secret: file.lock_secret.as_ref().map(|path| base.join(path)),
         trust_domains: trust_domains(&file, base)?,
+        credential_issuers: super::issuer::issuers(&file.credential_issuer, base)?,
         authorities: file.authority.iter().map(|a| authority(a, base)).collect::<Result<_, _>>()?,
         routes: file.route.iter().map(|r| route(r, &prefix, base)).collect::<Result<_, _>>()?,
         floors: floors(&file)?,

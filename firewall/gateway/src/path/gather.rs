@@ -157,8 +157,9 @@ async fn ask(
     received: Received,
 ) -> Heard {
     let way = Way { lane, identity, manner: refuse::Manner::Plain, decision, began };
-    let answered = match identity.peer(unix_now()) {
-        Ok(peer) => way.message(peer, received).await,
+    let now = unix_now();
+    let answered = match identity.peer(now).and_then(|peer| received.admitted.shown.by(peer, now)) {
+        Ok(peer) => way.message(&peer, received).await,
         Err(refusal) => Err(Stopped::from(refusal)),
     };
     match answered {
@@ -199,5 +200,6 @@ fn same(admitted: &Admitted, member: &Lane) -> Admitted {
         handshake: false,
         events: false,
         credentials,
+        shown: admitted.shown.clone(),
     }
 }

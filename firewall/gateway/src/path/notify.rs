@@ -42,11 +42,15 @@ impl Way<'_> {
         if let Some(fault) = serving.fault() {
             return Err(refuse::framing(fault));
         }
-        let peer = self.identity.peer(unix_now())?;
+        let now = unix_now();
+        let peer = self.identity.peer(now)?;
         let egress = lane.egress.as_ref().ok_or_else(nothing_here)?;
         let (parts, body) = request.into_parts();
         let token = egress.posted_to(parts.uri.path()).ok_or_else(nothing_here)?;
         let admitted = admit::notification(&lane.door, &parts, &shared.limits)?;
+        let room = shared.limits.credentials_remembered;
+        let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
+        let peer = &shown.by(peer, now)?;
         let media = admitted.typed.unwrap_or(Media::Json);
         let receiving = receive::receive(admitted, body, serving, &shared.limits);
         let received = self.attended(|| self.bare_facts(Direction::Reply), receiving).await?;

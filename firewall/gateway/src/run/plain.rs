@@ -50,6 +50,7 @@ pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFaul
         audit,
         started: Instant::now(),
         draining: AtomicBool::new(false),
+        issuers: ArcSwap::default(),
         sessions: Arc::new(Sessions::none()),
         unchecked: true,
     });
@@ -59,6 +60,7 @@ pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFaul
         server: None,
         upstreams: vec![None],
         endpoints: vec![None],
+        issuers: Arc::default(),
     };
     let materials = Arc::new(ArcSwap::from_pointee(materials));
     let (_stop, stopping) = watch::channel(false);
@@ -109,6 +111,7 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
         prefix: Prefix::default(),
         lock_secret: None,
         tls: None,
+        credential_issuers: Vec::new(),
         trust_domains: Vec::new(),
         authorities: Vec::new(),
         routes: vec![route],

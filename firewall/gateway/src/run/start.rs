@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use arc_swap::ArcSwap;
+use semgate_certs::token::TokenIssuers;
 use semgate_contexts::{Context, json};
 use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions, TextParts};
 use semgate_message::Binding;
@@ -133,7 +135,7 @@ pub(super) fn shared(
     config: &Config,
     followers: &[Follower],
     (policies, waiting): (Arc<Policies>, bool),
-    audit: Audit,
+    (audit, issuers): (Audit, Arc<TokenIssuers>),
 ) -> Result<Arc<Shared>, RunFault> {
     let generation = generation(config, followers, policies)?;
     let generation = if waiting { generation.standing_in() } else { generation };
@@ -149,6 +151,7 @@ pub(super) fn shared(
         audit,
         started: Instant::now(),
         draining: AtomicBool::new(false),
+        issuers: ArcSwap::new(issuers),
         #[cfg(feature = "plain-proxy")]
         unchecked: false,
     }))

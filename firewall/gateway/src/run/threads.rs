@@ -75,7 +75,8 @@ pub(super) fn start(
     let states = PolicyStates { live: Arc::new(state), shadow, counts: Arc::default() };
     let (audit, writer) =
         Audit::open(config.audit.path.clone(), config.audit.fsync, config.limits.audit_queue)?;
-    let shared = start::shared(config, &parts.followers, (Arc::clone(&policies), waiting), audit)?;
+    let issuers = Arc::clone(&parts.materials.issuers);
+    let shared = start::shared(config, &parts.followers, (Arc::clone(&policies), waiting), (audit, issuers))?;
     let metrics = Metrics::new(states.clone())?;
     let materials = Arc::new(ArcSwap::from_pointee(parts.materials));
 

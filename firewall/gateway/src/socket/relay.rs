@@ -149,7 +149,8 @@ impl Socket {
         found: &mut Option<oneshot::Sender<AgentStream>>,
     ) -> Result<(), Refusal> {
         let shared = &*self.lane.shared;
-        let peer = self.identity.peer(unix_now())?;
+        let now = unix_now();
+        let peer = &self.agreed.shown.by(self.identity.peer(now)?, now)?;
         let l9_context: Vec<&str> = self.agreed.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
         let arrived = Arrived::whole(Call::l8(), text);

@@ -1,0 +1,98 @@
+//! What a caller shows beside its certificate: one token of a configured issuer, in a header of its own (`docs/spec/credentials.md`).
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use http::{HeaderMap, HeaderName};
+use ring::digest;
+use semgate_certs::Thumbprint;
+use semgate_certs::token::{Bearer, TokenFault, TokenIssuers};
+use semgate_inspect::{Code, Peer, Refusal};
+use semgate_policies::{Credentials, TOKEN_SPACE};
+
+/// In gRPC the metadata of the same name. Never forwarded.
+pub(crate) const CREDENTIAL: HeaderName = HeaderName::from_static("semgate-credential");
+
+/// What a good token lets its bearer hold, until it expires. Without a token: nothing, for ever.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shown {
+    credentials: Credentials,
+    expires_at: Option<u64>,
+}
+
+impl Shown {
+    /// The peer with what it shows.
+    ///
+    /// # Errors
+    /// `sender_mismatch` once the token has expired.
+    pub(crate) fn by(&self, peer: &Peer, now: u64) -> Result<Peer, Refusal> {
+        match self.expires_at {
+            None => Ok(peer.clone()),
+            Some(end) if now >= end => Err(refused(TokenFault::Expired)),
+            Some(_) => Ok(peer.clone().showing(peer.credentials().and(&self.credentials))),
+        }
+    }
+}
+
+type Known = ([u8; 32], Arc<TokenIssuers>, Shown);
+
+/// The good tokens of one connection, so that none is verified for each message. The oldest makes room.
+#[derive(Debug, Default)]
+pub(crate) struct Remembered(RefCell<VecDeque<Known>>);
+
+impl Remembered {
+    /// What a head shows.
+    ///
+    /// # Errors
+    /// `malformed` for two headers; `sender_mismatch` for a token that is not good, with its [`TokenFault`] in words.
+    pub(crate) fn shown(
+        &self,
+        headers: &HeaderMap,
+        issuers: &ArcSwap<TokenIssuers>,
+        bearer: &Bearer<'_>,
+        (now, room): (u64, usize),
+    ) -> Result<Shown, Refusal> {
+        let mut all = headers.get_all(&CREDENTIAL).iter();
+        let Some(value) = all.next() else { return Ok(Shown::default()) };
+        if all.next().is_some() {
+            return Err(Refusal::new(Code::Malformed, "there is more than one `Semgate-Credential` header")
+                .with_hint("show one credential"));
+        }
+        let issuers = &issuers.load_full();
+        let hashed = digest::digest(&digest::SHA256, value.as_bytes());
+        let hash: [u8; 32] = hashed.as_ref().try_into().unwrap_or_default();
+        let mut known = self.0.borrow_mut();
+        known.retain(|(_, by, shown)| {
+            Arc::ptr_eq(by, issuers) && shown.expires_at.is_some_and(|end| now < end)
+        });
+        if let Some((.., shown)) = known.iter().find(|(own, ..)| *own == hash) {
+            return Ok(shown.clone());
+        }
+        let token = value.to_str().map_err(|_| refused(TokenFault::Malformed))?;
+        let vouched = issuers.check(token, bearer, now).map_err(refused)?;
+        let end = vouched.expires_at();
+        let named = |name: &String| (format!("{TOKEN_SPACE}{}:{name}", vouched.issuer()), end);
+        let credentials = Credentials::new(vouched.names().iter().map(named));
+        let shown = Shown { credentials, expires_at: Some(end) };
+        if known.len() >= room {
+            known.pop_front();
+        }
+        if room > 0 {
+            known.push_back((hash, Arc::clone(issuers), shown.clone()));
+        }
+        Ok(shown)
+    }
+}
+
+/// The peer as a token has to name it.
+pub(crate) fn bearer(peer: &Peer, thumbprint: Option<Thumbprint>) -> Bearer<'_> {
+    Bearer { id: peer.id(), thumbprint }
+}
+
+fn refused(fault: TokenFault) -> Refusal {
+    Refusal::new(Code::SenderMismatch, fault.to_string())
+        .with_hint("show a current credential that was issued to you for this gateway, or none")
+        .with_detail(format!("credential: {}", fault.as_str()))
+}
