@@ -106,7 +106,7 @@ codes! {
     ContentUninspectable = "content_uninspectable", 422, Content;
     /// The listener is not called as the request calls it, or the request comes from a page that may not speak there.
     HostRefused = "host_refused", 403, Authority;
-    /// The sender in the message is not the verified peer.
+    /// The sender in the message is not the verified peer, or the credential that it shows is not good.
     SenderMismatch = "sender_mismatch", 403, Authority;
     /// The receiver in the message is not the route's.
     ReceiverMismatch = "receiver_mismatch", 403, Authority;

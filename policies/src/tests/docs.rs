@@ -2,6 +2,7 @@
 
 use super::{House, one_file, shipped_contexts};
 use crate::agents::Agents;
+use crate::catalogue::{CONTEXT_MEMBERS, SCORES};
 use crate::{PolicyLimits, PolicySource, schema_text};
 
 const TYPES: &str = include_str!("../../../docs/spec/policy-types.md");
@@ -54,9 +55,16 @@ fn the_policies_of_the_page_of_types_load() {
     House::with(shown[0]).unwrap_or_else(|faults| panic!("{faults:?}"));
 }
 
+/// An example for everything that may be asked.
+const QUESTIONS: &str = include_str!("../../../docs/policy-questions.md");
+
 fn blocks(language: &str) -> Vec<&'static str> {
+    blocks_of(PAGE, language)
+}
+
+fn blocks_of(page: &'static str, language: &str) -> Vec<&'static str> {
     let fence = format!("```{language}\n");
-    PAGE.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+    page.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
 #[test]
@@ -71,6 +79,9 @@ fn the_agents_of_the_page_are_read() {
 fn the_policies_of_the_page_load() {
     let shown = blocks("cedar");
     assert!(shown.len() >= 4);
+    let questions = blocks_of(QUESTIONS, "cedar");
+    assert!(questions.len() >= 12);
+    let shown: Vec<&str> = shown.into_iter().chain(questions).collect();
     let entities = String::from_utf8(PolicySource::shipped().entities).unwrap();
     let entities = entities.replacen("\"groups\": [", "\"groups\": [\"banks\", ", 1);
     for text in shown {
@@ -97,5 +108,19 @@ fn the_faults_of_the_page_are_the_faults_that_are_printed() {
             PolicySource { files: vec![(name.to_owned(), text.to_owned())], ..PolicySource::shipped() };
         let fault = House::load(&source, shipped_contexts()).err().unwrap().remove(0);
         assert!(PAGE.contains(&fault), "the page does not show:\n{fault}");
+    }
+}
+
+#[test]
+fn everything_that_may_be_asked_has_an_example_and_a_row() {
+    let examples = blocks_of(QUESTIONS, "cedar").concat();
+    let mut names: Vec<String> = CONTEXT_MEMBERS.iter().map(|name| format!("context.{name}")).collect();
+    names.extend(SCORES.iter().map(|name| format!("context.scores.{name}")));
+    names.extend(
+        ["principal.credentials", "principal.trust_domain", "context.session.expires"].map(str::to_owned),
+    );
+    for name in names {
+        assert!(examples.contains(&name), "no example reads `{name}`");
+        assert!(PAGE.contains(&name), "`docs/policy.md` has no `{name}`");
     }
 }

@@ -1,0 +1,177 @@
+//! Tokens of somebody else's making (joserfc) through the gateway with mutual TLS: good ones count, and each bad one is refused by its reason.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use semgate_certs::token::TokenFault;
+use serde_json::{Value, json};
+use support::gateway::{Gateway, Scripted, free_address};
+use support::{Answer, Up, python, wait_for};
+
+const REPLY: &str = r#"{"protocol":"L8/1.0","message_id":"r-1","performative":"INFORM","sender_id":"wholesaler-1","receiver_id":"retailer-7","context":"urn:contexts:supplyChain:v1.0","content":{"concept":"current_decision","item_id":"beer","quantity":1}}"#;
+
+const POLICIES: &str = r#"
+@id("planner") permit (principal in Group::"partners", action, resource is supplyChain::current_decision)
+when { principal.credentials.contains("token:hr:planner") };
+@id("replies") permit (principal in Group::"repliers", action, resource) when { context.direction == "reply" };
+"#;
+
+const RETAILER: &str = "spiffe://semgate.test/agent/retailer-7";
+const TREASURER: &str = "spiffe://semgate.test/agent/treasurer-1";
+
+/// Seconds that the brief token lasts: enough to start a gateway in.
+const BRIEF: u64 = 40;
+
+const FAULTS: [TokenFault; 13] = [
+    TokenFault::TooLarge,
+    TokenFault::Malformed,
+    TokenFault::Header,
+    TokenFault::Algorithm,
+    TokenFault::UnknownIssuer,
+    TokenFault::UnknownKey,
+    TokenFault::Signature,
+    TokenFault::Audience,
+    TokenFault::Expired,
+    TokenFault::NotYetValid,
+    TokenFault::Claims,
+    TokenFault::OtherCertificate,
+    TokenFault::OtherSubject,
+];
+
+struct Stage {
+    up: Up,
+    _gateway: Gateway,
+    behind: Scripted,
+    url: String,
+    made: Value,
+    began: u64,
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+impl Stage {
+    fn new() -> Self {
+        let up = Up::start();
+        let behind = Scripted::saying(REPLY.to_owned());
+        let directory = up.dir.join("current");
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::copy(up.path("/policies").join("entities.json"), directory.join("entities.json")).unwrap();
+        std::fs::write(directory.join("planner.cedar"), POLICIES).unwrap();
+        let config = up.path("/firewall_config");
+        let text = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(&config, text.replace("policies = \"policies\"", "policies = \"current\"")).unwrap();
+
+        let interpreter = python::interpreter();
+        let began = now();
+        let output = Command::new(interpreter)
+            .arg(python::script("make_credentials.py"))
+            .args([up.path("/agents/retailer-7/cert"), up.path("/agents/treasurer-1/cert")])
+            .args([RETAILER, TREASURER, &BRIEF.to_string()])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let made: Value = serde_json::from_slice(&output.stdout).unwrap();
+        std::fs::write(up.dir.join("hr.jwks.json"), made["jwks"].to_string()).unwrap();
+
+        let listen = free_address();
+        let more = format!(
+            r#"
+[[route]]
+name = "tls"
+listen = "{listen}"
+binding = "l8"
+receiver = "spiffe://semgate.test/agent/wholesaler-1"
+upstream = "http://{}/l8"
+contexts = ["*"]
+
+[[credential_issuer]]
+name = "hr"
+issuer = "https://hr.test"
+audience = "spiffe://semgate.test/gateway"
+keys = "hr.jwks.json"
+algorithms = ["ES256", "EdDSA", "RS256"]
+"#,
+            behind.address
+        );
+        let gateway = Gateway::before(&up, behind.address, &more);
+        Self { up, _gateway: gateway, behind, url: format!("https://{listen}/"), made, began }
+    }
+
+    fn say(&self, headers: &[(&str, &str)]) -> Answer {
+        let message = json!({
+            "protocol": "L8/1.0", "message_id": "m-1", "performative": "INFORM", "sender_id": "retailer-7",
+            "receiver_id": "wholesaler-1", "context": "urn:contexts:supplyChain:v1.0",
+            "content": {"d": {"concept": "current_decision", "item_id": "beer", "quantity": 120}},
+        });
+        self.up.post("retailer-7", &self.url, headers, message.to_string().as_bytes())
+    }
+
+    fn showing(&self, token: &str) -> Answer {
+        self.say(&[("Semgate-Credential", token)])
+    }
+}
+
+fn text(answer: &Answer) -> String {
+    format!("{} {}", answer.head, String::from_utf8_lossy(&answer.body))
+}
+
+#[test]
+fn tokens_of_joserfc_count_and_each_attack_is_told_by_its_reason() {
+    let stage = Stage::new();
+    let without = stage.say(&[]);
+    assert_eq!((without.status, without.code().as_str()), (403, "policy_denied"), "{}", text(&without));
+    for (name, token) in stage.made["good"].as_object().unwrap() {
+        for _ in 0..2 {
+            let answer = stage.showing(token.as_str().unwrap());
+            assert_eq!(answer.status, 200, "{name}: {}", text(&answer));
+        }
+    }
+    let passed = stage.behind.received();
+    let other = stage.showing(stage.made["without"].as_str().unwrap());
+    assert_eq!(other.code(), "policy_denied", "it vouches for something else: {}", text(&other));
+
+    let bad = stage.made["bad"].as_object().unwrap();
+    assert!(bad.len() > 20);
+    for (name, case) in bad {
+        let answer = stage.showing(case[0].as_str().unwrap());
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (403, "sender_mismatch"),
+            "{name}: {}",
+            text(&answer)
+        );
+        let fault = FAULTS.into_iter().find(|fault| fault.as_str() == case[1]).unwrap();
+        assert_eq!(answer.json()["detail"], fault.to_string(), "{name}");
+    }
+    let good = stage.made["good"]["by certificate"].as_str().unwrap();
+    let twice = stage.say(&[("Semgate-Credential", good), ("Semgate-Credential", good)]);
+    assert_eq!((twice.status, twice.code().as_str()), (400, "malformed"), "{}", text(&twice));
+
+    assert_eq!(stage.behind.received(), passed, "something refused was forwarded");
+    let told = stage.behind.heads().join("\n").to_ascii_lowercase();
+    assert!(told.contains("semgate-sender") && !told.contains("semgate-credential"), "{told}");
+}
+
+#[test]
+fn a_remembered_token_and_a_remembered_verdict_end_with_the_token() {
+    let stage = Stage::new();
+    let token = stage.made["brief"].as_str().unwrap();
+    let mut passed = 0;
+    let refused = wait_for("the end of the token", || {
+        let answer = stage.showing(token);
+        if answer.status == 200 {
+            assert!(now() <= stage.began + BRIEF + 5, "it passes after its end");
+            passed += 1;
+            return None;
+        }
+        Some(answer)
+    });
+    assert!(passed > 0, "{}", text(&refused));
+    assert_eq!(refused.code(), "sender_mismatch", "{}", text(&refused));
+    assert!(now() >= stage.began + BRIEF);
+}
