@@ -136,6 +136,7 @@ fn head(admitted: &Admitted, again: &Arrived) -> Option<Admitted> {
         handshake: false,
         events: false,
         credentials: admitted.credentials.clone(),
+        shown: admitted.shown.clone(),
     })
 }
 
