@@ -7,6 +7,8 @@ mod cases;
 mod matrix;
 #[path = "policy/replay.rs"]
 mod replay;
+#[path = "policy/mistakes.rs"]
+mod mistakes;
 mod support;
 
 use std::path::{Path, PathBuf};

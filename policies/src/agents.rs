@@ -32,6 +32,7 @@ pub(crate) struct Agents {
     by_id: HashMap<Box<str>, u32>,
     by_alias: HashMap<Box<str>, u32>,
     groups: BTreeSet<String>,
+    credentials: BTreeSet<String>,
 }
 
 impl Agents {
@@ -62,11 +63,14 @@ impl Agents {
             faults.push(at("", "not an object"));
             return;
         };
-        closed(root, &["agents", "groups"], "", faults);
-        let declared = root.get("groups").map(|list| names(list, "/groups", usize::MAX, faults));
-        if let Some(declared) = &declared {
-            self.groups.extend(declared.iter().cloned());
-        }
+        closed(root, &["agents", "credentials", "groups"], "", faults);
+        let mut declared = |name: &str| {
+            let pointer = format!("/{name}");
+            root.get(name).map(|list| names(list, &pointer, usize::MAX, faults))
+        };
+        let (groups, credentials) = (declared("groups"), declared("credentials"));
+        self.groups.extend(groups.iter().flatten().cloned());
+        self.credentials.extend(credentials.iter().flatten().cloned());
         let Some(Json::Array(list)) = root.get("agents") else {
             faults.push(at("/agents", "missing, or not a list"));
             return;
@@ -79,10 +83,15 @@ impl Agents {
             let pointer = format!("/agents/{position}");
             if let Some(entry) = entry(item, &pointer, limits, faults) {
                 for group in &entry.groups {
-                    if !self.groups.insert(group.clone()) || declared.is_none() {
-                        continue;
+                    if self.groups.insert(group.clone()) && groups.is_some() {
+                        faults.push(at(&pointer, format!("group `{group}` is not in the list `groups`")));
                     }
-                    faults.push(at(&pointer, format!("group `{group}` is not in the list `groups`")));
+                }
+                for held in &entry.credentials {
+                    if self.credentials.insert(held.clone()) && credentials.is_some() {
+                        let why = format!("credential `{held}` is not in the list `credentials`");
+                        faults.push(at(&pointer, why));
+                    }
                 }
                 self.add(entry, &pointer, faults);
             }
@@ -122,6 +131,11 @@ impl Agents {
     /// The agent with this alias.
     pub fn by_alias(&self, alias: &str) -> Option<&AgentEntry> {
         self.at(*self.by_alias.get(alias)?)
+    }
+
+    /// Every credential that is declared or that an agent has.
+    pub fn credentials(&self) -> &BTreeSet<String> {
+        &self.credentials
     }
 
     /// Every group that is declared or has a member.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
-use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet, Shape};
+use semgate_contexts::{Context, Digest, Line, Performative, PerformativeSet, Shape, Version};
 use serde_json::{Map, Value, json};
 
 use crate::kinds::Attributes;
@@ -229,6 +229,17 @@ impl Catalogue {
     /// The shape of that name in the context of that digest, if the context is not left out.
     pub fn shape(&self, digest: &Digest, name: &str) -> Option<&ShapeInfo> {
         self.shapes.get(digest)?.iter().find(|shape| shape.name == name)
+    }
+
+    /// The versions of each type, lowest first; of learnt ones v0.0.
+    pub fn versions(&self) -> Vec<Vec<Version>> {
+        let mut all = vec![BTreeSet::new(); self.types.len()];
+        for shape in self.shapes.values().flatten().chain(&self.learnt) {
+            if let Some(versions) = all.get_mut(shape.of_type) {
+                versions.insert(Version::new(shape.major, shape.minor));
+            }
+        }
+        all.into_iter().map(|versions| versions.into_iter().collect()).collect()
     }
 
     /// Digests of the contexts that are typed.

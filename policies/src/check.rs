@@ -2,12 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cedar_policy::{EntityUid, PolicySet, Schema, ValidationError, ValidationMode, Validator};
+use cedar_policy::{
+    EntityUid, PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
+};
 use miette::Diagnostic;
 
 use crate::agents::Agents;
 use crate::catalogue::Catalogue;
 use crate::parse::{Written, help, place, place_of, words};
+use crate::sense::World;
 use crate::{Place, PolicyFault};
 
 /// Policies and the files that they stand in.
@@ -47,6 +50,9 @@ impl<'a> Texts<'a> {
                 None => agent_hint(id, agents),
             },
             "Group" if agents.groups().contains(id) => return None,
+            "Group" if agents.position(id).is_some() => {
+                Some(format!("it is an agent: write `Agent::\"{id}\"`"))
+            }
             "Group" => closest(id, agents.groups().iter().map(String::as_str))
                 .map(|near| format!("did you mean `Group::\"{near}\"`?"))
                 .or_else(|| {
@@ -91,11 +97,20 @@ impl<'a> Texts<'a> {
                 push_new(&mut faults, self.fault(written, error, meant(error, catalogue)));
             }
         }
+        let world = World::of_contexts(catalogue);
+        let chosen = |written: &Written| set.policy(written.policy.id()).is_some();
+        faults.extend(self.unseen(chosen, &world));
         // That a policy can never match mostly follows from an error in it.
         let wrong: HashSet<String> = faults.iter().filter_map(policy_in).map(str::to_owned).collect();
         for warning in result.validation_warnings() {
             if let Some(written) = find(warning.policy_id()).filter(|written| !wrong.contains(&*written.id)) {
-                push_new(&mut faults, self.fault(written, warning, None));
+                let never = matches!(
+                    warning,
+                    ValidationWarning::ImpossiblePolicy(_) | ValidationWarning::InvalidActionApplication(_)
+                );
+                let fault =
+                    if never { self.impossible(written, &world) } else { self.fault(written, warning, None) };
+                push_new(&mut faults, fault);
             }
         }
         if faults.is_empty() && !result.validation_passed_without_warnings() {
@@ -112,8 +127,8 @@ impl<'a> Texts<'a> {
         PolicyFault::Invalid {
             place: place_of(file, text, diagnostic, written.start),
             policy: written.id.to_string(),
-            why: why.strip_prefix(&prefix).unwrap_or(&why).to_owned(),
-            hint: meant.or_else(|| help(diagnostic)),
+            why: whatever_action(why.strip_prefix(&prefix).unwrap_or(&why)),
+            hint: meant.or_else(|| help(diagnostic).filter(|help| is_near(&why, help))),
         }
     }
 }
@@ -125,9 +140,12 @@ fn push_new(faults: &mut Vec<PolicyFault>, fault: PolicyFault) {
     }
 }
 
-fn place_in(fault: &PolicyFault) -> Option<&Place> {
+/// Where a fault is.
+pub(crate) fn place_in(fault: &PolicyFault) -> Option<&Place> {
     match fault {
-        PolicyFault::Invalid { place, .. } | PolicyFault::UnknownEntity { place, .. } => Some(place),
+        PolicyFault::Invalid { place, .. }
+        | PolicyFault::BelowFloor { place, .. }
+        | PolicyFault::UnknownEntity { place, .. } => Some(place),
         _ => None,
     }
 }
@@ -137,6 +155,29 @@ pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
     match fault {
         PolicyFault::Invalid { policy, .. } => Some(policy),
         _ => None,
+    }
+}
+
+/// What is said of a member of the context record is said once, and not once for each action.
+fn whatever_action(why: &str) -> String {
+    let without = why.split_once(" in context for Action::").and_then(|(before, rest)| {
+        let (_, after) = rest.split_once("\" ")?;
+        Some(format!("{before} in context {after}"))
+    });
+    without.unwrap_or_else(|| why.to_owned())
+}
+
+/// Cedar suggests the least distant of all names, however far it is.
+fn is_near(why: &str, help: &str) -> bool {
+    let quoted = |text: &str| text.split('`').nth(1).map(str::to_owned);
+    if !help.starts_with("did you mean") || !why.contains("not found") {
+        return true;
+    }
+    // the name that is wrong is the first that is quoted behind the policy's own
+    let wrong = why.split_once("attribute ").and_then(|(_, rest)| quoted(rest));
+    match (wrong, quoted(help)) {
+        (Some(wrong), Some(near)) => closest(&wrong, std::iter::once(near.as_str())).is_some(),
+        _ => true,
     }
 }
 
@@ -160,6 +201,12 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
             if text.contains("decimal") =>
         {
             Some("a decimal is compared as in `resource.amount.greaterThan(decimal(\"10000.0\"))`".to_owned())
+        }
+        ValidationError::IncompatibleTypes(_) if text.contains("Set<") => {
+            Some("what is in a set is asked as in `principal.credentials.contains(\"auditor\")`".to_owned())
+        }
+        ValidationError::IncompatibleTypes(_) if text.contains("Long") && text.contains("String") => {
+            Some("a text is written in quotation marks, and a number without".to_owned())
         }
         ValidationError::UnexpectedType(_) if text.contains("Long") && text.contains("String") => {
             Some("a number is written without quotation marks".to_owned())

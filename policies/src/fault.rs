@@ -71,6 +71,15 @@ pub enum PolicyFault {
         /// What was probably meant, where that can be told.
         hint: Option<String>,
     },
+    /// All versions that a policy can match are below the floor of their line, so that none of their messages comes to be judged.
+    BelowFloor {
+        /// Where.
+        place: Place,
+        /// The policy, `file#id`.
+        policy: String,
+        /// Which versions, and which floor.
+        why: String,
+    },
     /// A policy names an agent or a group that `entities.json` does not have.
     UnknownEntity {
         /// Where.
@@ -137,6 +146,7 @@ impl fmt::Display for PolicyFault {
                 write!(f, "{place}: policy `{policy}`: {why}")?;
                 with_hint(f, hint)
             }
+            Self::BelowFloor { place, policy, why } => write!(f, "{place}: policy `{policy}`: {why}"),
             Self::UnknownEntity { place, policy, entity, hint } => {
                 write!(f, "{place}: policy `{policy}`: `{entity}` is not in entities.json")?;
                 with_hint(f, hint)

@@ -41,6 +41,7 @@ mod redactable;
 mod rewrite;
 mod rule;
 mod scope;
+mod sense;
 mod source;
 
 pub use agents::AgentEntry;
@@ -54,7 +55,7 @@ pub use explain::{
 };
 pub use fault::{LeftOut, Place, PolicyFault};
 pub use limits::PolicyLimits;
-pub use policies::{Policies, schema_text};
+pub use policies::{Floors, Policies, schema_text};
 pub use rate::{Period, Rate, RateKey};
 pub use record::{Keep, KeepAs, Keeper};
 pub use source::PolicySource;

@@ -1,22 +1,23 @@
 //! The loaded policies: loading as a whole or not at all, and asking.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use cedar_policy::SchemaFragment;
-use semgate_contexts::{Context, Digest, Line, Performative, Shape, json::Object};
+use semgate_contexts::{Context, Digest, Line, Performative, Shape, Version, json::Object};
 
 use crate::agents::Agents;
 use crate::ask::Asker;
 use crate::budgets;
 use crate::catalogue::Catalogue;
-use crate::check::Texts as Checked;
+use crate::check::{Texts as Checked, place_in};
 use crate::fit::fit;
 use crate::index::Index;
 use crate::may::unsaid;
 use crate::memory::Memory;
-use crate::parse;
+use crate::parse::{self, Written};
 use crate::rule::Rule;
+use crate::sense::World;
 use crate::{
     AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault,
     PolicyLimits, PolicySource, Question, Verdict,
@@ -31,7 +32,13 @@ pub struct Policies {
     asker: Asker,
     ids: Vec<Arc<str>>,
     budgets: Budgets,
+    /// What each policy says, by id.
+    said: HashMap<Arc<str>, Digest>,
+    warnings: Vec<PolicyFault>,
 }
+
+/// The lowest version of each line of which messages come to be judged: the highest of its authority's and the operator's floor.
+pub type Floors = BTreeMap<Line, Version>;
 
 impl Policies {
     /// Loads a policy directory as a whole, or says everything that is wrong with it.
@@ -49,7 +56,21 @@ impl Policies {
         contexts: &[Arc<Context>],
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        Self::load_beside(source, contexts, limits, &HashSet::new())
+        Self::load_above(source, contexts, &Floors::new(), limits)
+    }
+
+    /// Like [`Policies::load`], where only versions at or above these floors count: a policy that could match none of them is a fault
+    /// ([`PolicyFault::BelowFloor`]).
+    ///
+    /// # Errors
+    /// As [`Policies::load`].
+    pub fn load_above(
+        source: &PolicySource,
+        contexts: &[Arc<Context>],
+        floors: &Floors,
+        limits: &PolicyLimits,
+    ) -> Result<Self, Vec<PolicyFault>> {
+        Self::load_beside(source, contexts, (limits, floors), None)
     }
 
     /// Like [`Policies::load`] for the next generation after this one: a context that this one knows is not left out to
@@ -64,16 +85,32 @@ impl Policies {
         contexts: &[Arc<Context>],
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        let live = self.asker.catalogue.digests().copied().collect();
-        Self::load_beside(source, contexts, limits, &live)
+        self.reload_above(source, contexts, &Floors::new(), limits)
+    }
+
+    /// Like [`Policies::reload`] above these floors. A floor that rises takes nothing down: a policy of this generation that stays as it
+    /// is and is below its floor is not a fault but one of [`Policies::warnings`].
+    ///
+    /// # Errors
+    /// As [`Policies::load_above`]; this generation stays what it is.
+    pub fn reload_above(
+        &self,
+        source: &PolicySource,
+        contexts: &[Arc<Context>],
+        floors: &Floors,
+        limits: &PolicyLimits,
+    ) -> Result<Self, Vec<PolicyFault>> {
+        Self::load_beside(source, contexts, (limits, floors), Some(self))
     }
 
     fn load_beside(
         source: &PolicySource,
         contexts: &[Arc<Context>],
-        limits: &PolicyLimits,
-        live: &HashSet<Digest>,
+        (limits, floors): (&PolicyLimits, &Floors),
+        before: Option<&Self>,
     ) -> Result<Self, Vec<PolicyFault>> {
+        let live: HashSet<Digest> =
+            before.into_iter().flat_map(|live| live.asker.catalogue.digests()).copied().collect();
         let (written, agents) =
             match (parse::parse(&source.files, limits), Agents::read(&source.entities, limits)) {
                 (Ok(written), Ok(agents)) => (written, agents),
@@ -89,11 +126,23 @@ impl Policies {
         };
         let texts = Checked { files: &source.files, written: &written };
         let unknown = texts.unknown_names(&agents);
-        let (catalogue, unfit) = fit(texts, contexts, live, limits)?;
+        let (catalogue, unfit) = fit(texts, contexts, &live, limits)?;
         let mut faults = unknown;
+        let said: HashMap<Arc<str>, Digest> =
+            written.iter().map(|policy| said(policy, &source.files)).collect();
+        let mut warnings = Vec::new();
+        if unfit.is_empty() {
+            let same = |id: &str| before.is_some_and(|live| live.said.get(id) == said.get(id));
+            let senseless = texts.senseless(&World::new(&catalogue, &agents, floors));
+            for fault in senseless {
+                let warned = matches!(&fault, PolicyFault::BelowFloor { policy, .. } if same(policy));
+                if warned { warnings.push(fault) } else { faults.push(fault) }
+            }
+        }
         faults.extend(unfit);
         faults.extend(budgets::known(&budgets, contexts));
         if !faults.is_empty() {
+            faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
             return Err(faults);
         }
         let schema_fault = |why| vec![PolicyFault::Schema { why }];
@@ -109,7 +158,7 @@ impl Policies {
             memory: Memory::new(limits.remembered_verdicts),
             actions,
         };
-        Ok(Self { digest: source.digest(), asker, ids, budgets })
+        Ok(Self { digest: source.digest(), asker, ids, budgets, said, warnings })
     }
 
     /// What is live: SHA-256 over name, length and bytes of every policy file, of `entities.json` and of `limits.json` if there
@@ -156,6 +205,12 @@ impl Policies {
             return &[];
         }
         self.budgets.of(self.asker.agents.list.position(sender))
+    }
+
+    /// Policies that are live and do nothing at present, since a floor rose above all that they can match.
+    #[must_use]
+    pub fn warnings(&self) -> &[PolicyFault] {
+        &self.warnings
     }
 
     /// Contexts that could not be typed beside the others, or would have made a policy invalid.
@@ -220,6 +275,12 @@ impl Policies {
     pub fn decide(&self, question: &Question<'_>) -> Verdict {
         self.asker.decide(question)
     }
+}
+
+/// A policy's id, and the digest of what it says.
+fn said(policy: &Written, files: &[(String, String)]) -> (Arc<str>, Digest) {
+    let text = policy.policy.to_cedar().or_else(|| files.get(policy.file).map(|(_, text)| text.clone()));
+    (Arc::clone(&policy.id), Digest::of(text.unwrap_or_default().as_bytes()))
 }
 
 /// The Cedar schema that these contexts give, in Cedar's own syntax: for `policy check --schema` and for editors.

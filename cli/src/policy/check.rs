@@ -33,7 +33,8 @@ impl Check {
             let schema = semgate_policies::schema_text(&contexts).doing("schema")?;
             out!("{schema}");
         }
-        let policies = inputs::load(&inputs::source(&self.policies)?, &contexts, json)?;
+        let policies =
+            inputs::load(&inputs::source(&self.policies)?, &contexts, &self.contexts.floors(), json)?;
         report(&self.policies, &policies, json)
     }
 }

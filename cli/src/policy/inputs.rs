@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use semgate_contexts::{Context, DocumentLimits, Prefix, library};
-use semgate_policies::{Explainer, Policies, PolicyFault, PolicyLimits, PolicySource};
+use semgate_contexts::{Context, DocumentLimits, Line, Prefix, Version, library};
+use semgate_policies::{Explainer, Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
 use serde_json::json;
 
 use crate::fault::{Doing, Fault};
@@ -19,9 +19,23 @@ pub struct Contexts {
     /// Without the shipped library
     #[arg(long)]
     no_library: bool,
+    /// The floor of a line, as in a gateway's `[floors]`: a policy that can match nothing at or above it is a fault
+    #[arg(long = "floor", value_name = "LINE=VERSION", value_parser = floor)]
+    floors: Vec<(Line, Version)>,
+}
+
+fn floor(text: &str) -> Result<(Line, Version), String> {
+    let form = || format!("`{text}` is not of the form `payment=v2.0`");
+    let (line, version) = text.split_once('=').ok_or_else(form)?;
+    Ok((Line::parse(line).map_err(|why| why.to_string())?, version.parse().map_err(|_| form())?))
 }
 
 impl Contexts {
+    /// The floors, by line; the last of a line counts.
+    pub fn floors(&self) -> Floors {
+        self.floors.iter().cloned().collect()
+    }
+
     /// The documents, checked.
     ///
     /// # Errors
@@ -55,8 +69,14 @@ pub fn source(dir: &Path) -> Result<PolicySource, Fault> {
 ///
 /// # Errors
 /// They would not be loaded; every fault is printed, a line each.
-pub fn load(source: &PolicySource, contexts: &[Arc<Context>], json: bool) -> Result<Policies, Fault> {
-    Policies::load(source, contexts, &PolicyLimits::default()).map_err(|faults| rejected(&faults, json))
+pub fn load(
+    source: &PolicySource,
+    contexts: &[Arc<Context>],
+    floors: &Floors,
+    json: bool,
+) -> Result<Policies, Fault> {
+    Policies::load_above(source, contexts, floors, &PolicyLimits::default())
+        .map_err(|faults| rejected(&faults, json))
 }
 
 /// The same with the text that they came from.

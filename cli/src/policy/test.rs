@@ -43,7 +43,7 @@ impl Test {
         let above = self.cases.join("..");
         let dir = self.policies.as_deref().unwrap_or(&above);
         let contexts = self.contexts.read()?;
-        let policies = inputs::load(&inputs::source(dir)?, &contexts, json)?;
+        let policies = inputs::load(&inputs::source(dir)?, &contexts, &self.contexts.floors(), json)?;
         let stage = Stage::new(policies, contexts);
         let files = CaseFile::read_dir(&self.cases)?;
         let (mut decided, mut failures, mut count) = (BTreeSet::new(), Vec::new(), 0_usize);

@@ -87,6 +87,7 @@ fn policies(report: &PolicyReport) -> Value {
         "rejected": report.rejected.map(|digest| digest.to_string()),
         "faults": report.faults,
         "contexts_left_out": report.left_out,
+        "warnings": report.warnings,
     })
 }
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use semgate_contexts::{Context, Digest, Line, Prefix, Version};
 use semgate_inspect::{Generation, Shadow, ShadowCounts};
-use semgate_policies::Policies;
+use semgate_policies::{Floors, Policies};
 use semgate_statement::{Follower, View};
 use tokio::sync::watch;
 
@@ -166,6 +166,18 @@ impl Publisher {
         if !free.is_empty() {
             drop(tokio::task::spawn_blocking(move || drop(free)));
         }
+    }
+
+    /// The lowest version of each line of which messages come to be judged.
+    fn floors(&self) -> Floors {
+        let mut floors = self.floors.clone();
+        for view in self.views.borrow().iter() {
+            for (line, version) in view.floors() {
+                let floor = floors.entry(line.clone()).or_insert(*version);
+                *floor = (*floor).max(*version);
+            }
+        }
+        floors
     }
 
     /// Every verified document that is held, whatever its status: policies may still speak of it.

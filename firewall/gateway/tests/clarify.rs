@@ -132,7 +132,8 @@ fn an_answer_that_policy_would_not_let_the_agent_give_is_not_given_and_the_agent
     let mut house = House::new();
     let agent = Agent::saying(&reply());
     let mut source = PolicySource::shipped();
-    let no = r#"@id("no-options") forbid(principal, action, resource is snl::parameter_options);"#;
+    let no =
+        r#"@id("no-options") forbid(principal, action, resource is snl::parameter_options) when { true };"#;
     source.files.push(("no.cedar".to_owned(), no.to_owned()));
     house.write_policies(&source);
     let gateway = start(&mut house, &l8(&agent, ANSWERS));

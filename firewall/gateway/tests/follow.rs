@@ -138,7 +138,7 @@ fn policies_are_swapped_whole_and_a_rejected_set_leaves_the_last_good_one_live()
     let mut stricter = PolicySource::shipped();
     stricter.files.push((
         "zz.cedar".to_owned(),
-        "forbid (principal, action, resource is supplyChain::current_decision);".to_owned(),
+        "forbid (principal, action, resource is supplyChain::current_decision) when { true };".to_owned(),
     ));
     house.write_policies(&stricter);
     wait("denied", || code(&gateway) == "policy_denied");

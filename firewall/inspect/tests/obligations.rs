@@ -34,7 +34,7 @@ fn what_needs_an_approval_is_refused_as_that_and_names_the_policy_to_the_operato
 fn what_is_denied_anyway_is_not_said_to_need_an_approval() {
     let inspector = house(
         r#"@approve("somebody") permit (principal, action, resource is supplyChain::current_decision);
-        @notice("not today") forbid (principal, action, resource is supplyChain::current_decision);"#,
+        @notice("not today") forbid (principal, action, resource is supplyChain::current_decision) when { true };"#,
     );
     let refusal = say(&inspector, &route("l8"), "retailer-7", supply_chain(), NOW).unwrap_err();
     assert_eq!((refusal.code(), refusal.hint()), (Code::PolicyDenied, "not today"));

@@ -178,14 +178,14 @@ fn a_policy_that_can_never_match_is_refused() {
         AMBIGUITY,
         "action in [Action::\"QUERY\", Action::\"REQUEST\"]",
         "action == Action::\"INFORM\"",
-        &["p.cedar:1:1", "policy"],
+        &["p.cedar:3:13: policy `p.cedar#1`: `snl::ambiguous_parameter` never takes `INFORM` (it takes `"],
     );
     broken(AMBIGUITY, "Action::\"QUERY\"", "Action::\"ASK\"", &["`Action::\"ASK\"`"]);
     broken(
         PAYMENT,
         "resource.amount.greaterThan(decimal(\"10000.0\"))",
         "resource is travel::bookFlight",
-        &["impossible"],
+        &["p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message"],
     );
     broken(CONTINGENCY, "principal == Agent", "principal == Group", &["Group"]);
 }

@@ -38,9 +38,9 @@ fn what_is_known_already_decides() {
         r#"permit (principal, action, resource is payment::transfer) when { context.binding == "a2a" };"#;
     assert!(!may(receiver, RETAILER));
     for forbid in [
-        r#"forbid (principal, action, resource is payment::transfer);"#,
+        r#"forbid (principal, action, resource is payment::transfer) when { context.major > 0 };"#,
         r#"forbid (principal, action, resource) when { context.binding == "mcp" };"#,
-        r#"forbid (principal, action, resource) unless { principal.credentials.contains("none") };"#,
+        r#"forbid (principal, action, resource) unless { principal.credentials.contains("high-value-authorized") };"#,
     ] {
         assert!(!may(&format!("{PERMIT}{forbid}"), RETAILER), "{forbid}");
     }

@@ -8,8 +8,10 @@ mod learnt;
 mod lines;
 mod load;
 mod may;
+mod mistakes;
 mod obligations;
 mod paper;
+mod senseless;
 mod unions;
 mod versions;
 

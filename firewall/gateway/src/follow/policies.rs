@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use semgate_contexts::{Context, Digest};
-use semgate_policies::{Policies, PolicyFault, PolicyLimits, PolicySource};
+use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
 use tokio::sync::{oneshot, watch};
 
 #[cfg(feature = "plain-proxy")]
@@ -61,11 +61,12 @@ pub(super) struct Task {
     good: Option<(PolicySource, Vec<Digest>)>,
 }
 
-/// A set of policies, and the contexts beside which it was tried.
+/// A set of policies, and the contexts beside which and the floors above which it was tried.
 #[derive(Clone, PartialEq, Eq)]
 struct Tried {
     set: Digest,
     contexts: Vec<Digest>,
+    floors: Floors,
 }
 
 impl Task {
@@ -77,7 +78,12 @@ impl Task {
     ) -> Self {
         let (limits, report) = (&config.limits, state.report());
         // what the start tried is not tried again beside the same contexts
-        let tried = report.live.or(report.rejected).map(|set| Tried { set, contexts: publisher.digests() });
+        let tried = report.live.or(report.rejected).map(|set| Tried {
+            set,
+            contexts: publisher.digests(),
+            // the start knows none, so that no floor which rose meanwhile keeps a gateway from starting
+            floors: Floors::new(),
+        });
         Self {
             seat: Seat::Live,
             reload: publisher.reload.subscribe(),
@@ -124,7 +130,9 @@ impl Task {
     /// Looks whether anything changed since the last try; `asked` says that the operator wants it read whether or not it seems to have.
     async fn look(&mut self, asked: bool) {
         let (contexts, digests) = (self.publisher.contexts(), self.publisher.digests());
-        let same_contexts = self.tried.as_ref().is_some_and(|tried| tried.contexts == digests);
+        let floors = self.publisher.floors();
+        let same_contexts =
+            self.tried.as_ref().is_some_and(|tried| tried.contexts == digests && tried.floors == floors);
         let stamp = self.stamp().await;
         if !asked && same_contexts && stamp.is_some() && stamp == self.seen {
             return;
@@ -137,10 +145,10 @@ impl Task {
         match read {
             Ok(Ok(Found { steady: Steady { source, stamp }, version })) => {
                 self.seen = Some(stamp);
-                let tried = Tried { set: source.digest(), contexts: digests.clone() };
+                let tried = Tried { set: source.digest(), contexts: digests.clone(), floors: floors.clone() };
                 if self.tried.as_ref() != Some(&tried) {
                     self.tried = Some(tried);
-                    self.load((source, version), contexts, digests).await;
+                    self.load((source, version), contexts, (digests, floors)).await;
                 }
             }
             Ok(Err(why)) => {
@@ -175,7 +183,7 @@ impl Task {
         &mut self,
         (source, version): (PolicySource, Option<u64>),
         contexts: Vec<Arc<Context>>,
-        digests: Vec<Digest>,
+        (digests, floors): (Vec<Digest>, Floors),
     ) {
         let digest = source.digest();
         let live = self.live();
@@ -185,8 +193,16 @@ impl Task {
         let (nothing_known, limits) = (contexts.is_empty(), self.limits.clone());
         let load = move || match live {
             // what is live is not left out to make room for a policy that does not fit it
-            Some(live) => live.reload(&source, &contexts, &limits),
-            None => Policies::load(&source, &contexts, &limits),
+            Some(live) => live.reload_above(&source, &contexts, &floors, &limits),
+            None => {
+                // nobody can tell whether a floor or a policy came first, so what is below its floor is told and no more
+                let first = Policies::load(&source, &contexts, &limits);
+                if floors.is_empty() {
+                    first
+                } else {
+                    first.and_then(|first| first.reload_above(&source, &contexts, &floors, &limits))
+                }
+            }
         };
         match aside(serving, load).await {
             Some(Ok(policies)) => match self.place.remember(version, digest) {

@@ -34,6 +34,8 @@ pub(crate) struct PolicyReport {
     pub(crate) faults: Vec<String>,
     /// Contexts that the live policies cannot speak of.
     pub(crate) left_out: Vec<String>,
+    /// Live policies that can match nothing above the present floors.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl PolicyState {
@@ -49,7 +51,15 @@ impl PolicyState {
     pub(super) fn accepted(&self, policies: &Policies) {
         let left_out = policies.left_out().iter().map(ToString::to_string).collect();
         let live = Some(policies.digest());
-        self.set(PolicyReport { live, current: true, rejected: None, faults: Vec::new(), left_out });
+        let warnings = policies.warnings().iter().map(ToString::to_string).collect();
+        self.set(PolicyReport {
+            live,
+            current: true,
+            rejected: None,
+            faults: Vec::new(),
+            left_out,
+            warnings,
+        });
     }
 
     /// What is live was typed anew; what is on disk is as it was.
