@@ -5,10 +5,10 @@
 mod cases;
 #[path = "policy/matrix.rs"]
 mod matrix;
-#[path = "policy/replay.rs"]
-mod replay;
 #[path = "policy/mistakes.rs"]
 mod mistakes;
+#[path = "policy/replay.rs"]
+mod replay;
 mod support;
 
 use std::path::{Path, PathBuf};

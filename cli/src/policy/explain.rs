@@ -57,8 +57,10 @@ impl Explain {
         let explainer = inputs::explainer(&self.policies, &contexts, json)?;
         let (headline, recalled) = match (&self.message, &self.decision, &self.audit) {
             (Some(message), ..) => {
-                let stage =
-                    Stage::new(inputs::load(&inputs::source(&self.policies)?, &contexts, json)?, contexts);
+                let stage = Stage::new(
+                    inputs::load(&inputs::source(&self.policies)?, &contexts, &self.contexts.floors(), json)?,
+                    contexts,
+                );
                 self.message(message, &stage, &explainer)?
             }
             (None, Some(id), Some(log)) => decision(id, log, &explainer)?,
