@@ -14,8 +14,6 @@ server = MCPServer('asking')
 
 
 class Sure(BaseModel):
-    # Pydantic names the model in its schema, and a `requestedSchema` of MCP has no name
-    model_config = {'json_schema_extra': lambda schema: schema.pop('title', None)}
     yes: bool
 
 
