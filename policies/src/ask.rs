@@ -13,7 +13,7 @@ use crate::convert::{self, Misfit};
 use crate::credentials::Window;
 use crate::index::Index;
 use crate::memory::{Key, Memory};
-use crate::rule::Wants;
+use crate::rule::{Wants, bit};
 use crate::{AgentEntry, Credentials, Question, Texts, Verdict};
 
 /// Everything that an answer needs, prepared at load.
@@ -200,7 +200,7 @@ impl Asker {
             info,
             sender,
             receiver: if wants.receiver() { receiver } else { None },
-            free_text: wants.member("free_text") && question.shape.has_free_text(question.value),
+            free_text: wants.any(const { bit("free_text") }) && question.shape.has_free_text(question.value),
         };
         let Some((key, window)) = key(question, wants, &found) else {
             return self.evaluate(question, &found, wants, chosen.rules());
@@ -226,16 +226,16 @@ fn key(question: &Question<'_>, wants: Wants, found: &Found<'_>) -> Option<(Key,
         return None;
     }
     let circumstances = &question.circumstances;
-    let known = |member: &str, text: &str, names: &[&str]| match names.iter().position(|name| *name == text) {
-        _ if !wants.member(member) => Some(0),
+    let known = |member: u32, text: &str, names: &[&str]| match names.iter().position(|name| *name == text) {
+        _ if !wants.any(member) => Some(0),
         Some(position) => Some(position as u128),
         None => None,
     };
-    let binding = known("binding", question.binding, &["l8", "a2a", "mcp"])?;
+    let binding = known(const { bit("binding") }, question.binding, &["l8", "a2a", "mcp"])?;
     let versions = ["", "0.3", "1.0", "2025-11-25", "2026-07-28"];
-    let version = known("binding_version", circumstances.protocol_version, &versions)?;
-    let direction = known("direction", question.direction, &["request", "reply"])?;
-    let locked = u128::from(wants.member("locked") && circumstances.locked().is_some());
+    let version = known(const { bit("binding_version") }, circumstances.protocol_version, &versions)?;
+    let direction = known(const { bit("direction") }, question.direction, &["request", "reply"])?;
+    let locked = u128::from(wants.any(const { bit("locked") }) && circumstances.locked().is_some());
     let number = |position: Option<u32>| u128::from(position.unwrap_or(u32::MAX));
     let small = (question.action as u128) << 8
         | version << 5

@@ -118,6 +118,11 @@ impl Catalogue {
         catalogue
     }
 
+    /// These types alone, for the schema that they make.
+    pub fn of_types(types: Vec<TypeInfo>) -> Self {
+        Self { types, ..Self::default() }
+    }
+
     fn add_line(&mut self, versions: &[&Arc<Context>], taken: &mut HashMap<String, String>) {
         let mut kept: Vec<&Arc<Context>> = Vec::new();
         let mut shapes: BTreeMap<String, Majors> = BTreeMap::new();

@@ -187,7 +187,7 @@ impl Explainer {
     fn scene(&self, question: &Question<'_>, found: &Found<'_>, unknown: Unknown) -> Result<Scene, Verdict> {
         let all = || reads::Attributes { all: true, ..reads::Attributes::default() };
         let agents = self.written.iter().flat_map(|written| written.reads.agents.iter().cloned()).collect();
-        let reads = Reads { resource: all(), context: all(), principal: all(), agents };
+        let reads = Reads { resource: all(), context: all(), principal: all(), agents, ..Reads::default() };
         Scene::new(self.policies.asker().whole(question, found, &reads)?, unknown)
     }
 

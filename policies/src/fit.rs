@@ -6,11 +6,11 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use cedar_policy::PolicySet;
 use semgate_contexts::{Context, ContextUrn, Digest};
 
 use crate::catalogue::Catalogue;
 use crate::check::{Texts, policy_in};
+use crate::parse::Written;
 use crate::{LeftOut, PolicyFault, PolicyLimits, learnt};
 
 /// A catalogue, and the faults that remain beside all contexts.
@@ -18,7 +18,6 @@ type Fitted = (Catalogue, Vec<PolicyFault>);
 
 struct Fitting<'a> {
     texts: Texts<'a>,
-    all: PolicySet,
     live: &'a HashSet<Digest>,
     tries: usize,
 }
@@ -31,10 +30,7 @@ pub(crate) fn fit(
     live: &HashSet<Digest>,
     limits: &PolicyLimits,
 ) -> Result<Fitted, Vec<PolicyFault>> {
-    let policies = texts.written.iter().map(|written| written.policy.clone());
-    let all =
-        PolicySet::from_policies(policies).map_err(|e| vec![PolicyFault::Schema { why: e.to_string() }])?;
-    let mut fitting = Fitting { texts, all, live, tries: limits.max_left_out_tries };
+    let mut fitting = Fitting { texts, live, tries: limits.max_left_out_tries };
     let (catalogue, at_first) = fitting.validate(contexts, None)?;
     if at_first.is_empty() {
         return Ok((catalogue, at_first));
@@ -98,17 +94,10 @@ impl Fitting<'_> {
     ) -> Result<Fitted, Vec<PolicyFault>> {
         let mut catalogue = Catalogue::build(contexts);
         catalogue.add_learnt(&learnt::named(self.texts.written));
-        let schema = catalogue.schema().map_err(|fault| vec![fault])?;
         let unredactable = self.texts.unredactable(contexts, &catalogue);
-        let mut faults = match only {
-            None => self.texts.validate(&self.all, schema, &catalogue),
-            Some(ids) => {
-                let some = self.texts.written.iter().filter(|written| ids.contains(&*written.id));
-                let some = PolicySet::from_policies(some.map(|written| written.policy.clone()))
-                    .map_err(|e| vec![PolicyFault::Schema { why: e.to_string() }])?;
-                self.texts.validate(&some, schema, &catalogue)
-            }
-        };
+        let chosen = |written: &&Written| only.is_none_or(|ids| ids.contains(&*written.id));
+        let policies: Vec<&Written> = self.texts.written.iter().filter(chosen).collect();
+        let mut faults = self.texts.validate_all(&policies, &catalogue).map_err(|fault| vec![fault])?;
         let looked_at = |fault: &PolicyFault| {
             only.is_none_or(|ids| policy_in(fault).is_some_and(|policy| ids.contains(policy)))
         };

@@ -33,6 +33,7 @@ mod moments;
 mod names;
 mod openness;
 mod parse;
+mod parts;
 mod policies;
 mod rate;
 mod reads;

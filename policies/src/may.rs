@@ -4,7 +4,7 @@ use cedar_policy::Effect;
 use semgate_contexts::{Performative, json::Object};
 
 use crate::ask::{Asker, Found};
-use crate::rule::{Rule, Wants};
+use crate::rule::{Rule, Wants, bit};
 use crate::{Circumstances, MaySay, NoPolicy, Question, Verdict};
 
 impl Asker {
@@ -19,7 +19,7 @@ impl Asker {
             return Err(NoPolicy);
         }
         let chosen = self.index.choose(sender, (shape.of_type, info), question.action).ok_or(NoPolicy)?;
-        let later = |rule: &Rule| LATER.iter().any(|member| rule.wants.member(member));
+        let later = |rule: &Rule| rule.wants.any(LATER);
         let blind = |rule: &&Rule| !rule.wants.instance && !later(rule);
         let open = chosen.rules().any(|rule| !blind(&rule) && rule.effect == Effect::Permit);
         let known = chosen.rules().filter(blind);
@@ -35,7 +35,7 @@ impl Asker {
 }
 
 /// What can be another once it is said: what the text is, when it comes, in which session.
-const LATER: [&str; 5] = ["free_text", "scores", "now", "locked", "session"];
+const LATER: u32 = bit("free_text") | bit("scores") | bit("now") | bit("locked") | bit("session");
 
 /// The question for what is not said yet.
 pub(crate) fn unsaid<'q>(

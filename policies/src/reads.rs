@@ -40,6 +40,8 @@ pub(crate) struct Reads {
     pub context: Attributes,
     /// Agents named in a condition, whose groups and credentials it may ask for.
     pub agents: BTreeSet<String>,
+    /// Types that a condition asks for or names an entity of.
+    pub types: BTreeSet<String>,
 }
 
 impl Reads {
@@ -65,7 +67,8 @@ impl Reads {
             }
             Expr::GetAttr { expr, attr } => self.attribute(expr, attr),
             Expr::HasAttr { expr, attrs } => self.attribute(expr, attrs.first()),
-            Expr::Is { expr, in_expr, .. } => {
+            Expr::Is { expr, entity_type, in_expr } => {
+                self.types.insert(entity_type.to_string());
                 // The type of the instance is part of what a verdict is remembered under.
                 if !matches!(&**expr, Expr::Var(_)) {
                     self.visit(expr);
@@ -132,9 +135,11 @@ impl Reads {
     fn literal(&mut self, literal: &Literal) {
         match literal {
             Literal::EntityUID(EntityUID { ty, eid }) => {
-                if ty.to_string() == "Agent" {
+                let name = ty.to_string();
+                if name == "Agent" {
                     self.agents.insert(eid.to_string());
                 }
+                self.types.insert(name);
             }
             Literal::Bool(_) | Literal::Long(_) | Literal::String(_) => {}
             _ => self.everything(),

@@ -56,20 +56,19 @@ impl Wants {
         }
     }
 
-    /// Whether a member of the context record is looked at.
-    pub fn member(self, name: &str) -> bool {
-        let bit = CONTEXT_MEMBERS.iter().position(|member| *member == name);
-        bit.is_some_and(|bit| self.members & 1 << bit != 0)
+    /// Whether one of these members of the context record is looked at; `members` as [`bit`] makes them.
+    pub const fn any(self, members: u32) -> bool {
+        self.members & members != 0
     }
 
     /// Whether the receiver is looked at, or an agent that may be the receiver.
-    pub fn receiver(self) -> bool {
-        self.agents || self.member("receiver")
+    pub const fn receiver(self) -> bool {
+        self.agents || self.any(const { bit("receiver") })
     }
 
     /// Whether something is looked at that no verdict is remembered under: the time, the end of the session, the scores.
-    pub fn passing(self) -> bool {
-        ["now", "session", "scores"].iter().any(|member| self.member(member))
+    pub const fn passing(self) -> bool {
+        self.any(const { bit("now") | bit("session") | bit("scores") })
     }
 
     /// The members of the context record that are looked at.
@@ -77,6 +76,28 @@ impl Wants {
         let wanted = move |(bit, _): &(u32, &str)| self.members & 1 << bit != 0;
         (0_u32..).zip(CONTEXT_MEMBERS).filter(wanted).map(|(_, member)| member)
     }
+}
+
+#[allow(
+    clippy::indexing_slicing,
+    reason = "for constants alone, where a bound that is passed does not compile"
+)]
+/// The bit of a member of the context record. For constants: a name that is none of them does not compile.
+pub(crate) const fn bit(name: &str) -> u32 {
+    let mut at = 0;
+    while !same(CONTEXT_MEMBERS[at].as_bytes(), name.as_bytes()) {
+        at += 1;
+    }
+    1 << at
+}
+
+#[allow(clippy::indexing_slicing, reason = "as above")]
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
 }
 
 /// What is left to be asked once the scope holds.

@@ -1,6 +1,7 @@
 //! The room as a whole: from files and documents to verdicts.
 
 mod around;
+mod cedar;
 mod circumstances;
 mod docs;
 mod generated;
@@ -11,6 +12,8 @@ mod may;
 mod mistakes;
 mod obligations;
 mod paper;
+mod parts;
+mod remembered;
 mod senseless;
 mod unions;
 mod versions;
@@ -48,7 +51,7 @@ pub(super) struct House {
 }
 
 /// A question in test words.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Ask<'a> {
     pub sender: &'a str,
     pub receiver: &'a str,
@@ -56,6 +59,7 @@ pub(super) struct Ask<'a> {
     pub urn: &'a str,
     pub term: &'a str,
     pub value: &'a str,
+    pub binding: &'a str,
     pub direction: &'a str,
     pub around: Circumstances<'a>,
 }
@@ -69,6 +73,7 @@ impl Default for Ask<'_> {
             urn: "payment:v2.0",
             term: "transfer",
             value: "{}",
+            binding: "l8",
             direction: "request",
             around: Circumstances::at(1_800_000_000),
         }
@@ -111,7 +116,7 @@ impl House {
             shape,
             value: &object,
             without: None,
-            binding: "l8",
+            binding: ask.binding,
             direction: ask.direction,
             circumstances: ask.around,
         })
