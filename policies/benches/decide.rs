@@ -1,46 +1,76 @@
 //! Time of one decision, remembered and not. Run with `cargo bench -p semgate-policies`; not part of the tests.
 //!
-//! Prints the best of several rounds in microseconds, so that other work on the machine counts as little as it can, for: the paper's supply-chain concepts (remembered), a payment
-//! (its amount is read, so it is asked each time), the same beside many other policies, and `may_use_line`.
+//! Prints the best of several rounds in microseconds, so that other work on the machine counts as little as it can, for: the paper's
+//! supply-chain concepts (remembered under the shipped policies), a payment (its amount is read, so it is asked each time), the same beside ten thousand
+//! policies over a thousand contexts and ten thousand agents, each of those agents in turn about a context of its own, and `may_use_line`.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
-use std::fmt::Write as _;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
 use semgate_contexts::json::{self, Json};
-use semgate_contexts::{Context, DocumentLimits, Line, Performative, Prefix, library};
+use semgate_contexts::{Context, Line, Performative};
+#[path = "many/mod.rs"]
+mod many;
+
 use semgate_policies::{Circumstances, Policies, PolicyLimits, PolicySource, Question};
 
 const ROUNDS: usize = 15;
 const CALLS: usize = 20_000;
 
 fn main() {
-    // `cargo test --benches` passes `--test`: then one call of each shows that it still works.
-    let calls = if std::env::args().any(|argument| argument == "--bench") { CALLS } else { 1 };
-    let contexts = contexts();
-    let limits = PolicyLimits::default();
-    let forgetful = PolicyLimits { remembered_verdicts: 0, ..limits.clone() };
-    let shipped = PolicySource::shipped();
-    let many = with_many_more(&shipped);
-    for (name, source) in [("shipped", &shipped), ("shipped and 1000 more", &many)] {
-        let count: usize = source.files.iter().map(|(_, text)| text.matches(';').count()).sum();
+    // `cargo test --benches` passes `--test`: then there is nothing to measure.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let (few, contexts) = (many::shipped_contexts(), many::contexts());
+    for (name, source, contexts) in [
+        ("shipped", PolicySource::shipped(), &few),
+        ("ten", many::ten(), &few),
+        ("ten thousand", many::ten_thousand(), &contexts),
+    ] {
+        let limits = PolicyLimits::default();
         let start = Instant::now();
-        let policies = load(source, &contexts, &limits);
-        println!("{name}: {count} policies loaded in {:.1?}", start.elapsed());
-        let asking = load(source, &contexts, &forgetful);
+        let policies = load(&source, contexts, &limits);
+        let count = policies.ids().count();
+        println!(
+            "{name}: {count} policies over {} contexts loaded in {:.1?}",
+            contexts.len(),
+            start.elapsed()
+        );
+        let asking = load(&source, contexts, &PolicyLimits { remembered_verdicts: 0, ..limits });
         for case in CASES {
-            let remembered = time(calls, &policies, &contexts, case);
-            let asked = time(calls, &asking, &contexts, case);
+            let remembered = time(CALLS, &policies, contexts, case);
+            let asked = time(CALLS, &asking, contexts, case);
             println!("  {:<28} {remembered:7.3} µs   asked each time {asked:7.3} µs", case.term);
         }
         let line = Line::parse("payment").unwrap();
-        let took = best(calls, || {
+        let took = best(CALLS, || {
             let _ = black_box(policies.may_use_line(black_box(CASES[0].sender), black_box(&line)));
         });
         println!("  {:<28} {took:7.3} µs", "may_use_line");
+        if contexts.len() > few.len() {
+            println!("  {:<28} {:7.3} µs", "each agent in turn", in_turn(&policies, contexts));
+        }
     }
+}
+
+/// Each of the ten thousand agents about the context of its group: nothing is in any cache.
+fn in_turn(policies: &Policies, contexts: &[Arc<Context>]) -> f64 {
+    let bytes = CASES[0].value.as_bytes();
+    let Json::Object(value) = json::read(bytes, &json::Limits::default()).unwrap() else {
+        panic!("an object")
+    };
+    let agents: Vec<String> =
+        (0..many::AGENTS).map(|n| format!("spiffe://semgate.test/customer/{n}")).collect();
+    let own = &contexts[contexts.len() - many::CONTEXTS..];
+    let asked = |n: usize| {
+        let context = &own[n % many::CONTEXTS];
+        let shape = context.term("current_decision").unwrap().side(Performative::Inform).unwrap();
+        black_box(policies.decide(&question(&agents[n], context, shape, &value, Performative::Inform)));
+    };
+    best(1, || (0..agents.len()).for_each(asked)) / agents.len() as f64
 }
 
 struct Case {
@@ -75,38 +105,11 @@ const CASES: &[Case] = &[
     },
 ];
 
-fn contexts() -> Vec<Arc<Context>> {
-    let check = |bytes: &[u8]| Context::check(bytes, &Prefix::default(), &DocumentLimits::default()).unwrap();
-    library::all().iter().map(|(_, bytes)| Arc::new(check(bytes))).collect()
-}
-
 fn load(source: &PolicySource, contexts: &[Arc<Context>], limits: &PolicyLimits) -> Policies {
     match Policies::load(source, contexts, limits) {
         Ok(policies) => policies,
         Err(faults) => panic!("{faults:?}"),
     }
-}
-
-/// 1000 more policies for other agents: what an operator with many customers has.
-fn with_many_more(shipped: &PolicySource) -> PolicySource {
-    let mut source = shipped.clone();
-    let mut text = String::new();
-    let mut agents = String::new();
-    for n in 0..500 {
-        let id = format!("spiffe://semgate.test/customer/{n}");
-        let _ = writeln!(
-            text,
-            "permit (principal == Agent::\"{id}\", action, resource is payment::transfer)
-               when {{ resource.amount.lessThan(decimal(\"{n}.0\")) }};
-             forbid (principal == Agent::\"{id}\", action, resource is supplyChain::decision_contingency);"
-        );
-        let _ = write!(agents, ",{{\"id\":\"{id}\",\"groups\":[],\"credentials\":[]}}");
-    }
-    source.files.push(("more.cedar".to_owned(), text));
-    let entities = String::from_utf8(source.entities).unwrap();
-    let end = entities.rfind(']').unwrap();
-    source.entities = format!("{}{agents}{}", &entities[..end], &entities[end..]).into_bytes();
-    source
 }
 
 fn time(calls: usize, policies: &Policies, contexts: &[Arc<Context>], case: &Case) -> f64 {
@@ -115,21 +118,31 @@ fn time(calls: usize, policies: &Policies, contexts: &[Arc<Context>], case: &Cas
     let Json::Object(value) = json::read(case.value.as_bytes(), &json::Limits::default()).unwrap() else {
         panic!("an object")
     };
-    let question = Question {
-        sender: case.sender,
+    let question = question(case.sender, context, shape, &value, case.action);
+    best(calls, || {
+        black_box(policies.decide(black_box(&question)));
+    })
+}
+
+fn question<'q>(
+    sender: &'q str,
+    context: &'q Context,
+    shape: &'q semgate_contexts::Shape,
+    value: &'q json::Object<'q>,
+    action: Performative,
+) -> Question<'q> {
+    Question {
+        sender: sender,
         receiver: "spiffe://semgate.test/agent/wholesaler-1",
-        action: case.action,
+        action: action,
         context,
         shape,
-        value: &value,
+        value,
         without: None,
         binding: "l8",
         direction: "request",
         circumstances: Circumstances::at(1_800_000_000),
-    };
-    best(calls, || {
-        black_box(policies.decide(black_box(&question)));
-    })
+    }
 }
 
 fn best(calls: usize, mut call: impl FnMut()) -> f64 {
