@@ -1,5 +1,6 @@
 //! One input after the other: two questions that differ in nothing else, under a policy that reads it, are never answered alike, in whatever
-//! order they come again. So whichever field went missing from what verdicts are remembered under, one of these would tell.
+//! order they come again. Whichever field goes missing from what verdicts are remembered under, and whichever reason not to remember one,
+//! one of these tells: each was taken out by itself, and each time one failed.
 
 use semgate_contexts::Performative;
 
