@@ -35,6 +35,7 @@ pub struct Policies {
     /// What each policy says, by id.
     said: HashMap<Arc<str>, Digest>,
     warnings: Vec<PolicyFault>,
+    redacts: bool,
 }
 
 /// The lowest version of each line of which messages come to be judged: the highest of its authority's and the operator's floor.
@@ -150,6 +151,8 @@ impl Policies {
         let rules: Result<Vec<Rule>, String> = written.iter().map(Rule::new).collect();
         let rules = rules.map_err(schema_fault)?;
         let index = Index::build(rules, &catalogue, &agents, &actions).map_err(schema_fault)?;
+        let redacts = written.iter().filter_map(|policy| policy.obligation.as_ref());
+        let redacts = redacts.into_iter().any(|obligation| !obligation.redact.is_empty());
         let ids = written.iter().map(|policy| Arc::clone(&policy.id)).collect();
         let asker = Asker {
             agents: crate::ask::Known::new(agents).map_err(schema_fault)?,
@@ -158,7 +161,7 @@ impl Policies {
             memory: Memory::new(limits.remembered_verdicts),
             actions,
         };
-        Ok(Self { digest: source.digest(), asker, ids, budgets, said, warnings })
+        Ok(Self { digest: source.digest(), asker, ids, budgets, said, warnings, redacts })
     }
 
     /// What is live: SHA-256 over name, length and bytes of every policy file, of `entities.json` and of `limits.json` if there
@@ -190,6 +193,12 @@ impl Policies {
     #[must_use]
     pub fn agents(&self) -> &[AgentEntry] {
         self.asker.agents.list.entries()
+    }
+
+    /// Whether any policy takes members out of replies.
+    #[must_use]
+    pub const fn redacts(&self) -> bool {
+        self.redacts
     }
 
     /// What `limits.json` says that messages cost.

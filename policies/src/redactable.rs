@@ -11,8 +11,12 @@ use semgate_contexts::{Context, FieldType};
 use crate::annotations::FieldPath;
 use crate::catalogue::Catalogue;
 use crate::check::{Texts, closest};
+use crate::learnt;
 use crate::parse::{Written, annotated, place};
 use crate::{Place, PolicyFault};
+
+/// What protocols say of themselves, which others build on, and what two agents settled, which is one value.
+const NEVER: [&str; 3] = ["a2a", "mcp", learnt::SPACE];
 
 /// What one version says about a member.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,6 +52,11 @@ impl Texts<'_> {
     ) -> Option<PolicyFault> {
         let ResourceConstraint::Is(of_type) = written.policy.resource_constraint() else { return None };
         let of_type = of_type.to_string();
+        if let Some(space) =
+            of_type.split_once("::").map(|(space, _)| space).filter(|space| NEVER.contains(space))
+        {
+            return Some(self.wrong(written, format!("nothing is taken out of what `{space}` says"), None));
+        }
         let (mut optional, mut absent) = (false, None);
         for (context, fields) in versions(&of_type, contexts, catalogue) {
             match find(fields, path) {

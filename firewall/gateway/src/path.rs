@@ -52,6 +52,7 @@ use crate::relay::{self, EVENT_STREAM, Of, Opened, Relay, Relayed};
 use crate::reply;
 use crate::upstream::Pool;
 
+pub(crate) use call::anew;
 pub(crate) use gather::Group;
 pub(crate) use handshake::Handshakes;
 pub(crate) use notify::notified;

@@ -56,6 +56,8 @@ pub struct Facts {
     pub learnt: Vec<String>,
     /// The tool of MCP that is called or answers, where no context names it and the route takes such.
     pub unnamed_tool: Option<String>,
+    /// What policies took out of the reply: `concept.member`, names of the schema.
+    pub redacted: Vec<String>,
     /// `gateway` where the message is the gateway's own, said in the place of its sender.
     pub said_by: Option<&'static str>,
     /// Tasks that were withheld from a list, counted by why: `not_found` for what is another's or nobody's.

@@ -15,6 +15,7 @@ use crate::{
     parse::{self, Reply, Strict, answers_nothing, asked_at, parse, parsed, read},
     permit::{Counted, Leave},
     push::{self, Courses},
+    redact,
     reply::{Form, acknowledgement, admissible, no_pass, refused},
     resolve::{out_of_turn, resolve, still_stands},
     stream::told,
@@ -305,6 +306,21 @@ impl Inspector {
                 Ok(permit)
             };
         }
+        if let Some(redacted) = redact::reply(case, sent, reply)? {
+            let permit = self.judge_message(case, sent, form, status, &redacted.answered())?;
+            return Ok(permit.redacted(redacted.members));
+        }
+        self.judge_message(case, sent, form, status, reply)
+    }
+
+    fn judge_message(
+        &self,
+        case: &Case<'_>,
+        sent: &Sent,
+        form: Form,
+        status: u16,
+        reply: &Answered,
+    ) -> Result<ReplyPermit, Refusal> {
         let strict = read(case, &reply.judged)?;
         if form == Form::Error && matches!(case.call.form, Written::Rest(_)) {
             let error = AgentError::of_http(status, Some(strict.json()));

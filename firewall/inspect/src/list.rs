@@ -85,7 +85,7 @@ fn next<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>) -> Option<&'j str
 }
 
 /// What a task is about, if it is the caller's.
-fn about(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Option<Arc<About>> {
+pub(crate) fn about(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Option<Arc<About>> {
     let scope = &case.route.scope();
     if case.route.options.keeps_callers_apart {
         let known = case.owners.about(scope, Kind::Task, task.message_id);

@@ -384,7 +384,7 @@ pub struct ReplyPermit {
 pub enum Written {
     /// The agent's, exactly as they were checked.
     ByAgent,
-    /// The gateway's: a list without what is not the caller's, or an answer in the agent's place, as JSON in the form that is judged. A transport that carries
+    /// The gateway's: a list without what is not the caller's, a reply without what a policy redacts, or an answer in the agent's place, as JSON in the form that is judged. A transport that carries
     /// something else has to write it in its own form.
     Anew,
 }
@@ -406,6 +406,13 @@ impl ReplyPermit {
 
     pub(crate) fn listed(facts: Facts, status: u16, body: Bytes, written: Written) -> Self {
         Self { body, status, written, facts, step: None }
+    }
+
+    /// The same reply, whose bytes the gateway wrote anew without these members.
+    pub(crate) fn redacted(mut self, members: Vec<String>) -> Self {
+        self.written = Written::Anew;
+        self.facts.redacted = members;
+        self
     }
 
     /// The same reply, which the gateway says in the agent's place.

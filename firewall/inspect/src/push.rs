@@ -12,6 +12,7 @@ use crate::{
     meter::meter,
     owners::{About, Delivery},
     parse::{Reply, read, reply},
+    redact::{self, Redacted},
     stream::{StreamState, about_task, enabled},
 };
 use bytes::Bytes;
@@ -198,7 +199,8 @@ impl Inspector {
                 "send a `StreamResponse` in 1.0, a `Task` in 0.3, about the task of the configuration",
             )
         };
-        let body = Answered::from(body);
+        let redacted = redact::reply(case, sent, &Answered::from(body.clone()))?;
+        let body = redacted.as_ref().map_or_else(|| Answered::from(body), Redacted::answered);
         let strict = read(case, &body.judged)?;
         let kind = strict.json().as_object().and_then(|object| object.get("kind"));
         if delivery.old && kind.and_then(semgate_contexts::json::Json::as_str) != Some("task") {
@@ -225,8 +227,12 @@ impl Inspector {
         let metered = meter(decided, self.meters())?;
         let step = taken(case, sent, &metered)?;
         course.notified(brought, case);
+        let permit = ReplyPermit::of(&metered, 200, &body, step);
         Ok(Notification {
-            permit: ReplyPermit::of(&metered, 200, &body, step),
+            permit: match redacted {
+                Some(redacted) => permit.redacted(redacted.members),
+                None => permit,
+            },
             delivery: Arc::clone(delivery),
         })
     }

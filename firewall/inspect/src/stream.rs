@@ -13,6 +13,7 @@ use crate::{
     meter::meter,
     owners::TextBounds,
     parse::{Reply, read, reply},
+    redact,
     reply::refused,
     resolve::still_stands,
     subscriptions, tools,
@@ -209,6 +210,20 @@ impl Inspector {
             }
             return Ok(permit);
         }
+        if let Some(redacted) = redact::reply(case, sent, event)? {
+            let permit = self.judge_piece(case, sent, stream, &redacted.answered())?;
+            return Ok(permit.redacted(redacted.members));
+        }
+        self.judge_piece(case, sent, stream, event)
+    }
+
+    fn judge_piece(
+        &self,
+        case: &Case<'_>,
+        sent: &Sent,
+        stream: &mut StreamState,
+        event: &Answered,
+    ) -> Result<ReplyPermit, Refusal> {
         let strict = read(case, &event.judged)?;
         let Reply::Said(said) = reply(case, &strict)? else {
             return Err(Refusal::new(Code::Malformed, "an event is a list").with_facts(case.facts()));

@@ -6,10 +6,11 @@ mod common;
 use bytes::Bytes;
 use common::{
     NOW, agent,
-    sums::{house, house_with, query, tool},
+    sums::{house, house_of, house_with, query, tool},
 };
 use semgate_inspect::{
-    Arrived, Code, HeaderClaims, Inspector, Permit, Refusal, ReplyPermit, Route, Sent, UnnamedTools,
+    Arrived, Code, HeaderClaims, Inspector, Permit, Refusal, ReplyPermit, Route, Sent, TextParts,
+    UnnamedTools,
     tools::{BadHeader, comment, headers},
 };
 use semgate_message::{Call, mcp::Head};
@@ -411,4 +412,49 @@ fn who_names_a_context_without_the_tool_does_not_get_round_what_is_signed_of_it(
     assert_eq!(listed(&house, "retailer-7", &[tool("add", "other words")]).0, Vec::<String>::new());
     let add = json!({"name": "add", "arguments": {"a": 5000, "b": 2}});
     assert_eq!(ask(&house, "retailer-7", "tools/call", add).unwrap_err().code(), Code::ConceptUndefined);
+}
+
+const REDACTS: &str = r#"@redact("how") permit (principal in Group::"repliers", action, resource is sums::add_results)
+    when { context.direction == "reply" };"#;
+
+#[test]
+fn what_is_redacted_of_a_tools_result_is_redacted_of_the_text_that_repeats_it() {
+    let house = house_of(UnnamedTools::Withhold, REDACTS, TextParts::default());
+    let sent = call(&house, "retailer-7", "add", json!({"a": 1, "b": 2})).unwrap();
+    let result = json!({"sum": 3, "how": "SECRET"});
+    let text = |text: &Value| json!([{"type": "text", "text": text.to_string()}]);
+    let answered =
+        reply(&house, &sent, json!({"content": text(&result), "structuredContent": result})).unwrap();
+    assert_eq!(answered.facts().redacted, ["add.how"]);
+    let bytes = answered.spend().1;
+    let value: Value = serde_json::from_slice(&bytes).unwrap();
+    assert!(!String::from_utf8_lossy(&bytes).contains("SECRET"), "{value}");
+    assert_eq!(value["result"]["structuredContent"], json!({"sum": 3}));
+    let repeated: Value =
+        serde_json::from_str(value["result"]["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(repeated, json!({"sum": 3}));
+    assert_eq!(value["id"], 1);
+}
+
+#[test]
+fn a_text_beside_a_redacted_result_does_not_pass_since_nobody_knows_what_it_says() {
+    let admits = TextParts { text: true, ..TextParts::default() };
+    let texts = r#"permit (principal in Group::"repliers", action, resource is mcp::text);"#;
+    let house = house_of(UnnamedTools::Withhold, &format!("{REDACTS}{texts}"), admits);
+    let sent = call(&house, "retailer-7", "add", json!({"a": 1, "b": 2})).unwrap();
+    let beside = |how: &str| {
+        let mut result = json!({"sum": 3});
+        if !how.is_empty() {
+            result["how"] = how.into();
+        }
+        reply(
+            &house,
+            &sent,
+            json!({"content": [{"type": "text", "text": "it was SECRET"}], "structuredContent": result}),
+        )
+    };
+    let refusal = beside("SECRET").unwrap_err();
+    assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::PolicyError)));
+    // where there is nothing to take out, a text that is permitted passes
+    assert!(beside("").is_ok());
 }

@@ -5,8 +5,9 @@ mod common;
 
 use std::time::Duration;
 
-use common::{NOW, base, generation_with, inspector, library, route, say, supply_chain, view};
-use semgate_inspect::{Code, Inspector, Now, Quota};
+use bytes::Bytes;
+use common::{NOW, agent, base, generation_with, inspector, library, route, say, supply_chain, view};
+use semgate_inspect::{Code, Inspector, Now, Quota, Sent, Written};
 use semgate_policies::PolicySource;
 
 /// The shipped agents and policies, and these.
@@ -207,4 +208,100 @@ fn more_than_a_budget_holds_is_told_so_and_a_free_message_costs_nothing() {
     assert_eq!(refusal.code(), Code::RateLimited);
     assert!(refusal.hint().contains("say less in one message"), "{}", refusal.hint());
     let _ = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
+}
+
+const REDACTS: &str = r#"@id("reference") @redact("booking_reference")
+    permit (principal, action, resource is travel::bookFlight_results)
+    when { context.direction == "reply" && context.receiver == Agent::"spiffe://semgate.test/agent/retailer-7" };"#;
+
+fn flight(from: &str) -> Vec<u8> {
+    serde_json::json!({
+        "protocol": "L8/1.0", "message_id": "m-1", "performative": "REQUEST", "sender_id": from,
+        "receiver_id": "wholesaler-1", "context": "urn:contexts:travel:v2.1",
+        "content": {"task": "bookFlight", "origin_code": "LAX", "dest_code": "JFK", "date": "2025-11-04"},
+    })
+    .to_string()
+    .into_bytes()
+}
+
+fn booked(to: &str) -> String {
+    serde_json::json!({
+        "protocol": "L8/1.0", "message_id": "r-1", "performative": "INFORM", "sender_id": "wholesaler-1", "receiver_id": to,
+        "context": "urn:contexts:travel:v2.1",
+        "content": {"task": "bookFlight", "status": "confirmed", "booking_reference": "SECRET7"},
+    })
+    .to_string()
+}
+
+fn asked(inspector: &Inspector, from: &str) -> Sent {
+    say(inspector, &route("l8"), from, flight(from), NOW).unwrap().spend().1
+}
+
+#[test]
+fn what_a_policy_redacts_is_not_in_the_bytes_of_the_reply_and_the_rest_is() {
+    let inspector = house(REDACTS);
+    let sent = asked(&inspector, "retailer-7");
+    let permit = inspector
+        .inspect_reply(&sent, &agent("wholesaler-1"), 200, Bytes::from(booked("retailer-7")), NOW)
+        .unwrap();
+    assert_eq!(permit.written(), Written::Anew);
+    assert_eq!(permit.facts().redacted, ["bookFlight.booking_reference"]);
+    assert!(permit.facts().policy_ids().contains(&"own.cedar#reference"));
+    let (_, bytes) = permit.spend();
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    assert!(!text.contains("SECRET7") && !text.contains("booking_reference"), "{text}");
+    let mut expected: serde_json::Value = serde_json::from_str(&booked("retailer-7")).unwrap();
+    expected["content"].as_object_mut().unwrap().remove("booking_reference");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), expected);
+}
+
+#[test]
+fn an_event_of_a_stream_is_redacted_like_a_reply() {
+    let inspector = house(REDACTS);
+    let sent = asked(&inspector, "retailer-7");
+    let mut stream = inspector.stream(&sent);
+    let event = Bytes::from(booked("retailer-7"));
+    let permit = inspector.inspect_event(&sent, &mut stream, &agent("wholesaler-1"), event, NOW).unwrap();
+    assert!(!String::from_utf8_lossy(&permit.spend().1).contains("SECRET7"));
+}
+
+#[test]
+fn a_reply_that_the_policy_does_not_decide_passes_byte_for_byte() {
+    let inspector = house(REDACTS);
+    let sent = asked(&inspector, "treasurer-1");
+    let body = Bytes::from(booked("treasurer-1"));
+    let permit = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, body.clone(), NOW).unwrap();
+    assert_eq!((permit.written(), permit.facts().redacted.len()), (Written::ByAgent, 0));
+    assert_eq!(permit.spend().1, body);
+}
+
+#[test]
+fn a_reply_whose_permit_wants_what_was_taken_out_is_refused_and_not_passed_whole() {
+    // decided again without the reference, nothing permits it: `reply-travel` of the shipped set is left out here
+    let rules = format!(
+        r#"{REDACTS} forbid (principal, action, resource is travel::bookFlight_results)
+        when {{ context.direction == "reply" }} unless {{ resource has booking_reference }};"#
+    );
+    let inspector = house(&rules);
+    let sent = asked(&inspector, "retailer-7");
+    let refusal = inspector
+        .inspect_reply(&sent, &agent("wholesaler-1"), 200, Bytes::from(booked("retailer-7")), NOW)
+        .unwrap_err();
+    assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::PolicyDenied)));
+    assert!(!format!("{refusal:?}").contains("SECRET7"));
+}
+
+#[test]
+fn a_limit_on_replies_is_the_repliers_and_tells_the_caller_nothing() {
+    let inspector = house(
+        r#"@limit("1/hour") permit (principal, action, resource is travel::bookFlight_results) when { context.direction == "reply" };"#,
+    );
+    let sent = asked(&inspector, "retailer-7");
+    let answer = || {
+        inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, Bytes::from(booked("retailer-7")), NOW)
+    };
+    let _ = answer().unwrap();
+    let refusal = answer().unwrap_err();
+    assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::RateLimited)));
+    assert!(refusal.quotas().is_empty() && sent.quotas().is_empty());
 }

@@ -14,7 +14,7 @@ use http::HeaderMap;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
 use semgate_contexts::json;
-use semgate_inspect::Refusal;
+use semgate_inspect::{Refusal, Written};
 use semgate_message::a2a::Operation;
 use tokio::time::timeout_at;
 
@@ -23,7 +23,7 @@ use super::carry::answered;
 use super::frame::framed;
 use super::status::{refused, well};
 use crate::forward::{Answering, Begun, invalid};
-use crate::path::json_limits;
+use crate::path::{anew, json_limits};
 use crate::relay::{Course, Of};
 use crate::upstream::Lease;
 
@@ -104,7 +104,15 @@ impl Relay {
         }
         let json = json::Limits { max_bytes: limits.event_bytes, ..json_limits(limits) };
         let permit = self.course.judge(answered(self.operation, message, &json)?)?;
-        Ok(framed(&self.course.pass(permit)?))
+        let written = permit.written();
+        let bytes = self.course.pass(permit)?;
+        // what the gateway wrote itself is JSON
+        let bytes = if written == Written::Anew {
+            anew(self.operation, &bytes, &json).map_err(|ended| ended.refusal)?
+        } else {
+            bytes
+        };
+        Ok(framed(&bytes))
     }
 
     /// The end of a stream that may not go on, or that the agent ended with a failure.

@@ -97,7 +97,7 @@ impl Way<'_> {
 ///
 /// # Errors
 /// `upstream_invalid`: it is no answer of the operation.
-pub(super) fn anew(operation: Operation, bytes: &[u8], limits: &json::Limits) -> Result<Bytes, Ended> {
+pub(crate) fn anew(operation: Operation, bytes: &[u8], limits: &json::Limits) -> Result<Bytes, Ended> {
     let fault = |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
     let json = json::read(bytes, limits).map_err(|why| fault(why.to_string()))?;
     let message = grpc::write_reply(operation, &json).map_err(|why| fault(why.to_string()))?;

@@ -28,6 +28,9 @@ struct Line<'a> {
     /// Names that the message settled for its pair and session.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     learnt: &'a [String],
+    /// What policies took out of the reply.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    redacted: &'a [String],
     /// `gateway` where the gateway says it in the place of its sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_by: Option<&'static str>,
@@ -84,6 +87,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         generation: facts.generation,
         duration_us: record.duration_us,
         learnt: &facts.learnt,
+        redacted: &facts.redacted,
         said_by: facts.said_by,
         tool_drift: &facts.drifted,
         withheld: facts.withheld.iter().map(|(code, count)| (code.as_str(), *count)).collect(),

@@ -14,6 +14,7 @@ use crate::{
     meter::meter,
     parse::{read, said_by_server},
     permit::Written,
+    redact,
 };
 use bytes::Bytes;
 use semgate_contexts::{
@@ -220,6 +221,10 @@ fn one(
             written = Written::Anew;
         }
     }
+    let redacted = redact::of_server(case, asked, &body, case.turn == Turn::Event)?;
+    if let Some(redacted) = &redacted {
+        (body, written) = (redacted.bytes.clone(), Written::Anew);
+    }
     let strict = read(case, &body)?;
     let said = said_by_server(case, &strict, asked, case.turn == Turn::Event).inspect_err(|refusal| {
         // an error is an answer too, and there is one
@@ -232,6 +237,7 @@ fn one(
     let metered = meter(judged(case, said.message)?, inspector.meters())?;
     let mut facts = metered.facts();
     facts.drifted = drifted;
+    facts.redacted = redacted.map(|redacted| redacted.members).unwrap_or_default();
     if let Some(token) = token {
         remember_round(case, sent, asked, token).map_err(|refusal| refusal.with_facts(facts.clone()))?;
     }

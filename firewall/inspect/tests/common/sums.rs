@@ -57,7 +57,7 @@ pub fn sums() -> Vec<u8> {
     let integer = json!({"type": "integer"});
     let empty = json!({"type": "object"});
     let add = json!({"type": "object", "properties": {"a": integer, "b": integer}, "required": ["a", "b"]});
-    let sum = json!({"type": "object", "properties": {"sum": integer}, "required": ["sum"]});
+    let sum = json!({"type": "object", "properties": {"sum": integer, "how": {"type": "string"}}, "required": ["sum"]});
     let document = json!({
         "context": "urn:contexts:sums:v1.0",
         "tasks": {
@@ -77,11 +77,16 @@ pub fn house() -> (Inspector, Arc<Route>) {
 
 /// The same, with another choice about tools that the context does not name.
 pub fn house_with(unnamed_tools: UnnamedTools) -> (Inspector, Arc<Route>) {
+    house_of(unnamed_tools, "", TextParts::default())
+}
+
+/// The same with more policies, and a choice of what the route admits.
+pub fn house_of(unnamed_tools: UnnamedTools, more: &str, text_parts: TextParts) -> (Inspector, Arc<Route>) {
     let mut authority = library();
     authority.publish(&sums());
     let view = view(&mut authority);
     let mut source = PolicySource::shipped();
-    source.files.push(("sums.cedar".to_owned(), RULES.to_owned()));
+    source.files.push(("sums.cedar".to_owned(), format!("{RULES}{more}")));
     let contexts: Vec<_> = view.contexts().filter_map(|loaded| loaded.context.clone()).collect();
     let policies = Arc::new(Policies::load(&source, &contexts, &PolicyLimits::default()).unwrap());
     let generation = generation_with(view, &PolicySource::shipped(), &[]).with_policies(policies).unwrap();
@@ -91,7 +96,7 @@ pub fn house_with(unnamed_tools: UnnamedTools) -> (Inspector, Arc<Route>) {
         receiver: agent_id("wholesaler-1"),
         upstream: "http://127.0.0.1:1/mcp".to_owned(),
         contexts: vec![LineScope::parse("sums").unwrap(), LineScope::parse("mcp").unwrap()],
-        text_parts: TextParts::default(),
+        text_parts,
         tenant: None,
         options: RouteOptions {
             default_context: Some(MemoryAuthority::urn("sums:v1.0")),

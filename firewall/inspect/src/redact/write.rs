@@ -1,0 +1,145 @@
+//! Writing JSON without some members. Everything else keeps its order and its text, numbers too.
+
+use semgate_contexts::json::{Json, Object};
+use semgate_policies::FieldPath;
+use std::fmt::Write;
+
+/// Members that go, and the object that they are taken from.
+pub(super) struct Cut<'c> {
+    pub object: &'c Object<'c>,
+    pub paths: Vec<&'c FieldPath>,
+}
+
+/// Levels below an object at which members go.
+type Paths<'p> = Vec<&'p [Box<str>]>;
+
+struct Writer<'w> {
+    out: String,
+    cuts: &'w [Cut<'w>],
+    found: usize,
+    /// The blocks of a tool's result, and what stands in their place.
+    instead: Option<(*const (), String)>,
+}
+
+/// The JSON without what is cut; `None` if not every object that something is cut from was found. `mirrored`: it is the answer to a call
+/// of a tool, whose blocks repeat the structured content and nothing else, and do so again after it was cut.
+pub(super) fn without(json: &Json<'_>, cuts: &[Cut<'_>], mirrored: bool) -> Option<Vec<u8>> {
+    let instead = if mirrored { Some(blocks(json, cuts)?) } else { None };
+    let mut writer = Writer { out: String::new(), cuts, found: 0, instead };
+    writer.value(json, &Paths::new());
+    (writer.found == cuts.len()).then(|| writer.out.into_bytes())
+}
+
+/// The array of blocks, and one block with the structured content as it is then.
+fn blocks(json: &Json<'_>, cuts: &[Cut<'_>]) -> Option<(*const (), String)> {
+    let result = json.as_object()?.get("result")?.as_object()?;
+    let mut structured = Writer { out: String::new(), cuts, found: 0, instead: None };
+    structured.value(result.get("structuredContent")?, &Paths::new());
+    if structured.found != cuts.len() {
+        return None;
+    }
+    let content = result.get("content")?;
+    let block = serde_json::json!([{"type": "text", "text": structured.out}]).to_string();
+    let none = content.as_array()?.is_empty();
+    Some((std::ptr::from_ref(content).cast(), if none { "[]".to_owned() } else { block }))
+}
+
+impl Writer<'_> {
+    fn value(&mut self, json: &Json<'_>, paths: &Paths<'_>) {
+        if let Some((blocks, text)) = &self.instead
+            && std::ptr::eq(*blocks, std::ptr::from_ref(json).cast())
+        {
+            self.out.push_str(text);
+            return;
+        }
+        match json {
+            Json::Null => self.out.push_str("null"),
+            Json::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
+            Json::Number(number) => self.out.push_str(number.text()),
+            Json::String(text) => self.text(text),
+            Json::Array(items) => {
+                self.out.push('[');
+                for (n, item) in items.iter().enumerate() {
+                    self.comma(n > 0);
+                    self.value(item, paths);
+                }
+                self.out.push(']');
+            }
+            Json::Object(object) => self.object(object, paths),
+        }
+    }
+
+    fn object(&mut self, object: &Object<'_>, paths: &Paths<'_>) {
+        let mut paths = paths.clone();
+        let same = |cut: &&Cut<'_>| {
+            std::ptr::eq(std::ptr::from_ref(cut.object).cast::<()>(), std::ptr::from_ref(object).cast::<()>())
+        };
+        for cut in self.cuts.iter().filter(same) {
+            self.found += 1;
+            paths.extend(cut.paths.iter().map(|path| &***path));
+        }
+        self.out.push('{');
+        let mut first = true;
+        for (name, value) in object.iter() {
+            let here = |path: &&[Box<str>]| path.first().is_some_and(|first| **first == *name);
+            let below: Paths<'_> =
+                paths.iter().filter(|path| here(path)).filter_map(|path| path.get(1..)).collect();
+            if below.iter().any(|rest| rest.is_empty()) {
+                continue;
+            }
+            self.comma(!first);
+            first = false;
+            self.text(name);
+            self.out.push(':');
+            self.value(value, &below);
+        }
+        self.out.push('}');
+    }
+
+    fn comma(&mut self, wanted: bool) {
+        if wanted {
+            self.out.push(',');
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        let _ = write!(self.out, "{}", serde_json::Value::from(text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use semgate_contexts::json;
+
+    #[test]
+    fn what_stays_keeps_its_order_and_its_text() {
+        let text = r#"{"z":{"amount":922337203685477.58,"memo":"x","big":1.20e3},"memo":"stays","list":[{"a":"é\"\\","memo":1},[]],"n":null}"#;
+        let json = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
+        let object = json.as_object().unwrap().get("z").unwrap().as_object().unwrap();
+        let path: FieldPath = vec![Box::from("memo")].into();
+        let cuts = [Cut { object, paths: vec![&path] }];
+        let written = String::from_utf8(without(&json, &cuts, false).unwrap()).unwrap();
+        assert_eq!(written, text.replacen(r#""memo":"x","#, "", 1));
+    }
+
+    #[test]
+    fn members_are_taken_out_of_every_item_of_an_array() {
+        let text = r#"{"parties":[{"name":"a","iban":"1"},{"iban":"2"},[{"iban":"3","x":1}]],"iban":"4"}"#;
+        let json = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
+        let path: FieldPath = vec![Box::from("parties"), Box::from("iban")].into();
+        let cuts = [Cut { object: json.as_object().unwrap(), paths: vec![&path] }];
+        let written = String::from_utf8(without(&json, &cuts, false).unwrap()).unwrap();
+        assert_eq!(written, r#"{"parties":[{"name":"a"},{},[{"x":1}]],"iban":"4"}"#);
+    }
+
+    #[test]
+    fn an_object_that_is_not_in_the_bytes_is_not_taken_for_cut() {
+        let (json, other) = (r#"{"memo":"x"}"#, r#"{"memo":"y"}"#);
+        let json = json::read(json.as_bytes(), &json::Limits::default()).unwrap();
+        let other = json::read(other.as_bytes(), &json::Limits::default()).unwrap();
+        let path: FieldPath = vec![Box::from("memo")].into();
+        let cuts = [Cut { object: other.as_object().unwrap(), paths: vec![&path] }];
+        assert_eq!(without(&json, &cuts, false), None);
+    }
+}
