@@ -132,9 +132,9 @@ fn question<'q>(
     action: Performative,
 ) -> Question<'q> {
     Question {
-        sender: sender,
+        sender,
         receiver: "spiffe://semgate.test/agent/wholesaler-1",
-        action: action,
+        action,
         context,
         shape,
         value,
