@@ -89,9 +89,6 @@ impl<'a> Texts<'a> {
     /// fault as well.
     pub fn validate(&self, set: &PolicySet, schema: Schema, catalogue: &Catalogue) -> Vec<PolicyFault> {
         let result = Validator::new(schema).validate(set, ValidationMode::Strict);
-        if result.validation_passed_without_warnings() {
-            return Vec::new();
-        }
         let by_id: HashMap<&str, &Written> = self.written.iter().map(|w| (&*w.id, w)).collect();
         let find = |id: &cedar_policy::PolicyId| by_id.get(AsRef::<str>::as_ref(id)).copied();
         let mut faults: Vec<PolicyFault> = Vec::new();
@@ -116,7 +113,7 @@ impl<'a> Texts<'a> {
                 push_new(&mut faults, fault);
             }
         }
-        if faults.is_empty() {
+        if faults.is_empty() && !result.validation_passed_without_warnings() {
             faults.push(PolicyFault::Schema { why: result.to_string() });
         }
         faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));

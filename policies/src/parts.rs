@@ -8,18 +8,19 @@
 //! fault in its part is validated again against the whole schema, which has the last word; one that uses the instance as a value
 //! always is. Which policies are valid is therefore the same as with the whole schema for all.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-use cedar_policy::{PolicySet, ResourceConstraint, Schema};
+use cedar_policy::{PolicySet, ResourceConstraint, Schema, ValidationMode, Validator};
 use semgate_contexts::{Performative, PerformativeSet};
 
 use crate::PolicyFault;
 use crate::catalogue::{Catalogue, TypeInfo};
-use crate::check::{Texts, policy_in};
+use crate::check::{Texts, place_in, policy_in};
 use crate::kinds::Kind;
 use crate::parse::Written;
+use crate::sense::World;
 
 /// Policies with a fault that are validated against the whole schema, for the sake of its words; a set with more of them is
 /// mended from the first on.
@@ -73,7 +74,14 @@ impl Texts<'_> {
             }
             Ok::<_, PolicyFault>(faults)
         })?;
-        self.in_full(policies, faults, catalogue, whole)
+        // What Cedar does not look for does not depend on the part.
+        let ids: HashSet<&str> = policies.iter().map(|written| &*written.id).collect();
+        let unseen = self.unseen(|written| ids.contains(&*written.id), &World::of_contexts(catalogue));
+        let mut faults = faults;
+        faults.extend(unseen);
+        let mut faults = self.in_full(policies, faults, catalogue, whole)?;
+        faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
+        Ok(faults)
     }
 
     fn validate_part(
@@ -104,8 +112,13 @@ impl Texts<'_> {
         schema: Schema,
         catalogue: &Catalogue,
     ) -> Result<Vec<PolicyFault>, PolicyFault> {
-        let set = PolicySet::from_policies(policies.iter().map(|written| written.policy.clone()))
-            .map_err(|e| PolicyFault::Schema { why: e.to_string() })?;
+        let set = set_of(policies)?;
+        if Validator::new(schema.clone())
+            .validate(&set, ValidationMode::Strict)
+            .validation_passed_without_warnings()
+        {
+            return Ok(Vec::new());
+        }
         Ok(self.validate(&set, schema, catalogue))
     }
 
@@ -123,13 +136,19 @@ impl Texts<'_> {
         if again.is_empty() {
             return Ok(faults);
         }
-        let mut full = self.validate_set(&again, whole, catalogue)?;
+        let set = set_of(&again)?;
+        let mut full = self.validate(&set, whole, catalogue);
         let said = |fault: &PolicyFault| {
             policy_in(fault).is_some_and(|policy| again.iter().any(|written| *written.id == *policy))
         };
         full.extend(faults.into_iter().filter(|fault| !said(fault)));
         Ok(full)
     }
+}
+
+fn set_of(policies: &[&Written]) -> Result<PolicySet, PolicyFault> {
+    PolicySet::from_policies(policies.iter().map(|written| written.policy.clone()))
+        .map_err(|e| PolicyFault::Schema { why: e.to_string() })
 }
 
 /// Half of the cores: a directory is reloaded while messages pass.
