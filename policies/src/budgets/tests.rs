@@ -88,7 +88,7 @@ fn what_is_wrong_with_the_file_is_told_with_its_place() {
         (r#"{"budgets": [{"name": "a", "limit": "1/days"}]}"#, "at `/budgets/0/limit`: `second`, `minute`"),
         (r#"{"budgets": [{"name": "a"}]}"#, "at `/budgets/0/limit`: a limit is written as"),
         (r#"{"budgets": [{"name": "a", "limit": "1/day", "per": "agents"}]}"#, "did you mean `agent`?"),
-        (r#"{"budgets": [{"name": "a", "limit": "1/day", "pre": "agent"}]}"#, "did you mean `per`?"),
+        (r#"{"budgets": [{"name": "a", "limit": "1/day", "pers": "agent"}]}"#, "did you mean `per`?"),
         (
             r#"{"budgets": [{"name": "a", "limit": "1/day"}, {"name": "a", "limit": "2/day"}]}"#,
             "at `/budgets/1/name`: a second",
