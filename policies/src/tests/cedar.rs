@@ -98,7 +98,8 @@ fn run(root: &Path, file: &Path, count: &mut Count) {
     count.files += 1;
     for asked in test["requests"].as_array().unwrap() {
         let uid = |name: &str| EntityUid::from_json(asked[name].clone()).ok();
-        let (Some(principal), Some(action), Some(resource)) = (uid("principal"), uid("action"), uid("resource"))
+        let (Some(principal), Some(action), Some(resource)) =
+            (uid("principal"), uid("action"), uid("resource"))
         else {
             count.skipped += 1;
             continue;
