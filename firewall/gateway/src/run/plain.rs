@@ -16,7 +16,6 @@ use semgate_negotiation::Sessions;
 use tokio::sync::{mpsc, watch};
 
 use super::threads::{Core, Seat, thread};
-use crate::admit::Gatekeeper;
 use crate::answer::Answer;
 use crate::config::{
     AuditConfig, Config, ContextScope, Limits, Listen, PolicyPlace, Protocol, RouteConfig, Upstream,
