@@ -42,7 +42,8 @@ fn two_hundred_swaps_under_traffic_never_mix_two_revisions() {
     let digests = BTreeMap::from([(digest_of(&a), "a"), (digest_of(&b), "b")]);
     let link = up.dir.join("current");
     turn(&link, &a);
-    let limits = "[limits]\npolicy_poll = \"10ms\"\npolicy_settle = \"10ms\"\n";
+    // three talkers without a pause say more than one agent may
+    let limits = "[limits]\nrate_per_second = 1000000\nrate_burst = 1000000\npolicy_poll = \"10ms\"\npolicy_settle = \"10ms\"\n";
     let gateway = Arc::new(gateway(&up, &behind, limits));
 
     let end = Arc::new(AtomicBool::new(false));

@@ -45,7 +45,7 @@ impl TokenAlgorithm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeySetFault {
-    /// Longer than [`MAX_SET_BYTES`].
+    /// Longer than `MAX_SET_BYTES`.
     TooLarge,
     /// No strict JSON object with a list `keys` of objects.
     Malformed,

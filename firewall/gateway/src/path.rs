@@ -105,7 +105,7 @@ pub(crate) struct Lane {
     /// The members that a message is for, where the route is one to a group.
     pub(crate) group: Option<Group>,
     /// Held while the tools of a server of MCP are listed in a caller's place: one list at a time answers for all who wait.
-    pub(crate) listing: tokio::sync::Mutex<()>,
+    pub(crate) listings: listing::Listings,
     /// On which notifications of the agent behind leave.
     pub(crate) egress: Option<Egress>,
 }

@@ -7,7 +7,7 @@ use crate::{
     belongs::by_default,
     case::Case,
     inspector::{judged, taken},
-    meter::meter,
+    meter::{Spent, meter},
     owners::About,
     parse::{Reply, read, reply},
     permit::Written,
@@ -94,6 +94,19 @@ pub(crate) fn about(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Option<
     case.owners.of(scope, sent.caller.id(), Kind::Task, task.message_id).ok()
 }
 
+fn tell_one(
+    inspector: &Inspector,
+    case: &Case<'_>,
+    sent: &Sent,
+    task: &Message<'_>,
+    spent: &mut Vec<Spent>,
+) -> Result<Facts, Refusal> {
+    let metered = meter(judged(case, task.clone())?, inspector.meters())?;
+    spent.push(metered.spent().clone());
+    taken(case, sent, &metered)?;
+    Ok(metered.facts())
+}
+
 /// Every task that is handed back is judged, counted and remembered like a reply of its own.
 fn tell(
     inspector: &Inspector,
@@ -108,12 +121,18 @@ fn tell(
         performative: Some(semgate_contexts::Performative::Inform),
         ..case.facts()
     };
+    let mut spent = Vec::new();
     for task in tasks {
         let about = about(case, sent, task).unwrap_or_else(|| Arc::clone(&sent.about));
         let case = Case { about: Some(&about), ..*case };
-        let metered = meter(judged(&case, task.clone())?, inspector.meters())?;
-        taken(&case, sent, &metered)?;
-        let facts = metered.facts();
+        let facts = match tell_one(inspector, &case, sent, task, &mut spent) {
+            Ok(facts) => facts,
+            Err(refusal) => {
+                // a list that does not pass costs nothing
+                spent.iter().for_each(|spent| inspector.meters().give_back(spent));
+                return Err(refusal);
+            }
+        };
         all.concepts.extend(facts.concepts);
         all.policies.extend(facts.policies);
         all.shadow = all.shadow.or(facts.shadow);

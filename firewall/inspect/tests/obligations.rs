@@ -292,6 +292,22 @@ fn a_reply_whose_permit_wants_what_was_taken_out_is_refused_and_not_passed_whole
 }
 
 #[test]
+fn attack_one_caller_uses_up_what_an_agent_may_say_to_another() {
+    let inspector = house(
+        r#"@limit("1/hour") permit (principal, action, resource is travel::bookFlight_results) when { context.direction == "reply" };"#,
+    );
+    let answer = |caller: &str| {
+        let sent = asked(&inspector, caller);
+        inspector
+            .inspect_reply(&sent, &agent("wholesaler-1"), 200, Bytes::from(booked(caller)), NOW)
+            .map(drop)
+    };
+    answer("retailer-7").unwrap();
+    assert_eq!(answer("retailer-7").unwrap_err().cause(), Some(Code::RateLimited));
+    answer("treasurer-1").unwrap();
+}
+
+#[test]
 fn a_limit_on_replies_is_the_repliers_and_tells_the_caller_nothing() {
     let inspector = house(
         r#"@limit("1/hour") permit (principal, action, resource is travel::bookFlight_results) when { context.direction == "reply" };"#,

@@ -178,11 +178,13 @@ impl Endpoint {
         };
         let between = self.between(asked);
         let heard = Heard::hello(carried, &between, &keys, &asked.trust, &self.replay, asked.now)?;
-        let shrunk = self.offers.note(heard.from().as_str(), heard.offers());
+        let (from, offers) = (heard.from().clone(), heard.offers().to_vec());
         let (waiting, select) = heard.select(asked.answering, &self.me, asked.random, asked.now)?;
         let (urn, digest) = (waiting.urn().clone(), *waiting.digest());
         self.waiting.wait(waiting, asked.now)?;
         let body = self.write(Kind::Select, &select, asked)?;
+        // only of a HELLO that is answered: one that is refused must not make the next look as if nothing were gone
+        let shrunk = self.offers.note(from.as_str(), &offers);
         Ok(Answered { body, kind: Kind::Select, urn, digest, expires_at: None, session: None, shrunk })
     }
 

@@ -54,11 +54,12 @@ impl PairMinimums {
     fn put(&self, a: &str, b: &str, of_a: &[Minimum], of_b: &[Minimum]) {
         let mut pairs = self.pairs.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         let pair = pair(a, b);
+        let said = if a <= b { [of_a, of_b] } else { [of_b, of_a] };
         if pairs.known.remove(&pair).is_some() {
             pairs.order.retain(|other| *other != pair);
         }
         if let Some(journal) = self.journal.get() {
-            journal(&Stated::of(&pair, [of_a, of_b]));
+            journal(&Stated::of(&pair, said));
         }
         if of_a.is_empty() && of_b.is_empty() {
             return;
@@ -69,7 +70,7 @@ impl PairMinimums {
             pairs.known.remove(&oldest);
         }
         pairs.order.push_back(pair.clone());
-        pairs.known.insert(pair, [of_a.into(), of_b.into()]);
+        pairs.known.insert(pair, said.map(Arc::from));
     }
 
     /// Tells `journal` of every handshake from now on. The first one given stays.
@@ -110,6 +111,16 @@ impl PairMinimums {
             Some([one, other]) => [minimum_of(one, line), minimum_of(other, line)],
             None => [None; 2],
         }
+    }
+
+    /// What `who` itself said to `with`: what whoever answers in its place says again, since a handshake replaces what the one before said (F0-39).
+    pub fn stated_by(&self, who: &str, with: &str) -> Vec<Minimum> {
+        let pairs = self.pairs.read().unwrap_or_else(PoisonError::into_inner);
+        let known = pairs.known.get(&pair(who, with));
+        known.map_or_else(
+            Vec::new,
+            |[first, second]| if who <= with { first.to_vec() } else { second.to_vec() },
+        )
     }
 
     /// How many pairs are remembered.
@@ -154,7 +165,9 @@ mod tests {
         let line = Line::parse("payment").unwrap();
         minimums.put("a", "b", &[minimum("payment", "v2.0")], &[]);
         minimums.put("b", "a", &[minimum("payment", "v1.1")], &[]);
-        assert_eq!(minimums.floors("a", "b", &line), [Some(Version::new(1, 1)), None]);
+        assert_eq!(minimums.floors("a", "b", &line), [None, Some(Version::new(1, 1))]);
+        assert_eq!(minimums.stated_by("b", "a"), [minimum("payment", "v1.1")]);
+        assert_eq!(minimums.stated_by("a", "b"), []);
         minimums.put("a", "b", &[], &[]);
         assert_eq!(minimums.floors("a", "b", &line), [None; 2]);
         assert!(minimums.is_empty());

@@ -130,8 +130,9 @@ impl Relay {
                     _ => Vec::new(),
                 };
                 let heard = Heard::hello(&carried, &between, &keys, &asked.trust, &self.replay, asked.now)?;
-                let shrunk = self.offers.note(heard.from().as_str(), heard.offers());
                 asked.answering.choose(&heard.hello.said)?;
+                // only of a HELLO that goes on: one that is refused must not make the next look as if nothing were gone
+                let shrunk = self.offers.note(heard.from().as_str(), heard.offers());
                 Ok(Taken::Hello(Box::new(Greeting { heard, shrunk })))
             }
             Kind::Lock => {

@@ -47,7 +47,10 @@ def is_digest(value: object) -> bool:
 
 def canonical(value: Any) -> bytes:
     """RFC 8785, for what handshakes hold: objects with ASCII names, arrays, strings, integers below 2^53."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused("malformed", "a text is no Unicode") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Json:
@@ -67,7 +70,8 @@ def read_object(data: bytes) -> Json:
     """Reads a JSON object; no member twice, no NaN, no byte-order mark, UTF-8 only."""
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
+        # also of a number with more digits than Python reads
         raise Refused("malformed", "not JSON") from None
     if not isinstance(value, dict):
         raise Refused("malformed", "no JSON object")

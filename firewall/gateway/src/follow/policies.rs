@@ -210,7 +210,12 @@ impl Task {
                     self.good = Some((kept, digests));
                     self.accepted(policies);
                 }
-                Err(why) => self.rejected(Some(digest), &[why]),
+                Err(why) => {
+                    // what was not remembered may be by the next look
+                    (self.seen, self.tried) = (None, None);
+                    self.rejected(Some(digest), &[why]);
+                    self.retype(beside, digests).await;
+                }
             },
             Some(Err(faults)) if nothing_known => {
                 tracing::info!(
@@ -224,6 +229,7 @@ impl Task {
             }
             None => {
                 let why = "the thread that loads them ended".to_owned();
+                (self.seen, self.tried) = (None, None);
                 self.rejected(Some(digest), &[PolicyFault::Schema { why }]);
             }
         }

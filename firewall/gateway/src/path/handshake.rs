@@ -13,7 +13,7 @@ use semgate_inspect::{
 };
 use semgate_message::Call;
 use semgate_negotiation::offered::Shrunk;
-use semgate_negotiation::{Answered, Asked, Endpoint, HandshakeFault, Trust};
+use semgate_negotiation::{Answered, Answering, Asked, Endpoint, HandshakeFault, Trust};
 
 use super::{NotRecorded, Stopped, Way, no_audit, reply_facts, unspent};
 use crate::answer::Answer;
@@ -31,6 +31,8 @@ pub(crate) struct Handshakes {
     prefix: Prefix,
     /// Where the agent behind takes handshakes, if it negotiates by itself.
     pub(super) behind: Address,
+    /// When the agent behind was last asked for its keys in vain; one asks at a time.
+    pub(super) in_vain: tokio::sync::Mutex<Option<std::time::Instant>>,
 }
 
 impl Handshakes {
@@ -40,7 +42,7 @@ impl Handshakes {
         prefix: Prefix,
         behind: Address,
     ) -> Self {
-        Self { materials, at, prefix, behind }
+        Self { materials, at, prefix, behind, in_vain: tokio::sync::Mutex::default() }
     }
 
     fn now(&self) -> Result<(Arc<Materials>, Shaker), Refusal> {
@@ -87,7 +89,12 @@ impl Way<'_> {
         endpoint: &Endpoint,
     ) -> Result<Answer, Stopped> {
         let (outgoing, sent) = permit.spend();
-        let answered = self.asked(peer, materials, |asked| endpoint.answer(&outgoing.body, asked));
+        let answered = self.asked(peer, materials, |asked| {
+            // the agent takes no part: what it said it will not go below, it still says (F0-39)
+            let minimums = asked.sessions.minimums.stated_by(&self.lane.route.receiver, peer.id());
+            let answering = Answering { minimums, ..asked.answering.clone() };
+            endpoint.answer(&outgoing.body, &Asked { answering: &answering, ..*asked })
+        });
         let answered = answered.map_err(|refusal| refusal.with_facts(sent.facts().clone()))?;
         self.alarm(peer, &answered.shrunk);
         self.recorded(&sent, &answered)?;

@@ -5,8 +5,11 @@
 //! to the same server, in the same session and version, with the same context and credentials, so nobody learns or says more by it than by asking. The
 //! answer is held against the pins and goes to nobody.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
+use std::rc::{Rc, Weak};
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -14,6 +17,7 @@ use http_body_util::BodyExt;
 use semgate_inspect::{Arrived, HeaderClaims, Peer, Permit, Refusal, Remedy};
 use semgate_message::mcp::{CLAIM, Operation};
 use serde_json::{Map, Value, json};
+use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Stopped, Way};
@@ -26,6 +30,24 @@ use crate::relay::EVENT_STREAM;
 
 /// A message on its way that began on another's.
 type Nested<'w> = Pin<Box<dyn Future<Output = Result<Answer, Stopped>> + 'w>>;
+
+/// Who lists at the moment, on one core: each caller by itself, so that nobody waits for a list that a server owes to somebody else.
+#[derive(Debug, Default)]
+pub(crate) struct Listings(RefCell<HashMap<Box<str>, Weak<Mutex<()>>>>);
+
+impl Listings {
+    /// The turn of a caller. Turns that nobody waits for are forgotten, so there are never more than callers under way.
+    fn of(&self, caller: &str) -> Rc<Mutex<()>> {
+        let mut held = self.0.borrow_mut();
+        if let Some(turn) = held.get(caller).and_then(Weak::upgrade) {
+            return turn;
+        }
+        held.retain(|_, turn| turn.strong_count() > 0);
+        let turn = Rc::new(Mutex::new(()));
+        held.insert(caller.into(), Rc::downgrade(&turn));
+        turn
+    }
+}
 
 /// Whether a list was read to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,7 +66,7 @@ enum Page {
 
 impl Way<'_> {
     /// Judges a request again that was refused because its tool was not listed since the server said that its tools changed, once
-    /// that list was read. Whoever comes meanwhile waits for the same list, and all of it takes no longer than an answer may.
+    /// that list was read. What the same caller calls meanwhile waits for the same list, and all of it takes no longer than an answer may.
     ///
     /// # Errors
     /// The same refusal if the list cannot be had or the tool is not on it, else as [`Inspector::inspect`](semgate_inspect::Inspector::inspect).
@@ -60,8 +82,12 @@ impl Way<'_> {
         }
         let lane = self.lane;
         let deadline = Instant::now() + lane.shared.limits.upstream_timeout;
-        let Ok(_alone) = timeout_at(deadline, lane.listing.lock()).await else { return Err(refusal) };
         let inspector = &lane.shared.inspector;
+        let turn = lane.listings.of(peer.id());
+        let Ok(_alone) = timeout_at(deadline, turn.lock()).await else {
+            // another caller's list may have settled it meanwhile
+            return inspector.inspect(&lane.route, peer, headers, again, lane.shared.now());
+        };
         let changes = || inspector.tool_changes(&lane.route);
         let (mut cursor, mut of, mut whole) = (None, changes(), Whole::No);
         for left in (0..=lane.shared.limits.tool_pages).rev() {

@@ -60,21 +60,25 @@ impl Way<'_> {
         };
         let judged = Instant::now();
         let mut permit = inspect()?;
-        let facts = permit.facts().clone();
-        let told = |refusal: Refusal| refusal.with_facts(facts.clone());
+        let mut facts = permit.facts().clone();
         // the list may have become shorter since the configuration was set
-        let target = egress.targets.listed(&permit.delivery().url).map_err(|_| told(egress::refused()))?;
+        let target = egress
+            .targets
+            .listed(&permit.delivery().url)
+            .map_err(|_| egress::refused().with_facts(facts.clone()))?;
         let deadline = Deadline::now() + shared.limits.push_timeout;
         let opening = self.attended(|| facts.clone(), timeout_at(deadline, deliver::open(egress, &target)));
         let open = match opening.await {
-            Ok(open) => open.map_err(told)?,
-            Err(_) => return Err(told(deliver::too_slow(Delivered::No))),
+            Ok(open) => open.map_err(|refusal| refusal.with_facts(facts.clone()))?,
+            Err(_) => return Err(deliver::too_slow(Delivered::No).with_facts(facts)),
         };
         // opening a connection took a while: what is live now decides
         let moved = shared.inspector.generation().number() != facts.generation;
         if moved || judged.elapsed().as_secs() >= 1 {
             permit = inspect()?;
+            facts = permit.facts().clone();
         }
+        let told = |refusal: Refusal| refusal.with_facts(facts.clone());
         if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
             return Err(told(no_audit(Delivered::No)));
         }

@@ -40,6 +40,10 @@ enum Onward {
     Lock(Box<Locking>),
 }
 
+/// How long after an agent was asked for its keys in vain it is not asked again: callers whom no policy lets say anything may ask for them, so
+/// an agent that hangs must not be asked by each.
+const ASKED_AGAIN: Duration = Duration::from_secs(5);
+
 impl Way<'_> {
     /// HELLO or LOCK to the agent behind, and its answer back.
     pub(super) async fn relayed(
@@ -113,22 +117,33 @@ impl Way<'_> {
         if let Some(known) = relay.known(sessions, unix_now()) {
             return Ok(known);
         }
+        let mut in_vain = lane.handshakes.in_vain.lock().await;
+        if let Some(known) = relay.known(sessions, unix_now()) {
+            return Ok(known);
+        }
+        if in_vain.is_some_and(|last| last.elapsed() < ASKED_AGAIN) {
+            return Err(not_appointed("it was asked a moment ago, in vain".to_owned()));
+        }
+        let appointed = self.appoint(materials, relay).await;
+        *in_vain = appointed.is_err().then(std::time::Instant::now);
+        appointed
+    }
+
+    /// Asks the agent behind.
+    async fn appoint(&self, materials: &Materials, relay: &Relay) -> Result<Arc<Appointed>, Refusal> {
+        let lane = self.lane;
+        let sessions = &lane.shared.sessions;
         let question = relay.question(sessions, &SystemRandom::new(), unix_now())?.ok_or_else(no_key)?;
         let lease = lane.pool.lease().await.map_err(|fault| forward::unreachable(&fault))?;
         let request = lane.handshakes.behind.own_question(KEY_PATH, Bytes::from(question));
         let asked = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, &|| Ok(()));
         // whatever became of the question, nothing of the caller's was delivered
         let (head, body) = asked.await.map_err(|refusal| refusal.with_delivered(Delivered::No))?;
-        let none = |why: String| {
-            Refusal::new(Code::UpstreamInvalid, "the agent behind appoints no gateway")
-                .with_hint("nothing was delivered: say an open HELLO, or try again later")
-                .with_detail(why)
-        };
         if head.status != 200 {
-            return Err(none(format!("status {}", head.status.as_u16())));
+            return Err(not_appointed(format!("status {}", head.status.as_u16())));
         }
         let trust = lane.handshakes.trust(materials);
-        relay.appointed(&body, sessions, &trust, unix_now()).map_err(|fault| none(fault.to_string()))
+        relay.appointed(&body, sessions, &trust, unix_now()).map_err(|fault| not_appointed(fault.to_string()))
     }
 
     /// Spends the permit on what goes to the agent behind, and reads its answer.
@@ -199,4 +214,10 @@ fn refused_behind(returned: &Returned) -> Option<Refusal> {
             .with_hint("begin a new handshake")
             .with_delivered(Delivered::Yes),
     )
+}
+
+fn not_appointed(why: String) -> Refusal {
+    Refusal::new(Code::UpstreamInvalid, "the agent behind appoints no gateway")
+        .with_hint("nothing was delivered: say an open HELLO, or try again later")
+        .with_detail(why)
 }

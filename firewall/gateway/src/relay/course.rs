@@ -149,12 +149,7 @@ impl Course {
     pub(crate) fn judge(&mut self, piece: impl Into<Answered>) -> Result<ReplyPermit, Refusal> {
         let lane = &self.of.lane;
         let (inspector, now) = (&lane.shared.inspector, lane.shared.now());
-        let permit = inspector.inspect_event(&self.sent, &mut self.state, &lane.replier, piece, now)?;
-        if self.state.is_over() {
-            mcp::own(inspector, &self.sent, self.of.opens.take().as_ref())
-                .map_err(|refusal| refusal.with_facts(permit.facts().clone()))?;
-        }
-        Ok(permit)
+        inspector.inspect_event(&self.sent, &mut self.state, &lane.replier, piece, now)
     }
 
     /// Whether the answer passed that opens a session of MCP; where none is to be opened, it did.
@@ -162,13 +157,21 @@ impl Course {
         if self.of.opens.is_some() { Opened::NotYet } else { Opened::Yes }
     }
 
-    /// Records a piece that may pass; its bytes are handed on then.
+    /// Records a piece that may pass; its bytes are handed on then, and the session that it opens is the caller's.
     ///
     /// # Errors
-    /// `audit_unavailable`.
-    pub(crate) fn pass(&self, permit: ReplyPermit) -> Result<Bytes, Refusal> {
+    /// `audit_unavailable`; `upstream_invalid` for another caller's session.
+    pub(crate) fn pass(&mut self, permit: ReplyPermit) -> Result<Bytes, Refusal> {
+        let answered = self.state.is_over();
+        if answered {
+            mcp::own(&self.of.lane.shared.inspector, &self.sent, self.of.opens.as_ref())
+                .map_err(|refusal| refusal.with_facts(permit.facts().clone()))?;
+        }
         if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
             return Err(no_audit(Delivered::Yes).with_facts(permit.facts().clone()));
+        }
+        if answered {
+            self.of.opens = None;
         }
         self.of.lane.metrics.allowed(Direction::Reply, self.of.began.elapsed().as_secs_f64());
         Ok(permit.spend().1)

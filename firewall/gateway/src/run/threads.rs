@@ -363,7 +363,7 @@ impl Core {
             egress: None,
             route: seat.route,
             group: None,
-            listing: tokio::sync::Mutex::new(()),
+            listings: Default::default(),
         })
     }
 

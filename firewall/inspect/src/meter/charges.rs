@@ -86,7 +86,8 @@ fn bucket<'b>(
         limit,
         (rate, key),
         case.sender.id(),
-        key.receiver.then_some(case.receiver),
+        // what is said to one caller is not taken from what may be said to others
+        (key.receiver || case.direction == Direction::Reply).then_some(case.receiver),
         key.concept.then_some((spoken.line, spoken.concept)),
         key.line.then_some(spoken.line),
     )

@@ -233,6 +233,10 @@ fn one(
         }
     })?;
     let (kind, operation, id) = (said.kind, said.operation, said.message.rpc_id.clone());
+    // also where nobody may hear of it, what was listed before counts no more
+    if operation == Operation::ToolListChanged {
+        case.tools.changed(&case.route.name);
+    }
     let token = said.message.state_token;
     let metered = meter(judged(case, said.message)?, inspector.meters())?;
     let mut facts = metered.facts();
@@ -272,18 +276,15 @@ fn spoken(answer: &Json<'_>) -> Vec<Version> {
 
 /// What a notification that may pass changes here.
 fn told(case: &Case<'_>, sent: &Sent, operation: Operation, message: &Json<'_>) {
-    match operation {
-        Operation::Cancelled => {
-            let id = message
-                .as_object()
-                .and_then(|message| message.get("params")?.as_object()?.get("requestId"))
-                .and_then(RpcId::read);
-            if let Some(id) = id {
-                case.dialogues.withdrawn(sent, &id);
-            }
-        }
-        Operation::ToolListChanged => case.tools.changed(&case.route.name),
-        _ => {}
+    if operation != Operation::Cancelled {
+        return;
+    }
+    let id = message
+        .as_object()
+        .and_then(|message| message.get("params")?.as_object()?.get("requestId"))
+        .and_then(RpcId::read);
+    if let Some(id) = id {
+        case.dialogues.withdrawn(sent, &id);
     }
 }
 

@@ -16,7 +16,7 @@ use std::fmt;
 pub struct Stated {
     /// The SPIFFE ids.
     pub pair: [String; 2],
-    /// Of the one end and of the other, line and lowest version. Which is whose is not kept: both bind both.
+    /// Of the one end and of the other, in the order of the ids, line and lowest version. Both bind both.
     pub minimums: [BTreeMap<String, String>; 2],
 }
 
