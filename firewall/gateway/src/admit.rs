@@ -105,6 +105,24 @@ impl Admitted {
         let call = self.call.as_ref().is_ok_and(|call| matches!(call.form, Form::Grpc(_)));
         if call { grpc::frame::PREFIX } else { 0 }
     }
+
+    /// The head of a plain call that the gateway makes in the caller's place: what the caller shows and names stays, and nothing else of how
+    /// it asked.
+    pub(crate) fn in_place(&self, call: Call) -> Self {
+        Self {
+            encoding: self.encoding,
+            l9_context: self.l9_context.clone(),
+            call: Ok(call),
+            target: None,
+            typed: self.typed,
+            extension: None,
+            waits: None,
+            handshake: false,
+            events: false,
+            credentials: self.credentials.clone(),
+            shown: self.shown.clone(),
+        }
+    }
 }
 
 /// What a route takes: set once for each listener.

@@ -187,19 +187,7 @@ fn unwritten() -> Refusal {
 /// The head of a message to a group, for one member more. What the caller shows is passed on to those whose own routes say so: a
 /// credential is good for whoever sees it.
 fn same(admitted: &Admitted, member: &Lane) -> Admitted {
-    let mut credentials = admitted.credentials.clone();
-    credentials.retain(|(name, _)| member.door.credentials.contains(name));
-    Admitted {
-        encoding: admitted.encoding,
-        l9_context: admitted.l9_context.clone(),
-        call: Ok(Call::l8()),
-        target: None,
-        typed: admitted.typed,
-        extension: None,
-        waits: None,
-        handshake: false,
-        events: false,
-        credentials,
-        shown: admitted.shown.clone(),
-    }
+    let mut head = admitted.in_place(Call::l8());
+    head.credentials.retain(|(name, _)| member.door.credentials.contains(name));
+    head
 }

@@ -151,19 +151,7 @@ fn head(admitted: &Admitted, again: &Arrived) -> Option<Admitted> {
     head.method = head.method.as_ref().map(|_| Operation::ListTools.method().to_owned());
     head.name = None;
     head.params.clear();
-    Some(Admitted {
-        encoding: admitted.encoding,
-        l9_context: admitted.l9_context.clone(),
-        call: Ok(call),
-        target: None,
-        typed: admitted.typed,
-        extension: None,
-        waits: None,
-        handshake: false,
-        events: false,
-        credentials: admitted.credentials.clone(),
-        shown: admitted.shown.clone(),
-    })
+    Some(admitted.in_place(call))
 }
 
 /// `tools/list` with the `_meta` of a call: version, capabilities and context are the caller's, and what belongs to the call alone is left out.
