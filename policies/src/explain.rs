@@ -108,7 +108,7 @@ pub enum Holds {
 struct Against<'w> {
     written: &'w Written,
     scope: [Fit; 3],
-    clauses: Vec<Clause>,
+    clauses: Arc<[Clause]>,
     truth: Truth,
 }
 
@@ -254,11 +254,7 @@ impl Explainer {
 
 impl<'w> Against<'w> {
     fn new(written: &'w Written, scope: [Fit; 3], scene: &Scene) -> Self {
-        let clauses = match written.policy.to_pst() {
-            Ok(tree) => tree.body().clauses().clone(),
-            // a policy that was loaded and cannot be read again says nothing
-            Err(_) => Vec::new(),
-        };
+        let clauses = Arc::clone(&written.clauses);
         let holds =
             clauses.iter().fold(Truth::True, |so_far, clause| so_far.and(|| truth::of_clause(clause, scene)));
         let in_scope = scope.iter().all(|fit| *fit == Fit::Yes);

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use cedar_policy::pst::Clause;
 use cedar_policy::{Effect, Policy, PolicyId, PolicySet};
 use miette::Diagnostic;
 
@@ -25,6 +26,8 @@ pub(crate) struct Written {
     pub file: usize,
     /// Byte offset of the policy in its file.
     pub start: usize,
+    /// Its conditions. Cedar reads a policy from its text again for each look at its tree, so this is the only look.
+    pub clauses: Arc<[Clause]>,
     /// What its conditions look at.
     pub reads: Reads,
 }
@@ -121,8 +124,9 @@ fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<
         };
         let own_id = annotations.id.clone().unwrap_or_else(|| (position + 1).to_string());
         let id: Arc<str> = format!("{name}#{own_id}").into();
-        let reads = Reads::of(policy)
+        let clauses = clauses(policy)
             .map_err(|why| vec![PolicyFault::Syntax { place: place(name, text, start), why }])?;
+        let reads = Reads::of(&clauses);
         let policy = policy.new_id(PolicyId::new(&*id));
         found.push(Written {
             policy,
@@ -131,10 +135,17 @@ fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<
             id,
             file: index,
             start,
+            clauses,
             reads,
         });
     }
     if faults.is_empty() { Ok(found) } else { Err(faults) }
+}
+
+/// The conditions of a policy.
+pub(crate) fn clauses(policy: &Policy) -> Result<Arc<[Clause]>, String> {
+    let tree = policy.to_pst().map_err(|e| e.to_string())?;
+    Ok(tree.body().clauses().iter().cloned().collect())
 }
 
 /// Where `@name` stands in the text of a policy; its beginning if that cannot be told.

@@ -45,16 +45,15 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    /// What one policy reads.
-    pub fn of(policy: &cedar_policy::Policy) -> Result<Self, String> {
-        let tree = policy.to_pst().map_err(|e| e.to_string())?;
+    /// What these conditions of one policy read.
+    pub fn of(clauses: &[Clause]) -> Self {
         let mut reads = Self::default();
-        for clause in tree.body().clauses() {
+        for clause in clauses {
             match clause {
                 Clause::When(expr) | Clause::Unless(expr) => reads.visit(expr),
             }
         }
-        Ok(reads)
+        reads
     }
 
     fn visit(&mut self, expr: &Expr) {

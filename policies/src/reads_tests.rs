@@ -2,7 +2,7 @@ use super::Reads;
 
 fn reads(condition: &str) -> Reads {
     let text = format!("permit (principal, action, resource) when {{ {condition} }};");
-    Reads::of(&text.parse().unwrap()).unwrap()
+    Reads::of(&crate::parse::clauses(&text.parse().unwrap()).unwrap())
 }
 
 fn names(set: &std::collections::BTreeSet<String>) -> Vec<&str> {
@@ -13,7 +13,7 @@ fn names(set: &std::collections::BTreeSet<String>) -> Vec<&str> {
 fn a_scope_reads_nothing_of_the_instance() {
     let text =
         r#"permit (principal == Agent::"a", action == Action::"INFORM", resource is payment::transfer);"#;
-    assert_eq!(Reads::of(&text.parse().unwrap()).unwrap(), Reads::default());
+    assert_eq!(Reads::of(&crate::parse::clauses(&text.parse().unwrap()).unwrap()), Reads::default());
 }
 
 #[test]

@@ -10,8 +10,8 @@
 
 use std::sync::Arc;
 
+use cedar_policy::Expression;
 use cedar_policy::pst::{self, BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
-use cedar_policy::{Expression, Policy};
 
 use crate::rule::Condition;
 
@@ -20,13 +20,9 @@ pub(crate) fn member(name: &str) -> String {
     format!("resource.{name}")
 }
 
-/// The condition of a policy; `None` if it holds a form that is not known here.
-pub(crate) fn condition(policy: &Policy) -> Option<Condition> {
-    let tree = match policy.to_pst().ok()? {
-        pst::Policy::Static(body) => whole(body.body().clauses())?,
-        _ => return None,
-    };
-    Some(tree.map_or(Condition::Always, |tree| {
+/// The clauses of a policy as one condition; `None` if it holds a form that is not known here.
+pub(crate) fn condition(clauses: &[Clause]) -> Option<Condition> {
+    Some(whole(clauses)?.map_or(Condition::Always, |tree| {
         let like = Expression::new_bool(true);
         Condition::Expression(expression(like.as_ref(), Arc::unwrap_or_clone(tree)))
     }))
@@ -186,6 +182,10 @@ mod tests {
         }
     }
 
+    fn condition_of(policy: &str) -> Option<Condition> {
+        condition(&crate::parse::clauses(&policy.parse().unwrap()).unwrap())
+    }
+
     fn request() -> cedar_policy::Request {
         let uid = |text: &str| text.parse().unwrap();
         let context = cedar_policy::Context::empty();
@@ -205,18 +205,15 @@ mod tests {
             && !(principal is Agent in Group::"h" || context["resource.x"] < 10000 ||
                      context has "resource.r" && context["resource.r"] has s.t ||
                      context["resource.x"] >= 30000 || -(context.major) + 1 > 2 || resource is a::c)"#;
-        let Some(Condition::Expression(rewritten)) = condition(&text.parse().unwrap()) else {
-            panic!("an expression")
-        };
+        let Some(Condition::Expression(rewritten)) = condition_of(text) else { panic!("an expression") };
         let expected: cedar_policy::Expression = expected.parse().unwrap();
         assert_eq!(rewritten.to_string(), expected.to_string());
     }
 
     #[test]
     fn the_instance_as_a_value_stays_an_entity() {
-        let condition = |text: &str| {
-            condition(&format!("permit (principal, action, resource) when {{ {text} }};").parse().unwrap())
-        };
+        let condition =
+            |text: &str| condition_of(&format!("permit (principal, action, resource) when {{ {text} }};"));
         for text in [
             "[resource].contains(context.receiver)",
             "{r: resource}.r.x == 1",
@@ -232,7 +229,7 @@ mod tests {
         {
             assert!(matches!(condition(text), Some(Condition::Expression(_))), "{text}");
         }
-        let always = super::condition(&"permit (principal, action, resource);".parse().unwrap());
+        let always = condition_of("permit (principal, action, resource);");
         assert!(matches!(always, Some(Condition::Always)));
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cedar_policy::{
-    AuthorizationError, Authorizer, Effect, Entities, EvalResult, EvaluationError, Expression, Policy,
-    PolicySet, Request, eval_expression,
+    AuthorizationError, Authorizer, Effect, Entities, EvalResult, EvaluationError, Expression, PolicySet,
+    Request, eval_expression,
 };
 
 use crate::annotations::Obligation;
@@ -149,7 +149,7 @@ impl Rule {
             notice: written.notice.clone(),
             obligation: written.obligation.clone(),
             scope: Scope::of(policy),
-            condition: condition(policy)?,
+            condition: condition(written)?,
             reads: written.reads.clone(),
             wants: Wants::of(&written.reads),
             alone: Texts::from_iter([Arc::clone(&written.id)]),
@@ -178,11 +178,11 @@ impl Rule {
     }
 }
 
-fn condition(policy: &Policy) -> Result<Condition, String> {
-    if let Some(condition) = rewrite::condition(policy) {
+fn condition(written: &Written) -> Result<Condition, String> {
+    if let Some(condition) = rewrite::condition(&written.clauses) {
         return Ok(condition);
     }
-    let set = PolicySet::from_policies([policy.clone()]).map_err(|e| e.to_string())?;
+    let set = PolicySet::from_policies([written.policy.clone()]).map_err(|e| e.to_string())?;
     Ok(Condition::Whole(Box::new(set)))
 }
 

@@ -6,7 +6,6 @@ mod shadow;
 mod tokens;
 mod world;
 
-use cedar_policy::pst::{self, Clause};
 use cedar_policy::{ActionConstraint, EntityUid};
 use semgate_contexts::{Performative, PerformativeSet, Version};
 
@@ -37,13 +36,12 @@ impl Texts<'_> {
             faults.extend(self.never_taken(written, world));
             if world.may_ask_unseen(&written.reads.resource) {
                 let here = scope(written, world).here();
-                let clauses = clauses(written);
                 let mut looking = Looking::new(world);
-                for clause in &clauses {
+                for clause in written.clauses.iter() {
                     looking.clause(clause, here);
                 }
                 let hidden = looking.never.into_iter().filter(|never| matches!(never, Never::Hidden { .. }));
-                faults.extend(hidden.map(|never| self.never(written, &clauses, never, world)));
+                faults.extend(hidden.map(|never| self.never(written, never, world)));
             }
         }
         faults.dedup();
@@ -88,7 +86,7 @@ impl Texts<'_> {
     /// Why Cedar found that a policy can never match: place, what is wrong, what was meant.
     pub fn impossible(&self, written: &Written, world: &World<'_>) -> PolicyFault {
         let scope = scope(written, world).here();
-        let found = clauses(written);
+        let found = &written.clauses;
         let broken = found.iter().position(|clause| !Looking::new(world).clause(clause, scope));
         let at = broken.or((found.len() == 1).then_some(0));
         let why = match (at, found.len()) {
@@ -111,14 +109,14 @@ impl Texts<'_> {
     }
 
     fn condition(&self, written: &Written, world: &World<'_>) -> Vec<PolicyFault> {
-        let found = clauses(written);
+        let found = &written.clauses;
         let scope = scope(written, world);
         let here = scope.here();
         let mut looking = Looking::new(world);
         let each: Vec<bool> = found.iter().map(|clause| looking.clause(clause, here)).collect();
         let mut faults: Vec<PolicyFault> = Vec::new();
         for never in looking.never {
-            let fault = self.never(written, &found, never, world);
+            let fault = self.never(written, never, world);
             if !faults.contains(&fault) {
                 faults.push(fault);
             }
@@ -183,10 +181,10 @@ impl Texts<'_> {
         }
     }
 
-    fn never(&self, written: &Written, clauses: &[Clause], never: Never, world: &World<'_>) -> PolicyFault {
+    fn never(&self, written: &Written, never: Never, world: &World<'_>) -> PolicyFault {
         let literal = |literal: &possible::Literally| {
             let words = self.words(written);
-            let at = tokens::literal(&words, &literal.text, before(clauses, literal));
+            let at = tokens::literal(&words, &literal.text, before(&written.clauses, literal));
             self.place_at(written, at.unwrap_or_default())
         };
         let (place, why, hint) = match never {
@@ -294,13 +292,6 @@ fn around(written: &Written, here: Where) -> Vec<Where> {
     let bindings = each(&world::BINDINGS, reads("binding"));
     let of = |direction| bindings.iter().map(move |binding| Where { direction, binding: *binding, ..here });
     each(&world::DIRECTIONS, reads("direction")).into_iter().flat_map(of).collect()
-}
-
-fn clauses(written: &Written) -> Vec<Clause> {
-    match written.policy.to_pst() {
-        Ok(pst::Policy::Static(body)) => body.body().clauses().to_vec(),
-        _ => Vec::new(),
-    }
 }
 
 /// A group is no agent; who is in it is asked with `in`.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cedar_policy::PrincipalConstraint;
 use semgate_contexts::PerformativeSet;
 
-use super::{Scope, World, clauses, scope};
+use super::{Scope, World, scope};
 use crate::PolicyFault;
 use crate::agents::Agents;
 use crate::check::Texts;
@@ -32,7 +32,7 @@ struct Covered<'w> {
 /// The permits that can never permit. Each looks at a handful of keys, however many policies there are.
 pub(super) fn shadowed(texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault> {
     let mut forbids: HashMap<Key, Covered<'_>> = HashMap::new();
-    for written in texts.written.iter().filter(|written| !written.permits() && clauses(written).is_empty()) {
+    for written in texts.written.iter().filter(|written| !written.permits() && written.clauses.is_empty()) {
         let Some((who, resource)) = key(written) else { continue };
         let actions = scope(written, world).actions;
         let covered = forbids.entry((who, resource)).or_default();
