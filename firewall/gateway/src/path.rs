@@ -191,8 +191,8 @@ impl Way<'_> {
         let shown = self.identity.shown(&parts.headers, &shared.issuers, (now, room))?;
         let peer = &shown.by(peer, now)?;
         let admitted = match arrival {
-            Arrival::Card => return self.card(peer, parts.headers.get(IF_NONE_MATCH)).await,
-            Arrival::SealingKey => return self.sealing_key(peer).await,
+            Arrival::Card => return Box::pin(self.card(peer, parts.headers.get(IF_NONE_MATCH))).await,
+            Arrival::SealingKey => return Box::pin(self.sealing_key(peer)).await,
             Arrival::Socket(wanted) => return Ok(wanted.agree(serving, shown, self.decision)),
             Arrival::Message(admitted) => Admitted { shown, ..admitted },
         };
@@ -204,10 +204,10 @@ impl Way<'_> {
         let receiving = receive::receive(admitted, body, serving, &shared.limits);
         let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
         if received.admitted.handshake {
-            return self.handshake(peer, received).await;
+            return Box::pin(self.handshake(peer, received)).await;
         }
         if let Some(group) = &self.lane.group {
-            return Ok(self.gather(group, received).await);
+            return Ok(Box::pin(self.gather(group, received)).await);
         }
         let told = self.manner.read();
         self.message(peer, received).await.map_err(|stopped| stopped.told(told))
@@ -222,7 +222,9 @@ impl Way<'_> {
         let again = (shared.inspector.tool_changes(&self.lane.route) > 0).then(|| arrived.clone());
         let asked = shared.inspector.inspect(&self.lane.route, peer, &headers, arrived, shared.now());
         let asked = match (again, asked) {
-            (Some(again), Err(refusal)) => self.listed(peer, (&admitted, &headers), again, refusal).await,
+            (Some(again), Err(refusal)) => {
+                Box::pin(self.listed(peer, (&admitted, &headers), again, refusal)).await
+            }
             (_, asked) => asked,
         };
         let permit = self.push(asked, form, &body)?;
@@ -290,7 +292,7 @@ impl Way<'_> {
             let begun = forward::forward(permit, recorded, lane, lease, &told);
             let begun = self.attended(|| facts.clone(), begun).await;
             let begun = begun.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
-            return self.called(operation, begun, facts, told.waits, echo, notice.as_ref()).await;
+            return Box::pin(self.called(operation, begun, facts, told.waits, echo, notice.as_ref())).await;
         }
         let mut opened = None;
         let answered = self.attended(|| facts.clone(), async {
@@ -312,7 +314,7 @@ impl Way<'_> {
         });
         let judged = match answered.await {
             Ok(Answered::Stream(begun)) => {
-                return self.relay(begun, facts, opened, echo, notice.as_ref()).await;
+                return Box::pin(self.relay(begun, facts, opened, echo, notice.as_ref())).await;
             }
             Ok(Answered::Whole(returned)) => {
                 reply::judge(&lane.shared.inspector, returned, &lane.replier, lane.shared.now())

@@ -94,10 +94,10 @@ impl Pool {
     /// Why none could be opened.
     pub(crate) async fn lease(&self) -> Result<Lease, ConnectFault> {
         if self.connector.speak() == Speak::Http2 {
-            return self.share().await;
+            return Box::pin(self.share()).await;
         }
         loop {
-            let Some(idle) = self.idle.borrow_mut().pop_back() else { return self.fresh().await };
+            let Some(idle) = self.idle.borrow_mut().pop_back() else { return Box::pin(self.fresh()).await };
             if idle.since.elapsed() >= self.idle_timeout {
                 // the rest is older still
                 self.idle.borrow_mut().clear();
@@ -182,7 +182,7 @@ impl Pool {
         if !lease.kept {
             return Err(SendFault::NotSent);
         }
-        let mut lease = self.fresh().await.map_err(|_| SendFault::NotSent)?;
+        let mut lease = Box::pin(self.fresh()).await.map_err(|_| SendFault::NotSent)?;
         if let Err(Moved) = still() {
             self.keep(lease);
             return Err(SendFault::NotSent);

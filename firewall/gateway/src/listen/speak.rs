@@ -189,7 +189,7 @@ async fn serve(
 ) -> Answer {
     match face {
         Face::Callers => path::serve(lane, identity, serving, request).await,
-        Face::Agent => path::notified(lane, identity, serving, request).await,
+        Face::Agent => Box::pin(path::notified(lane, identity, serving, request)).await,
     }
 }
 
