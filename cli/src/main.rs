@@ -38,6 +38,11 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+/// A checked message takes some hundred small pieces of memory; this allocator hands them out in a tenth less of the whole time than the
+/// system's, and keeps memory that one core frees for that core.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 use tracing_subscriber::EnvFilter;
 
 use crate::fault::{Doing, Fault};

