@@ -1,6 +1,7 @@
 //! `semgate context …`: check, sign and verify on files; publish, fetch, revoke, floor and list at an authority.
 
 mod among;
+mod diff;
 mod files;
 mod import;
 mod remote;
@@ -27,7 +28,12 @@ pub enum ContextJob {
         /// A document that they refer to; they may refer to each other and to the shipped ones too
         #[arg(long = "reference", value_name = "FILE")]
         references: Vec<PathBuf>,
+        /// Fail where a warning is given: parts that a later version or a policy will trip over
+        #[arg(long)]
+        deny_warnings: bool,
     },
+    /// Does everything that the older version accepts pass the newer one, and which number must it have
+    Diff(diff::Diff),
     /// Sign a document with a context signer of one's own
     Sign(files::Sign),
     /// Verify a signed context under roots
@@ -132,7 +138,10 @@ impl At {
 /// A document that is not good, an authority that cannot be reached or refuses.
 pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
     match job {
-        ContextJob::Check { files, references } => files::check(&files, references, json),
+        ContextJob::Check { files, references, deny_warnings } => {
+            files::check(&files, references, deny_warnings, json)
+        }
+        ContextJob::Diff(diff) => diff.run(json).await,
         ContextJob::Sign(sign) => sign.run(json),
         ContextJob::Verify(verify) => verify.run(json),
         ContextJob::Import(what) => import::run(what, json).await,

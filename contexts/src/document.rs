@@ -232,6 +232,14 @@ impl Context {
         self.codes.get(name).map(Vec::as_slice)
     }
 
+    /// All code lists that its schemas name, those that came with schemas of other contexts by the names they have here.
+    pub(crate) fn all_code_lists(&self) -> BTreeMap<String, Vec<String>> {
+        let borrowed = self.references.iter().flat_map(|other| {
+            other.codes.iter().map(|(name, codes)| (format!("{}#/codes/{name}", other.urn), codes.clone()))
+        });
+        self.codes.clone().into_iter().chain(borrowed).collect()
+    }
+
     /// All code lists, by name.
     pub fn code_lists(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.codes.iter().map(|(name, codes)| (name.as_str(), codes.as_slice()))

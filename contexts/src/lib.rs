@@ -6,10 +6,12 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod canonical;
+pub mod compare;
 pub mod digest;
 pub mod document;
 pub mod json;
 pub mod library;
+pub mod lint;
 pub mod performative;
 pub mod schema;
 pub mod term;

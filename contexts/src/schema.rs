@@ -27,19 +27,20 @@ use serde_json::{Map, Value};
 
 pub(crate) use borrow::each_schema;
 pub(crate) use check::pointer;
-pub(crate) use custom::is_refused;
 pub use custom::is_refused as refused_in_free_text;
+pub(crate) use custom::{is_multiple, is_refused};
 pub(crate) use fault::Located;
 pub use fault::{ContentFault, SchemaFault};
 pub(crate) use free_text::FreeText;
 pub use limits::SchemaLimits;
 #[doc(hidden)]
 pub use plain::{Plain, compile_plain};
+pub(crate) use source::types;
 pub(crate) use validator::Validator;
 pub use vocabulary::FORMATS;
 
 use crate::term::FieldType;
-use source::{Source, types};
+use source::Source;
 
 /// One schema of a document that content can be held against.
 pub(crate) struct Wanted<'d> {
@@ -104,6 +105,18 @@ pub(crate) fn compile<'d>(
         });
     }
     Ok(compiled)
+}
+
+/// The schemas that the validator compiles for what is wanted, and the definitions that they name. The document was checked before.
+pub(crate) fn emitted<'d>(
+    parts: &Parts<'d>,
+    wanted: &[Wanted<'d>],
+    limits: &SchemaLimits,
+) -> Result<(Vec<Value>, BTreeMap<String, Value>), Located> {
+    let source = Source::new(parts.defs, parts.concepts, parts.codes);
+    let mut emitter = emit::Emitter::new(&source, limits);
+    let roots = wanted.iter().map(|want| emitter.root(want.schema, &want.path)).collect::<Result<_, _>>()?;
+    Ok((roots, emitter.definitions()))
 }
 
 fn check_all<'d>(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use semgate_contexts::{Context, ContextUrn, DocumentFault};
+use semgate_statement::SignedContext;
 use semgate_statement::context::ContextFault;
 use serde_json::{Value, json};
 
@@ -53,7 +54,20 @@ pub async fn publish(reach: &Reach, file: &Path, json: bool) -> Result<u8, Fault
 
 /// Fetches a signed context, verifies it, and keeps it.
 pub async fn fetch(reach: &Reach, context: &str, out: Option<&Path>, json: bool) -> Result<u8, Fault> {
-    let urn = names::full_urn(context);
+    let (served, bytes) = served(reach, &names::full_urn(context)).await?;
+    if let Some(out) = out {
+        write_new(out, &bytes, 0o644)?;
+    }
+    tell(&served, json);
+    Ok(0)
+}
+
+/// A published context, verified.
+pub async fn context(reach: &Reach, urn: &str) -> Result<Arc<Context>, Fault> {
+    Ok(Arc::clone(served(reach, urn).await?.0.context()))
+}
+
+async fn served(reach: &Reach, urn: &str) -> Result<(SignedContext, Vec<u8>), Fault> {
     let reply = reach.client.get(&format!("{}/v1/contexts/{urn}", reach.url)).await?;
     if reply.status != 200 {
         return Err(refused(&reply));
@@ -65,11 +79,7 @@ pub async fn fetch(reach: &Reach, context: &str, out: Option<&Path>, json: bool)
         return Err(Fault::new(format_args!("asked for `{urn}`, and was served `{other}`"))
             .hint("do not use this mirror; keep what it served as evidence"));
     }
-    if let Some(out) = out {
-        write_new(out, &reply.body, 0o644)?;
-    }
-    tell(&served, json);
-    Ok(0)
+    Ok((served, reply.body.to_vec()))
 }
 
 /// Contexts that are fetched for one: as many as one may refer to.

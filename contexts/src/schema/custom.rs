@@ -83,7 +83,7 @@ pub(super) fn multiple_of<'a>(_: &'a Map<String, Value>, value: &'a Value, _: Lo
 }
 
 /// Whether `a × 10^x` is an integral multiple of `b × 10^y`, exactly; neither `a` nor `b` ends in a zero.
-fn is_multiple((a, x): (u64, i16), (b, y): (u64, i16)) -> bool {
+pub(crate) fn is_multiple((a, x): (u64, i16), (b, y): (u64, i16)) -> bool {
     if a == 0 {
         return true;
     }

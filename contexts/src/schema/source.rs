@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::SchemaFault;
 
 /// Types of JSON as bits; an integral number is `INTEGER`, any other `FRACTION`.
-pub(super) mod types {
+pub(crate) mod types {
     pub(crate) const NULL: u8 = 1;
     pub(crate) const BOOLEAN: u8 = 2;
     pub(crate) const INTEGER: u8 = 4;
@@ -30,6 +30,11 @@ pub(super) mod types {
             "object" => OBJECT,
             _ => return None,
         })
+    }
+
+    /// What the keyword `type` says.
+    pub(crate) fn keyword(value: &serde_json::Value) -> u8 {
+        super::type_keyword(value)
     }
 }
 

@@ -1,0 +1,92 @@
+//! `semgate context diff`: does everything that one version accepts pass the other, and which number must the newer one have.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use semgate_contexts::compare::{CompareLimits, Comparison, Part, Verdict, compare};
+use semgate_contexts::{Context, ContextUrn, Prefix};
+
+use super::{At, Documents, remote};
+use crate::fault::{Doing, Fault, REFUSED};
+use crate::names;
+
+/// The exit status where it is not known whether the newer version breaks.
+const UNKNOWN: u8 = 4;
+
+/// Compare two versions: compatible, breaking (with a document that shows it), or unknown
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// The older one: a file, a shipped context such as `payment:v1.0`, or the URN of a published one
+    old: String,
+    /// The newer one
+    new: String,
+    /// A bare document that either refers to
+    #[arg(long = "reference", value_name = "FILE")]
+    references: Vec<PathBuf>,
+    /// Formulas and states of patterns that may be looked at for one part, before it is unknown
+    #[arg(long, value_name = "N")]
+    max_steps: Option<u64>,
+    #[command(flatten)]
+    at: At,
+}
+
+impl Diff {
+    /// Compares; the status is 0 if the newer version is compatible, 3 if it breaks, 4 if that is not known.
+    ///
+    /// # Errors
+    /// A document that cannot be had or is not good.
+    pub async fn run(self, json: bool) -> Result<u8, Fault> {
+        let mut files = self.references.clone();
+        files.extend([&self.old, &self.new].map(PathBuf::from).into_iter().filter(|path| path.is_file()));
+        let documents = Documents::with_library(&files)?;
+        let old = self.find(&self.old, &documents).await?;
+        let new = self.find(&self.new, &documents).await?;
+        let mut limits = CompareLimits::default();
+        limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
+        let comparison = compare(&old, &new, &limits);
+        if json {
+            out!("{}", comparison.to_value());
+        } else {
+            show(&comparison);
+        }
+        Ok(match comparison.verdict {
+            Verdict::Compatible => 0,
+            Verdict::Breaking => REFUSED,
+            Verdict::Unknown => UNKNOWN,
+        })
+    }
+
+    /// A file, a shipped context, or one that an authority has published.
+    async fn find(&self, name: &str, documents: &Documents) -> Result<Arc<Context>, Fault> {
+        let path = Path::new(name);
+        if path.is_file() {
+            return documents.file(path).map(Arc::new);
+        }
+        let urn = names::full_urn(name);
+        let parsed = ContextUrn::parse(&urn, &Prefix::default())
+            .doing(format_args!("`{name}` is neither a file nor the name of a context"))?;
+        match documents.find(&parsed) {
+            Some(found) => Ok(found),
+            None => remote::context(&self.at.reach()?, &urn).await,
+        }
+    }
+}
+
+fn show(comparison: &Comparison) {
+    out!("{} -> {}: {}", comparison.old, comparison.new, comparison.verdict);
+    for part in &comparison.parts {
+        show_part(part);
+    }
+    out!("next version: {}", comparison.next);
+}
+
+fn show_part(part: &Part) {
+    out!("  {:<10}  {}: {}", part.verdict.as_str(), part.pointer, part.reason);
+    if let Some(witness) = &part.witness {
+        out!("              {} {}", witness.performative, witness.content);
+    }
+    for change in &part.changes {
+        out!("              `{}` {}", change.pointer, change.what);
+    }
+}

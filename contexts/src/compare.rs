@@ -1,0 +1,30 @@
+//! Comparing two contexts: does everything that the one accepts pass the other? (DESIGN §3, Lifecycle)
+//!
+//! The answer is about languages, not keywords. [`Verdict::Compatible`] is said when it is shown that no content is accepted by the one
+//! and refused by the other; [`Verdict::Breaking`] only with such content, which both compiled validators have judged; everything else
+//! is [`Verdict::Unknown`], with what stopped the search. The rules by construct are in `docs/spec/compatibility.md`.
+//!
+//! The way of a pair: the schemas that the validator compiles (`read`) become formulas (`formula`), and `solve` looks for a value that
+//! the first takes and the second does not. Work is counted and bounded.
+
+mod budget;
+mod changes;
+mod decimal;
+mod document;
+mod formats;
+mod formula;
+mod limits;
+mod marks;
+mod pair;
+mod read;
+mod solve;
+mod twins;
+mod verdict;
+mod words;
+
+pub use document::{compare, compare_as};
+pub use limits::CompareLimits;
+pub use verdict::{Change, Comparison, Part, Role, Verdict, Witness};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! What differs, member by member, in words: the reasons behind a verdict, as far as members can be told apart.
+
+use serde_json::Value;
+
+use super::CompareLimits;
+use super::pair::Schema;
+use super::solve::{Found, Solver};
+use super::verdict::Change;
+use crate::schema::pointer as pointed;
+
+/// A schema of one side.
+type Sided<'e> = (usize, &'e Value);
+
+/// The differences between two shapes, by JSON Pointers into the documents.
+pub(super) fn changes<'e>(
+    solver: &mut Solver<'e>,
+    pointer: &str,
+    old: Schema<'e>,
+    new: Schema<'e>,
+    limits: &CompareLimits,
+) -> Vec<Change> {
+    let mut found = Vec::new();
+    solver.refill();
+    members(solver, pointer, (old.side, old.root), (new.side, new.root), limits.max_change_depth, &mut found);
+    found
+}
+
+fn members<'e>(
+    solver: &mut Solver<'e>,
+    pointer: &str,
+    old: Sided<'e>,
+    new: Sided<'e>,
+    depth: usize,
+    found: &mut Vec<Change>,
+) {
+    let properties = |schema: &'e Value| schema.get("properties").and_then(Value::as_object);
+    let (Some(before), Some(after)) = (properties(old.1), properties(new.1)) else { return };
+    let requires = |schema: &Value, name: &str| {
+        schema
+            .get("required")
+            .and_then(Value::as_array)
+            .is_some_and(|names| names.iter().any(|one| one == name))
+    };
+    let mut say = |name: &str, what: &str| {
+        let pointer = format!("{pointer}{}", pointed(&["properties", name]));
+        found.push(Change { pointer, what: what.to_owned() });
+    };
+    for (name, _) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
+        say(name, if requires(new.1, name) { "is new and required" } else { "is new and optional" });
+    }
+    let mut inner = Vec::new();
+    for (name, schema) in before {
+        let Some(other) = after.get(name) else {
+            say(name, "is no longer there");
+            continue;
+        };
+        match (requires(old.1, name), requires(new.1, name)) {
+            (false, true) => say(name, "is required now"),
+            (true, false) => say(name, "is optional now"),
+            _ => {}
+        }
+        if let Some(what) = difference(solver, (old.0, schema), (new.0, other)) {
+            say(name, what);
+            inner.push((name, schema, other));
+        }
+    }
+    if depth == 0 {
+        return;
+    }
+    for (name, schema, other) in inner {
+        let pointer = format!("{pointer}{}", pointed(&["properties", name]));
+        members(solver, &pointer, (old.0, schema), (new.0, other), depth - 1, found);
+        if let (Some(schema), Some(other)) = (schema.get("items"), other.get("items")) {
+            members(solver, &format!("{pointer}/items"), (old.0, schema), (new.0, other), depth - 1, found);
+        }
+    }
+}
+
+/// How two schemas differ in what they accept; none if they do not.
+fn difference<'e>(solver: &mut Solver<'e>, old: Sided<'e>, new: Sided<'e>) -> Option<&'static str> {
+    let (old, not_old) = solver.reader.schema(old.0, old.1);
+    let (new, not_new) = solver.reader.schema(new.0, new.1);
+    if old == new {
+        return None;
+    }
+    match (solver.find(&[old, not_new]), solver.find(&[new, not_old])) {
+        (Found::Nothing, Found::Nothing) => None,
+        (Found::Nothing, Found::Value(_)) => Some("accepts more than before"),
+        (Found::Value(_), Found::Nothing) => Some("accepts less than before"),
+        (Found::Value(_), Found::Value(_)) => Some("accepts other values than before"),
+        _ => Some("is written differently, and could not be compared by itself"),
+    }
+}

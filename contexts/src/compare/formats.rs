@@ -1,0 +1,152 @@
+//! What is known of formats without a text: patterns that hold every text of a format, which formats lie in others, and
+//! texts to try. Whether one text has a format is asked of the validator itself.
+
+use std::cell::OnceCell;
+
+use serde_json::json;
+
+use crate::json::Json;
+use crate::schema::{FORMATS, Plain, compile_plain};
+
+/// A pattern that every text of the format matches.
+pub(super) fn around(format: &str) -> Option<&'static str> {
+    Some(match format {
+        "date" => r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+        "time" => {
+            r"^([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)(\.[0-9]+)?([zZ]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
+        }
+        "date-time" => {
+            r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[tT]([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)(\.[0-9]+)?([zZ]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
+        }
+        "duration" => r"^P[0-9TYMWDHS]{2,}$",
+        "uuid" => r"^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$",
+        "ipv4" => {
+            r"^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])$"
+        }
+        "ipv6" => r"^[0-9A-Fa-f:.]{2,45}$",
+        "hostname" => r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$",
+        "email" => r"(?s)^.+@.+$",
+        "uri" => r"^[A-Za-z][A-Za-z0-9+.-]*:[!-~]*$",
+        "uri-reference" => r"^[!-~]*$",
+        "iri" => r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20]*$",
+        "iri-reference" => r"^[^\x00-\x20]*$",
+        "json-pointer" => r"(?s)^(/.*)?$",
+        "relative-json-pointer" => r"(?s)^[0-9]+(#|/.*)?$",
+        _ => return None,
+    })
+}
+
+/// Whether the pattern of [`around`] holds nothing else, so that what matches it has the format.
+pub(super) fn is_exact(format: &str) -> bool {
+    matches!(format, "ipv4" | "uuid")
+}
+
+/// Whether every text of the first format has the second.
+pub(super) fn lies_in(inner: &str, outer: &str) -> bool {
+    inner == outer
+        || matches!(
+            (inner, outer),
+            ("uri", "uri-reference" | "iri" | "iri-reference") | ("iri" | "uri-reference", "iri-reference")
+        )
+}
+
+/// Texts to try where a text must have a format, or must not.
+pub(super) const SAMPLES: [&str; 40] = [
+    "2024-02-29",
+    "2024-01-31T12:30:00Z",
+    "2024-01-31t12:30:00.125+02:00",
+    "2024-01-31T23:59:60Z",
+    "12:30:00Z",
+    "12:30:00.5-01:00",
+    "P1D",
+    "PT1H30M",
+    "P3W",
+    "P1Y2M3DT4H5M6S",
+    "someone@example.org",
+    "a@b",
+    "\"a b\"@example.org",
+    "example.org",
+    "localhost",
+    "192.0.2.1",
+    "0.0.0.0",
+    "2001:db8::1",
+    "::",
+    "::ffff:192.0.2.1",
+    "https://example.org/a?b=c#d",
+    "urn:contexts:payment:v1.1",
+    "mailto:a@b.org",
+    "a/b",
+    "#a",
+    "",
+    "https://example.org/\u{e4}",
+    "\u{e4}",
+    "/a/b~0c",
+    "0/a",
+    "1#",
+    "{a}",
+    "{a",
+    "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
+    "F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6",
+    " ",
+    "a b",
+    "%",
+    "~",
+    "\u{7f}",
+];
+
+/// The formats as the validator checks them, each compiled when it is first asked for.
+#[derive(Debug, Default)]
+pub(super) struct Formats {
+    checks: [OnceCell<Option<Plain>>; FORMATS.len()],
+}
+
+impl Formats {
+    /// Whether the text has the format; none if that cannot be asked.
+    pub(super) fn holds(&self, format: usize, text: &str) -> Option<bool> {
+        let compile = || compile_plain(&json!({ "format": FORMATS.get(format)? })).ok();
+        let check = self.checks.get(format)?.get_or_init(compile).as_ref()?;
+        Some(check.accepts(&Json::String(text.into())).is_ok())
+    }
+}
+
+/// A long text of the format, at least so long; none where none is known.
+pub(super) fn long(format: &str, least: usize) -> Option<String> {
+    let fill = |from: usize| "a".repeat(least.saturating_sub(from).max(1));
+    Some(match format {
+        "email" => {
+            let local = "a".repeat(least.saturating_sub(255).clamp(1, 64));
+            let domain = labels(least.saturating_sub(local.len() + 1).max(3));
+            format!("{local}@{domain}")
+        }
+        "hostname" => labels(least.max(1)),
+        "uri" | "iri" => format!("urn:{}", fill(4)),
+        "uri-reference" | "iri-reference" | "uri-template" => fill(0),
+        "json-pointer" => format!("/{}", fill(1)),
+        "relative-json-pointer" => format!("0/{}", fill(2)),
+        "duration" => format!("P{}D", "1".repeat(least.saturating_sub(2).max(1))),
+        "time" => format!("12:30:00.{}Z", "0".repeat(least.saturating_sub(10).max(1))),
+        "date-time" => format!("2024-01-31T12:30:00.{}Z", "0".repeat(least.saturating_sub(21).max(1))),
+        _ => return None,
+    })
+}
+
+/// Labels of at most 63 characters, exactly so many characters with the dots.
+fn labels(length: usize) -> String {
+    let mut text = String::new();
+    while text.len() < length {
+        let left = length - text.len();
+        // a dot is never last
+        let take = if left <= 63 {
+            left
+        } else if left == 64 {
+            62
+        } else {
+            63
+        };
+        text.push_str(&"a".repeat(take));
+        if text.len() < length {
+            text.push('.');
+        }
+    }
+    text
+}

@@ -1,0 +1,250 @@
+//! What a schema says of one value, as a formula in which negations stand at the atoms only. Equal formulas are one.
+
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use super::decimal::Decimal;
+
+/// A formula of the arena.
+pub(super) type Id = usize;
+
+/// A scalar of `enum`, `const` or a code list; a number as the double by which the validator compares it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Scalar {
+    Null,
+    Bool(bool),
+    Number(Bound),
+    Text(String),
+}
+
+/// A double that can be a key; never NaN, and zero has no sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Bound(u64);
+
+impl Bound {
+    pub(super) fn new(value: f64) -> Self {
+        Bound(if value == 0.0 { 0.0_f64 } else { value }.to_bits())
+    }
+
+    pub(super) fn get(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+/// Names of members: those that match `within`, if it is said, and neither are one of `names` nor match one of `patterns`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub(super) struct Scope {
+    pub(super) within: Option<usize>,
+    pub(super) names: BTreeSet<String>,
+    pub(super) patterns: BTreeSet<usize>,
+}
+
+/// One thing that is said of a value of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Atom {
+    /// Its type is one of these.
+    Types(u8),
+    In(Rc<BTreeSet<Scalar>>),
+    NotIn(Rc<BTreeSet<Scalar>>),
+    /// At least; more, if strict.
+    Least(Bound, bool),
+    /// At most; less, if strict.
+    Most(Bound, bool),
+    Multiple(Decimal),
+    NotMultiple(Decimal),
+    MinLength(u64),
+    MaxLength(u64),
+    Pattern(usize, bool),
+    Format(usize, bool),
+    /// No character that free text refuses; or at least one of them.
+    Plain(bool),
+    MinItems(u64),
+    MaxItems(u64),
+    /// The item there, if there is one, is so.
+    Item(u64, Id),
+    /// There is such an item there.
+    HasItem(u64, Id),
+    /// All items from there on.
+    Items(u64, Id),
+    /// Some item from there on.
+    SomeItem(u64, Id),
+    Unique(bool),
+    /// At least so many items are so: what holds, what holds of the others.
+    AtLeast(u64, Id),
+    /// At most so many items are so: given with what the others are.
+    AtMost(u64, Id, Id),
+    Has(String),
+    Lacks(String),
+    /// The member, if it is there, is so.
+    Member(String, Id),
+    /// All members with such names are so.
+    Every(Scope, Id),
+    /// Some member with such a name is so.
+    SomeMember(Scope, Id),
+    Names(Id),
+    SomeName(Id),
+    MinMembers(u64),
+    MaxMembers(u64),
+}
+
+/// The kinds of value that atoms speak of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Any,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl Atom {
+    pub(super) const fn kind(&self) -> Kind {
+        match self {
+            Atom::Types(_) | Atom::In(_) | Atom::NotIn(_) => Kind::Any,
+            Atom::Least(..) | Atom::Most(..) | Atom::Multiple(_) | Atom::NotMultiple(_) => Kind::Number,
+            Atom::MinLength(_)
+            | Atom::MaxLength(_)
+            | Atom::Pattern(..)
+            | Atom::Format(..)
+            | Atom::Plain(_) => Kind::String,
+            Atom::MinItems(_)
+            | Atom::MaxItems(_)
+            | Atom::Item(..)
+            | Atom::HasItem(..)
+            | Atom::Items(..)
+            | Atom::SomeItem(..)
+            | Atom::Unique(_)
+            | Atom::AtLeast(..)
+            | Atom::AtMost(..) => Kind::Array,
+            Atom::Has(_)
+            | Atom::Lacks(_)
+            | Atom::Member(..)
+            | Atom::Every(..)
+            | Atom::SomeMember(..)
+            | Atom::Names(_)
+            | Atom::SomeName(_)
+            | Atom::MinMembers(_)
+            | Atom::MaxMembers(_) => Kind::Object,
+        }
+    }
+}
+
+/// The members for which parts of a composition vouch (`unevaluatedProperties`).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub(super) struct Vouched {
+    pub(super) names: BTreeSet<String>,
+    pub(super) patterns: BTreeSet<usize>,
+    /// For all of them.
+    pub(super) all: bool,
+    pub(super) parts: Vec<Part>,
+}
+
+/// A part that vouches where it holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Part {
+    pub(super) holds: Id,
+    pub(super) fails: Id,
+    pub(super) vouched: Vouched,
+}
+
+/// A formula.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Formula {
+    True,
+    False,
+    And(Vec<Id>),
+    Or(Vec<Id>),
+    /// With what it answers for values of another kind.
+    Atom(Atom, bool),
+    /// A definition of one side, said or denied.
+    Definition(usize, bool),
+    /// Every member that nothing vouches for is so; or, with `false`, some is.
+    Unevaluated(Rc<Vouched>, Id, bool),
+}
+
+/// All formulas, each once.
+#[derive(Debug)]
+pub(super) struct Arena {
+    formulas: Vec<Rc<Formula>>,
+    known: HashMap<Rc<Formula>, Id>,
+    opposites: HashMap<Id, Id>,
+}
+
+/// The formula that always holds.
+pub(super) const TRUE: Id = 0;
+/// The formula that never does.
+pub(super) const FALSE: Id = 1;
+
+impl Arena {
+    pub(super) fn new() -> Self {
+        let mut arena = Arena { formulas: Vec::new(), known: HashMap::new(), opposites: HashMap::new() };
+        arena.add(Formula::True);
+        arena.add(Formula::False);
+        arena.oppose((TRUE, FALSE))
+    }
+
+    fn oppose(mut self, pair: (Id, Id)) -> Self {
+        self.opposites.insert(pair.0, pair.1);
+        self.opposites.insert(pair.1, pair.0);
+        self
+    }
+
+    pub(super) fn add(&mut self, formula: Formula) -> Id {
+        let formula = Rc::new(formula);
+        if let Some(known) = self.known.get(&formula) {
+            return *known;
+        }
+        let id = self.formulas.len();
+        self.formulas.push(Rc::clone(&formula));
+        self.known.insert(formula, id);
+        id
+    }
+
+    /// Notes that one of the two holds, and never both.
+    pub(super) fn pair(&mut self, holds: Id, fails: Id) -> (Id, Id) {
+        self.opposites.insert(holds, fails);
+        self.opposites.insert(fails, holds);
+        (holds, fails)
+    }
+
+    pub(super) fn get(&self, id: Id) -> Rc<Formula> {
+        self.formulas.get(id).cloned().unwrap_or_else(|| Rc::new(Formula::True))
+    }
+
+    pub(super) fn opposite(&self, id: Id) -> Option<Id> {
+        self.opposites.get(&id).copied()
+    }
+
+    /// All of them.
+    pub(super) fn and(&mut self, parts: impl IntoIterator<Item = Id>) -> Id {
+        let parts: BTreeSet<Id> = parts.into_iter().filter(|part| *part != TRUE).collect();
+        if parts.contains(&FALSE) {
+            return FALSE;
+        }
+        match (parts.first(), parts.len()) {
+            (None, _) => TRUE,
+            (Some(only), 1) => *only,
+            _ => self.add(Formula::And(parts.into_iter().collect())),
+        }
+    }
+
+    /// Any of them.
+    pub(super) fn or(&mut self, parts: impl IntoIterator<Item = Id>) -> Id {
+        let parts: BTreeSet<Id> = parts.into_iter().filter(|part| *part != FALSE).collect();
+        if parts.contains(&TRUE) {
+            return TRUE;
+        }
+        match (parts.first(), parts.len()) {
+            (None, _) => FALSE,
+            (Some(only), 1) => *only,
+            _ => self.add(Formula::Or(parts.into_iter().collect())),
+        }
+    }
+
+    /// An atom and its opposite: of values of another kind the first holds, the second does not.
+    pub(super) fn atoms(&mut self, holds: Atom, fails: Atom) -> (Id, Id) {
+        let holds = self.add(Formula::Atom(holds, true));
+        let fails = self.add(Formula::Atom(fails, false));
+        self.pair(holds, fails)
+    }
+}

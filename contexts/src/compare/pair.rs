@@ -1,0 +1,93 @@
+//! One pair of schemas: the question, and the witness held against both validators.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::CompareLimits;
+use super::formats::Formats;
+use super::formula::Id;
+use super::read::{Emitted, Reader};
+use super::solve::{Found, Solver};
+use super::twins::twins;
+use crate::json;
+use crate::schema::ContentFault;
+use crate::term::Shape;
+
+/// What was found out about a pair.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// Everything that the first accepts passes the second.
+    Within,
+    /// This does not.
+    Beyond(Value, ContentFault),
+    /// Not found out.
+    Unclear(String),
+}
+
+/// The schema of one shape with the shape itself, which holds the compiled validator.
+#[derive(Clone, Copy)]
+pub(super) struct Schema<'e> {
+    /// 0 for the older document, 1 for the newer.
+    pub(super) side: usize,
+    pub(super) root: &'e Value,
+    pub(super) shape: &'e Shape,
+}
+
+/// All pairs of two documents.
+pub(super) struct Pairs<'e> {
+    pub(super) solver: Solver<'e>,
+    sides: [&'e Emitted; 2],
+}
+
+impl<'e> Pairs<'e> {
+    pub(super) fn new(sides: [&'e Emitted; 2], limits: &CompareLimits) -> Self {
+        let reader = Reader::new(sides, limits.max_pattern_states);
+        Pairs { solver: Solver::new(reader, Rc::new(Formats::default()), *limits), sides }
+    }
+
+    /// What a shape accepts, with the rule `case`; and what it refuses.
+    fn formulas(&mut self, schema: Schema<'e>) -> (Vec<Id>, Id) {
+        let reader = &mut self.solver.reader;
+        let (holds, fails) = reader.schema(schema.side, schema.root);
+        let Some(side) = self.sides.get(schema.side) else { return (vec![holds], fails) };
+        let (none, some) = twins(reader, side, schema.root, &schema.shape.fields);
+        let refuses = reader.arena.or([fails, some]);
+        (vec![holds, none], refuses)
+    }
+
+    /// Whether everything that the first accepts passes the second.
+    pub(super) fn compare(&mut self, first: Schema<'e>, second: Schema<'e>) -> Outcome {
+        self.solver.refill();
+        let (mut question, _) = self.formulas(first);
+        let (_, refused) = self.formulas(second);
+        question.push(refused);
+        match self.solver.find(&question) {
+            Found::Nothing => Outcome::Within,
+            Found::Unclear(why) => Outcome::Unclear(why.to_string()),
+            Found::Value(value) => match (accepts(first.shape, &value), accepts(second.shape, &value)) {
+                (Some(Ok(())), Some(Err(fault))) => Outcome::Beyond((*value).clone(), fault),
+                _ => Outcome::Unclear("a document that the validators did not confirm".to_owned()),
+            },
+        }
+    }
+
+    /// Something that a shape accepts, confirmed by its validator.
+    pub(super) fn example(&mut self, schema: Schema<'e>) -> Found {
+        self.solver.refill();
+        let (question, _) = self.formulas(schema);
+        match self.solver.find(&question) {
+            Found::Value(value) if !matches!(accepts(schema.shape, &value), Some(Ok(()))) => {
+                Found::Unclear("a document that the validator did not confirm".into())
+            }
+            found => found,
+        }
+    }
+}
+
+/// What the compiled validator says of content, read as a message is read; none if no message can hold it.
+fn accepts(shape: &Shape, content: &Value) -> Option<Result<(), ContentFault>> {
+    let text = content.to_string();
+    let read = json::read(text.as_bytes(), &json::Limits::default()).ok()?;
+    Some(shape.conform(read.as_object()?, None))
+}

@@ -1,0 +1,419 @@
+//! From compiled schemas (objects closed, references emitted) to formulas, both as they are and denied.
+
+mod shared;
+mod vouched;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use super::decimal::Decimal;
+use super::formula::{Arena, Atom, Bound, FALSE, Formula, Id, Scalar, Scope, TRUE};
+use super::words::Pattern;
+use crate::schema::{FORMATS, types};
+
+/// The schemas of one side: what the validator compiles.
+#[derive(Debug)]
+pub(super) struct Emitted {
+    /// One for each shape of the document.
+    pub(super) roots: Vec<Value>,
+    pub(super) definitions: BTreeMap<String, Value>,
+    pub(super) codes: BTreeMap<String, Vec<String>>,
+}
+
+/// A formula and its denial.
+pub(super) type Pair = (Id, Id);
+
+/// Reads the schemas of two sides into one arena.
+#[derive(Debug)]
+pub(super) struct Reader<'e> {
+    pub(super) arena: Arena,
+    sides: [&'e Emitted; 2],
+    /// Definitions that are the same on both sides, with all that they lead to.
+    shared: BTreeSet<&'e str>,
+    /// Definitions by number: side and name.
+    definitions: Vec<(usize, &'e str)>,
+    read: HashMap<(usize, usize), Pair>,
+    pub(super) patterns: Vec<Pattern>,
+    known: HashMap<String, usize>,
+    codes: HashMap<(usize, String), Rc<BTreeSet<Scalar>>>,
+    max_pattern_states: usize,
+}
+
+impl<'e> Reader<'e> {
+    pub(super) fn new(sides: [&'e Emitted; 2], max_pattern_states: usize) -> Self {
+        Reader {
+            arena: Arena::new(),
+            sides,
+            shared: shared::of(sides),
+            definitions: Vec::new(),
+            read: HashMap::new(),
+            patterns: Vec::new(),
+            known: HashMap::new(),
+            codes: HashMap::new(),
+            max_pattern_states,
+        }
+    }
+
+    /// The number of a pattern of a schema.
+    fn pattern(&mut self, pattern: &str) -> usize {
+        let most = self.max_pattern_states;
+        self.add_pattern(format!("s{pattern}"), || Pattern::of_schema(pattern, most))
+    }
+
+    /// The number of a pattern of ours.
+    pub(super) fn own_pattern(&mut self, pattern: &str) -> usize {
+        let most = self.max_pattern_states;
+        self.add_pattern(format!("o{pattern}"), || Pattern::of(pattern, most))
+    }
+
+    fn add_pattern(&mut self, key: String, make: impl FnOnce() -> Pattern) -> usize {
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let number = self.patterns.len();
+        self.patterns.push(make());
+        self.known.insert(key, number);
+        number
+    }
+
+    /// What a definition says, or denies.
+    pub(super) fn definition(&mut self, number: usize, holds: bool) -> Id {
+        let Some((side, name)) = self.definitions.get(number).copied() else { return TRUE };
+        let Some(schema) = self.sides.get(side).and_then(|emitted| emitted.definitions.get(name)) else {
+            return TRUE;
+        };
+        let pair = self.schema(side, schema);
+        if holds { pair.0 } else { pair.1 }
+    }
+
+    fn reference(&mut self, side: usize, reference: &str) -> Pair {
+        let name = reference.strip_prefix("#/$defs/").unwrap_or_default();
+        let Some(sides) = self.sides.get(side) else { return (FALSE, TRUE) };
+        let Some((name, _)) = sides.definitions.get_key_value(name) else { return (FALSE, TRUE) };
+        let side = if self.shared.contains(name.as_str()) { 0 } else { side };
+        let known = self.definitions.iter().position(|known| known.0 == side && known.1 == name);
+        let number = known.unwrap_or_else(|| {
+            self.definitions.push((side, name));
+            self.definitions.len().saturating_sub(1)
+        });
+        let holds = self.arena.add(Formula::Definition(number, true));
+        let fails = self.arena.add(Formula::Definition(number, false));
+        self.arena.pair(holds, fails)
+    }
+
+    /// A schema of one side.
+    pub(super) fn schema(&mut self, side: usize, schema: &'e Value) -> Pair {
+        let map = match schema {
+            Value::Bool(false) => return (FALSE, TRUE),
+            Value::Object(map) if !map.is_empty() => map,
+            _ => return (TRUE, FALSE),
+        };
+        // schemas are borrowed for as long as this reader lives, so their addresses name them
+        let key = (side, std::ptr::from_ref(schema) as usize);
+        if let Some(known) = self.read.get(&key) {
+            return *known;
+        }
+        let mut parts = Vec::new();
+        for (keyword, value) in map {
+            self.keyword(side, map, keyword, value, &mut parts);
+        }
+        let holds = self.arena.and(parts.iter().map(|part| part.0));
+        let fails = self.arena.or(parts.iter().map(|part| part.1));
+        let pair = if parts.len() == 1 { (holds, fails) } else { self.arena.pair(holds, fails) };
+        self.read.insert(key, pair);
+        pair
+    }
+
+    fn keyword(
+        &mut self,
+        side: usize,
+        map: &'e Map<String, Value>,
+        keyword: &str,
+        value: &'e Value,
+        parts: &mut Vec<Pair>,
+    ) {
+        match keyword {
+            "type" => {
+                let mask = types::keyword(value);
+                parts.push(self.arena.atoms(Atom::Types(mask), Atom::Types(types::ALL & !mask)));
+            }
+            "enum" => {
+                let values = value.as_array().into_iter().flatten().filter_map(scalar).collect();
+                parts.push(self.among(values));
+            }
+            "const" => parts.push(self.among(scalar(value).into_iter().collect())),
+            "$ref" => parts.push(self.reference(side, value.as_str().unwrap_or_default())),
+            "not" => {
+                let (holds, fails) = self.schema(side, value);
+                parts.push((fails, holds));
+            }
+            "allOf" => {
+                for part in value.as_array().into_iter().flatten() {
+                    parts.push(self.schema(side, part));
+                }
+            }
+            "anyOf" => {
+                let branches = self.list(side, value);
+                let holds = self.arena.or(branches.iter().map(|branch| branch.0));
+                let fails = self.arena.and(branches.iter().map(|branch| branch.1));
+                parts.push(self.arena.pair(holds, fails));
+            }
+            "oneOf" => {
+                let branches = self.list(side, value);
+                parts.push(self.exactly_one(&branches));
+            }
+            "if" => parts.push(self.condition(side, map, value)),
+            _ => self.assertion(side, map, keyword, value, parts),
+        }
+    }
+
+    fn assertion(
+        &mut self,
+        side: usize,
+        map: &'e Map<String, Value>,
+        keyword: &str,
+        value: &'e Value,
+        parts: &mut Vec<Pair>,
+    ) {
+        let count = || value.as_u64().unwrap_or_default();
+        let bound = || Bound::new(value.as_f64().unwrap_or_default());
+        let pair = match keyword {
+            "minimum" => (Atom::Least(bound(), false), Atom::Most(bound(), true)),
+            "exclusiveMinimum" => (Atom::Least(bound(), true), Atom::Most(bound(), false)),
+            "maximum" => (Atom::Most(bound(), false), Atom::Least(bound(), true)),
+            "exclusiveMaximum" => (Atom::Most(bound(), true), Atom::Least(bound(), false)),
+            "multipleOf" => match Decimal::of(value) {
+                Some(step) => (Atom::Multiple(step), Atom::NotMultiple(step)),
+                None => return,
+            },
+            "minLength" if count() == 0 => return,
+            "minLength" => (Atom::MinLength(count()), Atom::MaxLength(count() - 1)),
+            "maxLength" => (Atom::MaxLength(count()), Atom::MinLength(count().saturating_add(1))),
+            "pattern" => {
+                let number = self.pattern(value.as_str().unwrap_or_default());
+                (Atom::Pattern(number, true), Atom::Pattern(number, false))
+            }
+            "format" => match FORMATS.iter().position(|format| value == format) {
+                Some(number) => (Atom::Format(number, true), Atom::Format(number, false)),
+                None => return,
+            },
+            "x-free-text" => (Atom::Plain(true), Atom::Plain(false)),
+            "x-code-list" => {
+                parts.push(self.code_list(side, value.as_str().unwrap_or_default()));
+                return;
+            }
+            "minItems" if count() == 0 => return,
+            "minItems" => (Atom::MinItems(count()), Atom::MaxItems(count() - 1)),
+            "maxItems" => (Atom::MaxItems(count()), Atom::MinItems(count().saturating_add(1))),
+            "uniqueItems" if value == &Value::Bool(true) => (Atom::Unique(true), Atom::Unique(false)),
+            "minProperties" if count() == 0 => return,
+            "minProperties" => (Atom::MinMembers(count()), Atom::MaxMembers(count() - 1)),
+            "maxProperties" => (Atom::MaxMembers(count()), Atom::MinMembers(count().saturating_add(1))),
+            _ => return self.applicator(side, map, keyword, value, parts),
+        };
+        parts.push(self.arena.atoms(pair.0, pair.1));
+    }
+
+    fn applicator(
+        &mut self,
+        side: usize,
+        map: &'e Map<String, Value>,
+        keyword: &str,
+        value: &'e Value,
+        parts: &mut Vec<Pair>,
+    ) {
+        match keyword {
+            "prefixItems" => {
+                for (index, schema) in value.as_array().into_iter().flatten().enumerate() {
+                    let (holds, fails) = self.schema(side, schema);
+                    let at = index as u64;
+                    parts.push(self.arena.atoms(Atom::Item(at, holds), Atom::HasItem(at, fails)));
+                }
+            }
+            "items" => {
+                let (holds, fails) = self.schema(side, value);
+                let from = map.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len) as u64;
+                parts.push(self.arena.atoms(Atom::Items(from, holds), Atom::SomeItem(from, fails)));
+            }
+            "contains" => self.contains(side, map, value, parts),
+            "required" => {
+                for name in value.as_array().into_iter().flatten().filter_map(Value::as_str) {
+                    let (has, lacks) = (Atom::Has(name.to_owned()), Atom::Lacks(name.to_owned()));
+                    parts.push(self.arena.atoms(has, lacks));
+                }
+            }
+            "properties" => {
+                for (name, schema) in value.as_object().into_iter().flatten() {
+                    let (holds, fails) = self.schema(side, schema);
+                    parts.push(self.member(name, holds, fails));
+                }
+            }
+            "patternProperties" => {
+                for (pattern, schema) in value.as_object().into_iter().flatten() {
+                    let scope = Scope { within: Some(self.pattern(pattern)), ..Scope::default() };
+                    let (holds, fails) = self.schema(side, schema);
+                    parts.push(
+                        self.arena.atoms(Atom::Every(scope.clone(), holds), Atom::SomeMember(scope, fails)),
+                    );
+                }
+            }
+            "additionalProperties" => {
+                let scope = self.others(map);
+                let (holds, fails) = self.schema(side, value);
+                parts.push(
+                    self.arena.atoms(Atom::Every(scope.clone(), holds), Atom::SomeMember(scope, fails)),
+                );
+            }
+            "propertyNames" => {
+                let (holds, fails) = self.schema(side, value);
+                parts.push(self.arena.atoms(Atom::Names(holds), Atom::SomeName(fails)));
+            }
+            "dependentRequired" => {
+                for (name, others) in value.as_object().into_iter().flatten() {
+                    let others = others.as_array().into_iter().flatten().filter_map(Value::as_str);
+                    let others: Vec<Pair> = others
+                        .map(|other| {
+                            self.arena.atoms(Atom::Has(other.to_owned()), Atom::Lacks(other.to_owned()))
+                        })
+                        .collect();
+                    let all = self.arena.and(others.iter().map(|other| other.0));
+                    let some_not = self.arena.or(others.iter().map(|other| other.1));
+                    parts.push(self.depends(name, all, some_not));
+                }
+            }
+            "dependentSchemas" => {
+                for (name, schema) in value.as_object().into_iter().flatten() {
+                    let (holds, fails) = self.schema(side, schema);
+                    parts.push(self.depends(name, holds, fails));
+                }
+            }
+            "unevaluatedProperties" => {
+                let (holds, fails) = self.schema(side, value);
+                let vouched = Rc::new(self.vouched(side, map, true));
+                let all = self.arena.add(Formula::Unevaluated(Rc::clone(&vouched), holds, true));
+                let some = self.arena.add(Formula::Unevaluated(vouched, fails, false));
+                parts.push(self.arena.pair(all, some));
+            }
+            _ => {}
+        }
+    }
+
+    fn list(&mut self, side: usize, value: &'e Value) -> Vec<Pair> {
+        value.as_array().into_iter().flatten().map(|branch| self.schema(side, branch)).collect()
+    }
+
+    fn among(&mut self, values: BTreeSet<Scalar>) -> Pair {
+        let values = Rc::new(values);
+        let holds = self.arena.add(Formula::Atom(Atom::In(Rc::clone(&values)), true));
+        let fails = self.arena.add(Formula::Atom(Atom::NotIn(values), false));
+        self.arena.pair(holds, fails)
+    }
+
+    /// A code list says something of strings only.
+    fn code_list(&mut self, side: usize, name: &str) -> Pair {
+        let codes = match self.codes.get(&(side, name.to_owned())) {
+            Some(codes) => Rc::clone(codes),
+            None => {
+                let list = self.sides.get(side).and_then(|emitted| emitted.codes.get(name));
+                let codes: BTreeSet<Scalar> = list.into_iter().flatten().cloned().map(Scalar::Text).collect();
+                let codes = Rc::new(codes);
+                self.codes.insert((side, name.to_owned()), Rc::clone(&codes));
+                codes
+            }
+        };
+        let (string, other) = (Atom::Types(types::STRING), Atom::Types(types::ALL & !types::STRING));
+        let (string, other) = self.arena.atoms(string, other);
+        let listed = self.arena.add(Formula::Atom(Atom::In(Rc::clone(&codes)), true));
+        let not = self.arena.add(Formula::Atom(Atom::NotIn(codes), false));
+        self.arena.pair(listed, not);
+        let holds = self.arena.or([other, listed]);
+        let fails = self.arena.and([string, not]);
+        self.arena.pair(holds, fails)
+    }
+
+    pub(super) fn member(&mut self, name: &str, holds: Id, fails: Id) -> Pair {
+        let says = self.arena.add(Formula::Atom(Atom::Member(name.to_owned(), holds), true));
+        let has = self.arena.add(Formula::Atom(Atom::Has(name.to_owned()), false));
+        let denies = self.arena.add(Formula::Atom(Atom::Member(name.to_owned(), fails), false));
+        let denied = self.arena.and([has, denies]);
+        self.arena.pair(says, denied)
+    }
+
+    /// Where there is the member `name`, something holds.
+    fn depends(&mut self, name: &str, holds: Id, fails: Id) -> Pair {
+        let lacks = self.arena.add(Formula::Atom(Atom::Lacks(name.to_owned()), true));
+        let has = self.arena.add(Formula::Atom(Atom::Has(name.to_owned()), false));
+        let says = self.arena.or([lacks, holds]);
+        let denies = self.arena.and([has, fails]);
+        self.arena.pair(says, denies)
+    }
+
+    fn exactly_one(&mut self, branches: &[Pair]) -> Pair {
+        let mut ways = Vec::new();
+        let mut two = Vec::new();
+        for (index, branch) in branches.iter().enumerate() {
+            let others = branches.iter().enumerate().filter(|(other, _)| *other != index);
+            let alone = others.map(|(_, other)| other.1).chain([branch.0]).collect::<Vec<_>>();
+            ways.push(self.arena.and(alone));
+            for later in branches.iter().skip(index + 1) {
+                two.push(self.arena.and([branch.0, later.0]));
+            }
+        }
+        two.push(self.arena.and(branches.iter().map(|branch| branch.1)));
+        let (holds, fails) = (self.arena.or(ways), self.arena.or(two));
+        self.arena.pair(holds, fails)
+    }
+
+    fn condition(&mut self, side: usize, map: &'e Map<String, Value>, condition: &'e Value) -> Pair {
+        let (holds, fails) = self.schema(side, condition);
+        let then = map.get("then").map_or((TRUE, FALSE), |schema| self.schema(side, schema));
+        let otherwise = map.get("else").map_or((TRUE, FALSE), |schema| self.schema(side, schema));
+        let first = self.arena.and([holds, then.0]);
+        let second = self.arena.and([fails, otherwise.0]);
+        let not_first = self.arena.and([holds, then.1]);
+        let not_second = self.arena.and([fails, otherwise.1]);
+        let (says, denies) = (self.arena.or([first, second]), self.arena.or([not_first, not_second]));
+        self.arena.pair(says, denies)
+    }
+
+    fn contains(
+        &mut self,
+        side: usize,
+        map: &'e Map<String, Value>,
+        value: &'e Value,
+        parts: &mut Vec<Pair>,
+    ) {
+        let (holds, fails) = self.schema(side, value);
+        let least = map.get("minContains").and_then(Value::as_u64).unwrap_or(1);
+        if let Some(below) = least.checked_sub(1) {
+            parts.push(self.arena.atoms(Atom::AtLeast(least, holds), Atom::AtMost(below, holds, fails)));
+        }
+        if let Some(most) = map.get("maxContains").and_then(Value::as_u64) {
+            let above = Atom::AtLeast(most.saturating_add(1), holds);
+            parts.push(self.arena.atoms(Atom::AtMost(most, holds, fails), above));
+        }
+    }
+
+    /// The members that neither `properties` nor `patternProperties` beside it name.
+    fn others(&mut self, map: &Map<String, Value>) -> Scope {
+        let names = |keyword: &str| map.get(keyword).and_then(Value::as_object).into_iter().flatten();
+        Scope {
+            within: None,
+            names: names("properties").map(|(name, _)| name.clone()).collect(),
+            patterns: names("patternProperties").map(|(pattern, _)| self.pattern(pattern)).collect(),
+        }
+    }
+}
+
+/// A value of `enum` or `const`; they hold scalars only.
+fn scalar(value: &Value) -> Option<Scalar> {
+    Some(match value {
+        Value::Null => Scalar::Null,
+        Value::Bool(value) => Scalar::Bool(*value),
+        Value::Number(number) => Scalar::Number(Bound::new(number.as_f64()?)),
+        Value::String(text) => Scalar::Text(text.clone()),
+        Value::Array(_) | Value::Object(_) => return None,
+    })
+}

@@ -1,0 +1,266 @@
+//! Arrays: how many items there are, and what each of them must be.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::super::formula::{Atom, Formula, Id, Scalar};
+use super::{Found, SPENT, Solver, Ways};
+
+/// What the atoms of one branch ask of an array.
+#[derive(Default)]
+struct Asked {
+    least: u64,
+    most: Option<u64>,
+    /// What the item at one place is.
+    at: Vec<(u64, Id)>,
+    /// What all items from a place on are.
+    from: Vec<(u64, Id)>,
+    /// Items that must be there, from a place on; a group must be so many different ones.
+    some: Vec<(u64, Id)>,
+    groups: Vec<(u64, Id)>,
+    at_most: Vec<(u64, Id, Id)>,
+    unique: bool,
+    repeats: bool,
+    /// The first place from which on all places are alike.
+    alike: u64,
+}
+
+impl Asked {
+    fn of(atoms: &[&Atom]) -> Self {
+        let mut asked = Asked::default();
+        for atom in atoms {
+            match atom {
+                Atom::MinItems(least) => asked.least = asked.least.max(*least),
+                Atom::MaxItems(most) => asked.most = Some(asked.most.map_or(*most, |known| known.min(*most))),
+                Atom::Item(at, is) => asked.at.push((*at, *is)),
+                Atom::HasItem(at, is) => {
+                    asked.at.push((*at, *is));
+                    asked.least = asked.least.max(at + 1);
+                }
+                Atom::Items(from, is) => asked.from.push((*from, *is)),
+                Atom::SomeItem(from, is) => asked.some.push((*from, *is)),
+                Atom::AtLeast(count, is) => asked.groups.push((*count, *is)),
+                Atom::AtMost(count, is, is_not) => asked.at_most.push((*count, *is, *is_not)),
+                Atom::Unique(true) => asked.unique = true,
+                Atom::Unique(false) => asked.repeats = true,
+                _ => {}
+            }
+        }
+        let at = asked.at.iter().map(|(at, _)| at + 1);
+        asked.alike = at.chain(asked.from.iter().map(|(from, _)| *from)).max().unwrap_or(0);
+        asked
+    }
+
+    /// What the item at a place must be anyway.
+    fn item(&self, at: u64) -> Vec<Id> {
+        let here = self.at.iter().filter(|(place, _)| *place == at);
+        here.chain(self.from.iter().filter(|(from, _)| *from <= at)).map(|(_, is)| *is).collect()
+    }
+}
+
+impl Solver<'_> {
+    pub(super) fn array(&mut self, atoms: &[&Atom]) -> Found {
+        let asked = Asked::of(atoms);
+        let grouped = asked.groups.iter().map(|(count, _)| *count).fold(0, u64::saturating_add);
+        let wishes = asked.some.len() as u64 + grouped + if asked.repeats { 2 } else { 0 };
+        let longest = asked.least.max(asked.alike.saturating_add(wishes));
+        if asked.least > asked.most.unwrap_or(u64::MAX) {
+            return Found::Nothing;
+        }
+        if longest > self.limits.max_size || grouped > 64 {
+            return Found::Unclear("more items than a witness may have".into());
+        }
+        let mut ways = Ways::default();
+        let mut lengths: Vec<u64> = (asked.least..=longest).collect();
+        if asked.some.is_empty() && asked.groups.is_empty() && !asked.repeats {
+            lengths.truncate(1);
+        }
+        for length in lengths {
+            if asked.most.is_some_and(|most| length > most) {
+                break;
+            }
+            let items: Vec<Vec<Id>> = (0..length).map(|at| asked.item(at)).collect();
+            if !self.budget.spend(1 + length) {
+                return Found::Unclear(SPENT.into());
+            }
+            let found = self.place_groups(&asked, items);
+            if let Some(found) = ways.take(found) {
+                return found;
+            }
+        }
+        ways.end()
+    }
+
+    /// Chooses the places of items that must be there.
+    fn place_groups(&mut self, asked: &Asked, items: Vec<Vec<Id>>) -> Found {
+        let mut wishes: Vec<(u64, Id, Option<usize>)> =
+            asked.some.iter().map(|(from, is)| (*from, *is, None)).collect();
+        for (group, (count, is)) in asked.groups.iter().enumerate() {
+            wishes.extend((0..*count).map(|_| (0, *is, Some(group))));
+        }
+        self.place_items(asked, &wishes, items, &[])
+    }
+
+    fn place_items(
+        &mut self,
+        asked: &Asked,
+        wishes: &[(u64, Id, Option<usize>)],
+        items: Vec<Vec<Id>>,
+        used: &[(usize, usize)],
+    ) -> Found {
+        if !self.budget.spend(2) {
+            return Found::Unclear(SPENT.into());
+        }
+        let Some(((from, is, group), rest)) = wishes.split_first() else { return self.repeat(asked, items) };
+        let mut ways = Ways::default();
+        let mut seen: Vec<(Vec<Id>, usize)> = Vec::new();
+        let furthest = wishes.iter().map(|(from, _, _)| *from).max().unwrap_or(0);
+        let furthest = usize::try_from(furthest).unwrap_or(usize::MAX);
+        // members of one group are alike, so their places rise
+        let after = group
+            .and_then(|group| used.iter().filter(|(known, _)| *known == group).map(|(_, at)| at + 1).max());
+        let first = after.unwrap_or(0).max(usize::try_from(*from).unwrap_or(usize::MAX));
+        for at in first..items.len() {
+            let Some(here) = items.get(at) else { break };
+            let mut here = here.clone();
+            here.push(*is);
+            here.sort_unstable();
+            here.dedup();
+            // places that are alike are one choice, unless a group needs the room behind them
+            let place = (here.clone(), at.min(furthest));
+            if group.is_none() && seen.contains(&place) {
+                continue;
+            }
+            seen.push(place);
+            match self.find(&here) {
+                Found::Value(_) => {}
+                other => {
+                    ways.take(other);
+                    continue;
+                }
+            }
+            let mut items = items.clone();
+            if let Some(slot) = items.get_mut(at) {
+                *slot = here;
+            }
+            let used: Vec<(usize, usize)> =
+                used.iter().copied().chain(group.map(|group| (group, at))).collect();
+            let found = self.place_items(asked, rest, items, &used);
+            if let Some(found) = ways.take(found) {
+                return found;
+            }
+        }
+        ways.end()
+    }
+
+    /// Two items that are equal, if that is asked.
+    fn repeat(&mut self, asked: &Asked, items: Vec<Vec<Id>>) -> Found {
+        if !asked.repeats {
+            return self.limit(asked, items, None);
+        }
+        let mut ways = Ways::default();
+        for second in 0..items.len() {
+            for first in 0..second {
+                let (Some(left), Some(right)) = (items.get(first), items.get(second)) else { continue };
+                let both: Vec<Id> = left.iter().chain(right).copied().collect();
+                match self.find(&both) {
+                    Found::Value(_) => {}
+                    other => {
+                        ways.take(other);
+                        continue;
+                    }
+                }
+                let mut items = items.clone();
+                for at in [first, second] {
+                    if let Some(slot) = items.get_mut(at) {
+                        slot.clone_from(&both);
+                    }
+                }
+                let found = self.limit(asked, items, Some((first, second)));
+                if let Some(found) = ways.take(found) {
+                    return found;
+                }
+            }
+        }
+        ways.end()
+    }
+
+    /// Keeps the number of items of a kind within its bound: as few as can be are of that kind.
+    fn limit(&mut self, asked: &Asked, mut items: Vec<Vec<Id>>, equal: Option<(usize, usize)>) -> Found {
+        let mut exact = asked.at_most.len() <= 1 && equal.is_none();
+        for (most, _, is_not) in &asked.at_most {
+            let mut count = 0;
+            for at in 0..items.len() {
+                let mut here = items.get(at).cloned().unwrap_or_default();
+                here.push(*is_not);
+                match self.find(&here) {
+                    Found::Value(_) => {
+                        if let Some(slot) = items.get_mut(at) {
+                            *slot = here;
+                        }
+                    }
+                    Found::Nothing => count += 1,
+                    Found::Unclear(_) => {
+                        count += 1;
+                        exact = false;
+                    }
+                }
+            }
+            if count > *most {
+                return if exact {
+                    Found::Nothing
+                } else {
+                    Found::Unclear("`contains` beside other rules".into())
+                };
+            }
+        }
+        self.write(asked, &items, equal)
+    }
+
+    fn write(&mut self, asked: &Asked, items: &[Vec<Id>], equal: Option<(usize, usize)>) -> Found {
+        let mut array: Vec<Value> = Vec::new();
+        for (at, is) in items.iter().enumerate() {
+            let found = match self.find(is) {
+                Found::Value(value) if asked.unique && array.contains(&value) => self.another(is, &array),
+                found => found,
+            };
+            match found {
+                Found::Value(value) => array.push((*value).clone()),
+                Found::Nothing if asked.unique && at > 0 => {
+                    return Found::Unclear("`uniqueItems` beside few possible items".into());
+                }
+                other => return other,
+            }
+        }
+        if let Some((first, second)) = equal
+            && let Some(value) = array.get(first).cloned()
+            && let Some(slot) = array.get_mut(second)
+        {
+            *slot = value;
+        }
+        Found::Value(Rc::new(Value::Array(array)))
+    }
+
+    /// A scalar that is none of those that are there.
+    fn another(&mut self, is: &[Id], there: &[Value]) -> Found {
+        let scalars = there.iter().filter_map(|value| match value {
+            Value::Null => Some(Scalar::Null),
+            Value::Bool(value) => Some(Scalar::Bool(*value)),
+            Value::Number(number) => {
+                number.as_f64().map(|value| Scalar::Number(super::super::formula::Bound::new(value)))
+            }
+            Value::String(text) => Some(Scalar::Text(text.clone())),
+            Value::Array(_) | Value::Object(_) => None,
+        });
+        let not = Atom::NotIn(Rc::new(scalars.collect()));
+        let not = self.reader.arena.add(Formula::Atom(not, false));
+        let question: Vec<Id> = is.iter().copied().chain([not]).collect();
+        match self.find(&question) {
+            Found::Value(value) if there.contains(&value) => {
+                Found::Unclear("`uniqueItems` of objects or arrays".into())
+            }
+            found => found,
+        }
+    }
+}

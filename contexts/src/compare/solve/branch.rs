@@ -1,0 +1,214 @@
+//! From formulas to branches of atoms.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use super::super::formula::{Atom, Formula, Id, Part, Scope};
+use super::{Found, MOST_NESTED, Rest, SPENT, Solver, Under, Ways, under};
+use crate::schema::types;
+
+/// One branch: what was taken to hold so far, and what is still to be taken apart.
+#[derive(Clone, Default)]
+struct Branch {
+    taken: HashSet<Id>,
+    atoms: Vec<Rc<Formula>>,
+    choices: Vec<Rc<Formula>>,
+    rests: Vec<Rest>,
+}
+
+impl Solver<'_> {
+    /// A value of one type of which all of these hold.
+    pub(super) fn of_type(&mut self, formulas: &[Id], kind: u8) -> Found {
+        let mut branch = Branch::default();
+        if !self.take(&mut branch, formulas.to_vec(), kind) {
+            return Found::Nothing;
+        }
+        self.explore(branch, kind)
+    }
+
+    /// Takes formulas into a branch; false if they contradict it.
+    fn take(&mut self, branch: &mut Branch, mut open: Vec<Id>, kind: u8) -> bool {
+        while let Some(id) = open.pop() {
+            if !branch.taken.insert(id) {
+                continue;
+            }
+            self.budget.spend(1);
+            if self.reader.arena.opposite(id).is_some_and(|other| branch.taken.contains(&other)) {
+                return false;
+            }
+            let formula = self.reader.arena.get(id);
+            match (under(&formula, kind), &*formula) {
+                (Under::True, _) => {}
+                (Under::False, _) => return false,
+                (Under::Open, Formula::And(parts)) => open.extend(parts),
+                (Under::Open, Formula::Or(_)) => branch.choices.push(formula),
+                (Under::Open, Formula::Definition(number, holds)) => {
+                    open.push(self.reader.definition(*number, *holds));
+                }
+                (Under::Open, Formula::Unevaluated(vouched, is, all)) => {
+                    branch.rests.push(Rest { vouched: (**vouched).clone(), is: *is, all: *all });
+                }
+                (Under::Open, _) => branch.atoms.push(formula),
+            }
+        }
+        true
+    }
+
+    /// The ways of a choice that are left in a branch; none if it holds already.
+    fn ways(&self, branch: &Branch, choice: &Formula, kind: u8) -> Option<Vec<Id>> {
+        let Formula::Or(parts) = choice else { return None };
+        let mut left = Vec::new();
+        for part in parts {
+            if branch.taken.contains(part) {
+                return None;
+            }
+            if self.reader.arena.opposite(*part).is_some_and(|other| branch.taken.contains(&other)) {
+                continue;
+            }
+            let formula = self.reader.arena.get(*part);
+            match under(&formula, kind) {
+                Under::True => return None,
+                Under::False => {}
+                Under::Open if self.is_out(branch, &formula, kind) => {}
+                Under::Open => left.push(*part),
+            }
+        }
+        Some(left)
+    }
+
+    /// Whether a conjunction holds something that cannot hold in the branch.
+    fn is_out(&self, branch: &Branch, formula: &Formula, kind: u8) -> bool {
+        let Formula::And(parts) = formula else { return false };
+        parts.iter().any(|part| {
+            matches!(under(&self.reader.arena.get(*part), kind), Under::False)
+                || self.reader.arena.opposite(*part).is_some_and(|other| branch.taken.contains(&other))
+        })
+    }
+
+    fn explore(&mut self, branch: Branch, kind: u8) -> Found {
+        if self.nested >= MOST_NESTED {
+            return Found::Unclear("choices too deep inside one another".into());
+        }
+        self.nested += 1;
+        let found = self.explore_on(branch, kind);
+        self.nested -= 1;
+        found
+    }
+
+    fn explore_on(&mut self, mut branch: Branch, kind: u8) -> Found {
+        loop {
+            if !self.budget.spend(1 + branch.choices.len() as u64) {
+                return Found::Unclear(SPENT.into());
+            }
+            let mut forced = Vec::new();
+            let mut narrowest: Option<Vec<Id>> = None;
+            let mut choices = Vec::new();
+            for choice in std::mem::take(&mut branch.choices) {
+                self.budget.spend(1);
+                let Some(ways) = self.ways(&branch, &choice, kind) else { continue };
+                match ways.as_slice() {
+                    [] => return Found::Nothing,
+                    [only] => forced.push(*only),
+                    _ => {
+                        if narrowest.as_ref().is_none_or(|known| ways.len() < known.len()) {
+                            narrowest = Some(ways);
+                        }
+                        choices.push(choice);
+                    }
+                }
+            }
+            branch.choices = choices;
+            if !forced.is_empty() {
+                if !self.take(&mut branch, forced, kind) {
+                    return Found::Nothing;
+                }
+                continue;
+            }
+            return match narrowest {
+                Some(ways) => self.choose(&branch, &ways, kind),
+                None => self.settle(branch, kind),
+            };
+        }
+    }
+
+    fn choose(&mut self, branch: &Branch, ways: &[Id], kind: u8) -> Found {
+        // a branch that contradicts itself already is not split further
+        if kind == types::OBJECT
+            && branch.choices.len() > 1
+            && matches!(self.decide(kind, &branch.atoms), Found::Nothing)
+        {
+            return Found::Nothing;
+        }
+        let mut tried = Ways::default();
+        for way in ways {
+            let mut branch = branch.clone();
+            self.budget.spend(branch.atoms.len() as u64 / 8);
+            if !self.take(&mut branch, vec![*way], kind) {
+                continue;
+            }
+            let found = self.explore(branch, kind);
+            if let Some(found) = tried.take(found) {
+                return found;
+            }
+        }
+        tried.end()
+    }
+
+    /// No choice is left but which parts vouch for members.
+    fn settle(&mut self, mut branch: Branch, kind: u8) -> Found {
+        let Some(mut rest) = branch.rests.pop() else { return self.decide(kind, &branch.atoms) };
+        while let Some(part) = rest.vouched.parts.pop() {
+            if rest.vouched.covers(&part.vouched) || self.is_settled(&branch, &part, &mut rest) {
+                continue;
+            }
+            return self.split(&branch, rest, part, kind);
+        }
+        let scope = Scope { within: None, names: rest.vouched.names, patterns: rest.vouched.patterns };
+        match (rest.vouched.all, rest.all) {
+            (true, true) => {}
+            (true, false) => return Found::Nothing,
+            (false, true) => branch.atoms.push(Rc::new(Formula::Atom(Atom::Every(scope, rest.is), true))),
+            (false, false) => {
+                branch.atoms.push(Rc::new(Formula::Atom(Atom::SomeMember(scope, rest.is), false)))
+            }
+        }
+        self.settle(branch, kind)
+    }
+
+    /// Whether it is known already if a part holds.
+    fn is_settled(&self, branch: &Branch, part: &Part, rest: &mut Rest) -> bool {
+        if branch.taken.contains(&part.holds) {
+            rest.vouched.take(part.vouched.clone());
+            return true;
+        }
+        branch.taken.contains(&part.fails)
+    }
+
+    fn split(&mut self, branch: &Branch, rest: Rest, part: Part, kind: u8) -> Found {
+        let mut tried = Ways::default();
+        for holds in [true, false] {
+            let (mut branch, mut rest) = (branch.clone(), rest.clone());
+            if !self.budget.spend(8) {
+                return Found::Unclear(SPENT.into());
+            }
+            let taken = if holds {
+                rest.vouched.take(part.vouched.clone());
+                part.holds
+            } else {
+                part.fails
+            };
+            branch.rests.push(rest);
+            if !self.take(&mut branch, vec![taken], kind) {
+                continue;
+            }
+            if matches!(self.decide(kind, &branch.atoms), Found::Nothing) {
+                continue;
+            }
+            let found = self.explore(branch, kind);
+            if let Some(found) = tried.take(found) {
+                return found;
+            }
+        }
+        tried.end()
+    }
+}

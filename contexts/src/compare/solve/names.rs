@@ -1,0 +1,91 @@
+//! Names of members that no schema mentions.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::super::formula::{Atom, Formula, Id, Scope};
+use super::{Found, Solver, Why};
+
+/// Which of the patterns a name matches.
+pub(super) type Region = Vec<(usize, bool)>;
+
+impl Solver<'_> {
+    /// Whether a name is in a scope; none if a pattern cannot be followed.
+    pub(super) fn is_within(&self, scope: &Scope, name: &str) -> Option<bool> {
+        if scope.names.contains(name) {
+            return Some(false);
+        }
+        let mut unclear = false;
+        let asked = scope.within.iter().map(|number| (*number, true));
+        for (number, wanted) in asked.chain(scope.patterns.iter().map(|number| (*number, false))) {
+            match self.reader.patterns.get(number).and_then(|pattern| pattern.is_in(name)) {
+                Some(found) if found != wanted => return Some(false),
+                Some(_) => {}
+                None => unclear = true,
+            }
+        }
+        (!unclear).then_some(true)
+    }
+
+    /// The same for a name that is not mentioned, by its region.
+    pub(super) fn region_within(scope: &Scope, region: &Region) -> bool {
+        let is = |number: usize| region.iter().any(|(known, found)| *known == number && *found);
+        scope.within.is_none_or(is) && !scope.patterns.iter().any(|number| is(*number))
+    }
+
+    /// Every way in which names can match the patterns or not.
+    pub(super) fn regions(patterns: &BTreeSet<usize>) -> Option<Vec<Region>> {
+        if patterns.len() > 6 {
+            return None;
+        }
+        let mut regions: Vec<Region> = vec![Vec::new()];
+        for number in patterns {
+            regions = regions
+                .into_iter()
+                .flat_map(|region| {
+                    [false, true].map(|found| {
+                        let mut region = region.clone();
+                        region.push((*number, found));
+                        region
+                    })
+                })
+                .collect();
+        }
+        Some(regions)
+    }
+
+    /// A name of a region of which the formulas hold and that is none of `not`: a string value.
+    pub(super) fn fresh_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<String>) -> Found {
+        let atoms: Vec<Atom> = region.iter().map(|(number, found)| Atom::Pattern(*number, *found)).collect();
+        if names.is_empty() {
+            let atoms: Vec<&Atom> = atoms.iter().collect();
+            let not: Vec<&str> = not.iter().map(String::as_str).collect();
+            return self.friendly_name(&atoms, &not);
+        }
+        let not = not.iter().cloned().map(super::super::formula::Scalar::Text).collect();
+        let mut asked: Vec<Id> = names.to_vec();
+        for atom in atoms.into_iter().chain([Atom::NotIn(Rc::new(not))]) {
+            asked.push(self.reader.arena.add(Formula::Atom(atom, false)));
+        }
+        let string = Atom::Types(crate::schema::types::STRING);
+        asked.push(self.reader.arena.add(Formula::Atom(string, false)));
+        self.find(&asked)
+    }
+
+    /// `other`, if that will do: names in witnesses are read by people.
+    fn friendly_name(&mut self, atoms: &[&Atom], not: &[&str]) -> Found {
+        for name in ["other", "another", "x_other"] {
+            if !not.contains(&name) && atoms.iter().all(|atom| self.text_fits(atom, name) == Some(true)) {
+                return Found::Value(Rc::new(Value::String(name.to_owned())));
+            }
+        }
+        self.text(atoms, not)
+    }
+}
+
+/// The text of a string value.
+pub(super) fn text(value: &Value) -> Result<&str, Why> {
+    value.as_str().ok_or_else(|| "a name that is no string".into())
+}

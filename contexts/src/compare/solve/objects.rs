@@ -1,0 +1,289 @@
+//! Objects: which members there must be and may be, and what each of them must be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use super::super::formula::{Atom, FALSE, Id, Scope};
+use super::names::text;
+use super::{Demands, Found, SPENT, Solver, Ways};
+
+/// What the atoms of one branch ask of an object.
+#[derive(Default)]
+struct Asked<'a> {
+    has: BTreeSet<&'a str>,
+    lacks: BTreeSet<&'a str>,
+    members: BTreeMap<&'a str, Vec<Id>>,
+    every: Vec<(&'a Scope, Id)>,
+    some: Vec<(&'a Scope, Id)>,
+    names: Vec<Id>,
+    some_name: Vec<Id>,
+    least: u64,
+    most: Option<u64>,
+    /// Every name that is mentioned.
+    mentioned: BTreeSet<String>,
+    patterns: BTreeSet<usize>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(atoms: &[&'a Atom]) -> Self {
+        let mut asked = Asked::default();
+        for atom in atoms {
+            match atom {
+                Atom::Has(name) => drop(asked.has.insert(name)),
+                Atom::Lacks(name) => drop(asked.lacks.insert(name)),
+                Atom::Member(name, is) => asked.members.entry(name).or_default().push(*is),
+                Atom::Every(scope, is) => asked.every.push((scope, *is)),
+                Atom::SomeMember(scope, is) => asked.some.push((scope, *is)),
+                Atom::Names(is) => asked.names.push(*is),
+                Atom::SomeName(is) => asked.some_name.push(*is),
+                Atom::MinMembers(least) => asked.least = asked.least.max(*least),
+                Atom::MaxMembers(most) => {
+                    asked.most = Some(asked.most.map_or(*most, |known| known.min(*most)))
+                }
+                _ => {}
+            }
+        }
+        let named = asked.has.iter().chain(&asked.lacks).chain(asked.members.keys());
+        let mut mentioned: BTreeSet<String> = named.map(|name| (*name).to_owned()).collect();
+        for (scope, _) in asked.every.iter().chain(&asked.some) {
+            mentioned.extend(scope.names.iter().cloned());
+            asked.patterns.extend(scope.within.iter().chain(&scope.patterns).copied());
+        }
+        asked.mentioned = mentioned;
+        asked
+    }
+}
+
+/// A member that must be there, of which only some name is known.
+#[derive(Clone, Copy)]
+enum Wish<'a> {
+    Member(&'a Scope, Id),
+    Name(Id),
+}
+
+impl Solver<'_> {
+    pub(super) fn object(&mut self, atoms: &[&Atom]) -> Found {
+        let asked = Asked::of(atoms);
+        if asked.has.iter().any(|name| asked.lacks.contains(name))
+            || asked.most.is_some_and(|most| most < asked.least)
+        {
+            return Found::Nothing;
+        }
+        let mut demands: Demands = BTreeMap::new();
+        for name in &asked.has {
+            demands.insert((*name).to_owned(), Vec::new());
+            // what must be there is looked at first: most branches end here
+            if let Found::Nothing = self.member(&asked, name, &[]) {
+                return Found::Nothing;
+            }
+        }
+        let wishes = asked.some.iter().map(|(scope, is)| Wish::Member(scope, *is));
+        let wishes: Vec<Wish<'_>> = wishes.chain(asked.some_name.iter().map(|is| Wish::Name(*is))).collect();
+        match self.place(&asked, &wishes, demands) {
+            // one name may have to serve two wishes, and names are not sought for both at once
+            Found::Nothing if !asked.some_name.is_empty() && wishes.len() > 1 && asked.most.is_some() => {
+                Found::Unclear("`propertyNames` beside `maxProperties`".into())
+            }
+            found => found,
+        }
+    }
+
+    /// What a member of that name can be; `Nothing` also where there can be none of that name.
+    fn member(&mut self, asked: &Asked<'_>, name: &str, extra: &[Id]) -> Found {
+        if asked.lacks.contains(name) {
+            return Found::Nothing;
+        }
+        let mut unclear = false;
+        let mut is: Vec<Id> = extra.to_vec();
+        for names in &asked.names {
+            match self.name_fits(*names, name) {
+                Some(true) => {}
+                Some(false) => return Found::Nothing,
+                None => unclear = true,
+            }
+        }
+        is.extend(asked.members.get(name).into_iter().flatten());
+        for (scope, what) in &asked.every {
+            match self.is_within(scope, name) {
+                Some(true) => is.push(*what),
+                Some(false) => {}
+                None => unclear = true,
+            }
+        }
+        match self.find(&is) {
+            Found::Value(_) if unclear => Found::Unclear("a pattern of names that is not followed".into()),
+            found => found,
+        }
+    }
+
+    /// Gives each wish a name, in every way there is.
+    fn place(&mut self, asked: &Asked<'_>, wishes: &[Wish<'_>], demands: Demands) -> Found {
+        let Some((wish, rest)) = wishes.split_first() else { return self.complete(asked, demands) };
+        if !self.budget.spend(4) {
+            return Found::Unclear(SPENT.into());
+        }
+        let mut ways = Ways::default();
+        let known: BTreeSet<String> = asked.mentioned.iter().chain(demands.keys()).cloned().collect();
+        for name in &known {
+            let (fits, is) = match wish {
+                Wish::Member(scope, is) => (self.is_within(scope, name), Some(*is)),
+                Wish::Name(is) => (self.name_fits(*is, name), None),
+            };
+            match fits {
+                Some(false) => continue,
+                Some(true) => {}
+                None => {
+                    ways.take(Found::Unclear("a pattern of names that is not followed".into()));
+                    continue;
+                }
+            }
+            let mut demands = demands.clone();
+            demands.entry(name.clone()).or_default().extend(is);
+            let extra = demands.get(name).cloned().unwrap_or_default();
+            match self.member(asked, name, &extra) {
+                Found::Value(_) => {
+                    let found = self.place(asked, rest, demands);
+                    if let Some(found) = ways.take(found) {
+                        return found;
+                    }
+                }
+                other => drop(ways.take(other)),
+            }
+        }
+        let found = self.place_fresh(asked, *wish, rest, &demands, &known);
+        match ways.take(found) {
+            Some(found) => found,
+            None => ways.end(),
+        }
+    }
+
+    /// The same with a name that nothing mentions.
+    fn place_fresh(
+        &mut self,
+        asked: &Asked<'_>,
+        wish: Wish<'_>,
+        rest: &[Wish<'_>],
+        demands: &Demands,
+        known: &BTreeSet<String>,
+    ) -> Found {
+        let mut ways = Ways::default();
+        let Some(regions) = Self::regions(&asked.patterns) else {
+            return Found::Unclear("many patterns of names".into());
+        };
+        for region in regions {
+            let mut is: Vec<Id> = Vec::new();
+            let mut names = asked.names.clone();
+            match wish {
+                Wish::Member(scope, what) if Self::region_within(scope, &region) => is.push(what),
+                Wish::Member(..) => continue,
+                Wish::Name(what) => names.push(what),
+            }
+            is.extend(
+                asked
+                    .every
+                    .iter()
+                    .filter(|(scope, _)| Self::region_within(scope, &region))
+                    .map(|(_, is)| *is),
+            );
+            if is.contains(&FALSE) {
+                continue;
+            }
+            let value = self.find(&is);
+            if !matches!(value, Found::Value(_)) {
+                ways.take(value);
+                continue;
+            }
+            let name = self.fresh_name(&region, &names, known);
+            let Found::Value(name) = name else {
+                ways.take(name);
+                continue;
+            };
+            let Ok(name) = text(&name) else { continue };
+            let mut demands = demands.clone();
+            demands.insert(name.to_owned(), is);
+            let found = self.place(asked, rest, demands);
+            if let Some(found) = ways.take(found) {
+                return found;
+            }
+        }
+        ways.end()
+    }
+
+    /// All that must be there has a name; what remains is how many members there are.
+    fn complete(&mut self, asked: &Asked<'_>, demands: Demands) -> Found {
+        if asked.most.is_some_and(|most| demands.len() as u64 > most) {
+            return Found::Nothing;
+        }
+        let mut object = Map::new();
+        let mut ways = Ways::default();
+        for (name, extra) in &demands {
+            match self.member(asked, name, extra) {
+                Found::Value(value) => drop(object.insert(name.clone(), (*value).clone())),
+                Found::Nothing => return Found::Nothing,
+                unclear => drop(ways.take(unclear)),
+            }
+        }
+        if let Found::Unclear(why) = ways.end() {
+            return Found::Unclear(why);
+        }
+        if asked.least > self.limits.max_size {
+            return Found::Unclear("more members than a witness may have".into());
+        }
+        self.fill(asked, object)
+    }
+
+    /// Adds members until there are enough.
+    fn fill(&mut self, asked: &Asked<'_>, mut object: Map<String, Value>) -> Found {
+        let mut ways = Ways::default();
+        for name in &asked.mentioned {
+            if object.len() as u64 >= asked.least {
+                break;
+            }
+            if !object.contains_key(name) {
+                match self.member(asked, name, &[]) {
+                    Found::Value(value) => drop(object.insert(name.clone(), (*value).clone())),
+                    other => drop(ways.take(other)),
+                }
+            }
+        }
+        if (object.len() as u64) < asked.least {
+            let Some(regions) = Self::regions(&asked.patterns) else {
+                return Found::Unclear("many patterns of names".into());
+            };
+            for region in regions {
+                let every = asked.every.iter().filter(|(scope, _)| Self::region_within(scope, &region));
+                let is: Vec<Id> = every.map(|(_, is)| *is).collect();
+                let value = match self.find(&is) {
+                    Found::Value(value) => value,
+                    other => {
+                        ways.take(other);
+                        continue;
+                    }
+                };
+                while (object.len() as u64) < asked.least {
+                    if !self.budget.spend(4) {
+                        return Found::Unclear(SPENT.into());
+                    }
+                    let known: BTreeSet<String> =
+                        asked.mentioned.iter().chain(object.keys()).cloned().collect();
+                    match self.fresh_name(&region, &asked.names, &known) {
+                        Found::Value(name) => {
+                            let Ok(name) = text(&name) else { break };
+                            object.insert(name.to_owned(), (*value).clone());
+                        }
+                        other => {
+                            ways.take(other);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        if object.len() as u64 >= asked.least {
+            return Found::Value(Rc::new(Value::Object(object)));
+        }
+        ways.end()
+    }
+}

@@ -1,0 +1,149 @@
+//! Scalars: what can be decided by looking at one value.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::super::decimal::Decimal;
+use super::super::formula::{Atom, Bound, Formula, Id, Scalar};
+use super::{Found, Solver};
+use crate::json::Number;
+use crate::schema::{FORMATS, is_refused, types};
+
+/// Whether a scalar is of this type; numbers are of one type here.
+pub(super) fn is_of(value: &Scalar, kind: u8) -> bool {
+    match value {
+        Scalar::Null => kind == types::NULL,
+        Scalar::Bool(_) => kind == types::BOOLEAN,
+        Scalar::Number(_) => kind == types::NUMBER,
+        Scalar::Text(_) => kind == types::STRING,
+    }
+}
+
+/// A number of a message, as the validator looks at it: by its double and by its digits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) double: f64,
+    digits: u64,
+    exponent: i16,
+}
+
+impl Seen {
+    /// Reads a number; none if no message can hold it, or if it would change on its way through a double.
+    pub(super) fn of(value: &Value) -> Option<Seen> {
+        let text = value.to_string();
+        let number = Number::parse(&text).ok()?;
+        let (digits, exponent) = number.significand();
+        Some(Seen { double: number.as_f64(), digits, exponent })
+    }
+
+    fn is_multiple(&self, step: Decimal) -> bool {
+        crate::schema::is_multiple((self.digits, self.exponent), (step.digits, step.exponent))
+    }
+
+    /// What one atom says of it.
+    pub(super) fn fits(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Types(mask) => {
+                let is = if self.is_multiple(Decimal::ONE) { types::INTEGER } else { types::FRACTION };
+                mask & is != 0
+            }
+            Atom::In(values) => values.contains(&Scalar::Number(Bound::new(self.double))),
+            Atom::NotIn(values) => !values.contains(&Scalar::Number(Bound::new(self.double))),
+            Atom::Least(bound, strict) => {
+                self.double > bound.get() || (!strict && self.double == bound.get())
+            }
+            Atom::Most(bound, strict) => self.double < bound.get() || (!strict && self.double == bound.get()),
+            Atom::Multiple(step) => self.is_multiple(*step),
+            Atom::NotMultiple(step) => !self.is_multiple(*step),
+            _ => true,
+        }
+    }
+}
+
+impl Solver<'_> {
+    pub(super) fn null(&mut self, atoms: &[&Atom]) -> Found {
+        self.one_of_few(atoms, &[(Scalar::Null, Value::Null)])
+    }
+
+    pub(super) fn boolean(&mut self, atoms: &[&Atom]) -> Found {
+        let values = [true, false].map(|value| (Scalar::Bool(value), Value::Bool(value)));
+        self.one_of_few(atoms, &values)
+    }
+
+    #[expect(clippy::unused_self, reason = "one of a family of methods")]
+    fn one_of_few(&mut self, atoms: &[&Atom], values: &[(Scalar, Value)]) -> Found {
+        let fits = |scalar: &Scalar| {
+            atoms.iter().all(|atom| match atom {
+                Atom::In(values) => values.contains(scalar),
+                Atom::NotIn(values) => !values.contains(scalar),
+                _ => true,
+            })
+        };
+        let found = values.iter().find(|(scalar, _)| fits(scalar));
+        found.map_or(Found::Nothing, |(_, value)| Found::Value(Rc::new(value.clone())))
+    }
+
+    /// What an atom says of a text; none if it cannot be told.
+    pub(super) fn text_fits(&self, atom: &Atom, text: &str) -> Option<bool> {
+        let length = || text.chars().count() as u64;
+        Some(match atom {
+            Atom::Types(mask) => mask & types::STRING != 0,
+            Atom::In(values) => values.contains(&Scalar::Text(text.to_owned())),
+            Atom::NotIn(values) => !values.contains(&Scalar::Text(text.to_owned())),
+            Atom::MinLength(least) => length() >= *least,
+            Atom::MaxLength(most) => length() <= *most,
+            Atom::Plain(plain) => text.chars().any(is_refused) != *plain,
+            Atom::Pattern(number, found) => self.reader.patterns.get(*number)?.is_in(text)? == *found,
+            Atom::Format(number, is) => self.formats.holds(*number, text)? == *is,
+            _ => return None,
+        })
+    }
+
+    /// What a formula says of a name of a member.
+    pub(super) fn name_fits(&mut self, id: Id, name: &str) -> Option<bool> {
+        if !self.budget.spend(1) {
+            return None;
+        }
+        match &*self.reader.arena.get(id) {
+            Formula::True => Some(true),
+            Formula::False => Some(false),
+            Formula::And(parts) => {
+                let mut unclear = false;
+                for part in parts {
+                    match self.name_fits(*part, name) {
+                        Some(true) => {}
+                        Some(false) => return Some(false),
+                        None => unclear = true,
+                    }
+                }
+                (!unclear).then_some(true)
+            }
+            Formula::Or(parts) => {
+                let mut unclear = false;
+                for part in parts {
+                    match self.name_fits(*part, name) {
+                        Some(false) => {}
+                        Some(true) => return Some(true),
+                        None => unclear = true,
+                    }
+                }
+                (!unclear).then_some(false)
+            }
+            Formula::Atom(atom, otherwise) => match atom.kind() {
+                super::Kind::Any | super::Kind::String => self.text_fits(atom, name),
+                _ => Some(*otherwise),
+            },
+            Formula::Definition(number, holds) => {
+                let id = self.reader.definition(*number, *holds);
+                self.name_fits(id, name)
+            }
+            Formula::Unevaluated(_, _, all) => Some(*all),
+        }
+    }
+
+    /// The name of a format.
+    pub(super) fn format(number: usize) -> &'static str {
+        FORMATS.get(number).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,171 @@
+//! Strings: lists are tried one by one; patterns, lengths and free text are decided exactly by automata; formats are asked of the
+//! validator, text by text, with patterns around them for what no text can be.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::super::formats::{self, SAMPLES};
+use super::super::formula::{Atom, Scalar};
+use super::super::words::{self, Pattern, Wanted, Words};
+use super::{Found, SPENT, Solver};
+
+/// Texts of an automaton that are asked for a format.
+const TEXTS_TRIED: usize = 64;
+
+impl Solver<'_> {
+    pub(super) fn string(&mut self, atoms: &[&Atom]) -> Found {
+        self.text(atoms, &[])
+    }
+
+    /// A text of which all atoms hold and that is none of `not`.
+    pub(super) fn text(&mut self, atoms: &[&Atom], not: &[&str]) -> Found {
+        if let Some(values) =
+            atoms.iter().find_map(|atom| if let Atom::In(values) = atom { Some(values) } else { None })
+        {
+            let texts = values.iter().filter_map(|value| match value {
+                Scalar::Text(text) if !not.contains(&text.as_str()) => Some(text.as_str()),
+                _ => None,
+            });
+            return self.listed(texts, atoms);
+        }
+        let formats: Vec<(usize, bool)> = atoms
+            .iter()
+            .filter_map(|atom| if let Atom::Format(number, is) = atom { Some((*number, *is)) } else { None })
+            .collect();
+        if contradict(&formats) {
+            return Found::Nothing;
+        }
+        let mut not: Vec<&str> = not.to_vec();
+        for atom in atoms {
+            if let Atom::NotIn(values) = atom {
+                not.extend(values.iter().filter_map(|value| match value {
+                    Scalar::Text(text) => Some(text.as_str()),
+                    _ => None,
+                }));
+            }
+        }
+        if formats.is_empty() {
+            return match self.words(atoms, &formats, &not, 1) {
+                Ok(texts) => texts.into_iter().next().map_or(Found::Nothing, given),
+                Err(why) => Found::Unclear(why.into()),
+            };
+        }
+        self.formatted(atoms, &formats, &not)
+    }
+
+    fn listed<'t>(&mut self, texts: impl Iterator<Item = &'t str>, atoms: &[&Atom]) -> Found {
+        let mut unclear = false;
+        for text in texts {
+            if !self.budget.spend(atoms.len() as u64) {
+                return Found::Unclear(SPENT.into());
+            }
+            let fits: Vec<Option<bool>> = atoms.iter().map(|atom| self.text_fits(atom, text)).collect();
+            if fits.iter().all(|fits| *fits == Some(true)) {
+                return given(text.to_owned());
+            }
+            unclear |= !fits.contains(&Some(false));
+        }
+        if unclear { Found::Unclear("a pattern that is not followed".into()) } else { Found::Nothing }
+    }
+
+    /// Texts by the automata, with what surrounds formats.
+    fn words(
+        &mut self,
+        atoms: &[&Atom],
+        formats: &[(usize, bool)],
+        not: &[&str],
+        count: usize,
+    ) -> Result<Vec<String>, &'static str> {
+        let mut around = Vec::new();
+        for (number, is) in formats {
+            let name = Self::format(*number);
+            if (*is || formats::is_exact(name))
+                && let Some(pattern) = formats::around(name)
+            {
+                around.push((self.reader.own_pattern(pattern), *is));
+            }
+        }
+        let mut wanted = Wanted { not: not.to_vec(), ..Wanted::default() };
+        let mut numbers: Vec<(usize, bool)> = around;
+        for atom in atoms {
+            match atom {
+                Atom::MinLength(least) => wanted.least = wanted.least.max(*least),
+                Atom::MaxLength(most) => {
+                    wanted.most = Some(wanted.most.map_or(*most, |known| known.min(*most)))
+                }
+                Atom::Plain(true) => wanted.plain = true,
+                Atom::Plain(false) => wanted.not_plain = true,
+                Atom::Pattern(number, found) => numbers.push((*number, *found)),
+                _ => {}
+            }
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        if wanted.most.is_some_and(|most| most < wanted.least) {
+            return Ok(Vec::new());
+        }
+        if wanted.least > self.limits.max_size {
+            return Err("a text longer than a witness may be");
+        }
+        let clash = |(number, found): &(usize, bool)| *found && numbers.contains(&(*number, false));
+        if numbers.iter().any(clash) {
+            return Ok(Vec::new());
+        }
+        let patterns =
+            numbers.iter().filter_map(|(number, found)| Some((self.reader.patterns.get(*number)?, *found)));
+        wanted.patterns = patterns.collect::<Vec<(&Pattern, bool)>>();
+        match words::find(&wanted, count, &mut self.budget) {
+            Words::Some(texts) => Ok(texts),
+            Words::None => Ok(Vec::new()),
+            Words::Unclear(why) => Err(why),
+        }
+    }
+
+    fn formatted(&mut self, atoms: &[&Atom], formats: &[(usize, bool)], not: &[&str]) -> Found {
+        let mut tries: Vec<String> = SAMPLES.iter().map(|text| (*text).to_owned()).collect();
+        let bound = |pick: &dyn Fn(&Atom) -> Option<u64>| {
+            atoms.iter().filter_map(|atom| pick(atom)).max().unwrap_or(0)
+        };
+        let least = bound(&|atom| if let Atom::MinLength(least) = atom { Some(*least) } else { None });
+        if least <= self.limits.max_size {
+            let least = usize::try_from(least).unwrap_or(usize::MAX);
+            tries.extend(
+                formats
+                    .iter()
+                    .filter(|(_, is)| *is)
+                    .filter_map(|(number, _)| formats::long(Self::format(*number), least)),
+            );
+        }
+        let fits = |solver: &mut Self, text: &str| {
+            solver.budget.spend(4);
+            !not.contains(&text) && atoms.iter().all(|atom| solver.text_fits(atom, text) == Some(true))
+        };
+        if let Some(text) = tries.iter().find(|text| fits(self, text)) {
+            return given(text.clone());
+        }
+        match self.words(atoms, formats, not, TEXTS_TRIED) {
+            Ok(texts) if texts.is_empty() => Found::Nothing,
+            Ok(texts) => match texts.into_iter().find(|text| fits(self, text)) {
+                Some(text) => given(text),
+                None => {
+                    let names: Vec<&str> = formats.iter().map(|(number, _)| Self::format(*number)).collect();
+                    Found::Unclear(format!("`format` {} beside other rules", names.join(", ")).into())
+                }
+            },
+            Err(why) => Found::Unclear(why.into()),
+        }
+    }
+}
+
+fn given(text: String) -> Found {
+    Found::Value(Rc::new(Value::String(text)))
+}
+
+/// A text would have to have a format and not have it, or one in which it lies.
+fn contradict(formats: &[(usize, bool)]) -> bool {
+    let name = |number: usize| crate::schema::FORMATS.get(number).copied().unwrap_or_default();
+    formats.iter().any(|(inner, is)| {
+        *is && formats.iter().any(|(outer, is)| !is && formats::lies_in(name(*inner), name(*outer)))
+    })
+}

@@ -1,0 +1,368 @@
+//! Verdicts on pairs of schemas, by construct.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::document::{Context, DocumentLimits};
+use crate::urn::Prefix;
+
+pub(super) fn context(document: &Value) -> Context {
+    let read =
+        Context::check(document.to_string().as_bytes(), &Prefix::default(), &DocumentLimits::default());
+    read.unwrap_or_else(|fault| panic!("{fault}: {document}"))
+}
+
+pub(super) fn compared(old: &Value, new: &Value) -> Comparison {
+    compare(&context(old), &context(new), &CompareLimits::default())
+}
+
+fn concept(old: &Value, new: &Value) -> Part {
+    let of = |schema: &Value, minor| {
+        json!({ "context": format!("urn:contexts:test:v1.{minor}"), "concepts": { "c": schema },
+            "codes": { "few": ["a", "b"], "more": ["a", "b", "c"] },
+            "$defs": { "tree": { "type": "object", "properties": { "left": { "$ref": "#/$defs/tree" }, "value": { "type": "integer" } } },
+                "deep": { "type": "object", "properties": { "left": { "$ref": "#/$defs/deep" }, "value": { "type": "integer", "maximum": 9 } } } } })
+    };
+    compared(&of(old, 0), &of(new, 1)).parts.remove(0)
+}
+
+#[track_caller]
+fn within(old: Value, new: Value) {
+    let part = concept(&object(&old), &object(&new));
+    assert_eq!(part.verdict, Verdict::Compatible, "{old} in {new}: {} {:?}", part.reason, part.witness);
+}
+
+#[track_caller]
+fn beyond(old: Value, new: Value) -> Value {
+    let part = concept(&object(&old), &object(&new));
+    assert_eq!(part.verdict, Verdict::Breaking, "{old} in {new}: {}", part.reason);
+    part.witness.unwrap().content
+}
+
+#[track_caller]
+fn both_ways(narrow: Value, wide: Value) {
+    within(narrow.clone(), wide.clone());
+    beyond(wide, narrow);
+}
+
+fn object(member: &Value) -> Value {
+    json!({ "type": "object", "properties": { "m": member } })
+}
+
+#[test]
+fn strings_by_length_pattern_list_format_and_mark() {
+    let string = json!({ "type": "string" });
+    both_ways(json!({ "type": "string", "maxLength": 10 }), string.clone());
+    both_ways(json!({ "type": "string", "maxLength": 10 }), json!({ "type": "string", "maxLength": 11 }));
+    both_ways(json!({ "type": "string", "minLength": 2 }), json!({ "type": "string", "minLength": 1 }));
+    both_ways(
+        json!({ "type": "string", "pattern": "^[A-Z]{3}$" }),
+        json!({ "type": "string", "pattern": "^[A-Z]+$" }),
+    );
+    within(
+        json!({ "type": "string", "pattern": "^[A-Z]{3}$" }),
+        json!({ "type": "string", "minLength": 3, "maxLength": 3 }),
+    );
+    both_ways(json!({ "enum": ["a", "b"] }), json!({ "enum": ["b", "a", "c"] }));
+    both_ways(json!({ "const": "a" }), json!({ "enum": ["a", "b"] }));
+    both_ways(
+        json!({ "type": "string", "x-code-list": "few" }),
+        json!({ "type": "string", "x-code-list": "more" }),
+    );
+    both_ways(
+        json!({ "type": "string", "x-code-list": "few" }),
+        json!({ "type": "string", "pattern": "^[a-z]$" }),
+    );
+    both_ways(json!({ "type": "string", "format": "date" }), string.clone());
+    both_ways(
+        json!({ "type": "string", "format": "date" }),
+        json!({ "type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" }),
+    );
+    within(
+        json!({ "type": "string", "format": "uri" }),
+        json!({ "type": "string", "format": "uri-reference" }),
+    );
+    within(json!({ "type": "string", "format": "uuid" }), json!({ "type": "string", "maxLength": 36 }));
+    beyond(json!({ "type": "string", "format": "date" }), json!({ "type": "string", "format": "date-time" }));
+    both_ways(
+        json!({ "type": "string", "maxLength": 50, "x-free-text": true }),
+        json!({ "type": "string", "maxLength": 60, "x-free-text": true }),
+    );
+    let witness = beyond(
+        json!({ "type": "string", "maxLength": 50 }),
+        json!({ "type": "string", "maxLength": 50, "x-free-text": true }),
+    );
+    assert!(witness["m"].as_str().unwrap().chars().any(crate::schema::is_refused));
+    within(
+        json!({ "type": "string", "pattern": "^[a-z]{1,9}$" }),
+        json!({ "type": "string", "maxLength": 50, "x-free-text": true }),
+    );
+}
+
+#[test]
+fn numbers_by_their_digits() {
+    let decimal = json!({ "type": "number", "minimum": 0, "multipleOf": 0.0001 });
+    both_ways(json!({ "type": "integer" }), json!({ "type": "number" }));
+    both_ways(
+        json!({ "type": "number", "multipleOf": 0.01 }),
+        json!({ "type": "number", "multipleOf": 0.0001 }),
+    );
+    both_ways(json!({ "type": "integer", "minimum": 0 }), decimal.clone());
+    both_ways(decimal.clone(), json!({ "type": "number" }));
+    both_ways(json!({ "type": "number", "minimum": 0, "multipleOf": 0.0001, "maximum": 10 }), decimal);
+    both_ways(
+        json!({ "type": "number", "exclusiveMaximum": 10 }),
+        json!({ "type": "number", "maximum": 10 }),
+    );
+    within(json!({ "type": "integer", "exclusiveMinimum": 0 }), json!({ "type": "integer", "minimum": 1 }));
+    within(json!({ "type": "integer", "minimum": 1, "maximum": 3 }), json!({ "enum": [1, 2, 3] }));
+    within(
+        json!({ "type": "number", "multipleOf": 0.5, "minimum": 0, "maximum": 1 }),
+        json!({ "enum": [0, 0.5, 1.0] }),
+    );
+    beyond(
+        json!({ "type": "number", "minimum": 0, "maximum": 1 }),
+        json!({ "type": "number", "minimum": 0, "maximum": 1, "multipleOf": 0.0001 }),
+    );
+    within(json!({ "type": "integer", "multipleOf": 6 }), json!({ "type": "number", "multipleOf": 1.5 }));
+    within(
+        json!({ "type": "number", "multipleOf": 0.25, "minimum": 0.1, "maximum": 0.3 }),
+        json!({ "const": 0.25 }),
+    );
+    within(json!({ "type": "integer" }), json!({ "type": "integer", "minimum": -9007199254740991_i64 }));
+}
+
+#[test]
+fn objects_by_members_and_closing() {
+    let base = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+    let required =
+        json!({ "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"] });
+    let more =
+        json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" } } });
+    let open = json!({ "type": "object", "properties": { "a": { "type": "string" } }, "additionalProperties": true });
+    let strings = json!({ "type": "object", "properties": { "a": { "type": "string" } }, "additionalProperties": { "type": "string" } });
+    both_ways(required, base.clone());
+    both_ways(base.clone(), more.clone());
+    both_ways(base.clone(), open.clone());
+    both_ways(strings.clone(), open.clone());
+    within(open.clone(), open.clone());
+    let witness = beyond(
+        open.clone(),
+        json!({ "type": "object", "properties": { "a": { "type": "string" }, "note": { "type": "string" } }, "additionalProperties": true }),
+    );
+    assert!(!witness["m"]["note"].is_string());
+    both_ways(
+        json!({ "type": "object", "patternProperties": { "^x-": { "type": "string" } } }),
+        json!({ "type": "object", "patternProperties": { "^x": { "type": "string" } } }),
+    );
+    both_ways(
+        json!({ "type": "object", "additionalProperties": true, "maxProperties": 2 }),
+        json!({ "type": "object", "additionalProperties": true, "maxProperties": 3 }),
+    );
+    both_ways(
+        json!({ "type": "object", "additionalProperties": true, "minProperties": 3 }),
+        json!({ "type": "object", "additionalProperties": true, "minProperties": 2 }),
+    );
+    both_ways(
+        json!({ "type": "object", "additionalProperties": true, "propertyNames": { "pattern": "^[a-z]$" } }),
+        json!({ "type": "object", "additionalProperties": true, "propertyNames": { "maxLength": 1 } }),
+    );
+    both_ways(
+        json!({ "type": "object", "properties": { "a": true, "b": true }, "dependentRequired": { "a": ["b"] } }),
+        json!({ "type": "object", "properties": { "a": true, "b": true } }),
+    );
+}
+
+#[test]
+fn arrays_by_length_and_items() {
+    let array = |items: Value| json!({ "type": "array", "items": items });
+    both_ways(array(json!({ "type": "integer" })), array(json!({ "type": "number" })));
+    both_ways(
+        json!({ "type": "array", "items": true, "maxItems": 2 }),
+        json!({ "type": "array", "items": true, "maxItems": 3 }),
+    );
+    both_ways(
+        json!({ "type": "array", "items": true, "minItems": 2 }),
+        json!({ "type": "array", "items": true, "minItems": 1 }),
+    );
+    both_ways(
+        json!({ "type": "array", "items": { "type": "integer" }, "maxItems": 4, "uniqueItems": true }),
+        json!({ "type": "array", "items": { "type": "integer" }, "maxItems": 4 }),
+    );
+    both_ways(
+        json!({ "type": "array", "items": { "type": "integer" }, "contains": { "const": 1 } }),
+        array(json!({ "type": "integer" })),
+    );
+    both_ways(
+        json!({ "type": "array", "prefixItems": [{ "type": "string" }], "items": false }),
+        json!({ "type": "array", "prefixItems": [{ "type": "string" }], "items": { "type": "integer" } }),
+    );
+    both_ways(
+        json!({ "type": "array", "items": true, "contains": { "type": "integer" }, "maxContains": 1 }),
+        json!({ "type": "array", "items": true, "contains": { "type": "integer" }, "maxContains": 2 }),
+    );
+    within(
+        json!({ "type": "array", "items": { "type": "integer", "const": 1 }, "minItems": 1 }),
+        json!({ "type": "array", "items": true, "contains": { "type": "integer" } }),
+    );
+}
+
+#[test]
+fn unions_conditions_and_negations() {
+    let card = json!({ "type": "object", "properties": { "kind": { "const": "card" }, "number": { "type": "string" } }, "required": ["kind", "number"] });
+    let bank = json!({ "type": "object", "properties": { "kind": { "const": "bank" }, "iban": { "type": "string" } }, "required": ["kind", "iban"] });
+    let cash =
+        json!({ "type": "object", "properties": { "kind": { "const": "cash" } }, "required": ["kind"] });
+    both_ways(json!({ "oneOf": [card, bank] }), json!({ "oneOf": [card, bank, cash] }));
+    both_ways(json!({ "anyOf": [card, bank] }), json!({ "anyOf": [bank, cash, card] }));
+    within(json!({ "oneOf": [card, bank] }), json!({ "anyOf": [card, bank] }));
+    within(card.clone(), json!({ "oneOf": [card, bank, cash] }));
+    both_ways(
+        json!({ "type": "string", "maxLength": 5 }),
+        json!({ "type": ["string", "null"], "maxLength": 5 }),
+    );
+    both_ways(json!({ "type": "string" }), json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] }));
+    both_ways(json!({ "type": "integer", "not": { "const": 3 } }), json!({ "type": "integer" }));
+    let conditional = |then: Value| {
+        json!({ "type": "object", "properties": { "a": { "type": "boolean" }, "b": { "type": "string" } },
+        "if": { "properties": { "a": { "const": true } }, "required": ["a"] }, "then": then })
+    };
+    both_ways(conditional(json!({ "required": ["b"] })), conditional(json!({ "minProperties": 1 })));
+    let base = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+    let extended = json!({ "type": "object", "allOf": [base, { "type": "object", "properties": { "b": { "type": "string" } } }] });
+    both_ways(base, extended);
+}
+
+#[test]
+fn recursion_ends() {
+    both_ways(json!({ "$ref": "#/$defs/deep" }), json!({ "$ref": "#/$defs/tree" }));
+    within(json!({ "$ref": "#/$defs/tree" }), json!({ "$ref": "#/$defs/tree" }));
+}
+
+#[test]
+fn open_objects_have_no_members_that_differ_in_case() {
+    let open =
+        |name: &str| json!({ "type": "object", "properties": { name: true }, "additionalProperties": true });
+    let part = concept(&open("a"), &open("a"));
+    assert_eq!(part.verdict, Verdict::Compatible);
+    let part = concept(&json!({ "type": "object", "additionalProperties": true }), &open("amount"));
+    assert_eq!(part.verdict, Verdict::Breaking);
+    assert_eq!(part.witness.unwrap().refused.rule, "case");
+}
+
+#[test]
+fn members_added_required_removed_or_renamed() {
+    let old = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" } }, "required": ["a"] });
+    let added = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" }, "c": { "type": "string" } }, "required": ["a"] });
+    let part = concept(&old, &added);
+    assert_eq!((part.verdict, part.changes[0].what.as_str()), (Verdict::Compatible, "is new and optional"));
+    assert_eq!(part.changes[0].pointer, "/concepts/c/properties/c");
+    let required = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" } }, "required": ["a", "b"] });
+    let part = concept(&old, &required);
+    assert_eq!(part.verdict, Verdict::Breaking);
+    let witness = part.witness.unwrap();
+    assert_eq!((witness.refused.rule.as_str(), witness.content.get("b")), ("required", None));
+    let removed = json!({ "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"] });
+    let part = concept(&old, &removed);
+    assert_eq!(part.verdict, Verdict::Breaking);
+    assert!(part.witness.unwrap().content.get("b").is_some());
+}
+
+#[test]
+fn a_mark_of_free_text_that_goes_away_is_never_compatible() {
+    let marked = json!({ "type": "string", "maxLength": 50, "x-free-text": true });
+    let part = concept(&object(&marked), &object(&json!({ "type": "string", "maxLength": 50 })));
+    assert_eq!(part.verdict, Verdict::Unknown);
+    assert!(part.reason.contains("free text"), "{}", part.reason);
+}
+
+#[test]
+fn results_are_compared_the_other_way_round() {
+    let task = |parameters: Value, results: Value, minor: u32| json!({ "context": format!("urn:contexts:test:v1.{minor}"), "tasks": { "t": { "parameters": parameters, "results": results } } });
+    let narrow = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+    let wide =
+        json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "string" } } });
+    let verdicts = |old: &Value, new: &Value| -> Vec<(String, Verdict)> {
+        compared(old, new).parts.into_iter().map(|part| (part.pointer, part.verdict)).collect()
+    };
+    let (parameters, results) = ("/tasks/t/parameters".to_owned(), "/tasks/t/results".to_owned());
+    assert_eq!(
+        verdicts(&task(narrow.clone(), narrow.clone(), 0), &task(wide.clone(), wide.clone(), 1)),
+        [(parameters.clone(), Verdict::Compatible), (results.clone(), Verdict::Breaking)]
+    );
+    assert_eq!(
+        verdicts(&task(wide.clone(), wide.clone(), 0), &task(narrow.clone(), narrow, 1)),
+        [(parameters, Verdict::Breaking), (results, Verdict::Compatible)]
+    );
+}
+
+#[test]
+fn terms_and_performatives_that_go_away_break() {
+    let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
+    let with = |names: &[&str], minor: u32| {
+        let concepts: serde_json::Map<String, Value> =
+            names.iter().map(|name| ((*name).to_owned(), schema.clone())).collect();
+        json!({ "context": format!("urn:contexts:test:v1.{minor}"), "concepts": concepts })
+    };
+    let comparison = compared(&with(&["a", "b"], 0), &with(&["a", "c"], 1));
+    let verdicts: Vec<Verdict> = comparison.parts.iter().map(|part| part.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Compatible, Verdict::Breaking, Verdict::Compatible]);
+    assert_eq!(comparison.next.to_string(), "v2.0");
+    assert_eq!(compared(&with(&["a"], 0), &with(&["a", "c"], 1)).next.to_string(), "v1.1");
+
+    let mut fewer = schema.clone();
+    fewer["x-performatives"] = json!(["INFORM"]);
+    let part = concept(&schema, &fewer);
+    assert_eq!(part.verdict, Verdict::Breaking);
+    assert_eq!(part.witness.unwrap().refused.rule, "x-performatives");
+}
+
+#[test]
+fn a_pathological_pair_ends_in_unknown() {
+    let hard = |last: &str| json!({ "type": "string", "pattern": format!("^(a|b)*{last}(a|b){{60}}$") });
+    let mut branches: Vec<Value> = Vec::new();
+    for index in 0..12 {
+        branches.push(json!({ "type": "object", "properties": { format!("p{index}"): hard("a") }, "required": [format!("p{index}")] }));
+    }
+    let old = json!({ "type": "object", "properties": { "m": { "anyOf": branches } } });
+    let new = json!({ "type": "object", "properties": { "m": { "anyOf": branches.iter().rev().cloned().chain([json!({ "type": "object", "properties": { "q": hard("b") } })]).collect::<Vec<_>>() } } });
+    let part = concept(&old, &new);
+    assert_ne!(part.verdict, Verdict::Breaking, "{:?}", part.witness);
+    let part =
+        concept(&object(&hard("a")), &object(&json!({ "type": "string", "pattern": "^(a|b)*b(a|b){59}$" })));
+    assert_ne!(part.verdict, Verdict::Compatible);
+}
+
+#[test]
+fn the_shipped_versions_of_payment() {
+    let read =
+        |text: &str| Context::check(text.as_bytes(), &Prefix::default(), &DocumentLimits::default()).unwrap();
+    let (v10, v11, v20) = (
+        read(include_str!("../../library/payment-v1.0.json")),
+        read(include_str!("../../library/payment-v1.1.json")),
+        read(include_str!("../../library/payment-v2.0.json")),
+    );
+    let limits = CompareLimits::default();
+    for (old, new) in [(&v10, &v11), (&v11, &v20), (&v11, &v10)] {
+        let comparison = compare(old, new, &limits);
+        println!("{} -> {}: {} {:?}", old.urn(), new.urn(), comparison.verdict, comparison.parts);
+        assert_ne!(comparison.verdict, Verdict::Unknown);
+    }
+}
+
+#[test]
+fn documents_are_compatible_with_themselves() {
+    for text in [
+        include_str!("../../library/a2a-v1.0.json"),
+        include_str!("../../library/mcp-v1.0.json"),
+        include_str!("../../library/travel-v2.1.json"),
+        include_str!("../../library/supplyChain-v1.0.json"),
+    ] {
+        let mut document: Value = serde_json::from_str(text).unwrap();
+        let old = context(&document);
+        document["description"] = json!("said otherwise");
+        let comparison = compare(&old, &context(&document), &CompareLimits::default());
+        let worst: Vec<&Part> = comparison.obstacles().collect();
+        assert_eq!(comparison.verdict, Verdict::Compatible, "{worst:#?}");
+    }
+}

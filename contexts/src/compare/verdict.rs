@@ -1,0 +1,156 @@
+//! What a comparison says.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::performative::Performative;
+use crate::schema::ContentFault;
+use crate::urn::{ContextUrn, Version};
+
+/// Whether everything that the one accepts passes the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// It does; shown for all content, not tried.
+    Compatible,
+    /// Not found out; the reason names the construct. Treat it as breaking.
+    Unknown,
+    /// It does not, and there is content that shows it.
+    Breaking,
+}
+
+impl Verdict {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Compatible => "compatible",
+            Verdict::Unknown => "unknown",
+            Verdict::Breaking => "breaking",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Who has to go on understanding a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// What callers send, a concept or parameters: the newer one must accept all that the older accepts.
+    Accepts,
+    /// What callers read, results: the older one must accept all that the newer accepts.
+    Answers,
+}
+
+impl Role {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Role::Accepts => "accepts",
+            Role::Answers => "answers",
+        }
+    }
+}
+
+/// Content that shows a break.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Witness {
+    /// The content: an object that the one accepts and the other refuses.
+    pub content: Value,
+    /// The performative under which it is so.
+    pub performative: Performative,
+    /// Where and by which rule the other refuses it.
+    pub refused: ContentFault,
+}
+
+/// One difference, described; it decides nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// JSON Pointer into the documents.
+    pub pointer: String,
+    /// What is different, in plain words.
+    pub what: String,
+}
+
+/// One part of two documents, compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// JSON Pointer into the documents: `/concepts/NAME`, `/tasks/NAME/parameters`, `/tasks/NAME/results`.
+    pub pointer: String,
+    /// Who has to go on understanding it.
+    pub role: Role,
+    /// The verdict on this part.
+    pub verdict: Verdict,
+    /// Why, in plain words; for Unknown the construct that stopped the search.
+    pub reason: String,
+    /// Present exactly where the verdict is Breaking.
+    pub witness: Option<Witness>,
+    /// What differs inside, as far as it can be named member by member.
+    pub changes: Vec<Change>,
+}
+
+/// Two contexts, compared part by part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The older one.
+    pub old: ContextUrn,
+    /// The newer one.
+    pub new: ContextUrn,
+    /// All parts of both, concepts first, by name.
+    pub parts: Vec<Part>,
+    /// The gravest verdict of all parts.
+    pub verdict: Verdict,
+    /// The lowest version number that the newer one may have beside the older one: the next minor if everything is compatible, the
+    /// next major otherwise.
+    pub next: Version,
+}
+
+impl Comparison {
+    /// The parts that are not compatible, breaking ones first.
+    pub fn obstacles(&self) -> impl Iterator<Item = &Part> {
+        let of = |verdict| self.parts.iter().filter(move |part| part.verdict == verdict);
+        of(Verdict::Breaking).chain(of(Verdict::Unknown))
+    }
+
+    /// As JSON (`docs/spec/compatibility.md`).
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        json!({
+            "old": self.old.as_str(),
+            "new": self.new.as_str(),
+            "verdict": self.verdict.as_str(),
+            "next_version": self.next.to_string(),
+            "parts": self.parts.iter().map(Part::to_value).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Part {
+    /// As JSON (`docs/spec/compatibility.md`).
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut value = json!({
+            "pointer": self.pointer,
+            "role": self.role.as_str(),
+            "verdict": self.verdict.as_str(),
+            "reason": self.reason,
+        });
+        if let (Some(witness), Value::Object(map)) = (&self.witness, &mut value) {
+            let refused = json!({ "path": witness.refused.path, "rule": witness.refused.rule });
+            map.insert("witness".to_owned(), witness.content.clone());
+            map.insert("performative".to_owned(), witness.performative.as_str().into());
+            map.insert("refused".to_owned(), refused);
+        }
+        if let (false, Value::Object(map)) = (self.changes.is_empty(), &mut value) {
+            let changes =
+                self.changes.iter().map(|change| json!({ "pointer": change.pointer, "what": change.what }));
+            map.insert("changes".to_owned(), changes.collect());
+        }
+        value
+    }
+}

@@ -1,0 +1,359 @@
+//! Words: whether there is a text that some patterns match and others do not, of a length within bounds, and which.
+//!
+//! The automata of all patterns run side by side over representatives of the characters that they can tell apart, so the answer is
+//! exact: a text, or none.
+
+mod alphabet;
+mod nfa;
+
+use std::collections::HashMap;
+use std::collections::VecDeque;
+
+use alphabet::Alphabet;
+use nfa::{Nfa, Waiting};
+
+use super::budget::Budget;
+
+/// One pattern, compiled, or why it is not followed.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    nfa: Result<Nfa, &'static str>,
+}
+
+impl Pattern {
+    /// The pattern of a schema.
+    pub(super) fn of_schema(pattern: &str, most: usize) -> Self {
+        Pattern { nfa: Nfa::of_schema(pattern, most) }
+    }
+
+    /// A pattern of ours, in the syntax of the `regex` crate.
+    pub(super) fn of(pattern: &str, most: usize) -> Self {
+        Pattern { nfa: Nfa::of(pattern, most) }
+    }
+
+    /// Whether the text matches; none if the pattern is not followed.
+    pub(super) fn is_in(&self, text: &str) -> Option<bool> {
+        let nfa = self.nfa.as_ref().ok()?;
+        let mut waiting = nfa.begin();
+        for c in text.chars() {
+            let holds = |class: usize| {
+                nfa.classes
+                    .get(class)
+                    .is_some_and(|ranges| ranges.iter().any(|(a, z)| (*a..=*z).contains(&c)))
+            };
+            waiting = nfa.after(&waiting, holds);
+        }
+        Some(nfa.ends(&waiting))
+    }
+}
+
+/// What a text must be.
+#[derive(Debug, Default)]
+pub(super) struct Wanted<'p> {
+    /// Patterns, and whether they must be found.
+    pub(super) patterns: Vec<(&'p Pattern, bool)>,
+    pub(super) least: u64,
+    pub(super) most: Option<u64>,
+    /// No character that free text refuses.
+    pub(super) plain: bool,
+    /// At least one of them.
+    pub(super) not_plain: bool,
+    /// None of these texts.
+    pub(super) not: Vec<&'p str>,
+}
+
+/// The answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Words {
+    /// Some texts, the shortest first; at most as many as were asked for.
+    Some(Vec<String>),
+    /// There is none.
+    None,
+    /// It was not found out, and why.
+    Unclear(&'static str),
+}
+
+/// All automata at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct State {
+    patterns: Vec<usize>,
+    /// The place in the tree of texts that are not wanted; none once the text has left it.
+    tree: Option<usize>,
+    /// A character that free text refuses was seen.
+    odd: bool,
+    /// Characters, counted up to the least.
+    length: u64,
+}
+
+/// The texts that are not wanted, by their characters.
+#[derive(Debug, Default)]
+struct Tree {
+    nodes: Vec<(HashMap<char, usize>, bool)>,
+}
+
+impl Tree {
+    fn of(texts: &[&str]) -> Self {
+        let mut tree = Tree { nodes: vec![(HashMap::new(), false)] };
+        for text in texts {
+            let mut at = 0;
+            for c in text.chars() {
+                let fresh = tree.nodes.len();
+                let Some((next, _)) = tree.nodes.get_mut(at) else { break };
+                at = *next.entry(c).or_insert(fresh);
+                if at == fresh {
+                    tree.nodes.push((HashMap::new(), false));
+                }
+            }
+            if let Some((_, ends)) = tree.nodes.get_mut(at) {
+                *ends = true;
+            }
+        }
+        tree
+    }
+}
+
+/// The states of one pattern, each once.
+struct Known<'p> {
+    nfa: &'p Nfa,
+    wanted: bool,
+    states: Vec<Waiting>,
+    numbers: HashMap<Waiting, usize>,
+    next: HashMap<(usize, usize), usize>,
+    ends: HashMap<usize, bool>,
+}
+
+impl Known<'_> {
+    fn number(&mut self, waiting: Waiting) -> usize {
+        if let Some(known) = self.numbers.get(&waiting) {
+            return *known;
+        }
+        let number = self.states.len();
+        self.states.push(waiting.clone());
+        self.numbers.insert(waiting, number);
+        number
+    }
+}
+
+/// Finds up to `count` texts.
+pub(super) fn find(wanted: &Wanted<'_>, count: usize, budget: &mut Budget) -> Words {
+    let mut known = Vec::new();
+    for (pattern, found) in &wanted.patterns {
+        match &pattern.nfa {
+            Err(why) => return Words::Unclear(why),
+            Ok(nfa) => known.push(Known {
+                nfa,
+                wanted: *found,
+                states: Vec::new(),
+                numbers: HashMap::new(),
+                next: HashMap::new(),
+                ends: HashMap::new(),
+            }),
+        }
+    }
+    let alphabet = Alphabet::of(&known.iter().map(|k| k.nfa).collect::<Vec<_>>(), wanted);
+    let search = Search { wanted, alphabet, tree: Tree::of(&wanted.not), known };
+    search.run(count, budget)
+}
+
+struct Search<'p> {
+    wanted: &'p Wanted<'p>,
+    alphabet: Alphabet,
+    tree: Tree,
+    known: Vec<Known<'p>>,
+}
+
+/// A state that was reached, where it leads, and how far it is from a text that is wanted.
+#[derive(Debug, Default)]
+struct Reached {
+    next: Vec<(char, usize)>,
+    before: Vec<usize>,
+    accepts: bool,
+    distance: Option<u64>,
+}
+
+impl Search<'_> {
+    fn run(mut self, count: usize, budget: &mut Budget) -> Words {
+        let Some(mut graph) = self.graph(budget) else { return Words::Unclear("the limit of steps") };
+        distances(&mut graph);
+        let Some(shortest) = graph.first().and_then(|start| start.distance) else { return Words::None };
+        if self.wanted.most.is_some_and(|most| shortest > most) {
+            return Words::None;
+        }
+        let mut found = Vec::new();
+        let longest = self.wanted.most.unwrap_or(u64::MAX).min(shortest.saturating_add(40));
+        for length in shortest..=longest {
+            collect(&graph, 0, length, &mut String::new(), &mut found, count, budget);
+            if found.len() >= count || budget.spent_out() {
+                break;
+            }
+        }
+        if found.is_empty() { Words::Unclear("the limit of steps") } else { Words::Some(found) }
+    }
+
+    /// Everything that can be reached, breadth first; none if that is too much.
+    fn graph(&mut self, budget: &mut Budget) -> Option<Vec<Reached>> {
+        let patterns = self.known.iter_mut().map(|known| {
+            let begin = known.nfa.begin();
+            known.number(begin)
+        });
+        let start = State { patterns: patterns.collect(), tree: Some(0), odd: false, length: 0 };
+        let mut numbers = HashMap::from([(start.clone(), 0_usize)]);
+        let mut graph = vec![Reached::default()];
+        let mut open = VecDeque::from([(0_usize, start)]);
+        while let Some((number, state)) = open.pop_front() {
+            let accepts = self.accepts(&state);
+            let mut next = Vec::new();
+            for letter in 0..self.alphabet.len() {
+                if !budget.spend(2 + self.known.len() as u64) {
+                    return None;
+                }
+                let Some((c, state)) = self.after(&state, letter, budget) else { continue };
+                let fresh = graph.len();
+                let target = *numbers.entry(state.clone()).or_insert(fresh);
+                if target == fresh {
+                    graph.push(Reached::default());
+                    open.push_back((fresh, state));
+                }
+                if let Some(reached) = graph.get_mut(target) {
+                    reached.before.push(number);
+                }
+                next.push((c, target));
+            }
+            if let Some(reached) = graph.get_mut(number) {
+                reached.accepts = accepts;
+                reached.next = next;
+            }
+        }
+        Some(graph)
+    }
+
+    fn accepts(&mut self, state: &State) -> bool {
+        let in_tree = state.tree.and_then(|at| self.tree.nodes.get(at)).is_some_and(|(_, ends)| *ends);
+        if in_tree || state.length < self.wanted.least || (self.wanted.not_plain && !state.odd) {
+            return false;
+        }
+        self.known.iter_mut().zip(&state.patterns).all(|(known, number)| {
+            let ends = match known.ends.get(number) {
+                Some(ends) => *ends,
+                None => {
+                    let ends = known.states.get(*number).is_some_and(|waiting| known.nfa.ends(waiting));
+                    known.ends.insert(*number, ends);
+                    ends
+                }
+            };
+            ends == known.wanted
+        })
+    }
+
+    fn after(&mut self, state: &State, letter: usize, budget: &mut Budget) -> Option<(char, State)> {
+        let c = self.alphabet.char(letter)?;
+        let odd = self.alphabet.is_odd(letter);
+        if odd && self.wanted.plain {
+            return None;
+        }
+        let mut patterns = Vec::with_capacity(self.known.len());
+        for (index, known) in self.known.iter_mut().enumerate() {
+            let number = *state.patterns.get(index)?;
+            let next = match known.next.get(&(number, letter)) {
+                Some(next) => *next,
+                None => {
+                    let waiting = known.states.get(number)?.clone();
+                    budget.spend(Nfa::width(&waiting));
+                    let alphabet = &self.alphabet;
+                    let after = known.nfa.after(&waiting, |class| alphabet.is_in(letter, index, class));
+                    let next = known.number(after);
+                    known.next.insert((number, letter), next);
+                    next
+                }
+            };
+            // found where it must not be: no text goes on from here
+            if !known.wanted && known.states.get(next).is_some_and(|waiting| waiting.found) {
+                return None;
+            }
+            patterns.push(next);
+        }
+        let tree =
+            state.tree.and_then(|at| self.tree.nodes.get(at)).and_then(|(next, _)| next.get(&c).copied());
+        let length = state.length.saturating_add(1).min(self.wanted.least);
+        Some((c, State { patterns, tree, odd: self.wanted.not_plain && (state.odd || odd), length }))
+    }
+}
+
+/// How far each state is from a text that is wanted, backwards from those.
+fn distances(graph: &mut [Reached]) {
+    let mut open: VecDeque<usize> = VecDeque::new();
+    for (number, reached) in graph.iter_mut().enumerate() {
+        if reached.accepts {
+            reached.distance = Some(0);
+            open.push_back(number);
+        }
+    }
+    while let Some(number) = open.pop_front() {
+        let Some(reached) = graph.get(number) else { continue };
+        let distance = reached.distance.map(|distance| distance + 1);
+        for before in reached.before.clone() {
+            if let Some(before_it) = graph.get_mut(before)
+                && before_it.distance.is_none()
+            {
+                before_it.distance = distance;
+                open.push_back(before);
+            }
+        }
+    }
+}
+
+/// Texts of exactly this many more characters.
+fn collect(
+    graph: &[Reached],
+    at: usize,
+    left: u64,
+    text: &mut String,
+    found: &mut Vec<String>,
+    count: usize,
+    budget: &mut Budget,
+) {
+    let Some(reached) = graph.get(at) else { return };
+    if reached.distance.is_none_or(|distance| distance > left) || found.len() >= count || !budget.spend(1) {
+        return;
+    }
+    if left == 0 {
+        found.push(text.clone());
+        return;
+    }
+    // a straight way is walked without recursion, since texts may be long
+    for (c, next) in &reached.next {
+        if left > 200 {
+            if graph.get(*next).and_then(|next| next.distance).is_some_and(|distance| distance < left) {
+                let before = text.len();
+                text.push(*c);
+                walk(graph, *next, left - 1, text, found);
+                text.truncate(before);
+                return;
+            }
+        } else {
+            text.push(*c);
+            collect(graph, *next, left - 1, text, found, count, budget);
+            text.pop();
+        }
+    }
+}
+
+/// One long text: always on along a shortest way. Only as long as the shortest, so that the way never ends early.
+fn walk(graph: &[Reached], mut at: usize, mut left: u64, text: &mut String, found: &mut Vec<String>) {
+    while left > 0 {
+        let Some(reached) = graph.get(at) else { return };
+        let nearer = reached.next.iter().find(|(_, next)| {
+            graph.get(*next).and_then(|next| next.distance).is_some_and(|distance| distance == left - 1)
+        });
+        let Some((c, next)) = nearer else { return };
+        text.push(*c);
+        at = *next;
+        left -= 1;
+    }
+    if graph.get(at).is_some_and(|reached| reached.accepts) {
+        found.push(text.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! A pattern as a nondeterministic automaton over characters, with the meaning that the validator's engine gives it: found anywhere
+//! in the text unless it is anchored.
+
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+/// Characters from the first to the last, both included.
+pub(super) type Ranges = Vec<(char, char)>;
+
+/// One instruction.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// One character of class `.0`, then on to `.1`.
+    Char(usize, usize),
+    /// Both ways.
+    Split(usize, usize),
+    /// Only at the start of the text.
+    Start(usize),
+    /// Only at its end.
+    End(usize),
+    /// Found.
+    Found,
+    /// Leads nowhere: an empty class.
+    Never,
+}
+
+/// A compiled pattern.
+#[derive(Debug, Clone)]
+pub(super) struct Nfa {
+    pub(super) steps: Vec<Step>,
+    pub(super) start: usize,
+    /// The classes that its steps name.
+    pub(super) classes: Vec<Ranges>,
+}
+
+/// Why a pattern is not followed here.
+pub(super) type Unfollowed = &'static str;
+
+impl Nfa {
+    /// Compiles the pattern of a schema, translated as the validator translates it.
+    pub(super) fn of_schema(pattern: &str, most: usize) -> Result<Nfa, Unfollowed> {
+        let translated =
+            jsonschema_regex::to_rust_regex(pattern).map_err(|()| "a pattern that is not translated")?;
+        Nfa::of(&translated, most)
+    }
+
+    /// Compiles a pattern of the `regex` crate.
+    pub(super) fn of(pattern: &str, most: usize) -> Result<Nfa, Unfollowed> {
+        let hir = regex_syntax::Parser::new().parse(pattern).map_err(|_| "a pattern that is not parsed")?;
+        let mut nfa = Nfa { steps: vec![Step::Found], start: 0, classes: Vec::new() };
+        nfa.start = nfa.add(&hir, 0, most)?;
+        Ok(nfa)
+    }
+
+    fn push(&mut self, step: Step, most: usize) -> Result<usize, Unfollowed> {
+        if self.steps.len() >= most {
+            return Err("a pattern of too many states");
+        }
+        self.steps.push(step);
+        Ok(self.steps.len().saturating_sub(1))
+    }
+
+    fn class(&mut self, ranges: Ranges) -> usize {
+        if let Some(known) = self.classes.iter().position(|known| *known == ranges) {
+            return known;
+        }
+        self.classes.push(ranges);
+        self.classes.len().saturating_sub(1)
+    }
+
+    /// Adds what matches `hir` and then goes on at `next`; answers where it begins.
+    fn add(&mut self, hir: &Hir, next: usize, most: usize) -> Result<usize, Unfollowed> {
+        match hir.kind() {
+            HirKind::Empty => Ok(next),
+            HirKind::Literal(literal) => {
+                let text = std::str::from_utf8(&literal.0).map_err(|_| "a pattern of bytes")?;
+                text.chars().rev().try_fold(next, |next, c| {
+                    let class = self.class(vec![(c, c)]);
+                    self.push(Step::Char(class, next), most)
+                })
+            }
+            HirKind::Class(class) => {
+                let ranges: Ranges = match class {
+                    Class::Unicode(class) => class.iter().map(|r| (r.start(), r.end())).collect(),
+                    Class::Bytes(class) if class.is_ascii() => {
+                        class.iter().map(|r| (char::from(r.start()), char::from(r.end()))).collect()
+                    }
+                    Class::Bytes(_) => return Err("a pattern of bytes"),
+                };
+                if ranges.is_empty() {
+                    return self.push(Step::Never, most);
+                }
+                let class = self.class(ranges);
+                self.push(Step::Char(class, next), most)
+            }
+            HirKind::Look(Look::Start) => self.push(Step::Start(next), most),
+            HirKind::Look(Look::End) => self.push(Step::End(next), most),
+            HirKind::Look(_) => Err("a pattern with word boundaries or line anchors"),
+            HirKind::Capture(capture) => self.add(&capture.sub, next, most),
+            HirKind::Concat(parts) => {
+                parts.iter().rev().try_fold(next, |next, part| self.add(part, next, most))
+            }
+            HirKind::Alternation(parts) => {
+                let mut start = None;
+                for part in parts.iter().rev() {
+                    let one = self.add(part, next, most)?;
+                    start = Some(match start {
+                        None => one,
+                        Some(rest) => self.push(Step::Split(one, rest), most)?,
+                    });
+                }
+                start.ok_or("a pattern without branches")
+            }
+            HirKind::Repetition(repetition) => {
+                self.repeat(&repetition.sub, repetition.min, repetition.max, next, most)
+            }
+        }
+    }
+
+    fn repeat(
+        &mut self,
+        part: &Hir,
+        least: u32,
+        greatest: Option<u32>,
+        next: usize,
+        most: usize,
+    ) -> Result<usize, Unfollowed> {
+        let mut at = next;
+        match greatest {
+            None => {
+                let again = self.push(Step::Never, most)?;
+                let body = self.add(part, again, most)?;
+                if let Some(step) = self.steps.get_mut(again) {
+                    *step = Step::Split(body, next);
+                }
+                at = again;
+            }
+            Some(greatest) => {
+                for _ in least..greatest {
+                    let body = self.add(part, at, most)?;
+                    at = self.push(Step::Split(body, next), most)?;
+                }
+            }
+        }
+        for _ in 0..least {
+            at = self.add(part, at, most)?;
+        }
+        Ok(at)
+    }
+}
+
+/// What an automaton can be in after some text: the steps that wait for a character or for the end.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Waiting {
+    steps: Vec<usize>,
+    /// Nothing was read yet.
+    fresh: bool,
+    /// It was found already: whatever follows.
+    pub(super) found: bool,
+}
+
+impl Nfa {
+    /// Before the first character.
+    pub(super) fn begin(&self) -> Waiting {
+        self.close(vec![self.start], true, false)
+    }
+
+    /// After one more character, of which `is_in` says the classes.
+    pub(super) fn after(&self, waiting: &Waiting, is_in: impl Fn(usize) -> bool) -> Waiting {
+        if waiting.found {
+            return waiting.clone();
+        }
+        let mut next = vec![self.start];
+        for step in &waiting.steps {
+            if let Some(Step::Char(class, on)) = self.steps.get(*step)
+                && is_in(*class)
+            {
+                next.push(*on);
+            }
+        }
+        self.close(next, false, false)
+    }
+
+    /// Whether the pattern is found if the text ends here.
+    pub(super) fn ends(&self, waiting: &Waiting) -> bool {
+        waiting.found || self.close(waiting.steps.clone(), waiting.fresh, true).found
+    }
+
+    /// How much there is to do for one more character.
+    pub(super) fn width(waiting: &Waiting) -> u64 {
+        waiting.steps.len() as u64 + 1
+    }
+
+    fn close(&self, mut open: Vec<usize>, fresh: bool, end: bool) -> Waiting {
+        let mut seen = vec![false; self.steps.len()];
+        let mut steps = Vec::new();
+        while let Some(at) = open.pop() {
+            match seen.get_mut(at) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            match self.steps.get(at) {
+                Some(Step::Char(..)) => steps.push(at),
+                Some(Step::Split(left, right)) => open.extend([*left, *right]),
+                Some(Step::Start(next)) if fresh => open.push(*next),
+                Some(Step::End(next)) if end => open.push(*next),
+                Some(Step::End(_)) => steps.push(at),
+                Some(Step::Found) => return Waiting { steps: Vec::new(), fresh: false, found: true },
+                Some(Step::Start(_) | Step::Never) | None => {}
+            }
+        }
+        steps.sort_unstable();
+        Waiting { steps, fresh, found: false }
+    }
+}

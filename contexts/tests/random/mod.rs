@@ -1,0 +1,388 @@
+//! Random schemas, near misses of them, and documents that fit them more often than not.
+
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use serde_json::{Map, Value, json};
+
+/// A small generator of its own, so that a seed means the same for ever (xorshift64*).
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    fn text(&mut self, list: &[&'static str]) -> &'static str {
+        list[self.below(list.len())]
+    }
+
+    fn of<'t, T>(&mut self, list: &'t [T]) -> &'t T {
+        &list[self.below(list.len())]
+    }
+}
+
+const NAMES: [&str; 5] = ["a", "b", "c", "A", "x-1"];
+const PATTERNS: [&str; 8] =
+    ["^[a-c]+$", "^[a-z]{1,3}$", "a", "^$", "^x-", "^(aa|bb)$", "^[A-Z]{2}$", "[0-9]$"];
+const FORMATS: [&str; 5] = ["date", "uuid", "ipv4", "uri", "uri-reference"];
+const TEXTS: [&str; 16] = [
+    "",
+    "a",
+    "b",
+    "aa",
+    "bb",
+    "abc",
+    "abcd",
+    "AB",
+    "x-1",
+    "a1",
+    "2024-02-29",
+    "2024-02-30",
+    "192.0.2.1",
+    "urn:a",
+    "a\nb",
+    "\u{202e}",
+];
+const NUMBERS: [&str; 16] = [
+    "0",
+    "1",
+    "2",
+    "3",
+    "-1",
+    "0.5",
+    "1.5",
+    "0.25",
+    "10",
+    "0.0001",
+    "0.00005",
+    "9007199254740991",
+    "-9007199254740991",
+    "1e-7",
+    "2.0",
+    "100",
+];
+
+/// Two documents with one concept `c`, the second often a small change of the first.
+pub fn documents(random: &mut Random) -> (Value, Value) {
+    let defs = json!({ "d": schema(random, 1), "e": schema(random, 1), "r": recursive(random) });
+    let old = object(random, 3);
+    let new = if random.chance(80) { changed(&old, random) } else { object(random, 3) };
+    let other = if random.chance(30) {
+        json!({ "d": schema(random, 1), "e": defs["e"], "r": recursive(random) })
+    } else {
+        defs.clone()
+    };
+    let of = |schema: &Value, defs: &Value, codes: Value, minor: u8| json!({ "context": format!("urn:contexts:test:v1.{minor}"), "concepts": { "c": schema }, "$defs": defs, "codes": { "l": codes } });
+    let codes = if random.chance(20) { json!(["a", "AB"]) } else { json!(["a", "b", "AB"]) };
+    (of(&old, &defs, json!(["a", "b", "AB"]), 0), of(&new, &other, codes, 1))
+}
+
+fn recursive(random: &mut Random) -> Value {
+    json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/r" }, "b": string(random) } })
+}
+
+fn schema(random: &mut Random, depth: usize) -> Value {
+    let kinds = if depth == 0 { 6 } else { 14 };
+    match random.below(kinds) {
+        0 | 1 => string(random),
+        2 | 3 => number(random),
+        4 => random
+            .of(&[
+                json!({ "type": "boolean" }),
+                json!({ "type": "null" }),
+                json!({ "enum": ["a", 1, true] }),
+                json!({ "const": "a" }),
+                json!({ "enum": [0.5, 1, 2] }),
+            ])
+            .clone(),
+        5 => json!({ "$ref": random.of(&["#/$defs/d", "#/$defs/e", "#/$defs/r"]) }),
+        6 => array(random, depth - 1),
+        7..=9 => object(random, depth - 1),
+        10 | 11 => {
+            json!({ *random.of(&["anyOf", "oneOf"]): [schema(random, depth - 1), schema(random, depth - 1)] })
+        }
+        12 => json!({ "allOf": [schema(random, depth - 1), schema(random, depth - 1)] }),
+        _ => {
+            let mut inner = string(random);
+            inner["not"] = json!({ "pattern": random.of(&PATTERNS) });
+            inner
+        }
+    }
+}
+
+fn string(random: &mut Random) -> Value {
+    let mut map = Map::from_iter([("type".to_owned(), json!("string"))]);
+    if random.chance(30) {
+        map.insert("maxLength".to_owned(), json!(1 + random.below(5)));
+    }
+    if random.chance(15) {
+        map.insert("minLength".to_owned(), json!(random.below(2)));
+    }
+    if random.chance(30) {
+        map.insert("pattern".to_owned(), json!(random.of(&PATTERNS)));
+    }
+    if random.chance(15) {
+        map.insert("format".to_owned(), json!(random.of(&FORMATS)));
+    }
+    if random.chance(10) {
+        map.insert("x-code-list".to_owned(), json!("l"));
+    }
+    if random.chance(10) && map.contains_key("maxLength") {
+        map.insert("x-free-text".to_owned(), json!(true));
+    }
+    Value::Object(map)
+}
+
+fn number(random: &mut Random) -> Value {
+    let mut map = Map::from_iter([("type".to_owned(), json!(random.of(&["number", "integer"])))]);
+    for keyword in ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"] {
+        if random.chance(25) {
+            let value: Value = serde_json::from_str(random.text(&NUMBERS[..11])).unwrap();
+            map.insert(keyword.to_owned(), value);
+        }
+    }
+    if random.chance(35) {
+        map.insert(
+            "multipleOf".to_owned(),
+            random
+                .of(&[json!(1), json!(2), json!(3), json!(0.5), json!(0.25), json!(0.0001), json!(0.01)])
+                .clone(),
+        );
+    }
+    Value::Object(map)
+}
+
+fn array(random: &mut Random, depth: usize) -> Value {
+    let mut map =
+        Map::from_iter([("type".to_owned(), json!("array")), ("items".to_owned(), schema(random, depth))]);
+    if random.chance(40) {
+        map.insert("maxItems".to_owned(), json!(1 + random.below(3)));
+        if random.chance(40) {
+            map.insert("uniqueItems".to_owned(), json!(true));
+        }
+    }
+    if random.chance(25) {
+        map.insert("minItems".to_owned(), json!(random.below(2)));
+    }
+    if random.chance(20) {
+        map.insert("prefixItems".to_owned(), json!([schema(random, depth)]));
+    }
+    if random.chance(20) {
+        map.insert("contains".to_owned(), json!({ "type": random.of(&["string", "integer"]) }));
+        if random.chance(30) {
+            map.insert("maxContains".to_owned(), json!(1));
+        }
+    }
+    Value::Object(map)
+}
+
+fn object(random: &mut Random, depth: usize) -> Value {
+    let mut map = Map::from_iter([("type".to_owned(), json!("object"))]);
+    let mut members = Map::new();
+    for _ in 0..random.below(4) {
+        members.insert((*random.of(&NAMES)).to_owned(), schema(random, depth.saturating_sub(1)));
+    }
+    let names: Vec<String> = members.keys().cloned().collect();
+    let required: Vec<&String> = names.iter().filter(|_| random.chance(40)).collect();
+    map.insert("required".to_owned(), json!(required));
+    map.insert("properties".to_owned(), Value::Object(members));
+    let rare = [
+        ("additionalProperties", json!(true)),
+        ("additionalProperties", json!({ "type": "string" })),
+        ("additionalProperties", json!(false)),
+        ("patternProperties", json!({ "^x-": { "type": "string" } })),
+        ("patternProperties", json!({ "^[a-z]$": true })),
+        ("minProperties", json!(1)),
+        ("maxProperties", json!(2)),
+        ("propertyNames", json!({ "maxLength": 1 })),
+        ("dependentRequired", json!({ "a": ["b"] })),
+        ("dependentSchemas", json!({ "a": { "properties": { "c": { "type": "integer" } } } })),
+        ("if", json!({ "properties": { "a": { "const": "a" } } })),
+        ("then", json!({ "properties": { "c": { "type": "string" } } })),
+        (
+            "anyOf",
+            json!([{ "type": "object", "properties": { "b": { "type": "string" } } }, { "type": "object", "properties": { "c": { "type": "integer" } }, "required": ["c"] }]),
+        ),
+        (
+            "oneOf",
+            json!([{ "type": "object", "properties": { "b": { "const": "a" } }, "required": ["b"] }, { "type": "object", "properties": { "b": { "const": "b" }, "c": true }, "required": ["b"] }]),
+        ),
+        ("unevaluatedProperties", json!({ "type": "integer" })),
+    ];
+    for (keyword, value) in rare {
+        if random.chance(5) {
+            map.insert(keyword.to_owned(), value);
+        }
+    }
+    if map.contains_key("then") && !map.contains_key("if") {
+        map.insert("if".to_owned(), json!({ "required": ["a"] }));
+    }
+    Value::Object(map)
+}
+
+/// The schema with one thing changed somewhere.
+fn changed(schema: &Value, random: &mut Random) -> Value {
+    let mut copy = schema.clone();
+    let mut places = Vec::new();
+    pointers(&copy, "", &mut places);
+    for _ in 0..1 + random.below(2) {
+        let place = random.of(&places).clone();
+        let fresh = self::schema(random, 1);
+        let Some(here) = copy.pointer_mut(&place) else { continue };
+        let Some(map) = here.as_object_mut() else { continue };
+        match random.below(6) {
+            0 => {
+                let keys: Vec<String> = map.keys().filter(|key| *key != "type").cloned().collect();
+                if !keys.is_empty() {
+                    map.remove(random.of(&keys));
+                }
+            }
+            1 => {
+                if let Some(Value::Object(members)) = map.get_mut("properties") {
+                    members.insert((*random.of(&NAMES)).to_owned(), fresh);
+                }
+            }
+            2 => {
+                if let Some(Value::Object(members)) = map.get_mut("properties") {
+                    let keys: Vec<String> = members.keys().cloned().collect();
+                    if !keys.is_empty() {
+                        members.remove(random.of(&keys));
+                    }
+                }
+            }
+            3 => {
+                for keyword in ["maxLength", "minLength", "maxItems", "minItems", "minimum", "maximum"] {
+                    if let Some(number) = map.get(keyword).and_then(Value::as_i64) {
+                        map.insert(
+                            keyword.to_owned(),
+                            json!((number + 1 - 2 * random.below(2) as i64).max(0)),
+                        );
+                    }
+                }
+            }
+            4 => {
+                map.insert("title".to_owned(), json!("changed"));
+            }
+            _ if place.is_empty() => {}
+            _ => *here = json!({ "anyOf": [here.clone(), fresh] }),
+        }
+    }
+    copy
+}
+
+fn pointers(schema: &Value, at: &str, places: &mut Vec<String>) {
+    let Some(map) = schema.as_object() else { return };
+    places.push(at.to_owned());
+    for keyword in ["properties", "items", "additionalProperties", "not"] {
+        if let Some(inner) = map.get(keyword) {
+            if keyword == "properties" {
+                for (name, inner) in inner.as_object().into_iter().flatten() {
+                    pointers(inner, &format!("{at}/properties/{name}"), places);
+                }
+            } else {
+                pointers(inner, &format!("{at}/{keyword}"), places);
+            }
+        }
+    }
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        for (index, inner) in map.get(keyword).and_then(Value::as_array).into_iter().flatten().enumerate() {
+            pointers(inner, &format!("{at}/{keyword}/{index}"), places);
+        }
+    }
+}
+
+fn scalar(random: &mut Random) -> Value {
+    match random.below(8) {
+        0..=3 => json!(random.of(&TEXTS)),
+        4..=5 => serde_json::from_str(random.text(&NUMBERS)).unwrap(),
+        6 => json!(random.chance(50)),
+        _ => random.of(&[Value::Null, json!([]), json!({}), json!(["a"]), json!({ "a": 1 })]).clone(),
+    }
+}
+
+/// A value that probably fits.
+pub fn value_for(schema: &Value, defs: &Value, random: &mut Random, depth: usize) -> Value {
+    if depth > 6 || (depth > 0 && random.chance(6)) {
+        return scalar(random);
+    }
+    let Some(map) = schema.as_object() else { return scalar(random) };
+    if let Some(name) = map.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/"))
+    {
+        return value_for(&defs[name], defs, random, depth + 1);
+    }
+    if let Some(Value::Array(list)) = map.get("enum") {
+        return random.of(list).clone();
+    }
+    if let Some(value) = map.get("const") {
+        return value.clone();
+    }
+    let mut base = match map.get("type").and_then(Value::as_str) {
+        Some("object") => object_for(map, defs, random, depth),
+        Some("array") => {
+            let most = map.get("maxItems").and_then(Value::as_u64).unwrap_or(3) as usize;
+            let items = (0..random.below(most + 1)).map(|at| {
+                let item = map.get("prefixItems").and_then(|list| list.get(at)).unwrap_or(&map["items"]);
+                value_for(item, defs, random, depth + 1)
+            });
+            items.collect()
+        }
+        Some("string") => text_for(map, random),
+        Some("number" | "integer") => serde_json::from_str(random.text(&NUMBERS)).unwrap(),
+        Some("boolean") => json!(random.chance(50)),
+        Some("null") => Value::Null,
+        _ => Value::Null,
+    };
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        if let Some(Value::Array(list)) = map.get(keyword) {
+            let part = value_for(random.of(list), defs, random, depth + 1);
+            match (&mut base, part) {
+                (Value::Object(base), Value::Object(part)) => base.extend(part),
+                (base, part) => *base = part,
+            }
+        }
+    }
+    base
+}
+
+fn object_for(map: &Map<String, Value>, defs: &Value, random: &mut Random, depth: usize) -> Value {
+    let mut object = Map::new();
+    for (name, schema) in map.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let required = map
+            .get("required")
+            .and_then(Value::as_array)
+            .is_some_and(|list| list.iter().any(|one| one == name));
+        if (required && random.chance(97)) || random.chance(50) {
+            object.insert(name.clone(), value_for(schema, defs, random, depth + 1));
+        }
+    }
+    let open =
+        ["additionalProperties", "patternProperties", "unevaluatedProperties", "then", "dependentSchemas"];
+    if open.iter().any(|keyword| map.contains_key(*keyword)) && random.chance(60) {
+        for _ in 0..1 + random.below(2) {
+            let name = *random.of(&["a", "b", "c", "A", "B", "x-1", "x-2", "other"]);
+            let value = scalar(random);
+            object.entry(name).or_insert(value);
+        }
+    }
+    Value::Object(object)
+}
+
+fn text_for(map: &Map<String, Value>, random: &mut Random) -> Value {
+    if map.contains_key("x-code-list") {
+        return json!(random.of(&["a", "b", "AB"]));
+    }
+    let most = map.get("maxLength").and_then(Value::as_u64).unwrap_or(100) as usize;
+    let text = *random.of(&TEXTS);
+    json!(text.chars().take(most).collect::<String>())
+}
