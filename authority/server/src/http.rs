@@ -5,6 +5,7 @@ pub mod problem;
 mod admin;
 mod answer;
 mod body;
+mod compare;
 mod patient;
 mod read;
 mod referred;
@@ -47,6 +48,7 @@ pub(crate) struct App {
     pub stopping: watch::Receiver<bool>,
     pub followers: Arc<Semaphore>,
     pub checks: Semaphore,
+    pub comparisons: Semaphore,
     pub metrics: Arc<Metrics>,
     /// The verifier key of the log, for showing it.
     pub log_key: String,

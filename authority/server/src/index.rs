@@ -160,6 +160,31 @@ impl Index {
         decode(&value).map(Some).ok_or_else(|| IndexFault("a record cannot be read".to_owned()))
     }
 
+    /// All published versions of the major of a context, itself among them.
+    pub fn of_major(&self, urn: &ContextUrn) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
+        let text = urn.as_str();
+        self.beginning(text.rsplit_once('.').map_or(text, |(major, _)| major), ".")
+    }
+
+    /// All published versions of the line of a context.
+    pub fn of_line(&self, urn: &ContextUrn) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
+        let text = urn.as_str();
+        self.beginning(text.rsplit_once(":v").map_or(text, |(line, _)| line), ":v")
+    }
+
+    fn beginning(&self, name: &str, end: &str) -> Result<Vec<(ContextUrn, Record)>, IndexFault> {
+        let unread = || IndexFault("a record cannot be read".to_owned());
+        let pairs = self.urns.scan_prefix(format!("{name}{end}"));
+        pairs
+            .map(|pair| {
+                let (key, value) = pair?;
+                let urn =
+                    std::str::from_utf8(&key).ok().and_then(|t| ContextUrn::parse(t, &self.prefix).ok());
+                urn.zip(decode(&value)).ok_or_else(unread)
+            })
+            .collect()
+    }
+
     /// Whether a digest is that of a published context.
     pub fn is_published(&self, digest: &Digest) -> Result<bool, IndexFault> {
         Ok(self.digests.contains_key(digest.as_bytes())?)

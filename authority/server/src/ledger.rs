@@ -1,11 +1,14 @@
 //! What the log amounts to, in memory: the fold of `semgate-statement`, and where each act stands, so that the same act again can be
 //! answered with the same index.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use semgate_certs::Thumbprint;
-use semgate_contexts::Line;
+use semgate_contexts::{ContextUrn, Line};
 use semgate_statement::{Act, Entry, Replay, ReplayFault, Statement};
+
+/// Publish statements that are remembered by their major: as many as can be appended while one document is compared, many times over.
+const RECENT: usize = 16_384;
 
 /// A fold of every entry of the log.
 #[derive(Debug, Default)]
@@ -14,6 +17,11 @@ pub(crate) struct Ledger {
     acts: HashMap<(u64, Act), u64>,
     floors: HashMap<Line, u64>,
     signers: BTreeSet<Thumbprint>,
+    /// The newest publish statements, oldest first, and where the last one of each of their majors stands.
+    recent: VecDeque<((Line, u32), u64)>,
+    last: HashMap<(Line, u32), u64>,
+    /// Everything published before this is forgotten.
+    remembered_from: u64,
 }
 
 impl Ledger {
@@ -22,7 +30,7 @@ impl Ledger {
         let at = self.replay.size();
         self.replay.apply(entry)?;
         match entry.unverified() {
-            Statement::Publish { .. } => {}
+            Statement::Publish { urn, .. } => self.remember(urn, at),
             Statement::Change { act, index, .. } => {
                 self.acts.insert((*index, *act), at);
             }
@@ -32,6 +40,26 @@ impl Ledger {
         }
         self.signers.insert(entry.signed().key());
         Ok(())
+    }
+
+    fn remember(&mut self, urn: &ContextUrn, at: u64) {
+        let major = (urn.line().clone(), urn.version().major);
+        self.last.insert(major.clone(), at);
+        self.recent.push_back((major, at));
+        if self.recent.len() > RECENT
+            && let Some((oldest, place)) = self.recent.pop_front()
+        {
+            self.remembered_from = place.saturating_add(1);
+            if self.last.get(&oldest) == Some(&place) {
+                self.last.remove(&oldest);
+            }
+        }
+    }
+
+    /// Whether a version of the same major was published at `seen` or later; also where that is not known any more.
+    pub fn published_since(&self, urn: &ContextUrn, seen: u64) -> bool {
+        let last = self.last.get(&(urn.line().clone(), urn.version().major));
+        seen < self.remembered_from || last.is_some_and(|last| *last >= seen)
     }
 
     /// The fold itself.

@@ -170,6 +170,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         stopping,
         followers: Arc::new(Semaphore::new(config.limits.followers)),
         checks: Semaphore::new(config.limits.checks),
+        comparisons: Semaphore::new(config.limits.comparisons),
         metrics,
         log_key: sequencer.log.verifier().to_string(),
         found,

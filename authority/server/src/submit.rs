@@ -40,6 +40,8 @@ pub(crate) enum Request {
         document: Vec<u8>,
         /// The chain of the document's signer and that of the statement's.
         chains: Vec<Chain>,
+        /// A size of the log: the document was compared with every version of its major that was published by then.
+        seen: u64,
     },
     /// A second digest for a published URN: to be kept as evidence.
     Conflict {

@@ -198,7 +198,21 @@ async fn bad_input_has_a_code_of_its_own_and_changes_nothing() {
         ("/v1/floors", r#"{"line":"payment.test","min":"1.0","reason":""}"#, 422, "parameter_invalid"),
         ("/v1/floors", r#"{"line":"-","min":"v1.0","reason":""}"#, 422, "parameter_invalid"),
         ("/v1/floors", r#"{"line":"payment.test","min":"v1.0","reason":""}"#, 409, "floor_unpublished"),
-        ("/v1/compare", "{}", 501, "compare_unavailable"),
+        ("/v1/compare", "{}", 400, "malformed"),
+        ("/v1/compare", r#"{"old":{"type":"object"},"new":{"type":"object"}}"#, 422, "parameter_invalid"),
+        (
+            "/v1/compare",
+            r#"{"old":{"type":"object"},"new":{"type":"object"},"role":"both"}"#,
+            422,
+            "parameter_invalid",
+        ),
+        (
+            "/v1/compare",
+            r#"{"old":"urn:contexts:payment.test:v1.0","new":"urn:contexts:payment.test:v1.1"}"#,
+            404,
+            "context_unknown",
+        ),
+        ("/v1/compare", r#"{"old":{"context":"x"},"new":{"context":"y"}}"#, 422, "document_invalid"),
         ("/v1/nothing", "{}", 404, "not_found"),
         ("/v1/feed/head", "{}", 405, "method_not_allowed"),
     ] {

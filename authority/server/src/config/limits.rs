@@ -41,8 +41,26 @@ pub struct Limits {
     pub leftover_files: usize,
     /// Requests that may be checking or signing a document at once; each holds a compiled schema.
     pub checks: usize,
+    /// Versions of one major that a new one is compared with; a line that has more needs a new major.
+    pub compared_versions: usize,
+    /// Comparisons that anybody may have running at once: each takes one core for a second at worst.
+    pub comparisons: usize,
+    /// Steps of one comparison of two schemas, about 100 ns each; five times as many for two documents.
+    pub compare_steps: usize,
     /// How long connections may take to end at shutdown.
     pub grace: Duration,
+}
+
+impl Limits {
+    /// The bounds of a comparison.
+    pub(crate) fn compare(&self) -> semgate_contexts::compare::CompareLimits {
+        let steps = self.compare_steps as u64;
+        semgate_contexts::compare::CompareLimits {
+            max_steps: steps,
+            max_total_steps: steps.saturating_mul(5),
+            ..semgate_contexts::compare::CompareLimits::default()
+        }
+    }
 }
 
 impl Default for Limits {
@@ -66,6 +84,9 @@ impl Default for Limits {
             evidence_files: 1000,
             leftover_files: 4096,
             checks: 64,
+            compared_versions: 64,
+            comparisons: 2,
+            compare_steps: 2_000_000,
             grace: Duration::from_secs(10),
         }
     }

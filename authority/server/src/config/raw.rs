@@ -122,6 +122,9 @@ limits! {
     (evidence_files, count, 0, 1 << 20),
     (leftover_files, count, 600, 1 << 20),
     (checks, count, 1, 4096),
+    (compared_versions, count, 1, 65_536),
+    (comparisons, count, 1, 1024),
+    (compare_steps, count, 1_000, 1 << 30),
     (grace, span, 0, 600_000),
 }
 

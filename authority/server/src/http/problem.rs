@@ -64,6 +64,12 @@ codes! {
     LineCaseTaken, "line_case_taken", CONFLICT, "choose a line that differs in more than case, or write it as it is published";
     /// The context's status does not allow this act.
     TransitionRefused, "transition_refused", CONFLICT, "see its status in /v1/contexts; a revoked context stays revoked";
+    /// The minor version does not accept what another of its major accepts; the comparison shows a document.
+    VersionBreaks, "version_breaks", CONFLICT, "publish it under the major of `comparison.next_version`, or keep accepting the document of `comparison`";
+    /// It is not known whether the minor version accepts what the others of its major accept.
+    VersionUnproven, "version_unproven", CONFLICT, "publish it under the major of `comparison.next_version`, or write the part so that it can be compared";
+    /// Another version of the major was published meanwhile, and was not compared with.
+    VersionRaced, "version_raced", SERVICE_UNAVAILABLE, "submit it again; the same submission again is safe";
     /// The floor is higher already.
     FloorLowered, "floor_lowered", CONFLICT, "a floor only rises; lowering one takes a statement by the root key";
     /// No published version is at or above the floor.
@@ -82,8 +88,6 @@ codes! {
     ParameterInvalid, "parameter_invalid", UNPROCESSABLE_ENTITY, "see /openapi.json for the form of each parameter";
     /// Something failed inside; the operator's log says what.
     Internal, "internal", INTERNAL_SERVER_ERROR, "tell the operator of this authority";
-    /// Schema comparison is not built into this authority.
-    CompareUnavailable, "compare_unavailable", NOT_IMPLEMENTED, "compare the documents yourself; nothing was compared here";
     /// Too many submissions or followers at once.
     Busy, "busy", SERVICE_UNAVAILABLE, "try again after the seconds of `Retry-After`";
     /// The submission could not be brought to disk; it was not published.
@@ -102,18 +106,26 @@ pub(crate) struct Problem {
     pub code: Code,
     pub detail: String,
     pub allow: Option<&'static str>,
+    /// One member more, for problems that show something.
+    pub more: Option<Box<(&'static str, serde_json::Value)>>,
 }
 
 impl Problem {
     /// A problem with what is wrong in this case; never a value out of a payload.
     pub fn new(code: Code, detail: impl std::fmt::Display) -> Self {
-        Self { code, detail: detail.to_string(), allow: None }
+        Self { code, detail: detail.to_string(), allow: None, more: None }
+    }
+
+    /// The same with one member more.
+    pub fn with(mut self, name: &'static str, value: serde_json::Value) -> Self {
+        self.more = Some(Box::new((name, value)));
+        self
     }
 }
 
 impl From<Code> for Problem {
     fn from(code: Code) -> Self {
-        Self { code, detail: String::new(), allow: None }
+        Self { code, detail: String::new(), allow: None, more: None }
     }
 }
 
@@ -130,6 +142,9 @@ impl IntoResponse for Problem {
         if let (false, Some(members)) = (self.detail.is_empty(), body.as_object_mut()) {
             members.insert("detail".to_owned(), self.detail.clone().into());
         }
+        if let (Some(more), Some(members)) = (self.more, body.as_object_mut()) {
+            members.insert(more.0.to_owned(), more.1);
+        }
         let mut answer = (status, body.to_string()).into_response();
         let headers = answer.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
@@ -139,7 +154,7 @@ impl IntoResponse for Problem {
             Code::CertificateRequired => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Client-Certificate"));
             }
-            Code::Busy | Code::StorageFailed | Code::Stopping | Code::Unfinished => {
+            Code::Busy | Code::StorageFailed | Code::Stopping | Code::Unfinished | Code::VersionRaced => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
             _ => {}

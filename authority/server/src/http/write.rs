@@ -147,6 +147,7 @@ enum Prepared {
 
 /// A bare document: checked, brought into canonical form, and signed by the signer of its line.
 fn prepare(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String, Prepared), Problem> {
+    let seen = app.public().size;
     let referred = Referred::new(app);
     let document =
         Context::check_among(bytes, &app.config.prefix, &app.document_limits, &|urn| referred.find(urn))
@@ -159,12 +160,13 @@ fn prepare(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String,
     let signer = signer(app, document.urn().line())?;
     let signed = sign_context(&document, &signer, &app.keys.random)
         .map_err(|fault| Problem::new(Code::Internal, fault))?;
-    let request = publish_request(app, &document, signed, signer.chain.clone())?;
+    let request = publish_request(app, &document, signed, signer.chain.clone(), seen)?;
     Ok((names.0, names.1, Prepared::Ask(request)))
 }
 
 /// A signed document: verified under our roots as of now, and kept byte for byte.
 fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String, Prepared), Problem> {
+    let seen = app.public().size;
     let roots = &app.keys.roots;
     let referred = Referred::new(app);
     let (prefix, limits) = (&app.config.prefix, &app.document_limits);
@@ -183,7 +185,7 @@ fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, 
     }
     let jws = General::read(bytes, context::TYPE, roots, context::MAX_SIGNED_BYTES)
         .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
-    let request = publish_request(app, document, bytes.to_vec(), jws.chain().clone())?;
+    let request = publish_request(app, document, bytes.to_vec(), jws.chain().clone(), seen)?;
     Ok((names.0, names.1, Prepared::Ask(request)))
 }
 
@@ -196,7 +198,10 @@ fn known(
     offered: &[u8],
 ) -> Result<Option<Prepared>, Problem> {
     let record = index_of(&app.index).get(document.urn()).map_err(|fault| broken(app, &fault))?;
-    let Some(record) = record else { return referred.count(document).map(|()| None) };
+    let Some(record) = record else {
+        referred.count(document)?;
+        return super::compare::proven(app, referred, document).map(|()| None);
+    };
     if record.digest == *document.digest() {
         let good = matches!(app.documents.read(&record.digest), Ok(Some(_)));
         return Ok(good.then_some(Prepared::Known(record.index)));
@@ -210,7 +215,14 @@ fn known(
 
 /// The statement that publishes a signed document. It is signed by the authority's own signer of the line; `signer` names the
 /// certificate that signed the document.
-fn publish_request(app: &App, document: &Context, signed: Vec<u8>, chain: Chain) -> Result<Request, Problem> {
+/// `seen` is a size of the log whose every version was compared with.
+fn publish_request(
+    app: &App,
+    document: &Context,
+    signed: Vec<u8>,
+    chain: Chain,
+    seen: u64,
+) -> Result<Request, Problem> {
     let ours = signer(app, document.urn().line())?;
     let statement = Statement::Publish {
         urn: document.urn().clone(),
@@ -220,7 +232,7 @@ fn publish_request(app: &App, document: &Context, signed: Vec<u8>, chain: Chain)
     let statement = SignedStatement::sign(statement, &ours, &app.keys.random)
         .map_err(|fault| Problem::new(Code::Internal, fault))?;
     let chains = vec![ours.chain.clone(), chain];
-    Ok(Request::Publish { statement: Box::new(statement), document: signed, chains })
+    Ok(Request::Publish { statement: Box::new(statement), document: signed, chains, seen })
 }
 
 fn signer(app: &App, line: &Line) -> Result<Arc<semgate_statement::SigningIdentity>, Problem> {
@@ -233,7 +245,7 @@ fn signer(app: &App, line: &Line) -> Result<Arc<semgate_statement::SigningIdenti
     })
 }
 
-fn document_code(fault: &DocumentFault) -> Code {
+pub(super) fn document_code(fault: &DocumentFault) -> Code {
     use DocumentFault as F;
     use semgate_contexts::json::Fault;
     match fault {
@@ -314,11 +326,6 @@ pub(super) async fn floor(State(app): Shared, request: HttpRequest<Body>) -> Ans
     let done = ask(&app, Request::Floor { line: line.clone(), min, reason }, by).await?;
     let body = json!({"line": line.as_str(), "min": min.to_string(), "index": done.index, "seq": done.seq});
     Ok(answer::json(status_of(&done), &body))
-}
-
-/// `POST /v1/compare`: not built yet. It says so instead of answering anything that could be taken for a comparison.
-pub(super) async fn compare() -> Problem {
-    Problem::new(Code::CompareUnavailable, "schema comparison is not built into this authority")
 }
 
 async fn small<const N: usize>(

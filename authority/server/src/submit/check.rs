@@ -20,17 +20,27 @@ impl Sequencer {
     /// Judges a request and signs what it asks for. Nothing is written and the ledger is not changed.
     pub(super) fn judge(&self, request: &Request) -> Result<Judged, Problem> {
         match request {
-            Request::Publish { statement, chains, .. } => self.judge_publish(statement, chains),
+            Request::Publish { statement, chains, seen, .. } => self.judge_publish(statement, chains, *seen),
             Request::Conflict { .. } => Err(Code::UrnTaken.into()),
             Request::Change { act, urn, reason } => self.judge_change(*act, urn, reason),
             Request::Floor { line, min, reason } => self.judge_floor(line, *min, reason),
         }
     }
 
-    fn judge_publish(&self, signed: &SignedStatement, chains: &[Chain]) -> Result<Judged, Problem> {
+    fn judge_publish(
+        &self,
+        signed: &SignedStatement,
+        chains: &[Chain],
+        seen: u64,
+    ) -> Result<Judged, Problem> {
         let at = self.time();
         match self.ledger.replay().check(at, signed.unverified()) {
             Ok(()) => {
+                if let Statement::Publish { urn, .. } = signed.unverified()
+                    && self.ledger.published_since(urn, seen)
+                {
+                    return Err(Code::VersionRaced.into());
+                }
                 // The document's chain is judged at `logged_at` by everyone who reads it, so it must hold then and not only when checked.
                 for chain in chains {
                     verify_chain(chain, &self.keys.roots, Usage::Context, at)

@@ -98,7 +98,7 @@ impl Sequencer {
     /// Writes a published document again if its file is missing or damaged. Only under the signer that its statement names: with another
     /// one every reader would refuse it.
     fn restore(&self, request: &Request) -> Result<(), Problem> {
-        let Request::Publish { statement, document, chains } = request else { return Ok(()) };
+        let Request::Publish { statement, document, chains, .. } = request else { return Ok(()) };
         let Statement::Publish { urn, digest, signer } = statement.unverified() else { return Ok(()) };
         // Published in this very batch: its file is not there yet.
         let Some(published) = self.ledger.replay().published(urn).filter(|p| p.index < self.log.size())
@@ -134,7 +134,7 @@ impl Sequencer {
         let mut signers = Vec::new();
         for one in waiting.iter().filter(|one| one.is_fresh()) {
             match &one.job.request {
-                Request::Publish { statement, document, chains } => {
+                Request::Publish { statement, document, chains, .. } => {
                     signers.extend(chains);
                     if let Statement::Publish { digest, .. } = statement.unverified() {
                         contexts.push((*digest, document.as_slice()));

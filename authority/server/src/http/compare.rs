@@ -1,0 +1,200 @@
+//! Versions that are proven: what is submitted is held against the other versions of its major, and anybody may compare two documents.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::Request as HttpRequest;
+use axum::response::Response;
+use http::StatusCode;
+use semgate_contexts::compare::{Comparison, Role, Verdict, compare, compare_as};
+use semgate_contexts::json::{self, Fault, Json, Object};
+use semgate_contexts::{Context, ContextUrn, DocumentFault};
+use semgate_statement::Status;
+use serde_json::{Value, json};
+
+use super::App;
+use super::answer;
+use super::body;
+use super::problem::{Code, Problem};
+use super::read::{away, broken};
+use super::referred::Referred;
+use super::write::document_code;
+use crate::submit::index_of;
+
+/// Holds a new document against every published version of its major that is not revoked: earlier ones must be kept, and later ones
+/// must keep it.
+///
+/// # Errors
+/// `version_breaks` with the comparison and the document that shows it; `version_unproven` where it is not known.
+pub(super) fn proven(app: &App, referred: &Referred<'_>, document: &Context) -> Result<(), Problem> {
+    let urn = document.urn();
+    let others = index_of(&app.index).of_major(urn).map_err(|fault| broken(app, &fault))?;
+    let others: Vec<ContextUrn> = others
+        .into_iter()
+        .filter(|(other, record)| other != urn && record.status != Status::Invalid)
+        .map(|(other, _)| other)
+        .collect();
+    let most = app.config.limits.compared_versions;
+    if others.len() > most {
+        let detail =
+            format!("more than {most} versions of this major count, and not all can be compared with");
+        return Err(Problem::new(Code::VersionUnproven, detail));
+    }
+    let mut unknown = None;
+    for other in others {
+        let context = referred
+            .find(&other)
+            .ok_or_else(|| Problem::new(Code::Internal, "a published document is missing"))?;
+        let comparison = if other.version().minor < urn.version().minor {
+            compare(&context, document, &app.config.limits.compare())
+        } else {
+            compare(document, &context, &app.config.limits.compare())
+        };
+        match comparison.verdict {
+            Verdict::Compatible => {}
+            Verdict::Breaking => return Err(refused(app, Code::VersionBreaks, urn, &comparison)),
+            Verdict::Unknown => {
+                unknown.get_or_insert(comparison);
+            }
+        }
+    }
+    match unknown {
+        Some(comparison) => Err(refused(app, Code::VersionUnproven, urn, &comparison)),
+        None => Ok(()),
+    }
+}
+
+/// The refusal, with the parts that stand in the way, the version that was compared and the number to use.
+fn refused(app: &App, code: Code, urn: &ContextUrn, comparison: &Comparison) -> Problem {
+    let first = comparison.obstacles().next();
+    let (pointer, reason) = first.map_or(("", ""), |part| (part.pointer.as_str(), part.reason.as_str()));
+    let other = if comparison.new == *urn { &comparison.old } else { &comparison.new };
+    let detail = format!("beside `{other}`, `{pointer}`: {reason}");
+    let mut value = comparison.to_value();
+    if let Some(map) = value.as_object_mut() {
+        let next = next_major(app, urn).unwrap_or_else(|| comparison.next.to_string());
+        map.insert("next_version".to_owned(), next.into());
+        map.insert(
+            "parts".to_owned(),
+            comparison.obstacles().map(semgate_contexts::compare::Part::to_value).collect(),
+        );
+    }
+    Problem::new(code, detail).with("comparison", value)
+}
+
+/// The first major that nothing is published under, and that is not below the floor of the line.
+fn next_major(app: &App, urn: &ContextUrn) -> Option<String> {
+    let highest =
+        index_of(&app.index).of_line(urn).ok()?.into_iter().map(|(other, _)| other.version().major).max();
+    let major = highest.unwrap_or_default().max(urn.version().major).checked_add(1)?;
+    Some(format!("v{major}.0"))
+}
+
+/// `POST /v1/compare`
+pub(super) async fn route(
+    State(app): State<Arc<App>>,
+    request: HttpRequest<Body>,
+) -> Result<Response, Problem> {
+    body::only_json(request.headers())?;
+    let limits = &app.config.limits;
+    let most = limits.context_bytes.saturating_mul(2);
+    let bytes = body::read(request.into_body(), most, limits.body_timeout).await?;
+    // anybody may ask, so at most so many comparisons run at once, and none waits in line
+    let place = app
+        .comparisons
+        .try_acquire()
+        .map_err(|_| Problem::new(Code::Busy, "too many comparisons at once"))?;
+    let work = Arc::clone(&app);
+    let comparison = away(move || asked(&work, &bytes)).await?;
+    drop(place);
+    Ok(answer::json(StatusCode::OK, &comparison.to_value()))
+}
+
+fn asked(app: &App, bytes: &[u8]) -> Result<Comparison, Problem> {
+    let limits = json::Limits {
+        max_bytes: bytes.len(),
+        max_depth: app.document_limits.max_depth.saturating_add(2),
+        max_nodes: app.document_limits.max_nodes.saturating_mul(2),
+        max_string_bytes: app.document_limits.max_payload_bytes,
+        ..json::Limits::default()
+    };
+    let read = json::read(bytes, &limits).map_err(|fault| match fault {
+        Fault::DuplicateKey { .. } => Problem::new(Code::DuplicateKey, fault),
+        fault => Problem::new(Code::Malformed, fault),
+    })?;
+    let Some(object) = read.as_object() else {
+        return Err(Problem::new(Code::Malformed, "the body is not a json object"));
+    };
+    if object.iter().any(|(name, _)| !["old", "new", "role"].contains(&name)) {
+        return Err(Problem::new(Code::Malformed, "the body has a member that the route does not take"));
+    }
+    let role = role(object)?;
+    let referred = Referred::new(app);
+    let old = side(app, &referred, object, "old", role)?;
+    let new = side(app, &referred, object, "new", role)?;
+    Ok(compare_as(&old, &new, role, &app.config.limits.compare()))
+}
+
+/// Who has to go on understanding it; without it each part goes by its own.
+fn role(object: &Object<'_>) -> Result<Option<Role>, Problem> {
+    match object.get("role").map(|role| role.as_str().unwrap_or_default()) {
+        None => Ok(None),
+        Some("accepts" | "concept" | "parameters") => Ok(Some(Role::Accepts)),
+        Some("answers" | "results") => Ok(Some(Role::Answers)),
+        Some(_) => Err(Problem::new(
+            Code::ParameterInvalid,
+            "`role` is `accepts`, `concept`, `parameters`, `answers` or `results`",
+        )),
+    }
+}
+
+/// A published context by its URN, a document, or a schema alone.
+fn side(
+    app: &App,
+    referred: &Referred<'_>,
+    object: &Object<'_>,
+    name: &'static str,
+    role: Option<Role>,
+) -> Result<Arc<Context>, Problem> {
+    let given = object.get(name);
+    let document = match given {
+        Some(Json::String(urn)) => {
+            let urn = ContextUrn::parse(urn, &app.config.prefix)
+                .map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
+            return referred.find(&urn).ok_or_else(|| Code::ContextUnknown.into());
+        }
+        Some(Json::Object(document)) if document.get("context").is_some() => given.map(Json::to_value),
+        Some(Json::Object(_)) if role.is_none() => {
+            return Err(Problem::new(Code::ParameterInvalid, "schemas alone are compared under a `role`"));
+        }
+        Some(schema @ Json::Object(_)) => Some(around(app, name, schema.to_value())),
+        _ => None,
+    };
+    let wrong = || {
+        Problem::new(
+            Code::Malformed,
+            format_args!("member `{name}` is neither a URN nor a document nor a schema"),
+        )
+    };
+    let document = document.ok_or_else(wrong)?;
+    let prefix = &app.config.prefix;
+    let bytes = document.to_string();
+    let read =
+        Context::check_among(bytes.as_bytes(), prefix, &app.document_limits, &|urn| referred.find(urn));
+    read.map(Arc::new).map_err(|fault: DocumentFault| referred.problem(document_code(&fault), &fault))
+}
+
+/// A document whose one concept, `value`, has the schema; its definitions become those of the document.
+fn around(app: &App, name: &str, mut schema: Value) -> Value {
+    let defs = schema.as_object_mut().and_then(|map| map.remove("$defs"));
+    let minor = u8::from(name == "new");
+    let mut document = json!({
+        "context": format!("{}:compare:v1.{minor}", app.config.prefix.as_str()),
+        "concepts": { "value": schema },
+    });
+    if let (Some(defs), Some(map)) = (defs, document.as_object_mut()) {
+        map.insert("$defs".to_owned(), defs);
+    }
+    document
+}

@@ -1,0 +1,190 @@
+//! Versions that are proven: what an authority publishes beside what it has published, and what it refuses with a document that shows why.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use support::*;
+
+const JSON: &str = "application/json";
+
+/// One version of a line, with a concept and a task.
+fn version(number: &str, concept: Value, results: Value) -> String {
+    let parameters =
+        json!({ "type": "object", "properties": { "item": { "type": "string", "maxLength": 20 } } });
+    let task = json!({ "parameters": parameters, "results": results });
+    json!({ "context": format!("urn:contexts:stock.test:v{number}"), "concepts": { "move": concept }, "tasks": { "count": task } }).to_string()
+}
+
+fn concept(most: u64) -> Value {
+    json!({ "type": "object", "properties": { "quantity": { "type": "integer", "minimum": 0, "maximum": most } }, "required": ["quantity"] })
+}
+
+fn results(states: &[&str]) -> Value {
+    json!({ "type": "object", "properties": { "state": { "enum": states } } })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_minor_version_that_breaks_is_refused_with_the_document_that_shows_it() {
+    let place = Place::new();
+    let running = place.start().await;
+    let client = &running.client;
+    let states = ["known", "gone"];
+    assert_eq!(
+        client.publish(&version("1.0", concept(10), results(&states))).await.status,
+        StatusCode::CREATED
+    );
+    assert_eq!(
+        client.publish(&version("1.1", concept(20), results(&states))).await.status,
+        StatusCode::CREATED
+    );
+
+    // compatible with v1.0, and not with v1.1
+    let got = client.publish(&version("1.2", concept(15), results(&states))).await;
+    assert_eq!((got.status, got.code().as_str()), (StatusCode::CONFLICT, "version_breaks"));
+    let problem = got.json();
+    let comparison = &problem["comparison"];
+    assert_eq!(comparison["old"], "urn:contexts:stock.test:v1.1");
+    assert_eq!((&comparison["verdict"], &comparison["next_version"]), (&json!("breaking"), &json!("v2.0")));
+    let part = &comparison["parts"][0];
+    assert_eq!((&part["pointer"], &part["role"]), (&json!("/concepts/move"), &json!("accepts")));
+    let quantity = part["witness"]["quantity"].as_u64().unwrap();
+    assert!(quantity > 15 && quantity <= 20, "{part}");
+    assert_eq!(part["refused"], json!({ "path": "/quantity", "rule": "maximum" }));
+
+    // results are read by old callers: a new state breaks, a state that goes does not
+    let got = client.publish(&version("1.2", concept(20), results(&["known", "gone", "lost"]))).await;
+    assert_eq!(got.code(), "version_breaks");
+    assert_eq!(got.json()["comparison"]["parts"][0]["role"], "answers");
+    assert_eq!(
+        client.publish(&version("1.2", concept(20), results(&["known"]))).await.status,
+        StatusCode::CREATED
+    );
+
+    // a major version may break
+    assert_eq!(
+        client.publish(&version("2.0", concept(5), results(&["other"]))).await.status,
+        StatusCode::CREATED
+    );
+    let got = client.publish(&version("1.3", concept(5), results(&["known"]))).await;
+    assert_eq!(got.json()["comparison"]["next_version"], "v3.0");
+    let listed = client.ok("/v1/contexts").await.json();
+    assert_eq!(listed["contexts"].as_array().unwrap().len(), 4);
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_revoked_version_is_not_compared_with_and_later_ones_are_too() {
+    let place = Place::new();
+    let running = place.start().await;
+    let client = &running.client;
+    let states = ["known"];
+    assert_eq!(
+        client.publish(&version("1.0", concept(30), results(&states))).await.status,
+        StatusCode::CREATED
+    );
+    for act in ["suspend", "resume", "retire"] {
+        let path = format!("/v1/contexts/urn:contexts:stock.test:v1.0/{act}");
+        assert!(client.post(&path, JSON, r#"{"reason":"a test"}"#).await.status.is_success());
+        assert_eq!(
+            client.publish(&version("1.5", concept(10), results(&states))).await.code(),
+            "version_breaks",
+            "{act}"
+        );
+    }
+    let path = "/v1/contexts/urn:contexts:stock.test:v1.0/revoke";
+    assert!(client.post(path, JSON, r#"{"reason":"a test"}"#).await.status.is_success());
+    assert_eq!(
+        client.publish(&version("1.5", concept(10), results(&states))).await.status,
+        StatusCode::CREATED
+    );
+
+    // a version beneath one that is there must be kept by it
+    assert_eq!(client.publish(&version("1.4", concept(20), results(&states))).await.code(), "version_breaks");
+    assert_eq!(
+        client.publish(&version("1.4", concept(9), results(&states))).await.status,
+        StatusCode::CREATED
+    );
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_shown_is_refused_and_says_what_stopped_the_search() {
+    let place = Place::new();
+    let running = place.start().await;
+    let client = &running.client;
+    let text = |marked: bool| {
+        let mut text = json!({ "type": "string", "maxLength": 50 });
+        if marked {
+            text["x-free-text"] = json!(true);
+        }
+        json!({ "type": "object", "properties": { "note": text } })
+    };
+    let states = results(&["known"]);
+    assert_eq!(client.publish(&version("1.0", text(true), states.clone())).await.status, StatusCode::CREATED);
+    let got = client.publish(&version("1.1", text(false), states)).await;
+    assert_eq!((got.status, got.code().as_str()), (StatusCode::CONFLICT, "version_unproven"));
+    let part = &got.json()["comparison"]["parts"][0];
+    assert_eq!(part["verdict"], "unknown");
+    assert!(part["reason"].as_str().unwrap().contains("free text"), "{part}");
+    assert_eq!(part.get("witness"), None);
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_versions_of_one_major_at_once_never_pass_unseen_by_each_other() {
+    let place = Place::new();
+    let running = place.start().await;
+    for round in 0..6 {
+        let line = format!("urn:contexts:race{round}:v1");
+        let of = |minor: u64, most: u64| {
+            let document =
+                json!({ "context": format!("{line}.{minor}"), "concepts": { "move": concept(most) } });
+            document.to_string()
+        };
+        // whichever is first, the other breaks it
+        let (one, two) = (running.client.clone(), running.client.clone());
+        let (first, second) = (of(0, 20), of(1, 10));
+        let (first, second) = tokio::join!(
+            tokio::spawn(async move { one.publish(&first).await }),
+            tokio::spawn(async move { two.publish(&second).await })
+        );
+        let codes = [first.unwrap(), second.unwrap()];
+        let made = codes.iter().filter(|got| got.status == StatusCode::CREATED).count();
+        assert_eq!(made, 1, "{codes:?}");
+        let other = codes.iter().find(|got| got.status != StatusCode::CREATED).unwrap();
+        assert!(["version_breaks", "version_raced"].contains(&other.code().as_str()), "{other:?}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn anybody_may_compare_documents_schemas_and_published_versions() {
+    let place = Place::new();
+    let running = place.start().await;
+    let stranger = running.client_of(&place, None);
+    let states = results(&["known"]);
+    let old = version("1.0", concept(10), states.clone());
+    assert_eq!(running.client.publish(&old).await.status, StatusCode::CREATED);
+    let ask = async |body: Value| {
+        let got = stranger.post("/v1/compare", JSON, &body.to_string()).await;
+        assert_eq!(got.status, StatusCode::OK, "{got:?}");
+        got.json()
+    };
+    let new: Value = serde_json::from_str(&version("1.1", concept(9), states)).unwrap();
+    let got = ask(json!({ "old": "urn:contexts:stock.test:v1.0", "new": new })).await;
+    assert_eq!((&got["verdict"], &got["next_version"]), (&json!("breaking"), &json!("v2.0")));
+    let parts: Vec<&Value> = got["parts"].as_array().unwrap().iter().map(|part| &part["verdict"]).collect();
+    assert_eq!(parts, ["breaking", "compatible", "compatible"]);
+    let (narrow, wide) = (
+        concept(9),
+        json!({ "type": "object", "properties": { "quantity": { "$ref": "#/$defs/n" } }, "$defs": { "n": { "type": "number" } } }),
+    );
+    for (role, verdict) in [("concept", "compatible"), ("parameters", "compatible"), ("results", "breaking")]
+    {
+        let got = ask(json!({ "old": narrow, "new": wide, "role": role })).await;
+        assert_eq!(got["verdict"], verdict, "{role} {got}");
+    }
+    running.stop().await;
+}
