@@ -329,6 +329,26 @@ fn f0_51_the_lifecycle_of_a_version() {
             (if status == 0 { wanted == "allowed" } else { outcome["code"] == wanted }).then_some(())
         });
     };
+    // a minor version keeps what the one before it accepted, and is refused with what shows that it does not
+    let shipped =
+        semgate_contexts::library::all().iter().find(|(name, _)| name.starts_with("travel")).unwrap().1;
+    let mut next: Value = serde_json::from_slice(shipped).unwrap();
+    next["context"] = "urn:contexts:travel:v2.2".into();
+    let file = up.dir.join("next.json");
+    let publish = |document: &Value| {
+        std::fs::write(&file, document.to_string()).unwrap();
+        up.semgate(&["context", "publish", file.to_str().unwrap()])
+    };
+    let mut breaking = next.clone();
+    breaking["tasks"]["bookFlight"]["parameters"]["properties"]["date"]["pattern"] = "^2".into();
+    let refused = publish(&breaking);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("`version_breaks`"), "{said}");
+    assert!(
+        said.contains("urn:contexts:travel:v2.1") && said.contains("`pattern`") && said.contains("hint: {\""),
+        "{said}"
+    );
+    assert!(publish(&next).status.success());
     assert!(act(&["suspend", "travel:v2.1"]));
     until("context_suspended");
     assert!(act(&["resume", "travel:v2.1"]));

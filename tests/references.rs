@@ -90,3 +90,46 @@ fn a_context_is_judged_typed_and_revoked_with_what_it_refers_to() {
     let said = String::from_utf8_lossy(&up.semgate(&["context", "publish", &late]).stderr).into_owned();
     assert!(said.contains("money:v1.0`, which is revoked"), "{said}");
 }
+
+#[test]
+fn two_versions_are_compared_by_files_and_by_shipped_names() {
+    let compatible = semgate(&["context", "diff", "payment:v1.0", "payment:v1.1", "--json"]);
+    let said: serde_json::Value = serde_json::from_slice(&compatible.stdout).unwrap();
+    assert_eq!(compatible.status.code(), Some(0));
+    assert_eq!((said["verdict"].as_str(), said["next_version"].as_str()), (Some("compatible"), Some("v1.1")));
+
+    let breaking = semgate(&["context", "diff", "payment:v1.1", "payment:v2.0", "--json"]);
+    let said: serde_json::Value = serde_json::from_slice(&breaking.stdout).unwrap();
+    assert_eq!(breaking.status.code(), Some(3));
+    let part = &said["parts"][0];
+    assert_eq!(
+        (part["witness"]["currency"].as_str(), part["refused"]["rule"].as_str()),
+        (Some("SGD"), Some("x-code-list"))
+    );
+    assert_eq!(said["next_version"], "v2.0");
+
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: serde_json::Value| {
+        let path = dir.path().join(name);
+        let document = serde_json::json!({ "context": format!("urn:contexts:note:v1.{}", u8::from(name == "new")),
+            "concepts": { "note": { "type": "object", "properties": { "text": text } } } });
+        std::fs::write(&path, document.to_string()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let old = write("old", serde_json::json!({ "type": "string", "maxLength": 20, "x-free-text": true }));
+    let new = write("new", serde_json::json!({ "type": "string", "maxLength": 20 }));
+    let unknown = semgate(&["context", "diff", &old, &new]);
+    let said = String::from_utf8_lossy(&unknown.stdout).into_owned();
+    assert_eq!(unknown.status.code(), Some(4), "{said}");
+    assert!(said.contains("/concepts/note/properties/text` is no longer marked as free text"), "{said}");
+
+    let loose = write("new", serde_json::json!({ "type": "string" }));
+    let checked = semgate(&["context", "check", &loose]);
+    let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(
+        checked.status.success() && said.contains("`/concepts/note/properties/text` (unbounded-string)"),
+        "{said}"
+    );
+    assert_eq!(semgate(&["context", "check", &loose, "--deny-warnings"]).status.code(), Some(1));
+    assert!(semgate(&["context", "check", &old, "--deny-warnings"]).status.success());
+}

@@ -164,7 +164,9 @@ fn refused(reply: &Reply) -> Fault {
     let code = text("code").unwrap_or("no code");
     let detail = text("detail").or_else(|| text("title")).unwrap_or("no reason given");
     let fault = Fault::new(format_args!("the authority refused with {} `{code}`: {detail}", reply.status));
+    let witness = problem.pointer("/comparison/parts/0/witness");
     match text("hint") {
+        Some(hint) if let Some(witness) = witness => fault.hint(format_args!("{witness} shows it; {hint}")),
         Some(hint) => fault.hint(hint),
         None => fault,
     }
