@@ -1,11 +1,13 @@
-//! `semgate authority init | run | rebuild-index | status`.
+//! `semgate authority init | run | rebuild-index | status | check | mirror`.
+
+mod mirror;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use semgate_authority::{Config, InitOptions, Publisher, init, rebuild_index, status};
+use semgate_authority::{Config, InitOptions, Publisher, init, rebuild_index, restore, status};
 
 use crate::fault::{Doing, Fault};
 use crate::signals;
@@ -23,6 +25,23 @@ pub enum AuthorityJob {
     Status(ConfigArg),
     /// Print the effective settings without binding a port
     Check(ConfigArg),
+    /// Copy everything public into a directory of plain files, verified, for any web server
+    Mirror(mirror::Mirror),
+    /// Bring an older state directory up to the newest log, from a mirror; the authority must not be running
+    Restore(RestoreArgs),
+}
+
+/// From where.
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    #[command(flatten)]
+    config: ConfigArg,
+    /// A mirror: its address or its directory
+    #[arg(long, value_name = "URL|DIR")]
+    from: String,
+    /// PEM roots of the mirror's certificate; those of the authority without this
+    #[arg(long)]
+    tls_roots: Option<PathBuf>,
 }
 
 /// Which authority.
@@ -97,6 +116,15 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
             let status = serde_json::to_value(status(&arg.load()?).doing("status")?).doing("status")?;
             print_members(&status, json);
         }
+        AuthorityJob::Restore(args) => {
+            let config = args.config.load()?;
+            let roots = args.tls_roots.as_deref().unwrap_or(&config.roots);
+            let mut from = crate::log::reach(args.from.trim_end_matches('/'), roots)?;
+            let restored = restore(&config, from.as_mut())
+                .map_err(|fault| Fault::new(fault).hint("nothing was changed; ask for a newer mirror"))?;
+            print_members(&serde_json::to_value(&restored).doing("result")?, json);
+        }
+        AuthorityJob::Mirror(mirror) => return mirror.run(json),
         AuthorityJob::Check(arg) => settings(&arg.load()?.effective(), json)?,
     }
     Ok(0)

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
+use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
 use semgate_certs::tls::{self, DefaultTimeProvider, ServerTrust};
 use semgate_certs::{Chain, ChainLimits, KeyPair};
@@ -165,38 +166,110 @@ impl Client {
         body: Bytes,
     ) -> Result<Response<Incoming>, String> {
         let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
-        let host = uri.host().ok_or("no host in the url")?.to_owned();
-        let https = uri.scheme_str() == Some("https");
-        let port = uri.port_u16().unwrap_or(if https { 443 } else { 80 });
-        let mut request = Request::builder()
-            .method(method)
-            .uri(uri.path_and_query().map_or("/", |p| p.as_str()))
-            .header("host", format!("{host}:{port}"));
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let request = request.body(Full::new(body)).map_err(|e| e.to_string())?;
+        let request = request(method, &uri, headers, body)?;
+        self.connect(&uri).await?.send_request(request).await.map_err(|e| e.to_string())
+    }
+
+    /// A connection to where a URL is.
+    async fn connect(&self, uri: &Uri) -> Result<Connection, String> {
+        let (host, port, https) = address(uri)?;
         let tcp = TcpStream::connect((host.as_str(), port)).await.map_err(|e| e.to_string())?;
         tcp.set_nodelay(true).map_err(|e| e.to_string())?;
         if https {
             let name = ServerName::try_from(host).map_err(|e| e.to_string())?;
             let tls = self.connector.connect(name, tcp).await.map_err(|e| e.to_string())?;
-            roundtrip(TokioIo::new(tls), request).await
+            handshake(TokioIo::new(tls)).await
         } else {
-            roundtrip(TokioIo::new(tcp), request).await
+            handshake(TokioIo::new(tcp)).await
         }
+    }
+
+    /// The same client over one kept connection.
+    pub fn session(self) -> Session {
+        Session { client: self, kept: None }
     }
 }
 
-async fn roundtrip<I>(io: I, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, String>
+type Connection = SendRequest<Full<Bytes>>;
+
+/// A client for many small answers of one server, one after the other.
+pub struct Session {
+    client: Client,
+    kept: Option<Connection>,
+}
+
+impl Session {
+    /// GET. Every URL must be of the same server.
+    ///
+    /// # Errors
+    /// No answer in 40 seconds; an answer with an error status is an answer.
+    pub async fn get(&mut self, url: &str) -> Result<Reply, Fault> {
+        let kept = self.kept.take();
+        let outcome = tokio::time::timeout(PATIENCE, self.exchange(kept, url)).await;
+        outcome
+            .unwrap_or_else(|_| Err(format!("nothing within {} s", PATIENCE.as_secs())))
+            .map_err(|what| Fault::new(format_args!("no answer from `{url}`: {what}")))
+    }
+
+    async fn exchange(&mut self, kept: Option<Connection>, url: &str) -> Result<Reply, String> {
+        let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
+        let kept = match kept {
+            Some(mut connection) => connection.ready().await.is_ok().then_some(connection),
+            None => None,
+        };
+        let (reused, mut connection) = match kept {
+            Some(connection) => (true, connection),
+            None => (false, self.client.connect(&uri).await?),
+        };
+        let asked = || request(Method::GET, &uri, &[], Bytes::new());
+        let response = match connection.send_request(asked()?).await {
+            // a server may close what was idle just as it is used again
+            Err(_) if reused => {
+                connection = self.client.connect(&uri).await?;
+                connection.send_request(asked()?).await
+            }
+            other => other,
+        };
+        let (head, body) = response.map_err(|e| e.to_string())?.into_parts();
+        let body =
+            Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|e| e.to_string())?.to_bytes();
+        self.kept = Some(connection);
+        Ok(reply(&head, body))
+    }
+}
+
+/// Host, port, and whether over TLS.
+fn address(uri: &Uri) -> Result<(String, u16, bool), String> {
+    let host = uri.host().ok_or("no host in the url")?.to_owned();
+    let https = uri.scheme_str() == Some("https");
+    Ok((host, uri.port_u16().unwrap_or(if https { 443 } else { 80 }), https))
+}
+
+fn request(
+    method: Method,
+    uri: &Uri,
+    headers: &[(&str, &str)],
+    body: Bytes,
+) -> Result<Request<Full<Bytes>>, String> {
+    let (host, port, _) = address(uri)?;
+    let mut request = Request::builder()
+        .method(method)
+        .uri(uri.path_and_query().map_or("/", |p| p.as_str()))
+        .header("host", format!("{host}:{port}"));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Full::new(body)).map_err(|e| e.to_string())
+}
+
+async fn handshake<I>(io: I) -> Result<Connection, String>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(io).await.map_err(|e| e.to_string())?;
-    // it ends with the body that is read from it
+    let (sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(|e| e.to_string())?;
+    // it ends with the body that is read from it, or with the session that keeps it
     tokio::spawn(connection);
-    sender.send_request(request).await.map_err(|e| e.to_string())
+    Ok(sender)
 }
 
 fn reply(head: &http::response::Parts, body: Bytes) -> Reply {

@@ -52,6 +52,9 @@ pub enum ContextJob {
         /// Write the signed context to this file
         #[arg(long)]
         out: Option<PathBuf>,
+        /// Ask for the proof of its publication too; `context verify --log-key` checks it offline
+        #[arg(long)]
+        proof: bool,
         #[command(flatten)]
         at: At,
     },
@@ -146,8 +149,8 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Verify(verify) => verify.run(json),
         ContextJob::Import(what) => import::run(what, json).await,
         ContextJob::Publish { file, at } => remote::publish(&at.reach()?, &file, json).await,
-        ContextJob::Fetch { context, out, at } => {
-            remote::fetch(&at.reach()?, &context, out.as_deref(), json).await
+        ContextJob::Fetch { context, out, proof, at } => {
+            remote::fetch(&at.reach()?, &context, out.as_deref(), proof, json).await
         }
         ContextJob::Revoke(act) => act.run("revoke", json).await,
         ContextJob::Suspend(act) => act.run("suspend", json).await,

@@ -118,7 +118,7 @@ fn block_on<T>(job: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> 
 /// Servers tell what they do on standard error; other jobs only warn. `SEMGATE_LOG` changes it, by tracing's directives.
 fn listen_to_ourselves(job: &Job) {
     let default = match job {
-        Job::Up(_) | Job::Authority(_) | Job::Firewall(_) => "info",
+        Job::Up(_) | Job::Authority(_) | Job::Firewall(_) | Job::Log(log::LogJob::Witness(_)) => "info",
         _ => "error",
     };
     let filter = EnvFilter::try_from_env("SEMGATE_LOG").unwrap_or_else(|_| EnvFilter::new(default));

@@ -23,6 +23,13 @@ impl Gateway {
     /// Starts one that follows the authority of `up`, hears `retailer-7` on plain listeners and forwards to `behind`; `more` is
     /// added to its configuration.
     pub fn before(up: &Up, behind: SocketAddr, more: &str) -> Self {
+        let mut gateway = Self::begun(up, behind, more);
+        gateway.wait();
+        gateway
+    }
+
+    /// The same without waiting for it to be ready: it may never be.
+    pub fn begun(up: &Up, behind: SocketAddr, more: &str) -> Self {
         let [l8, a2a, admin] = [free_address(), free_address(), free_address()];
         let name = format!("gateway-{}", l8.port());
         let config = std::fs::read_to_string(up.path("/firewall_config")).unwrap();
@@ -44,8 +51,8 @@ impl Gateway {
         std::fs::write(&path, head + &route("l8", l8) + &route("a2a", a2a) + more).unwrap();
         std::fs::create_dir_all(up.dir.join(&name)).unwrap();
         let audit = up.dir.join(name).join("audit.jsonl");
-        let mut gateway = Self { l8, a2a, admin, audit, child: Self::run(&path), config: path };
-        gateway.wait();
+        let gateway = Self { l8, a2a, admin, audit, child: Self::run(&path), config: path };
+        wait_for("the second gateway's listeners", || TcpStream::connect(l8).ok());
         gateway
     }
 
@@ -74,6 +81,12 @@ impl Gateway {
         self.child.wait().unwrap();
         self.child = Self::run(&self.config);
         self.wait();
+    }
+
+    /// Starts it again after its end, without waiting for it to be ready: it may never be.
+    pub fn start_again(&mut self) {
+        self.child = Self::run(&self.config);
+        wait_for("the gateway again", || TcpStream::connect(self.l8).ok());
     }
 
     /// Posts a body to the native listener.

@@ -53,6 +53,16 @@ pub fn with_envoy() -> &'static Path {
     READY.get_or_init(|| environment("requirements-envoy.txt", "interop-python-envoy"))
 }
 
+/// The same with `tests/interop/requirements-log.txt`: somebody else's verifier of transparency logs.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_log() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-log.txt", "interop-python-log"))
+}
+
 fn environment(requirements: &str, name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let requirements = root.join("tests/interop").join(requirements);

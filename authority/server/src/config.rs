@@ -5,6 +5,7 @@ mod limits;
 mod raw;
 mod rights;
 mod span;
+mod witness;
 
 #[cfg(test)]
 mod tests;
@@ -60,6 +61,17 @@ pub struct Tls {
     pub trust_domains: Vec<TrustDomain>,
 }
 
+/// A witness of the log (C2SP `tlog-witness`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WitnessConfig {
+    /// Its submission prefix: `https://…`, or `http://` on loopback.
+    pub url: String,
+    /// Its verifier key, `name+id+base64`, of type 4.
+    pub key: String,
+    /// PEM roots of its TLS certificate; those of the authority unless given.
+    pub roots: Option<PathBuf>,
+}
+
 /// A whole configuration. Guarantees: every path is absolute or relative to the process as the file's own directory was, every number is
 /// inside its bounds, no publisher is named twice. Does not guarantee that the files exist; [`run`](crate::run) looks.
 #[derive(Debug, Clone)]
@@ -78,6 +90,12 @@ pub struct Config {
     pub public_url: String,
     /// The state directory.
     pub state: PathBuf,
+    /// The file that the last checkpoint is kept in, apart from the state: nothing that is behind it is ever signed. None keeps none.
+    pub last_checkpoint: Option<PathBuf>,
+    /// Who is asked to cosign each checkpoint.
+    pub witnesses: Vec<WitnessConfig>,
+    /// How many of them a head should have cosignatures of; while it has fewer, the others are asked again.
+    pub witness_quorum: usize,
     /// How long a head is good for.
     pub status_lifetime: Duration,
     /// PEM roots that this authority's own chains verify under.

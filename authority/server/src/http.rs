@@ -12,6 +12,7 @@ mod referred;
 mod router;
 mod segment;
 mod serve;
+mod staple;
 mod stream;
 mod write;
 

@@ -7,6 +7,7 @@
 
 mod clock;
 pub mod config;
+mod cosign;
 mod disk;
 mod fault;
 mod http;
@@ -16,12 +17,15 @@ mod keys;
 mod ledger;
 mod metrics;
 mod publish;
+mod restore;
 mod run;
 mod store;
 mod submit;
+pub mod witness;
 
 pub use config::{Config, ConfigFault, Limits, LinePattern, Publisher};
 pub use fault::RunFault;
 pub use http::problem::Code;
 pub use init::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse, init, issue_tls};
+pub use restore::{Restored, restore};
 pub use run::{Bound, HeadTimes, Rebuilt, RoleStatus, Status, rebuild_index, run, status};

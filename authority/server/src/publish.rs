@@ -105,10 +105,10 @@ impl Heads {
         self.issued_at
     }
 
-    /// Makes the head of the log as it is. Times never go back, whatever the clock does.
+    /// Makes the head of the log as it is, with its checkpoint as `note`, which may have cosignatures. Times never go back, whatever the clock does.
     pub fn make(
         &mut self,
-        log: &Log,
+        (log, note): (&Log, &str),
         ledger: &Ledger,
         trust: &Trust,
         feed: &SigningIdentity,
@@ -126,7 +126,7 @@ impl Heads {
             seq: log.size(),
             issued_at,
             next_update,
-            checkpoint: log.checkpoint().to_owned(),
+            checkpoint: note.to_owned(),
             shards: shards.iter().map(|s| ShardRef::of(&s.shard)).collect(),
             floors: *Digest::of(&floors.bytes).as_bytes(),
         };
@@ -141,7 +141,7 @@ impl Heads {
             contexts: replay.contexts().count() as u64,
             floor_count: replay.floors().len() as u64,
             head,
-            checkpoint: Document::new(log.checkpoint().to_owned()),
+            checkpoint: Document::new(note.to_owned()),
             floors,
             trust,
             edge: log.edge().clone(),

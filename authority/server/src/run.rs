@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
+pub(crate) use open::kept;
 pub(crate) use status::status_of;
 pub use status::{HeadTimes, RoleStatus, Status, status};
 
@@ -81,7 +82,7 @@ pub async fn run(
     let mut ended = start_sequencer(sequencer, queue)?;
     let listening = Listening {
         tls,
-        peers: Arc::new(keys::peers(&app.config)?),
+        peers: Some(Arc::new(keys::peers(&app.config)?)),
         router: router(Arc::clone(&app)),
         limits: app.config.limits.clone(),
         metrics: Arc::clone(&app.metrics),

@@ -1,5 +1,6 @@
 //! The state directory: what lies where. `docs/authority-operations.md` says for each file what trusts it and what does not.
 
+mod apart;
 mod documents;
 mod leftovers;
 mod log;
@@ -10,6 +11,7 @@ mod log_tests;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use apart::{CheckpointFile, Kept};
 pub(crate) use documents::{Documents, Evidence};
 pub(crate) use leftovers::Leftovers;
 pub(crate) use log::{AppendFault, Edge, Log, Recovery, cut, widest, with_width};

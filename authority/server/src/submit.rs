@@ -18,13 +18,14 @@ use semgate_statement::{Act, SignedStatement, Trust};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::now;
+use crate::cosign::Cosigners;
 use crate::http::problem::{Code, Problem};
 use crate::index::{Index, Position, Reason};
 use crate::keys::Keys;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::publish::{Heads, Published};
-use crate::store::{Documents, Evidence, Leftovers, Log};
+use crate::store::{Documents, Evidence, Kept, Leftovers, Log};
 use crate::{Limits, RunFault};
 
 pub(crate) use commit::reopen;
@@ -146,6 +147,10 @@ pub(crate) struct Sequencer {
     pub index: SharedIndex,
     pub index_dir: PathBuf,
     pub head_file: PathBuf,
+    /// Who cosigns checkpoints.
+    pub cosigners: Option<Cosigners>,
+    /// The last checkpoint, apart from the state.
+    pub kept: Option<Kept>,
     pub heads: Heads,
     pub public: watch::Sender<Arc<Published>>,
     pub metrics: Arc<Metrics>,
@@ -179,7 +184,7 @@ impl Sequencer {
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if self.is_due(renewed) {
+            if self.is_due(renewed) || self.cosigners.as_ref().is_some_and(Cosigners::is_due) {
                 self.publish(&[])?;
                 renewed = Instant::now();
             }

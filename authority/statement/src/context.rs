@@ -14,6 +14,8 @@ mod tests;
 pub const TYPE: &str = "context+jws";
 /// The media type that signed contexts are served and submitted as.
 pub const MEDIA_TYPE: &str = "application/jose+json";
+/// The media type of a signed context with the proof of its publication in the unprotected header.
+pub const STAPLED_MEDIA_TYPE: &str = "application/vnd.semgate.stapled+json";
 /// The largest signed context that is read: 90 kB of payload in base64url, and a chain of four certificates.
 pub const MAX_SIGNED_BYTES: usize = 256 * 1024;
 

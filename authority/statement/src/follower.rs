@@ -8,6 +8,7 @@ mod config;
 mod fault;
 mod judge;
 mod memory;
+mod others;
 mod recover;
 mod reference;
 mod round;
@@ -19,10 +20,12 @@ mod tests;
 
 pub use config::{FollowerConfig, FollowerLimits, InLines, Lines};
 pub use fault::{FollowFault, ReferenceFault, Report};
+pub use others::{Compared, Contradicted};
 
 use crate::trust::Trust;
 use crate::view::View;
 use memory::Memory;
+use others::Others;
 use round::{Round, Want};
 use semgate_contexts::ContextUrn;
 use state::State;
@@ -78,6 +81,7 @@ pub struct Follower {
     config: FollowerConfig,
     memory: Memory,
     state: State,
+    others: Others,
     view: Arc<View>,
     /// The view changed and no answer said so yet.
     changed: bool,
@@ -98,7 +102,9 @@ impl Follower {
         let memory = Memory::open(dir)?;
         let mut follower = Follower::with_memory(config, memory);
         follower.recover(now);
-        follower.view = Arc::new(follower.state.view(&follower.config));
+        follower.recover_split(now);
+        follower.show();
+        follower.changed = false;
         Ok(follower)
     }
 
@@ -114,6 +120,7 @@ impl Follower {
             config,
             memory,
             state,
+            others: Others::default(),
             view,
             changed: false,
             round: None,
@@ -260,7 +267,9 @@ impl Follower {
     }
 
     fn show(&mut self) {
-        self.view = Arc::new(self.state.view(&self.config));
+        let mut view = self.state.view(&self.config);
+        view.split = self.others.split;
+        self.view = Arc::new(view);
         self.changed = true;
     }
 }

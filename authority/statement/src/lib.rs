@@ -11,6 +11,7 @@ mod encoding;
 pub mod bundle;
 pub mod checkpoint;
 pub mod context;
+pub mod cosignature;
 pub mod entry;
 pub mod floors;
 pub mod follower;
@@ -18,6 +19,7 @@ pub mod format;
 pub mod head;
 pub mod jws;
 pub mod listing;
+pub mod proof;
 pub mod replay;
 pub mod statement;
 pub mod status;
@@ -28,19 +30,24 @@ pub mod token;
 pub mod trust;
 pub mod verify_log;
 pub mod view;
+pub mod witnessing;
 
 pub use checkpoint::{Checkpoint, CheckpointFault, LogKey, LogVerifier};
 pub use context::{SignedContext, sign_context, verify_context, verify_context_among};
+pub use cosignature::{CosignatureFault, CosignerKey, CosignerVerifier, Quorum};
 pub use entry::{Entry, VerifiedEntry};
 pub use floors::FloorsDocument;
 pub use follower::{
-    Answer, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, Progress, ReferenceFault, Report,
-    Step,
+    Answer, Compared, FollowFault, Follower, FollowerConfig, FollowerLimits, Lines, Progress, ReferenceFault,
+    Report, Step,
 };
 pub use format::FormatFault;
 pub use head::{Head, HeadFault, ShardRef, VerifiedHead};
 pub use jws::{JwsFault, SignFault, SigningIdentity};
 pub use listing::{Listed, Listing};
+pub use proof::{
+    CheckpointRules, ContinuationProof, ProofRules, Proved, Stapled, TextProofFault, TlogProof, prove_entry,
+};
 pub use replay::{Replay, ReplayFault};
 pub use statement::{Act, SignedStatement, Statement, StatementFault, VerifiedStatement};
 pub use status::{Status, StatusList};

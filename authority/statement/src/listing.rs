@@ -11,6 +11,17 @@ mod tests;
 /// The largest listing that is read: about 40,000 contexts.
 pub const MAX_LISTING_BYTES: usize = 8 * 1024 * 1024;
 
+/// Where the listing is.
+pub const LISTING_PATH: &str = "/v1/contexts";
+/// Where a mirror of plain files keeps it: there [`LISTING_PATH`] is a directory.
+pub const LISTING_FILE: &str = "/v1/contexts/index.json";
+
+/// Whether an answer for [`LISTING_PATH`] is what web servers say of a directory, so that [`LISTING_FILE`] is worth asking for. A redirect
+/// is never followed.
+pub fn listing_is_a_file(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308 | 403 | 404)
+}
+
 /// One published context, as the authority lists it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed {

@@ -3,12 +3,14 @@
 //! - [`TilePath`]: the name of one file, `/tile/<level>/<N>[.p/<W>]` or `/tile/entries/<N>[.p/<W>]`.
 //! - [`Tree`]: the right edge of a tree; says which files an append writes, and the root.
 //! - [`check_consistency`], [`leaf_hashes`]: proofs that a client computes from tiles alone, every tile authenticated.
+//! - [`inclusion_proof`], [`consistency_proof`] and their checks: proofs as lists of hashes, for those who have no tiles.
 //!
 //! Hashes are those of RFC 6962 §2.1; the hash arithmetic is `tlog_tiles`.
 
 mod append;
 mod bundle;
 mod path;
+mod proof;
 mod prove;
 
 #[cfg(test)]
@@ -17,6 +19,10 @@ mod tests;
 pub use append::{TileFile, Tree};
 pub use bundle::{MAX_BUNDLE_BYTES, MAX_ENTRY_BYTES, decode_bundle, encode_bundle};
 pub use path::TilePath;
+pub use proof::{
+    MAX_PROOF_HASHES, check_consistency_proof, check_inclusion, consistency_proof, inclusion_proof,
+    root_of_prefix,
+};
 pub use prove::{ProofFault, TileSource, check_consistency, leaf_hashes};
 
 use std::fmt;

@@ -2,11 +2,13 @@
 //! lists, floors and documents byte for byte against what is served. Trusts nothing but the configuration.
 
 mod fault;
+mod prove;
 
 #[cfg(test)]
 mod tests;
 
 pub use fault::{Fetch, FetchFault, LogFault, LogReport};
+pub use prove::Prover;
 
 use crate::checkpoint::{Checkpoint, MAX_CHECKPOINT_BYTES};
 use crate::context::{ContextFault, MAX_SIGNED_BYTES, verify_context_among};
@@ -14,17 +16,21 @@ use crate::encoding::sha256;
 use crate::entry::Entry;
 use crate::floors::MAX_FLOORS_BYTES;
 use crate::follower::FollowerConfig;
-use crate::head::{Head, HeadRules, MAX_HEAD_BYTES, VerifiedHead};
-use crate::listing::{Listing, MAX_LISTING_BYTES};
+use crate::head::{self, Head, HeadRules, MAX_AHEAD, MAX_HEAD_BYTES, VerifiedHead};
+use crate::jws::General;
+use crate::listing::{LISTING_FILE, LISTING_PATH, Listing, MAX_LISTING_BYTES, listing_is_a_file};
 use crate::replay::{Published, Replay};
 use crate::statement::StatementFault;
 use crate::tiles::{MAX_BUNDLE_BYTES, TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle};
 use crate::token::{MAX_TOKEN_BYTES, Token};
 use crate::trust::{MAX_TRUST_BYTES, Trust};
+use semgate_certs::Roots;
 use semgate_contexts::{Context, ContextUrn, DocumentFault};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+/// Where the head is.
+const HEAD_PATH: &str = "/v1/feed/head";
 /// How often everything is started again because the head moved under the check. A busy authority appends a few times
 /// a second; only floors, listing and trust can differ, and they are small.
 const ATTEMPTS: usize = 3;
@@ -46,12 +52,26 @@ pub fn verify_log(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> R
     Err(last)
 }
 
+/// As [`verify_log`], at the time at which the served head was issued: for what was served once and may have expired since. Says nothing
+/// about now.
+pub fn verify_log_of_its_head(fetch: &mut dyn Fetch, config: &FollowerConfig) -> Result<LogReport, LogFault> {
+    let issued_at = unverified_head(fetch, &config.roots)?.issued_at;
+    verify_log(fetch, config, issued_at)
+}
+
+fn unverified_head(fetch: &mut dyn Fetch, roots: &Roots) -> Result<Head, LogFault> {
+    let bytes = get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?;
+    let jws =
+        General::read(&bytes, head::TYPE, roots, MAX_HEAD_BYTES).map_err(|f| LogFault::Head(f.into()))?;
+    Head::read(jws.unverified_payload()).map_err(|f| LogFault::Head(f.into()))
+}
+
 fn get(fetch: &mut dyn Fetch, path: &str, max: usize) -> Result<Vec<u8>, LogFault> {
     fetch.get(path, max as u64).map_err(|fault| LogFault::Fetch { path: path.to_owned(), fault })
 }
 
 fn fetch_head(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<VerifiedHead, LogFault> {
-    let bytes = get(fetch, "/v1/feed/head", MAX_HEAD_BYTES)?;
+    let bytes = get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?;
     let rules = HeadRules {
         roots: &config.roots,
         authority: &config.authority,
@@ -60,7 +80,40 @@ fn fetch_head(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Resul
     };
     let head = VerifiedHead::verify(&bytes, &rules, now).map_err(LogFault::Head)?;
     head.check_times(now, config.max_status_age).map_err(LogFault::Head)?;
+    let latest = now.saturating_add(MAX_AHEAD);
+    config.quorum.judge(&head.head().checkpoint, latest).map_err(LogFault::Cosignatures)?;
     Ok(head)
+}
+
+/// The authority that the served head names, for those who were told the log and its roots but no name. Nothing of the head is verified
+/// here: whoever uses the name verifies the head under the roots and the log key, so that only their holders can have chosen it.
+pub fn named_authority(fetch: &mut dyn Fetch, roots: &Roots) -> Result<String, LogFault> {
+    Ok(unverified_head(fetch, roots)?.authority)
+}
+
+/// A tile file; the full one, with its width, where a partial one is gone.
+fn tile(fetch: &mut dyn Fetch, path: TilePath, max: u64) -> Result<(Vec<u8>, u32), LogFault> {
+    match fetch.get(&path.to_string(), max) {
+        Err(FetchFault::HttpStatus(404 | 410)) if path.full() != path => {
+            let full = path.full();
+            let bytes = fetch.get(&full.to_string(), max);
+            bytes
+                .map(|bytes| (bytes, TILE_WIDTH))
+                .map_err(|fault| LogFault::Fetch { path: full.to_string(), fault })
+        }
+        Err(fault) => Err(LogFault::Fetch { path: path.to_string(), fault }),
+        Ok(bytes) => Ok((bytes, path.width())),
+    }
+}
+
+/// The listing: what a mirror of plain files keeps beside the directory of the same name is asked for second.
+fn listing(fetch: &mut dyn Fetch) -> Result<Vec<u8>, LogFault> {
+    match fetch.get(LISTING_PATH, MAX_LISTING_BYTES as u64) {
+        Err(FetchFault::HttpStatus(status)) if listing_is_a_file(status) => {
+            get(fetch, LISTING_FILE, MAX_LISTING_BYTES)
+        }
+        other => other.map_err(|fault| LogFault::Fetch { path: LISTING_PATH.to_owned(), fault }),
+    }
 }
 
 struct Check<'a> {
@@ -96,19 +149,8 @@ impl Check<'_> {
         get(self.fetch, path, max)
     }
 
-    /// A tile file; the full one, cut, where a partial one is gone.
     fn tile(&mut self, path: TilePath, max: u64) -> Result<(Vec<u8>, u32), LogFault> {
-        match self.fetch.get(&path.to_string(), max) {
-            Err(FetchFault::HttpStatus(404 | 410)) if path.full() != path => {
-                let full = path.full();
-                let bytes = self.fetch.get(&full.to_string(), max);
-                bytes
-                    .map(|bytes| (bytes, TILE_WIDTH))
-                    .map_err(|fault| LogFault::Fetch { path: full.to_string(), fault })
-            }
-            Err(fault) => Err(LogFault::Fetch { path: path.to_string(), fault }),
-            Ok(bytes) => Ok((bytes, path.width())),
-        }
+        tile(self.fetch, path, max)
     }
 
     fn trust(&mut self) -> Result<Trust, LogFault> {
@@ -194,8 +236,8 @@ impl Check<'_> {
             }
             let bytes = self.get(&format!("/v1/feed/shards/{}", named.hex()), MAX_TOKEN_BYTES)?;
             let text = String::from_utf8(bytes).map_err(|_| LogFault::Shard { n })?;
-            let token = Token::read(&text).map_err(LogFault::Token)?;
-            token.verify(self.head.leaf()).map_err(LogFault::Token)?;
+            let token = Token::read(&text).map_err(|fault| LogFault::Token { n, fault })?;
+            token.verify(self.head.leaf()).map_err(|fault| LogFault::Token { n, fault })?;
             if token.list() != list.bytes {
                 return Err(LogFault::Shard { n });
             }
@@ -211,7 +253,7 @@ impl Check<'_> {
     }
 
     fn listing(&mut self, replay: &Replay) -> Result<(), LogFault> {
-        let bytes = self.get("/v1/contexts", MAX_LISTING_BYTES)?;
+        let bytes = listing(self.fetch)?;
         let served = Listing::read(&bytes, &self.config.prefix).map_err(|_| LogFault::ListingDiffers)?;
         if served == replay.listing() { Ok(()) } else { Err(LogFault::ListingDiffers) }
     }

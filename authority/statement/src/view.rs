@@ -1,6 +1,6 @@
 //! What a follower knows of one authority at one moment: cheap to ask for every message, swapped as a whole.
 
-use crate::follower::Lines;
+use crate::follower::{Contradicted, Lines};
 use crate::status::Status;
 use crate::tiles::TreeHash;
 use semgate_certs::Thumbprint;
@@ -19,6 +19,8 @@ pub enum Standing {
     Valid,
     /// Published and retired: passes with a hint, and nothing new selects it.
     Deprecated,
+    /// Published by an authority that showed two histories: nothing of it counts, what it revoked stays revoked.
+    Split,
     /// Suspended, as far as is known.
     Suspended,
     /// Revoked; stays so, also when the status is stale.
@@ -38,6 +40,7 @@ impl Standing {
         match self {
             Standing::Valid => "valid",
             Standing::Deprecated => "deprecated",
+            Standing::Split => "split",
             Standing::Suspended => "suspended",
             Standing::Revoked => "revoked",
             Standing::Stale => "stale",
@@ -84,6 +87,8 @@ pub struct View {
     pub(crate) root: TreeHash,
     pub(crate) issued_at: u64,
     pub(crate) next_update: u64,
+    /// Whether it contradicted itself.
+    pub(crate) split: bool,
     /// Whether contexts may be missing that were known before a restart.
     pub(crate) partial: bool,
     pub(crate) floors: Arc<BTreeMap<Line, Version>>,
@@ -102,6 +107,7 @@ impl View {
             root: TreeHash::EMPTY,
             issued_at: 0,
             next_update: 0,
+            split: false,
             partial: false,
             floors: Arc::default(),
             contexts: HashMap::new(),
@@ -160,6 +166,11 @@ impl View {
         self.next_update
     }
 
+    /// Whether this authority showed two histories: see [`Follower::compare`](crate::Follower::compare).
+    pub fn is_split(&self) -> Option<Contradicted> {
+        self.split.then(Contradicted::new)
+    }
+
     /// Whether what is known may still be believed at `now`. The clock never counts as earlier than the head.
     pub fn freshness(&self, now: u64) -> Freshness {
         if now.max(self.issued_at) < self.next_update { Freshness::Fresh } else { Freshness::Stale }
@@ -182,6 +193,7 @@ impl View {
     pub fn standing_of(&self, loaded: &LoadedContext, now: u64) -> Standing {
         match (loaded.status, self.freshness(now)) {
             (Some(Status::Invalid), _) => Standing::Revoked,
+            _ if self.split => Standing::Split,
             (Some(Status::Suspended), _) => Standing::Suspended,
             (None, _) | (_, Freshness::Stale) => Standing::Stale,
             (Some(Status::Deprecated), Freshness::Fresh) => Standing::Deprecated,

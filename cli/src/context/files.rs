@@ -9,8 +9,11 @@ use semgate_contexts::Referenced;
 use semgate_contexts::lint::lint;
 use semgate_contexts::{DocumentFault, DocumentLimits, Prefix};
 use semgate_statement::context::{ContextFault, verify_context_among};
-use semgate_statement::{SignedContext, SigningIdentity, sign_context};
-use serde_json::json;
+use semgate_statement::{
+    CheckpointRules, LogVerifier, ProofRules, SignedContext, SigningIdentity, Stapled, TlogProof,
+    sign_context,
+};
+use serde_json::{Value, json};
 
 use super::Documents;
 use crate::authority::print_members as print;
@@ -99,20 +102,32 @@ fn verifiable(signed: &[u8], chain: &Chain, documents: &Documents) -> Result<(),
     })
 }
 
-/// Verify a signed context under roots
+/// Verify a signed context under roots; with a log key, also that it was published
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// The signed context
+    /// The signed context, with or without the proof of its publication
     file: PathBuf,
     /// PEM roots
     #[arg(long)]
     roots: PathBuf,
     /// Seconds since the Unix epoch at which the chain is judged (the log entry's `logged_at`); now without this
-    #[arg(long)]
+    #[arg(long, conflicts_with = "log_key")]
     at: Option<u64>,
     /// A bare document that it refers to
     #[arg(long = "reference", value_name = "FILE")]
     references: Vec<PathBuf>,
+    /// The verifier key of the log: then it must be proved that the context was published, and its chain is judged at that time
+    #[arg(long)]
+    log_key: Option<String>,
+    /// The proof, where it did not come with the context
+    #[arg(long, value_name = "FILE", requires = "log_key")]
+    proof: Option<PathBuf>,
+    /// The verifier key of a witness whose cosignature counts
+    #[arg(long = "witness", value_name = "VKEY", requires = "log_key")]
+    witnesses: Vec<String>,
+    /// How many of the witnesses must have cosigned; all without this
+    #[arg(long, requires = "witnesses")]
+    quorum: Option<usize>,
 }
 
 impl Verify {
@@ -120,9 +135,48 @@ impl Verify {
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         let bytes = fs::read(&self.file).doing(format_args!("cannot read `{}`", self.file.display()))?;
         let documents = Documents::with_library(&self.references)?;
+        let stapled = Stapled::read(&bytes).doing(format_args!("`{}`", self.file.display()))?;
+        if let Some(key) = &self.log_key {
+            print(&self.published(key, stapled, &documents)?, json);
+            return Ok(0);
+        }
         let at = self.at.unwrap_or_else(now);
-        tell(&signed(&bytes, &self.roots, at, &|urn| documents.find(urn))?, json);
+        tell(&signed(&stapled.signed, &self.roots, at, &|urn| documents.find(urn))?, json);
+        if stapled.proof.is_some() && !json {
+            eprintln!("the proof of its publication was not checked: that takes `--log-key`");
+        }
         Ok(0)
+    }
+
+    fn published(&self, key: &str, stapled: Stapled, documents: &Documents) -> Result<Value, Fault> {
+        let log = LogVerifier::parse(key).doing("log key")?;
+        let quorum = crate::log::quorum(&self.witnesses, self.quorum)?;
+        let proof = match &self.proof {
+            Some(file) => Some(TlogProof::read(&read(file)?).doing(format_args!("`{}`", file.display()))?),
+            None => stapled.proof,
+        };
+        let proof = proof.ok_or_else(|| {
+            Fault::new("no proof of its publication came with it")
+                .hint("fetch it with `context fetch --proof`, or make one with `log proof` and name it with `--proof`")
+        })?;
+        let roots = read_roots(&self.roots)?;
+        let latest = now().saturating_add(semgate_statement::head::MAX_AHEAD);
+        let rules = ProofRules {
+            roots: &roots,
+            checkpoint: CheckpointRules { log: &log, quorum: &quorum, latest },
+            prefix: &Prefix::default(),
+            documents: &DocumentLimits::default(),
+        };
+        let proved = rules.verify(&stapled.signed, &proof, &|urn| documents.find(urn)).map_err(|e| {
+            Fault::new(format_args!("not proved to be published: {e}"))
+                .hint("do not use it; ask the authority itself, and keep both answers if they differ")
+        })?;
+        let context = proved.context.context();
+        Ok(json!({
+            "urn": context.urn().as_str(), "digest": context.digest().to_string(),
+            "signer": proved.context.signer().to_string(), "index": proved.index, "logged_at": proved.logged_at,
+            "size": proved.checkpoint.size, "root": proved.checkpoint.root.to_string(),
+        }))
     }
 }
 

@@ -4,10 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use clap::Args;
+use http::Method;
 use semgate_contexts::{Context, ContextUrn, DocumentFault};
-use semgate_statement::SignedContext;
-use semgate_statement::context::ContextFault;
+use semgate_statement::context::{ContextFault, MEDIA_TYPE, STAPLED_MEDIA_TYPE};
+use semgate_statement::{SignedContext, Stapled};
 use serde_json::{Value, json};
 
 use super::files::{signed, tell, verified};
@@ -53,8 +55,15 @@ pub async fn publish(reach: &Reach, file: &Path, json: bool) -> Result<u8, Fault
 }
 
 /// Fetches a signed context, verifies it, and keeps it.
-pub async fn fetch(reach: &Reach, context: &str, out: Option<&Path>, json: bool) -> Result<u8, Fault> {
-    let (served, bytes) = served(reach, &names::full_urn(context)).await?;
+pub async fn fetch(
+    reach: &Reach,
+    context: &str,
+    out: Option<&Path>,
+    proof: bool,
+    json: bool,
+) -> Result<u8, Fault> {
+    let accept = if proof { STAPLED_MEDIA_TYPE } else { MEDIA_TYPE };
+    let (served, bytes) = served(reach, &names::full_urn(context), accept).await?;
     if let Some(out) = out {
         write_new(out, &bytes, 0o644)?;
     }
@@ -64,16 +73,18 @@ pub async fn fetch(reach: &Reach, context: &str, out: Option<&Path>, json: bool)
 
 /// A published context, verified.
 pub async fn context(reach: &Reach, urn: &str) -> Result<Arc<Context>, Fault> {
-    Ok(Arc::clone(served(reach, urn).await?.0.context()))
+    Ok(Arc::clone(served(reach, urn, MEDIA_TYPE).await?.0.context()))
 }
 
-async fn served(reach: &Reach, urn: &str) -> Result<(SignedContext, Vec<u8>), Fault> {
-    let reply = reach.client.get(&format!("{}/v1/contexts/{urn}", reach.url)).await?;
+async fn served(reach: &Reach, urn: &str, accept: &str) -> Result<(SignedContext, Vec<u8>), Fault> {
+    let url = format!("{}/v1/contexts/{urn}", reach.url);
+    let reply = reach.client.send(Method::GET, &url, &[("accept", accept)], Bytes::new()).await?;
     if reply.status != 200 {
         return Err(refused(&reply));
     }
-    let others = referred(reach, &reply.body).await?;
-    let served = signed(&reply.body, &reach.roots, now(), &|urn| find(&others, urn))?;
+    let bare = Stapled::read(&reply.body).doing("the authority's answer")?.signed;
+    let others = referred(reach, &bare).await?;
+    let served = signed(&bare, &reach.roots, now(), &|urn| find(&others, urn))?;
     if served.context().urn().as_str() != urn {
         let other = served.context().urn();
         return Err(Fault::new(format_args!("asked for `{urn}`, and was served `{other}`"))

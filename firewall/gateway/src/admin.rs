@@ -1,9 +1,10 @@
-//! What the operator may ask, on loopback only: `/healthz`, `/readyz`, `/metrics`, `/status`.
+//! What the operator may ask, on loopback only: `/healthz`, `/readyz`, `/metrics`, `/status`, `/checkpoints`.
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Json, Response};
@@ -12,7 +13,7 @@ use semgate_statement::View;
 use semgate_statement::view::Freshness;
 use serde_json::{Value, json};
 
-use crate::follow::{PolicyReport, PolicyStates};
+use crate::follow::{Exchange, MAX_LIST_BYTES, PolicyReport, PolicyStates};
 use crate::measure::Metrics;
 use crate::path::{Shared, unix_now};
 use crate::run::BoundRoute;
@@ -24,6 +25,7 @@ pub(crate) struct Admin {
     pub(crate) metrics: Metrics,
     pub(crate) policies: PolicyStates,
     pub(crate) routes: Arc<[BoundRoute]>,
+    pub(crate) exchange: Arc<Exchange>,
 }
 
 impl Admin {
@@ -34,6 +36,10 @@ impl Admin {
             .route("/readyz", get(ready))
             .route("/metrics", get(metrics))
             .route("/status", get(status))
+            .route(
+                "/checkpoints",
+                get(checkpoints).post(offered).layer(DefaultBodyLimit::max(MAX_LIST_BYTES)),
+            )
             .with_state(self)
     }
 
@@ -42,6 +48,9 @@ impl Admin {
         let now = unix_now();
         let mut obstacles = Vec::new();
         for view in self.shared.inspector.generation().views() {
+            if let Some(what) = self.exchange.is_split(view.authority()) {
+                obstacles.push(format!("authority `{}` {what}", view.authority()));
+            }
             if view.freshness(now) == Freshness::Stale {
                 let what = if view.size() == 0 { "has never been heard" } else { "has a stale status" };
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
@@ -102,10 +111,24 @@ fn authority(view: &View, now: u64) -> Value {
         "size": view.size(),
         "issued_at": view.issued_at(),
         "next_update": view.next_update(),
+        "split_view": view.is_split().is_some(),
         "fresh": view.freshness(now) == Freshness::Fresh,
         "contexts": view.contexts().count(),
         "floors": floors,
     })
+}
+
+/// What is accepted here, for other gateways to compare.
+async fn checkpoints(State(admin): State<Admin>) -> Json<Value> {
+    Json(admin.exchange.list())
+}
+
+/// What another gateway accepted, brought by whoever may reach this address: each is believed only as far as its log key signed it.
+async fn offered(State(admin): State<Admin>, body: Bytes) -> Response {
+    match admin.exchange.offer("pushed", &body) {
+        Some(taken) => Json(json!({ "taken": taken })).into_response(),
+        None => (StatusCode::BAD_REQUEST, "not a list of checkpoints\n").into_response(),
+    }
 }
 
 async fn ready(State(admin): State<Admin>) -> Response {

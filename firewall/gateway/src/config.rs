@@ -6,6 +6,7 @@ mod choices;
 mod fault;
 mod issuer;
 mod limits;
+mod peer;
 mod push;
 mod raw;
 mod rules;
@@ -59,7 +60,7 @@ pub struct TrustDomain {
 pub struct AuthorityConfig {
     /// Its name, as its heads state it.
     pub name: String,
-    /// `https://host:port`, without a path.
+    /// `https://host:port` without a path, or a mirror on this machine over `http://`.
     pub url: Upstream,
     /// Roots of the chains that sign contexts, statements, heads and shards.
     pub roots: PathBuf,
@@ -69,12 +70,27 @@ pub struct AuthorityConfig {
     pub origin: String,
     /// The signed-note verifier key of its log.
     pub log_key: String,
+    /// Verifier keys of witnesses of its log.
+    pub witnesses: Vec<String>,
+    /// How many of them must have cosigned a larger log before it counts.
+    pub witness_quorum: usize,
     /// The lines that it alone speaks for: `*`, `payment`, or `acme.*` for all below.
     pub lines: Vec<String>,
     /// The longest life of a head that is accepted.
     pub max_status_age: Duration,
     /// How often the head is asked for when no event comes.
     pub poll: Duration,
+}
+
+/// Another gateway whose accepted checkpoints are compared with ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerConfig {
+    /// What the operator calls it.
+    pub name: String,
+    /// Where its admin address answers: plain on this machine, over TLS elsewhere.
+    pub url: Upstream,
+    /// Roots of its TLS certificate; none where it is plain.
+    pub tls_roots: Option<PathBuf>,
 }
 
 /// The protocol of a route.
@@ -193,6 +209,8 @@ pub struct Config {
     pub credential_issuers: Vec<CredentialIssuer>,
     /// Who is followed.
     pub authorities: Vec<AuthorityConfig>,
+    /// Whose checkpoints are compared with ours.
+    pub peers: Vec<PeerConfig>,
     /// What is served.
     pub routes: Vec<RouteConfig>,
     /// The operator's own floors, beside the authorities'.

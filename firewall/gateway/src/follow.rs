@@ -5,11 +5,14 @@
 //! against it. So a revocation never waits for a policy load, and a rejected policy set never holds one back.
 
 mod authority;
+mod exchange;
 mod fetch;
 mod hints;
+mod peers;
 mod policies;
 
 pub(crate) use authority::{Memory, open};
+pub(crate) use exchange::{Exchange, MAX_LIST_BYTES};
 #[cfg(feature = "plain-proxy")]
 pub(crate) use policies::none;
 pub(crate) use policies::{Begun, First, PolicyReport, PolicyStates, first, shadow_faults};
@@ -46,6 +49,7 @@ pub(crate) struct Follow {
     pub(crate) followers: Vec<Follower>,
     pub(crate) policies: Arc<Policies>,
     pub(crate) begun: Begun,
+    pub(crate) exchange: Arc<Exchange>,
 }
 
 impl Follow {
@@ -73,8 +77,16 @@ impl Follow {
         {
             let tls = materials::authority(&self.config, settings)?;
             let timeout = self.config.limits.fetch_timeout;
-            let task = authority::Task::new(place, settings, follower, tls, timeout, Rc::clone(&publisher));
+            let (publisher, exchange) = (Rc::clone(&publisher), Arc::clone(&self.exchange));
+            let task = authority::Task::new(place, settings, follower, tls, timeout, publisher, exchange);
             tokio::task::spawn_local(task.run());
+        }
+        for peer in &self.config.peers {
+            let tls = materials::peer(&self.config, peer)?;
+            let fetcher = fetch::Fetcher::new(&peer.url, tls, self.config.limits.fetch_timeout);
+            let interval = self.config.limits.peer_interval;
+            let (name, exchange) = (peer.name.clone(), Arc::clone(&self.exchange));
+            tokio::task::spawn_local(peers::look(name, fetcher, interval, exchange, Rc::clone(&publisher)));
         }
         let state = Arc::clone(&self.states.live);
         let task = policies::Task::new(&self.config, self.begun, Rc::clone(&publisher), state);
@@ -204,6 +216,7 @@ impl Publisher {
         for view in generation.views() {
             let labels = [("authority", view.authority().to_owned())];
             set("semgate_log_size", &labels, view.size());
+            set("semgate_split_view", &labels, u64::from(view.is_split().is_some()));
             set("semgate_status_expires", &labels, view.next_update());
             set("semgate_contexts", &labels, view.contexts().count() as u64);
         }

@@ -14,7 +14,9 @@ use semgate_negotiation::{Endpoint, FleetSecret, Identity as HandshakeIdentity, 
 use semgate_statement::SigningIdentity;
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 
-use crate::config::{AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, IdentityFiles, RouteConfig};
+use crate::config::{
+    AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, IdentityFiles, PeerConfig, RouteConfig,
+};
 use crate::fault::RunFault;
 use crate::path::unix_now;
 
@@ -167,6 +169,20 @@ pub(crate) fn lock_keys(config: &Config) -> Result<LockKeys, RunFault> {
 /// Towards an authority: public, so without a certificate of our own.
 pub(crate) fn authority(config: &Config, authority: &AuthorityConfig) -> Result<Arc<ClientConfig>, RunFault> {
     let trust = ServerTrust { roots: roots(&authority.tls_roots, config)?, expected: ExpectedServer::Named };
+    client_config(trust, None, Arc::new(DefaultTimeProvider))
+        .map(Arc::new)
+        .map_err(|e| RunFault::Tls { why: e.to_string() })
+}
+
+/// How a peer's admin address is spoken to. A plain one needs no roots: any will do, for none are asked.
+///
+/// # Errors
+/// Its roots cannot be read.
+pub(crate) fn peer(config: &Config, peer: &PeerConfig) -> Result<Arc<ClientConfig>, RunFault> {
+    let of_authority = config.authorities.first().map(|authority| &authority.tls_roots);
+    let file = peer.tls_roots.as_ref().or(of_authority);
+    let file = file.ok_or_else(|| RunFault::Tls { why: "a peer has no roots".to_owned() })?;
+    let trust = ServerTrust { roots: roots(file, config)?, expected: ExpectedServer::Named };
     client_config(trust, None, Arc::new(DefaultTimeProvider))
         .map(Arc::new)
         .map_err(|e| RunFault::Tls { why: e.to_string() })

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Hindrance {
     NotPublished,
+    Split,
     Revoked,
     Suspended,
     Below(BelowFloor),
@@ -21,6 +22,7 @@ impl Hindrance {
     fn of(standing: Standing, version: Version, floors: &Floors) -> Option<Self> {
         match standing {
             Standing::NotCovered | Standing::UnknownAuthority => return Some(Self::NotPublished),
+            Standing::Split => return Some(Self::Split),
             Standing::Revoked => return Some(Self::Revoked),
             Standing::Suspended => return Some(Self::Suspended),
             Standing::Valid | Standing::Deprecated | Standing::Stale => {}
@@ -35,10 +37,11 @@ impl Hindrance {
     fn rank(&self) -> u8 {
         match self {
             Self::NotPublished => 0,
-            Self::Revoked => 1,
-            Self::Suspended => 2,
-            Self::Below(_) => 3,
-            Self::Stale => 4,
+            Self::Split => 1,
+            Self::Revoked => 2,
+            Self::Suspended => 3,
+            Self::Below(_) => 4,
+            Self::Stale => 5,
         }
     }
 }
@@ -78,7 +81,7 @@ fn floors(authority: Option<Version>, operator: &BTreeMap<Line, Version>, urn: &
 /// order of WIRE: revoked, suspended, below a floor, stale.
 ///
 /// # Errors
-/// `context_unknown`, `context_revoked`, `context_suspended`, `context_below_floor`, `status_stale`.
+/// `context_unknown`, `context_untrusted`, `context_revoked`, `context_suspended`, `context_below_floor`, `status_stale`.
 pub(crate) fn counts(case: &Case<'_>, named: &Named, standing: Standing) -> Result<Option<Notice>, Refusal> {
     let urn = named.urn();
     let floors = Floors {
@@ -115,6 +118,7 @@ fn below_a_minimum(case: &Case<'_>, named: &Named) -> Option<Hindered> {
 fn refused(urn: &ContextUrn, by: Hindrance) -> Refusal {
     match by {
         Hindrance::NotPublished => unknown("the context is not published", ""),
+        Hindrance::Split => split(),
         Hindrance::Revoked => revoked(),
         Hindrance::Suspended => suspended(),
         Hindrance::Below(below) => Refusal::new(
@@ -151,6 +155,7 @@ fn refused_for(urn: &ContextUrn, other: &Hindered) -> Refusal {
             "a context that this one refers to is below the lowest version allowed",
             below.to_string(),
         ),
+        Hindrance::Split => return split(),
         Hindrance::Stale => return stale().with_detail(format!("no status of `{}` is at hand", other.urn)),
     };
     Refusal::new(code, reason)
@@ -173,6 +178,15 @@ pub(crate) fn stale() -> Refusal {
     Refusal::new(Code::StatusStale, "the authority's status is too old to rely on")
         .with_hint("try again later: the gateway asks the authority again by itself")
         .with_detail("no fresh head was verified since the last one ran out")
+}
+
+/// `context_untrusted`, of an authority that showed two histories.
+pub(crate) fn split() -> Refusal {
+    Refusal::new(Code::ContextUntrusted, "the authority of this context contradicted itself")
+        .with_hint("nothing of this authority is trusted until a person has looked into it")
+        .with_detail(
+            "another gateway was shown a log that contradicts the accepted one; the evidence is kept",
+        )
 }
 
 /// `context_revoked`.

@@ -4,7 +4,7 @@ use crate::{
     Code, Direction, Facts, Notice, Refusal, Sent,
     belongs::belongs,
     case::{Case, Turn},
-    counts::{counts, revoked, stale, suspended, unknown},
+    counts::{counts, revoked, split, stale, suspended, unknown},
     generation::{Named, Source},
     group,
     learnt::InSession,
@@ -216,6 +216,7 @@ fn undocumented(case: &Case<'_>, source: &Source, urn: &ContextUrn, digests: &[D
     match source.view().standing(urn, case.now.unix) {
         Standing::Revoked => revoked(),
         Standing::Suspended => suspended(),
+        Standing::Split => split(),
         _ => Refusal::new(Code::ContextUntrusted, "the context's document is not verified yet")
             .with_hint("try again in a moment")
             .with_detail(format!("the document of `{urn}` is still being fetched")),

@@ -29,6 +29,8 @@ pub struct Limits {
     pub heartbeat: Duration,
     /// How long a peer may leave what it was sent unread before its connection is closed: slow followers are dropped by this.
     pub write_timeout: Duration,
+    /// How long a witness may take over a cosignature before the head goes without it: a revocation must be everywhere within a second.
+    pub witness_timeout: Duration,
     /// Submissions waiting for the log; more are answered 503 at once instead of late.
     pub queue: usize,
     /// Submissions in one group commit: one entry tile of the log.
@@ -78,6 +80,7 @@ impl Default for Limits {
             followers: 512,
             heartbeat: Duration::from_secs(15),
             write_timeout: Duration::from_secs(10),
+            witness_timeout: Duration::from_millis(500),
             queue: 1024,
             batch: 256,
             kept_shards: 256,

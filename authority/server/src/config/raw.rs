@@ -8,6 +8,7 @@ use semgate_contexts::Prefix;
 use serde::{Deserialize, Serialize};
 
 use super::span::Span;
+use super::witness;
 use super::{Config, KeyFiles, Keys, Limits, LinePattern, Publisher, Tls};
 use super::{MAX_STATUS_LIFETIME, MIN_STATUS_LIFETIME, STATUS_LIFETIME};
 
@@ -21,12 +22,16 @@ pub(super) struct File {
     admin: SocketAddr,
     public_url: Option<String>,
     state: PathBuf,
+    last_checkpoint: Option<PathBuf>,
+    witness_quorum: Option<usize>,
     status_lifetime: Option<Span>,
     roots: PathBuf,
     tls: RawTls,
     keys: RawKeys,
     #[serde(default)]
     publisher: Vec<RawPublisher>,
+    #[serde(default)]
+    witness: Vec<witness::RawWitness>,
     #[serde(default)]
     limits: RawLimits,
 }
@@ -116,6 +121,7 @@ limits! {
     (followers, count, 0, 1 << 20),
     (heartbeat, span, 100, 600_000),
     (write_timeout, span, 100, 600_000),
+    (witness_timeout, span, 10, 10_000),
     (queue, count, 1, 1 << 20),
     (batch, count, 1, 65_536),
     (kept_shards, count, 1, 1 << 16),
@@ -170,7 +176,10 @@ impl File {
             prefix,
             listen: self.listen,
             admin: self.admin,
+            last_checkpoint: apart(self.last_checkpoint.map(at), &at(self.state.clone()))?,
             state: at(self.state),
+            witness_quorum: witness::quorum(self.witness_quorum, &self.witness)?,
+            witnesses: witness::check(self.witness, base)?,
             status_lifetime: lifetime,
             roots: at(self.roots),
             tls: Tls {
@@ -200,6 +209,9 @@ impl File {
             admin: config.admin,
             public_url: Some(config.public_url.clone()),
             state: config.state.clone(),
+            last_checkpoint: config.last_checkpoint.clone(),
+            witness_quorum: Some(config.witness_quorum),
+            witness: config.witnesses.iter().map(witness::RawWitness::of).collect(),
             status_lifetime: Some(Span(config.status_lifetime)),
             roots: config.roots.clone(),
             tls: RawTls {
@@ -231,6 +243,16 @@ impl File {
     pub fn print(&self) -> String {
         // A path that is not UTF-8 is the only thing that cannot be printed as TOML.
         toml::to_string(self).unwrap_or_else(|e| format!("# cannot be printed: {e}\n"))
+    }
+}
+
+/// A checkpoint that is restored with the state protects from nothing.
+fn apart(file: Option<PathBuf>, state: &Path) -> Result<Option<PathBuf>, String> {
+    match file {
+        Some(file) if file.starts_with(state) => {
+            Err("`last_checkpoint` is below `state`: a restored backup would bring it back too".to_owned())
+        }
+        file => Ok(file),
     }
 }
 

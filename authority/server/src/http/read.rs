@@ -1,10 +1,12 @@
 //! What anybody may read. Everything here comes from what is public under one head, from write-once files, or from the index.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
-use http::HeaderMap;
+use http::header::VARY;
+use http::{HeaderMap, HeaderValue};
 use semgate_contexts::{ContextUrn, Digest};
 use semgate_statement::tiles::{TILE_WIDTH, TilePath};
 use semgate_statement::{Listing, context, head, token};
@@ -12,7 +14,7 @@ use semgate_statement::{Listing, context, head, token};
 use super::answer::{IMMUTABLE, REVALIDATE, document};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
-use super::{App, stream};
+use super::{App, staple, stream};
 use crate::index::IndexFault;
 use crate::publish::{Document, newest_token};
 use crate::store::{cut, widest, with_width};
@@ -80,15 +82,21 @@ pub(super) async fn contexts(State(app): Shared, headers: HeaderMap) -> Answer {
     Ok(document(&headers, &Document::new(listing.await?), JSON, REVALIDATE))
 }
 
-/// `GET /v1/contexts/{urn}`
+/// `GET /v1/contexts/{urn}`: as it was signed, or, where that is accepted, with the proof of its publication.
 pub(super) async fn context(State(app): Shared, Segment(urn): Segment, headers: HeaderMap) -> Answer {
     let urn = ContextUrn::parse(&urn, &app.config.prefix).map_err(|_| Code::ContextUnknown)?;
     let work = Arc::clone(&app);
+    let with_proof = staple::is_asked_for(&headers);
     let signed = away(move || {
         let record = index_of(&work.index).get(&urn).map_err(|fault| broken(&work, &fault))?;
-        read_document(&work, &record.ok_or(Code::ContextUnknown)?.digest)
+        let record = record.ok_or(Code::ContextUnknown)?;
+        let signed = read_document(&work, &record.digest)?;
+        if with_proof { staple::stapled(&work, signed, record.index) } else { Ok(signed) }
     });
-    Ok(document(&headers, &Document::new(signed.await?), context::MEDIA_TYPE, REVALIDATE))
+    let media_type = if with_proof { context::STAPLED_MEDIA_TYPE } else { context::MEDIA_TYPE };
+    let mut answer = document(&headers, &Document::new(signed.await?), media_type, REVALIDATE);
+    answer.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
+    Ok(answer)
 }
 
 /// `GET /v1/contexts/by-digest/{digest}`
@@ -111,20 +119,27 @@ pub(super) async fn tile(State(app): Shared, Segment(rest): Segment, headers: He
     let width = widest(&tile, public.size).filter(|width| tile.width() <= *width).ok_or(Code::TileUnknown)?;
     let whole = with_width(tile, width);
     let bytes = if width == TILE_WIDTH {
-        let path = app.layout.log.join(tile.full().to_string().trim_start_matches('/'));
-        away(move || {
-            std::fs::read(&path).map_err(|e| {
-                tracing::error!("reading `{}`: {e}", path.display());
-                Problem::from(Code::Internal)
-            })
-        })
-        .await?
+        let path = full_tile(&app, &tile);
+        away(move || read_full_tile(&path)).await?
     } else {
         let (_, bytes) = public.edge.get(&tile.full()).ok_or(Code::Internal)?;
         bytes.to_vec()
     };
     let bytes = if tile.width() == width { Some(bytes) } else { cut(&whole, &bytes, tile.width()) };
     Ok(document(&headers, &Document::new(bytes.ok_or(Code::Internal)?), BYTES, IMMUTABLE))
+}
+
+/// Where a full tile lies.
+pub(super) fn full_tile(app: &App, tile: &TilePath) -> PathBuf {
+    app.layout.log.join(tile.full().to_string().trim_start_matches('/'))
+}
+
+/// A full tile that the public log has.
+pub(super) fn read_full_tile(path: &Path) -> Result<Vec<u8>, Problem> {
+    std::fs::read(path).map_err(|e| {
+        tracing::error!("reading `{}`: {e}", path.display());
+        Problem::from(Code::Internal)
+    })
 }
 
 /// `GET /openapi.json`

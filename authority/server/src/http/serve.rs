@@ -27,7 +27,8 @@ pub(crate) struct Caller(pub Option<Arc<Peer>>);
 /// What a connection needs.
 pub(crate) struct Listening {
     pub tls: TlsAcceptor,
-    pub peers: Arc<PeerRoots>,
+    /// Whose certificates say who they are; nobody's without this.
+    pub peers: Option<Arc<PeerRoots>>,
     pub router: Router,
     pub limits: Limits,
     pub metrics: Arc<Metrics>,
@@ -75,7 +76,8 @@ async fn connection(
         return;
     };
     let certificates = stream.get_ref().1.peer_certificates();
-    let peer = certificates.and_then(|shown| listening.peers.identify(shown, now()).ok().map(Arc::new));
+    let peers = listening.peers.as_ref().zip(certificates);
+    let peer = peers.and_then(|(peers, shown)| peers.identify(shown, now()).ok().map(Arc::new));
     let caller = Caller(peer);
     let router = TowerToHyperService::new(listening.router.clone());
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {

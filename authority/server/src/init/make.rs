@@ -26,6 +26,8 @@ const BACKDATE: u64 = 300;
 
 /// The state directory below the directory of the configuration.
 const STATE: &str = "authority";
+/// The last checkpoint, apart from the state: to be moved to another volume.
+const LAST_CHECKPOINT: &str = "last-checkpoint";
 /// The role keys, below the directory of the configuration.
 const KEYS: &str = "authority/keys";
 /// Keys that the running authority never needs: to be moved to where nobody reaches them.
@@ -191,7 +193,7 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
         text,
         "# An authority of Semgate; see docs/authority-operations.md. Paths are relative to this file.\n\
          authority = {authority}\norigin = {origin}\nlisten = \"{listen}\"\nadmin = \"{admin}\"\n\
-         {public_url}state = \"{STATE}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n\n\
+         {public_url}state = \"{STATE}\"\nlast_checkpoint = \"{LAST_CHECKPOINT}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n\n\
          [tls]\ncertificate = \"{KEYS}/tls.pem\"\nkey = \"{KEYS}/tls.key\"\nclient_roots = \"roots.pem\"\n\
          trust_domains = [{domain}]\n\n\
          [keys]\n\
@@ -248,7 +250,9 @@ fn quoted(text: &str) -> String {
 
 /// Writes every file or, if one of them exists, none.
 fn write_new(dir: &Path, files: &[(String, String)]) -> Result<Vec<PathBuf>, InitFault> {
-    if let Some((name, _)) = files.iter().find(|(name, _)| dir.join(name).exists()) {
+    // What is kept of another log would stop this one.
+    let names = files.iter().map(|(name, _)| name.as_str()).chain([LAST_CHECKPOINT]);
+    if let Some(name) = names.into_iter().find(|name| dir.join(name).exists()) {
         return Err(InitFault::Exists(dir.join(name)));
     }
     let mut written = Vec::with_capacity(files.len());

@@ -11,12 +11,13 @@ use tokio::sync::watch;
 
 use super::Found;
 use crate::clock::now;
+use crate::cosign::Cosigners;
 use crate::index::{Index, Position};
 use crate::keys::{self, Keys};
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::publish::{HeadNames, Heads};
-use crate::store::{Documents, Evidence, Layout, Leftovers, Log, Recovery, Witness};
+use crate::store::{CheckpointFile, Documents, Evidence, Kept, Layout, Leftovers, Log, Recovery, Witness};
 use crate::submit::{Sequencer, reopen};
 use crate::{Config, RunFault, disk};
 
@@ -27,6 +28,7 @@ pub(super) struct Opened {
     pub documents: Documents,
     pub trust: Trust,
     pub missing_certificates: u64,
+    pub kept: Option<Kept>,
 }
 
 impl Opened {
@@ -38,7 +40,9 @@ impl Opened {
 /// Opens the log, folds it, and looks whether everything that it names is there.
 pub(super) fn open(config: &Config, layout: &Layout, keys: &Keys) -> Result<Opened, RunFault> {
     let key = keys::log_key(config)?;
-    let witness = Witness::read(layout, &keys.roots, key.verifier(), config.limits.batch)?;
+    let kept = kept(config)?;
+    let last = kept.as_ref().map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
+    let witness = Witness::read(layout, &keys.roots, key.verifier(), config.limits.batch)?.with(last);
     let leftovers = Leftovers::new(layout, config.limits.leftover_files);
     let (log, ledger, recovery) = reopen(&layout.log, key, &config.prefix, &witness, &leftovers)?;
     report(config, &log, &recovery);
@@ -61,7 +65,13 @@ pub(super) fn open(config: &Config, layout: &Layout, keys: &Keys) -> Result<Open
         leftovers.take(&orphans.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         tracing::warn!("set {} documents aside whose statements never reached the log", orphans.len());
     }
-    Ok(Opened { log, ledger, documents, trust, missing_certificates })
+    Ok(Opened { log, ledger, documents, trust, missing_certificates, kept })
+}
+
+/// Where the last checkpoint is kept apart, if that is configured.
+pub(crate) fn kept(config: &Config) -> Result<Option<Kept>, RunFault> {
+    let file = config.last_checkpoint.clone().map(CheckpointFile);
+    file.map(|file| Kept::open(Box::new(file))).transpose()
 }
 
 fn report(config: &Config, log: &Log, recovery: &Recovery) {
@@ -117,10 +127,14 @@ fn trust(
 pub(super) fn sequencer(
     config: &Config,
     layout: &Layout,
-    opened: Opened,
+    mut opened: Opened,
     keys: Arc<Keys>,
     metrics: Arc<Metrics>,
 ) -> Result<(Sequencer, Found), RunFault> {
+    // After a crash between the two, what is kept apart is behind; before anything is served, it is not.
+    if let Some(kept) = &mut opened.kept {
+        kept.advance(opened.log.checkpoint())?;
+    }
     let listed = opened.ledger.replay().listing().contexts;
     let (index, reason) = Index::open(&layout.index, &config.prefix, opened.position(), &listed)?;
     let mut found = Found { index: "ready".to_owned(), missing_certificates: opened.missing_certificates };
@@ -142,8 +156,13 @@ pub(super) fn sequencer(
         kept_shards: config.limits.kept_shards,
     };
     let mut heads = Heads::new(names, last_issued(config, layout, &keys, &opened.log)?);
+    let mut cosigners = Cosigners::open(config, Arc::clone(&metrics))?;
+    let note = match &mut cosigners {
+        Some(cosigners) => cosigners.cosigned(&opened.log, true)?,
+        None => opened.log.checkpoint().to_owned(),
+    };
     let first = heads
-        .make(&opened.log, &opened.ledger, &opened.trust, &keys.feed.identity, &keys.random, now())
+        .make((&opened.log, &note), &opened.ledger, &opened.trust, &keys.feed.identity, &keys.random, now())
         .map_err(|e| RunFault::Stopped(format!("the first head could not be made: {e}")))?;
     // There is a head on disk before anything can be appended: without one, what a crash leaves could not be told from a rollback.
     disk::write(&layout.head, &first.head.bytes)?;
@@ -167,6 +186,8 @@ pub(super) fn sequencer(
         index: Arc::new(RwLock::new(index)),
         index_dir: layout.index.clone(),
         head_file: layout.head.clone(),
+        kept: opened.kept,
+        cosigners,
         heads,
         public,
         metrics,

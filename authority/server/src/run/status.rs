@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::indexed;
-use super::open::verify_head;
+use super::open::{kept, verify_head};
 use crate::http::App;
 use crate::keys::{self, Keys};
 use crate::ledger::Ledger;
@@ -115,7 +115,8 @@ pub fn status(config: &Config) -> Result<Status, RunFault> {
 fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Result<Status, RunFault> {
     // Read before the checkpoint, so that beside a running authority it is never of a larger log.
     let roots = keys::roots(&config.roots, &config.prefix)?;
-    let witness = Witness::read(layout, &roots, key.verifier(), config.limits.batch)?;
+    let kept = kept(config)?.map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
+    let witness = Witness::read(layout, &roots, key.verifier(), config.limits.batch)?.with(kept);
     let mut ledger = Ledger::default();
     let checkpoint = Log::peek(&layout.log, key.verifier(), &mut |index, bytes| {
         let damaged = |what: &dyn std::fmt::Display| {

@@ -1,12 +1,13 @@
 //! What this machine remembers of the newest state of the log that was told to anyone: the checkpoint in the last head.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use semgate_certs::Roots;
 use semgate_statement::jws::General;
-use semgate_statement::{Checkpoint, LogVerifier, head};
+use semgate_statement::tiles::{TileSource, check_consistency};
+use semgate_statement::{Checkpoint, LogVerifier, TreeHash, head};
 
-use super::Layout;
+use super::{Layout, apart};
 use crate::{RunFault, disk};
 
 /// What an operator can do about a checkpoint that is too old.
@@ -19,6 +20,8 @@ pub(crate) struct Witness {
     pub seen: Option<Checkpoint>,
     /// Entries in one append, at most.
     pub append: u64,
+    /// The checkpoint that is kept apart, and where.
+    pub kept: Option<(PathBuf, Checkpoint)>,
 }
 
 impl Witness {
@@ -27,13 +30,21 @@ impl Witness {
         let seen = disk::read(&layout.head)?.and_then(|bytes| checkpoint(&bytes, roots, key));
         // The size of a batch may have been configured smaller since the crash.
         let append = batch.max(crate::Limits::default().batch) as u64;
-        Ok(Self { seen, append })
+        Ok(Self { seen, append, kept: None })
+    }
+
+    /// The same with what is kept apart.
+    pub fn with(self, kept: Option<(PathBuf, Checkpoint)>) -> Self {
+        Self { kept, ..self }
     }
 
     /// Refuses a log that is smaller than what was seen, or another one of the same size.
     pub fn judge(&self, path: &Path, found: Option<&Checkpoint>) -> Result<(), RunFault> {
-        let Some(seen) = &self.seen else { return Ok(()) };
         let size = found.map_or(0, |checkpoint| checkpoint.size);
+        if let Some((place, kept)) = &self.kept {
+            apart::judge(kept, place, path, size)?;
+        }
+        let Some(seen) = &self.seen else { return Ok(()) };
         if seen.size > size {
             let what = format!(
                 "a head of {} entries was signed here, but the log has {size}: serving it would be a rollback; {TO_DO}",
@@ -48,6 +59,25 @@ impl Witness {
             return Err(RunFault::damaged(path, what));
         }
         Ok(())
+    }
+
+    /// Refuses a log that does not continue what is kept apart.
+    pub fn is_continued_by(
+        &self,
+        path: &Path,
+        size: u64,
+        root: TreeHash,
+        tiles: &dyn TileSource,
+    ) -> Result<(), RunFault> {
+        let Some((place, kept)) = &self.kept else { return Ok(()) };
+        check_consistency(kept.size, kept.root, size, root, tiles).map_err(|fault| {
+            let what = format!(
+                "it does not continue the checkpoint of {} entries that was signed before (`{}`): {fault}; nothing was changed",
+                kept.size,
+                place.display()
+            );
+            RunFault::damaged(path, what)
+        })
     }
 
     /// Refuses what lies past the checkpoint if nothing tells that it was never acknowledged: `head.json` is written before the first

@@ -70,6 +70,10 @@ impl Sequencer {
                 return Err(fault);
             }
         }
+        if let Err(fault) = self.keep_apart() {
+            refuse_unknown(waiting);
+            return Err(fault);
+        }
         for one in waiting.iter().filter(|one| one.is_fresh()) {
             self.take_chains(&one.job.request);
         }
@@ -79,6 +83,15 @@ impl Sequencer {
         self.metrics.took("semgate_authority_commit_seconds", began.elapsed().as_secs_f64());
         self.answer(waiting);
         Ok(true)
+    }
+
+    /// The new checkpoint is kept apart before anyone is told of it. Where it cannot be, this process must end: what is told and not kept
+    /// could be forked by the next restore.
+    fn keep_apart(&mut self) -> Result<(), RunFault> {
+        match &mut self.kept {
+            Some(kept) => kept.advance(self.log.checkpoint()),
+            None => Ok(()),
+        }
     }
 
     /// The chains of a committed request become public with its head.
@@ -190,10 +203,14 @@ impl Sequencer {
         {
             self.rebuild_index(&Reason::Damaged(fault.to_string()));
         }
+        let note = match &mut self.cosigners {
+            Some(cosigners) => cosigners.cosigned(&self.log, false)?,
+            None => self.log.checkpoint().to_owned(),
+        };
         let keys = Arc::clone(&self.keys);
         let made = self
             .heads
-            .make(&self.log, &self.ledger, &self.trust, &keys.feed.identity, &keys.random, now())
+            .make((&self.log, &note), &self.ledger, &self.trust, &keys.feed.identity, &keys.random, now())
             .map_err(|fault| RunFault::Stopped(format!("the head could not be made: {fault}")))?;
         // The witness against a rollback: durable before the log is seen to have grown, so that no answer outlives it.
         match disk::write(&self.head_file, &made.head.bytes) {
@@ -233,7 +250,7 @@ impl Sequencer {
             self.log.verifier().name(),
         );
         let seen = seen.map_err(|e| RunFault::damaged(self.log.dir(), e))?;
-        let witness = Witness { seen: Some(seen), append: self.limits.batch as u64 };
+        let witness = Witness { seen: Some(seen), append: self.limits.batch as u64, kept: None };
         let key = self.log.key_again()?;
         let (log, ledger, _) = reopen(self.log.dir(), key, &self.prefix, &witness, &self.leftovers)?;
         self.log = log;

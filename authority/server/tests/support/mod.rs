@@ -71,7 +71,13 @@ impl Place {
         self.path().join("authority")
     }
 
+    /// As `init` wrote it, but without the checkpoint that is kept apart: most tests are about what the state itself remembers.
     pub fn config(&self) -> Config {
+        Config { last_checkpoint: None, ..self.whole_config() }
+    }
+
+    /// As `init` wrote it.
+    pub fn whole_config(&self) -> Config {
         Config::load(&self.made.config).unwrap()
     }
 
@@ -166,6 +172,7 @@ pub fn follower_config(dir: &Path, log_key: &str) -> FollowerConfig {
         origin: "semgate.test/log".to_owned(),
         roots: roots(dir),
         log: LogVerifier::parse(log_key).unwrap(),
+        quorum: semgate_statement::Quorum::default(),
         prefix: Prefix::default(),
         lines: Lines::All,
         max_status_age: 900,

@@ -33,6 +33,8 @@ impl Follower {
         self.settle_invalid(now);
         let damaged = !self.state.complete;
         self.state.known.append(&mut round.found);
+        let seen = candidate.head.checkpoint();
+        self.others.agree(seen.size, seen.root);
         self.state.head = Some(candidate);
         self.state.complete = true;
         self.etag = round.etag.take();

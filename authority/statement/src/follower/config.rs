@@ -1,6 +1,7 @@
 //! What a follower is told and never learns from the feed.
 
 use crate::checkpoint::LogVerifier;
+use crate::cosignature::Quorum;
 use semgate_certs::Roots;
 use semgate_contexts::{DocumentLimits, Line, Prefix, UrnFault};
 use std::collections::BTreeSet;
@@ -65,6 +66,8 @@ pub struct FollowerConfig {
     pub roots: Roots,
     /// Its log key.
     pub log: LogVerifier,
+    /// Witnesses, and how many of them must have cosigned the checkpoint of a larger log before it counts. None are asked for by default.
+    pub quorum: Quorum,
     /// Prefix of URNs.
     pub prefix: Prefix,
     /// Lines that belong to it. Of others only what these refer to is loaded, and it counts as a reference alone.
@@ -88,6 +91,7 @@ impl FollowerConfig {
             origin: origin.to_owned(),
             roots,
             log,
+            quorum: Quorum::default(),
             prefix: Prefix::default(),
             lines: Lines::All,
             max_status_age: 15 * 60,

@@ -1,6 +1,7 @@
 //! What can go wrong while following, each with its own name.
 
 use crate::context::ContextFault;
+use crate::cosignature::CosignatureFault;
 use crate::format::FormatFault;
 use crate::head::HeadFault;
 use crate::statement::StatementFault;
@@ -57,6 +58,16 @@ pub enum FollowFault {
         /// Size offered.
         offered: u64,
     },
+    /// Another follower accepted a checkpoint that contradicts the accepted one, or that nothing proves to belong with it. Both are kept
+    /// as evidence, and nothing of this authority counts any more.
+    SplitView {
+        /// Size accepted here.
+        had: u64,
+        /// Size accepted there; 0 if this is remembered from before a restart.
+        other: u64,
+    },
+    /// Fewer of the configured witnesses cosigned the checkpoint of a larger log than are demanded. What it revokes is revoked all the same.
+    Cosignatures(CosignatureFault),
     /// Tiles that do not hash to the root.
     Tiles(ProofFault),
     /// A status token that cannot be read.
@@ -140,6 +151,8 @@ impl FollowFault {
             FollowFault::IssuedBack => "issued_back",
             FollowFault::Equivocation { .. } => "equivocation",
             FollowFault::Fork { .. } => "fork",
+            FollowFault::SplitView { .. } => "split_view",
+            FollowFault::Cosignatures(_) => "cosignatures_missing",
             FollowFault::Tiles(_) => "tiles",
             FollowFault::Token(_) => "token",
             FollowFault::Shard { .. } => "shard",
@@ -187,6 +200,16 @@ impl fmt::Display for FollowFault {
             FollowFault::Fork { had, offered } => {
                 write!(f, "the log of size {offered} does not continue the accepted one of size {had}")
             }
+            FollowFault::SplitView { had, other: 0 } => {
+                write!(f, "the authority contradicted its log of {had} entries before this start")
+            }
+            FollowFault::SplitView { had, other } => {
+                write!(
+                    f,
+                    "split view: another follower was shown a log of {other} entries that contradicts the one of {had} here"
+                )
+            }
+            FollowFault::Cosignatures(fault) => write!(f, "{fault}"),
             FollowFault::Tiles(fault) => write!(f, "{fault}"),
             FollowFault::Token(fault) => write!(f, "{fault}"),
             FollowFault::Shard { n } => write!(f, "status shard {n} is not the one that the head names"),

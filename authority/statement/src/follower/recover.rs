@@ -9,7 +9,7 @@ use crate::encoding::{sha256, to_hex};
 use crate::entry::Entry;
 use crate::floors::{FloorsDocument, MAX_FLOORS_BYTES};
 use crate::format::{Members, limits};
-use crate::head::{Head, MAX_HEAD_BYTES, TYPE, VerifiedHead};
+use crate::head::{Head, MAX_AHEAD, MAX_HEAD_BYTES, TYPE, VerifiedHead};
 use crate::jws::General;
 use crate::listing::Listed;
 use crate::statement::Statement;
@@ -35,7 +35,7 @@ impl Follower {
         if !complete {
             self.damaged("shards or floors", now);
         }
-        self.state.complete = complete;
+        self.state.complete = complete && self.recover_quorum(now).is_some();
         self.recover_tiles();
         self.recover_entries(now);
         self.recover_documents(now);
@@ -61,6 +61,19 @@ impl Follower {
         let head =
             VerifiedHead::verify(&bytes, &judge::head_rules(&self.config), issued_at).map_err(|_| ())?;
         Ok(Some(Pinned { bytes, head }))
+    }
+
+    /// A head that was accepted when fewer witnesses were demanded keeps its revocations, and lets nothing pass.
+    fn recover_quorum(&mut self, now: u64) -> Option<()> {
+        let pinned = self.state.head.as_ref()?;
+        let latest = self.state.not_before(now).saturating_add(MAX_AHEAD);
+        match self.config.quorum.judge(&pinned.head.head().checkpoint, latest) {
+            Ok(_) => Some(()),
+            Err(fault) => {
+                self.report(None, FollowFault::Cosignatures(fault), None, now);
+                None
+            }
+        }
     }
 
     fn recover_trust(&mut self, now: u64) {

@@ -7,6 +7,7 @@
 use super::reference::{Needs, Waiting};
 use super::state::{Document, Pinned, Published, Tiles};
 use super::{FollowFault, Follower, Request, judge};
+use crate::head::MAX_AHEAD;
 use crate::listing::Listed;
 use crate::tiles::{ProofFault, TilePath, TileSource, check_consistency, leaf_hashes};
 use semgate_contexts::{ContextUrn, Line, Version};
@@ -24,6 +25,8 @@ pub(super) enum Want {
     Trust,
     Bundle(TilePath),
     Document(ContextUrn),
+    /// A tile that tells whether this checkpoint of another follower contradicts.
+    Other(String, TilePath),
 }
 
 impl Want {
@@ -31,7 +34,7 @@ impl Want {
     pub(super) fn what(&self) -> &'static str {
         match self {
             Want::Head => "head",
-            Want::Tile(_) => "tile",
+            Want::Tile(_) | Want::Other(..) => "tile",
             Want::Shard(_) => "status shard",
             Want::Floors => "floors",
             Want::Listing => "listing",
@@ -69,6 +72,8 @@ pub(super) struct Round {
     pub(super) others: Option<HashMap<ContextUrn, Listed>>,
     /// Documents that wait; each for the one that waits after it, the last for one that is being fetched.
     pub(super) waiting: Vec<Waiting>,
+    /// The listing is a file in a directory of its name, as mirrors of plain files have it.
+    pub(super) listing_file: bool,
     /// What is left of the listing, by index from the end, so that the next one is popped.
     pub(super) listing: Option<Vec<Listed>>,
     pub(super) trust_fetched: bool,
@@ -147,7 +152,7 @@ impl Follower {
                 self.accept(round, now)?;
             }
             match self.plan_waiting(round, now) {
-                Needs::Nothing => return Ok(self.plan_documents(now)),
+                Needs::Nothing => return Ok(self.plan_documents(now).or_else(|| self.plan_others(now))),
                 Needs::Fetch(want) => return Ok(Some(want)),
                 Needs::Entry(listed) => round.listing = Some(vec![listed]),
             }
@@ -172,6 +177,11 @@ impl Follower {
             return Ok(Some(Want::Shard(missing)));
         }
         let list = judge::statuses(&candidate.head, |sha256| round.shards.get(sha256).cloned(), &self.state)?;
+        if let Err(fault) = self.judge_cosignatures(&candidate, now) {
+            // Witnesses that are away must not keep a revocation from anyone.
+            self.revoke_now(round, &list);
+            return Err(fault);
+        }
         if round.floors.is_none() {
             // Revocations never wait for anything else.
             self.revoke_now(round, &list);
@@ -201,6 +211,18 @@ impl Follower {
         }
         let indexes: Vec<u64> = self.state.known.values().map(|known| known.index).collect();
         leaf_hashes(&indexes, checkpoint.size, checkpoint.root, &tiles).map(|_| ())
+    }
+
+    /// That enough witnesses saw this log. What was accepted of the same size and root was seen by them before.
+    fn judge_cosignatures(&self, candidate: &Pinned, now: u64) -> Result<(), FollowFault> {
+        let seen = |pinned: &Pinned| (pinned.head.checkpoint().size, pinned.head.checkpoint().root);
+        let had = self.state.head.as_ref().filter(|_| self.state.complete);
+        if had.is_some_and(|had| seen(had) == seen(candidate)) {
+            return Ok(());
+        }
+        let latest = self.state.not_before(now).saturating_add(MAX_AHEAD);
+        let judged = self.config.quorum.judge(&candidate.head.head().checkpoint, latest);
+        judged.map(|_| ()).map_err(FollowFault::Cosignatures)
     }
 
     fn judge_floors(&self, round: &Round) -> Result<(), FollowFault> {

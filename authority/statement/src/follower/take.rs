@@ -7,7 +7,7 @@ use crate::encoding::sha256;
 use crate::floors::{FloorsDocument, MAX_FLOORS_BYTES};
 use crate::format::FormatFault;
 use crate::head::MAX_HEAD_BYTES;
-use crate::listing::{Listed, Listing, MAX_LISTING_BYTES};
+use crate::listing::{LISTING_FILE, LISTING_PATH, Listed, Listing, MAX_LISTING_BYTES, listing_is_a_file};
 use crate::tiles::{MAX_BUNDLE_BYTES, TileFault, TilePath, decode_bundle};
 use crate::token::{MAX_TOKEN_BYTES, Token, TokenFault};
 use crate::trust::{MAX_TRUST_BYTES, Trust};
@@ -21,13 +21,17 @@ impl Follower {
         let (path, max_bytes) = match want {
             Want::Head => ("/v1/feed/head".to_owned(), MAX_HEAD_BYTES as u64),
             Want::Tile(path) => (here(path).to_string(), 256 * 32),
+            Want::Other(note, path) => (self.other_path(note, path).to_string(), 256 * 32),
             Want::Shard(at) => {
                 let shards = round.candidate.as_ref().map(|c| c.head.head().shards.as_slice());
                 let hex = shards.and_then(|s| s.get(*at)).map(|s| s.hex()).unwrap_or_default();
                 (format!("/v1/feed/shards/{hex}"), MAX_TOKEN_BYTES as u64)
             }
             Want::Floors => ("/v1/floors".to_owned(), MAX_FLOORS_BYTES as u64),
-            Want::Listing => ("/v1/contexts".to_owned(), MAX_LISTING_BYTES as u64),
+            Want::Listing => {
+                let path = if round.listing_file { LISTING_FILE } else { LISTING_PATH };
+                (path.to_owned(), MAX_LISTING_BYTES as u64)
+            }
             Want::Trust => ("/v1/trust".to_owned(), MAX_TRUST_BYTES as u64),
             Want::Bundle(path) => (here(path).to_string(), MAX_BUNDLE_BYTES),
             Want::Document(urn) => {
@@ -47,12 +51,20 @@ impl Follower {
         if want == Want::Head && answer.status == 304 && self.etag.is_some() {
             return self.take_unchanged(round, now);
         }
+        if let Want::Other(note, path) = &want {
+            self.take_other(note, *path, (answer.status, &answer.body), now);
+            return Ok(());
+        }
         let gone = matches!(answer.status, 404 | 410);
         if let (true, Want::Tile(path) | Want::Bundle(path)) = (gone, &want)
             && path.full() != *path
             && round.full.insert(*path)
         {
             // A log may delete a partial tile once the full one exists (tlog-tiles, "Partial Tiles").
+            return Ok(());
+        }
+        if want == Want::Listing && !round.listing_file && listing_is_a_file(answer.status) {
+            round.listing_file = true;
             return Ok(());
         }
         if gone && matches!(want, Want::Tile(_) | Want::Bundle(_) | Want::Shard(_)) {
@@ -75,6 +87,8 @@ impl Follower {
             }
             Want::Head => self.take_head(round, body?, etag, now),
             Want::Tile(path) => take_tile(round, path, body?),
+            // Taken above, whatever its status.
+            Want::Other(..) => Ok(()),
             Want::Shard(at) => take_shard(round, at, body?),
             Want::Floors => self.take_floors(round, body?),
             Want::Listing => self.take_listing(round, body?),

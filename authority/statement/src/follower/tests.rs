@@ -13,6 +13,7 @@ use semgate_contexts::{Digest, Line, Version};
 mod attacks;
 mod disk;
 mod fuzz;
+mod others;
 mod poison;
 mod references;
 

@@ -119,7 +119,7 @@ fn levels(size: u64) -> impl Iterator<Item = (u8, u64)> {
 }
 
 /// Tiles of one tree that were proved to belong to it.
-struct Authenticated<'a> {
+pub(super) struct Authenticated<'a> {
     size: u64,
     root: TreeHash,
     source: &'a dyn TileSource,
@@ -128,12 +128,12 @@ struct Authenticated<'a> {
 }
 
 impl<'a> Authenticated<'a> {
-    fn new(size: u64, root: TreeHash, source: &'a dyn TileSource) -> Authenticated<'a> {
+    pub(super) fn new(size: u64, root: TreeHash, source: &'a dyn TileSource) -> Authenticated<'a> {
         Authenticated { size, root, source, proved: BTreeMap::new(), missing: Vec::new() }
     }
 
     /// Proves the right edge against the root, then each wanted tile against its parent, from the top down.
-    fn authenticate(&mut self, wanted: impl Iterator<Item = (u8, u64)>) -> Result<(), ProofFault> {
+    pub(super) fn authenticate(&mut self, wanted: impl Iterator<Item = (u8, u64)>) -> Result<(), ProofFault> {
         let mut needed: BTreeSet<(u8, u64)> = BTreeSet::new();
         for (level, n) in wanted {
             let mut at = (level, n);
@@ -198,7 +198,8 @@ impl<'a> Authenticated<'a> {
         Ok(hashes.unwrap_or_default())
     }
 
-    fn get(&self, level: u8, n: u64) -> Result<&[TreeHash], ProofFault> {
+    /// The hashes of a tile that was proved.
+    pub(super) fn get(&self, level: u8, n: u64) -> Result<&[TreeHash], ProofFault> {
         self.proved.get(&(level, n)).map(Vec::as_slice).ok_or(ProofFault::Inconsistent)
     }
 }

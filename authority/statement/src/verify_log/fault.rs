@@ -2,8 +2,10 @@
 
 use crate::checkpoint::CheckpointFault;
 use crate::context::ContextFault;
+use crate::cosignature::CosignatureFault;
 use crate::format::FormatFault;
 use crate::head::HeadFault;
+use crate::proof::TextProofFault;
 use crate::replay::ReplayFault;
 use crate::statement::StatementFault;
 use crate::tiles::{TileFault, TreeHash};
@@ -114,7 +116,12 @@ pub enum LogFault {
         n: u64,
     },
     /// A status token.
-    Token(TokenFault),
+    Token {
+        /// Number of its shard.
+        n: u64,
+        /// What is wrong.
+        fault: TokenFault,
+    },
     /// The floors differ from the replayed ones.
     FloorsDiffer,
     /// The listing differs from the replayed one.
@@ -140,6 +147,14 @@ pub enum LogFault {
     },
     /// The head moved too often to compare.
     Moving,
+    /// Too few of the configured witnesses cosigned the checkpoint.
+    Cosignatures(CosignatureFault),
+    /// A proof that could not be made or does not hold.
+    Proof(TextProofFault),
+    /// The listing does not name this context.
+    Unpublished,
+    /// The trust document does not name the signer of an entry.
+    SignerMissing,
 }
 
 impl LogFault {
@@ -149,7 +164,7 @@ impl LogFault {
             self,
             LogFault::Fetch { .. }
                 | LogFault::Shard { .. }
-                | LogFault::Token(_)
+                | LogFault::Token { .. }
                 | LogFault::FloorsDiffer
                 | LogFault::ListingDiffers
                 | LogFault::Statement { .. }
@@ -174,7 +189,7 @@ impl fmt::Display for LogFault {
                 f.write_str("`/checkpoint` is older than the head or contradicts it")
             }
             LogFault::Shard { n } => write!(f, "status shard {n} differs from the replayed log"),
-            LogFault::Token(fault) => write!(f, "{fault}"),
+            LogFault::Token { n, fault } => write!(f, "status shard {n}: {fault}"),
             LogFault::FloorsDiffer => f.write_str("the floors differ from the replayed log"),
             LogFault::ListingDiffers => f.write_str("the listing differs from the replayed log"),
             LogFault::Document { urn, fault } => write!(f, "`{urn}`: {fault}"),
@@ -183,6 +198,12 @@ impl fmt::Display for LogFault {
             }
             LogFault::DocumentDiffers { urn } => write!(f, "`{urn}`: the document is not the published one"),
             LogFault::Moving => f.write_str("the head moved too often to compare"),
+            LogFault::Cosignatures(fault) => write!(f, "{fault}"),
+            LogFault::Proof(fault) => write!(f, "{fault}"),
+            LogFault::Unpublished => f.write_str("the context is not listed as published"),
+            LogFault::SignerMissing => {
+                f.write_str("the trust document does not name the signer of the entry")
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ fn every_served_file_is_held_against_the_replayed_log() {
     assert_eq!(lied("/v1/floors", floors), LogFault::FloorsDiffer);
     assert!(matches!(
         lied(&format!("/v1/feed/shards/{}", authority.head.shards[0].hex()), shard),
-        LogFault::Token(_)
+        LogFault::Token { .. }
     ));
     assert_eq!(lied("/v1/contexts", b"{\"contexts\":[]}".to_vec()), LogFault::ListingDiffers);
     let size = authority.tree.size();

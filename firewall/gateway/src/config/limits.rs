@@ -139,6 +139,9 @@ pub struct Limits {
     pub push_timeout: Duration,
     /// Asking the authority for one thing, whole. 10 s: the largest is a tile of a few hundred kB.
     pub fetch_timeout: Duration,
+    /// Between two looks at the checkpoints of one peer. 30 s: an authority that shows two histories is found out long before a head of
+    /// ten minutes runs out.
+    pub peer_interval: Duration,
 }
 
 impl Default for Limits {
@@ -199,6 +202,7 @@ impl Default for Limits {
             agents: 100_000,
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
+            peer_interval: Duration::from_secs(30),
         }
     }
 }
@@ -264,7 +268,7 @@ macro_rules! file_limits {
 
 file_limits! {
     durations: ping_interval, handshake_timeout, idle_timeout, header_timeout, body_timeout, write_timeout, connect_timeout, upstream_timeout,
-        stream_idle, stream_time, subscription_time, upstream_idle_timeout, drain_timeout, policy_poll, policy_settle, push_timeout, fetch_timeout;
+        stream_idle, stream_time, subscription_time, upstream_idle_timeout, drain_timeout, policy_poll, policy_settle, push_timeout, fetch_timeout, peer_interval;
     numbers:
         connections: usize = 1..=1_000_000,
         connections_per_agent: usize = 1..=1_000_000,

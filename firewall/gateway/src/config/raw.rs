@@ -11,7 +11,9 @@ use super::issuer::FileIssuer;
 use super::limits::FileLimits;
 use super::push::FilePush;
 use super::span::Span;
-use super::{AuthorityConfig, CardChoice, Config, IdentityFiles, PolicyPlace, Protocol, RouteConfig};
+use super::{
+    AuthorityConfig, CardChoice, Config, IdentityFiles, PeerConfig, PolicyPlace, Protocol, RouteConfig,
+};
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +46,8 @@ pub(super) struct File {
     pub credential_issuer: Vec<FileIssuer>,
     #[serde(default)]
     pub authority: Vec<FileAuthority>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peer: Vec<FilePeer>,
     #[serde(default)]
     pub route: Vec<FileRoute>,
 }
@@ -95,8 +99,20 @@ pub(super) struct FileAuthority {
     pub origin: String,
     pub log_key: String,
     pub lines: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub witnesses: Vec<String>,
+    pub witness_quorum: Option<u64>,
     pub max_status_age: Option<Span>,
     pub poll: Option<Span>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FilePeer {
+    pub name: String,
+    pub url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_roots: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -200,6 +216,7 @@ impl File {
                 .collect(),
             credential_issuer: config.credential_issuers.iter().map(FileIssuer::of).collect(),
             authority: config.authorities.iter().map(FileAuthority::of).collect(),
+            peer: config.peers.iter().map(FilePeer::of).collect(),
             route: config.routes.iter().map(FileRoute::of).collect(),
         }
     }
@@ -231,6 +248,12 @@ impl FileHandshake {
     }
 }
 
+impl FilePeer {
+    fn of(peer: &PeerConfig) -> Self {
+        Self { name: peer.name.clone(), url: peer.url.to_string(), tls_roots: peer.tls_roots.clone() }
+    }
+}
+
 impl FileAuthority {
     fn of(authority: &AuthorityConfig) -> Self {
         Self {
@@ -241,6 +264,8 @@ impl FileAuthority {
             origin: authority.origin.clone(),
             log_key: authority.log_key.clone(),
             lines: authority.lines.clone(),
+            witnesses: authority.witnesses.clone(),
+            witness_quorum: Some(authority.witness_quorum as u64),
             max_status_age: Some(Span(authority.max_status_age)),
             poll: Some(Span(authority.poll)),
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use semgate_certs::SpiffeId;
 use semgate_contexts::{Line, Prefix, Version};
-use semgate_statement::Lines;
+use semgate_statement::{CosignerVerifier, Lines, Quorum};
 
 use super::choices::choices;
 use super::raw::{File, FileAuthority, FileRoute};
@@ -43,6 +43,7 @@ pub(super) fn check(mut file: File, base: &Path) -> Result<Config, ConfigFault> 
         trust_domains: trust_domains(&file, base)?,
         credential_issuers: super::issuer::issuers(&file.credential_issuer, base)?,
         authorities: file.authority.iter().map(|a| authority(a, base)).collect::<Result<_, _>>()?,
+        peers: super::peer::peers(&file.peer, base)?,
         routes: file.route.iter().map(|r| route(r, &prefix, base)).collect::<Result<_, _>>()?,
         floors: floors(&file)?,
         shadow: shadow(&file, base)?,
@@ -151,8 +152,11 @@ fn authority(file: &FileAuthority, base: &Path) -> Result<AuthorityConfig, Confi
         return Err(ConfigFault::value(key("name"), "letters, digits, hyphens, dots"));
     }
     let url = Upstream::parse(&file.url, base)
-        .filter(|url| url.tls && url.path == "/")
-        .ok_or_else(|| ConfigFault::value(key("url"), "`https://host:port` without a path"))?;
+        .filter(|url| (url.tls || url.local()) && url.path == "/")
+        .ok_or_else(|| {
+            ConfigFault::value(key("url"), "`https://host:port` without a path, or `http://` on this machine")
+        })?;
+    let witness_quorum = quorum(file)?;
     if file.origin.is_empty() || file.origin.bytes().any(|b| !b.is_ascii_graphic() || b == b'+') {
         return Err(ConfigFault::value(key("origin"), "the origin line of the log"));
     }
@@ -173,6 +177,8 @@ fn authority(file: &FileAuthority, base: &Path) -> Result<AuthorityConfig, Confi
         origin: file.origin.clone(),
         log_key: file.log_key.clone(),
         lines: file.lines.clone(),
+        witnesses: file.witnesses.clone(),
+        witness_quorum,
         max_status_age: within(
             &key("max_status_age"),
             file.max_status_age,
@@ -182,6 +188,21 @@ fn authority(file: &FileAuthority, base: &Path) -> Result<AuthorityConfig, Confi
         )?,
         poll: within(&key("poll"), file.poll, POLL, 1, Duration::from_secs(3600))?,
     })
+}
+
+/// How many witnesses are demanded: all, unless it is said.
+fn quorum(file: &FileAuthority) -> Result<usize, ConfigFault> {
+    let wrong = |what: &str| {
+        ConfigFault::value(
+            format!("authority.{what}"),
+            "verifier keys of witnesses, each once, and at most as many demanded",
+        )
+    };
+    let keys = file.witnesses.iter().map(|key| CosignerVerifier::parse(key)).collect::<Result<Vec<_>, _>>();
+    let keys = keys.map_err(|_| wrong("witnesses"))?;
+    let need =
+        file.witness_quorum.map_or(Ok(keys.len()), usize::try_from).map_err(|_| wrong("witness_quorum"))?;
+    Quorum::new(keys, need).map(|_| need).map_err(|_| wrong("witness_quorum"))
 }
 
 fn within(
@@ -366,7 +387,7 @@ fn shadow(file: &File, base: &Path) -> Result<Option<ShadowConfig>, ConfigFault>
     Ok(Some(ShadowConfig { policies: base.join(&shadow.policies), one_in }))
 }
 
-fn once<'a>(seen: &mut HashSet<&'a str>, key: &str, what: &'a str) -> Result<(), ConfigFault> {
+pub(super) fn once<'a>(seen: &mut HashSet<&'a str>, key: &str, what: &'a str) -> Result<(), ConfigFault> {
     if seen.insert(what) {
         return Ok(());
     }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ring::rand::{SecureRandom, SystemRandom};
-use semgate_statement::{Follower, FollowerConfig, Lines, LogVerifier, Progress, Step};
-use tokio::sync::Notify;
+use semgate_statement::{
+    Compared, CosignerVerifier, Follower, FollowerConfig, Lines, LogVerifier, Progress, Quorum, Step,
+};
 use tokio_rustls::rustls::ClientConfig;
 
 use super::Publisher;
+use super::exchange::{Exchange, Offered};
 use super::fetch::Fetcher;
 use super::hints;
 use crate::config::{AuthorityConfig, Config};
@@ -49,6 +51,10 @@ pub(crate) fn open(
     let mut settings = FollowerConfig::new(&authority.name, &authority.origin, roots, log);
     settings.prefix = config.prefix.clone();
     settings.lines = Lines::parse(&authority.lines).map_err(|why| fault("lines of", &why))?;
+    let keys = authority.witnesses.iter().map(|key| CosignerVerifier::parse(key));
+    let keys = keys.collect::<Result<Vec<_>, _>>().map_err(|why| fault("witnesses of", &why))?;
+    settings.quorum =
+        Quorum::new(keys, authority.witness_quorum).map_err(|why| fault("witnesses of", &why))?;
     settings.max_status_age = authority.max_status_age.as_secs();
     settings.poll = authority.poll.as_secs().max(1);
     if memory == Memory::Look && !dir.is_dir() {
@@ -64,7 +70,7 @@ pub(super) struct Task {
     follower: Follower,
     fetcher: Fetcher,
     publisher: Rc<Publisher>,
-    hint: Rc<Notify>,
+    exchange: Arc<Exchange>,
     random: SystemRandom,
     /// Whether the contexts changed since the policies were last told.
     unsettled: bool,
@@ -80,9 +86,10 @@ impl Task {
         tls: Arc<ClientConfig>,
         timeout: Duration,
         publisher: Rc<Publisher>,
+        exchange: Arc<Exchange>,
     ) -> Self {
-        let hint = Rc::new(Notify::new());
-        let stream = hints::listen(authority.url.clone(), Arc::clone(&tls), timeout, Rc::clone(&hint));
+        let stream =
+            hints::listen(authority.url.clone(), Arc::clone(&tls), timeout, exchange.bell(&authority.name));
         tokio::task::spawn_local(stream);
         Self {
             place,
@@ -90,7 +97,7 @@ impl Task {
             follower,
             fetcher: Fetcher::new(&authority.url, tls, timeout),
             publisher,
-            hint,
+            exchange,
             random: SystemRandom::new(),
             unsettled: false,
             failed: false,
@@ -98,7 +105,9 @@ impl Task {
     }
 
     pub(super) async fn run(mut self) {
+        self.tell();
         loop {
+            self.compare();
             match self.follower.next(unix_now()) {
                 Step::Get(request) => self.get(request).await,
                 Step::Idle { until } => {
@@ -122,6 +131,7 @@ impl Task {
         let counted = match outcome {
             Ok(Progress::ViewChanged) => {
                 self.publisher.view_changed(self.place, self.follower.view());
+                self.tell();
                 self.unsettled = true;
                 self.failed = false;
                 "changed"
@@ -144,15 +154,46 @@ impl Task {
         }
     }
 
+    /// Others may compare what is accepted here.
+    fn tell(&self) {
+        self.exchange.accepted(&self.name, self.follower.checkpoint(), self.follower.is_split().is_some());
+    }
+
+    /// Holds what other gateways accepted against what is accepted here.
+    fn compare(&mut self) {
+        for Offered { from, note } in self.exchange.take(&self.name) {
+            let compared = self.follower.compare(&note, &from, unix_now());
+            let outcome = match compared {
+                Ok(Compared::Agrees) => "agrees",
+                Ok(Compared::Waits) => "waits",
+                Ok(Compared::Contradicts) => "contradicts",
+                Err(why) => {
+                    tracing::warn!(authority = self.name, from, %why, "a checkpoint of a peer says nothing");
+                    "unsigned"
+                }
+            };
+            let labels = [("authority", self.name.clone()), ("peer", from), ("outcome", outcome.to_owned())];
+            self.publisher.metrics.counter("semgate_peer_checkpoints_total", &labels).increment(1);
+            if compared == Ok(Compared::Contradicts) {
+                self.publisher.view_changed(self.place, self.follower.view());
+                self.tell();
+            }
+        }
+        for report in self.follower.reports() {
+            tracing::warn!(authority = self.name, %report, "reported by the follower");
+        }
+    }
+
     /// Until then, or until a hint.
     async fn wait(&mut self, until: u64) {
         let mut pause = Duration::from_secs(until.saturating_sub(unix_now()).max(1));
         if self.failed {
             pause = pause.saturating_add(self.jitter(pause));
         }
+        let bell = self.exchange.bell(&self.name);
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            () = self.hint.notified() => {
+            () = bell.notified() => {
                 self.follower.hint();
                 tokio::time::sleep(HINT_PAUSE).await;
             }

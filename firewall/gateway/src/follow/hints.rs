@@ -1,6 +1,5 @@
 //! The authority's event stream. What it says is never believed: any event means only that asking now may be worth it.
 
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LAST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Rings `hint` for every event, for ever.
-pub(super) async fn listen(url: Upstream, tls: Arc<ClientConfig>, timeout: Duration, hint: Rc<Notify>) {
+pub(super) async fn listen(url: Upstream, tls: Arc<ClientConfig>, timeout: Duration, hint: Arc<Notify>) {
     let connector = Connector::fixed(&url, tls, timeout);
     let host = url.host_header();
     let random = SystemRandom::new();

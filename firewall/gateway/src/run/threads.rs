@@ -19,7 +19,7 @@ use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConf
 use crate::decision::Decisions;
 use crate::egress::Egress;
 use crate::fault::RunFault;
-use crate::follow::{First, Follow, Memory, PolicyStates};
+use crate::follow::{Exchange, First, Follow, Memory, PolicyStates};
 use crate::forward::Address;
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper};
@@ -95,7 +95,10 @@ pub(super) fn start(
     }
     let (admin_socket, admin_address) = bind_admin(config.admin)?;
 
+    let names = config.authorities.iter().map(|authority| authority.name.clone());
+    let exchange = Arc::new(Exchange::new(names));
     let admin = Admin {
+        exchange: Arc::clone(&exchange),
         shared: Arc::clone(&shared),
         metrics: metrics.clone(),
         policies: states.clone(),
@@ -110,6 +113,7 @@ pub(super) fn start(
         followers: parts.followers,
         policies,
         begun,
+        exchange,
     };
     let agents = config.routes.iter().map(|route| (route.name.clone(), route.receiver.clone())).collect();
     let minimums = MinimumsKeeper::start(&shared.sessions, &config.state)?;

@@ -88,10 +88,10 @@ impl Connector {
         Self { place: upstream.place.clone(), secure, speak, timeout }
     }
 
-    /// To an https address under one configuration.
+    /// To an address under one configuration, or to a plain one on this machine.
     pub(crate) fn fixed(upstream: &Upstream, tls: Arc<ClientConfig>, timeout: Duration) -> Self {
-        let (place, secure) = (upstream.place.clone(), Secure::Fixed(tls));
-        Self { place, secure, speak: Speak::Http1, timeout }
+        let secure = if upstream.tls { Secure::Fixed(tls) } else { Secure::No };
+        Self { place: upstream.place.clone(), secure, speak: Speak::Http1, timeout }
     }
 
     /// To the same place, for one request that asks for another protocol.

@@ -1,0 +1,266 @@
+//! Asks witnesses to cosign each new checkpoint (C2SP `tlog-witness`), so that followers who demand it know that others saw the same log.
+//! A witness that is away never keeps a statement from the log or a head from its followers: what is missing is asked for again.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{Method, Request, Uri, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls_pki_types::ServerName;
+use semgate_certs::tls::{DefaultTimeProvider, ExpectedServer, ServerTrust, client_config};
+use semgate_statement::cosignature::split;
+use semgate_statement::tiles::consistency_proof;
+use semgate_statement::{ContinuationProof, CosignerVerifier, Quorum};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsConnector;
+
+use crate::config::WitnessConfig;
+use crate::keys;
+use crate::metrics::Metrics;
+use crate::store::Log;
+use crate::{Config, RunFault};
+
+/// The longest answer that is read: some signature lines.
+const MAX_ANSWER_BYTES: usize = 16 * 1024;
+/// How long a witness that failed is left alone at first; each failure doubles it.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest such pause: heads live for minutes, and cosignatures should be there before the next one.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// One configured witness.
+struct Witness {
+    key: CosignerVerifier,
+    url: Uri,
+    tls: Option<TlsConnector>,
+    /// The size that it cosigned last, as far as is known: its refusal tells better.
+    size: u64,
+    /// Its line for the checkpoint at hand.
+    line: Option<String>,
+    pause: Duration,
+    not_before: Instant,
+}
+
+/// All witnesses, asked side by side.
+pub(crate) struct Cosigners {
+    witnesses: Vec<Witness>,
+    quorum: Quorum,
+    timeout: Duration,
+    runtime: Runtime,
+    /// The note that the lines are for.
+    note: String,
+    metrics: Arc<Metrics>,
+}
+
+/// What one witness answered.
+enum Answer {
+    /// Its signature line.
+    Line(String),
+    /// It saw this size last.
+    Saw(u64),
+    /// Nothing that helps.
+    Failed(String),
+}
+
+impl Cosigners {
+    /// Those of a configuration; none if it names none.
+    pub fn open(config: &Config, metrics: Arc<Metrics>) -> Result<Option<Self>, RunFault> {
+        if config.witnesses.is_empty() {
+            return Ok(None);
+        }
+        let wrong = |e: &dyn std::fmt::Display| RunFault::Config(format!("`witness`: {e}"));
+        let witnesses =
+            config.witnesses.iter().map(|w| Witness::new(w, config)).collect::<Result<Vec<_>, _>>()?;
+        let keys = witnesses.iter().map(|w| w.key.clone()).collect();
+        let quorum = Quorum::new(keys, config.witness_quorum).map_err(|e| wrong(&e))?;
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| wrong(&e))?;
+        let timeout = config.limits.witness_timeout;
+        Ok(Some(Self { witnesses, quorum, timeout, runtime, note: String::new(), metrics }))
+    }
+
+    /// The checkpoint of the log with every cosignature that could be had in time.
+    ///
+    /// # Errors
+    /// At the start, a witness that saw a longer log, or another one of this size: this state is older than what was told, and must not go on.
+    /// Later that is said and counted, but stops nothing: else a witness that lies could.
+    pub fn cosigned(&mut self, log: &Log, starting: bool) -> Result<String, RunFault> {
+        if self.note != log.checkpoint() {
+            log.checkpoint().clone_into(&mut self.note);
+            self.witnesses.iter_mut().for_each(|witness| witness.line = None);
+        }
+        // A second time for those whose last size was not known.
+        for _ in 0..2 {
+            self.ask(log, starting)?;
+        }
+        let lines: String = self.witnesses.iter().filter_map(|w| w.line.as_deref()).collect();
+        self.metrics.gauge("semgate_authority_cosignatures", &[], self.have() as u64);
+        Ok(format!("{}{lines}", self.note))
+    }
+
+    /// How many cosigned the newest checkpoint.
+    fn have(&self) -> usize {
+        self.witnesses.iter().filter(|w| w.line.is_some()).count()
+    }
+
+    /// Whether the quorum is not there and somebody may be asked again.
+    pub fn is_due(&self) -> bool {
+        let now = Instant::now();
+        let waits = |w: &Witness| w.line.is_none() && w.not_before <= now;
+        self.have() < self.quorum.need() && self.witnesses.iter().any(waits)
+    }
+
+    fn ask(&mut self, log: &Log, starting: bool) -> Result<(), RunFault> {
+        let (text, _) = split(&self.note).map_err(|e| RunFault::damaged(log.dir(), e))?;
+        let text = text.to_owned();
+        let mut asked: JoinSet<(usize, Answer)> = JoinSet::new();
+        let now = Instant::now();
+        for (at, witness) in self.witnesses.iter().enumerate() {
+            if witness.line.is_some() || witness.not_before > now {
+                continue;
+            }
+            let hashes = consistency_proof(witness.size, log.size(), log.root(), log);
+            let hashes = hashes.map_err(|e| RunFault::damaged(log.dir(), e))?;
+            let request = ContinuationProof { old: witness.size, hashes, checkpoint: self.note.clone() };
+            let one = witness.ask(request.to_text(), text.clone());
+            let timeout = self.timeout;
+            asked.spawn_on(
+                async move {
+                    let answer = tokio::time::timeout(timeout, one).await;
+                    (at, answer.unwrap_or_else(|_| Answer::Failed("no answer in time".to_owned())))
+                },
+                self.runtime.handle(),
+            );
+        }
+        let answers = self.runtime.block_on(async {
+            let mut answers = Vec::new();
+            while let Some(Ok(answer)) = asked.join_next().await {
+                answers.push(answer);
+            }
+            answers
+        });
+        for (at, answer) in answers {
+            let Some(witness) = self.witnesses.get_mut(at) else { continue };
+            if let Some(fault) = witness.take(answer, log, &self.metrics) {
+                if starting {
+                    return Err(RunFault::damaged(log.dir(), fault));
+                }
+                tracing::error!("{fault}");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Witness {
+    fn new(settings: &WitnessConfig, config: &Config) -> Result<Self, RunFault> {
+        let wrong = |e: &dyn std::fmt::Display| RunFault::Config(format!("`witness.key`: {e}"));
+        let key = CosignerVerifier::parse(&settings.key).map_err(|e| wrong(&e))?;
+        let url: Uri = format!("{}/add-checkpoint", settings.url.trim_end_matches('/'))
+            .parse()
+            .map_err(|e| RunFault::Config(format!("`witness.url`: {e}")))?;
+        let tls = if url.scheme_str() == Some("https") {
+            let file = settings.roots.as_ref().unwrap_or(&config.roots);
+            let trust =
+                ServerTrust { roots: keys::roots(file, &config.prefix)?, expected: ExpectedServer::Named };
+            let made = client_config(trust, None, Arc::new(DefaultTimeProvider));
+            Some(TlsConnector::from(Arc::new(made.map_err(|e| RunFault::keys(file, e))?)))
+        } else {
+            None
+        };
+        Ok(Self { key, url, tls, size: 0, line: None, pause: FIRST_PAUSE, not_before: Instant::now() })
+    }
+
+    /// One exchange; its own connection, because checkpoints come seldom and witnesses are few.
+    fn ask(&self, body: String, text: String) -> impl Future<Output = Answer> + Send + use<> {
+        let (url, tls, key) = (self.url.clone(), self.tls.clone(), self.key.clone());
+        async move {
+            match post(&url, tls, body).await {
+                Ok((200, answer)) => match key.line_in(&text, &answer) {
+                    Some(line) => Answer::Line(line),
+                    None => Answer::Failed("it answered no cosignature of its key".to_owned()),
+                },
+                Ok((409, answer)) => match answer.trim_end().parse() {
+                    Ok(size) => Answer::Saw(size),
+                    Err(_) => Answer::Failed("it refused without a size".to_owned()),
+                },
+                Ok((status, _)) => Answer::Failed(format!("it answered {status}")),
+                Err(what) => Answer::Failed(what),
+            }
+        }
+    }
+
+    /// Takes an answer; one that says that this log is an older state or a fork is handed back in words.
+    fn take(&mut self, answer: Answer, log: &Log, metrics: &Metrics) -> Option<String> {
+        let name = self.key.name().to_owned();
+        let mut ahead = None;
+        let why = match answer {
+            Answer::Line(line) => {
+                self.line = Some(line);
+                self.size = log.size();
+                self.pause = FIRST_PAUSE;
+                return None;
+            }
+            Answer::Saw(size) if size > log.size() || (size == log.size() && self.size == size) => {
+                metrics.count("semgate_authority_witness_ahead_total", &[("witness", name.clone())]);
+                ahead = Some(format!(
+                    "the witness `{name}` saw a log of {size} entries that is not this one of {}: this is an older state or a fork; \
+                     bring the newest log back (see Restore in docs/authority-operations.md)",
+                    log.size()
+                ));
+                "it saw another log".to_owned()
+            }
+            Answer::Saw(size) if size != self.size => {
+                self.size = size;
+                return None;
+            }
+            Answer::Saw(_) => "it refuses what it asked for".to_owned(),
+            Answer::Failed(why) => why,
+        };
+        tracing::warn!("the witness `{name}` did not cosign {} entries: {why}", log.size());
+        metrics.count("semgate_authority_witness_failures_total", &[("witness", name)]);
+        self.not_before = Instant::now() + self.pause;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        ahead
+    }
+}
+
+async fn post(url: &Uri, tls: Option<TlsConnector>, body: String) -> Result<(u16, String), String> {
+    let host = url.host().ok_or("no host")?.to_owned();
+    let port = url.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
+    let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let tcp = TcpStream::connect((bare.as_str(), port)).await.map_err(|e| e.to_string())?;
+    tcp.set_nodelay(true).map_err(|e| e.to_string())?;
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(url.path())
+        .header(header::HOST, format!("{host}:{port}"))
+        .body(Full::new(Bytes::from(body)))
+        .map_err(|e| e.to_string())?;
+    match tls {
+        Some(tls) => {
+            let name = ServerName::try_from(bare).map_err(|e| e.to_string())?;
+            let stream = tls.connect(name, tcp).await.map_err(|e| e.to_string())?;
+            exchange(TokioIo::new(stream), request).await
+        }
+        None => exchange(TokioIo::new(tcp), request).await,
+    }
+}
+
+async fn exchange<I>(io: I, request: Request<Full<Bytes>>) -> Result<(u16, String), String>
+where
+    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+{
+    let (mut sender, connection) = http1::handshake(io).await.map_err(|e| e.to_string())?;
+    // it ends with the sender
+    tokio::spawn(connection);
+    let answer = sender.send_request(request).await.map_err(|e| e.to_string())?;
+    let status = answer.status().as_u16();
+    let body =
+        Limited::new(answer.into_body(), MAX_ANSWER_BYTES).collect().await.map_err(|e| e.to_string())?;
+    Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
+}

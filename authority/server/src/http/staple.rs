@@ -1,0 +1,59 @@
+//! The proof of its publication, stapled to a signed context: made anew for each request from the tiles that are public.
+
+use http::{HeaderMap, header};
+use semgate_statement::tiles::{TILE_WIDTH, TilePath, TileSource, decode_bundle};
+use semgate_statement::{Checkpoint, Entry, LogVerifier, Stapled, context, prove_entry};
+
+use super::App;
+use super::problem::{Code, Problem};
+use super::read::{full_tile, read_full_tile};
+use crate::publish::Published;
+use crate::store::{cut, widest, with_width};
+
+/// Whether `Accept` names the media type of stapled contexts. Weights do not matter: who names it can read it.
+pub(super) fn is_asked_for(headers: &HeaderMap) -> bool {
+    let named = |list: &str| {
+        let types = list.split(',').map(|one| one.split(';').next().unwrap_or_default().trim());
+        types.into_iter().any(|one| one.eq_ignore_ascii_case(context::STAPLED_MEDIA_TYPE))
+    };
+    headers.get_all(header::ACCEPT).iter().any(|value| value.to_str().is_ok_and(named))
+}
+
+/// The signed context with the proof that its statement, at `index`, is in the public log.
+pub(super) fn stapled(app: &App, signed: Vec<u8>, index: u64) -> Result<Vec<u8>, Problem> {
+    let public = app.public();
+    let tiles = Tiles { app, public: &public };
+    let internal = |what: &dyn std::fmt::Display| Problem::new(Code::Internal, what.to_string());
+    // The index runs ahead of the head by the moment of a commit.
+    let bundle = TilePath::entries_holding(index, public.size)
+        .ok_or_else(|| Problem::new(Code::Busy, "its statement is not public yet"))?;
+    let bytes = tiles.tile(&bundle).ok_or(Code::Internal)?;
+    let entries = decode_bundle(&bytes, bundle.width()).map_err(|e| internal(&e))?;
+    let within = usize::try_from(index % u64::from(TILE_WIDTH)).map_err(|e| internal(&e))?;
+    let entry = *entries.get(within).ok_or(Code::Internal)?;
+    let key = Entry::read(entry, &app.config.prefix).map_err(|e| internal(&e))?.signed().key();
+    let chain = app.documents.chain(&key).map_err(|e| internal(&e))?.ok_or(Code::Internal)?;
+    let note = std::str::from_utf8(&public.checkpoint.bytes).map_err(|e| internal(&e))?;
+    let log = LogVerifier::parse(&app.log_key).map_err(|e| internal(&e))?;
+    let checkpoint = Checkpoint::verify(note.as_bytes(), &log, log.name()).map_err(|e| internal(&e))?;
+    let proof = prove_entry(entry, &chain, index, (note, &checkpoint), &tiles).map_err(|e| internal(&e))?;
+    Stapled { signed, proof: Some(proof) }.to_bytes().map_err(|e| internal(&e))
+}
+
+/// The tiles of the public log, each as wide as it was asked for.
+struct Tiles<'a> {
+    app: &'a App,
+    public: &'a Published,
+}
+
+impl TileSource for Tiles<'_> {
+    fn tile(&self, tile: &TilePath) -> Option<Vec<u8>> {
+        let width = widest(tile, self.public.size).filter(|width| tile.width() <= *width)?;
+        let bytes = if width == TILE_WIDTH {
+            read_full_tile(&full_tile(self.app, tile)).ok()?
+        } else {
+            self.public.edge.get(&tile.full())?.1.to_vec()
+        };
+        if tile.width() == width { Some(bytes) } else { cut(&with_width(*tile, width), &bytes, tile.width()) }
+    }
+}

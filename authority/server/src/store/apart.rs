@@ -1,0 +1,156 @@
+//! The last checkpoint, kept apart from the state directory: a backup that is restored brings an older log back, but not an older
+//! memory of it. It moves by compare-and-swap, so that of two authorities over copies of one log only one can go on.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use semgate_statement::checkpoint::MAX_CHECKPOINT_BYTES;
+use semgate_statement::{Checkpoint, LogVerifier};
+
+use crate::{RunFault, disk};
+
+/// A place that holds one signed checkpoint and outlives the state directory. Another store (a database row, an object with conditional
+/// writes) is another implementation of this.
+pub(crate) trait LastCheckpoint: Send + fmt::Debug {
+    /// The signed note that is there; none if nothing was ever put.
+    fn read(&self) -> Result<Option<String>, RunFault>;
+
+    /// Puts `new` in the place of `expected`, durably, or changes nothing. Answers what was there: the swap was made if that is
+    /// `expected`.
+    fn swap(&self, expected: Option<&str>, new: &str) -> Result<Option<String>, RunFault>;
+
+    /// Where it is, for people.
+    fn place(&self) -> PathBuf;
+}
+
+/// A file, best on another volume than the state; swaps are serialised by a lock on a file beside it.
+#[derive(Debug)]
+pub(crate) struct CheckpointFile(pub PathBuf);
+
+impl CheckpointFile {
+    fn lock(&self) -> Result<File, RunFault> {
+        let mut name = self.0.clone().into_os_string();
+        name.push(".lock");
+        let path = PathBuf::from(name);
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = file.map_err(RunFault::io("opening", &path))?;
+        file.lock().map_err(RunFault::io("locking", &path))?;
+        Ok(file)
+    }
+}
+
+impl LastCheckpoint for CheckpointFile {
+    fn read(&self) -> Result<Option<String>, RunFault> {
+        let Some(bytes) = disk::read(&self.0)? else { return Ok(None) };
+        if bytes.len() > MAX_CHECKPOINT_BYTES {
+            return Err(RunFault::damaged(&self.0, "it is longer than a checkpoint"));
+        }
+        String::from_utf8(bytes).map(Some).map_err(|e| RunFault::damaged(&self.0, e))
+    }
+
+    fn swap(&self, expected: Option<&str>, new: &str) -> Result<Option<String>, RunFault> {
+        let _held = self.lock()?;
+        let found = self.read()?;
+        if found.as_deref() == expected {
+            disk::write(&self.0, new.as_bytes())?;
+        }
+        Ok(found)
+    }
+
+    fn place(&self) -> PathBuf {
+        self.0.clone()
+    }
+}
+
+/// What is kept apart, as this process knows it.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    store: Box<dyn LastCheckpoint>,
+    note: Option<String>,
+}
+
+impl Kept {
+    /// Reads what is there.
+    pub fn open(store: Box<dyn LastCheckpoint>) -> Result<Self, RunFault> {
+        let note = store.read()?;
+        Ok(Self { store, note })
+    }
+
+    /// The checkpoint that was last put, if the log key signed it. One that it did not sign is damage, and stops the start: what is
+    /// unknown may be newer than the log.
+    pub fn checkpoint(&self, key: &LogVerifier) -> Result<Option<(PathBuf, Checkpoint)>, RunFault> {
+        let Some(note) = &self.note else { return Ok(None) };
+        let checkpoint = Checkpoint::verify(note.as_bytes(), key, key.name())
+            .map_err(|e| RunFault::damaged(&self.store.place(), e))?;
+        Ok(Some((self.store.place(), checkpoint)))
+    }
+
+    /// Moves on to a checkpoint that continues the one that is there.
+    ///
+    /// # Errors
+    /// The store fails, or holds another checkpoint than this process put there: then another authority signs the same log, and this
+    /// one must end.
+    pub fn advance(&mut self, note: &str) -> Result<(), RunFault> {
+        if self.note.as_deref() == Some(note) {
+            return Ok(());
+        }
+        let found = self.store.swap(self.note.as_deref(), note)?;
+        if found != self.note {
+            return Err(RunFault::damaged(
+                &self.store.place(),
+                "another authority put its checkpoint there: two must never sign one log",
+            ));
+        }
+        self.note = Some(note.to_owned());
+        Ok(())
+    }
+}
+
+/// Refuses a log that is smaller than what is kept apart.
+pub(super) fn judge(kept: &Checkpoint, place: &Path, log: &Path, size: u64) -> Result<(), RunFault> {
+    if kept.size <= size {
+        return Ok(());
+    }
+    let what = format!(
+        "it has {size} entries, but a checkpoint of {} was signed before (`{}`): this is an older state, and going on from it \
+         would fork the log; nothing was changed; bring the newest log back with `semgate authority restore`, or from where it was \
+         kept (see Restore in docs/authority-operations.md)",
+        kept.size,
+        place.display()
+    );
+    Err(RunFault::damaged(log, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_that_swap_from_the_same_checkpoint_one_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = || Kept::open(Box::new(CheckpointFile(dir.path().join("last")))).unwrap();
+        let (mut one, mut two) = (open(), open());
+        one.advance("a").unwrap();
+        let fault = two.advance("b").unwrap_err().to_string();
+        assert!(fault.contains("another authority"), "{fault}");
+        one.advance("c").unwrap();
+        assert_eq!(std::fs::read_to_string(dir.path().join("last")).unwrap(), "c");
+        let mut late = open();
+        one.advance("d").unwrap();
+        assert!(late.advance("e").is_err());
+        assert_eq!(open().note.as_deref(), Some("d"));
+    }
+
+    #[test]
+    fn what_is_no_checkpoint_of_the_log_key_is_damage_and_not_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("last");
+        let key = semgate_statement::LogKey::from_seed("semgate.test/log", &[7; 32]).unwrap();
+        let open = || Kept::open(Box::new(CheckpointFile(path.clone()))).unwrap();
+        assert!(open().checkpoint(key.verifier()).unwrap().is_none());
+        std::fs::write(&path, "scribble").unwrap();
+        assert!(open().checkpoint(key.verifier()).unwrap_err().to_string().contains("is damaged"));
+    }
+}

@@ -1,0 +1,157 @@
+//! A small witness for a second party to run (C2SP `tlog-witness`): it keeps the last checkpoint of each log that it knows, cosigns
+//! another one only if that continues it, and refuses forks. It sees sizes and hashes, never an entry.
+
+mod config;
+mod serve;
+
+pub use config::{WitnessSettings, init_witness};
+pub use serve::{WitnessBound, run_witness};
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use semgate_statement::witnessing::{WitnessFault, judge, origin_of};
+use semgate_statement::{Checkpoint, ContinuationProof, CosignerKey, LogVerifier, cosignature};
+
+use crate::{RunFault, disk};
+
+/// What a witness remembers of its logs, and its key.
+pub(crate) struct Memory {
+    key: CosignerKey,
+    logs: BTreeMap<String, Mutex<Known>>,
+}
+
+/// One log. Whoever holds its lock compares, writes and cosigns, in this order, so that no two requests race.
+struct Known {
+    verifier: LogVerifier,
+    file: PathBuf,
+    last: Option<Checkpoint>,
+}
+
+/// Why nothing was cosigned.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The request.
+    Request(WitnessFault),
+    /// The disk: nothing was cosigned that is not kept.
+    Disk(RunFault),
+}
+
+impl Memory {
+    /// Reads what was kept of each log. A file that is not a checkpoint of its log stops the start: what was forgotten could be forked.
+    pub fn open(key: CosignerKey, state: &Path, logs: Vec<LogVerifier>) -> Result<Self, RunFault> {
+        disk::make_dir(state)?;
+        disk::sweep(state)?;
+        let mut known = BTreeMap::new();
+        for verifier in logs {
+            let origin = verifier.name().to_owned();
+            let name = semgate_contexts::Digest::of(origin.as_bytes());
+            let file = state.join(format!("{}.checkpoint", name.hex()));
+            let last = match disk::read(&file)? {
+                Some(bytes) => Some(
+                    Checkpoint::verify(&bytes, &verifier, &origin)
+                        .map_err(|e| RunFault::damaged(&file, e))?,
+                ),
+                None => None,
+            };
+            known.insert(origin, Mutex::new(Known { verifier, file, last }));
+        }
+        Ok(Self { key, logs: known })
+    }
+
+    /// Judges a request, keeps its checkpoint durably, and answers the cosignature line, made at `now`.
+    pub fn add(&self, request: &str, now: u64) -> Result<String, Refused> {
+        let request =
+            ContinuationProof::read(request).map_err(|_| Refused::Request(WitnessFault::Malformed))?;
+        let origin = origin_of(&request).unwrap_or_default();
+        let known = self.logs.get(origin).ok_or(Refused::Request(WitnessFault::UnknownLog))?;
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = judge(&request, &known.verifier, known.last.as_ref()).map_err(Refused::Request)?;
+        let (text, _) =
+            cosignature::split(&request.checkpoint).map_err(|_| Refused::Request(WitnessFault::Malformed))?;
+        if known.last.as_ref() != Some(&new) {
+            disk::write(&known.file, request.checkpoint.as_bytes()).map_err(Refused::Disk)?;
+            known.last = Some(new);
+        }
+        Ok(self.key.cosign(text, now))
+    }
+
+    /// Size and origin of what was seen last of each log.
+    pub fn seen(&self) -> Vec<(String, Option<u64>)> {
+        let size = |known: &Mutex<Known>| {
+            known.lock().unwrap_or_else(PoisonError::into_inner).last.as_ref().map(|last| last.size)
+        };
+        self.logs.iter().map(|(origin, known)| (origin.clone(), size(known))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use semgate_statement::tiles::{TilePath, Tree, consistency_proof};
+    use std::collections::HashMap;
+
+    const ORIGIN: &str = "semgate.test/log";
+
+    fn request(word: &str, old: u64, size: u64) -> String {
+        let key = semgate_statement::LogKey::from_seed(ORIGIN, &[5; 32]).unwrap();
+        let (mut tree, mut files) = (Tree::new(), HashMap::<TilePath, Vec<u8>>::new());
+        let entries: Vec<Vec<u8>> = (0..size).map(|i| format!("{word} {i}").into_bytes()).collect();
+        files.extend(tree.append(&entries).unwrap().into_iter().map(|file| (file.path, file.bytes)));
+        let hashes = consistency_proof(old, size, tree.root(), &files).unwrap();
+        let checkpoint = key.sign(size, tree.root()).unwrap();
+        ContinuationProof { old, hashes, checkpoint }.to_text()
+    }
+
+    fn open(dir: &Path) -> Memory {
+        let key = CosignerKey::from_seed("w.example", &[9; 32]).unwrap();
+        let log = semgate_statement::LogKey::from_seed(ORIGIN, &[5; 32]).unwrap();
+        Memory::open(key, dir, vec![log.verifier().clone()]).unwrap()
+    }
+
+    fn status(outcome: Result<String, Refused>) -> u16 {
+        match outcome {
+            Ok(_) => 200,
+            Err(Refused::Request(fault)) => fault.status(),
+            Err(Refused::Disk(fault)) => panic!("{fault}"),
+        }
+    }
+
+    #[test]
+    fn what_was_cosigned_outlives_the_process_and_only_grows() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(status(open(dir.path()).add(&request("true", 0, 3), 100)), 200);
+        let witness = open(dir.path());
+        assert_eq!(witness.seen(), [(ORIGIN.to_owned(), Some(3))]);
+        assert_eq!(status(witness.add(&request("true", 0, 9), 100)), 409);
+        assert_eq!(status(witness.add(&request("true", 3, 9), 100)), 200);
+        assert_eq!(status(open(dir.path()).add(&request("true", 3, 3), 100)), 409, "never back");
+        assert_eq!(status(open(dir.path()).add(&request("forked", 9, 12), 100)), 422);
+        assert_eq!(open(dir.path()).seen()[0].1, Some(9));
+    }
+
+    #[test]
+    fn a_memory_that_cannot_be_read_stops_the_start_and_one_that_cannot_be_written_the_cosignature() {
+        let dir = tempfile::tempdir().unwrap();
+        open(dir.path()).add(&request("true", 0, 3), 100).unwrap();
+        let file = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
+        std::fs::write(&file, "scribble").unwrap();
+        let key = CosignerKey::from_seed("w.example", &[9; 32]).unwrap();
+        let log = semgate_statement::LogKey::from_seed(ORIGIN, &[5; 32]).unwrap();
+        assert!(Memory::open(key, dir.path(), vec![log.verifier().clone()]).is_err());
+        std::fs::remove_file(&file).unwrap();
+        let witness = open(dir.path());
+        std::fs::remove_dir_all(dir.path()).unwrap();
+        assert!(matches!(witness.add(&request("true", 0, 3), 100), Err(Refused::Disk(_))));
+        assert_eq!(witness.seen()[0].1, None);
+    }
+
+    #[test]
+    fn logs_that_nobody_configured_are_unknown() {
+        let dir = tempfile::tempdir().unwrap();
+        let other = request("true", 0, 3).replace(ORIGIN, "other.test/log");
+        assert_eq!(status(open(dir.path()).add(&other, 100)), 404);
+        assert_eq!(status(open(dir.path()).add("scribble", 100)), 400);
+    }
+}

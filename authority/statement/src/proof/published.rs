@@ -1,0 +1,145 @@
+//! That a context was published, as a proof which travels with it ("stapled"): a `tlog-proof` whose extra data is the entry and the chain
+//! of the statement's signer. It says that the context was published, and nothing about its status since.
+
+use super::{CheckpointRules, TextProofFault, TlogProof};
+use crate::checkpoint::Checkpoint;
+use crate::context::{MAX_SIGNED_BYTES, SignedContext, verify_context_among};
+use crate::entry::{Entry, VerifiedEntry};
+use crate::format::{FormatFault, Members, limits, write};
+use crate::statement::Statement;
+use crate::tiles::{TileSource, TreeHash, inclusion_proof};
+use crate::trust::Trust;
+use semgate_certs::{Chain, Roots};
+use semgate_contexts::{DocumentLimits, Prefix, Referenced};
+use serde_json::Value;
+
+/// The member of the unprotected header that holds the text of the proof.
+const MEMBER: &str = "tlog-proof";
+
+/// Makes the proof for an entry that is in the tree of `checkpoint`, whose verified form is `at`.
+///
+/// Errors: [`TextProofFault::Proof`]; among them the tiles that are missing.
+pub fn prove_entry(
+    entry: &[u8],
+    chain: &Chain,
+    index: u64,
+    (checkpoint, at): (&str, &Checkpoint),
+    tiles: &dyn TileSource,
+) -> Result<TlogProof, TextProofFault> {
+    let hashes = inclusion_proof(index, at.size, at.root, tiles).map_err(TextProofFault::Proof)?;
+    let entry = std::str::from_utf8(entry).map_err(|_| TextProofFault::Extra)?;
+    let extra = serde_json::json!({"entry": entry, "x5c": chain.to_x5c()});
+    let extra = write(&extra).map_err(|_| TextProofFault::Extra)?;
+    Ok(TlogProof { extra: Some(extra), index, hashes, checkpoint: checkpoint.to_owned() })
+}
+
+/// A signed context with the proof that came with it. Neither is verified.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stapled {
+    /// The signed context as it is published, without the proof.
+    pub signed: Vec<u8>,
+    /// The proof, if one came.
+    pub proof: Option<TlogProof>,
+}
+
+impl Stapled {
+    /// Takes a signed context apart. The signed bytes are the same with and without the proof.
+    pub fn read(bytes: &[u8]) -> Result<Stapled, TextProofFault> {
+        let bare = || Stapled { signed: bytes.to_vec(), proof: None };
+        let malformed = |_: FormatFault| TextProofFault::Malformed;
+        let json = semgate_contexts::json::read(bytes, &limits(2 * MAX_SIGNED_BYTES))
+            .map_err(|fault| malformed(fault.into()))?;
+        let header = json.as_object().and_then(|outer| outer.get("signatures")?.as_array()?.first());
+        let header = header.and_then(|one| one.as_object()?.get("header")?.as_object());
+        let Some(text) = header.and_then(|header| header.get(MEMBER)?.as_str()) else { return Ok(bare()) };
+        let proof = TlogProof::read(text)?;
+        // what is read again was read strictly above
+        let mut value: Value = serde_json::from_slice(bytes).map_err(|_| TextProofFault::Malformed)?;
+        if let Some(header) = value.pointer_mut("/signatures/0/header").and_then(Value::as_object_mut) {
+            header.remove(MEMBER);
+        }
+        Ok(Stapled { signed: write(&value).map_err(malformed)?, proof: Some(proof) })
+    }
+
+    /// The signed context with the proof in its unprotected header.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, TextProofFault> {
+        let Some(proof) = &self.proof else { return Ok(self.signed.clone()) };
+        let mut value: Value = serde_json::from_slice(&self.signed).map_err(|_| TextProofFault::Malformed)?;
+        let header = value.pointer_mut("/signatures/0/header").and_then(Value::as_object_mut);
+        header.ok_or(TextProofFault::Malformed)?.insert(MEMBER.to_owned(), proof.to_text().into());
+        write(&value).map_err(|_| TextProofFault::Malformed)
+    }
+}
+
+/// What a stapled context is verified against: nothing of it comes with the context.
+#[derive(Clone, Debug)]
+pub struct ProofRules<'a> {
+    /// Roots of context certificates.
+    pub roots: &'a Roots,
+    /// Which checkpoints count.
+    pub checkpoint: CheckpointRules<'a>,
+    /// Prefix of URNs.
+    pub prefix: &'a Prefix,
+    /// Bounds of documents.
+    pub documents: &'a DocumentLimits,
+}
+
+/// A context that was published: its statement is in the log, and the document is the one that the statement names.
+#[derive(Clone, Debug)]
+pub struct Proved {
+    /// The verified document.
+    pub context: SignedContext,
+    /// Where the statement is in the log, which is the context's status index.
+    pub index: u64,
+    /// When it was published.
+    pub logged_at: u64,
+    /// The checkpoint that proves it.
+    pub checkpoint: Checkpoint,
+}
+
+impl ProofRules<'_> {
+    /// Verifies proof, statement and document, in this order; both chains are judged at the time of the statement. `others` finds
+    /// contexts that it may refer to.
+    pub fn verify(
+        &self,
+        signed: &[u8],
+        proof: &TlogProof,
+        others: &Referenced<'_>,
+    ) -> Result<Proved, TextProofFault> {
+        let (verified, checkpoint) = self.verify_entry(proof)?;
+        let Statement::Publish { urn, digest, signer } = verified.statement() else {
+            return Err(TextProofFault::NotPublished);
+        };
+        let at = verified.logged_at();
+        let context = verify_context_among(signed, self.roots, at, self.prefix, self.documents, others)
+            .map_err(TextProofFault::Context)?;
+        let document = context.context();
+        if document.urn() != urn || document.digest() != digest || context.signer() != *signer {
+            return Err(TextProofFault::OfAnother);
+        }
+        Ok(Proved { context, index: proof.index, logged_at: at, checkpoint })
+    }
+
+    /// Verifies a proof and the statement of its entry, whatever that says; the chain of its signer is judged at the time of the entry.
+    pub fn verify_entry(&self, proof: &TlogProof) -> Result<(VerifiedEntry, Checkpoint), TextProofFault> {
+        let (entry, chain) = self.extra(proof)?;
+        let checkpoint = proof.verify(TreeHash::of_leaf(entry.bytes()), &self.checkpoint)?;
+        let mut trust = Trust::default();
+        trust.insert(chain);
+        Ok((entry.verify(&trust, self.roots).map_err(TextProofFault::Statement)?, checkpoint))
+    }
+
+    fn extra(&self, proof: &TlogProof) -> Result<(Entry, Chain), TextProofFault> {
+        let wrong = |_| TextProofFault::Extra;
+        let bytes = proof.extra.as_deref().ok_or(TextProofFault::Extra)?;
+        let json = semgate_contexts::json::read(bytes, &limits(super::MAX_PROOF_BYTES))
+            .map_err(|_| TextProofFault::Extra)?;
+        let members = Members::closed(&json, &["entry", "x5c"], &[]).map_err(wrong)?;
+        let entry = Entry::read(members.text("entry").map_err(wrong)?.as_bytes(), self.prefix)
+            .map_err(TextProofFault::Statement)?;
+        let texts: Option<Vec<&str>> =
+            members.list("x5c").map_err(wrong)?.iter().map(|c| c.as_str()).collect();
+        let chain = texts.and_then(|texts| Chain::from_x5c(texts, self.roots.limits()).ok());
+        Ok((entry, chain.ok_or(TextProofFault::Extra)?))
+    }
+}

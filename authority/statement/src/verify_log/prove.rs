@@ -1,0 +1,109 @@
+//! Makes proofs from what is served: tiles are fetched, authenticated against the head's checkpoint, and turned into lists of hashes.
+
+use super::{Fetch, LogFault, fetch_head, get, listing, tile};
+use crate::follower::FollowerConfig;
+use crate::head::VerifiedHead;
+use crate::listing::Listing;
+use crate::proof::{ContinuationProof, TextProofFault, TlogProof, prove_entry};
+use crate::tiles::{
+    MAX_BUNDLE_BYTES, ProofFault, TILE_WIDTH, TilePath, TreeHash, consistency_proof, decode_bundle,
+    root_of_prefix,
+};
+use crate::trust::{MAX_TRUST_BYTES, Trust};
+use semgate_contexts::{ContextUrn, Prefix};
+use std::collections::HashMap;
+
+/// Makes proofs under one verified head.
+pub struct Prover<'a> {
+    fetch: &'a mut dyn Fetch,
+    config: &'a FollowerConfig,
+    head: VerifiedHead,
+    tiles: HashMap<TilePath, Vec<u8>>,
+}
+
+impl<'a> Prover<'a> {
+    /// Fetches the head and verifies it at `now`, in seconds since the epoch.
+    pub fn new(
+        fetch: &'a mut dyn Fetch,
+        config: &'a FollowerConfig,
+        now: u64,
+    ) -> Result<Prover<'a>, LogFault> {
+        let head = fetch_head(fetch, config, now)?;
+        Ok(Prover { fetch, config, head, tiles: HashMap::new() })
+    }
+
+    /// Entries under the head.
+    pub fn size(&self) -> u64 {
+        self.head.checkpoint().size
+    }
+
+    /// Where the listing says that a context was published. What is there, the proof will show.
+    pub fn index_of(&mut self, urn: &ContextUrn) -> Result<u64, LogFault> {
+        let bytes = listing(self.fetch)?;
+        let listed = Listing::read(&bytes, &self.config.prefix).map_err(|_| LogFault::ListingDiffers)?;
+        let found = listed.contexts.iter().find(|listed| listed.urn == *urn);
+        found.map(|listed| listed.index).ok_or(LogFault::Unpublished)
+    }
+
+    /// The entry at an index and its proof; the entry and the chain of its signer are the proof's extra data.
+    pub fn inclusion(&mut self, index: u64) -> Result<(Vec<u8>, TlogProof), LogFault> {
+        let size = self.size();
+        let out_of_range = || LogFault::Proof(TextProofFault::Proof(ProofFault::OutOfRange));
+        let path = TilePath::entries_holding(index, size).ok_or_else(out_of_range)?;
+        let (bytes, width) = tile(self.fetch, path, MAX_BUNDLE_BYTES)?;
+        let entries =
+            decode_bundle(&bytes, width).map_err(|fault| LogFault::Tile { path: path.to_string(), fault })?;
+        let within = usize::try_from(index % u64::from(TILE_WIDTH)).map_err(|_| out_of_range())?;
+        let entry = entries.get(within).ok_or_else(out_of_range)?.to_vec();
+        let trust = get(self.fetch, "/v1/trust", MAX_TRUST_BYTES)?;
+        let trust = Trust::read(&trust, self.config.roots.limits()).map_err(LogFault::Trust)?;
+        let key = signer(&entry, &self.config.prefix, index)?;
+        let chain = trust.chain(&key).ok_or(LogFault::SignerMissing)?;
+        let checkpoint = self.head.checkpoint().clone();
+        let note = self.head.head().checkpoint.clone();
+        let proof =
+            self.with_tiles(|tiles| match prove_entry(&entry, chain, index, (&note, &checkpoint), tiles) {
+                Err(TextProofFault::Proof(fault)) => Err(fault),
+                other => Ok(other),
+            })?;
+        Ok((entry, proof.map_err(LogFault::Proof)?))
+    }
+
+    /// That the head's checkpoint continues the tree of its first `old` entries; and that tree's root.
+    pub fn continuation(&mut self, old: u64) -> Result<(ContinuationProof, TreeHash), LogFault> {
+        let (size, root) = (self.size(), self.head.checkpoint().root);
+        let note = self.head.head().checkpoint.clone();
+        let hashes = self.with_tiles(|tiles| consistency_proof(old, size, root, tiles))?;
+        let old_root = self.with_tiles(|tiles| root_of_prefix(old, size, root, tiles))?;
+        Ok((ContinuationProof { old, hashes, checkpoint: note }, old_root))
+    }
+
+    /// Fetches tiles until nothing is missing any more. Each call that is made again has asked for tiles that it did not have before, and
+    /// a tree has only so many above one entry.
+    fn with_tiles<T>(
+        &mut self,
+        make: impl Fn(&HashMap<TilePath, Vec<u8>>) -> Result<T, ProofFault>,
+    ) -> Result<T, LogFault> {
+        loop {
+            let missing = match make(&self.tiles) {
+                Err(ProofFault::Missing(missing)) => missing,
+                other => return other.map_err(|fault| LogFault::Proof(TextProofFault::Proof(fault))),
+            };
+            for path in missing {
+                let (mut bytes, _) = tile(self.fetch, path, u64::from(TILE_WIDTH) * 32)?;
+                let wanted = path.width() as usize * 32;
+                if bytes.len() < wanted {
+                    return Err(LogFault::TileDiffers { path: path.to_string() });
+                }
+                bytes.truncate(wanted);
+                self.tiles.insert(path, bytes);
+            }
+        }
+    }
+}
+
+fn signer(entry: &[u8], prefix: &Prefix, index: u64) -> Result<semgate_certs::Thumbprint, LogFault> {
+    let entry =
+        crate::entry::Entry::read(entry, prefix).map_err(|fault| LogFault::Statement { index, fault })?;
+    Ok(entry.signed().key())
+}

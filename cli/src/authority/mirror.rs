@@ -1,0 +1,268 @@
+//! `semgate authority mirror DIR`: everything public as plain files, for any web server. What is written was verified like by `log verify`,
+//! but a mirror is believed by nobody for that: whoever reads it verifies again.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use semgate_statement::verify_log::FetchFault;
+use semgate_statement::{Fetch, LogFault, LogReport, Stapled, verify_log};
+use serde_json::json;
+
+use super::print_members;
+use crate::fault::Fault;
+use crate::log::{Source, Which, fault};
+use crate::system::now;
+
+/// Where files wait until everything was verified, below the mirror.
+const STAGING: &str = ".new";
+/// What is written last, in this order: each refers only to what was written before it. A reader in between finds an older head, which
+/// still fits the immutable files, or asks again.
+const LAST: [&str; 5] =
+    ["/v1/trust", "/v1/floors", "/v1/contexts/index.json", "/checkpoint", "/v1/feed/head"];
+/// Where the listing is at an authority; in a mirror there is a directory of this name.
+const LISTING: &str = "/v1/contexts";
+
+/// Copy everything public into a directory
+#[derive(Debug, Args)]
+pub struct Mirror {
+    /// The directory; an older mirror in it is brought up to date
+    to: PathBuf,
+    /// The authority, or another mirror (an address or a directory); the authority of `--dir` without this
+    #[arg(long, value_name = "URL|DIR")]
+    from: Option<String>,
+    /// Do it again every so many seconds, until the process is ended; what fails is said and tried again
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    every: Option<u64>,
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Mirror {
+    /// Copies, once or for ever.
+    ///
+    /// # Errors
+    /// What does not hold, or cannot be read or written; nothing of the mirror has changed then.
+    pub fn run(self, json: bool) -> Result<u8, Fault> {
+        let Some(every) = self.every else {
+            print_members(&self.once()?, json);
+            return Ok(0);
+        };
+        loop {
+            match self.once() {
+                Ok(done) => print_members(&done, json),
+                Err(fault) => tracing::error!("{fault}"),
+            }
+            std::thread::sleep(Duration::from_secs(every));
+        }
+    }
+
+    fn once(&self) -> Result<serde_json::Value, Fault> {
+        let source = self.which.open(self.from.as_deref())?;
+        let staging = self.to.join(STAGING);
+        let (report, copied, kept) = match copy(source, &self.to, true) {
+            // A file of the mirror that was damaged must not be taken for a fault of the authority.
+            Err(fault) if !is_unreachable(&fault) => {
+                copy(self.which.open(self.from.as_deref())?, &self.to, false)
+            }
+            other => other,
+        }
+        .map_err(|why| {
+            let _ = fs::remove_dir_all(&staging);
+            why.into_fault()
+        })?;
+        Ok(json!({
+            "size": report.size, "root": report.root.to_string(), "copied": copied, "kept": kept,
+            "directory": self.to,
+        }))
+    }
+}
+
+/// Why a copy was not made.
+enum CopyFault {
+    Log(LogFault),
+    Other(Fault),
+}
+
+impl CopyFault {
+    fn into_fault(self) -> Fault {
+        match self {
+            Self::Log(why) => fault(why),
+            Self::Other(fault) => fault,
+        }
+    }
+}
+
+fn is_unreachable(fault: &CopyFault) -> bool {
+    matches!(
+        fault,
+        CopyFault::Log(LogFault::Fetch { fault: FetchFault::Unreachable, .. }) | CopyFault::Other(_)
+    )
+}
+
+/// Verifies the whole log while everything that is fetched is written aside; then puts it in place. Answers how many files were copied, and
+/// how many were there already.
+fn copy(source: Source, to: &Path, reuse: bool) -> Result<(LogReport, u64, u64), CopyFault> {
+    let staging = to.join(STAGING);
+    let io = |e: std::io::Error| {
+        CopyFault::Other(Fault::new(format_args!("`{}` cannot be written: {e}", to.display())))
+    };
+    let _ = fs::remove_dir_all(&staging);
+    fs::create_dir_all(&staging).map_err(io)?;
+    let mut copying = Copying {
+        from: source.fetch,
+        to,
+        staging: &staging,
+        reuse,
+        failed: None,
+        copied: Vec::new(),
+        kept: 0,
+    };
+    let verified = verify_log(&mut copying, &source.config, now());
+    if let Some(failed) = copying.failed.take() {
+        return Err(io(failed));
+    }
+    let report = verified.map_err(CopyFault::Log)?;
+    copying.names(&source.config.prefix).map_err(CopyFault::Log)?;
+    copying.newest_shards(report.shards).map_err(CopyFault::Log)?;
+    if let Some(failed) = copying.failed.take() {
+        return Err(io(failed));
+    }
+    let (copied, kept) = (copying.copied, copying.kept);
+    put(&copied, &staging, to).map_err(io)?;
+    fs::remove_dir_all(&staging).map_err(io)?;
+    Ok((report, copied.len() as u64, kept))
+}
+
+/// A source whose good answers are written aside.
+struct Copying<'a> {
+    from: Box<dyn Fetch>,
+    to: &'a Path,
+    staging: &'a Path,
+    /// Whether files that never change are read from the mirror, where they are there.
+    reuse: bool,
+    failed: Option<std::io::Error>,
+    copied: Vec<String>,
+    kept: u64,
+}
+
+impl Copying<'_> {
+    /// Each context by its name too: the same bytes as by its digest.
+    fn names(&mut self, prefix: &semgate_contexts::Prefix) -> Result<(), LogFault> {
+        let bytes = fs::read(below(self.staging, "/v1/contexts/index.json")).unwrap_or_default();
+        let listing =
+            semgate_statement::Listing::read(&bytes, prefix).map_err(|_| LogFault::ListingDiffers)?;
+        for listed in listing.contexts {
+            let digest = format!("/v1/contexts/by-digest/{}", listed.digest);
+            let max = semgate_statement::context::MAX_SIGNED_BYTES as u64;
+            let bytes =
+                read(&below(self.staging, &digest), max).or_else(|| read(&below(self.to, &digest), max));
+            let bytes = bytes.ok_or(LogFault::DocumentDiffers { urn: listed.urn.clone() })?;
+            // As the authority serves it: never with a proof that somebody stapled to it.
+            let signed = Stapled::read(&bytes).map_err(LogFault::Proof)?.signed;
+            self.keep(&format!("/v1/contexts/{}", listed.urn), &signed);
+        }
+        Ok(())
+    }
+
+    /// The tokens of the newest shards by number, for stock status-list readers, who check them by their own rules. A mirror of a
+    /// mirror may lack them.
+    fn newest_shards(&mut self, count: u64) -> Result<(), LogFault> {
+        for n in 0..count {
+            let path = format!("/v1/feed/shards/{n}");
+            match self.from.get(&path, semgate_statement::token::MAX_TOKEN_BYTES as u64) {
+                Ok(bytes) => self.keep(&path, &bytes),
+                Err(FetchFault::HttpStatus(404)) => {}
+                Err(fault) => return Err(LogFault::Fetch { path, fault }),
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, path: &str, bytes: &[u8]) {
+        let path = if path == LISTING { "/v1/contexts/index.json" } else { path };
+        if self.failed.is_some() {
+            return;
+        }
+        match write(&below(self.staging, path), bytes) {
+            Ok(()) if self.copied.iter().any(|known| known == path) => {}
+            Ok(()) => self.copied.push(path.to_owned()),
+            Err(why) => self.failed = Some(why),
+        }
+    }
+}
+
+impl Fetch for Copying<'_> {
+    fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+        if self.reuse
+            && is_immutable(path)
+            && let Some(bytes) = read(&below(self.to, path), max_bytes)
+        {
+            self.kept += 1;
+            return Ok(bytes);
+        }
+        let bytes = self.from.get(path, max_bytes)?;
+        self.keep(path, &bytes);
+        Ok(bytes)
+    }
+}
+
+/// What has the same bytes for ever: documents by digest, shards by the hash of their list, and tiles of one width.
+fn is_immutable(path: &str) -> bool {
+    path.starts_with("/v1/contexts/by-digest/")
+        || path.starts_with("/v1/feed/shards/")
+        || path.starts_with("/tile/")
+}
+
+fn below(dir: &Path, path: &str) -> PathBuf {
+    dir.join(path.trim_start_matches('/'))
+}
+
+fn read(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
+    let bytes = fs::read(path).ok()?;
+    (bytes.len() as u64 <= max_bytes).then_some(bytes)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Renames every file into its place, what others refer to before them.
+fn put(copied: &[String], staging: &Path, to: &Path) -> std::io::Result<()> {
+    let first = copied.iter().map(String::as_str).filter(|path| !LAST.contains(path));
+    let last = LAST.into_iter().filter(|path| copied.iter().any(|copied| copied == path));
+    for path in first.chain(last) {
+        let place = below(to, path);
+        if let Some(parent) = place.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::rename(below(staging, path), place)?;
+    }
+    File::open(to)?.sync_all()?;
+    copied.iter().filter(|path| path.starts_with("/tile/")).for_each(|path| superseded(&below(to, path)));
+    Ok(())
+}
+
+/// Removes the narrower files of a tile that was just written: who asks for them finds the full one, or reads the head anew. One that
+/// cannot be removed does no harm.
+fn superseded(tile: &Path) {
+    let partial = tile.parent().filter(|dir| dir.extension().is_some_and(|end| end == "p"));
+    let Some(dir) = partial else {
+        let mut name = tile.as_os_str().to_os_string();
+        name.push(".p");
+        let _ = fs::remove_dir_all(name);
+        return;
+    };
+    for other in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if other.path() != tile {
+            let _ = fs::remove_file(other.path());
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! `semgate log proof`: proofs as text in the formats of C2SP, made from tiles and checked with keys alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use semgate_contexts::{ContextUrn, DocumentLimits, Prefix};
+use semgate_statement::verify_log::Prover;
+use semgate_statement::{
+    Checkpoint, CheckpointRules, ContinuationProof, LogVerifier, ProofRules, Quorum, Statement,
+    TextProofFault, TlogProof, TreeHash,
+};
+use serde_json::{Value, json};
+
+use super::source::Which;
+use crate::authority::print_members as print;
+use crate::fault::{Doing, Fault};
+use crate::names;
+use crate::system::{now, read, read_roots, write_new};
+
+/// What is to be proved, or checked.
+#[derive(Debug, Args)]
+pub struct Proof {
+    /// The entry: its position in the log, or the URN of a context (in short `payment:v1.1`) for its publish statement
+    #[arg(required_unless_present_any = ["check", "since"])]
+    entry: Option<String>,
+    /// The authority's address, that of a mirror, or a mirror's directory; the authority of `--dir` without this
+    #[arg(long, value_name = "URL|DIR")]
+    from: Option<String>,
+    /// An older size of the log, or a file with a checkpoint of it: prove (or, with `--check`, check) that the log continues it
+    #[arg(long, value_name = "SIZE|FILE")]
+    since: Option<String>,
+    /// Check the proof in this file instead of making one; nothing is fetched
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["entry", "from", "out"])]
+    check: Option<PathBuf>,
+    /// Write the proof to this file; nothing is overwritten
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Write the bytes of the entry to this file, or, with `--check`, read them from it instead of the proof's own extra data
+    #[arg(long, value_name = "FILE")]
+    entry_bytes: Option<PathBuf>,
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Proof {
+    /// Makes or checks a proof.
+    ///
+    /// # Errors
+    /// What does not hold, or a log that cannot be read.
+    pub fn run(self, json: bool) -> Result<u8, Fault> {
+        if let Some(file) = &self.check {
+            print(&self.checked(file)?, json);
+            return Ok(0);
+        }
+        let mut source = self.which.open(self.from.as_deref())?;
+        let mut prover = Prover::new(source.fetch.as_mut(), &source.config, now()).map_err(super::fault)?;
+        let text = match (&self.entry, &self.since) {
+            (Some(entry), _) => {
+                let index = match entry.parse() {
+                    Ok(index) => index,
+                    Err(_) => prover.index_of(&urn(entry)?).map_err(super::fault)?,
+                };
+                let (bytes, proof) = prover.inclusion(index).map_err(super::fault)?;
+                if let Some(file) = &self.entry_bytes {
+                    write_new(file, &bytes, 0o644)?;
+                }
+                proof.to_text()
+            }
+            (None, Some(since)) => {
+                let log = source.config.log.clone();
+                let old = older(since, &log)?;
+                let (proof, root) = prover.continuation(old.size()).map_err(super::fault)?;
+                old.judge(root)?;
+                proof.to_text()
+            }
+            (None, None) => return Err(Fault::new("nothing to prove was named")),
+        };
+        match &self.out {
+            Some(file) => write_new(file, text.as_bytes(), 0o644)?,
+            None => out_raw!("{text}"),
+        }
+        Ok(0)
+    }
+
+    fn checked(&self, file: &Path) -> Result<Value, Fault> {
+        let text = read(file)?;
+        let (roots, log) = self.which.keys_at_hand()?;
+        let quorum = self.which.quorum()?;
+        if text.starts_with("old ") {
+            return self.checked_continuation(&text, &log, &quorum);
+        }
+        let proof = TlogProof::read(&text).map_err(|e| refused(&e))?;
+        let roots = read_roots(&roots)?;
+        let (prefix, documents) = (Prefix::default(), DocumentLimits::default());
+        let checkpoint = rules(&log, &quorum);
+        if let Some(file) = &self.entry_bytes {
+            let bytes = fs::read(file).doing(format_args!("cannot read `{}`", file.display()))?;
+            let under = proof.verify(TreeHash::of_leaf(&bytes), &checkpoint).map_err(|e| refused(&e))?;
+            return Ok(shown(&under, proof.index));
+        }
+        let rules = ProofRules { roots: &roots, checkpoint, prefix: &prefix, documents: &documents };
+        let (entry, under) = rules.verify_entry(&proof).map_err(|e| refused(&e))?;
+        let mut value = shown(&under, proof.index);
+        if let Some(members) = value.as_object_mut() {
+            members.insert("logged_at".to_owned(), entry.logged_at().into());
+            members.insert("kind".to_owned(), entry.statement().kind().into());
+            members.insert("about".to_owned(), about(entry.statement()).into());
+        }
+        Ok(value)
+    }
+
+    fn checked_continuation(&self, text: &str, log: &LogVerifier, quorum: &Quorum) -> Result<Value, Fault> {
+        let proof = ContinuationProof::read(text).map_err(|e| refused(&e))?;
+        let file = self.since.as_deref().ok_or_else(|| {
+            Fault::new("a proof of continuation needs the older checkpoint")
+                .hint("name the file with it: `--since FILE`")
+        })?;
+        let Older::Known(old) = older(file, log)? else {
+            return Err(Fault::new("a size alone can be checked by nobody")
+                .hint("keep the checkpoint that you saw, and name its file"));
+        };
+        if old.size != proof.old {
+            return Err(Fault::new(format_args!(
+                "the proof is of a log of {} entries, the older checkpoint of {}",
+                proof.old, old.size
+            )));
+        }
+        let new = proof.verify(old.root, &rules(log, quorum)).map_err(|e| refused(&e))?;
+        Ok(json!({"old": old.size, "size": new.size, "root": new.root.to_string(), "origin": new.origin}))
+    }
+}
+
+fn rules<'a>(log: &'a LogVerifier, quorum: &'a Quorum) -> CheckpointRules<'a> {
+    let latest = now().saturating_add(semgate_statement::head::MAX_AHEAD);
+    CheckpointRules { log, quorum, latest }
+}
+
+/// What is known of an older log.
+enum Older {
+    Size(u64),
+    Known(Checkpoint),
+}
+
+impl Older {
+    fn size(&self) -> u64 {
+        match self {
+            Older::Size(size) => *size,
+            Older::Known(checkpoint) => checkpoint.size,
+        }
+    }
+
+    /// Against the root that the served log has at this size.
+    fn judge(&self, root: TreeHash) -> Result<(), Fault> {
+        match self {
+            Older::Known(old) if old.root != root => Err(Fault::new(format_args!(
+                "the log was forked: at {} entries it has another root than the checkpoint",
+                old.size
+            ))
+            .hint("keep both checkpoints: together they prove it to anyone")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn older(text: &str, log: &LogVerifier) -> Result<Older, Fault> {
+    if let Ok(size) = text.parse() {
+        return Ok(Older::Size(size));
+    }
+    let note = read(Path::new(text))?;
+    let checkpoint = Checkpoint::verify(note.as_bytes(), log, log.name()).doing(format_args!("`{text}`"))?;
+    Ok(Older::Known(checkpoint))
+}
+
+fn urn(text: &str) -> Result<ContextUrn, Fault> {
+    let full = names::full_urn(text);
+    ContextUrn::parse(&full, &Prefix::default()).doing(format_args!("`{text}`"))
+}
+
+fn shown(checkpoint: &Checkpoint, index: u64) -> Value {
+    json!({
+        "index": index, "size": checkpoint.size, "root": checkpoint.root.to_string(), "origin": checkpoint.origin,
+    })
+}
+
+fn about(statement: &Statement) -> String {
+    match statement {
+        Statement::Publish { urn, .. } | Statement::Change { urn, .. } => urn.as_str().to_owned(),
+        Statement::Floor { line, .. } => line.as_str().to_owned(),
+    }
+}
+
+fn refused(fault: &TextProofFault) -> Fault {
+    Fault::new(format_args!("the proof does not hold: {fault}"))
+        .hint("are roots, log key and witnesses those of this log?")
+}

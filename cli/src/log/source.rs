@@ -1,0 +1,206 @@
+//! Where a log is read from: an authority or any web server with a mirror's files, or a directory with them.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use semgate_statement::verify_log::{FetchFault, named_authority};
+use semgate_statement::{CosignerVerifier, Fetch, FollowerConfig, LogVerifier, Quorum};
+use tokio::runtime::Runtime;
+
+use crate::client::{Client, Session};
+use crate::fault::{Doing, Fault};
+use crate::place::Place;
+use crate::system::{read, read_roots};
+
+/// Which log, and by which keys it is judged.
+#[derive(Debug, Args)]
+pub struct Which {
+    /// The directory of `semgate up`, for what is not given
+    #[arg(long, default_value = "./.semgate")]
+    dir: PathBuf,
+    /// PEM roots, instead of those of `--dir`
+    #[arg(long)]
+    roots: Option<PathBuf>,
+    /// PEM roots of the web server's certificate; `--roots` without this
+    #[arg(long)]
+    tls_roots: Option<PathBuf>,
+    /// The verifier key of the log, `origin+id+key`, instead of that of `--dir`
+    #[arg(long)]
+    log_key: Option<String>,
+    /// The authority's name; without this, where roots and log key are given, the name in the head that they verify
+    #[arg(long)]
+    authority: Option<String>,
+    /// The verifier key of a witness whose cosignature counts
+    #[arg(long = "witness", value_name = "VKEY")]
+    witnesses: Vec<String>,
+    /// How many of the witnesses must have cosigned; all without this
+    #[arg(long)]
+    quorum: Option<usize>,
+}
+
+/// A log that can be read, and what it is judged by.
+pub struct Source {
+    /// Where its bytes come from.
+    pub fetch: Box<dyn Fetch>,
+    /// Keys and names.
+    pub config: FollowerConfig,
+    /// The place, to be shown.
+    pub shown: String,
+}
+
+impl Which {
+    /// Opens a log at an address or in a directory; without one, that of `--dir`.
+    ///
+    /// # Errors
+    /// Keys or roots that are neither given nor known, or that cannot be read.
+    pub fn open(&self, at: Option<&str>) -> Result<Source, Fault> {
+        let place = match (at, &self.roots, &self.log_key) {
+            (Some(_), Some(_), Some(_)) => None,
+            _ => Some(Place::open(&self.dir)?),
+        };
+        let (roots, log, known) = self.keys(place.as_ref())?;
+        let shown = match (at, &place) {
+            (Some(at), _) => at.trim_end_matches('/').to_owned(),
+            (None, Some(place)) => place.up().authority_url.clone(),
+            (None, None) => return Err(Fault::new("no log is named")),
+        };
+        let mut fetch = reach(&shown, self.tls_roots.as_deref().unwrap_or(&roots))?;
+        let roots = read_roots(&roots)?;
+        let authority = match self.authority.clone().or(known) {
+            Some(name) => name,
+            None => named_authority(fetch.as_mut(), &roots).map_err(super::fault)?,
+        };
+        let origin = log.name().to_owned();
+        let mut config = FollowerConfig::new(&authority, &origin, roots, log);
+        config.quorum = self.quorum()?;
+        Ok(Source { fetch, config, shown })
+    }
+
+    /// Roots and log key alone, for what needs no log at hand; and the authority's name, if `--dir` knows it.
+    ///
+    /// # Errors
+    /// Neither given nor known.
+    pub fn keys(&self, place: Option<&Place>) -> Result<(PathBuf, LogVerifier, Option<String>), Fault> {
+        let missing = |what: &str| {
+            Fault::new(format_args!("no {what}: neither given nor known from `--dir`"))
+                .hint("give `--roots` and `--log-key`, as the authority's operator told them")
+        };
+        let known = place.map(super::followed).transpose()?;
+        let roots = self.roots.clone().or_else(|| place.map(|p| p.path(&p.up().roots)));
+        let roots = roots.ok_or_else(|| missing("roots"))?;
+        let key = self.log_key.clone().or_else(|| known.as_ref().map(|(key, _)| key.clone()));
+        let log = LogVerifier::parse(&key.ok_or_else(|| missing("log key"))?).doing("log key")?;
+        Ok((roots, log, known.filter(|_| self.roots.is_none()).map(|(_, name)| name)))
+    }
+
+    /// As [`Which::keys`], from `--dir` where they are not given.
+    ///
+    /// # Errors
+    /// Neither given nor known.
+    pub fn keys_at_hand(&self) -> Result<(PathBuf, LogVerifier), Fault> {
+        let place = match (&self.roots, &self.log_key) {
+            (Some(_), Some(_)) => None,
+            _ => Some(Place::open(&self.dir)?),
+        };
+        let (roots, log, _) = self.keys(place.as_ref())?;
+        Ok((roots, log))
+    }
+
+    /// The witnesses that must have seen a checkpoint.
+    ///
+    /// # Errors
+    /// A key that is none, or a quorum of more than there are.
+    pub fn quorum(&self) -> Result<Quorum, Fault> {
+        quorum(&self.witnesses, self.quorum)
+    }
+}
+
+/// An address, under these roots of its certificate, or a directory.
+///
+/// # Errors
+/// The roots cannot be read.
+pub fn reach(at: &str, tls_roots: &Path) -> Result<Box<dyn Fetch>, Fault> {
+    if at.starts_with("https://") || at.starts_with("http://") {
+        return Ok(Box::new(OverHttp::new(at, tls_roots)?));
+    }
+    let dir = at.strip_prefix("file://").or(at.strip_prefix("file:")).unwrap_or(at);
+    Ok(Box::new(InDirectory(PathBuf::from(dir))))
+}
+
+/// As many of these witnesses as asked for; all without a number.
+///
+/// # Errors
+/// A key that is none, or a quorum of more than there are.
+pub fn quorum(witnesses: &[String], need: Option<usize>) -> Result<Quorum, Fault> {
+    let keys = witnesses.iter().map(|key| {
+        CosignerVerifier::parse(key).map_err(|e| {
+            Fault::new(format_args!("`{key}`: {e}")).hint("a witness tells its key as `name+id+base64`")
+        })
+    });
+    let keys = keys.collect::<Result<Vec<_>, Fault>>()?;
+    let need = need.unwrap_or(keys.len());
+    Quorum::new(keys, need).doing("witnesses")
+}
+
+/// A web server, over one kept connection.
+struct OverHttp {
+    session: Session,
+    base: String,
+    runtime: Runtime,
+}
+
+impl OverHttp {
+    fn new(base: &str, roots: &Path) -> Result<Self, Fault> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().doing("runtime")?;
+        Ok(Self { session: Client::new(roots, None)?.session(), base: base.to_owned(), runtime })
+    }
+}
+
+impl Fetch for OverHttp {
+    fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+        let url = format!("{}{path}", self.base);
+        let reply = self.runtime.block_on(self.session.get(&url)).map_err(|_| FetchFault::Unreachable)?;
+        match reply.status {
+            200 if u64::try_from(reply.body.len()).is_ok_and(|n| n <= max_bytes) => Ok(reply.body.to_vec()),
+            200 => Err(FetchFault::TooLarge),
+            other => Err(FetchFault::HttpStatus(other)),
+        }
+    }
+}
+
+/// A directory with a mirror's files.
+struct InDirectory(PathBuf);
+
+impl Fetch for InDirectory {
+    fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+        let path = self.0.join(path.trim_start_matches('/'));
+        if path.is_dir() {
+            return Err(FetchFault::HttpStatus(301));
+        }
+        let file = File::open(&path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => FetchFault::HttpStatus(404),
+            _ => FetchFault::Unreachable,
+        })?;
+        let mut bytes = Vec::new();
+        file.take(max_bytes.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|_| FetchFault::Unreachable)?;
+        if bytes.len() as u64 > max_bytes { Err(FetchFault::TooLarge) } else { Ok(bytes) }
+    }
+}
+
+/// The log key and the name of the one authority that the gateway of this place follows.
+///
+/// # Errors
+/// A configuration that cannot be read.
+pub fn followed(place: &Place) -> Result<(String, String), Fault> {
+    let path = place.path(&place.up().firewall_config);
+    let config: toml::Value = toml::from_str(&read(&path)?).doing(format_args!("`{}`", path.display()))?;
+    let authority = config.get("authority").and_then(|a| a.get(0));
+    let text =
+        |name: &str| authority.and_then(|a| a.get(name)).and_then(toml::Value::as_str).map(str::to_owned);
+    let missing = || Fault::new(format_args!("`{}` names no authority", path.display()));
+    Ok((text("log_key").ok_or_else(missing)?, text("name").ok_or_else(missing)?))
+}
