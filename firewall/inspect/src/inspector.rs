@@ -239,6 +239,7 @@ impl Inspector {
         (arrived, sent, counted): (Arrived, Sent, Counted),
         now: Now,
     ) -> Result<Permit, Refusal> {
+        let sent = sent.into_told();
         let generation = self.live.load();
         let settled = self.settled(&sent.route, &sent.caller);
         let quotas = sent.quotas.clone();

@@ -69,9 +69,13 @@ pub(crate) struct Leave {
 #[derive(Debug)]
 pub(crate) struct Counted(());
 
-/// What a spent permit leaves behind: against it the reply is judged.
+/// What a spent permit leaves behind: against it the reply is judged. It goes from stage to stage, so it is no larger than a pointer.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct Sent(Box<Told>);
+
+/// What is known of a message that was let pass.
+#[derive(Clone, Debug)]
+pub struct Told {
     pub(crate) route: Arc<Route>,
     pub(crate) caller: Peer,
     /// The context of the reply: the request's, or that of the task that the request asks about.
@@ -126,7 +130,7 @@ impl Leave {
         Self {
             fresh_until: resolved.fresh_until(),
             notice: resolved.notice().cloned(),
-            sent: Sent {
+            sent: Sent::of(Told {
                 route: Arc::clone(case.route),
                 caller: case.sender.clone(),
                 about: Arc::clone(resolved.about()),
@@ -147,7 +151,7 @@ impl Leave {
                 delivery: None,
                 quotas: metered.quotas().to_vec(),
                 facts: metered.facts(),
-            },
+            }),
         }
     }
 
@@ -278,7 +282,29 @@ impl Permit {
     }
 }
 
+impl std::ops::Deref for Sent {
+    type Target = Told;
+
+    fn deref(&self) -> &Told {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Sent {
+    fn deref_mut(&mut self) -> &mut Told {
+        &mut self.0
+    }
+}
+
 impl Sent {
+    pub(crate) fn of(told: Told) -> Self {
+        Self(Box::new(told))
+    }
+
+    pub(crate) fn into_told(self) -> Told {
+        *self.0
+    }
+
     /// Not one byte of the request reached the agent behind: a proposal that it answered is open again, and one that it made was
     /// never made. To be said only of what is known not to have arrived; of what may have, it stays answered, so that no
     /// proposal is ever accepted twice.

@@ -12,6 +12,7 @@ use crate::{
     meter::meter,
     owners::{About, Delivery},
     parse::{Reply, read, reply},
+    permit::Told,
     redact::{self, Redacted},
     stream::{StreamState, about_task, enabled},
 };
@@ -162,7 +163,7 @@ impl Inspector {
             }
             threads.push((Kind::Task, task.clone()));
         }
-        Ok(Sent {
+        Ok(Sent::of(Told {
             tool_changes: 0,
             route: Arc::clone(route),
             caller: Peer::configured(owner),
@@ -183,7 +184,7 @@ impl Inspector {
             delivery: Some(Arc::from(token)),
             quotas: Vec::new(),
             facts: crate::Facts::default(),
-        })
+        }))
     }
 
     fn judge_notification(
