@@ -5,10 +5,11 @@ use crate::checkpoint::{Checkpoint, CheckpointFault, LogVerifier, MAX_CHECKPOINT
 use crate::encoding::{hash_from_hex, to_hex};
 use crate::format::{FormatFault, Members, is_name, limits, write};
 use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
-use crate::status::{BITS, SHARD_ENTRIES, Shard};
+use crate::status::{BITS, SHARD_ENTRIES, Shard, StatusList};
 use ring::rand::SecureRandom;
 use semgate_certs::{Roots, Usage, VerifiedLeaf};
 use std::fmt;
+use std::sync::Arc;
 
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,43 @@ impl ShardRef {
     /// Lower-case hexadecimal of the hash: the last part of the shard's address.
     pub fn hex(&self) -> String {
         to_hex(&self.sha256)
+    }
+}
+
+/// The shards of a growing status list by name. Only what has changed is hashed again: a statement costs one shard, not all of them.
+#[derive(Clone, Debug, Default)]
+pub struct NamedShards(Vec<(ShardRef, Arc<Vec<u8>>)>);
+
+impl NamedShards {
+    /// None yet.
+    pub fn new() -> NamedShards {
+        NamedShards::default()
+    }
+
+    /// Names the shards of this list; answers those that are not what they were, in order.
+    pub fn update(&mut self, list: &StatusList) -> Vec<Shard> {
+        let shards = list.shards();
+        self.0.truncate(shards.len());
+        let mut changed = Vec::new();
+        for (at, shard) in shards.into_iter().enumerate() {
+            match self.0.get_mut(at) {
+                // The same pointer is the same bytes.
+                Some((named, bytes))
+                    if Arc::ptr_eq(bytes, &shard.bytes) && named.entries == shard.entries =>
+                {
+                    continue;
+                }
+                Some(known) => *known = (ShardRef::of(&shard), Arc::clone(&shard.bytes)),
+                None => self.0.push((ShardRef::of(&shard), Arc::clone(&shard.bytes))),
+            }
+            changed.push(shard);
+        }
+        changed
+    }
+
+    /// How a head names them.
+    pub fn references(&self) -> impl ExactSizeIterator<Item = &ShardRef> {
+        self.0.iter().map(|(named, _)| named)
     }
 }
 

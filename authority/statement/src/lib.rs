@@ -42,7 +42,7 @@ pub use follower::{
     Report, Step,
 };
 pub use format::FormatFault;
-pub use head::{Head, HeadFault, ShardRef, VerifiedHead};
+pub use head::{Head, HeadFault, NamedShards, ShardRef, VerifiedHead};
 pub use jws::{JwsFault, SignFault, SigningIdentity};
 pub use listing::{Listed, Listing};
 pub use proof::{

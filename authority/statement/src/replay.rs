@@ -7,7 +7,7 @@ use crate::listing::{Listed, Listing};
 use crate::statement::{Act, Statement};
 use crate::status::{Status, StatusList};
 use semgate_certs::Thumbprint;
-use semgate_contexts::{ContextUrn, Digest, Line, Version};
+use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -225,9 +225,23 @@ impl Replay {
         self.published.iter()
     }
 
-    /// Published versions of a line, in rising order.
+    /// How many contexts are published.
+    pub fn published_count(&self) -> u64 {
+        self.published.len() as u64
+    }
+
+    /// The name below which nothing of a line is ordered: all names of a log have one prefix, and are ordered by line, then version.
+    fn first_of(&self, line: &Line) -> Option<ContextUrn> {
+        let any = self.published.keys().next()?;
+        let prefix = any.as_str().strip_suffix(&any.short())?.strip_suffix(':')?;
+        Some(ContextUrn::new(&Prefix::parse(prefix).ok()?, line.clone(), Version::new(0, 0)))
+    }
+
+    /// Published versions of a line, in rising order; looks at no other line.
     pub fn versions<'a>(&'a self, line: &'a Line) -> impl Iterator<Item = Version> + 'a {
-        self.published.keys().filter(move |urn| urn.line() == line).map(ContextUrn::version)
+        let from = self.first_of(line);
+        let range = from.map(|from| self.published.range(from..)).into_iter().flatten();
+        range.map(|(urn, _)| urn).take_while(move |urn| urn.line() == line).map(ContextUrn::version)
     }
 
     /// The floors of this prefix.

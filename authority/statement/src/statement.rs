@@ -4,7 +4,7 @@ use crate::format::{FormatFault, Members, limits, write};
 use crate::jws::{Compact, JwsFault, SignFault, SigningIdentity};
 use crate::trust::Trust;
 use ring::rand::SecureRandom;
-use semgate_certs::{Roots, Thumbprint, Usage};
+use semgate_certs::{ChainFault, Roots, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use serde_json::json;
 use std::fmt;
@@ -276,7 +276,17 @@ impl SignedStatement {
     /// roots for the role of its kind, and allows the statement's line.
     pub fn verify(&self, trust: &Trust, roots: &Roots, at: u64) -> Result<VerifiedStatement, StatementFault> {
         let chain = trust.chain(&self.key()).ok_or(JwsFault::UnknownKey)?;
-        let leaf = self.jws.verify(chain, roots, self.statement.role(), at)?;
+        let leaf = verify_chain(chain, roots, self.statement.role(), at).map_err(JwsFault::from)?;
+        self.verify_under(&leaf)
+    }
+
+    /// The same for whoever verified the signer's chain before, at a time that is good for this statement too: its usage must be that of
+    /// the statement's role.
+    pub fn verify_under(&self, leaf: &VerifiedLeaf) -> Result<VerifiedStatement, StatementFault> {
+        if leaf.usage() != self.statement.role() {
+            return Err(JwsFault::from(ChainFault::WrongUsage).into());
+        }
+        self.jws.verify_with(leaf)?;
         leaf.allows_line(self.statement.line()).map_err(|_| StatementFault::LineNotDelegated)?;
         Ok(VerifiedStatement { statement: self.statement.clone(), key: leaf.thumbprint() })
     }

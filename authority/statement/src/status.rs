@@ -2,6 +2,7 @@
 
 use crate::encoding::sha256;
 use std::fmt;
+use std::sync::Arc;
 
 #[cfg(test)]
 mod tests;
@@ -67,10 +68,11 @@ impl fmt::Display for Status {
     }
 }
 
-/// The statuses of all entries of a log prefix, by index.
+/// The statuses of all entries of a log prefix, by index. Held in shards that are shared between copies until one of them changes: a
+/// clone costs a pointer for each shard, and a change the one shard that it falls in.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StatusList {
-    packed: Vec<u8>,
+    shards: Vec<Arc<Vec<u8>>>,
     len: u64,
 }
 
@@ -81,8 +83,8 @@ pub struct Shard {
     pub n: u64,
     /// Entries covered, 1 to 65,536.
     pub entries: u64,
-    /// Packed statuses, unused bits of the last byte zero.
-    pub bytes: Vec<u8>,
+    /// Packed statuses, unused bits of the last byte zero. The same pointer is the same bytes.
+    pub bytes: Arc<Vec<u8>>,
 }
 
 impl Shard {
@@ -95,6 +97,12 @@ impl Shard {
 /// Bytes of a shard that covers `entries`.
 pub fn shard_bytes(entries: u64) -> u64 {
     entries.div_ceil(4)
+}
+
+/// The shard and the byte of it that hold the status of an index.
+fn place(index: u64) -> Option<(usize, usize)> {
+    let within = usize::try_from(index % SHARD_ENTRIES / 4).ok()?;
+    Some((usize::try_from(index / SHARD_ENTRIES).ok()?, within))
 }
 
 impl StatusList {
@@ -118,14 +126,20 @@ impl StatusList {
         if index >= self.len {
             return None;
         }
-        let byte = self.packed.get(usize::try_from(index / 4).ok()?)?;
+        let (shard, within) = place(index)?;
+        let byte = self.shards.get(shard)?.get(within)?;
         Some(Status::from_bits(byte >> (2 * (index % 4))))
     }
 
     /// Adds the status of the next entry.
     pub fn push(&mut self, status: Status) {
-        if self.len.is_multiple_of(4) {
-            self.packed.push(0);
+        if self.len.is_multiple_of(SHARD_ENTRIES) {
+            self.shards.push(Arc::default());
+        }
+        if self.len.is_multiple_of(4)
+            && let Some(last) = self.shards.last_mut()
+        {
+            Arc::make_mut(last).push(0);
         }
         self.len += 1;
         self.set(self.len - 1, status);
@@ -133,25 +147,25 @@ impl StatusList {
 
     /// Changes the status at an index; nothing happens past the end.
     pub fn set(&mut self, index: u64, status: Status) {
-        if index >= self.len {
+        if self.get(index).is_none_or(|before| before == status) {
             return;
         }
-        let byte = usize::try_from(index / 4).ok().and_then(|at| self.packed.get_mut(at));
-        if let Some(byte) = byte {
+        let Some((shard, within)) = place(index) else { return };
+        let shard = self.shards.get_mut(shard).map(Arc::make_mut);
+        if let Some(byte) = shard.and_then(|bytes| bytes.get_mut(within)) {
             let shift = 2 * (index % 4);
             *byte = (*byte & !(3 << shift)) | (status.bits() << shift);
         }
     }
 
-    /// The shards, in order; none for an empty list.
+    /// The shards, in order; none for an empty list. Copies no statuses.
     pub fn shards(&self) -> Vec<Shard> {
-        let full = usize::try_from(SHARD_ENTRIES / 4).unwrap_or(usize::MAX);
         (0u64..)
-            .zip(self.packed.chunks(full))
+            .zip(&self.shards)
             .map(|(n, bytes)| Shard {
                 n,
                 entries: (self.len - n * SHARD_ENTRIES).min(SHARD_ENTRIES),
-                bytes: bytes.to_vec(),
+                bytes: Arc::clone(bytes),
             })
             .collect()
     }
@@ -170,19 +184,31 @@ impl StatusList {
             if shard.n != n || !fits || shard.bytes.len() as u64 != shard_bytes(shard.entries) {
                 return None;
             }
-            list.packed.extend_from_slice(&shard.bytes);
+            list.shards.push(Arc::clone(&shard.bytes));
             list.len += shard.entries;
         }
         let unused = list.len % 4;
-        if unused != 0 && list.packed.last().is_some_and(|byte| byte >> (2 * unused) != 0) {
+        let end = list.shards.last().and_then(|shard| shard.last());
+        if unused != 0 && end.is_some_and(|byte| byte >> (2 * unused) != 0) {
             return None;
         }
         Some(list)
     }
 
-    /// The first index that is INVALID here and something else in `newer`: what was revoked must stay so.
+    /// The first index that is INVALID here and something else in `newer`: what was revoked must stay so. Shards that are the same are
+    /// not looked through.
     pub fn first_unrevoked(&self, newer: &StatusList) -> Option<u64> {
-        (0..self.len)
-            .find(|i| self.get(*i) == Some(Status::Invalid) && newer.get(*i) != Some(Status::Invalid))
+        let none = Arc::default();
+        (0u64..).zip(&self.shards).find_map(|(n, had)| {
+            let now = usize::try_from(n).ok().and_then(|n| newer.shards.get(n)).unwrap_or(&none);
+            if Arc::ptr_eq(had, now) {
+                return None;
+            }
+            let changed = (0usize..).zip(had.iter()).filter(|(at, byte)| now.get(*at) != Some(byte));
+            changed.map(|(at, _)| n * SHARD_ENTRIES + at as u64 * 4).find_map(|first| {
+                (first..first + 4)
+                    .find(|i| self.get(*i) == Some(Status::Invalid) && newer.get(*i) != Some(Status::Invalid))
+            })
+        })
     }
 }

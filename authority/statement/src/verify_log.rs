@@ -238,7 +238,7 @@ impl Check<'_> {
             let text = String::from_utf8(bytes).map_err(|_| LogFault::Shard { n })?;
             let token = Token::read(&text).map_err(|fault| LogFault::Token { n, fault })?;
             token.verify(self.head.leaf()).map_err(|fault| LogFault::Token { n, fault })?;
-            if token.list() != list.bytes {
+            if token.list() != *list.bytes {
                 return Err(LogFault::Shard { n });
             }
         }

@@ -155,7 +155,7 @@ impl Writer {
         let floors = replay.floors_document(AUTHORITY).to_bytes().unwrap();
         self.put("floors.json", &floors);
         let shard = replay.statuses().shards().remove(0);
-        self.put("shard-0.bin", &shard.bytes);
+        self.put("shard-0.bin", &*shard.bytes);
         let claims = Claims { sub: SUB.to_owned(), iat: ISSUED, exp: None, ttl: None };
         let feed = identity("feed");
         self.put("shard-0.jwt", Token::sign(&shard, &claims, &feed, &random).unwrap());
@@ -265,7 +265,7 @@ fn documents_of_the_log() {
     assert_eq!(replay.listing().to_bytes().unwrap(), bytes("listing.json"));
     assert_eq!(Listing::read(&bytes("listing.json"), &Prefix::default()).unwrap(), replay.listing());
     let shards = replay.statuses().shards();
-    assert_eq!((shards.len(), &shards[0].bytes), (1, &bytes("shard-0.bin")));
+    assert_eq!((shards.len(), &*shards[0].bytes), (1, &bytes("shard-0.bin")));
     assert_eq!(bytes("shard-0.bin"), [0b0000_0001, 0]);
     assert_eq!(replay.statuses().get(0), Some(Status::Invalid));
     assert_eq!(trust().to_bytes().unwrap(), bytes("trust.json"));

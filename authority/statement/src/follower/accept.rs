@@ -136,7 +136,7 @@ impl Follower {
         };
         let floors = floors.to_bytes().map_err(FollowFault::Floors)?;
         let floors_name = to_hex(&crate::encoding::sha256(&floors));
-        let shards = self.state.shards.iter().map(|(sha256, list)| (to_hex(sha256), list.clone()));
+        let shards = self.state.shards.iter().map(|(sha256, list)| (to_hex(sha256), list.to_vec()));
         let tiles = self.state.tiles.iter().map(|(path, bytes)| (tile_name(path), bytes.clone()));
         let entries =
             self.state.known.values().map(|k| (format!("{}.json", k.index), k.entry.bytes().to_vec()));

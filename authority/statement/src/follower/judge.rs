@@ -53,7 +53,7 @@ pub(super) fn head(
 /// The status list of a head, from its shards. Refuses to let an INVALID return.
 pub(super) fn statuses(
     head: &VerifiedHead,
-    list_of: impl Fn(&[u8; 32]) -> Option<Vec<u8>>,
+    list_of: impl Fn(&[u8; 32]) -> Option<Arc<Vec<u8>>>,
     state: &State,
 ) -> Result<StatusList, FollowFault> {
     let mut shards = Vec::new();

@@ -18,6 +18,7 @@ use crate::trust::{MAX_TRUST_BYTES, Trust};
 use semgate_contexts::ContextUrn;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The longest list of revoked indexes that is read: far more than are ever pending.
 const MAX_INVALID_BYTES: usize = 1024 * 1024;
@@ -93,7 +94,7 @@ impl Follower {
                 return None;
             }
             self.memory.verified(Part::Shards, shard.hex());
-            self.state.shards.insert(shard.sha256, list);
+            self.state.shards.insert(shard.sha256, Arc::new(list));
         }
         let list = |sha256: &[u8; 32]| self.state.shards.get(sha256).cloned();
         self.state.statuses = judge::statuses(&pinned.head, list, &self.state).ok()?;

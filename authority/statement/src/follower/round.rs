@@ -13,6 +13,7 @@ use crate::tiles::{ProofFault, TilePath, TileSource, check_consistency, leaf_has
 use semgate_contexts::{ContextUrn, Line, Version};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// What a request is for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,7 +67,7 @@ pub(super) struct Round {
     pub(super) missing: Vec<TilePath>,
     /// Partial tiles that are gone: the full ones are asked for in their place.
     pub(super) full: BTreeSet<TilePath>,
-    pub(super) shards: HashMap<[u8; 32], Vec<u8>>,
+    pub(super) shards: HashMap<[u8; 32], Arc<Vec<u8>>>,
     pub(super) floors: Option<BTreeMap<Line, Version>>,
     /// What the listing says of lines that are not followed: looked up for references. None before a listing came.
     pub(super) others: Option<HashMap<ContextUrn, Listed>>,

@@ -51,7 +51,7 @@ pub(super) struct State {
     pub(super) partial: bool,
     pub(super) statuses: StatusList,
     /// The lists that `statuses` was put together from, by SHA-256.
-    pub(super) shards: HashMap<[u8; 32], Vec<u8>>,
+    pub(super) shards: HashMap<[u8; 32], Arc<Vec<u8>>>,
     pub(super) floors: BTreeMap<Line, Version>,
     /// Indexes seen INVALID in heads that were refused for another reason: they stay INVALID too.
     pub(super) invalid: BTreeSet<u64>,

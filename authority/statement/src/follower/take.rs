@@ -332,6 +332,6 @@ fn take_shard(round: &mut Round, at: usize, bytes: &[u8]) -> Result<(), FollowFa
     if sha256(token.list()) != named.sha256 {
         return Err(FollowFault::Shard { n: named.n });
     }
-    round.shards.insert(named.sha256, token.list().to_vec());
+    round.shards.insert(named.sha256, Arc::new(token.list().to_vec()));
     Ok(())
 }

@@ -99,6 +99,9 @@ fn resume_goes_back_to_what_it_was() {
 #[test]
 fn documents_of_a_prefix_do_not_depend_on_what_comes_after() {
     let mut replay = replay();
+    for neighbour in ["pay:v9.9", "payment.x:v0.0", "payments:v1.0", "Payment-2:v3.0"] {
+        replay.apply_statement(30, &publish(neighbour, b"a")).unwrap();
+    }
     let before = (replay.floors_document("a").to_bytes().unwrap(), replay.listing().to_bytes().unwrap());
     let snapshot = replay.clone();
     replay.apply_statement(40, &floor("payment", "v1.1")).unwrap();

@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 #[test]
 fn statuses_are_packed_from_the_low_bits_up_as_the_ietf_draft_says() {
@@ -10,7 +11,7 @@ fn statuses_are_packed_from_the_low_bits_up_as_the_ietf_draft_says() {
     }
     let shards = list.shards();
     assert_eq!(shards.len(), 1);
-    assert_eq!(shards[0].bytes, [0xc9, 0x44, 0xf9]);
+    assert_eq!(*shards[0].bytes, [0xc9, 0x44, 0xf9]);
     assert_eq!(shards[0].entries, 12);
     assert_eq!(list.get(3), Some(Status::Deprecated));
     assert_eq!(list.get(12), None);
@@ -34,8 +35,8 @@ fn shards_are_cut_at_65_536_entries_and_put_back_together() {
     wrong(&|s| s.reverse());
     wrong(&|s| s[1].n = 2);
     wrong(&|s| s[0].entries -= 1);
-    wrong(&|s| s[1].bytes.push(0));
-    wrong(&|s| s[1].bytes[1] |= 0b1100); // past the fifth entry
+    wrong(&|s| Arc::make_mut(&mut s[1].bytes).push(0));
+    wrong(&|s| Arc::make_mut(&mut s[1].bytes)[1] |= 0b1100); // past the fifth entry
     wrong(&|s| s[1].entries = 0);
     wrong(&|s| {
         s.remove(0);
@@ -55,6 +56,19 @@ fn an_invalid_that_returns_is_found() {
     new.set(1, Status::Suspended);
     assert_eq!(old.first_unrevoked(&new), Some(1));
     assert_eq!(old.first_unrevoked(&StatusList::new()), Some(1));
+}
+
+#[test]
+fn a_change_touches_the_one_shard_that_it_falls_in() {
+    let mut list = StatusList::new();
+    (0..3 * SHARD_ENTRIES).for_each(|_| list.push(Status::Valid));
+    let before = list.shards();
+    list.set(SHARD_ENTRIES + 7, Status::Invalid);
+    list.set(1, Status::Valid);
+    let same: Vec<bool> =
+        before.iter().zip(list.shards()).map(|(a, b)| Arc::ptr_eq(&a.bytes, &b.bytes)).collect();
+    assert_eq!(same, [true, false, true]);
+    assert_eq!(StatusList::from_shards(&before).unwrap().get(SHARD_ENTRIES + 7), Some(Status::Valid));
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn a_token_holds_its_list_and_is_signed_by_the_feed_key() {
         let text = Token::sign(&shard(entries), &claims(), &keys.feed, &keys.random).unwrap();
         assert!(text.len() <= MAX_TOKEN_BYTES);
         let token = Token::read(&text).unwrap();
-        assert_eq!(token.list(), shard(entries).bytes);
+        assert_eq!(token.list(), *shard(entries).bytes);
         assert_eq!(token.claims(), &claims());
         let leaf = verify_chain(&keys.feed.chain, &keys.roots, Usage::Feed, START).unwrap();
         assert_eq!(token.verify(&leaf), Ok(()));
@@ -39,9 +39,9 @@ fn a_list_that_does_not_compress_still_fits() {
     let keys = Keys::new(START - 10);
     let mut bytes = vec![0u8; 16 * 1024];
     ring::rand::SecureRandom::fill(&keys.random, &mut bytes).unwrap();
-    let shard = Shard { n: 0, entries: SHARD_ENTRIES, bytes };
+    let shard = Shard { n: 0, entries: SHARD_ENTRIES, bytes: bytes.into() };
     let text = Token::sign(&shard, &claims(), &keys.feed, &keys.random).unwrap();
-    assert_eq!(Token::read(&text).unwrap().list(), shard.bytes);
+    assert_eq!(Token::read(&text).unwrap().list(), *shard.bytes);
 }
 
 #[test]
@@ -104,7 +104,7 @@ proptest! {
             if let Ok(token) = Token::read(&String::from_utf8_lossy(&text)) {
                 let leaf = verify_chain(&keys.feed.chain, &keys.roots, Usage::Feed, START).unwrap();
                 if token.verify(&leaf).is_ok() {
-                    assert_eq!(token.list(), shard(40).bytes);
+                    assert_eq!(token.list(), *shard(40).bytes);
                 }
             }
         });
