@@ -12,7 +12,7 @@ use semgate_inspect::{
     Code, Delivered, Generation, GenerationFault, HeaderClaims, InspectLimits, Inspector, LineScope, Notice,
     Now, Peer, RouteFault, RpcId,
 };
-use semgate_statement::{Act, Lines, View};
+use semgate_statement::{Act, Lines, Step, View};
 use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
 
 fn later(ms: u64) -> Now {
@@ -150,6 +150,28 @@ fn a_permit_that_waited_until_the_status_ran_out_is_judged_again() {
     let permit = inspector.renew(permit, Now { unix: until, ..NOW }).unwrap();
     let refusal = inspector.renew(permit, Now { unix: until + 1, ..NOW }).unwrap_err();
     assert_eq!(refusal.code(), Code::StatusStale);
+}
+
+/// Push is a hint and so are polls: whoever is cut off believes its last head until `next_update`, and not a second longer.
+#[test]
+fn who_reaches_its_authority_no_more_refuses_at_next_update_to_the_second() {
+    let mut authority = library();
+    let mut follower = authority.follower();
+    authority.follow(&mut follower).unwrap();
+    let (inspector, route) = (inspector(generation(&mut authority)), route("l8"));
+    let until = follower.view().next_update();
+    for unix in NOW.unix..until + 3 {
+        if let Step::Get(request) = follower.next(unix) {
+            let _ = follower.unreachable(&request.path, unix);
+        }
+        if unix + 3 < until {
+            continue;
+        }
+        inspector.swap(inspector.generation().with_views(vec![follower.view()]).unwrap());
+        let said = say(&inspector, &route, "retailer-7", supply_chain(), Now { unix, ..NOW });
+        let wanted = if unix < until { Ok(()) } else { Err(Code::StatusStale) };
+        assert_eq!(said.map(drop).map_err(|refusal| refusal.code()), wanted, "{unix} of {until}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ring::rand::{SecureRandom, SystemRandom};
 use semgate_statement::{
@@ -76,6 +76,8 @@ pub(super) struct Task {
     unsettled: bool,
     /// Whether the last round ended in a fault: then waits are spread.
     failed: bool,
+    /// When a hint last made it ask.
+    hinted: Option<Instant>,
 }
 
 impl Task {
@@ -101,6 +103,7 @@ impl Task {
             random: SystemRandom::new(),
             unsettled: false,
             failed: false,
+            hinted: None,
         }
     }
 
@@ -195,7 +198,10 @@ impl Task {
             () = tokio::time::sleep(pause) => {}
             () = bell.notified() => {
                 self.follower.hint();
-                tokio::time::sleep(HINT_PAUSE).await;
+                // The first is followed at once, so that a revocation waits for nothing.
+                let since = self.hinted.map_or(HINT_PAUSE, |at| at.elapsed());
+                tokio::time::sleep(HINT_PAUSE.saturating_sub(since)).await;
+                self.hinted = Some(Instant::now());
             }
         }
     }
