@@ -22,7 +22,7 @@ pub(crate) fn make_dir(path: &Path) -> Result<(), RunFault> {
     if !parent.as_os_str().is_empty() {
         make_dir(&parent)?;
     }
-    match DirBuilder::new().mode(0o700).create(path) {
+    match hostile(Step::Create, path).and_then(|()| DirBuilder::new().mode(0o700).create(path)) {
         Ok(()) => sync_dir(&parent),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(e) => Err(RunFault::io("making", path)(e)),
@@ -34,25 +34,89 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), RunFault> {
     write_all(&[(path.to_path_buf(), bytes)])
 }
 
-/// As [`write`], for several files at once: each is whole or not there, all are durable when this returns. They are fsynced side by side,
-/// because a journaling file system then commits them together; that is what makes a group commit cheap.
+/// As [`write`], for several files at once: each is whole or not there, all are durable when this returns.
 pub(crate) fn write_all<B: AsRef<[u8]> + Sync>(files: &[(PathBuf, B)]) -> Result<(), RunFault> {
-    let mut open = Vec::with_capacity(files.len());
-    for (path, bytes) in files {
-        let file = create(&beside(path)).and_then(|mut file| file.write_all(bytes.as_ref()).map(|()| file));
-        open.push((path.as_path(), file.map_err(RunFault::io("writing", path))?));
+    let [staged] = stage([files])?;
+    staged.place()
+}
+
+/// Sees whether the disk beside `path` takes as many bytes; what is written is removed.
+pub(crate) fn probe(path: &Path, bytes: usize) -> Result<(), RunFault> {
+    let [staged] = stage([[(path.with_extension("probe"), vec![b'.'; bytes])].as_slice()])?;
+    drop(staged);
+    Ok(())
+}
+
+/// Files that lie durably beside their places and wait to be renamed into them. Everything that needs room on the disk is done: what is
+/// left to do changes names only. Dropped, they are removed.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Staged(Vec<PathBuf>);
+
+/// Stages several groups of files. They are all fsynced side by side, because a journaling file system then commits them together; that
+/// is what makes a group commit cheap. On a fault nothing is left behind.
+pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
+    groups: [&[(PathBuf, B)]; N],
+) -> Result<[Staged; N], RunFault> {
+    let mut staged: [Staged; N] = std::array::from_fn(|_| Staged(Vec::new()));
+    let mut open = Vec::with_capacity(groups.iter().map(|group| group.len()).sum());
+    for (group, staged) in groups.iter().zip(&mut staged) {
+        for (path, bytes) in *group {
+            let fault = |e| RunFault::io("writing", path)(e);
+            let mut file = create(&beside(path)).map_err(fault)?;
+            staged.0.push(path.clone());
+            hostile(Step::Write, path).and_then(|()| file.write_all(bytes.as_ref())).map_err(fault)?;
+            open.push((path.as_path(), file));
+        }
     }
     sync_files(&open)?;
-    let mut dirs = BTreeSet::new();
-    for (path, _) in &open {
-        fs::rename(beside(path), path).map_err(RunFault::io("writing", path))?;
-        dirs.insert(parent(path));
+    Ok(staged)
+}
+
+impl Staged {
+    /// Renames the files into their places. If one cannot be, those before it are there all the same.
+    pub fn rename(mut self) -> Result<Named, RunFault> {
+        let mut dirs = BTreeSet::new();
+        // Taken from the end, so that what a fault leaves in the list is what is still to be removed.
+        self.0.reverse();
+        while let Some(path) = self.0.last() {
+            let renamed = hostile(Step::Rename, path).and_then(|()| fs::rename(beside(path), path));
+            renamed.map_err(RunFault::io("writing", path))?;
+            dirs.insert(parent(path));
+            self.0.pop();
+        }
+        Ok(Named(dirs))
     }
-    let mut open = Vec::with_capacity(dirs.len());
-    for dir in &dirs {
-        open.push((dir.as_path(), open_dir(dir)?));
+
+    /// Renames them and makes the names durable.
+    pub fn place(self) -> Result<(), RunFault> {
+        self.rename()?.sync()
     }
-    sync_files(&open)
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // What stays is swept at the next start.
+            let _ = fs::remove_file(beside(path));
+        }
+    }
+}
+
+/// Directories whose names have changed; not durable until [`Named::sync`].
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Named(BTreeSet<PathBuf>);
+
+impl Named {
+    /// Makes the names durable.
+    pub fn sync(self) -> Result<(), RunFault> {
+        let mut open = Vec::with_capacity(self.0.len());
+        for dir in &self.0 {
+            open.push((dir.as_path(), open_dir(dir)?));
+        }
+        sync_files(&open)
+    }
 }
 
 fn open_dir(dir: &Path) -> Result<File, RunFault> {
@@ -61,6 +125,7 @@ fn open_dir(dir: &Path) -> Result<File, RunFault> {
 }
 
 fn create(path: &Path) -> io::Result<File> {
+    hostile(Step::Create, path)?;
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
@@ -70,7 +135,9 @@ const SYNCING: usize = 8;
 /// fsyncs files or directories side by side; `open` names each for its fault.
 fn sync_files(open: &[(&Path, File)]) -> Result<(), RunFault> {
     let sync = |part: &[(&Path, File)]| {
-        part.iter().try_for_each(|(path, file)| file.sync_all().map_err(RunFault::io("syncing", path)))
+        part.iter().try_for_each(|(path, file)| {
+            hostile(Step::Sync, path).and_then(|()| file.sync_all()).map_err(RunFault::io("syncing", path))
+        })
     };
     let size = open.len().div_ceil(SYNCING).max(1);
     let mut parts = open.chunks(size);
@@ -86,9 +153,31 @@ fn sync_files(open: &[(&Path, File)]) -> Result<(), RunFault> {
     })
 }
 
+/// One thing that is asked of the disk; tests let any of them fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Create,
+    Write,
+    Sync,
+    Rename,
+}
+
+/// A disk that does as it is told.
+#[cfg(not(test))]
+#[inline]
+fn hostile(_: Step, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+use hostile::hostile;
+
+#[cfg(test)]
+pub(crate) mod hostile;
+
 /// Makes the names in a directory durable.
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), RunFault> {
-    open_dir(dir)?.sync_all().map_err(RunFault::io("syncing", dir))
+    sync_files(&[(dir, open_dir(dir)?)])
 }
 
 /// Reads a file; none is `None`.

@@ -5,6 +5,7 @@ pub mod problem;
 mod admin;
 mod answer;
 mod body;
+mod cache;
 mod compare;
 mod patient;
 mod read;
@@ -20,11 +21,13 @@ mod write;
 mod tests;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use semgate_contexts::DocumentLimits;
 use tokio::sync::{Semaphore, watch};
 
 pub(crate) use admin::admin;
+pub(crate) use cache::Cache;
 pub(crate) use router::router;
 pub(crate) use serve::{Listening, serve};
 
@@ -48,9 +51,15 @@ pub(crate) struct App {
     pub public: watch::Receiver<Arc<Published>>,
     pub stopping: watch::Receiver<bool>,
     pub followers: Arc<Semaphore>,
+    /// Followers that ever came.
+    pub followed: AtomicU64,
+    /// Places for submissions that are read, checked or wait for their head.
+    pub submissions: Semaphore,
     pub checks: Semaphore,
     pub comparisons: Semaphore,
     pub metrics: Arc<Metrics>,
+    /// Answers that were given before.
+    pub cache: Cache,
     /// The verifier key of the log, for showing it.
     pub log_key: String,
     /// What was found at start: the state of the index, and what is missing.

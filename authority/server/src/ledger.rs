@@ -16,6 +16,7 @@ pub(crate) struct Ledger {
     replay: Replay,
     acts: HashMap<(u64, Act), u64>,
     floors: HashMap<Line, u64>,
+    last_floor: Option<u64>,
     signers: BTreeSet<Thumbprint>,
     /// The newest publish statements, oldest first, and where the last one of each of their majors stands.
     recent: VecDeque<((Line, u32), u64)>,
@@ -36,6 +37,7 @@ impl Ledger {
             }
             Statement::Floor { line, .. } => {
                 self.floors.insert(line.clone(), at);
+                self.last_floor = Some(at);
             }
         }
         self.signers.insert(entry.signed().key());
@@ -75,6 +77,11 @@ impl Ledger {
     /// Where in the log the floor of a line was last raised.
     pub fn floor_at(&self, line: &Line) -> Option<u64> {
         self.floors.get(line).copied()
+    }
+
+    /// Where in the log any floor was last raised.
+    pub fn last_floor(&self) -> Option<u64> {
+        self.last_floor
     }
 
     /// Thumbprints of everything that signed an entry.

@@ -5,6 +5,15 @@
 //! `docs/authority-operations.md`.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+#[cfg(test)]
+extern crate self as semgate_authority;
+
+#[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
+mod support;
+
 mod clock;
 pub mod config;
 mod cosign;

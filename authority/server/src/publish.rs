@@ -2,7 +2,7 @@
 //!
 //! Shards and floors are pure functions of the log prefix, so two heads of one size agree in everything but times and signatures.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -11,10 +11,12 @@ use ring::rand::SecureRandom;
 use semgate_contexts::Digest;
 use semgate_statement::status::Shard;
 use semgate_statement::token::{Claims, Token};
-use semgate_statement::{Head, ShardRef, SignFault, SigningIdentity, TreeHash, Trust};
+use semgate_statement::{
+    Head, NamedShards, ShardRef, SignFault, SigningIdentity, StatusList, TreeHash, Trust,
+};
 
 use crate::ledger::Ledger;
-use crate::store::{Edge, Log};
+use crate::store::{Edge, LogState};
 
 /// Bytes that are served as they are, with a strong ETag.
 #[derive(Debug, Clone)]
@@ -33,12 +35,27 @@ impl Document {
     }
 }
 
-/// A shard as it is served by its digest: the same bytes for ever.
+/// A shard as it is served by its digest: the same bytes for ever, signed when first asked for, since most are superseded before that.
 #[derive(Debug)]
 pub(crate) struct ServedShard {
-    pub shard: Shard,
-    pub hex: String,
-    pub token: Document,
+    shard: Shard,
+    hex: String,
+    sub: String,
+    iat: u64,
+    token: OnceLock<Document>,
+}
+
+impl ServedShard {
+    /// Its token.
+    pub fn token(&self, feed: &SigningIdentity, random: &dyn SecureRandom) -> Result<Document, SignFault> {
+        if let Some(token) = self.token.get() {
+            return Ok(token.clone());
+        }
+        let claims = Claims { sub: self.sub.clone(), iat: self.iat, exp: None, ttl: None };
+        let token = Document::new(Token::sign(&self.shard, &claims, feed, random)?);
+        // Two that ask at once are answered with the same signature.
+        Ok(self.token.get_or_init(|| token).clone())
+    }
 }
 
 /// A shard of the newest head, as stock readers fetch it by number: its token says until when.
@@ -46,6 +63,12 @@ pub(crate) struct ServedShard {
 pub(crate) struct NewestShard {
     pub shard: Arc<ServedShard>,
     token: OnceLock<Document>,
+}
+
+impl NewestShard {
+    fn of(shard: &Arc<ServedShard>) -> Self {
+        Self { shard: Arc::clone(shard), token: OnceLock::new() }
+    }
 }
 
 /// Everything public at one size of the log under one head.
@@ -58,18 +81,22 @@ pub(crate) struct Published {
     pub contexts: u64,
     pub floor_count: u64,
     pub head: Document,
+    /// The head as an event of the stream, one copy for all followers.
+    pub event: Bytes,
     pub checkpoint: Document,
     pub floors: Document,
     pub trust: Document,
     pub edge: Edge,
     pub shards: Vec<NewestShard>,
-    pub kept: Vec<Arc<ServedShard>>,
+    /// The listing, made when first asked for.
+    pub listing: OnceLock<Document>,
+    kept: Arc<HashMap<String, Arc<ServedShard>>>,
 }
 
 impl Published {
     /// The shard with this digest, if it is of this head or of a recent one.
     pub fn shard(&self, hex: &str) -> Option<&Arc<ServedShard>> {
-        self.kept.iter().rev().find(|shard| shard.hex == hex)
+        self.kept.get(hex)
     }
 }
 
@@ -90,14 +117,34 @@ pub(crate) struct HeadNames {
 pub(crate) struct Heads {
     names: HeadNames,
     issued_at: u64,
-    kept: VecDeque<Arc<ServedShard>>,
+    /// Those of the newest head, in order.
+    named: NamedShards,
+    newest: Vec<Arc<ServedShard>>,
+    /// Names of those of the heads before, oldest first.
+    older: VecDeque<String>,
+    kept: Arc<HashMap<String, Arc<ServedShard>>>,
+    floors: Option<(Option<u64>, Document)>,
     trust: Option<(usize, Document)>,
 }
 
 impl Heads {
     /// A maker whose first head is not issued earlier than the last one of the process before.
     pub fn new(names: HeadNames, last_issued: u64) -> Self {
-        Self { names, issued_at: last_issued, kept: VecDeque::new(), trust: None }
+        Self {
+            names,
+            issued_at: last_issued,
+            named: NamedShards::new(),
+            newest: Vec::new(),
+            older: VecDeque::new(),
+            kept: Arc::default(),
+            floors: None,
+            trust: None,
+        }
+    }
+
+    /// Forgets what was made of entries that never reached the log: the next head is made of the log alone.
+    pub fn forget(&mut self) {
+        (self.floors, self.trust) = (None, None);
     }
 
     /// When the newest head was issued.
@@ -105,10 +152,11 @@ impl Heads {
         self.issued_at
     }
 
-    /// Makes the head of the log as it is, with its checkpoint as `note`, which may have cosignatures. Times never go back, whatever the clock does.
+    /// Makes the head of a log, whose checkpoint may have cosignatures. Times never go back, whatever the clock does. What did not change
+    /// since the head before is taken over: the work is that of the changed shards, and of naming the others.
     pub fn make(
         &mut self,
-        (log, note): (&Log, &str),
+        log: LogState<'_>,
         ledger: &Ledger,
         trust: &Trust,
         feed: &SigningIdentity,
@@ -118,67 +166,84 @@ impl Heads {
         let replay = ledger.replay();
         let issued_at = now.max(self.issued_at).max(replay.last_logged_at());
         let next_update = issued_at.saturating_add(self.names.lifetime);
-        let floors = Document::new(replay.floors_document(&self.names.authority).to_bytes()?);
-        let shards = self.shards(replay.statuses().shards(), feed, random, issued_at)?;
+        let floors = self.floors(ledger)?;
+        self.take_shards(replay.statuses(), issued_at);
         let head = Head {
             authority: self.names.authority.clone(),
             origin: self.names.origin.clone(),
-            seq: log.size(),
+            seq: log.size,
             issued_at,
             next_update,
-            checkpoint: note.to_owned(),
-            shards: shards.iter().map(|s| ShardRef::of(&s.shard)).collect(),
+            checkpoint: log.checkpoint.to_owned(),
+            shards: self.named.references().cloned().collect(),
             floors: *Digest::of(&floors.bytes).as_bytes(),
         };
         let head = Document::new(head.sign(feed, random)?);
         let trust = self.trust(trust)?;
         self.issued_at = issued_at;
         Ok(Published {
-            size: log.size(),
-            root: log.root(),
+            size: log.size,
+            root: log.root,
             issued_at,
             next_update,
-            contexts: replay.contexts().count() as u64,
+            contexts: replay.published_count(),
             floor_count: replay.floors().len() as u64,
+            event: event(log.size, &head),
             head,
-            checkpoint: Document::new(note.to_owned()),
+            checkpoint: Document::new(log.checkpoint.to_owned()),
             floors,
             trust,
-            edge: log.edge().clone(),
-            shards: shards.into_iter().map(|shard| NewestShard { shard, token: OnceLock::new() }).collect(),
-            kept: self.kept.iter().cloned().collect(),
+            edge: log.edge.clone(),
+            shards: self.newest.iter().map(NewestShard::of).collect(),
+            listing: OnceLock::new(),
+            kept: Arc::clone(&self.kept),
         })
     }
 
-    /// Takes over what did not change, signs what did, and forgets the oldest past the bound.
-    fn shards(
-        &mut self,
-        shards: Vec<Shard>,
-        feed: &SigningIdentity,
-        random: &dyn SecureRandom,
-        iat: u64,
-    ) -> Result<Vec<Arc<ServedShard>>, SignFault> {
-        let mut out = Vec::with_capacity(shards.len());
-        for shard in shards {
-            if let Some(known) = self.kept.iter().rev().find(|k| k.shard == shard) {
-                out.push(Arc::clone(known));
-                continue;
-            }
-            let hex = ShardRef::of(&shard).hex();
-            let sub = format!("{}/v1/feed/shards/{hex}", self.names.public_url);
-            let token = Token::sign(&shard, &Claims { sub, iat, exp: None, ttl: None }, feed, random)?;
-            let served = Arc::new(ServedShard { shard, hex, token: Document::new(token) });
-            self.kept.push_back(Arc::clone(&served));
-            out.push(served);
-        }
-        while self.kept.len() > self.names.kept_shards.saturating_add(out.len()) {
-            let Some(oldest) = self.kept.pop_front() else { break };
-            // A shard of the newest head stays, however long ago it changed.
-            if out.iter().any(|s| Arc::ptr_eq(s, &oldest)) {
-                self.kept.push_back(oldest);
+    /// The floors document, made anew after a floor statement alone.
+    fn floors(&mut self, ledger: &Ledger) -> Result<Document, SignFault> {
+        match &self.floors {
+            Some((at, document)) if *at == ledger.last_floor() => Ok(document.clone()),
+            _ => {
+                let made = ledger.replay().floors_document(&self.names.authority).to_bytes()?;
+                let document = Document::new(made);
+                self.floors = Some((ledger.last_floor(), document.clone()));
+                Ok(document)
             }
         }
-        Ok(out)
+    }
+
+    /// Takes over what did not change, names what did, and forgets the oldest past the bound.
+    fn take_shards(&mut self, list: &StatusList, iat: u64) {
+        let changed = self.named.update(list);
+        if changed.is_empty() && self.named.references().len() == self.newest.len() {
+            return;
+        }
+        let mut kept = HashMap::clone(&self.kept);
+        self.newest.truncate(self.named.references().len());
+        for shard in changed {
+            let at = usize::try_from(shard.n).unwrap_or(usize::MAX);
+            let hex = self.named.references().nth(at).map(ShardRef::hex).unwrap_or_default();
+            // Two shards may hold the same list, and a suspension that was lifted brings an old one back: the same token serves both.
+            let served = kept.entry(hex).or_insert_with_key(|hex| {
+                let sub = format!("{}/v1/feed/shards/{hex}", self.names.public_url);
+                Arc::new(ServedShard { shard, hex: hex.clone(), sub, iat, token: OnceLock::new() })
+            });
+            match self.newest.get_mut(at) {
+                Some(before) => {
+                    self.older.push_back(before.hex.clone());
+                    *before = Arc::clone(served);
+                }
+                None => self.newest.push(Arc::clone(served)),
+            }
+        }
+        while self.older.len() > self.names.kept_shards {
+            let Some(oldest) = self.older.pop_front() else { break };
+            if !self.older.contains(&oldest) && !self.newest.iter().any(|shard| shard.hex == oldest) {
+                kept.remove(&oldest);
+            }
+        }
+        self.kept = Arc::new(kept);
     }
 
     fn trust(&mut self, trust: &Trust) -> Result<Document, SignFault> {
@@ -192,6 +257,18 @@ impl Heads {
             }
         }
     }
+}
+
+/// The head as server-sent event `head` (WHATWG HTML §9.2), with the size of the log as its id.
+fn event(size: u64, head: &Document) -> Bytes {
+    let mut text = format!("event: head\nid: {size}\n");
+    for line in String::from_utf8_lossy(&head.bytes).lines() {
+        text.push_str("data: ");
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push('\n');
+    text.into()
 }
 
 /// The token of a shard of the newest head for stock readers, signed when first asked for.

@@ -1,11 +1,13 @@
 //! Start, serve, end; and the jobs that need no server.
 
+mod descriptors;
 mod open;
 mod status;
 
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -19,7 +21,7 @@ pub use status::{HeadTimes, RoleStatus, Status, status};
 
 use crate::clock::now;
 use crate::config::Config;
-use crate::http::{App, Listening, admin, router, serve};
+use crate::http::{App, Cache, Listening, admin, router, serve};
 use crate::index::{Index, Reason};
 use crate::keys::{self, Signers};
 use crate::metrics::Metrics;
@@ -68,6 +70,7 @@ pub async fn run(
 ) -> Result<(), RunFault> {
     let prepared = away(move || prepare(config)).await??;
     let Prepared { app, sequencer, queue, tls, submit, lock } = prepared;
+    descriptors::provide(app.config.limits.connections);
     let public_listener = bind(app.config.listen).await?;
     let admin_listener = bind(app.config.admin).await?;
     let bound = Bound { listen: address(&public_listener)?, admin: address(&admin_listener)? };
@@ -170,6 +173,9 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         public: sequencer.public.subscribe(),
         stopping,
         followers: Arc::new(Semaphore::new(config.limits.followers)),
+        followed: AtomicU64::new(0),
+        cache: Cache::new(config.limits.cache_bytes),
+        submissions: Semaphore::new(config.limits.queue),
         checks: Semaphore::new(config.limits.checks),
         comparisons: Semaphore::new(config.limits.comparisons),
         metrics,

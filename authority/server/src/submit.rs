@@ -28,6 +28,7 @@ use crate::publish::{Heads, Published};
 use crate::store::{Documents, Evidence, Kept, Leftovers, Log};
 use crate::{Limits, RunFault};
 
+pub(crate) use check::Verified;
 pub(crate) use commit::reopen;
 
 /// What somebody with the right to it asks the authority to say.
@@ -132,7 +133,6 @@ pub(crate) fn index_of(shared: &SharedIndex) -> Index {
 
 /// The only writer of log, documents, evidence and index.
 pub(crate) struct Sequencer {
-    pub authority: String,
     pub prefix: Prefix,
     pub limits: Limits,
     /// Half of `status_lifetime`: a head is renewed when it is this old.
@@ -153,6 +153,9 @@ pub(crate) struct Sequencer {
     pub kept: Option<Kept>,
     pub heads: Heads,
     pub public: watch::Sender<Arc<Published>>,
+    pub verified: Verified,
+    /// Bytes that the disk has to take before it is trusted with a batch again; 0 unless a write failed.
+    pub doubt: usize,
     pub metrics: Arc<Metrics>,
 }
 
@@ -185,7 +188,7 @@ impl Sequencer {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if self.is_due(renewed) || self.cosigners.as_ref().is_some_and(Cosigners::is_due) {
-                self.publish(&[])?;
+                self.renew()?;
                 renewed = Instant::now();
             }
         }

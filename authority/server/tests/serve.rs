@@ -280,6 +280,8 @@ async fn the_stream_tells_the_head_at_once_and_after_every_change_and_ends_with_
     stream.write_all(ask).await.unwrap();
     let mut text = String::new();
     until(&mut stream, &mut text, "event: head\nid: 0\ndata: {\"payload\":").await;
+    let (first, _) = text.split_once("event: head").unwrap();
+    assert!(first.contains("retry: "), "a follower is told when to come back: {first}");
     assert!(text.contains("content-type: text/event-stream"), "{text}");
     until(&mut stream, &mut text, ": still here\n\n").await;
     running.client.publish(&document(URN, "")).await;
@@ -313,6 +315,26 @@ async fn the_stream_tells_the_head_at_once_and_after_every_change_and_ends_with_
     assert!(began.elapsed() < Duration::from_secs(5), "streams hold the shutdown up");
     let mut rest = Vec::new();
     let _ = third.read_to_end(&mut rest).await;
+}
+
+/// What was missed is in the current head, which is told at once whatever was seen last; more than there is, is counted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_follower_that_comes_back_is_told_the_current_head_whatever_it_saw_last() {
+    let place = Place::new();
+    let running = place.start().await;
+    for n in 0..3 {
+        running.client.publish(&document(&format!("urn:contexts:line{n}:v1.0"), "")).await;
+    }
+    for seen in ["0", "2", "3", "4", "999999999999999999999999", "-1", "?"] {
+        let mut stream = running.client_of(&place, None).raw().await;
+        let ask = format!("GET /v1/feed/stream HTTP/1.1\r\nhost: a\r\nlast-event-id: {seen}\r\n\r\n");
+        stream.write_all(ask.as_bytes()).await.unwrap();
+        until(&mut stream, &mut String::new(), "event: head\nid: 3\ndata: {\"payload\":").await;
+    }
+    let (_, metrics) = running.admin("/metrics").await;
+    let line = "semgate_authority_followers_ahead_total 1";
+    assert!(metrics.lines().any(|l| l == line), "{metrics}");
+    running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,7 +21,8 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// How long a submission may wait for its head to be public; a healthy disk takes milliseconds.
     pub answer_timeout: Duration,
-    /// Concurrent connections; each costs two buffers of at most `header_bytes`.
+    /// Concurrent connections; each costs two buffers of at most `header_bytes` and a file descriptor, which is asked of the system at
+    /// start. A follower at rest takes some 50 kB, so these are some hundreds of megabytes at the most.
     pub connections: usize,
     /// Concurrent followers of the stream, out of `connections`: others poll, which loses nothing (push is a hint).
     pub followers: usize,
@@ -31,12 +32,14 @@ pub struct Limits {
     pub write_timeout: Duration,
     /// How long a witness may take over a cosignature before the head goes without it: a revocation must be everywhere within a second.
     pub witness_timeout: Duration,
-    /// Submissions waiting for the log; more are answered 503 at once instead of late.
+    /// Submissions under way, from their head to their answer; more are answered 503 at once instead of late.
     pub queue: usize,
     /// Submissions in one group commit: one entry tile of the log.
     pub batch: usize,
     /// Older versions of shards that are kept for followers that read the head a moment ago: 16 kB each at most.
     pub kept_shards: usize,
+    /// Bytes of documents and tiles that are kept in memory for the next who asks: some thousands of each.
+    pub cache_bytes: usize,
     /// Files of evidence kept, so that a publisher cannot fill the disk with refused documents.
     pub evidence_files: usize,
     /// Files kept of writes that were cut short: many crashes of a full batch (256 documents and their entries) before the oldest go.
@@ -76,14 +79,15 @@ impl Default for Limits {
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(10),
             answer_timeout: Duration::from_secs(30),
-            connections: 1024,
-            followers: 512,
+            connections: 16_384,
+            followers: 8192,
             heartbeat: Duration::from_secs(15),
             write_timeout: Duration::from_secs(10),
             witness_timeout: Duration::from_millis(500),
             queue: 1024,
             batch: 256,
             kept_shards: 256,
+            cache_bytes: 64 << 20,
             evidence_files: 1000,
             leftover_files: 4096,
             checks: 64,

@@ -125,6 +125,7 @@ limits! {
     (queue, count, 1, 1 << 20),
     (batch, count, 1, 65_536),
     (kept_shards, count, 1, 1 << 16),
+    (cache_bytes, count, 0, 1 << 40),
     (evidence_files, count, 0, 1 << 20),
     (leftover_files, count, 600, 1 << 20),
     (checks, count, 1, 4096),

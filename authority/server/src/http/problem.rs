@@ -6,6 +6,8 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
+use crate::RunFault;
+
 macro_rules! codes {
     ($($(#[$doc:meta])+ $name:ident, $text:literal, $status:ident, $hint:literal;)+) => {
         /// Why a request was refused; each with its HTTP status and a hint.
@@ -92,12 +94,28 @@ codes! {
     Busy, "busy", SERVICE_UNAVAILABLE, "try again after the seconds of `Retry-After`";
     /// The submission could not be brought to disk; it was not published.
     StorageFailed, "storage_failed", SERVICE_UNAVAILABLE, "try again; the operator's log says what the disk answered";
+    /// The submission found no room on the disk; it was not published.
+    StorageFull, "storage_full", INSUFFICIENT_STORAGE, "try again when the operator has made room; nothing was published";
     /// The key that would sign it has no valid certificate.
     SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "the operator has to renew the certificate of the role";
     /// The new head was not public in time; the statement may still be published.
     Unfinished, "unfinished", SERVICE_UNAVAILABLE, "ask again; the same submission again is safe";
     /// The authority is ending; whether the submission was published is to be asked after it is back.
     Stopping, "stopping", SERVICE_UNAVAILABLE, "try again when the authority is back; the same submission again is safe";
+}
+
+impl Code {
+    /// What a caller is told of a write that failed and changed nothing.
+    pub(crate) fn of_write(fault: &RunFault) -> Self {
+        use std::io::ErrorKind as Kind;
+        match fault {
+            RunFault::Io { source, .. } => match source.kind() {
+                Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Self::StorageFull,
+                _ => Self::StorageFailed,
+            },
+            _ => Self::StorageFailed,
+        }
+    }
 }
 
 /// A refused request.
@@ -154,7 +172,12 @@ impl IntoResponse for Problem {
             Code::CertificateRequired => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Client-Certificate"));
             }
-            Code::Busy | Code::StorageFailed | Code::Stopping | Code::Unfinished | Code::VersionRaced => {
+            Code::Busy
+            | Code::StorageFull
+            | Code::StorageFailed
+            | Code::Stopping
+            | Code::Unfinished
+            | Code::VersionRaced => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
             _ => {}

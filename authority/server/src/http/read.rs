@@ -1,7 +1,8 @@
 //! What anybody may read. Everything here comes from what is public under one head, from write-once files, or from the index.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
 
 use axum::extract::State;
 use axum::response::Response;
@@ -12,6 +13,7 @@ use semgate_statement::tiles::{TILE_WIDTH, TilePath};
 use semgate_statement::{Listing, context, head, token};
 
 use super::answer::{IMMUTABLE, REVALIDATE, document};
+use super::cache::{Key, Stamp};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
 use super::{App, staple, stream};
@@ -33,11 +35,18 @@ pub(super) async fn head(State(app): Shared, headers: HeaderMap) -> Answer {
 }
 
 /// `GET /v1/feed/stream`
-pub(super) async fn feed(State(app): Shared) -> Answer {
+pub(super) async fn feed(State(app): Shared, headers: HeaderMap) -> Answer {
     let place = Arc::clone(&app.followers).try_acquire_owned();
     let place =
         place.map_err(|_| Problem::new(Code::Busy, "there are too many followers; poll the head instead"))?;
-    Ok(stream::follow(app.public.clone(), app.stopping.clone(), app.config.limits.heartbeat, place))
+    stream::look_back(&headers, app.public().size, &app.metrics);
+    Ok(stream::follow(stream::Follower {
+        heads: app.public.clone(),
+        stopping: app.stopping.clone(),
+        heartbeat: app.config.limits.heartbeat,
+        place,
+        number: app.followed.fetch_add(1, Ordering::Relaxed),
+    }))
 }
 
 /// `GET /v1/feed/shards/{name}`: by digest of the inflated list, or by number.
@@ -45,7 +54,9 @@ pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: H
     let public = app.public();
     if name.len() == 64 {
         let shard = public.shard(&name).ok_or(Code::ShardUnknown)?;
-        return Ok(document(&headers, &shard.token, token::MEDIA_TYPE, IMMUTABLE));
+        let token = shard.token(&app.keys.feed.identity, &app.keys.random);
+        let token = token.map_err(|fault| Problem::new(Code::Internal, fault))?;
+        return Ok(document(&headers, &token, token::MEDIA_TYPE, IMMUTABLE));
     }
     let n: usize = name.parse().map_err(|_| Code::ShardUnknown)?;
     if n.to_string() != name {
@@ -74,27 +85,42 @@ pub(super) async fn checkpoint(State(app): Shared, headers: HeaderMap) -> Answer
 
 /// `GET /v1/contexts`
 pub(super) async fn contexts(State(app): Shared, headers: HeaderMap) -> Answer {
+    let public = app.public();
+    if let Some(listing) = public.listing.get() {
+        return Ok(document(&headers, listing, JSON, REVALIDATE));
+    }
     let work = Arc::clone(&app);
     let listing = away(move || {
         let contexts = index_of(&work.index).all().map_err(|fault| broken(&work, &fault))?;
         Listing { contexts }.to_bytes().map_err(|fault| Problem::new(Code::Internal, fault))
     });
-    Ok(document(&headers, &Document::new(listing.await?), JSON, REVALIDATE))
+    let made = Document::new(listing.await?);
+    Ok(document(&headers, public.listing.get_or_init(|| made), JSON, REVALIDATE))
 }
 
 /// `GET /v1/contexts/{urn}`: as it was signed, or, where that is accepted, with the proof of its publication.
 pub(super) async fn context(State(app): Shared, Segment(urn): Segment, headers: HeaderMap) -> Answer {
     let urn = ContextUrn::parse(&urn, &app.config.prefix).map_err(|_| Code::ContextUnknown)?;
+    let key = Key::Name(urn.clone());
     let work = Arc::clone(&app);
     let with_proof = staple::is_asked_for(&headers);
-    let signed = away(move || {
+    let find = move || {
         let record = index_of(&work.index).get(&urn).map_err(|fault| broken(&work, &fault))?;
         let record = record.ok_or(Code::ContextUnknown)?;
-        let signed = read_document(&work, &record.digest)?;
-        if with_proof { staple::stapled(&work, signed, record.index) } else { Ok(signed) }
-    });
-    let media_type = if with_proof { context::STAPLED_MEDIA_TYPE } else { context::MEDIA_TYPE };
-    let mut answer = document(&headers, &Document::new(signed.await?), media_type, REVALIDATE);
+        let (signed, stamp) = stamped(&work, &record.digest)?;
+        if with_proof {
+            Ok((staple::stapled(&work, signed, record.index)?, None))
+        } else {
+            Ok((signed, stamp))
+        }
+    };
+    // A proof is of the newest checkpoint, so what is stapled is never kept.
+    let (signed, media_type) = if with_proof {
+        (Document::new(away(find).await?.0), context::STAPLED_MEDIA_TYPE)
+    } else {
+        (cached(&app, key, find).await?, context::MEDIA_TYPE)
+    };
+    let mut answer = document(&headers, &signed, media_type, REVALIDATE);
     answer.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
     Ok(answer)
 }
@@ -103,13 +129,13 @@ pub(super) async fn context(State(app): Shared, Segment(urn): Segment, headers: 
 pub(super) async fn by_digest(State(app): Shared, Segment(digest): Segment, headers: HeaderMap) -> Answer {
     let digest = Digest::parse(&digest).map_err(|_| Code::ContextUnknown)?;
     let work = Arc::clone(&app);
-    let signed = away(move || {
+    let signed = cached(&app, Key::Digest(digest), move || {
         if !index_of(&work.index).is_published(&digest).map_err(|fault| broken(&work, &fault))? {
             return Err(Code::ContextUnknown.into());
         }
-        read_document(&work, &digest)
+        stamped(&work, &digest)
     });
-    Ok(document(&headers, &Document::new(signed.await?), context::MEDIA_TYPE, IMMUTABLE))
+    Ok(document(&headers, &signed.await?, context::MEDIA_TYPE, IMMUTABLE))
 }
 
 /// `GET /tile/…`: any width that the public log has, also one whose file was superseded by a wider one.
@@ -117,16 +143,20 @@ pub(super) async fn tile(State(app): Shared, Segment(rest): Segment, headers: He
     let tile = TilePath::parse(&format!("/tile/{rest}")).map_err(|_| Code::TileUnknown)?;
     let public = app.public();
     let width = widest(&tile, public.size).filter(|width| tile.width() <= *width).ok_or(Code::TileUnknown)?;
-    let whole = with_width(tile, width);
-    let bytes = if width == TILE_WIDTH {
-        let path = full_tile(&app, &tile);
-        away(move || read_full_tile(&path)).await?
-    } else {
-        let (_, bytes) = public.edge.get(&tile.full()).ok_or(Code::Internal)?;
-        bytes.to_vec()
-    };
-    let bytes = if tile.width() == width { Some(bytes) } else { cut(&whole, &bytes, tile.width()) };
-    Ok(document(&headers, &Document::new(bytes.ok_or(Code::Internal)?), BYTES, IMMUTABLE))
+    let work = Arc::clone(&app);
+    let found = cached(&app, Key::Tile(tile), move || {
+        let bytes = if width == TILE_WIDTH {
+            read_full_tile(&full_tile(&work, &tile))?
+        } else {
+            public.edge.get(&tile.full()).ok_or(Code::Internal)?.1.to_vec()
+        };
+        let bytes = match tile.width() {
+            same if same == width => Some(bytes),
+            narrower => cut(&with_width(tile, width), &bytes, narrower),
+        };
+        Ok((bytes.ok_or(Code::Internal)?, None))
+    });
+    Ok(document(&headers, &found.await?, BYTES, IMMUTABLE))
 }
 
 /// Where a full tile lies.
@@ -144,7 +174,29 @@ pub(super) fn read_full_tile(path: &Path) -> Result<Vec<u8>, Problem> {
 
 /// `GET /openapi.json`
 pub(super) async fn openapi(headers: HeaderMap) -> Answer {
-    Ok(document(&headers, &Document::new(super::router::OPENAPI), JSON, REVALIDATE))
+    static SERVED: LazyLock<Document> = LazyLock::new(|| Document::new(super::router::OPENAPI));
+    Ok(document(&headers, &SERVED, JSON, REVALIDATE))
+}
+
+/// What was answered before, or what `read` finds, away from those who wait for nothing.
+async fn cached(
+    app: &App,
+    key: Key,
+    read: impl FnOnce() -> Result<(Vec<u8>, Option<Stamp>), Problem> + Send + 'static,
+) -> Result<Document, Problem> {
+    if let Some(known) = app.cache.get(&key) {
+        return Ok(known);
+    }
+    let (document, stamp) = away(move || read().map(|(bytes, stamp)| (Document::new(bytes), stamp))).await?;
+    app.cache.keep(key, &document, stamp);
+    Ok(document)
+}
+
+/// A published document, and how its file was before it was read.
+fn stamped(app: &App, digest: &Digest) -> Result<(Vec<u8>, Option<Stamp>), Problem> {
+    let stamp = Stamp::of(&app.documents.path(digest)).ok_or(Code::Internal);
+    let bytes = read_document(app, digest)?;
+    Ok((bytes, Some(stamp?)))
 }
 
 /// An index that cannot be read is rebuilt, and the caller asked to come again.

@@ -1,7 +1,9 @@
 //! `GET /v1/feed/stream`: server-sent events (WHATWG HTML §9.2). Event `head` repeats the current head; comments keep the line open.
 //!
 //! Push is a hint: a follower that misses an event polls the head, and its safety comes from `next_update` alone (DESIGN §3). So nothing
-//! is queued: a follower that reads slowly finds the newest head next, and one that does not read at all is dropped by its socket.
+//! is queued: every follower holds a pointer to the one event of the newest head, one that reads slowly finds the newest head next, and
+//! one that does not read at all is dropped by its socket. What it missed is in the head that it gets when it comes back: a head
+//! replaces all before it, so to resume is to be told the current one at once.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,21 +14,46 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use hyper::body::{Body as HttpBody, Frame};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
+use crate::metrics::Metrics;
 use crate::publish::Published;
 
-/// Answers with the stream. `place` is the follower's place among the bounded number of them.
-pub(crate) fn follow(
-    heads: watch::Receiver<Arc<Published>>,
-    stopping: watch::Receiver<bool>,
-    heartbeat: Duration,
-    place: OwnedSemaphorePermit,
-) -> Response {
+/// What a follower that comes back says that it saw last.
+static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// How long followers wait before they come back, in milliseconds: the least, and over how long those of one authority spread.
+const COME_BACK: (u64, u64) = (1_000, 4_000);
+
+/// One follower, and what it is told of.
+pub(super) struct Follower {
+    pub heads: watch::Receiver<Arc<Published>>,
+    pub stopping: watch::Receiver<bool>,
+    /// The longest silence.
+    pub heartbeat: Duration,
+    /// Its place among the bounded number of them.
+    pub place: OwnedSemaphorePermit,
+    /// A number of its own, by which the moments of coming back are spread.
+    pub number: u64,
+}
+
+/// Counts a follower that says that it saw a larger log than there is: another one was served under this name, or an older one is now.
+/// It may lie, so nothing else follows from it.
+pub(super) fn look_back(headers: &HeaderMap, size: u64, metrics: &Metrics) {
+    let seen = headers.get(&LAST_EVENT_ID).and_then(|id| id.to_str().ok()?.parse::<u64>().ok());
+    if seen.is_some_and(|seen| seen > size) {
+        metrics.count("semgate_authority_followers_ahead_total", &[]);
+        tracing::debug!(
+            "a follower came back that says that it saw more than the {size} entries of this log"
+        );
+    }
+}
+
+/// Answers with the stream.
+pub(super) fn follow(follower: Follower) -> Response {
     let (to, from) = mpsc::channel(1);
-    tokio::spawn(tell(heads, stopping, heartbeat, to, place));
+    tokio::spawn(tell(follower, to));
     let mut answer = Response::new(Body::new(Events(from)));
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -34,21 +61,21 @@ pub(crate) fn follow(
     answer
 }
 
-async fn tell(
-    mut heads: watch::Receiver<Arc<Published>>,
-    mut stopping: watch::Receiver<bool>,
-    heartbeat: Duration,
-    to: mpsc::Sender<Bytes>,
-    _place: OwnedSemaphorePermit,
-) {
-    let mut next = event(&heads.borrow_and_update());
+async fn tell(follower: Follower, to: mpsc::Sender<Bytes>) {
+    let Follower { mut heads, mut stopping, heartbeat, place: _place, number } = follower;
+    let (least, spread) = COME_BACK;
+    let wait = least + number.wrapping_mul(0x9e37_79b9) % spread;
+    if to.send(format!("retry: {wait}\n\n").into()).await.is_err() {
+        return;
+    }
+    let mut next = heads.borrow_and_update().event.clone();
     loop {
         if to.send(next).await.is_err() {
             return;
         }
         next = tokio::select! {
             changed = heads.changed() => match changed {
-                Ok(()) => event(&heads.borrow_and_update()),
+                Ok(()) => heads.borrow_and_update().event.clone(),
                 Err(_) => return,
             },
             () = tokio::time::sleep(heartbeat) => Bytes::from_static(b": still here\n\n"),
@@ -56,17 +83,6 @@ async fn tell(
             _ = stopping.changed() => return,
         };
     }
-}
-
-fn event(published: &Published) -> Bytes {
-    let mut text = format!("event: head\nid: {}\n", published.size);
-    for line in String::from_utf8_lossy(&published.head.bytes).lines() {
-        text.push_str("data: ");
-        text.push_str(line);
-        text.push('\n');
-    }
-    text.push('\n');
-    text.into()
 }
 
 struct Events(mpsc::Receiver<Bytes>);

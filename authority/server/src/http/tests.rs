@@ -26,6 +26,31 @@ fn every_route_is_described_and_every_described_route_is_served() {
     assert_eq!(described, served);
 }
 
+/// A caller that goes by the description meets nothing that is not in it: no `default` stands for what nobody thought of, and no code has a
+/// status that no route describes.
+#[test]
+fn every_answer_is_described_by_its_status_and_every_code_has_its_status_somewhere() {
+    let described: serde_json::Value = serde_json::from_str(OPENAPI).unwrap();
+    let mut statuses = BTreeSet::new();
+    for (path, item) in described["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            for (status, answer) in operation["responses"].as_object().unwrap() {
+                assert_ne!(status, "default", "{method} {path}");
+                statuses.insert(status.parse::<u16>().unwrap());
+                if let Some(at) = answer["$ref"].as_str() {
+                    let there = described.pointer(at.strip_prefix('#').unwrap());
+                    assert!(there.is_some_and(|a| a["description"].is_string()), "{method} {path} {status}");
+                }
+            }
+        }
+    }
+    // No route answers that there is none, or that it has another method.
+    let elsewhere = [Code::NotFound, Code::MethodNotAllowed];
+    for code in Code::ALL.iter().filter(|code| !elsewhere.contains(code)) {
+        assert!(statuses.contains(&code.status().as_u16()), "{}", code.as_str());
+    }
+}
+
 #[test]
 fn every_code_is_in_the_specification_with_its_status_and_no_other_is() {
     let page = include_str!("../../../../docs/spec/authority-api.md");

@@ -15,7 +15,7 @@ use semgate_statement::jws::General;
 use semgate_statement::statement::check_reason;
 use semgate_statement::{Act, SignedStatement, Statement, context, sign_context};
 use serde_json::json;
-use tokio::sync::oneshot;
+use tokio::sync::{SemaphorePermit, oneshot};
 use tokio::time::timeout;
 
 use super::App;
@@ -107,6 +107,7 @@ fn refused(right: Right, id: &str) -> Problem {
 /// `POST /v1/contexts`
 pub(super) async fn publish(State(app): Shared, request: HttpRequest<Body>) -> Answer {
     let author = Author::of(&app, &request, Right::Publish)?;
+    let _waiting = submission(&app)?;
     let signed = match body::media_type(request.headers())?.as_str() {
         "application/json" => false,
         context::MEDIA_TYPE => true,
@@ -240,7 +241,7 @@ fn signer(app: &App, line: &Line) -> Result<Arc<semgate_statement::SigningIdenti
         SignerFault::NotDelegated(what) => Problem::new(Code::LineNotDelegated, what),
         SignerFault::Storage(fault) => {
             tracing::error!("{fault}");
-            Code::StorageFailed.into()
+            Code::of_write(&fault).into()
         }
     })
 }
@@ -264,6 +265,7 @@ async fn change(
     request: HttpRequest<Body>,
 ) -> Answer {
     let author = Author::of(&app, &request, Right::Revoke)?;
+    let _waiting = submission(&app)?;
     body::only_json(request.headers())?;
     let [reason] = small(&app, request, ["reason"]).await?;
     let Segment(urn) = urn?;
@@ -316,6 +318,7 @@ pub(super) async fn retire(
 /// `POST /v1/floors`
 pub(super) async fn floor(State(app): Shared, request: HttpRequest<Body>) -> Answer {
     let author = Author::of(&app, &request, Right::Floor)?;
+    let _waiting = submission(&app)?;
     body::only_json(request.headers())?;
     let [line, min, reason] = small(&app, request, ["line", "min", "reason"]).await?;
     let line = Line::parse(&line).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
@@ -348,6 +351,11 @@ fn checked(app: &App, reason: String) -> Result<String, Problem> {
     }
     check_reason(&reason).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
     Ok(reason)
+}
+
+/// A place among the submissions that are under way: past `limits.queue` of them a caller is told at once to come again.
+fn submission(app: &App) -> Result<SemaphorePermit<'_>, Problem> {
+    app.submissions.try_acquire().map_err(|_| Problem::new(Code::Busy, "too many submissions are under way"))
 }
 
 /// Hands a request to the sequencer and waits for its head.

@@ -17,8 +17,10 @@ use crate::keys::{self, Keys};
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::publish::{HeadNames, Heads};
-use crate::store::{CheckpointFile, Documents, Evidence, Kept, Layout, Leftovers, Log, Recovery, Witness};
-use crate::submit::{Sequencer, reopen};
+use crate::store::{
+    CheckpointFile, Documents, Evidence, Kept, Layout, Leftovers, Log, LogState, Recovery, Witness,
+};
+use crate::submit::{Sequencer, Verified, reopen};
 use crate::{Config, RunFault, disk};
 
 /// An opened log with what it needs to be served.
@@ -162,7 +164,14 @@ pub(super) fn sequencer(
         None => opened.log.checkpoint().to_owned(),
     };
     let first = heads
-        .make((&opened.log, &note), &opened.ledger, &opened.trust, &keys.feed.identity, &keys.random, now())
+        .make(
+            LogState { checkpoint: &note, ..opened.log.state() },
+            &opened.ledger,
+            &opened.trust,
+            &keys.feed.identity,
+            &keys.random,
+            now(),
+        )
         .map_err(|e| RunFault::Stopped(format!("the first head could not be made: {e}")))?;
     // There is a head on disk before anything can be appended: without one, what a crash leaves could not be told from a rollback.
     disk::write(&layout.head, &first.head.bytes)?;
@@ -170,7 +179,6 @@ pub(super) fn sequencer(
     gauges(&metrics, &first, &evidence, &keys);
     let (public, _) = watch::channel(Arc::new(first));
     let sequencer = Sequencer {
-        authority: config.authority.clone(),
         prefix: config.prefix.clone(),
         limits: config.limits.clone(),
         renew_after: Duration::from_millis(
@@ -190,6 +198,8 @@ pub(super) fn sequencer(
         cosigners,
         heads,
         public,
+        verified: Verified::default(),
+        doubt: 0,
         metrics,
     };
     Ok((sequencer, found))

@@ -59,22 +59,32 @@ impl Documents {
 
     /// Keeps signed contexts and chains: durable when this returns. A chain that is there already is left as it is.
     pub fn write(&self, contexts: &[(Digest, &[u8])], chains: &[&Chain]) -> Result<(), RunFault> {
+        disk::write_all(&self.files(contexts, chains))?;
+        self.written(contexts.iter().map(|(digest, _)| digest));
+        Ok(())
+    }
+
+    /// The files that keep signed contexts and chains, each once; not those of chains that are there already.
+    pub fn files(&self, contexts: &[(Digest, &[u8])], chains: &[&Chain]) -> Vec<(PathBuf, Vec<u8>)> {
         let mut files: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
         for (digest, signed) in contexts {
             files.insert(self.path(digest), signed.to_vec());
         }
         for chain in chains {
             let path = self.chain_path(&chain.thumbprint());
-            if !path.exists() {
+            if !files.contains_key(&path) && !path.exists() {
                 files.insert(path, chain.to_pem().into_bytes());
             }
         }
-        disk::write_all(&files.into_iter().collect::<Vec<_>>())?;
+        files.into_iter().collect()
+    }
+
+    /// The files of these documents are good from now on.
+    pub fn written<'a>(&self, digests: impl Iterator<Item = &'a Digest>) {
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        contexts.iter().for_each(|(digest, _)| {
+        digests.for_each(|digest| {
             missing.remove(digest);
         });
-        Ok(())
     }
 
     /// The chain whose leaf has this thumbprint.

@@ -1,6 +1,8 @@
 //! The log on disk: C2SP `tlog-tiles` files and one signed checkpoint.
 //!
-//! **The checkpoint file is the commit record.** An append writes, in this order and each fsynced: entry bundles, hash tiles, checkpoint.
+//! **The checkpoint file is the commit record.** An append first brings everything that needs room to the disk, beside its place and
+//! fsynced: documents, entry bundles, hash tiles, checkpoint, head. Then it renames, each step durable before the next: what the new
+//! entries name and the tiles, the checkpoint, the head. So a full disk is found out before anything has changed.
 //! Nothing is told to anyone before the checkpoint is durable, so a crash before it leaves a log that nobody has heard of any later
 //! state of, and a crash after it leaves the new one whole. What one cut-short append left past the checkpoint was never acknowledged and
 //! is set aside; so no two trees of one size are ever signed. More than that means that the checkpoint is older than the log: then
@@ -42,6 +44,40 @@ pub(crate) struct Log {
     tree: Tree,
     checkpoint: String,
     edge: Edge,
+}
+
+/// An append that is made and not written yet.
+pub(crate) struct Append {
+    tree: Tree,
+    checkpoint: String,
+    edge: Edge,
+    tiles: Vec<(PathBuf, Vec<u8>)>,
+    superseded: Vec<TilePath>,
+}
+
+impl Append {
+    /// What will be there once it is committed.
+    pub fn state(&self) -> LogState<'_> {
+        LogState {
+            size: self.tree.size(),
+            root: self.tree.root(),
+            checkpoint: &self.checkpoint,
+            edge: &self.edge,
+        }
+    }
+}
+
+/// A log at one size, as a head shows it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogState<'a> {
+    /// Entries in the log.
+    pub size: u64,
+    /// Its root hash.
+    pub root: TreeHash,
+    /// The signed checkpoint that covers all of it.
+    pub checkpoint: &'a str,
+    /// The incomplete tiles at its end.
+    pub edge: &'a Edge,
 }
 
 /// What opening a log found to do.
@@ -166,48 +202,60 @@ impl Log {
         &self.checkpoint
     }
 
-    /// The incomplete tiles at its end.
-    pub fn edge(&self) -> &Edge {
-        &self.edge
+    /// All of that, for a head.
+    pub fn state(&self) -> LogState<'_> {
+        LogState { size: self.size(), root: self.root(), checkpoint: &self.checkpoint, edge: &self.edge }
     }
 
-    /// Appends entries: when this answers, they are on disk under a new durable checkpoint.
-    pub fn append(&mut self, entries: &[Vec<u8>]) -> Result<(), AppendFault> {
+    /// The log as it would be with these entries behind it. Nothing is written.
+    pub fn extend(&self, entries: &[Vec<u8>]) -> Result<Append, RunFault> {
         let mut tree = self.tree.clone();
-        let before = |e: &dyn std::fmt::Display| AppendFault::Before(RunFault::damaged(&self.dir, e));
-        let files = tree.append(entries).map_err(|e| before(&e))?;
-        let note = self.key.sign(tree.size(), tree.root()).map_err(|e| before(&e))?;
-        let mut writing = Vec::with_capacity(files.len());
-        for file in &files {
-            let path = self.path(&file.path);
-            disk::make_dir(&disk::parent(&path)).map_err(AppendFault::Before)?;
-            writing.push((path, &file.bytes));
-        }
-        disk::write_all(&writing).map_err(AppendFault::Before)?;
-        disk::write(&self.dir.join("checkpoint"), note.as_bytes()).map_err(AppendFault::Commit)?;
-        self.tree = tree;
-        self.checkpoint = note;
+        let wrong = |e: &dyn std::fmt::Display| RunFault::damaged(&self.dir, e);
+        let files = tree.append(entries).map_err(|e| wrong(&e))?;
+        let checkpoint = self.key.sign(tree.size(), tree.root()).map_err(|e| wrong(&e))?;
+        let (mut edge, mut superseded) = (self.edge.clone(), Vec::new());
+        let mut tiles = Vec::with_capacity(files.len());
         for file in files {
-            self.advance(file.path, file.bytes);
+            let (full, width) = (file.path.full(), file.path.width());
+            let old = match width {
+                TILE_WIDTH => edge.remove(&full),
+                _ => edge.insert(full, (width, file.bytes.as_slice().into())),
+            };
+            superseded.extend(old.map(|(old, _)| with_width(full, old)));
+            tiles.push((self.path(&file.path), file.bytes));
         }
-        Ok(())
+        Ok(Append { tree, checkpoint, edge, tiles, superseded })
     }
 
-    /// Takes a written file into the edge and removes the narrower one that it replaces.
-    fn advance(&mut self, path: TilePath, bytes: Vec<u8>) {
-        let full = path.full();
-        let old = if path.width() == TILE_WIDTH {
-            self.edge.remove(&full)
-        } else {
-            self.edge.insert(full, (path.width(), bytes.into()))
-        };
-        if let Some((width, _)) = old {
+    /// Brings an append to disk: `first` with the tiles before the checkpoint that names them, `last` after it. When this answers, all
+    /// of it is durable.
+    pub fn commit(
+        &mut self,
+        append: Append,
+        mut first: Vec<(PathBuf, Vec<u8>)>,
+        last: Vec<(PathBuf, Vec<u8>)>,
+    ) -> Result<(), AppendFault> {
+        let Append { tree, checkpoint, edge, tiles, superseded } = append;
+        for (path, bytes) in tiles {
+            disk::make_dir(&disk::parent(&path)).map_err(AppendFault::Before)?;
+            first.push((path, bytes));
+        }
+        let record = [(self.dir.join("checkpoint"), checkpoint.clone().into_bytes())];
+        let [first, record, last] = disk::stage([first.as_slice(), record.as_slice(), last.as_slice()])
+            .map_err(AppendFault::Before)?;
+        first.place().map_err(AppendFault::Before)?;
+        record.rename().map_err(AppendFault::Before)?.sync().map_err(AppendFault::Commit)?;
+        last.place().map_err(AppendFault::Commit)?;
+        (self.tree, self.checkpoint, self.edge) = (tree, checkpoint, edge);
+        for tile in superseded {
             // Left behind it does no harm: the next start removes it.
-            let _ = fs::remove_file(self.path(&with_width(full, width)));
-            if path.width() == TILE_WIDTH {
-                let _ = fs::remove_dir(disk::parent(&self.path(&with_width(full, width))));
+            let path = self.path(&tile);
+            let _ = fs::remove_file(&path);
+            if widest(&tile, self.size()) == Some(TILE_WIDTH) {
+                let _ = fs::remove_dir(disk::parent(&path));
             }
         }
+        Ok(())
     }
 
     fn path(&self, tile: &TilePath) -> PathBuf {

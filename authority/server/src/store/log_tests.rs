@@ -43,6 +43,13 @@ fn open_seen(dir: &Path, seen: Option<Checkpoint>) -> Result<(Log, Recovery, Vec
     Ok((log, recovery, seen_entries))
 }
 
+impl Log {
+    fn append(&mut self, entries: &[Vec<u8>]) -> Result<(), AppendFault> {
+        let append = self.extend(entries).map_err(AppendFault::Before)?;
+        self.commit(append, Vec::new(), Vec::new())
+    }
+}
+
 /// A log of `size` entries, appended in several batches.
 fn filled(dir: &Path, size: u64) -> (u64, TreeHash) {
     let (mut log, _, _) = open(dir).unwrap();

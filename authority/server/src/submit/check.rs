@@ -1,8 +1,13 @@
 //! What a request would append, or why not; judged against the log as it will be when the batch before it in line is committed.
 
-use semgate_certs::{Chain, Usage, verify_chain};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use semgate_certs::{Chain, ChainFault, Roots, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 use semgate_contexts::{ContextUrn, Digest, Line, Version};
-use semgate_statement::{Act, Entry, ReplayFault, SignedStatement, Statement, Trust};
+use semgate_statement::{
+    Act, Entry, JwsFault, ReplayFault, SignedStatement, Statement, StatementFault, VerifiedStatement,
+};
 
 use super::{Request, Sequencer};
 use crate::clock::now;
@@ -16,9 +21,39 @@ pub(super) enum Judged {
     Known(u64),
 }
 
+/// Chains that were verified within this second: a batch asks for the same few again and again, and each costs three signatures.
+#[derive(Default)]
+pub(crate) struct Verified {
+    at: u64,
+    leaves: HashMap<(Thumbprint, Usage), (Chain, Arc<VerifiedLeaf>)>,
+}
+
+impl Verified {
+    /// What [`verify_chain`] answers, verified anew when the second is another.
+    fn leaf(
+        &mut self,
+        chain: &Chain,
+        roots: &Roots,
+        usage: Usage,
+        at: u64,
+    ) -> Result<Arc<VerifiedLeaf>, ChainFault> {
+        if at != self.at {
+            self.leaves.clear();
+            self.at = at;
+        }
+        let key = (chain.thumbprint(), usage);
+        if let Some((_, leaf)) = self.leaves.get(&key).filter(|(known, _)| known == chain) {
+            return Ok(Arc::clone(leaf));
+        }
+        let leaf = Arc::new(verify_chain(chain, roots, usage, at)?);
+        self.leaves.insert(key, (chain.clone(), Arc::clone(&leaf)));
+        Ok(leaf)
+    }
+}
+
 impl Sequencer {
     /// Judges a request and signs what it asks for. Nothing is written and the ledger is not changed.
-    pub(super) fn judge(&self, request: &Request) -> Result<Judged, Problem> {
+    pub(super) fn judge(&mut self, request: &Request) -> Result<Judged, Problem> {
         match request {
             Request::Publish { statement, chains, seen, .. } => self.judge_publish(statement, chains, *seen),
             Request::Conflict { .. } => Err(Code::UrnTaken.into()),
@@ -28,7 +63,7 @@ impl Sequencer {
     }
 
     fn judge_publish(
-        &self,
+        &mut self,
         signed: &SignedStatement,
         chains: &[Chain],
         seen: u64,
@@ -43,7 +78,8 @@ impl Sequencer {
                 }
                 // The document's chain is judged at `logged_at` by everyone who reads it, so it must hold then and not only when checked.
                 for chain in chains {
-                    verify_chain(chain, &self.keys.roots, Usage::Context, at)
+                    self.verified
+                        .leaf(chain, &self.keys.roots, Usage::Context, at)
                         .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
                 }
                 self.entry(at, signed.clone(), chains)
@@ -55,7 +91,7 @@ impl Sequencer {
         }
     }
 
-    fn judge_change(&self, act: Act, urn: &ContextUrn, reason: &str) -> Result<Judged, Problem> {
+    fn judge_change(&mut self, act: Act, urn: &ContextUrn, reason: &str) -> Result<Judged, Problem> {
         let replay = self.ledger.replay();
         let index = replay.published(urn).ok_or(Code::ContextUnknown)?.index;
         let at = self.time();
@@ -75,7 +111,7 @@ impl Sequencer {
         }
     }
 
-    fn judge_floor(&self, line: &Line, min: Version, reason: &str) -> Result<Judged, Problem> {
+    fn judge_floor(&mut self, line: &Line, min: Version, reason: &str) -> Result<Judged, Problem> {
         let replay = self.ledger.replay();
         let at = self.time();
         let statement = Statement::Floor { line: line.clone(), min, reason: reason.to_owned() };
@@ -92,8 +128,9 @@ impl Sequencer {
         }
     }
 
-    fn by_status_key(&self, at: u64, statement: Statement) -> Result<Judged, Problem> {
-        let role = self.keys.status.as_ref().filter(|role| at <= role.leaf.not_after());
+    fn by_status_key(&mut self, at: u64, statement: Statement) -> Result<Judged, Problem> {
+        let keys = Arc::clone(&self.keys);
+        let role = keys.status.as_ref().filter(|role| at <= role.leaf.not_after());
         let role = role.ok_or_else(|| {
             Problem::new(Code::SignerUnavailable, "the status key has no valid certificate")
         })?;
@@ -103,15 +140,25 @@ impl Sequencer {
     }
 
     /// An entry that every follower will accept: it is verified as they will, before it is appended.
-    fn entry(&self, at: u64, signed: SignedStatement, chains: &[Chain]) -> Result<Judged, Problem> {
-        let entry = Entry::new(at, signed).map_err(|fault| Problem::new(Code::Internal, fault))?;
-        let mut trust = Trust::new(self.authority.clone());
-        chains.iter().for_each(|chain| trust.insert(chain.clone()));
-        entry.verify(&trust, &self.keys.roots).map_err(|fault| {
+    fn entry(&mut self, at: u64, signed: SignedStatement, chains: &[Chain]) -> Result<Judged, Problem> {
+        self.as_followers(at, &signed, chains).map_err(|fault| {
             tracing::error!("an entry that followers would refuse was not appended: {fault}");
             Problem::new(Code::LineNotDelegated, fault)
         })?;
+        let entry = Entry::new(at, signed).map_err(|fault| Problem::new(Code::Internal, fault))?;
         Ok(Judged::New(Box::new(entry)))
+    }
+
+    fn as_followers(
+        &mut self,
+        at: u64,
+        signed: &SignedStatement,
+        chains: &[Chain],
+    ) -> Result<VerifiedStatement, StatementFault> {
+        let chain = chains.iter().find(|chain| chain.thumbprint() == signed.key());
+        let chain = chain.ok_or(JwsFault::UnknownKey)?;
+        let leaf = self.verified.leaf(chain, &self.keys.roots, signed.unverified().role(), at);
+        signed.verify_under(&*leaf.map_err(JwsFault::from)?)
     }
 
     /// `logged_at` of the next entry: now, and never earlier than the entry before.

@@ -4,17 +4,23 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use semgate_contexts::{ContextUrn, Prefix};
-use semgate_statement::{Checkpoint, Entry, Listed, LogKey, Statement, StatementFault};
+use semgate_certs::Chain;
+use semgate_contexts::{ContextUrn, Digest, Prefix};
+use semgate_statement::{Checkpoint, Entry, Listed, LogKey, Statement, StatementFault, Trust};
 
 use super::check::Judged;
 use super::{Done, Job, Request, Sequencer, index_of};
 use crate::clock::now;
 use crate::http::problem::{Code, Problem};
 use crate::index::Reason;
+use crate::keys::Keys;
 use crate::ledger::Ledger;
-use crate::store::{AppendFault, Leftovers, Log, Recovery, Witness};
+use crate::publish::{Heads, Published};
+use crate::store::{AppendFault, Leftovers, Log, LogState, Recovery, Witness};
 use crate::{RunFault, disk};
+
+/// The least that is written to see whether a disk that failed takes writes again: a few entries with their tiles.
+const MIN_PROBE: usize = 64 * 1024;
 
 /// A judged request, waiting for its head.
 struct Waiting {
@@ -27,12 +33,20 @@ impl Waiting {
     fn is_fresh(&self) -> bool {
         matches!(self.verdict, Ok((true, _)))
     }
+
+    fn document_bytes(&self) -> usize {
+        match &self.job.request {
+            Request::Publish { document, .. } => document.len(),
+            _ => 0,
+        }
+    }
 }
 
 impl Sequencer {
     /// Commits a batch and answers it. `true` if a new head was published.
     pub(super) fn commit(&mut self, batch: Vec<Job>) -> Result<bool, RunFault> {
         let began = Instant::now();
+        let Some(batch) = self.writable(batch) else { return Ok(false) };
         let before = self.log.size();
         let mut entries: Vec<Vec<u8>> = Vec::new();
         let mut changed: Vec<ContextUrn> = Vec::new();
@@ -55,13 +69,13 @@ impl Sequencer {
             self.answer(waiting);
             return Ok(false);
         }
-        let appended =
-            self.store(&waiting).map_err(AppendFault::Before).and_then(|()| self.log.append(&entries));
-        match appended {
-            Ok(()) => {}
+        let made = match self.append(&entries, &waiting) {
+            Ok(made) => made,
             Err(AppendFault::Before(fault)) => {
                 tracing::error!("nothing of a batch was committed: {fault}");
-                refuse(waiting);
+                let documents = waiting.iter().map(Waiting::document_bytes);
+                self.doubt = entries.iter().map(Vec::len).chain(documents).sum::<usize>().max(MIN_PROBE);
+                refuse(waiting, Code::of_write(&fault));
                 self.recover()?;
                 return Ok(false);
             }
@@ -69,15 +83,17 @@ impl Sequencer {
                 refuse_unknown(waiting);
                 return Err(fault);
             }
-        }
+        };
         if let Err(fault) = self.keep_apart() {
             refuse_unknown(waiting);
             return Err(fault);
         }
-        for one in waiting.iter().filter(|one| one.is_fresh()) {
-            self.take_chains(&one.job.request);
+        self.index(&changed);
+        match &self.cosigners {
+            // Witnesses cosign what is durable here: the head that is told has their lines, the one on the disk till then has none.
+            Some(_) => self.renew()?,
+            None => self.show(made),
         }
-        self.publish(&changed)?;
         self.metrics.count("semgate_authority_batches_total", &[]);
         self.metrics.add("semgate_authority_entries_total", &[], entries.len() as u64);
         self.metrics.took("semgate_authority_commit_seconds", began.elapsed().as_secs_f64());
@@ -134,15 +150,55 @@ impl Sequencer {
         self.documents.write(&[(*digest, document)], &chains.iter().collect::<Vec<_>>()).map_err(
             |fault| {
                 tracing::error!("{fault}");
-                Problem::from(Code::StorageFailed)
+                Problem::from(Code::of_write(&fault))
             },
         )?;
         tracing::warn!("wrote the document of `{}` again: its file was missing or damaged", urn.as_str());
         Ok(())
     }
 
-    /// Documents and chains of a batch to disk, before any statement that names them.
-    fn store(&self, waiting: &[Waiting]) -> Result<(), RunFault> {
+    /// Brings a batch to disk: documents and chains before the statements that name them, tiles, checkpoint, head. The head is signed
+    /// before, so that it lies on the disk before anything has changed there; nobody sees it before the checkpoint is durable.
+    fn append(&mut self, entries: &[Vec<u8>], waiting: &[Waiting]) -> Result<Published, AppendFault> {
+        for one in waiting.iter().filter(|one| one.is_fresh()) {
+            self.take_chains(&one.job.request);
+        }
+        let append = self.log.extend(entries).map_err(AppendFault::Before)?;
+        let made = make(&mut self.heads, append.state(), &self.ledger, &self.trust, &self.keys);
+        let made = made.map_err(AppendFault::Before)?;
+        let (contexts, signers) = self.named(waiting);
+        let files = self.documents.files(&contexts, &signers);
+        let digests: Vec<Digest> = contexts.iter().map(|(digest, _)| *digest).collect();
+        let head = vec![(self.head_file.clone(), made.head.bytes.to_vec())];
+        self.log.commit(append, files, head)?;
+        self.documents.written(digests.iter());
+        Ok(made)
+    }
+
+    /// After a write that failed, a batch is taken only once the disk takes as much again: what is refused here changes nothing, and the
+    /// log is not read again for each batch of a long night with a full disk.
+    fn writable(&mut self, batch: Vec<Job>) -> Option<Vec<Job>> {
+        if self.doubt == 0 {
+            return Some(batch);
+        }
+        match disk::probe(&self.head_file, self.doubt) {
+            Ok(()) => {
+                self.doubt = 0;
+                tracing::warn!("the disk takes writes again");
+                Some(batch)
+            }
+            Err(fault) => {
+                let code = Code::of_write(&fault);
+                for job in batch {
+                    let _ = job.answer.send(Err(code.into()));
+                }
+                None
+            }
+        }
+    }
+
+    /// The documents and chains that a batch names.
+    fn named<'a>(&'a self, waiting: &'a [Waiting]) -> (Vec<(Digest, &'a [u8])>, Vec<&'a Chain>) {
         let mut contexts = Vec::new();
         let mut signers = Vec::new();
         for one in waiting.iter().filter(|one| one.is_fresh()) {
@@ -159,7 +215,7 @@ impl Sequencer {
                 Request::Conflict { .. } => {}
             }
         }
-        self.documents.write(&contexts, &signers)
+        (contexts, signers)
     }
 
     fn keep_evidence(&mut self, job: &Job, verdict: &Result<(bool, u64), Problem>) {
@@ -187,8 +243,23 @@ impl Sequencer {
         }
     }
 
-    /// Makes the head of the log as it is and swaps it in. The index is brought up to date first; if it cannot be, it is built anew.
-    pub(crate) fn publish(&mut self, changed: &[ContextUrn]) -> Result<(), RunFault> {
+    /// Makes a head of the log as it is, because the last one grows old or witnesses have something to say, and swaps it in.
+    pub(crate) fn renew(&mut self) -> Result<(), RunFault> {
+        let note = match &mut self.cosigners {
+            Some(cosigners) => cosigners.cosigned(&self.log, false)?,
+            None => self.log.checkpoint().to_owned(),
+        };
+        let log = LogState { checkpoint: &note, ..self.log.state() };
+        let made = make(&mut self.heads, log, &self.ledger, &self.trust, &self.keys)?;
+        if let Err(fault) = disk::write(&self.head_file, &made.head.bytes) {
+            tracing::warn!("{fault}");
+        }
+        self.show(made);
+        Ok(())
+    }
+
+    /// Brings the index up to date; if it cannot be, it is built anew.
+    fn index(&mut self, changed: &[ContextUrn]) {
         let replay = self.ledger.replay();
         let listed: Vec<Listed> = changed
             .iter()
@@ -198,26 +269,13 @@ impl Sequencer {
                 Some(Listed { urn: urn.clone(), digest: p.digest, index: p.index, status })
             })
             .collect();
-        if self.index_is_behind()
-            && let Err(fault) = index_of(&self.index).update(self.position(), &listed)
-        {
+        if let Err(fault) = index_of(&self.index).update(self.position(), &listed) {
             self.rebuild_index(&Reason::Damaged(fault.to_string()));
         }
-        let note = match &mut self.cosigners {
-            Some(cosigners) => cosigners.cosigned(&self.log, false)?,
-            None => self.log.checkpoint().to_owned(),
-        };
-        let keys = Arc::clone(&self.keys);
-        let made = self
-            .heads
-            .make((&self.log, &note), &self.ledger, &self.trust, &keys.feed.identity, &keys.random, now())
-            .map_err(|fault| RunFault::Stopped(format!("the head could not be made: {fault}")))?;
-        // The witness against a rollback: durable before the log is seen to have grown, so that no answer outlives it.
-        match disk::write(&self.head_file, &made.head.bytes) {
-            Err(fault) if self.index_is_behind() => return Err(fault),
-            Err(fault) => tracing::warn!("{fault}"),
-            Ok(()) => {}
-        }
+    }
+
+    /// Makes a head public.
+    fn show(&self, made: Published) {
         for (name, value) in [
             ("semgate_authority_log_size", made.size),
             ("semgate_authority_contexts", made.contexts),
@@ -227,11 +285,6 @@ impl Sequencer {
             self.metrics.gauge(name, &[], value);
         }
         self.public.send_replace(Arc::new(made));
-        Ok(())
-    }
-
-    fn index_is_behind(&self) -> bool {
-        self.public.borrow().size != self.log.size()
     }
 
     fn answer(&self, waiting: Vec<Waiting>) {
@@ -242,8 +295,21 @@ impl Sequencer {
         }
     }
 
-    /// After a write that failed before the commit point: back to what is on disk.
+    /// After a write that failed before the commit point: back to what is on disk. If the disk does not even let what is left of it be set
+    /// aside, only the entries are read again: the log in memory has not changed, and the next start sets the rest aside.
     fn recover(&mut self) -> Result<(), RunFault> {
+        self.heads.forget();
+        if let Err(fault) = self.open_again() {
+            tracing::warn!("what a failed write left behind is not set aside yet: {fault}");
+            let (key, dir) = (self.log.verifier(), self.log.dir());
+            let mut ledger = Ledger::default();
+            Log::peek(dir, key, &mut fold(dir, &self.prefix, &mut ledger))?;
+            self.ledger = ledger;
+        }
+        Ok(())
+    }
+
+    fn open_again(&mut self) -> Result<(), RunFault> {
         let seen = Checkpoint::verify(
             self.log.checkpoint().as_bytes(),
             self.log.verifier(),
@@ -259,14 +325,26 @@ impl Sequencer {
     }
 }
 
-fn refuse(waiting: Vec<Waiting>) {
+fn refuse(waiting: Vec<Waiting>, code: Code) {
     for Waiting { job, verdict } in waiting {
         let problem = match verdict {
             Err(problem) => problem,
-            Ok(_) => Problem::from(Code::StorageFailed),
+            Ok(_) => Problem::from(code),
         };
         let _ = job.answer.send(Err(problem));
     }
+}
+
+fn make(
+    heads: &mut Heads,
+    log: LogState<'_>,
+    ledger: &Ledger,
+    trust: &Trust,
+    keys: &Keys,
+) -> Result<Published, RunFault> {
+    heads
+        .make(log, ledger, trust, &keys.feed.identity, &keys.random, now())
+        .map_err(|fault| RunFault::Stopped(format!("the head could not be made: {fault}")))
 }
 
 fn refuse_unknown(waiting: Vec<Waiting>) {
@@ -291,11 +369,20 @@ pub(crate) fn reopen(
     leftovers: &Leftovers,
 ) -> Result<(Log, Ledger, Recovery), RunFault> {
     let mut ledger = Ledger::default();
-    let (log, recovery) = Log::open(dir, key, witness, leftovers, &mut |index, bytes| {
+    let (log, recovery) = Log::open(dir, key, witness, leftovers, &mut fold(dir, prefix, &mut ledger))?;
+    Ok((log, ledger, recovery))
+}
+
+/// Adds the entries of the log in `dir` to a ledger.
+fn fold<'a>(
+    dir: &'a Path,
+    prefix: &'a Prefix,
+    ledger: &'a mut Ledger,
+) -> impl FnMut(u64, &[u8]) -> Result<(), RunFault> + 'a {
+    move |index, bytes| {
         let damaged =
             |what: &dyn std::fmt::Display| RunFault::damaged(dir, format_args!("entry {index}: {what}"));
         let entry = Entry::read(bytes, prefix).map_err(|e: StatementFault| damaged(&e))?;
         ledger.apply(&entry).map_err(|e| damaged(&e))
-    })?;
-    Ok((log, ledger, recovery))
+    }
 }

@@ -1,0 +1,152 @@
+//! Disks that are full, read-only, broken or slow, under a running authority: nothing is acknowledged that is not there, the answer says what
+//! is wrong, and nobody has to come and help.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::Duration;
+
+use http::StatusCode;
+use semgate_statement::verify_log;
+
+use crate::disk::Step;
+use crate::disk::hostile::{Plan, turn};
+use crate::support::{Got, Place, Running, document, now};
+
+/// What was acknowledged: URN, digest, index.
+type Told = Vec<(String, String, u64)>;
+
+/// Offers a document; what is acknowledged is remembered.
+async fn offer(running: &Running, urn: &str, told: &mut Told) -> Got {
+    let got = running.client.publish(&document(urn, "")).await;
+    if got.status.is_success() {
+        let answer = got.json();
+        let digest = answer["digest"].as_str().unwrap().to_owned();
+        told.push((urn.to_owned(), digest, answer["index"].as_u64().unwrap()));
+    }
+    got
+}
+
+/// Everything that was acknowledged is served at its place, and the log verifies from outside.
+async fn holds(place: &Place, running: &Running, told: &Told) {
+    let listed = running.client.ok("/v1/contexts").await.json();
+    for (urn, digest, index) in told {
+        let at = listed["contexts"].as_array().unwrap().iter().find(|c| c["index"] == *index);
+        let at = at.unwrap_or_else(|| panic!("`{urn}` was acknowledged at {index} and is not there"));
+        assert_eq!((at["urn"].as_str(), at["digest"].as_str()), (Some(urn.as_str()), Some(digest.as_str())));
+        running.client.ok(&format!("/v1/contexts/by-digest/{digest}")).await;
+    }
+    verify_log(&mut running.client.clone(), &place.follower_config(), now()).unwrap();
+}
+
+fn state(place: &Place) -> std::path::PathBuf {
+    place.config().state
+}
+
+/// Each step of a publication fails in turn, for a moment or from then on, in each way that disks fail.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_fails_at_any_step_of_a_commit_gets_nothing_acknowledged_that_is_not_there() {
+    let place = Place::new();
+    let state = state(&place);
+    let mut running = place.start().await;
+    let mut told = Told::new();
+    offer(&running, "urn:contexts:payment:v1.0", &mut told).await;
+    turn(&state, None);
+    offer(&running, "urn:contexts:payment:v2.0", &mut told).await;
+    let steps = turn(&state, None);
+    assert!(steps > 10, "{steps} steps");
+    let (mut major, mut ended) = (2, 0);
+    for kind in [ErrorKind::StorageFull, ErrorKind::ReadOnlyFilesystem, ErrorKind::Other] {
+        for (good, bad) in (0..=steps).flat_map(|good| [(good, 1), (good, usize::MAX)]) {
+            major += 1;
+            let urn = format!("urn:contexts:payment:v{major}.0");
+            turn(&state, Some(Plan { bad, ..Plan::after(good, kind) }));
+            let got = offer(&running, &urn, &mut told).await;
+            turn(&state, None);
+            let expected = match kind {
+                ErrorKind::StorageFull => (507, "storage_full"),
+                _ => (503, "storage_failed"),
+            };
+            match got.status.as_u16() {
+                201 => {}
+                503 if got.code() == "unfinished" => {
+                    // At the commit point: only a new start can tell, and whoever supervises the process makes one.
+                    ended += 1;
+                    running.ended().await.unwrap_err();
+                    running = place.start().await;
+                }
+                status => assert_eq!((status, got.code().as_str()), expected, "{kind} at step {good}"),
+            }
+            let again = offer(&running, &urn, &mut told).await;
+            assert!(again.status.is_success(), "{kind} at step {good}: {again:?}");
+        }
+    }
+    assert!(ended > 0 && ended < 60, "{ended} times the commit point was hit");
+    holds(&place, &running, &told).await;
+    running.stop().await;
+    let running = place.start().await;
+    holds(&place, &running, &told).await;
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_said_and_reads_and_heads_go_on_and_so_do_writes_when_there_is_room() {
+    let place = Place::with(|options| options.status_lifetime = Duration::from_secs(2));
+    let state = state(&place);
+    let running = place.start().await;
+    let mut told = Told::new();
+    offer(&running, "urn:contexts:payment:v1.0", &mut told).await;
+    turn(&state, Some(Plan::after(0, ErrorKind::StorageFull)));
+    let before = running.client.ok("/v1/feed/head").await.etag();
+    for n in 0..5 {
+        let got = offer(&running, &format!("urn:contexts:payment:v2.{n}"), &mut told).await;
+        assert_eq!((got.status, got.code().as_str()), (StatusCode::INSUFFICIENT_STORAGE, "storage_full"));
+        assert!(got.headers.contains_key("retry-after"));
+        // A line without a signer yet: its key cannot be stored, so nothing is signed with it.
+        let got = offer(&running, &format!("urn:contexts:new{n}:v1.0"), &mut told).await;
+        assert_eq!(got.code(), "storage_full");
+        let got = running.client.act("urn:contexts:payment:v1.0", "suspend").await;
+        assert_eq!(got.code(), "storage_full");
+    }
+    let began = std::time::Instant::now();
+    while running.client.ok("/v1/feed/head").await.etag() == before {
+        assert!(began.elapsed() < Duration::from_secs(10), "the head is not renewed while the disk is full");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    holds(&place, &running, &told).await;
+    turn(&state, None);
+    for n in 0..5 {
+        let got = offer(&running, &format!("urn:contexts:payment:v2.{n}"), &mut told).await;
+        assert_eq!(got.status, StatusCode::CREATED);
+    }
+    holds(&place, &running, &told).await;
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_slow_disk_keeps_waiting_is_not_acknowledged_and_not_lost() {
+    let place = Place::new();
+    let text = std::fs::read_to_string(&place.made.config).unwrap();
+    std::fs::write(&place.made.config, text + "[limits]\nanswer_timeout = \"100ms\"\n").unwrap();
+    let state = state(&place);
+    let running = place.start().await;
+    let mut told = Told::new();
+    offer(&running, "urn:contexts:payment:v1.0", &mut told).await;
+    let slow = |step: Step, _: &Path| step == Step::Sync;
+    let delay = Duration::from_millis(150);
+    turn(&state, Some(Plan { good: 0, fault: None, bad: 0, delay, counts: slow }));
+    let got = offer(&running, "urn:contexts:payment:v2.0", &mut told).await;
+    assert_eq!((got.status.as_u16(), got.code().as_str()), (503, "unfinished"));
+    turn(&state, None);
+    let began = std::time::Instant::now();
+    let done = loop {
+        let got = offer(&running, "urn:contexts:payment:v2.0", &mut told).await;
+        if got.status.is_success() {
+            break got;
+        }
+        assert_eq!(got.code(), "unfinished");
+        assert!(began.elapsed() < Duration::from_secs(20));
+    };
+    assert_eq!(done.status, StatusCode::OK, "it was published the first time");
+    holds(&place, &running, &told).await;
+    running.stop().await;
+}

@@ -1,0 +1,157 @@
+//! Answers that were given before: files that never change once they are there, kept in memory up to a bound. A document is served from
+//! here only while its file is the one that was read; that is asked of the file system, not of the disk.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use semgate_contexts::{ContextUrn, Digest};
+use semgate_statement::tiles::TilePath;
+
+use crate::publish::Document;
+
+/// What an answer is found by. None of these ever comes to name something else.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    /// A tile of just this width: the log only grows.
+    Tile(TilePath),
+    /// A published document by its payload.
+    Digest(Digest),
+    /// A published document by its name.
+    Name(ContextUrn),
+}
+
+/// A file as it was when it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    path: PathBuf,
+    of: [i64; 6],
+}
+
+impl Stamp {
+    /// How the file is now; none if it is not there.
+    pub fn of(path: &Path) -> Option<Self> {
+        let m = fs::metadata(path).ok()?;
+        let (ino, size) = (m.ino().cast_signed(), m.size().cast_signed());
+        let of = [ino, size, m.mtime(), m.mtime_nsec(), m.ctime(), m.ctime_nsec()];
+        Some(Self { path: path.to_path_buf(), of })
+    }
+
+    fn holds(&self) -> bool {
+        Self::of(&self.path).as_ref() == Some(self)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    found: HashMap<Key, (Document, Option<Stamp>)>,
+    order: VecDeque<Key>,
+    bytes: usize,
+}
+
+/// At most so many bytes of answers; the oldest make place.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    max: usize,
+    kept: Mutex<Kept>,
+}
+
+/// What an answer costs beside its bytes: keys, ETag, places in two tables.
+const OVERHEAD: usize = 512;
+
+impl Cache {
+    /// An empty one.
+    pub fn new(max: usize) -> Self {
+        Self { max, kept: Mutex::default() }
+    }
+
+    /// The answer, if it is here and still that of its file.
+    pub fn get(&self, key: &Key) -> Option<Document> {
+        let (document, stamp) = self.lock().found.get(key).cloned()?;
+        match stamp {
+            Some(stamp) if !stamp.holds() => {
+                self.forget(key);
+                None
+            }
+            _ => Some(document),
+        }
+    }
+
+    /// Keeps an answer. One that is larger than an eighth of the bound is not kept, so that no few push out all others.
+    pub fn keep(&self, key: Key, document: &Document, stamp: Option<Stamp>) {
+        let size = document.bytes.len() + OVERHEAD;
+        if size > self.max / 8 {
+            return;
+        }
+        let mut kept = self.lock();
+        match kept.found.insert(key.clone(), (document.clone(), stamp)) {
+            Some((before, _)) => kept.bytes -= before.bytes.len() + OVERHEAD,
+            None => kept.order.push_back(key),
+        }
+        kept.bytes += size;
+        while kept.bytes > self.max {
+            let Some(oldest) = kept.order.pop_front() else { break };
+            if let Some((before, _)) = kept.found.remove(&oldest) {
+                kept.bytes -= before.bytes.len() + OVERHEAD;
+            }
+        }
+    }
+
+    fn forget(&self, key: &Key) {
+        let mut kept = self.lock();
+        if let Some((before, _)) = kept.found.remove(key) {
+            kept.bytes -= before.bytes.len() + OVERHEAD;
+            kept.order.retain(|known| known != key);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tile(n: u64) -> Key {
+        Key::Tile(TilePath::Entries { n, width: 256 })
+    }
+
+    #[test]
+    fn the_oldest_make_place_and_what_is_too_large_is_not_kept() {
+        let cache = Cache::new(16 * (1000 + OVERHEAD));
+        let document = |n: u8| Document::new(vec![n; 1000]);
+        (0..20).for_each(|n| cache.keep(tile(n), &document(n as u8), None));
+        (0..20).for_each(|n| cache.keep(tile(n), &document(n as u8), None));
+        let here: Vec<u64> = (0..20).filter(|n| cache.get(&tile(*n)).is_some()).collect();
+        assert_eq!(here.len(), 16);
+        assert!(here.iter().all(|n| cache.get(&tile(*n)).unwrap().bytes[0] == *n as u8));
+        cache.keep(tile(99), &Document::new(vec![0; 4000]), None);
+        assert!(cache.get(&tile(99)).is_none());
+        let kept = cache.lock();
+        assert_eq!(kept.found.len(), kept.order.len());
+    }
+
+    #[test]
+    fn a_document_whose_file_was_touched_or_removed_is_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("document");
+        let key = Key::Digest(Digest::of(b"document"));
+        let cache = Cache::new(1 << 20);
+        let keep = || {
+            fs::write(&path, b"document").unwrap();
+            cache.keep(key.clone(), &Document::new(b"document".to_vec()), Stamp::of(&path));
+            assert!(cache.get(&key).is_some());
+        };
+        keep();
+        fs::write(&path, b"Document").unwrap();
+        assert!(cache.get(&key).is_none());
+        keep();
+        fs::remove_file(&path).unwrap();
+        assert!(cache.get(&key).is_none());
+        assert_eq!(cache.lock().bytes, 0);
+    }
+}
