@@ -12,6 +12,7 @@ mod fault;
 mod fields;
 mod free_text;
 mod limits;
+mod moment;
 mod node;
 mod pattern;
 mod plain;

@@ -143,6 +143,12 @@ impl Side {
     }
 }
 
+/// What the validator compiles of a document.
+#[cfg(test)]
+pub(super) fn emitted(context: &Context) -> Option<Emitted> {
+    Side::of(context).map(|side| side.emitted)
+}
+
 struct Work<'e> {
     pairs: Pairs<'e>,
     left: &'e Side,

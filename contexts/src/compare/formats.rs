@@ -150,3 +150,6 @@ fn labels(length: usize) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,10 @@
 
 use serde_json::{Value, json};
 
+#[path = "../../tests/random/mod.rs"]
+pub(super) mod random;
+mod second;
+
 use super::*;
 use crate::document::{Context, DocumentLimits};
 use crate::urn::Prefix;
@@ -130,6 +134,21 @@ fn numbers_by_their_digits() {
         json!({ "const": 0.25 }),
     );
     within(json!({ "type": "integer" }), json!({ "type": "integer", "minimum": -9007199254740991_i64 }));
+}
+
+#[test]
+fn decimals_that_one_double_cannot_tell_apart_are_told_apart_or_unknown() {
+    let (one, integer) = (object(&json!({ "const": 1 })), object(&json!({ "type": "integer" })));
+    assert_eq!(concept(&one, &integer).verdict, Verdict::Unknown);
+    let accepts = |schema: &Value| {
+        let document = json!({ "context": "urn:contexts:test:v1.0", "concepts": { "c": schema } });
+        let context = context(&document);
+        let read =
+            crate::json::read(br#"{"m":1.0000000000000001}"#, &crate::json::Limits::default()).unwrap();
+        context.shapes().next().unwrap().conform(read.as_object().unwrap(), None).is_ok()
+    };
+    assert!(accepts(&one) && !accepts(&integer), "the reason for it: a reader of doubles sees 1");
+    both_ways(json!({ "type": "integer", "const": 1 }), json!({ "type": "integer" }));
 }
 
 #[test]

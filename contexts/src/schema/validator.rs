@@ -6,7 +6,7 @@ use jsonschema::{Draft, PatternOptions, ValidationError, ValidationOptions};
 use serde_json::{Map, Value};
 
 use super::node::{Members, Node, Tree};
-use super::{ContentFault, SchemaFault, SchemaLimits, custom, emit};
+use super::{ContentFault, SchemaFault, SchemaLimits, custom, emit, moment};
 use crate::json::Object;
 
 /// One schema with all that it refers to, compiled.
@@ -101,6 +101,9 @@ fn options(
         .should_validate_formats(true)
         .should_ignore_unknown_formats(false)
         .with_pattern_options(patterns)
+        .with_format("date", moment::date)
+        .with_format("time", moment::time)
+        .with_format("date-time", moment::date_time)
         .with_keyword("x-free-text", custom::free_text)
         .with_keyword("x-code-list", move |_, name, _| custom::code_list(&codes, name))
         .with_keyword("multipleOf", custom::multiple_of)
