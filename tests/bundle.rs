@@ -79,6 +79,18 @@ impl Signers {
     }
 }
 
+/// Takes the directory out of the configuration of `up`; what a gateway needs in its place.
+fn demanded(up: &Up) -> String {
+    let config = up.path("/firewall_config");
+    let text = std::fs::read_to_string(&config).unwrap();
+    assert!(text.contains("policies = \"policies\"\n"));
+    std::fs::write(&config, text.replace("policies = \"policies\"\n", "")).unwrap();
+    format!(
+        "[limits]\npolicy_poll = \"20ms\"\npolicy_settle = \"10ms\"\n\
+         [policy_bundle]\nfile = \"policies.bundle\"\nroots = \"signers/root.pem\"\nsigners = [\"{SIGNER}\"]\n"
+    )
+}
+
 fn decision() -> String {
     message(&json!({"concept": "current_decision", "item_id": "beer", "quantity": 120}))
 }
@@ -105,15 +117,7 @@ fn only_what_an_allowed_signer_vouched_for_is_ever_live() {
     let file = up.dir.join("policies.bundle");
     signers.bundle(&a, 5, "signer", &file);
 
-    let config = up.path("/firewall_config");
-    let text = std::fs::read_to_string(&config).unwrap();
-    assert!(text.contains("policies = \"policies\"\n"));
-    std::fs::write(&config, text.replace("policies = \"policies\"\n", "")).unwrap();
-    let more = format!(
-        "[limits]\npolicy_poll = \"20ms\"\npolicy_settle = \"10ms\"\n\
-         [policy_bundle]\nfile = \"policies.bundle\"\nroots = \"signers/root.pem\"\nsigners = [\"{SIGNER}\"]\n"
-    );
-    let mut gateway = Gateway::before(&up, behind.address, &more);
+    let mut gateway = Gateway::before(&up, behind.address, &demanded(&up));
     assert_eq!(shown_live(&gateway), [digest_of(&a)]);
     assert_eq!((gateway.post(&decision()).status, gateway.post(&observation()).status), (200, 403));
 
@@ -195,6 +199,31 @@ fn only_what_an_allowed_signer_vouched_for_is_ever_live() {
             assert!(!output.status.success() && shown.contains(said), "{what}, {job}: {shown}");
         }
     }
+}
+
+#[test]
+fn a_bundle_whose_version_could_not_be_kept_is_tried_again() {
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let signers = Signers::new(&up.dir.join("signers"));
+    let a = revision(&up, "a", &[("a.cedar", permit("a", "current_decision")), replies()]);
+    let b = revision(&up, "b", &[("a.cedar", permit("b", "local_observation")), replies()]);
+    let file = up.dir.join("policies.bundle");
+    signers.bundle(&a, 5, "signer", &file);
+    let gateway = Gateway::before(&up, behind.address, &demanded(&up));
+    assert_eq!(shown_live(&gateway), [digest_of(&a)]);
+    // what stands where the memory is written first cannot be opened as a file
+    let state = gateway.audit.parent().unwrap();
+    let blocked = state.join("policy-bundle.new");
+    std::fs::create_dir(&blocked).unwrap();
+    signers.bundle(&b, 6, "signer", &up.dir.join("next.bundle"));
+    std::fs::rename(up.dir.join("next.bundle"), &file).unwrap();
+    wait_for("the refusal", || (status(&gateway)["policies"]["current"] == false).then_some(()));
+    assert_eq!(shown_live(&gateway), [digest_of(&a)]);
+    assert_eq!((gateway.post(&decision()).status, gateway.post(&observation()).status), (200, 403));
+    std::fs::remove_dir(&blocked).unwrap();
+    wait_for("the newer one", || (shown_live(&gateway) == [digest_of(&b)]).then_some(()));
+    assert_eq!((gateway.post(&decision()).status, gateway.post(&observation()).status), (403, 200));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -11,7 +12,7 @@ use semgate_negotiation::initiator::Greeted;
 use semgate_negotiation::{Carried, Kind, Offer, Opening, session_of, write_message};
 use serde_json::{Value, json};
 use support::gateway::{Gateway, free_address};
-use support::negotiator::{self, AGENT, Habit, Negotiator, SNL};
+use support::negotiator::{self, AGENT, Habit, Negotiator, Over, SNL};
 use support::{Answer, SEMGATE, Up, python, wait_for};
 
 const URN: &str = "urn:contexts:supplyChain:v1.0";
@@ -19,12 +20,15 @@ const V1_0: &str = "urn:contexts:payment:v1.0";
 const V1_1: &str = "urn:contexts:payment:v1.1";
 const V2_0: &str = "urn:contexts:payment:v2.0";
 
-/// A gateway with the agent behind it, and the address of its listener, over TLS.
+/// A gateway with the agent behind it, and the addresses of its listeners, over TLS.
 struct Stage {
     up: Up,
     agent: Negotiator,
-    _gateway: Gateway,
+    gateway: Gateway,
+    /// Where the agent itself negotiates.
     url: String,
+    /// Where the gateway answers in its place.
+    desk: String,
 }
 
 fn route(listen: &str, behind: &str, certificate: &str) -> String {
@@ -34,21 +38,36 @@ fn route(listen: &str, behind: &str, certificate: &str) -> String {
 }
 
 fn stage(habit: Habit) -> Stage {
+    stage_over(habit, Over::Plain)
+}
+
+fn stage_over(habit: Habit, over: Over) -> Stage {
     let up = Up::start();
-    let agent = Negotiator::start(&up, habit);
-    let listen = free_address();
+    let agent = Negotiator::start_over(&up, habit, over);
+    let [listen, desk] = [free_address(), free_address()];
     let more = route(&listen.to_string(), &agent.address.to_string(), "gateway");
-    let gateway = Gateway::before(&up, agent.address, &more);
-    Stage { up, agent, _gateway: gateway, url: format!("https://{listen}/") }
+    let more = match over {
+        Over::Plain => more,
+        Over::Tls => more.replace("upstream = \"http:", "upstream = \"https:"),
+        Over::Http2 => more + "upstream_http2 = true\n",
+    };
+    let answers = route(&desk.to_string(), &agent.address.to_string(), "wholesaler-1");
+    let answers = answers.replace("name = \"orders\"", "name = \"desk\"").replace(", agent = true", "");
+    let gateway = Gateway::before(&up, agent.address, &format!("{more}\n{answers}"));
+    Stage { up, agent, gateway, url: format!("https://{listen}/"), desk: format!("https://{desk}/") }
 }
 
 impl Stage {
     /// HELLO to LOCK by the Python client.
     fn shake(&self, urn: &str, more: &[&str]) -> Value {
+        self.shake_at(&self.url, urn, more)
+    }
+
+    fn shake_at(&self, url: &str, urn: &str, more: &[&str]) -> Value {
         let offer = negotiator::offers(&self.up, &[urn]).remove(0);
         let output = Command::new(python::interpreter())
             .arg(python::script("snl_client.py"))
-            .arg(format!("{}snl", self.url))
+            .arg(format!("{url}snl"))
             .args(["cert", "key"].map(|what| self.up.path(&format!("/agents/retailer-7/{what}"))))
             .arg(self.up.path("/roots"))
             .args(["semgate.test", AGENT, urn, &offer.digest.to_string()])
@@ -80,7 +99,17 @@ impl Stage {
     }
 
     fn say(&self, agent: &str, body: &[u8]) -> Answer {
-        self.up.post(agent, &format!("{}snl", self.url), &[], body)
+        self.say_at(&self.url, agent, body)
+    }
+
+    fn say_at(&self, url: &str, agent: &str, body: &[u8]) -> Answer {
+        self.up.post(agent, &format!("{url}snl"), &[], body)
+    }
+
+    /// How often the operator was told that somebody offers less than before.
+    fn alarms(&self) -> usize {
+        let log = self.up.dir.join(format!("gateway-{}.log", self.gateway.l8.port()));
+        std::fs::read_to_string(log).unwrap().matches("a peer offers less than it did").count()
     }
 
     fn inform(&self, agent: &str, urn: &str, content: &Value, lock: Option<&str>) -> Answer {
@@ -128,7 +157,7 @@ fn f0_47_two_agents_agree_through_the_gateway_sealed_and_open_and_their_session_
     }
     let records = wait_for("the records", || {
         let of = |concept: &str| {
-            let all = std::fs::read_to_string(&stage._gateway.audit).unwrap();
+            let all = std::fs::read_to_string(&stage.gateway.audit).unwrap();
             let mut lines = all.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
             lines.rfind(|record| record["concepts"] == json!([concept]) && record["direction"] == "reply")
         };
@@ -150,6 +179,49 @@ fn f0_39_a_minimum_learnt_in_a_handshake_that_passed_binds_unlocked_messages() {
     assert!(session["lock"].is_string(), "{session}");
     let after = stage.inform("retailer-7", V1_1, &transfer, None);
     assert_eq!(refused(&after), no(403, "context_below_floor", ""));
+}
+
+#[test]
+fn f0_39_attack_a_handshake_with_the_gateway_itself_takes_back_what_the_agent_behind_said() {
+    let stage = stage(Habit::Minimum("payment", "v2.0"));
+    assert!(stage.shake(V2_0, &[])["lock"].is_string());
+    let transfer = json!({"concept_type": "transfer", "sender_id": "a", "receiver_id": "b", "amount": 1, "currency": "EUR"});
+    let below = || refused(&stage.inform("retailer-7", V1_1, &transfer, None));
+    assert_eq!(below(), no(403, "context_below_floor", ""));
+    // where the gateway answers, what it says in the agent's place is what the agent said last
+    let session = stage.shake_at(&stage.desk, V2_0, &[]);
+    assert!(session["lock"].is_string(), "{session}");
+    assert_eq!(below(), no(403, "context_below_floor", ""));
+    assert_eq!(stage.shake_at(&stage.desk, V1_1, &[])["refused"], "context_below_floor");
+}
+
+#[test]
+fn f0_37_attack_a_hello_that_is_refused_hides_that_the_next_offers_less() {
+    let stage = stage(Habit::Honest);
+    for (at, url) in [&stage.url, &stage.desk].into_iter().enumerate() {
+        let say = |urns: &[&str]| stage.say_at(url, "retailer-7", &stage.hello(urns).1);
+        assert_eq!(say(&[V2_0, V1_1]).status, 200);
+        assert_eq!(refused(&say(&[V1_0])), no(403, "context_below_floor", ""));
+        assert_eq!(stage.alarms(), at);
+        assert_eq!(say(&[V1_1]).status, 200);
+        wait_for("the alarm", || (stage.alarms() == at + 1).then_some(()));
+    }
+}
+
+#[test]
+fn attack_an_agent_that_fails_is_asked_for_its_keys_by_whoever_comes() {
+    let stage = stage(Habit::Mute);
+    let url = format!("{}snl", stage.url);
+    let mut stream = stage.up.connect(Some("courier-5"), &url);
+    let question =
+        format!("GET {} HTTP/1.1\r\nhost: {}\r\n\r\n", support::path(&url), support::address(&url));
+    for _ in 0..20 {
+        // one connection, so one core
+        stream.write_all(question.as_bytes()).unwrap();
+        assert_eq!(refused(&Answer::read(&mut stream)), no(502, "upstream_invalid", ""));
+    }
+    // one in five seconds, however slow this machine is
+    assert!(stage.agent.asked() < 10, "{}", stage.agent.asked());
 }
 
 #[test]

@@ -121,6 +121,30 @@ fn each_message_of_either_side_is_judged_and_recorded_and_its_bytes_pass() {
 }
 
 #[test]
+fn what_policies_take_out_of_a_reply_is_taken_out_on_a_socket_and_of_a_stream() {
+    let up = Up::start();
+    let redacts = r#"@id("no-reference") @redact("booking_reference")
+        permit (principal in Group::"repliers", action, resource is travel::bookFlight_results)
+        when { context.direction == "reply" && context.receiver in Group::"partners" };"#;
+    std::fs::write(up.path("/policies").join("redact.cedar"), redacts).unwrap();
+    let booked = |performative: &str| {
+        say(performative, "confirmed").replace(r#""status""#, r#""booking_reference": "SECRET7", "status""#)
+    };
+    let scene = scene(&up, &json!({"m-1": [booked("AGREE"), booked("INFORM")]}));
+    let steps = json!([["say", ask("REQUEST", "m-1")], ["hear", 2]]);
+    let (heard, end) = scene.play(&steps);
+    assert_eq!((heard.len(), &end), (2, &json!([1000, "", []])), "{heard:?}");
+    for said in &heard {
+        let said: Value = serde_json::from_str(said).unwrap();
+        assert_eq!(said["content"], json!({"task": "bookFlight", "status": "confirmed"}), "{said}");
+    }
+    wait_for("the records of what was taken out", || {
+        let gone = json!(["bookFlight.booking_reference"]);
+        (scene.records().iter().filter(|record| record["redacted"] == gone).count() == 2).then_some(())
+    });
+}
+
+#[test]
 fn a_ping_is_no_message_and_changes_no_record() {
     let up = Up::start();
     // the agent answers the first message when the second came, which only tells

@@ -164,7 +164,7 @@ impl Scripted {
 }
 
 /// Reads one message with a content-length; `None` at the end of the connection.
-pub fn read_message<'a>(stream: &mut TcpStream, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+pub fn read_message<'a>(stream: &mut impl Read, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     let mut filled = 0;
     loop {
         let n = stream.read(&mut buffer[filled..]).ok()?;

@@ -24,6 +24,12 @@ struct State {
     opens_badly: bool,
     /// It opens sessions with a stream, which says this before the answer.
     streams: Option<Vec<Value>>,
+    /// The answer that opens a session stands in an event that is named an error.
+    as_error: bool,
+    /// The tools stand on the second page of their list.
+    pages: bool,
+    /// The session whose list of tools is not answered.
+    holds: Option<String>,
 }
 
 /// A running server.
@@ -68,6 +74,21 @@ impl Scripted {
     /// Opens sessions with a stream from now on, which says this before the answer.
     pub fn opens_in_a_stream(&self, first: Vec<Value>) {
         self.change(|state| state.streams = Some(first));
+    }
+
+    /// Names the event that opens a session an error from now on, or not.
+    pub fn opens_as_an_error(&self, error: bool) {
+        self.change(|state| state.as_error = error);
+    }
+
+    /// Puts the tools on the second page of their list from now on.
+    pub fn lists_in_pages(&self) {
+        self.change(|state| state.pages = true);
+    }
+
+    /// Answers no `tools/list` of this session until told otherwise.
+    pub fn holds_lists_of(&self, session: Option<&str>) {
+        self.change(|state| state.holds = session.map(str::to_owned));
     }
 
     /// Forgets every session, as a restart does.
@@ -119,12 +140,12 @@ impl Scripted {
             } else {
                 let message: Value = serde_json::from_str(body).unwrap();
                 self.change(|state| state.heard.push((head.clone(), message.clone())));
-                self.post(&mut stream, &message);
+                self.post(&mut stream, &message, session.as_deref());
             }
         }
     }
 
-    fn post(&self, stream: &mut TcpStream, message: &Value) {
+    fn post(&self, stream: &mut TcpStream, message: &Value, session: Option<&str>) {
         let id = &message["id"];
         let result = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
         match message["method"].as_str() {
@@ -146,11 +167,24 @@ impl Scripted {
                 for said in first {
                     event(stream, None, &said.to_string());
                 }
-                event(stream, None, &body);
+                if self.state.0.lock().unwrap().as_error {
+                    piece(stream, &format!("event: error\ndata: {body}\n\n"));
+                } else {
+                    event(stream, None, &body);
+                }
                 let _ = stream.write_all(b"0\r\n\r\n");
             }
             Some("tools/list") => {
-                let description = self.state.0.lock().unwrap().description;
+                let (lock, changed) = &*self.state;
+                let held = |state: &mut State| session.is_some() && state.holds.as_deref() == session;
+                drop(changed.wait_timeout_while(lock.lock().unwrap(), PATIENCE, held).unwrap());
+                let (description, pages) = {
+                    let state = self.state.0.lock().unwrap();
+                    (state.description, state.pages)
+                };
+                if pages && message["params"]["cursor"] != "p-2" {
+                    return plain(stream, 200, "", &result(json!({"tools": [], "nextCursor": "p-2"})));
+                }
                 let integer = json!({"type": "integer"});
                 let sum = json!({"type": "object", "properties": {"sum": integer}, "required": ["sum"]});
                 let takes = json!({"type": "object", "properties": {"a": integer, "b": integer}, "required": ["a", "b"]});
@@ -233,7 +267,10 @@ fn begin(stream: &mut TcpStream, headers: &str) {
 
 fn event(stream: &mut TcpStream, id: Option<&str>, data: &str) {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
-    let event = format!("{id}data: {data}\n\n");
+    piece(stream, &format!("{id}data: {data}\n\n"));
+}
+
+fn piece(stream: &mut TcpStream, event: &str) {
     let _ = stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes());
 }
 

@@ -1,12 +1,17 @@
 //! An agent behind a gateway that negotiates by itself, with the library's endpoint: native L8 over HTTP/1.1 on loopback.
 
-use std::io::Write;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use ring::rand::SystemRandom;
-use semgate_certs::{Chain, ChainLimits, KeyPair, PeerRoots, Roots, SpiffeId, TrustDomain};
+use rustls::{ServerConnection, StreamOwned};
+use semgate_certs::{Chain, ChainLimits, KeyPair, PeerRoots, Roots, SpiffeId, TrustDomain, tls};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use semgate_negotiation::{
     Answering, Asked, Endpoint, Features, FleetSecret, HandshakeFault, Identity, Kind, LockKeys, Minimum,
@@ -38,6 +43,19 @@ pub enum Habit {
     Swaps,
     /// Stands behind another gateway.
     Behind(&'static str),
+    /// Has no answer to who asks for its keys.
+    Mute,
+}
+
+/// How it is spoken to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// HTTP/1.1 on loopback.
+    Plain,
+    /// HTTP/1.1 over TLS with its own certificate; whoever speaks to it shows one.
+    Tls,
+    /// HTTP/2 by prior knowledge.
+    Http2,
 }
 
 /// Seconds since the Unix epoch.
@@ -55,11 +73,22 @@ fn roots(up: &Up) -> PeerRoots {
     PeerRoots::new().with(TrustDomain::parse("semgate.test").unwrap(), roots)
 }
 
-/// An agent of `up`, to sign as.
-pub fn identity(up: &Up, name: &str) -> Identity {
+/// What the agent shows on its own listener, and whom it hears.
+fn certificate(up: &Up) -> tls::ServerConfig {
+    let (chain, key) = shown(up, "wholesaler-1");
+    let clients = tls::ClientAuth::Required(Arc::new(roots(up)));
+    tls::server_config(&chain, &key, clients, Arc::new(tls::DefaultTimeProvider)).unwrap()
+}
+
+fn shown(up: &Up, name: &str) -> (Chain, KeyPair) {
     let read = |what: &str| std::fs::read_to_string(up.dir.join(format!("agents/{name}.{what}"))).unwrap();
     let chain = Chain::from_pem(&read("pem"), &ChainLimits::default()).unwrap();
-    let key = KeyPair::from_pem(&read("key"), &SystemRandom::new()).unwrap();
+    (chain, KeyPair::from_pem(&read("key"), &SystemRandom::new()).unwrap())
+}
+
+/// An agent of `up`, to sign as.
+pub fn identity(up: &Up, name: &str) -> Identity {
+    let (chain, key) = shown(up, name);
     let (roots, prefix) = (roots(up), Prefix::default());
     let trust = Trust { roots: &roots, prefix: &prefix };
     Identity::new(SigningIdentity::new(key, chain), &trust, &SystemRandom::new(), now()).unwrap()
@@ -101,12 +130,19 @@ struct Inner {
 struct Seen {
     hellos: Vec<Value>,
     sessions: Vec<[u8; 32]>,
+    /// How often it was asked for its keys.
+    asked: usize,
     /// A SELECT that is said again, or a HELLO that is put in place of another.
     kept: Option<Vec<u8>>,
 }
 
 impl Negotiator {
     pub fn start(up: &Up, habit: Habit) -> Self {
+        Self::start_over(up, habit, Over::Plain)
+    }
+
+    /// One that is spoken to in this way.
+    pub fn start_over(up: &Up, habit: Habit, over: Over) -> Self {
         let urns = match habit {
             Habit::Only(urn) => vec![urn],
             _ => vec![
@@ -135,10 +171,20 @@ impl Negotiator {
         });
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, serving) = (listener.local_addr().unwrap(), Arc::clone(&inner));
+        let tls = (over == Over::Tls).then(|| Arc::new(certificate(up)));
+        if over == Over::Http2 {
+            std::thread::spawn(move || serving.serve_http2(listener));
+            return Self { address, inner };
+        }
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let inner = Arc::clone(&serving);
-                std::thread::spawn(move || inner.serve(stream));
+                let (inner, tls) = (Arc::clone(&serving), tls.clone());
+                std::thread::spawn(move || match tls {
+                    Some(tls) => {
+                        inner.serve(StreamOwned::new(ServerConnection::new(tls).unwrap(), stream));
+                    }
+                    None => inner.serve(stream),
+                });
             }
         });
         Self { address, inner }
@@ -159,6 +205,11 @@ impl Negotiator {
         self.inner.seen.lock().unwrap().hellos.len()
     }
 
+    /// How often it was asked for its keys.
+    pub fn asked(&self) -> usize {
+        self.inner.seen.lock().unwrap().asked
+    }
+
     /// Keeps a HELLO for [`Habit::Swaps`].
     pub fn keep(&self, hello: Vec<u8>) {
         self.inner.seen.lock().unwrap().kept = Some(hello);
@@ -166,17 +217,49 @@ impl Negotiator {
 }
 
 impl Inner {
-    fn serve(&self, mut stream: TcpStream) {
+    /// One connection after the other: a gateway of some cores opens one for each.
+    fn serve_http2(self: Arc<Self>, listener: TcpListener) {
+        listener.set_nonblocking(true).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async move {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            while let Ok((stream, _)) = listener.accept().await {
+                let inner = Arc::clone(&self);
+                let service = hyper::service::service_fn(move |request: http::Request<Incoming>| {
+                    let inner = Arc::clone(&inner);
+                    async move {
+                        let (head, body) = request.into_parts();
+                        let body = body.collect().await.unwrap().to_bytes();
+                        let sender = head.headers.get("semgate-sender").map(|value| value.to_str().unwrap());
+                        let (status, body) = inner.said(head.uri.path(), sender, &body);
+                        let answer = http::Response::builder().status(status);
+                        let answer = answer.header("content-type", "application/json");
+                        Ok::<_, std::convert::Infallible>(answer.body(Full::new(Bytes::from(body))).unwrap())
+                    }
+                });
+                let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+                tokio::spawn(server.serve_connection(TokioIo::new(stream), service));
+            }
+        });
+    }
+
+    fn said(&self, path: &str, sender: Option<&str>, body: &[u8]) -> (u16, Vec<u8>) {
+        match path {
+            "/orders/snl/key" => self.asked_for_keys(body),
+            "/orders/snl" => told(self.shake(sender.unwrap(), body)),
+            _ => (self.take(body), Vec::new()),
+        }
+    }
+
+    fn serve(&self, mut stream: impl Read + Write) {
         let mut buffer = vec![0; 512 * 1024];
         while let Some(message) = read_message(&mut stream, &mut buffer) {
             let at = message.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
             let head = String::from_utf8_lossy(&message[..at]).into_owned();
             let path = head.split(' ').nth(1).unwrap().to_owned();
-            let (status, body) = match path.as_str() {
-                "/orders/snl/key" => told(self.appoint(&message[at..])),
-                "/orders/snl" => told(self.shake(&head, &message[at..])),
-                _ => (self.take(&message[at..]), Vec::new()),
-            };
+            let mut senders = head.lines().filter_map(|line| line.split_once(": "));
+            let sender = senders.find(|(name, _)| name.eq_ignore_ascii_case("semgate-sender"));
+            let (status, body) = self.said(&path, sender.map(|(_, value)| value), &message[at..]);
             let head = format!(
                 "HTTP/1.1 {status} x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                 body.len()
@@ -187,15 +270,18 @@ impl Inner {
         }
     }
 
+    fn asked_for_keys(&self, body: &[u8]) -> (u16, Vec<u8>) {
+        self.seen.lock().unwrap().asked += 1;
+        if matches!(self.habit, Habit::Mute) { (503, Vec::new()) } else { told(self.appoint(body)) }
+    }
+
     fn appoint(&self, body: &[u8]) -> Result<Vec<u8>, HandshakeFault> {
         let prefix = Prefix::default();
         let trust = Trust { roots: &self.roots, prefix: &prefix };
         self.endpoint.appoint(body, &trust, &self.own, &SystemRandom::new(), now())
     }
 
-    fn shake(&self, head: &str, body: &[u8]) -> Result<Vec<u8>, HandshakeFault> {
-        let mut senders = head.lines().filter_map(|line| line.split_once(": "));
-        let sender = senders.find(|(name, _)| name.eq_ignore_ascii_case("semgate-sender")).unwrap().1;
+    fn shake(&self, sender: &str, body: &[u8]) -> Result<Vec<u8>, HandshakeFault> {
         let prefix = Prefix::default();
         let asked = Asked {
             peer: &spiffe(sender),

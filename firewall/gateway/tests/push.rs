@@ -4,8 +4,9 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use common::agent::{Act, Agent, answer, ok};
 use common::{Answer, Gateway, House, RETAILER, WHOLESALER, route};
@@ -93,10 +94,20 @@ fn scene() -> Scene {
 }
 
 fn scene_with(receives: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static, more: &str) -> Scene {
-    let mut house = House::new();
+    let receiver = Agent::start(move |seen| Act::Say(receives(&seen.head)));
+    scene_of(ALL, receiver.port, receiver, (more, "2s"))
+}
+
+fn write_rules(house: &House, rules: &str) {
     let mut policies = PolicySource::shipped();
-    policies.files.push(("push.cedar".to_owned(), ALL.to_owned()));
+    policies.files.push(("push.cedar".to_owned(), rules.to_owned()));
     house.write_policies(&policies);
+}
+
+/// With these policies, and targets on this port.
+fn scene_of(rules: &str, target: u16, receiver: Agent, (more, time): (&str, &str)) -> Scene {
+    let mut house = House::new();
+    write_rules(&house, rules);
     house.remember();
     let memory = Memory::default();
     let acts = memory.clone();
@@ -105,14 +116,13 @@ fn scene_with(receives: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static, more: 
         let reply = json!({"jsonrpc": "2.0", "id": request["id"], "result": acts.act(&request)});
         Act::Say(ok(reply.to_string().as_bytes()))
     });
-    let receiver = Agent::start(move |seen| Act::Say(receives(&seen.head)));
     let upstream = format!("http://127.0.0.1:{}/a2a", agent.port);
-    let targets = format!("\"http://127.0.0.1:{}/in/\", \"http://localhost:*/named/\"", receiver.port);
+    let targets = format!("\"http://127.0.0.1:{target}/in/\", \"http://localhost:*/named/\"");
     let more = format!(
         "plain_sender = \"{RETAILER}\"\nversions = [\"1.0\", \"0.3\"]\n{more}\n[route.push]\nlisten = \"127.0.0.1:0\"\nplain = true\ntargets = [{targets}]"
     );
-    let gateway =
-        Gateway::start(house.config(&route("a2a", "a2a", &upstream, &more), "push_timeout = \"2s\""));
+    let limits = format!("push_timeout = \"{time}\"\npolicy_settle = \"10ms\"");
+    let gateway = Gateway::start(house.config(&route("a2a", "a2a", &upstream, &more), &limits));
     Scene { house, gateway, memory, agent, receiver }
 }
 
@@ -413,6 +423,108 @@ fn attack_a_context_that_was_revoked_meanwhile_and_an_owner_who_was_disabled() {
     let refused = notify(&lane, &update("t-1", 5).to_string());
     assert_eq!(refused.problem(), (403, "context_revoked".to_owned()));
     assert_eq!(scene.receiver.seen().len(), delivered);
+}
+
+/// A target that takes no connection before it is let go on: its queue is full.
+struct Full {
+    listener: TcpListener,
+    port: u16,
+    waiting: Vec<TcpStream>,
+}
+
+impl Full {
+    fn start() -> Full {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(300)) {
+            waiting.push(stream);
+        }
+        Full { listener, port: address.port(), waiting }
+    }
+
+    /// Whether somebody knocks: a connection to the port of which nothing is heard (`SYN_SENT`).
+    fn knocked_at(&self) -> bool {
+        let port = format!(":{:04X} 02 ", self.port);
+        common::read(std::path::Path::new("/proc/net/tcp")).contains(&port)
+    }
+
+    /// Takes what waits, and answers everybody who says something.
+    fn opens(self) {
+        drop(self.waiting);
+        std::thread::spawn(move || {
+            for mut stream in self.listener.incoming().flatten() {
+                std::thread::spawn(move || {
+                    let mut buffer = [0; 65_536];
+                    while stream.read(&mut buffer).is_ok_and(|size| size > 0) {
+                        let _ = stream.write_all(&answer("200 OK", "", b""));
+                    }
+                });
+            }
+        });
+    }
+}
+
+const RULES: &str = r#"
+@id("asks") permit (principal in Group::"partners", action, resource);
+@id("rest") permit (principal in Group::"repliers", action, resource) when { context.direction == "reply" };
+"#;
+
+#[test]
+fn a_notification_whose_policies_changed_on_its_way_is_judged_and_recorded_by_the_new_ones() {
+    let full = Full::start();
+    let nobody = Agent::start(|_| Act::Wait(Duration::ZERO));
+    let scene = scene_of(RULES, full.port, nobody, ("", "60s"));
+    scene.begin("t-1");
+    let set = json!({"taskId": "t-1", "url": format!("http://127.0.0.1:{}/in/x", full.port)});
+    let answer = scene.call("CreateTaskPushNotificationConfig", &set);
+    assert!(answer.get("error").is_none(), "{answer}");
+    let lane = scene.memory.lane();
+    let digest = || scene.gateway.admin("/status").json()["policies"]["digest"].clone();
+    let old = digest();
+    let (first, body) = (lane.clone(), update("t-1", 5).to_string());
+    let notifying = std::thread::spawn(move || notify(&first, &body));
+    common::wait("the connection to the target", || full.knocked_at());
+    // it was judged by then
+    let newer = RULES.replace("@id(\"rest\")", "@id(\"newer\")");
+    write_rules(&scene.house, &newer);
+    common::wait("the newer policies", || digest() != old);
+    full.opens();
+    let passed = notifying.join().unwrap();
+    assert_eq!(passed.status, 204, "{passed:?}");
+    let decision = passed.header("semgate-decision").unwrap().to_owned();
+    let found = || scene.house.audit().into_iter().find(|record| record["decision_id"] == decision.as_str());
+    common::wait("the record", || found().is_some());
+    let record = found().unwrap();
+    assert_eq!(record["policy_digest"], digest(), "{record}");
+    assert!(record["policies"].to_string().contains("push.cedar#newer"), "{record}");
+}
+
+#[test]
+fn a_notification_leaves_without_what_policies_take_out() {
+    const TRAVEL: &str = "urn:contexts:travel:v2.1";
+    let rules = format!(
+        r#"{ALL} @redact("booking_reference") permit (principal in Group::"repliers", action, resource is travel::bookFlight_results)
+        when {{ context.direction == "reply" && context.receiver in Group::"partners" }};"#
+    );
+    let receiver = Agent::start(|_| Act::Say(answer("200 OK", "", b"")));
+    let scene = scene_of(&rules, receiver.port, receiver, ("", "2s"));
+    let flight = json!({"message": {
+        "messageId": "t-1", "role": "ROLE_USER", "metadata": {EXTENSION: {"context": TRAVEL, "performative": "REQUEST"}},
+        "parts": [{"data": {"task": "bookFlight", "origin_code": "LAX", "dest_code": "JFK", "date": "2025-11-04"}}],
+    }});
+    assert_eq!(scene.call("SendMessage", &flight)["result"]["task"]["id"], "t-1");
+    let answer =
+        scene.call("CreateTaskPushNotificationConfig", &json!({"taskId": "t-1", "url": scene.target()}));
+    assert!(answer.get("error").is_none(), "{answer}");
+    let told = json!({"artifactUpdate": {"taskId": "t-1", "contextId": "c-t-1", "lastChunk": true, "artifact": {
+        "artifactId": "a-1", "metadata": {EXTENSION: {"context": TRAVEL}},
+        "parts": [{"data": {"task": "bookFlight", "status": "confirmed", "booking_reference": "SECRET7"}}],
+    }}});
+    let passed = notify(&scene.memory.lane(), &told.to_string());
+    assert_eq!(passed.status, 204, "{passed:?}");
+    let seen = String::from_utf8(scene.receiver.seen()[0].body.clone()).unwrap();
+    assert!(seen.contains("confirmed") && !seen.contains("SECRET7"), "{seen}");
 }
 
 #[test]
