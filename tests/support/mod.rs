@@ -14,6 +14,7 @@ pub mod negotiator;
 pub mod node;
 pub mod policies;
 pub mod python;
+pub mod strangers;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

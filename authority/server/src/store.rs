@@ -4,6 +4,7 @@ mod apart;
 mod documents;
 mod leftovers;
 mod log;
+mod source;
 mod witness;
 
 #[cfg(test)]

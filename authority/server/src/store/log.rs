@@ -15,11 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::leftovers::Leftovers;
+use super::source::Repaired;
 
 use semgate_statement::checkpoint::{Checkpoint, LogKey, LogVerifier};
-use semgate_statement::tiles::{
-    TILE_WIDTH, TilePath, TileSource, Tree, TreeHash, decode_bundle, encode_bundle,
-};
+use semgate_statement::tiles::{TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle, encode_bundle};
 
 use super::witness::{TO_DO, Witness};
 use crate::{RunFault, disk};
@@ -43,7 +42,7 @@ pub(crate) struct Log {
     key: LogKey,
     tree: Tree,
     checkpoint: String,
-    edge: Edge,
+    pub(super) edge: Edge,
 }
 
 /// An append that is made and not written yet.
@@ -258,7 +257,7 @@ impl Log {
         Ok(())
     }
 
-    fn path(&self, tile: &TilePath) -> PathBuf {
+    pub(super) fn path(&self, tile: &TilePath) -> PathBuf {
         place(&self.dir, tile)
     }
 
@@ -413,34 +412,6 @@ pub(crate) fn with_width(tile: TilePath, width: u32) -> TilePath {
     match tile {
         TilePath::Hashes { level, n, .. } => TilePath::Hashes { level, n, width },
         TilePath::Entries { n, .. } => TilePath::Entries { n, width },
-    }
-}
-
-impl TileSource for Log {
-    /// Any tile as wide as the log has it; its partial ones are in memory.
-    fn tile(&self, tile: &TilePath) -> Option<Vec<u8>> {
-        match self.edge.get(&tile.full()) {
-            Some((width, bytes)) if tile.width() <= *width => {
-                cut(&with_width(*tile, *width), bytes, tile.width())
-            }
-            Some(_) => None,
-            None => cut(&tile.full(), &fs::read(self.path(&tile.full())).ok()?, tile.width()),
-        }
-    }
-}
-
-/// A log while some of its hash tiles are not on disk as they must be.
-struct Repaired<'a> {
-    log: &'a Log,
-    wrong: &'a [(TilePath, Vec<u8>)],
-}
-
-impl TileSource for Repaired<'_> {
-    fn tile(&self, tile: &TilePath) -> Option<Vec<u8>> {
-        match self.wrong.iter().find(|(wrong, _)| wrong == tile) {
-            Some((_, bytes)) => Some(bytes.clone()),
-            None => self.log.tile(tile),
-        }
     }
 }
 

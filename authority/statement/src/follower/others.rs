@@ -31,6 +31,9 @@ pub enum Compared {
     Contradicts,
 }
 
+/// The longest time between two looks that counts: more means that the authority was not reached in between.
+const LONGEST_LOOK: u64 = 60;
+
 /// A checkpoint that waits for its proof.
 #[derive(Debug)]
 pub(super) struct Waiting {
@@ -38,6 +41,10 @@ pub(super) struct Waiting {
     checkpoint: Checkpoint,
     from: String,
     since: u64,
+    /// When it was last looked at.
+    looked_at: u64,
+    /// For how long the authority could have proved it and did not: an outage does not count.
+    unproven_for: u64,
     /// Not to be tried before this.
     retry_at: u64,
     /// What the tiles here are of.
@@ -69,7 +76,8 @@ impl Others {
 
 impl Follower {
     /// Holds a signed checkpoint that another follower, named `from` for people, accepted against the accepted one. What cannot be told
-    /// at once is proved by the next rounds; what cannot be proved within `max_status_age` counts as a contradiction.
+    /// at once is proved by the next rounds; what an authority that can be reached does not prove within `max_status_age` counts as a
+    /// contradiction.
     ///
     /// Errors: a note that the log key did not sign. Such a one says nothing about the authority.
     pub fn compare(&mut self, note: &str, from: &str, now: u64) -> Result<Compared, CheckpointFault> {
@@ -88,6 +96,8 @@ impl Follower {
             checkpoint,
             from: from.to_owned(),
             since: now,
+            looked_at: now,
+            unproven_for: 0,
             retry_at: 0,
             of: (0, TreeHash::EMPTY),
             tiles: Tiles::new(),
@@ -125,7 +135,7 @@ impl Follower {
                     self.split(&waiting, now);
                     return None;
                 }
-                _ if now.saturating_sub(waiting.since) > self.config.max_status_age => {
+                Verdict::Later if waiting.look(now) > self.config.max_status_age => {
                     self.split(&waiting, now);
                     return None;
                 }
@@ -221,6 +231,14 @@ enum Verdict {
 }
 
 impl Waiting {
+    /// Counts the time since the last look, which was a round that reached the authority, as one in which it could have been proved.
+    fn look(&mut self, now: u64) -> u64 {
+        let since = now.saturating_sub(self.looked_at).min(LONGEST_LOOK);
+        self.looked_at = now;
+        self.unproven_for = self.unproven_for.saturating_add(since);
+        self.unproven_for
+    }
+
     fn judge(&mut self, mine: &Checkpoint, poll: u64, now: u64) -> Verdict {
         let theirs = &self.checkpoint;
         if theirs.size == mine.size {

@@ -106,6 +106,25 @@ fn a_longer_history_that_the_authority_never_shows_here_counts_as_a_contradictio
 }
 
 #[test]
+fn an_outage_is_no_contradiction() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let mut follower = authority.follower();
+    authority.publish(&MemoryAuthority::document("one:v1.0", "thing"));
+    let ahead = note(&authority);
+    assert_eq!(follower.compare(&ahead, "ahead", START), Ok(Compared::Waits));
+    // Another gateway reached it; this one hears nothing for an hour, and then all of it at once, by way of a shorter log first.
+    authority.now += 3600;
+    for n in 0..300 {
+        authority.batch = n != 299;
+        authority.publish(&MemoryAuthority::document(&format!("line{n}:v1.0"), "thing"));
+    }
+    authority.renew();
+    authority.follow(&mut follower).unwrap();
+    assert!(!is_split(&follower));
+    assert_eq!(follower.compare(&ahead, "ahead", authority.now), Ok(Compared::Agrees));
+}
+
+#[test]
 fn what_the_log_key_did_not_sign_accuses_nobody() {
     let (authority, mut follower) = followed();
     let stranger = MemoryAuthority::with_library(START);
