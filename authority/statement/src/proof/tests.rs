@@ -9,7 +9,9 @@ use crate::tiles::{
 use semgate_contexts::{DocumentLimits, Prefix};
 use std::collections::HashMap;
 
-fn grown(sizes: &[u64]) -> (HashMap<TilePath, Vec<u8>>, Vec<(u64, TreeHash)>) {
+type Grown = (HashMap<TilePath, Vec<u8>>, Vec<(u64, TreeHash)>);
+
+fn grown(sizes: &[u64]) -> Grown {
     let (mut tree, mut files, mut roots) = (Tree::new(), HashMap::new(), vec![(0, TreeHash::EMPTY)]);
     for size in sizes {
         let entries: Vec<Vec<u8>> = (tree.size()..*size).map(|i| format!("entry {i}").into_bytes()).collect();
