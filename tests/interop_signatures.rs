@@ -1,4 +1,4 @@
-//! Other people's verifiers judge what the authority signed: joserfc, jwcrypto and openssl, by the recipes of `docs/spec/`.
+//! Other people's verifiers judge what the authority signed: joserfc, jwcrypto, jose, an implementation of the status list draft, and openssl, by the recipes of `docs/spec/`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Up, python};
+use support::{Up, node, python};
 
 fn fetched(up: &Up, path: &str) -> Vec<u8> {
     let answer = up.authority(path);
@@ -41,6 +41,72 @@ fn joserfc_and_jwcrypto_verify_contexts_and_head() {
     let file = up.dir.join("head.json");
     std::fs::write(&file, fetched(&up, "/v1/feed/head")).unwrap();
     jose(&file, "head+jws");
+}
+
+/// jose, of JavaScript, sees what the Python libraries see.
+#[test]
+fn jose_verifies_contexts_and_head() {
+    let up = Up::start();
+    let listed: Value = serde_json::from_slice(&fetched(&up, "/v1/contexts")).unwrap();
+    let put = |name: &str, path: &str| {
+        let file = up.dir.join(name);
+        std::fs::write(&file, fetched(&up, path)).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let contexts = listed["contexts"].as_array().unwrap();
+    let mut words = vec!["context+jws".to_owned()];
+    for (n, context) in contexts.iter().enumerate() {
+        words.push(put(&format!("{n}.json"), &format!("/v1/contexts/{}", context["urn"].as_str().unwrap())));
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let shown = node::run("verify_signed.mjs", &words);
+    assert_eq!(shown.len(), contexts.len());
+    for (shown, context) in shown.iter().zip(contexts) {
+        assert_eq!((&shown["digest"], &shown["payload"]["context"]), (&context["digest"], &context["urn"]));
+    }
+    let shown = node::run("verify_signed.mjs", &["head+jws", &put("head.json", "/v1/feed/head")]);
+    assert_eq!(shown[0]["payload"]["authority"], "semgate.test");
+}
+
+/// A stock reader of the IETF draft sees each status as the listing tells it, from the shard by number and from the one by digest.
+#[test]
+fn an_independent_reader_of_the_status_list_draft_sees_every_status() {
+    let up = Up::start();
+    for (act, context) in [
+        ("revoke", "travel:v2.1"),
+        ("suspend", "payment:v1.0"),
+        ("retire", "payment:v1.1"),
+        ("suspend", "supplyChain:v1.0"),
+        ("resume", "supplyChain:v1.0"),
+    ] {
+        assert!(up.semgate(&["context", act, context]).status.success(), "{act} {context}");
+    }
+    let put = |name: &str, path: &str| {
+        let file = up.dir.join(name);
+        std::fs::write(&file, fetched(&up, path)).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let head = put("head.json", "/v1/feed/head");
+    let shown = node::run("verify_signed.mjs", &["head+jws", &head]);
+    let payload = &shown[0]["payload"];
+    let shard = payload["shards"][0]["sha256"].as_str().unwrap();
+    let newest = put("0.jwt", "/v1/feed/shards/0");
+    let named = put("named.jwt", &format!("/v1/feed/shards/{shard}"));
+    let shown = node::run("status_list.mjs", &[&head, &newest, &named]);
+    assert_eq!(shown[0]["exp"], payload["next_update"]);
+    assert_eq!(shown[1]["exp"], Value::Null);
+    let listed: Value = serde_json::from_slice(&fetched(&up, "/v1/contexts")).unwrap();
+    let mut told = std::collections::BTreeSet::new();
+    for shown in &shown {
+        assert_eq!(shown["bits"], 2);
+        for context in listed["contexts"].as_array().unwrap() {
+            let status = shown["statuses"][context["index"].as_u64().unwrap() as usize].as_u64().unwrap();
+            let name = ["valid", "invalid", "suspended", "deprecated"][status as usize];
+            assert_eq!(context["status"], name, "{context}");
+            told.insert(name);
+        }
+    }
+    assert_eq!(told.len(), 4, "{told:?}");
 }
 
 /// A policy bundle is a JWS like the others, whatever it holds.

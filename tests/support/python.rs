@@ -63,6 +63,16 @@ pub fn with_log() -> &'static Path {
     READY.get_or_init(|| environment("requirements-log.txt", "interop-python-log"))
 }
 
+/// The same with schemathesis of `tests/interop/requirements-openapi.txt`: it makes requests of a description of an interface.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_schemathesis() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-openapi.txt", "interop-python-openapi"))
+}
+
 fn environment(requirements: &str, name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let requirements = root.join("tests/interop").join(requirements);

@@ -1,0 +1,113 @@
+//! A revocation on its way through the running binary: from the answer to the revoke call to everybody who listens, and to the first refusal
+//! in a gateway that messages pass through. `SEMGATE_FOLLOWERS` sets how many listen:
+//!
+//!     SEMGATE_FOLLOWERS=1000 cargo test --release -p semgate --test feed -- --nocapture
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use support::gateway::{Gateway, Scripted};
+use support::policies::{REPLY, message};
+use support::{Answer, PATIENCE, Up, address};
+
+/// Listens on the stream; tells the size of the log of every head as it comes.
+fn follower(up: &Up, seen: &mpsc::Sender<(u64, Instant)>) {
+    let url = up.text("/authority_url");
+    let mut stream = up.connect(None, url);
+    write!(stream, "GET /v1/feed/stream HTTP/1.1\r\nhost: {}\r\n\r\n", address(url)).unwrap();
+    let seen = seen.clone();
+    std::thread::Builder::new()
+        .stack_size(256 * 1024)
+        .spawn(move || {
+            let mut size = 0;
+            for line in BufReader::new(stream).lines() {
+                let Ok(line) = line else { return };
+                if let Some(id) = line.strip_prefix("id: ") {
+                    size = id.parse().unwrap();
+                }
+                // The event is whole with its last line.
+                if line.starts_with("data: ") && seen.send((size, Instant::now())).is_err() {
+                    return;
+                }
+            }
+        })
+        .unwrap();
+}
+
+/// Sends one message after the other over one connection and tells when the first is refused, and with what.
+fn traffic(gateway: &Gateway, stop: &Arc<AtomicBool>) -> mpsc::Receiver<(String, Instant)> {
+    let (to, from) = mpsc::channel();
+    let (l8, stop) = (gateway.l8, Arc::clone(stop));
+    let body =
+        message(&serde_json::json!({"concept": "current_decision", "item_id": "beer", "quantity": 120}));
+    std::thread::spawn(move || {
+        let mut stream = std::net::TcpStream::connect(l8).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = format!("POST / HTTP/1.1\r\nhost: {l8}\r\ncontent-type: application/json\r\n");
+        while !stop.load(Ordering::Relaxed) {
+            write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+            let answer = Answer::read(&mut stream);
+            if answer.status != 200 {
+                let _ = to.send((answer.code(), Instant::now()));
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    from
+}
+
+#[test]
+fn a_revocation_reaches_all_who_listen_and_is_refused_under_traffic_within_a_second() {
+    let followers = std::env::var("SEMGATE_FOLLOWERS").map_or(100, |text| text.parse().unwrap());
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let gateway =
+        Gateway::before(&up, behind.address, "[limits]\nrate_per_second = 1000000\nrate_burst = 1000000\n");
+    let (to, seen) = mpsc::channel();
+    (0..followers).for_each(|_| follower(&up, &to));
+    let sizes: Vec<u64> = (0..followers).map(|_| seen.recv_timeout(PATIENCE).unwrap().0).collect();
+    let before = sizes[0];
+    assert!(sizes.iter().all(|size| *size == before), "everybody is told the current head at once");
+
+    let stop = Arc::new(AtomicBool::new(false));
+    let refused = traffic(&gateway, &stop);
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(refused.try_recv().is_err(), "messages pass before");
+    let url = up.text("/authority_url");
+    let mut operator = up.connect(Some("operator"), url);
+    let body = r#"{"reason":"a test"}"#;
+    let path = "/v1/contexts/urn:contexts:supplyChain:v1.0/revoke";
+    write!(
+        operator,
+        "POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        address(url),
+        body.len()
+    )
+    .unwrap();
+    let answer = Answer::read(&mut operator);
+    let answered = Instant::now();
+    assert_eq!(answer.status, 201, "{answer:?}");
+    let mut told: Vec<Duration> = Vec::new();
+    while told.len() < followers {
+        let (size, at) = seen.recv_timeout(PATIENCE).unwrap();
+        if size > before {
+            told.push(at.saturating_duration_since(answered));
+        }
+    }
+    let (code, at) = refused.recv_timeout(PATIENCE).unwrap();
+    stop.store(true, Ordering::Relaxed);
+    let refused = at.saturating_duration_since(answered);
+    let last = told.into_iter().max().unwrap();
+    println!(
+        "{followers} followers: the last was told after {last:.1?}; first refusal in the gateway after {refused:.1?}"
+    );
+    assert_eq!(code, "context_revoked");
+    assert!(last < Duration::from_secs(1), "{last:?}");
+    assert!(refused < Duration::from_secs(1), "{refused:?}");
+}
