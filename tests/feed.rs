@@ -53,7 +53,10 @@ fn traffic(gateway: &Gateway, stop: &Arc<AtomicBool>) -> mpsc::Receiver<(String,
             write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
             let answer = Answer::read(&mut stream);
             if answer.status != 200 {
-                let _ = to.send((answer.code(), Instant::now()));
+                let at = Instant::now();
+                // A message whose reply was on its way is refused with its reply.
+                let cause = answer.json()["cause"].as_str().map(str::to_owned);
+                let _ = to.send((cause.unwrap_or_else(|| answer.code()), at));
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));
