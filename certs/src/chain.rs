@@ -1,5 +1,6 @@
 //! Chains and roots, as they come from files, from `x5c` members and from handshakes: read with bounds, not yet believed.
 
+use crate::CrlStore;
 use crate::pem;
 use crate::read::{Facts, Role};
 use base64::Engine;
@@ -10,6 +11,7 @@ use rustls_pki_types::{CertificateDer, TrustAnchor};
 use semgate_contexts::Prefix;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 /// Bounds of everything that is read as a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,6 +197,7 @@ pub(crate) struct Root {
     pub(crate) not_after: u64,
     pub(crate) path_length: Option<u32>,
     pub(crate) thumbprint: Thumbprint,
+    pub(crate) der: CertificateDer<'static>,
 }
 
 /// Roots that chains must end at, with the prefix of the URNs that they speak for and the bounds to read chains with.
@@ -202,6 +205,10 @@ pub(crate) struct Root {
 pub struct Roots {
     pub(crate) roots: Vec<Root>,
     pub(crate) revoked: BTreeSet<Thumbprint>,
+    /// The issuing certificates that count right below a root; none: all.
+    pub(crate) only: Option<BTreeSet<Thumbprint>>,
+    /// Revocation lists that leaves are looked up in; none: nothing is.
+    pub(crate) crls: Option<Arc<CrlStore>>,
     pub(crate) prefix: Prefix,
     pub(crate) limits: ChainLimits,
 }
@@ -231,7 +238,8 @@ impl Roots {
             _ => {}
         }
         let roots = certificates.iter().map(|der| root(der, limits)).collect::<Result<_, _>>()?;
-        Ok(Roots { roots, revoked: BTreeSet::new(), prefix: Prefix::default(), limits: limits.clone() })
+        let prefix = Prefix::default();
+        Ok(Roots { roots, revoked: BTreeSet::new(), only: None, crls: None, prefix, limits: limits.clone() })
     }
 
     /// The same roots for URNs with another prefix.
@@ -248,6 +256,44 @@ impl Roots {
         self
     }
 
+    /// The same roots, under which a chain counts only if its issuing certificate right below the root is one of these, whatever the
+    /// roots sign: the trust list of an authority whose root is split among several keys (`docs/spec/trust-list.md`). An empty list
+    /// lets no chain pass.
+    pub fn with_only(mut self, issuing: impl IntoIterator<Item = Thumbprint>) -> Roots {
+        self.only = Some(issuing.into_iter().collect());
+        self
+    }
+
+    /// The same roots, under which a leaf counts only while a list of its issuer that is still good says that it is not revoked
+    /// (RFC 5280 §6.3). A leaf that no list speaks for, and one whose list has expired, is refused.
+    pub fn with_crls(mut self, crls: Arc<CrlStore>) -> Roots {
+        self.crls = Some(crls);
+        self
+    }
+
+    /// The same roots and more; one that is there already stays as it is.
+    ///
+    /// # Errors
+    /// As [`Roots::from_pem`].
+    pub fn with_more(mut self, certificates: Vec<CertificateDer<'static>>) -> Result<Roots, PemFault> {
+        for der in certificates {
+            let more = root(&der, &self.limits)?;
+            if self.roots.iter().any(|known| known.thumbprint == more.thumbprint) {
+                continue;
+            }
+            if self.roots.len() >= self.limits.max_roots {
+                return Err(PemFault::TooMany);
+            }
+            self.roots.push(more);
+        }
+        Ok(self)
+    }
+
+    /// The root certificates, in the order in which they were given.
+    pub fn certificates(&self) -> impl Iterator<Item = &CertificateDer<'static>> {
+        self.roots.iter().map(|root| &root.der)
+    }
+
     /// The bounds that chains are read with.
     pub fn limits(&self) -> &ChainLimits {
         &self.limits
@@ -262,7 +308,8 @@ fn root(der: &CertificateDer<'static>, limits: &ChainLimits) -> Result<Root, Pem
     let Role::Issuer { path_length, may_sign: true } = facts.role else { return Err(PemFault::BadRoot) };
     let anchor = webpki::anchor_from_trusted_cert(der).map_err(|_| PemFault::BadRoot)?.to_owned();
     let thumbprint = Thumbprint::of(der);
-    Ok(Root { anchor, not_before: facts.not_before, not_after: facts.not_after, path_length, thumbprint })
+    let (not_before, not_after) = (facts.not_before, facts.not_after);
+    Ok(Root { anchor, not_before, not_after, path_length, thumbprint, der: der.clone() })
 }
 
 #[cfg(test)]

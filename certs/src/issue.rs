@@ -2,8 +2,9 @@
 
 mod encode;
 
-use crate::{NameFault, SpiffeId, Usage};
+use crate::{CrlShards, NameFault, SpiffeId, Usage};
 pub use encode::Issuer;
+pub(crate) use encode::instant;
 use semgate_contexts::{Line, Prefix};
 use std::fmt;
 use std::net::IpAddr;
@@ -168,6 +169,8 @@ pub struct LeafProfile {
     pub not_before: u64,
     /// Seconds of validity, at most 90 days; 30 days by the constructors.
     pub lifetime: u64,
+    /// Where its issuer publishes what it revoked; none: the leaf names no list.
+    pub crl: Option<CrlShards>,
 }
 
 impl LeafProfile {
@@ -210,6 +213,12 @@ impl LeafProfile {
         self
     }
 
+    /// The same, naming the revocation list that it would be on.
+    pub fn crl(mut self, shards: CrlShards) -> LeafProfile {
+        self.crl = Some(shards);
+        self
+    }
+
     /// The same with clientAuth too, for a server that also opens connections.
     pub fn also_client(mut self) -> LeafProfile {
         self.also_client = true;
@@ -225,6 +234,7 @@ impl LeafProfile {
             prefix: Prefix::default(),
             not_before,
             lifetime: 30 * 86_400,
+            crl: None,
         }
     }
 }

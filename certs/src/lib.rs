@@ -11,6 +11,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod chain;
+mod crl;
 mod issue;
 mod key;
 mod leaf;
@@ -18,6 +19,7 @@ mod names;
 mod peer;
 mod pem;
 mod read;
+mod root_key;
 mod spiffe;
 #[cfg(test)]
 mod testing;
@@ -27,12 +29,16 @@ mod usage;
 mod verify;
 
 pub use chain::{Chain, ChainLimits, PemFault, Roots, Thumbprint};
+pub use crl::{
+    CrlFault, CrlProfile, CrlShards, CrlStore, Crls, MAX_CRL_BYTES, MAX_CRLS, MAX_SHARDS, Revoked, crl_pem,
+};
 pub use issue::{Family, IssueFault, Issuer, IssuingProfile, LeafNames, LeafProfile, LineScope, RootProfile};
 pub use key::{KeyFault, KeyPair, PublicKey, SignatureAlgorithm, SignatureFault};
 pub use leaf::{LineAllowed, LineNotDelegated, VerifiedLeaf};
 pub use names::{CONTEXTS_TREE, NameFault, dns_of_line, line_of_dns, uri_of_line};
 pub use peer::{Peer, PeerFault, PeerRoots};
 pub use ring::rand::SecureRandom;
+pub use root_key::RootKey;
 pub use rustls_pki_types::CertificateDer;
 pub use spiffe::{SpiffeFault, SpiffeId, TrustDomain};
 pub use usage::Usage;

@@ -5,8 +5,12 @@ use std::collections::BTreeSet;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::der_parser::oid::Oid;
 use x509_parser::extensions::{ExtendedKeyUsage, GeneralName, ParsedExtension};
-use x509_parser::oid_registry::OID_X509_EXT_CERTIFICATE_POLICIES;
+use x509_parser::oid_registry::{
+    OID_X509_EXT_CERTIFICATE_POLICIES, OID_X509_EXT_CRL_DISTRIBUTION_POINTS,
+    OID_X509_EXT_ISSUER_DISTRIBUTION_POINT,
+};
 use x509_parser::prelude::FromDer;
+use x509_parser::revocation_list::CertificateRevocationList;
 
 /// A name of the subject (RFC 5280 §4.2.1.6).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +60,13 @@ impl Purpose {
     }
 }
 
+/// Whether something is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Yes,
+    No,
+}
+
 /// The facts of one certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
@@ -67,6 +78,8 @@ pub(crate) struct Facts {
     /// Permitted dNSName subtrees, `None` if DNS names are not constrained so.
     pub(crate) permitted: Option<Vec<String>>,
     pub(crate) spki: Vec<u8>,
+    /// Whether it names the revocation list that it would be on.
+    pub(crate) list: Named,
     pub(crate) marks: Marks,
 }
 
@@ -120,6 +133,11 @@ impl Facts {
             names: names(&certificate, limits)?,
             permitted: permitted(&certificate)?,
             spki: certificate.public_key().raw.to_vec(),
+            list: match certificate.get_extension_unique(&OID_X509_EXT_CRL_DISTRIBUTION_POINTS) {
+                Ok(Some(_)) => Named::Yes,
+                Ok(None) => Named::No,
+                Err(_) => return Err(ChainFault::Malformed),
+            },
             marks: marks(&certificate, limits)?,
         })
     }
@@ -250,4 +268,35 @@ fn permitted(certificate: &X509Certificate<'_>) -> Result<Option<Vec<String>>, C
         })
         .collect();
     Ok(if dns.is_empty() { None } else { Some(dns) })
+}
+
+/// The serial number of a certificate, big-endian without leading zeros.
+pub(crate) fn serial_of(der: &[u8]) -> Result<Vec<u8>, ChainFault> {
+    let (_, certificate) = X509Certificate::from_der(der).map_err(|_| ChainFault::Malformed)?;
+    let raw = certificate.raw_serial();
+    let zeros = raw.iter().take_while(|byte| **byte == 0).count();
+    Ok(raw.get(zeros..).unwrap_or_default().to_vec())
+}
+
+/// A revocation list beside others.
+pub(crate) struct CrlName {
+    /// Its issuer with its distribution point.
+    pub(crate) name: Vec<u8>,
+    /// Its edition (RFC 5280 §5.2.3).
+    pub(crate) number: u64,
+    pub(crate) this_update: u64,
+}
+
+/// What tells a revocation list from others.
+pub(crate) fn crl_name(der: &[u8]) -> Option<CrlName> {
+    let (rest, list) = CertificateRevocationList::from_der(der).ok()?;
+    if !rest.is_empty() {
+        return None;
+    }
+    let mut name = list.issuer().as_raw().to_vec();
+    let point = list.extensions().iter().find(|one| one.oid == OID_X509_EXT_ISSUER_DISTRIBUTION_POINT);
+    name.extend(point.map(|one| one.value).unwrap_or_default());
+    let number = list.crl_number().and_then(|number| u64::try_from(number).ok())?;
+    let this_update = seconds(list.last_update().timestamp()).ok()?;
+    Some(CrlName { name, number, this_update })
 }

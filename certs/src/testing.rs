@@ -3,8 +3,10 @@
 
 use crate::{CONTEXTS_TREE, ChainLimits, Family, Roots, Usage, dns_of_line, uri_of_line};
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, GeneralSubtree,
-    IsCa, Issuer, KeyPair, KeyUsagePurpose, NameConstraints, SanType,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CrlDistributionPoint,
+    CrlIssuingDistributionPoint, CrlScope, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
+    GeneralSubtree, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, NameConstraints, RevocationReason,
+    RevokedCertParams, SanType, SerialNumber,
 };
 use rustls_pki_types::CertificateDer;
 use semgate_contexts::{Line, Prefix};
@@ -35,8 +37,82 @@ impl Forged {
         Forged { der: params.signed_by(&key, &issuer).unwrap().into(), key }
     }
 
+    /// Signs a revocation list, whatever it says.
+    pub(crate) fn crl(&self, list: &List) -> Vec<u8> {
+        let point = list.point.clone().map(|uri| CrlIssuingDistributionPoint {
+            distribution_point: CrlDistributionPoint { uris: vec![uri] },
+            scope: Some(list.scope),
+        });
+        let revoked = list.serials.iter().map(|serial| RevokedCertParams {
+            serial_number: SerialNumber::from(*serial),
+            revocation_time: instant(NOW - 3600),
+            reason_code: list.why,
+            invalidity_date: None,
+        });
+        let params = CertificateRevocationListParams {
+            this_update: instant(list.between.0),
+            next_update: instant(list.between.1),
+            crl_number: SerialNumber::from(list.number),
+            issuing_distribution_point: point,
+            revoked_certs: revoked.collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        // rcgen would not sign for an issuer that may not
+        let issuer = Issuer::from_ca_cert_der(&self.der, &self.key).unwrap();
+        params.signed_by(&issuer).unwrap().der().to_vec()
+    }
+
     pub(crate) fn roots(&self) -> Roots {
         Roots::from_der(vec![self.der.clone()], &ChainLimits::default()).unwrap()
+    }
+}
+
+/// A revocation list of these serial numbers, from an hour ago for a day.
+#[derive(Clone)]
+pub(crate) struct List {
+    serials: Vec<u64>,
+    point: Option<String>,
+    scope: CrlScope,
+    number: u64,
+    between: (u64, u64),
+    why: Option<RevocationReason>,
+}
+
+impl List {
+    pub(crate) fn of(serials: &[u64]) -> List {
+        List {
+            serials: serials.to_vec(),
+            point: None,
+            scope: CrlScope::UserCertsOnly,
+            number: 1,
+            between: (NOW - 3600, NOW + DAY),
+            why: None,
+        }
+    }
+
+    pub(crate) fn at(mut self, uri: &str) -> List {
+        self.point = Some(uri.to_owned());
+        self
+    }
+
+    pub(crate) fn scope(mut self, scope: CrlScope) -> List {
+        self.scope = scope;
+        self
+    }
+
+    pub(crate) fn number(mut self, number: u64) -> List {
+        self.number = number;
+        self
+    }
+
+    pub(crate) fn between(mut self, from: u64, to: u64) -> List {
+        self.between = (from, to);
+        self
+    }
+
+    pub(crate) fn why(mut self, why: RevocationReason) -> List {
+        self.why = Some(why);
+        self
     }
 }
 

@@ -2,12 +2,15 @@
 
 use crate::chain::Root;
 use crate::leaf;
-use crate::read::{Facts, Role};
-use crate::{Chain, Family, Roots, Thumbprint, Usage, VerifiedLeaf};
+use crate::read::{Facts, Named, Role};
+use crate::{Chain, Crls, Family, Roots, Thumbprint, Usage, VerifiedLeaf};
 use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use std::fmt;
 use std::time::Duration;
-use webpki::{EndEntityCert, KeyUsage, VerifiedPath};
+use webpki::{
+    EndEntityCert, ExpirationPolicy, KeyUsage, RevocationCheckDepth, RevocationOptionsBuilder,
+    UnknownStatusPolicy, VerifiedPath,
+};
 
 /// Signatures that a chain may carry. No RSA: none of ours is, and one family of algorithms fewer is one attack fewer.
 const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
@@ -38,6 +41,16 @@ pub enum ChainFault {
     NotPermittedByNameConstraints,
     /// An issuing certificate or root that the verifier was told is revoked.
     IssuerRevoked,
+    /// The issuing certificate below the root is none of those that the verifier was told of ([`Roots::with_only`]).
+    IssuerNotListed,
+    /// The leaf is on its issuer's revocation list.
+    Revoked,
+    /// No revocation list at hand speaks for the leaf.
+    RevocationUnknown,
+    /// The revocation list that speaks for the leaf has expired.
+    CrlExpired,
+    /// The revocation list that speaks for the leaf is not its issuer's.
+    CrlInvalid,
     /// More issuing certificates than an issuer allows below it.
     PathLength,
     /// A CA certificate in the place of a leaf, or a leaf in the place of a CA, or an issuer that may not sign certificates.
@@ -74,6 +87,11 @@ impl ChainFault {
             ChainFault::FamiliesMixed => "families_mixed",
             ChainFault::NotPermittedByNameConstraints => "name_constraints",
             ChainFault::IssuerRevoked => "issuer_revoked",
+            ChainFault::IssuerNotListed => "issuer_not_listed",
+            ChainFault::Revoked => "revoked",
+            ChainFault::RevocationUnknown => "revocation_unknown",
+            ChainFault::CrlExpired => "crl_expired",
+            ChainFault::CrlInvalid => "crl_invalid",
             ChainFault::PathLength => "path_length",
             ChainFault::WrongRole => "wrong_role",
             ChainFault::BadSignature => "bad_signature",
@@ -100,6 +118,11 @@ impl fmt::Display for ChainFault {
             ChainFault::FamiliesMixed => "an issuing certificate serves both contexts and connections",
             ChainFault::NotPermittedByNameConstraints => "a name lies outside what an issuer was delegated",
             ChainFault::IssuerRevoked => "an issuing certificate or root is revoked",
+            ChainFault::IssuerNotListed => "the issuing certificate is not in the trust list",
+            ChainFault::Revoked => "the certificate is revoked by its issuer",
+            ChainFault::RevocationUnknown => "no revocation list speaks for the certificate",
+            ChainFault::CrlExpired => "the revocation list of the issuer has expired",
+            ChainFault::CrlInvalid => "the revocation list is not the issuer's",
             ChainFault::PathLength => "the chain is longer than an issuer allows",
             ChainFault::WrongRole => "a certificate stands in the place of another role",
             ChainFault::BadSignature => "a signature of the chain does not fit",
@@ -138,7 +161,8 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
         Facts::read(der, limits)?;
     }
     let end = EndEntityCert::try_from(leaf_der).map_err(|error| fault_of(&error))?;
-    let path = build_path(&end, others, roots, usage, at)?;
+    let path = build_path(&end, others, roots, (usage, facts.list), at)?;
+    check_listed(&path, roots)?;
     let mut issuers = Vec::new();
     let (mut not_before, mut not_after) = (facts.not_before, facts.not_after);
     for certificate in path.issuers {
@@ -162,6 +186,16 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
     Ok(leaf::check(facts, chain.thumbprint(), usage, roots, window)?.marked(marks))
 }
 
+/// Under a trust list, the certificate right below the root must be in it: a root key alone then makes no new one.
+fn check_listed(path: &Path<'_>, roots: &Roots) -> Result<(), ChainFault> {
+    let Some(listed) = &roots.only else { return Ok(()) };
+    let below = path.issuers.last().map(|certificate| Thumbprint::of(certificate));
+    match below.is_some_and(|below| listed.contains(&below)) {
+        true => Ok(()),
+        false => Err(ChainFault::IssuerNotListed),
+    }
+}
+
 /// A path that webpki found: the issuing certificates and the root.
 struct Path<'a> {
     issuers: Vec<CertificateDer<'static>>,
@@ -172,18 +206,20 @@ fn build_path<'a>(
     end: &EndEntityCert<'_>,
     others: &[CertificateDer<'static>],
     roots: &'a Roots,
-    usage: Usage,
+    (usage, named): (Usage, Named),
     at: u64,
 ) -> Result<Path<'a>, ChainFault> {
     // webpki does not look at the validity of a root, so only those valid now are offered.
     let (valid, invalid): (Vec<&Root>, Vec<&Root>) =
         roots.roots.iter().partition(|root| (root.not_before..=root.not_after).contains(&at));
-    let found = try_roots(end, others, &valid, usage, at);
+    let crls = roots.crls.as_ref().map(|store| store.now());
+    let crls = crls.as_deref();
+    let found = try_roots(end, others, &valid, (crls, named), usage, at);
     if invalid.is_empty() || !matches!(found, Err(ChainFault::UnknownIssuer)) {
         return found;
     }
     // Would one of the others have done? Then say what is wrong with it.
-    match try_roots(end, others, &invalid, usage, at) {
+    match try_roots(end, others, &invalid, (crls, named), usage, at) {
         Ok(path) if at < path.root.not_before => Err(ChainFault::NotYetValid),
         Ok(_) => Err(ChainFault::Expired),
         Err(fault) => Err(fault),
@@ -194,6 +230,7 @@ fn try_roots<'a>(
     end: &EndEntityCert<'_>,
     others: &[CertificateDer<'static>],
     roots: &[&'a Root],
+    (crls, named): (Option<&Crls>, Named),
     usage: Usage,
     at: u64,
 ) -> Result<Path<'a>, ChainFault> {
@@ -204,7 +241,20 @@ fn try_roots<'a>(
         // Issuers of other people's TLS identities often name no usage; the leaf must, see `leaf::check`.
         Family::Tls => KeyUsage::required_if_present(usage.oid_der()),
     };
-    let path = end.verify_for_usage(ALGORITHMS, &anchors, others, time, required, None, None);
+    let lists = crls.map(|crls| crls.lists(at, named)).unwrap_or_default();
+    let revocation = match (crls, RevocationOptionsBuilder::new(&lists)) {
+        (None, _) => None,
+        // to be held against lists, and there is none
+        (Some(_), Err(_)) => return Err(ChainFault::RevocationUnknown),
+        (Some(_), Ok(builder)) => Some(
+            builder
+                .with_depth(RevocationCheckDepth::EndEntity)
+                .with_status_policy(UnknownStatusPolicy::Deny)
+                .with_expiration_policy(ExpirationPolicy::Enforce)
+                .build(),
+        ),
+    };
+    let path = end.verify_for_usage(ALGORITHMS, &anchors, others, time, required, revocation, None);
     let path: VerifiedPath<'_> = path.map_err(|error| fault_of(&error))?;
     let issuers = path.intermediate_certificates().map(|issuer| issuer.der().into_owned()).collect();
     // Of two roots with one name and key, the one that lives longer counts.
@@ -240,6 +290,10 @@ pub(crate) fn fault_of(error: &webpki::Error) -> ChainFault {
         Error::UnknownIssuer => ChainFault::UnknownIssuer,
         Error::RequiredEkuNotFoundContext(_) | Error::EmptyEkuExtension => ChainFault::WrongUsage,
         Error::NameConstraintViolation => ChainFault::NotPermittedByNameConstraints,
+        Error::CertRevoked => ChainFault::Revoked,
+        Error::UnknownRevocationStatus => ChainFault::RevocationUnknown,
+        Error::CrlExpired { .. } => ChainFault::CrlExpired,
+        Error::InvalidCrlSignatureForPublicKey | Error::IssuerNotCrlSigner => ChainFault::CrlInvalid,
         Error::PathLenConstraintViolated => ChainFault::PathLength,
         Error::CaUsedAsEndEntity | Error::EndEntityUsedAsCa => ChainFault::WrongRole,
         Error::InvalidSignatureForPublicKey => ChainFault::BadSignature,

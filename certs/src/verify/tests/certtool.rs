@@ -1,0 +1,59 @@
+//! The third judge: certtool of GnuTLS. It has no time of its own to be told, so it is told another time of day by libfaketime.
+
+use super::openssl::{Theirs, pem};
+use super::{Case, Openssl};
+use crate::{Usage, crl_pem};
+use std::process::Command;
+
+const LISTS: &str = "certtool looks for the serial number on the lists that it has, and asks neither for a list nor whose it is nor until when it counts";
+
+/// Cases in which certtool says the opposite of us although openssl agrees, and why.
+pub(super) const DIFFERS: &[(&str, &str)] = &[
+    ("a leaf with keyCertSign", "certtool takes a key usage that a leaf does not need"),
+    ("an agent leaf of any usage", "certtool takes anyExtendedKeyUsage for every usage"),
+    ("under an issuer without key usage", "RFC 5280 §4.2.1.3 asks for it in an issuer; certtool does not"),
+];
+
+/// Cases in which certtool agrees with us although openssl does not, or although it reads lists so.
+pub(super) const AGREES: &[&str] =
+    &["in its last second", "with a byte after its end", "on the list of another shard alone"];
+
+/// Why certtool differs in this case, if it does: for the reason of openssl, unless it is one of the above or about lists.
+pub(super) fn differs(case: &Case) -> Option<&'static str> {
+    if AGREES.contains(&case.name) {
+        return None;
+    }
+    let of_lists = matches!(case.ours, "revocation_unknown" | "crl_expired" | "crl_invalid");
+    let also = DIFFERS.iter().find(|(name, _)| *name == case.name).map(|(_, why)| *why);
+    let openssl = match case.openssl {
+        Openssl::Differs(why) => Some(why),
+        Openssl::Agrees => None,
+    };
+    also.or(of_lists.then_some(LISTS)).or(openssl)
+}
+
+/// `faketime @T certtool --verify --load-ca-certificate roots [--load-crl lists] [--verify-purpose oid] --infile chain`.
+pub(super) fn verify(case: &Case) -> Theirs {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: String| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let mut command = Command::new("faketime");
+    command.arg(format!("@{}", case.at)).args(["certtool", "--verify", "--load-ca-certificate"]);
+    command.arg(file("roots.pem", pem(&case.roots)));
+    if case.crls.as_ref().is_some_and(|lists| !lists.is_empty()) {
+        let lists = case.crls.iter().flatten().map(|der| crl_pem(der)).collect::<String>();
+        command.arg("--load-crl").arg(file("lists.pem", lists));
+    }
+    if matches!(case.usage, Usage::Server | Usage::Agent) {
+        command.arg("--verify-purpose").arg(case.usage.oid());
+    }
+    command.arg("--infile").arg(file("chain.pem", pem(&case.chain)));
+    let output = command.output().unwrap_or_else(|error| {
+        panic!("this test needs certtool and faketime, which `apt-get install gnutls-bin faketime` brings: {error}")
+    });
+    let said = [output.stdout, output.stderr].concat();
+    Theirs { accepted: output.status.success(), output: String::from_utf8_lossy(&said).into_owned() }
+}
