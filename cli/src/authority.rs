@@ -70,6 +70,12 @@ pub struct InitArgs {
     /// The identity of one who may publish, revoke and raise floors of every line
     #[arg(long = "publisher", value_name = "SPIFFE-ID")]
     publishers: Vec<String>,
+    /// Root keys to make, each to be kept by somebody else
+    #[arg(long, default_value_t = 1)]
+    root_keys: u64,
+    /// How many of them it takes to speak for the root
+    #[arg(long, default_value_t = 1)]
+    root_threshold: u64,
     /// The public address
     #[arg(long, default_value = "127.0.0.1:8443")]
     listen: SocketAddr,
@@ -90,11 +96,17 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
         AuthorityJob::Init(args) => {
             let made = init(&args.dir, &args.options()).doing("authority init")?;
             if json {
-                let shown = serde_json::json!({"config": made.config, "roots": made.roots, "log_key": made.log_key, "origin": made.origin});
+                let shown = serde_json::json!({"config": made.config, "roots": made.roots, "log_key": made.log_key, "origin": made.origin, "first_list": made.first_list});
                 out!("{shown}");
             } else {
                 out!("{}: start it with `semgate authority run --config {0}`", made.config.display());
                 out!("followers need {} and the log key {}", made.roots.display(), made.log_key);
+                if let Some(list) = &made.first_list {
+                    out!(
+                        "once it runs, hand in its first trust list: `semgate trust submit {}`",
+                        list.display()
+                    );
+                }
             }
         }
         AuthorityJob::Run(arg) => {
@@ -150,6 +162,8 @@ impl InitArgs {
             authority: self.authority.clone(),
             origin: None,
             trust_domain: self.trust_domain.clone(),
+            root_keys: self.root_keys,
+            root_threshold: self.root_threshold,
             lines: self.lines.clone(),
             publishers,
             listen: self.listen,

@@ -1,5 +1,7 @@
 //! `semgate cert root | issuing | leaf`: certificates by the profiles of `docs/spec/certificates.md`.
 
+mod crl;
+
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +25,10 @@ pub enum CertJob {
     Issuing(Issuing),
     /// A new leaf of at most 90 days
     Leaf(Leaf),
+    /// Note that certificates are taken back by their issuer
+    Revoke(crl::Revoke),
+    /// Sign an issuer's revocation lists, in shards by serial number
+    Crl(crl::Crl),
 }
 
 /// Where a certificate goes: `NAME.pem` and `NAME.key`.
@@ -97,6 +103,8 @@ pub struct Leaf {
     #[arg(long, default_value_t = 30)]
     days: u64,
     #[command(flatten)]
+    places: crl::Places,
+    #[command(flatten)]
     by: By,
     #[command(flatten)]
     out: Out,
@@ -129,10 +137,13 @@ pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
         }
         CertJob::Leaf(leaf) => {
             let key = KeyPair::generate(&random).doing("key")?;
-            let profile = leaf.profile(now)?.lifetime(leaf.days.saturating_mul(86_400));
+            let mut profile = leaf.profile(now)?.lifetime(leaf.days.saturating_mul(86_400));
+            profile.crl = leaf.places.shards()?;
             let chain = issuer(&leaf.by.by)?.leaf(&profile, key.public(), &random).doing("leaf")?;
             store(&leaf.out.out, &chain, &key, json)
         }
+        CertJob::Revoke(revoke) => revoke.run(json),
+        CertJob::Crl(crl) => crl.run(json),
     }
 }
 

@@ -114,13 +114,21 @@ pub struct At {
 
 /// An authority that can be asked.
 pub(crate) struct Reach {
-    client: Client,
-    url: String,
-    roots: PathBuf,
+    pub(crate) client: Client,
+    pub(crate) url: String,
+    pub(crate) roots: PathBuf,
 }
 
 impl At {
-    fn reach(&self) -> Result<Reach, Fault> {
+    /// The log key that the gateway of this place was configured with; none for another authority.
+    pub(crate) fn log_keys(&self) -> Result<Vec<String>, Fault> {
+        match &self.authority {
+            Some(_) => Ok(Vec::new()),
+            None => Ok(vec![crate::log::followed(&Place::open(&self.dir)?)?.0]),
+        }
+    }
+
+    pub(crate) fn reach(&self) -> Result<Reach, Fault> {
         if let (Some(url), Some(roots)) = (&self.authority, &self.roots) {
             let identity = self.cert.as_deref().zip(self.key.as_deref());
             let client = Client::new(roots, identity)?;

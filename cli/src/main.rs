@@ -32,6 +32,7 @@ mod sample_agent;
 mod say;
 mod signals;
 mod system;
+mod trust;
 mod up;
 
 use std::io::IsTerminal;
@@ -77,6 +78,8 @@ enum Job {
     Cert(cert::CertJob),
     #[command(subcommand)]
     Log(log::LogJob),
+    #[command(subcommand)]
+    Trust(trust::TrustJob),
 }
 
 fn main() -> ExitCode {
@@ -107,6 +110,7 @@ fn run(words: Words) -> Result<u8, Fault> {
         Job::Policy(job) => policy::run(job, json),
         Job::Cert(job) => cert::run(job, json).map(|()| 0),
         Job::Log(job) => log::run(job, json),
+        Job::Trust(job) => block_on(trust::run(job, json)),
     }
 }
 

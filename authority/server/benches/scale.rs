@@ -108,6 +108,7 @@ struct Heads<'a> {
 impl Heads<'_> {
     fn head(&self, log: &Log) -> Vec<u8> {
         let head = Head {
+            root_statements: 0,
             authority: AUTHORITY.to_owned(),
             origin: ORIGIN.to_owned(),
             seq: log.replay.size(),

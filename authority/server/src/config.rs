@@ -28,6 +28,14 @@ pub const MAX_STATUS_LIFETIME: Duration = Duration::from_secs(86_400);
 /// The default `status_lifetime` (WIRE, head).
 pub const STATUS_LIFETIME: Duration = Duration::from_secs(600);
 
+/// The default life of a role leaf that the authority makes for itself: a stolen key is worth a month, and a renewal that fails is seen ten
+/// days ahead.
+pub const ROLE_LIFETIME: Duration = Duration::from_secs(30 * 86_400);
+/// The shortest: below it a leaf is renewed at every other head.
+pub const MIN_ROLE_LIFETIME: Duration = Duration::from_secs(6);
+/// The longest life of a leaf (DESIGN §3).
+pub const MAX_ROLE_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
+
 /// A PEM chain and the PEM key that belongs to it.
 #[derive(Debug, Clone)]
 pub struct KeyFiles {
@@ -48,6 +56,11 @@ pub struct Keys {
     pub feed: KeyFiles,
     /// Signs checkpoints: an Ed25519 signed-note key file. It only orders.
     pub log: PathBuf,
+    /// Log keys that sign beside it while the log changes its key.
+    pub log_also: Vec<PathBuf>,
+    /// How long the feed and status leaves live that this authority makes for itself, each when a third of the one before is left; none:
+    /// it makes none, and the operator renews them.
+    pub role_lifetime: Option<Duration>,
 }
 
 /// The TLS identity of the public address.
@@ -100,6 +113,8 @@ pub struct Config {
     pub status_lifetime: Duration,
     /// PEM roots that this authority's own chains verify under.
     pub roots: PathBuf,
+    /// How many of the roots' keys speak for the root before its first trust list; 1 unless the root is split.
+    pub root_threshold: usize,
     /// TLS of the public address.
     pub tls: Tls,
     /// The role keys.

@@ -15,6 +15,7 @@ mod segment;
 mod serve;
 mod staple;
 mod stream;
+mod trust;
 mod write;
 
 #[cfg(test)]

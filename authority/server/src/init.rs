@@ -20,6 +20,10 @@ pub struct InitOptions {
     pub origin: Option<String>,
     /// The SPIFFE trust domain of its own identities, e.g. `semgate.test`.
     pub trust_domain: String,
+    /// Root keys that it has, and how many of them speak for the root: 1 and 1 unless the root is split.
+    pub root_keys: u64,
+    /// See `root_keys`.
+    pub root_threshold: u64,
     /// URN lines that its issuing certificate is delegated, each with those below it; empty delegates all.
     pub lines: Vec<String>,
     /// Who may write.
@@ -43,6 +47,8 @@ pub struct Initialised {
     pub config: PathBuf,
     /// PEM roots, for everyone who verifies.
     pub roots: PathBuf,
+    /// The first trust list of a split root, signed by all of its keys, to be submitted once the authority runs.
+    pub first_list: Option<PathBuf>,
     /// The verifier key of the log, for followers.
     pub log_key: String,
     /// The origin of the log, for followers.
@@ -121,6 +127,8 @@ impl InitOptions {
             authority: authority.to_owned(),
             origin: None,
             trust_domain: authority.to_owned(),
+            root_keys: 1,
+            root_threshold: 1,
             lines: Vec::new(),
             publishers: vec![Publisher::of_everything(&format!("spiffe://{authority}/operator"))],
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),

@@ -1,9 +1,11 @@
 //! The keys that an authority holds: loaded and checked at start, context signers minted for each line on demand.
 
+mod roles;
+
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use ring::rand::SystemRandom;
 use semgate_certs::{
@@ -11,11 +13,14 @@ use semgate_certs::{
     VerifiedLeaf, verify_chain,
 };
 use semgate_contexts::{Line, Prefix};
-use semgate_statement::{LogKey, SigningIdentity};
+use semgate_statement::{Anchors, LogKey, SigningIdentity};
 
 use crate::config::KeyFiles;
 use crate::store::Layout;
 use crate::{Config, RunFault, disk};
+
+pub(crate) use roles::Role;
+use roles::{Places, Renewal};
 
 const DAY: u64 = 86_400;
 /// Minted signers live as long as DESIGN §3 lets a leaf live.
@@ -26,43 +31,94 @@ const BACKDATE: u64 = 300;
 /// A signer with less than this left is replaced before its next use.
 const RENEW_BEFORE: u64 = 30 * DAY;
 
-/// A role certificate with less than this left is warned about at start.
-const WARN_BEFORE: u64 = 14 * DAY;
+/// A value that is swapped as a whole while others read it.
+#[derive(Debug)]
+pub(crate) struct Slot<T>(RwLock<Option<Arc<T>>>);
 
-/// A key with its chain, and until when the chain is valid.
-pub(crate) struct Role {
-    pub identity: SigningIdentity,
-    pub leaf: VerifiedLeaf,
+impl<T> Slot<T> {
+    fn new(value: Option<Arc<T>>) -> Self {
+        Self(RwLock::new(value))
+    }
+
+    fn get(&self) -> Option<Arc<T>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, value: Option<Arc<T>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = value;
+    }
 }
 
-/// Everything that signs, and the roots that it is checked under.
+/// Everything that signs, and what it is checked under. What the root says and what is renewed is swapped in while the authority runs.
 pub(crate) struct Keys {
-    pub roots: Roots,
-    pub status: Option<Role>,
-    pub feed: Role,
+    anchors: RwLock<Arc<Anchors>>,
+    status: Slot<Role>,
+    feed: Slot<Role>,
+    renewal: Option<Renewal>,
+    feed_places: Places,
+    status_places: Places,
     pub random: SystemRandom,
 }
 
 impl Keys {
-    /// Loads the role keys. A feed key that cannot sign now stops the start; a status key with an expired certificate does not, so that
-    /// heads go on, and every act that needs it is refused until it is replaced.
-    pub fn load(config: &Config, now: u64) -> Result<Self, RunFault> {
-        let roots = roots(&config.roots, &config.prefix)?;
-        let feed = role(&config.keys.feed, &roots, Usage::Feed, now)?
-            .map_err(|e| RunFault::keys(&config.keys.feed.certificate, e))?;
-        let status = match role(&config.keys.status, &roots, Usage::Status, now)? {
-            Ok(role) => Some(role),
-            Err(fault @ (ChainFault::Expired | ChainFault::NotYetValid)) => {
-                let path = config.keys.status.certificate.display();
-                tracing::error!(
-                    "`{path}`: {fault}; nothing can be revoked and no floor raised until it is replaced"
-                );
-                None
-            }
-            Err(fault) => return Err(RunFault::keys(&config.keys.status.certificate, fault)),
+    /// Loads the role keys, under what the root has said so far.
+    pub fn load(config: &Config, layout: &Layout, anchors: Anchors, now: u64) -> Result<Self, RunFault> {
+        let places = |usage, given| Places::new(usage, given, layout.roles.clone());
+        let keys = Self {
+            anchors: RwLock::new(Arc::new(anchors)),
+            status: Slot::new(None),
+            feed: Slot::new(None),
+            renewal: Renewal::of(config)?,
+            feed_places: places(Usage::Feed, &config.keys.feed),
+            status_places: places(Usage::Status, &config.keys.status),
+            random: SystemRandom::new(),
         };
-        Ok(Self { roots, status, feed, random: SystemRandom::new() })
+        keys.first_roles(config, now)?;
+        Ok(keys)
     }
+
+    /// The same for who only looks: nothing is made. None where a key does not count.
+    pub fn look(config: &Config, layout: &Layout, anchors: Anchors, now: u64) -> Option<Self> {
+        let keys = config.keys.clone();
+        let config = Config { keys: crate::config::Keys { role_lifetime: None, ..keys }, ..config.clone() };
+        Self::load(&config, layout, anchors, now).ok()
+    }
+
+    /// What the root has said so far.
+    pub fn anchors(&self) -> Arc<Anchors> {
+        Arc::clone(&self.anchors.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The root said something: from now on chains are judged by it, and keys that do not count any more are replaced. Answers the usages of
+    /// those.
+    pub fn believe(&self, anchors: Anchors, now: u64) -> Vec<Usage> {
+        *self.anchors.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(anchors);
+        self.renew(now)
+    }
+
+    /// Whether role keys that do not count any more are replaced without a person.
+    pub fn renews(&self) -> bool {
+        self.renewal.is_some()
+    }
+
+    /// The key of heads and shards.
+    pub fn feed(&self) -> Result<Arc<Role>, RunFault> {
+        self.feed.get().ok_or_else(|| RunFault::Stopped("there is no feed key".to_owned()))
+    }
+
+    /// The key of status statements; none while its certificate does not count.
+    pub fn status(&self) -> Option<Arc<Role>> {
+        self.status.get()
+    }
+}
+
+/// What this authority is configured with, before the root said anything. Its own chains count below its own roots also before the first
+/// trust list of a split root; followers are stricter.
+pub(crate) fn configured(config: &Config) -> Result<Anchors, RunFault> {
+    let roots = roots(&config.roots, &config.prefix)?;
+    let log = log_key(config)?;
+    let (name, origin) = (&config.authority, &config.origin);
+    Ok(Anchors::of_authority(name, origin, &roots, config.root_threshold as u64, log.verifier()))
 }
 
 /// The roots of a file, for URNs with this prefix.
@@ -82,9 +138,17 @@ pub(crate) fn peers(config: &Config) -> Result<PeerRoots, RunFault> {
     Ok(peers)
 }
 
-/// The log key; it must be named after the origin.
+/// The log key, with those that sign beside it while it changes; each must be named after the origin.
 pub(crate) fn log_key(config: &Config) -> Result<LogKey, RunFault> {
-    let path = &config.keys.log;
+    let mut key = one_log_key(config, &config.keys.log)?;
+    for also in &config.keys.log_also {
+        let other = one_log_key(config, also)?;
+        key = key.beside(other).map_err(|e| RunFault::keys(also, e))?;
+    }
+    Ok(key)
+}
+
+fn one_log_key(config: &Config, path: &Path) -> Result<LogKey, RunFault> {
     warn_if_open(path);
     let key = LogKey::from_text(&text(path)?).map_err(|e| RunFault::keys(path, e))?;
     if key.verifier().name() != config.origin {
@@ -114,27 +178,6 @@ fn warn_if_open(path: &Path) {
     }
 }
 
-fn role(
-    files: &KeyFiles,
-    roots: &Roots,
-    usage: Usage,
-    now: u64,
-) -> Result<Result<Role, ChainFault>, RunFault> {
-    let (chain, key) = pair(files)?;
-    let leaf = match verify_chain(&chain, roots, usage, now) {
-        Ok(leaf) => leaf,
-        Err(fault) => return Ok(Err(fault)),
-    };
-    if leaf.public_key() != key.public() {
-        return Err(RunFault::keys(&files.key, "it is not the key of the certificate beside it"));
-    }
-    if leaf.not_after() < now.saturating_add(WARN_BEFORE) {
-        let days = leaf.not_after().saturating_sub(now) / DAY;
-        tracing::warn!("`{}` expires in {days} days", files.certificate.display());
-    }
-    Ok(Ok(Role { identity: SigningIdentity::new(key, chain), leaf }))
-}
-
 fn text(path: &Path) -> Result<String, RunFault> {
     std::fs::read_to_string(path).map_err(RunFault::io("reading", path))
 }
@@ -152,19 +195,19 @@ pub(crate) enum SignerFault {
 pub(crate) struct Signers {
     dir: PathBuf,
     issuer: Issuer,
-    roots: Roots,
+    keys: Arc<Keys>,
     prefix: Prefix,
     known: Mutex<HashMap<Line, (Arc<SigningIdentity>, u64)>>,
 }
 
 impl Signers {
     /// With the issuing certificate of the configuration.
-    pub fn load(config: &Config, layout: &Layout, roots: Roots) -> Result<Self, RunFault> {
+    pub fn load(config: &Config, layout: &Layout, keys: Arc<Keys>) -> Result<Self, RunFault> {
         let (chain, key) = pair(&config.keys.context_issuing)?;
         let issuer = Issuer::from_parts(chain, key)
             .map_err(|e| RunFault::keys(&config.keys.context_issuing.certificate, e))?;
         let prefix = config.prefix.clone();
-        Ok(Self { dir: layout.signers.clone(), issuer, roots, prefix, known: Mutex::default() })
+        Ok(Self { dir: layout.signers.clone(), issuer, keys, prefix, known: Mutex::default() })
     }
 
     /// The signer of a line: the stored one while it has a month left, else a new one, stored before it is used.
@@ -172,6 +215,7 @@ impl Signers {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((identity, until)) = known.get(line)
             && *until > now.saturating_add(RENEW_BEFORE)
+            && self.counts(&identity.chain, now).is_ok()
         {
             return Ok(Arc::clone(identity));
         }
@@ -183,11 +227,20 @@ impl Signers {
         Ok(found.0)
     }
 
+    /// That a signer's chain is valid now by what the root says, and that it is not compromised.
+    fn counts(&self, chain: &Chain, now: u64) -> Result<VerifiedLeaf, ChainFault> {
+        let anchors = self.keys.anchors();
+        match anchors.compromised(&chain.thumbprint()) {
+            Some(_) => Err(ChainFault::IssuerRevoked),
+            None => verify_chain(chain, anchors.roots(), Usage::Context, now),
+        }
+    }
+
     /// The stored signer, if it is whole and good for a month; anything else about it is a reason to mint a new one.
     fn stored(&self, line: &Line, now: u64) -> Option<(Arc<SigningIdentity>, u64)> {
         let (certificate, key) = self.files(line);
         let (chain, key) = pair(&KeyFiles { certificate, key }).ok()?;
-        let leaf = verify_chain(&chain, &self.roots, Usage::Context, now).ok()?;
+        let leaf = self.counts(&chain, now).ok()?;
         let good = leaf.public_key() == key.public()
             && leaf.allows_line(line).is_ok()
             && leaf.not_after() > now.saturating_add(RENEW_BEFORE);
@@ -215,7 +268,7 @@ impl Signers {
             break;
         }
         let chain = chain.ok_or_else(|| refused(&last))?;
-        let leaf = verify_chain(&chain, &self.roots, Usage::Context, now).map_err(|e| refused(&e))?;
+        let leaf = self.counts(&chain, now).map_err(|e| refused(&e))?;
         leaf.allows_line(line).map_err(|e| refused(&e))?;
         let (certificate_file, key_file) = self.files(line);
         disk::write(&key_file, key.to_pem().as_bytes()).map_err(SignerFault::Storage)?;

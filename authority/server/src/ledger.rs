@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use semgate_certs::Thumbprint;
 use semgate_contexts::{ContextUrn, Line};
-use semgate_statement::{Act, Entry, Replay, ReplayFault, Statement};
+use semgate_statement::{Act, Entry, Replay, ReplayFault, RootAct, RootEntry, Statement};
 
 /// Publish statements that are remembered by their major: as many as can be appended while one document is compared, many times over.
 const RECENT: usize = 16_384;
@@ -23,6 +23,7 @@ pub(crate) struct Ledger {
     last: HashMap<(Line, u32), u64>,
     /// Everything published before this is forgotten.
     remembered_from: u64,
+    root: Vec<RootEntry>,
 }
 
 impl Ledger {
@@ -39,8 +40,15 @@ impl Ledger {
                 self.floors.insert(line.clone(), at);
                 self.last_floor = Some(at);
             }
+            Statement::Root(said) => {
+                if let RootAct::LowerFloor { line, .. } = &said.act {
+                    self.floors.insert(line.clone(), at);
+                    self.last_floor = Some(at);
+                }
+                self.root.push(RootEntry::of(at, entry));
+            }
         }
-        self.signers.insert(entry.signed().key());
+        self.signers.extend(entry.signed().key());
         Ok(())
     }
 
@@ -82,6 +90,11 @@ impl Ledger {
     /// Where in the log any floor was last raised.
     pub fn last_floor(&self) -> Option<u64> {
         self.last_floor
+    }
+
+    /// The statements of the root, in their order.
+    pub fn root(&self) -> &[RootEntry] {
+        &self.root
     }
 
     /// Thumbprints of everything that signed an entry.

@@ -124,7 +124,7 @@ pub(crate) struct Heads {
     older: VecDeque<String>,
     kept: Arc<HashMap<String, Arc<ServedShard>>>,
     floors: Option<(Option<u64>, Document)>,
-    trust: Option<(usize, Document)>,
+    trust: Option<((usize, usize), Document)>,
 }
 
 impl Heads {
@@ -145,6 +145,14 @@ impl Heads {
     /// Forgets what was made of entries that never reached the log: the next head is made of the log alone.
     pub fn forget(&mut self) {
         (self.floors, self.trust) = (None, None);
+    }
+
+    /// Another key signs heads from now on, and every status token anew: tokens are by the key of the head.
+    pub fn new_feed(&mut self) {
+        self.named = NamedShards::new();
+        self.newest.clear();
+        self.older.clear();
+        self.kept = Arc::default();
     }
 
     /// When the newest head was issued.
@@ -177,6 +185,7 @@ impl Heads {
             checkpoint: log.checkpoint.to_owned(),
             shards: self.named.references().cloned().collect(),
             floors: *Digest::of(&floors.bytes).as_bytes(),
+            root_statements: replay.root_statements(),
         };
         let head = Document::new(head.sign(feed, random)?);
         let trust = self.trust(trust)?;
@@ -247,7 +256,8 @@ impl Heads {
     }
 
     fn trust(&mut self, trust: &Trust) -> Result<Document, SignFault> {
-        let count = trust.chains().count();
+        // neither ever shrinks
+        let count = (trust.chains().count(), trust.root().len());
         match &self.trust {
             Some((known, document)) if *known == count => Ok(document.clone()),
             _ => {

@@ -156,12 +156,12 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     disk::make_dir(&layout.state)?;
     let lock = disk::Lock::take(&layout.state)?;
     layout.prepare()?;
-    let keys = Arc::new(keys::Keys::load(&config, now())?);
-    let signers = Signers::load(&config, &layout, keys.roots.clone())?;
     let tls = tls(&config)?;
     let metrics = Arc::new(Metrics::new());
     let (submit, queue) = queue(&config.limits);
-    let opened = open::open(&config, &layout, &keys)?;
+    let opened = open::open(&config, &layout)?;
+    let keys = Arc::new(keys::Keys::load(&config, &layout, opened.anchors.clone(), now())?);
+    let signers = Signers::load(&config, &layout, Arc::clone(&keys))?;
     let (sequencer, found) =
         open::sequencer(&config, &layout, opened, Arc::clone(&keys), Arc::clone(&metrics))?;
     let (_, stopping) = watch::channel(false);
@@ -221,8 +221,7 @@ pub fn rebuild_index(config: &Config) -> Result<Rebuilt, RunFault> {
     }
     let _lock = disk::Lock::take(&layout.state)?;
     layout.prepare()?;
-    let keys = Arc::new(keys::Keys::load(config, now())?);
-    let opened = open::open(config, &layout, &keys)?;
+    let opened = open::open(config, &layout)?;
     let listed = opened.ledger.replay().listing().contexts;
     let position = opened.position();
     let index = Index::rebuild(&layout.index, &config.prefix, position, &listed)?;

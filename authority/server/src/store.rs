@@ -33,6 +33,8 @@ pub(crate) struct Layout {
     pub certificates: PathBuf,
     /// Context signers minted on demand, named by line.
     pub signers: PathBuf,
+    /// Role keys that this authority renewed by itself, named by role.
+    pub roles: PathBuf,
     /// What was refused and must not be forgotten.
     pub evidence: PathBuf,
     /// Entries and documents of writes that were cut short.
@@ -52,6 +54,7 @@ impl Layout {
             documents: state.join("documents"),
             certificates: state.join("certificates"),
             signers: state.join("signers"),
+            roles: state.join("roles"),
             evidence: state.join("evidence"),
             leftovers: state.join("leftovers"),
             index: state.join("index"),
@@ -61,9 +64,15 @@ impl Layout {
 
     /// Makes what is missing and removes what a crash left half written.
     pub fn prepare(&self) -> Result<(), RunFault> {
-        for dir in
-            [&self.state, &self.log, &self.documents, &self.certificates, &self.signers, &self.evidence]
-        {
+        for dir in [
+            &self.state,
+            &self.log,
+            &self.documents,
+            &self.certificates,
+            &self.signers,
+            &self.roles,
+            &self.evidence,
+        ] {
             disk::make_dir(dir)?;
             disk::sweep(dir)?;
         }

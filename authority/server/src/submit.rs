@@ -12,9 +12,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use semgate_certs::Chain;
+use semgate_certs::{Chain, Usage};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
-use semgate_statement::{Act, SignedStatement, Trust};
+use semgate_statement::{Act, Anchors, SignedStatement, Trust};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::now;
@@ -29,7 +29,7 @@ use crate::store::{Documents, Evidence, Kept, Leftovers, Log};
 use crate::{Limits, RunFault};
 
 pub(crate) use check::Verified;
-pub(crate) use commit::reopen;
+pub(crate) use commit::{reopen, said};
 
 /// What somebody with the right to it asks the authority to say.
 #[derive(Debug)]
@@ -72,6 +72,8 @@ pub(crate) enum Request {
         /// Why.
         reason: String,
     },
+    /// What root keys signed.
+    Root(Box<SignedStatement>),
 }
 
 /// What was said, now or before.
@@ -141,6 +143,9 @@ pub(crate) struct Sequencer {
     pub log: Log,
     pub ledger: Ledger,
     pub trust: Trust,
+    /// What was configured, and with it what the root of this log says.
+    pub configured: Anchors,
+    pub anchors: Anchors,
     pub documents: Documents,
     pub leftovers: Leftovers,
     pub evidence: Evidence,
@@ -187,7 +192,14 @@ impl Sequencer {
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if self.is_due(renewed) || self.cosigners.as_ref().is_some_and(Cosigners::is_due) {
+            // what is served is never signed by a key near its end: a new feed key signs a new head at once
+            let new_feed = self.keys.renew(now()).contains(&Usage::Feed);
+            if new_feed {
+                // status tokens are by the key of the head
+                self.heads.new_feed();
+            }
+            let cosigned = self.cosigners.as_ref().is_some_and(Cosigners::is_due);
+            if new_feed || cosigned || self.is_due(renewed) {
                 self.renew()?;
                 renewed = Instant::now();
             }

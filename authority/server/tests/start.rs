@@ -11,6 +11,7 @@ use http::StatusCode;
 use ring::rand::SystemRandom;
 use semgate_authority::{InitFault, InitOptions, RunFault, Status, init, rebuild_index, run, status};
 use semgate_certs::{Chain, ChainLimits, Issuer, KeyPair, LeafProfile, LineScope, Usage};
+use semgate_statement::Follower;
 use semgate_statement::verify_log;
 use support::*;
 
@@ -281,9 +282,12 @@ fn expired(place: &Place, usage: Usage) -> (String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_expired_status_certificate_stops_acts_but_not_heads_and_an_expired_feed_certificate_stops_the_start()
+async fn without_renewal_an_expired_status_certificate_stops_acts_but_not_heads_and_an_expired_feed_certificate_the_start()
  {
     let place = filled().await;
+    let config = place.path().join("authority.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("\nlog = {", "\nrenew = false\nlog = {")).unwrap();
     let keys = place.state().join("keys");
     let (chain, key) = expired(&place, Usage::Status);
     fs::write(keys.join("status.pem"), chain).unwrap();
@@ -301,6 +305,24 @@ async fn an_expired_status_certificate_stops_acts_but_not_heads_and_an_expired_f
     fs::write(keys.join("feed.pem"), chain).unwrap();
     fs::write(keys.join("feed.key"), key).unwrap();
     refuses(&place, "feed.pem` cannot be used").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn expired_role_certificates_are_replaced_by_the_authority_itself() {
+    let place = filled().await;
+    let keys = place.state().join("keys");
+    for (usage, name) in [(Usage::Status, "status"), (Usage::Feed, "feed")] {
+        let (chain, key) = expired(&place, usage);
+        fs::write(keys.join(format!("{name}.pem")), chain).unwrap();
+        fs::write(keys.join(format!("{name}.key")), key).unwrap();
+    }
+    let running = place.start().await;
+    let got = running.client.act("urn:contexts:line2:v1.0", "revoke").await;
+    assert_eq!(got.status, StatusCode::CREATED);
+    assert!(told(&running).await.roles.iter().all(|role| role.not_after.is_some()));
+    let mut follower = Follower::without_memory(place.follower_config());
+    assert_eq!(running.client.follow(&mut follower).await, Ok(()));
+    running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

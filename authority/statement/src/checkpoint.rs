@@ -64,6 +64,8 @@ pub struct LogKey {
     text: String,
     verifier: LogVerifier,
     signer: StandardSigner,
+    /// Keys that sign beside it while the log changes its key.
+    also: Vec<StandardSigner>,
 }
 
 impl LogKey {
@@ -88,6 +90,9 @@ impl LogKey {
     /// Reads the text form; white space around it is dropped.
     pub fn from_text(text: &str) -> Result<LogKey, CheckpointFault> {
         let text = text.trim();
+        if let Some((first, rest)) = text.split_once(' ') {
+            return LogKey::from_text(first)?.beside(LogKey::from_text(rest)?);
+        }
         let signer = StandardSigner::new(text).map_err(|_| CheckpointFault::Key)?;
         // The key is base64, which may hold a `+` too.
         let key = text.splitn(5, '+').nth(4).ok_or(CheckpointFault::Key)?;
@@ -99,7 +104,19 @@ impl LogKey {
         let name = signed_note::Signer::name(&signer).to_owned();
         let id = signed_note::key_id(&name, &public);
         let vkey = format!("{name}+{id:08x}+{}", crate::encoding::to_base64(&public));
-        Ok(LogKey { text: text.to_owned(), verifier: LogVerifier::parse(&vkey)?, signer })
+        let verifier = LogVerifier::parse(&vkey)?;
+        Ok(LogKey { text: text.to_owned(), verifier, signer, also: Vec::new() })
+    }
+
+    /// This key, beside which another one of the same log signs too: readers that know either of them accept the checkpoint. What was
+    /// signed by either before is this log's own. [`CheckpointFault::Key`] for a key of another name.
+    pub fn beside(mut self, other: LogKey) -> Result<LogKey, CheckpointFault> {
+        self.verifier =
+            LogVerifier::any_of(vec![self.verifier, other.verifier]).ok_or(CheckpointFault::Key)?;
+        self.text = format!("{} {}", self.text, other.text);
+        self.also.push(other.signer);
+        self.also.extend(other.also);
+        Ok(self)
     }
 
     /// The text form. Keep it secret, mode 0600.
@@ -119,7 +136,9 @@ impl LogKey {
             .map_err(|_| CheckpointFault::Malformed)?
             .to_bytes();
         let mut note = Note::new(&text, &[]).map_err(|_| CheckpointFault::Malformed)?;
-        note.add_sigs(&[&self.signer]).map_err(|_| CheckpointFault::Key)?;
+        let signers: Vec<&dyn signed_note::Signer> =
+            std::iter::once(&self.signer).chain(&self.also).map(|s| s as &dyn signed_note::Signer).collect();
+        note.add_sigs(&signers).map_err(|_| CheckpointFault::Key)?;
         String::from_utf8(note.to_bytes()).map_err(|_| CheckpointFault::Malformed)
     }
 }
@@ -131,19 +150,44 @@ impl fmt::Debug for LogKey {
     }
 }
 
-/// The verifier key of a log: `<name>+<id>+<base64>` (C2SP signed-note, "vkey").
+/// The verifier key of a log: `<name>+<id>+<base64>` (C2SP signed-note, "vkey"); or several of one name while a log changes its key,
+/// of which one must have signed.
 #[derive(Clone)]
 pub struct LogVerifier {
     text: String,
     verifier: StandardVerifier,
+    others: Vec<StandardVerifier>,
 }
 
 impl LogVerifier {
     /// Reads a `vkey`; only Ed25519 is accepted, and the id must be that of name and key.
+    ///
+    /// Several of one name, with a space between them, are any of these ([`LogVerifier::any_of`]).
     pub fn parse(vkey: &str) -> Result<LogVerifier, CheckpointFault> {
         let vkey = vkey.trim();
+        if vkey.contains(' ') {
+            let keys = vkey.split(' ').map(LogVerifier::parse).collect::<Result<_, _>>()?;
+            return LogVerifier::any_of(keys).ok_or(CheckpointFault::Key);
+        }
         let verifier = StandardVerifier::new(vkey).map_err(|_| CheckpointFault::Key)?;
-        Ok(LogVerifier { text: vkey.to_owned(), verifier })
+        Ok(LogVerifier { text: vkey.to_owned(), verifier, others: Vec::new() })
+    }
+
+    /// Any of these keys, which have one name; none if there is no key or they differ in it.
+    pub fn any_of(keys: Vec<LogVerifier>) -> Option<LogVerifier> {
+        let mut keys = keys.into_iter();
+        let mut all = keys.next()?;
+        for key in keys {
+            if key.name() != all.name() {
+                return None;
+            }
+            if !all.text.split(' ').any(|text| text == key.text) {
+                all.text = format!("{} {}", all.text, key.text);
+                all.others.push(key.verifier);
+                all.others.extend(key.others);
+            }
+        }
+        Some(all)
     }
 
     /// The name in the key: the log's origin.
@@ -181,7 +225,10 @@ impl Checkpoint {
             return Err(CheckpointFault::TooLarge);
         }
         let note = Note::from_bytes(note).map_err(|_| CheckpointFault::Malformed)?;
-        let known = VerifierList::new(vec![Box::new(key.verifier.clone())]);
+        let keys = std::iter::once(&key.verifier).chain(&key.others);
+        let known = VerifierList::new(
+            keys.map(|key| -> Box<dyn signed_note::Verifier> { Box::new(key.clone()) }).collect(),
+        );
         note.verify(&known).map_err(|fault| match fault {
             NoteError::UnverifiedNote | NoteError::InvalidSignature { .. } => CheckpointFault::Signature,
             _ => CheckpointFault::Malformed,

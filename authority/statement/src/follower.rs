@@ -11,6 +11,7 @@ mod memory;
 mod others;
 mod recover;
 mod reference;
+mod root;
 mod round;
 mod state;
 mod take;
@@ -22,7 +23,6 @@ pub use config::{FollowerConfig, FollowerLimits, InLines, Lines};
 pub use fault::{FollowFault, ReferenceFault, Report};
 pub use others::{Compared, Contradicted};
 
-use crate::trust::Trust;
 use crate::view::View;
 use memory::Memory;
 use others::Others;
@@ -115,7 +115,7 @@ impl Follower {
 
     fn with_memory(config: FollowerConfig, memory: Memory) -> Follower {
         let view = Arc::new(View::empty(&config.authority, config.lines.clone()));
-        let state = State { trust: Trust::new(config.authority.clone()), ..State::default() };
+        let state = State::new(&config);
         Follower {
             config,
             memory,

@@ -102,6 +102,8 @@ pub struct Head {
     pub shards: Vec<ShardRef>,
     /// SHA-256 of the floors document.
     pub floors: [u8; 32],
+    /// Statements of the root in this prefix of the log. Written as `trust.statements`, and left out while there is none.
+    pub root_statements: u64,
 }
 
 /// Why a head was refused, as far as the head alone shows it.
@@ -168,7 +170,7 @@ impl Head {
             .iter()
             .map(|s| serde_json::json!({"n": s.n, "entries": s.entries, "bits": BITS, "sha256": s.hex()}))
             .collect();
-        write(&serde_json::json!({
+        let mut head = serde_json::json!({
             "authority": self.authority,
             "checkpoint": self.checkpoint,
             "floors": {"sha256": to_hex(&self.floors)},
@@ -177,7 +179,11 @@ impl Head {
             "origin": self.origin,
             "seq": self.seq,
             "shards": shards,
-        }))
+        });
+        if let (true, Some(members)) = (self.root_statements > 0, head.as_object_mut()) {
+            members.insert("trust".to_owned(), serde_json::json!({"statements": self.root_statements}));
+        }
+        write(&head)
     }
 
     /// Reads canonical payload bytes.
@@ -185,7 +191,11 @@ impl Head {
         let json = semgate_contexts::json::read(bytes, &limits(MAX_HEAD_BYTES))?;
         let names =
             ["authority", "checkpoint", "floors", "issued_at", "next_update", "origin", "seq", "shards"];
-        let m = Members::closed(&json, &names, &[])?;
+        let m = Members::closed(&json, &names, &["trust"])?;
+        let root_statements = match m.get("trust") {
+            Ok(trust) => Members::closed(trust, &["statements"], &[])?.integer("statements")?,
+            Err(_) => 0,
+        };
         let floors = Members::closed(m.get("floors")?, &["sha256"], &[])?;
         let mut shards = Vec::new();
         for item in m.list("shards")? {
@@ -207,6 +217,7 @@ impl Head {
             checkpoint: m.parsed("checkpoint", note)?,
             shards,
             floors: floors.parsed("sha256", hash_from_hex)?,
+            root_statements,
         };
         if head.to_bytes()? != bytes {
             return Err(FormatFault::NotCanonical);
@@ -311,8 +322,9 @@ impl VerifiedHead {
     /// Otherwise they are an equivocation: keep both.
     pub fn agrees_with(&self, other: &VerifiedHead) -> Result<(), Contradiction> {
         let (a, b) = (&self.head, &other.head);
-        let same = (&a.authority, &a.origin, a.seq, &a.shards, a.floors, self.checkpoint.root)
-            == (&b.authority, &b.origin, b.seq, &b.shards, b.floors, other.checkpoint.root);
+        let said = |head: &Head| (head.seq, head.floors, head.root_statements);
+        let same = (&a.authority, &a.origin, &a.shards, said(a), self.checkpoint.root)
+            == (&b.authority, &b.origin, &b.shards, said(b), other.checkpoint.root);
         if same { Ok(()) } else { Err(Contradiction) }
     }
 }

@@ -21,6 +21,7 @@ pub mod jws;
 pub mod listing;
 pub mod proof;
 pub mod replay;
+pub mod root;
 pub mod statement;
 pub mod status;
 #[doc(hidden)]
@@ -49,9 +50,10 @@ pub use proof::{
     CheckpointRules, ContinuationProof, ProofRules, Proved, Stapled, TextProofFault, TlogProof, prove_entry,
 };
 pub use replay::{Replay, ReplayFault};
+pub use root::{Anchors, KeyList, RootAct, RootFault, RootStatement};
 pub use statement::{Act, SignedStatement, Statement, StatementFault, VerifiedStatement};
 pub use status::{Status, StatusList};
 pub use tiles::{TileFile, TilePath, Tree, TreeHash};
-pub use trust::Trust;
+pub use trust::{RootEntry, Trust};
 pub use verify_log::{Fetch, LogFault, LogReport, verify_log};
 pub use view::{LoadedContext, Standing, View};

@@ -1,11 +1,15 @@
 //! The one fold: entries of a log prefix → index by URN, statuses, floors. The authority and everyone who checks it
 //! use this same function, so that they get the same bytes. It refuses sequences that no honest authority logs.
 
+mod keys;
+
 use crate::entry::Entry;
 use crate::floors::FloorsDocument;
 use crate::listing::{Listed, Listing};
+use crate::root::{RootAct, RootStatement};
 use crate::statement::{Act, Statement};
 use crate::status::{Status, StatusList};
+use keys::Signed;
 use semgate_certs::Thumbprint;
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use std::collections::BTreeMap;
@@ -60,6 +64,14 @@ pub enum ReplayFault {
     FloorNotRaised,
     /// A floor above every published version of its line.
     FloorAboveVersions,
+    /// A statement, or a document, by a key that is compromised.
+    SignerCompromised,
+    /// A root statement whose number is not the next one.
+    RootNumber,
+    /// A key compromised since an index past the log, or since an earlier one already.
+    CompromisedFrom,
+    /// A floor lowered that there is none of, or to what is not below it.
+    FloorNotLowered,
 }
 
 impl fmt::Display for ReplayFault {
@@ -77,6 +89,12 @@ impl fmt::Display for ReplayFault {
             ReplayFault::RetiredAlready => "the context is retired already",
             ReplayFault::FloorNotRaised => "the floor is not above the one before",
             ReplayFault::FloorAboveVersions => "the floor is above every published version",
+            ReplayFault::SignerCompromised => "the key that signed is compromised",
+            ReplayFault::RootNumber => "the root statement is not the next one by its number",
+            ReplayFault::CompromisedFrom => {
+                "the key is compromised since then already, or the log has no such index"
+            }
+            ReplayFault::FloorNotLowered => "there is no floor above this one",
         })
     }
 }
@@ -94,6 +112,10 @@ pub struct Replay {
     /// Lower-case lines and their one spelling.
     lines: BTreeMap<String, Line>,
     floors: BTreeMap<Line, Version>,
+    /// What each key signed, and which are compromised.
+    signed: Signed,
+    /// Statements of the root so far.
+    root_statements: u64,
 }
 
 impl Replay {
@@ -104,42 +126,66 @@ impl Replay {
 
     /// Adds the next entry. Its signatures are not checked here; see [`Entry::verify`]. Nothing changes on a fault.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplayFault> {
-        self.apply_statement(entry.logged_at(), entry.unverified())
+        self.apply_by(entry.logged_at(), entry.unverified(), entry.signed().key())
     }
 
-    /// The same, for a statement that is not in an entry yet.
+    /// The same, for a statement that is not in an entry yet and that nobody in particular signs.
     pub fn apply_statement(&mut self, logged_at: u64, statement: &Statement) -> Result<(), ReplayFault> {
-        self.check(logged_at, statement)?;
+        self.apply_by(logged_at, statement, None)
+    }
+
+    fn apply_by(
+        &mut self,
+        logged_at: u64,
+        statement: &Statement,
+        key: Option<Thumbprint>,
+    ) -> Result<(), ReplayFault> {
+        self.check_by(logged_at, statement, key)?;
         let index = self.size();
         self.last_logged_at = logged_at;
         self.statuses.push(Status::Valid);
         match statement {
             Statement::Publish { urn, digest, signer } => {
                 let published = Published { index, digest: *digest, signer: *signer, logged_at };
+                self.signed.published(index, [Some(*signer), key]);
                 self.published.insert(urn.clone(), published);
                 self.lines.insert(urn.line().folded(), urn.line().clone());
             }
-            Statement::Change { act, index, .. } => self.change(*act, *index),
+            Statement::Change { act, index: of, .. } => {
+                self.change(*act, *of);
+                self.signed.changed(*act, *of, index, key);
+            }
             Statement::Floor { line, min, .. } => {
                 self.floors.insert(line.clone(), *min);
             }
+            Statement::Root(said) => self.root(said),
         }
         Ok(())
     }
 
     /// Whether a statement can be logged next, at this time; says why not. An authority asks before it signs.
     pub fn check(&self, logged_at: u64, statement: &Statement) -> Result<(), ReplayFault> {
+        self.check_by(logged_at, statement, None)
+    }
+
+    /// The same for a statement that this certificate's key signs.
+    pub fn check_by(
+        &self,
+        logged_at: u64,
+        statement: &Statement,
+        key: Option<Thumbprint>,
+    ) -> Result<(), ReplayFault> {
         if logged_at < self.last_logged_at {
             return Err(ReplayFault::LoggedBack);
+        }
+        if key.is_some_and(|key| self.signed.since(&key).is_some()) {
+            return Err(ReplayFault::SignerCompromised);
         }
         match statement {
             Statement::Publish { urn, digest, .. } => match self.published.get(urn) {
                 Some(before) if before.digest != *digest => Err(ReplayFault::SecondDigest),
                 Some(before) => Err(ReplayFault::PublishedTwice { index: before.index }),
-                None => match self.lines.get(&urn.line().folded()) {
-                    Some(line) if line != urn.line() => Err(ReplayFault::LineDiffersInCase),
-                    _ => Ok(()),
-                },
+                None => self.check_new(statement, urn.line()),
             },
             Statement::Change { act, urn, index, .. } => {
                 let published = self.published.get(urn).ok_or(ReplayFault::NotPublished)?;
@@ -157,6 +203,60 @@ impl Replay {
                     return Err(ReplayFault::FloorAboveVersions);
                 }
                 Ok(())
+            }
+            Statement::Root(said) => self.check_root(said),
+        }
+    }
+
+    /// What is not published yet: by a signer that counts, on a line that is not another one's in other letters.
+    fn check_new(&self, statement: &Statement, line: &Line) -> Result<(), ReplayFault> {
+        if let Statement::Publish { signer, .. } = statement
+            && self.signed.since(signer).is_some()
+        {
+            return Err(ReplayFault::SignerCompromised);
+        }
+        match self.lines.get(&line.folded()) {
+            Some(known) if known != line => Err(ReplayFault::LineDiffersInCase),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_root(&self, said: &RootStatement) -> Result<(), ReplayFault> {
+        if said.number != self.root_statements + 1 {
+            return Err(ReplayFault::RootNumber);
+        }
+        match &said.act {
+            RootAct::Keys(_) => Ok(()),
+            RootAct::Compromised { key, from } => {
+                let known = self.signed.since(key).is_some_and(|since| since <= *from);
+                if known || *from > self.size() { Err(ReplayFault::CompromisedFrom) } else { Ok(()) }
+            }
+            RootAct::LowerFloor { line, min } => match self.floors.get(line) {
+                Some(floor) if min < floor => Ok(()),
+                _ => Err(ReplayFault::FloorNotLowered),
+            },
+        }
+    }
+
+    /// What a compromised key published is INVALID, and what it resumed is suspended again. What it took away (revoked, suspended,
+    /// retired, a floor raised) stays so until it is given back by a key that counts, for INVALID never returns and nothing may start to
+    /// count by a mistake.
+    fn root(&mut self, said: &RootStatement) {
+        self.root_statements = said.number;
+        match &said.act {
+            RootAct::Keys(_) => {}
+            RootAct::Compromised { key, from } => {
+                for index in self.signed.compromise(*key, *from) {
+                    self.statuses.set(index, Status::Invalid);
+                }
+                for index in self.signed.resumed_by(key, *from) {
+                    if matches!(self.statuses.get(index), Some(Status::Valid | Status::Deprecated)) {
+                        self.statuses.set(index, Status::Suspended);
+                    }
+                }
+            }
+            RootAct::LowerFloor { line, min } => {
+                self.floors.insert(line.clone(), *min);
             }
         }
     }
@@ -203,6 +303,16 @@ impl Replay {
     /// Entries applied.
     pub fn size(&self) -> u64 {
         self.statuses.len()
+    }
+
+    /// Statements of the root so far: the next one's number is one more.
+    pub fn root_statements(&self) -> u64 {
+        self.root_statements
+    }
+
+    /// The index from which on nothing counts that this certificate signed.
+    pub fn compromised(&self, key: &Thumbprint) -> Option<u64> {
+        self.signed.since(key)
     }
 
     /// `logged_at` of the last entry; the next may not be earlier.

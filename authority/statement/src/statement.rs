@@ -1,7 +1,8 @@
 //! Statements: the acts of an authority, each a compact JWS (`typ` `statement+jws`) by its role's key.
 
 use crate::format::{FormatFault, Members, limits, write};
-use crate::jws::{Compact, JwsFault, SignFault, SigningIdentity};
+use crate::jws::{Compact, JwsFault, Many, SignFault, SigningIdentity};
+use crate::root::RootStatement;
 use crate::trust::Trust;
 use ring::rand::SecureRandom;
 use semgate_certs::{ChainFault, Roots, Thumbprint, Usage, VerifiedLeaf, verify_chain};
@@ -52,7 +53,7 @@ impl Act {
     }
 }
 
-/// One act of an authority. Reserved kinds (`signer_compromised`, `key`, `recognise`, `override`) are refused until
+/// One act of an authority. Reserved kinds (`recognise`) are refused until
 /// they have a meaning: a log with one cannot be replayed by a version that does not know it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Statement {
@@ -85,6 +86,8 @@ pub enum Statement {
         /// Why, for people.
         reason: String,
     },
+    /// What only the root may say. Signed by a threshold of root keys.
+    Root(Box<RootStatement>),
 }
 
 /// Why a statement was refused.
@@ -98,6 +101,8 @@ pub enum StatementFault {
     UnknownKind,
     /// The certificate that signed does not name the line of the statement.
     LineNotDelegated,
+    /// A statement of the root, which no single certificate signs: see [`crate::Anchors::accept`].
+    OfTheRoot,
     /// A reason longer than [`MAX_REASON_BYTES`] or with control characters.
     Reason,
 }
@@ -110,6 +115,7 @@ impl StatementFault {
             StatementFault::Format(_) => "format",
             StatementFault::UnknownKind => "unknown_kind",
             StatementFault::LineNotDelegated => "line_not_delegated",
+            StatementFault::OfTheRoot => "of_the_root",
             StatementFault::Reason => "reason",
         }
     }
@@ -124,6 +130,7 @@ impl fmt::Display for StatementFault {
             StatementFault::LineNotDelegated => {
                 f.write_str("statement by a certificate that does not name its line")
             }
+            StatementFault::OfTheRoot => f.write_str("statement of the root by a single certificate"),
             StatementFault::Reason => f.write_str("reason is too long or has control characters"),
         }
     }
@@ -144,19 +151,21 @@ impl From<FormatFault> for StatementFault {
 }
 
 impl Statement {
-    /// The role that signs this kind: [`Usage::Context`] for publish, [`Usage::Status`] for the rest.
-    pub fn role(&self) -> Usage {
+    /// The role that signs this kind: [`Usage::Context`] for publish, [`Usage::Status`] for the rest; none where it takes the root.
+    pub fn role(&self) -> Option<Usage> {
         match self {
-            Statement::Publish { .. } => Usage::Context,
-            Statement::Change { .. } | Statement::Floor { .. } => Usage::Status,
+            Statement::Publish { .. } => Some(Usage::Context),
+            Statement::Change { .. } | Statement::Floor { .. } => Some(Usage::Status),
+            Statement::Root(_) => None,
         }
     }
 
-    /// The line that it is about.
-    pub fn line(&self) -> &Line {
+    /// The line that it is about; none for what is about keys.
+    pub fn line(&self) -> Option<&Line> {
         match self {
-            Statement::Publish { urn, .. } | Statement::Change { urn, .. } => urn.line(),
-            Statement::Floor { line, .. } => line,
+            Statement::Publish { urn, .. } | Statement::Change { urn, .. } => Some(urn.line()),
+            Statement::Floor { line, .. } => Some(line),
+            Statement::Root(_) => None,
         }
     }
 
@@ -166,6 +175,7 @@ impl Statement {
             Statement::Publish { .. } => "publish",
             Statement::Change { act, .. } => act.as_str(),
             Statement::Floor { .. } => "floor",
+            Statement::Root(said) => said.kind(),
         }
     }
 
@@ -181,6 +191,7 @@ impl Statement {
             Statement::Floor { line, min, reason } => json!({
                 "kind": "floor", "line": line.as_str(), "min": min.to_string(), "reason": reason,
             }),
+            Statement::Root(said) => said.to_json(),
         })
     }
 
@@ -208,12 +219,25 @@ impl Statement {
                 }
             }
             other => {
-                let act = Act::parse(other).ok_or(StatementFault::UnknownKind)?;
+                let Some(act) = Act::parse(other) else { return Statement::read_root(bytes, other, &json) };
                 let m = Members::closed(&json, &["kind", "urn", "index", "reason"], &[])?;
                 let reason = check_reason(m.text("reason")?)?.to_owned();
                 Statement::Change { act, urn: urn(&m)?, index: m.integer("index")?, reason }
             }
         };
+        if statement.to_bytes()? != bytes {
+            return Err(FormatFault::NotCanonical.into());
+        }
+        Ok(statement)
+    }
+
+    fn read_root(
+        bytes: &[u8],
+        kind: &str,
+        json: &semgate_contexts::json::Json<'_>,
+    ) -> Result<Statement, StatementFault> {
+        let said = RootStatement::read(kind, json)?.ok_or(StatementFault::UnknownKind)?;
+        let statement = Statement::Root(Box::new(said));
         if statement.to_bytes()? != bytes {
             return Err(FormatFault::NotCanonical.into());
         }
@@ -233,12 +257,22 @@ pub fn check_reason(text: &str) -> Result<&str, StatementFault> {
 #[derive(Clone, Debug)]
 pub struct SignedStatement {
     text: String,
-    jws: Compact,
+    jws: Form,
     statement: Statement,
 }
 
+/// How a statement is signed.
+#[derive(Clone, Debug)]
+enum Form {
+    /// By the key of its role.
+    One(Compact),
+    /// By root keys.
+    Many(Many),
+}
+
 impl SignedStatement {
-    /// Signs a statement. Whether the identity has the role is checked by whoever verifies.
+    /// Signs a statement. Whether the identity has the role is checked by whoever verifies. What takes the root is not signed so:
+    /// see [`SignedStatement::of_root`].
     pub fn sign(
         statement: Statement,
         identity: &SigningIdentity,
@@ -247,14 +281,32 @@ impl SignedStatement {
         let text = Compact::sign(&statement.to_bytes()?, TYPE, identity, random)?;
         let jws = Compact::read(&text, TYPE, MAX_STATEMENT_BYTES)
             .map_err(|_| SignFault::Payload(FormatFault::TooLarge))?;
-        Ok(SignedStatement { text, jws, statement })
+        Ok(SignedStatement { text, jws: Form::One(jws), statement })
     }
 
-    /// Reads the compact form.
+    /// A statement of the root, with the signatures that it has.
+    pub fn of_root(jws: Many, prefix: &Prefix) -> Result<SignedStatement, StatementFault> {
+        let statement = Statement::read(jws.unverified_payload(), prefix)?;
+        if !matches!(statement, Statement::Root(_)) {
+            return Err(StatementFault::UnknownKind);
+        }
+        Ok(SignedStatement { text: jws.to_text()?, jws: Form::Many(jws), statement })
+    }
+
+    /// Reads the compact form, or, for a statement of the root, the JSON form with several signatures.
     pub fn read(text: &str, prefix: &Prefix) -> Result<SignedStatement, StatementFault> {
+        if text.starts_with('{') {
+            let signed =
+                SignedStatement::of_root(Many::read(text.as_bytes(), TYPE, MAX_STATEMENT_BYTES)?, prefix)?;
+            let canonical = signed.text == text;
+            return if canonical { Ok(signed) } else { Err(FormatFault::NotCanonical.into()) };
+        }
         let jws = Compact::read(text, TYPE, MAX_STATEMENT_BYTES)?;
         let statement = Statement::read(jws.unverified_payload(), prefix)?;
-        Ok(SignedStatement { text: text.to_owned(), jws, statement })
+        if matches!(statement, Statement::Root(_)) {
+            return Err(StatementFault::OfTheRoot);
+        }
+        Ok(SignedStatement { text: text.to_owned(), jws: Form::One(jws), statement })
     }
 
     /// What it says, whoever said it.
@@ -262,9 +314,20 @@ impl SignedStatement {
         &self.statement
     }
 
-    /// Thumbprint of the certificate that claims to have signed it.
-    pub fn key(&self) -> Thumbprint {
-        self.jws.key()
+    /// Thumbprint of the certificate that claims to have signed it; none where root keys did.
+    pub fn key(&self) -> Option<Thumbprint> {
+        match &self.jws {
+            Form::One(jws) => Some(jws.key()),
+            Form::Many(_) => None,
+        }
+    }
+
+    /// The signatures of root keys, where it is theirs.
+    pub fn many(&self) -> Option<&Many> {
+        match &self.jws {
+            Form::One(_) => None,
+            Form::Many(jws) => Some(jws),
+        }
     }
 
     /// The compact text.
@@ -275,19 +338,26 @@ impl SignedStatement {
     /// Checks signature and role at time `at` (its `logged_at`): the chain is looked up by thumbprint, valid under the
     /// roots for the role of its kind, and allows the statement's line.
     pub fn verify(&self, trust: &Trust, roots: &Roots, at: u64) -> Result<VerifiedStatement, StatementFault> {
-        let chain = trust.chain(&self.key()).ok_or(JwsFault::UnknownKey)?;
-        let leaf = verify_chain(chain, roots, self.statement.role(), at).map_err(JwsFault::from)?;
+        let (Some(key), Some(role)) = (self.key(), self.statement.role()) else {
+            return Err(StatementFault::OfTheRoot);
+        };
+        let chain = trust.chain(&key).ok_or(JwsFault::UnknownKey)?;
+        let leaf = verify_chain(chain, roots, role, at).map_err(JwsFault::from)?;
         self.verify_under(&leaf)
     }
 
     /// The same for whoever verified the signer's chain before, at a time that is good for this statement too: its usage must be that of
     /// the statement's role.
     pub fn verify_under(&self, leaf: &VerifiedLeaf) -> Result<VerifiedStatement, StatementFault> {
-        if leaf.usage() != self.statement.role() {
+        let (Form::One(jws), Some(role)) = (&self.jws, self.statement.role()) else {
+            return Err(StatementFault::OfTheRoot);
+        };
+        if leaf.usage() != role {
             return Err(JwsFault::from(ChainFault::WrongUsage).into());
         }
-        self.jws.verify_with(leaf)?;
-        leaf.allows_line(self.statement.line()).map_err(|_| StatementFault::LineNotDelegated)?;
+        jws.verify_with(leaf)?;
+        let line = self.statement.line().ok_or(StatementFault::LineNotDelegated)?;
+        leaf.allows_line(line).map_err(|_| StatementFault::LineNotDelegated)?;
         Ok(VerifiedStatement { statement: self.statement.clone(), key: leaf.thumbprint() })
     }
 }

@@ -8,12 +8,13 @@ use crate::encoding::{sha256, to_hex};
 use crate::entry::Entry;
 use crate::follower::{Answer, FollowFault, Follower, FollowerConfig, Step};
 use crate::head::{Head, ShardRef};
-use crate::jws::SigningIdentity;
+use crate::jws::{Many, SigningIdentity};
 use crate::replay::Replay;
+use crate::root::{KeyList, RootAct, RootStatement};
 use crate::statement::{Act, SignedStatement, Statement};
 use crate::tiles::{TilePath, Tree};
 use crate::token::{Claims, Token};
-use crate::trust::Trust;
+use crate::trust::{RootEntry, Trust};
 use crate::verify_log::{Fetch, FetchFault};
 use ring::rand::SystemRandom;
 use semgate_certs::{
@@ -34,6 +35,8 @@ pub struct Keys {
     pub roots: Roots,
     /// The root certificate itself.
     pub root: Chain,
+    /// The same with its key.
+    pub root_key: Issuer,
     pub contexts: Issuer,
     pub status: SigningIdentity,
     pub feed: SigningIdentity,
@@ -59,7 +62,8 @@ impl Keys {
         };
         let (status, feed) = (role(Usage::Status), role(Usage::Feed));
         let log = LogKey::generate(ORIGIN, &random).unwrap();
-        Keys { root: root.chain().clone(), roots, status, feed, log, contexts, random, since }
+        let chain = root.chain().clone();
+        Keys { root: chain, root_key: root, roots, status, feed, log, contexts, random, since }
     }
 
     /// A new context signer for these lines.
@@ -95,6 +99,10 @@ pub struct MemoryAuthority {
     pub lies: BTreeMap<String, Answer>,
     /// Paths that were asked for.
     pub asked: Vec<String>,
+    /// Signs checkpoints in place of `keys.log`.
+    pub new_log: Option<Arc<LogKey>>,
+    /// Signs heads in place of `keys.feed`.
+    pub new_feed: Option<Arc<SigningIdentity>>,
     signers: BTreeMap<Line, Arc<SigningIdentity>>,
     /// What was published: documents may refer to it.
     contexts: BTreeMap<ContextUrn, Arc<Context>>,
@@ -115,6 +123,7 @@ impl MemoryAuthority {
             checkpoint: String::new(),
             shards: Vec::new(),
             floors: [0; 32],
+            root_statements: 0,
         };
         let mut authority = MemoryAuthority {
             keys,
@@ -133,6 +142,8 @@ impl MemoryAuthority {
             batch: false,
             lies: BTreeMap::new(),
             asked: Vec::new(),
+            new_log: None,
+            new_feed: None,
             signers: BTreeMap::new(),
             contexts: BTreeMap::new(),
         };
@@ -239,8 +250,40 @@ impl MemoryAuthority {
     /// Appends any statement by anyone, replayed if that is possible, and renews the head.
     pub fn log(&mut self, statement: Statement, by: &SigningIdentity) -> u64 {
         self.trust.insert(by.chain.clone());
-        let possible = self.replay.check(self.now, &statement).is_ok();
         let signed = SignedStatement::sign(statement, by, &self.keys.random).unwrap();
+        self.log_signed(signed)
+    }
+
+    /// Appends what the root says, signed by its one key and by these.
+    pub fn root(&mut self, act: RootAct, also: &[&Issuer]) -> u64 {
+        let signed = self.signed_by_root(act, also);
+        self.log_signed(signed)
+    }
+
+    /// The next statement of the root.
+    pub fn signed_by_root(&self, act: RootAct, also: &[&Issuer]) -> SignedStatement {
+        let number = self.replay.root_statements() + 1;
+        let said = RootStatement { authority: AUTHORITY.to_owned(), number, act, reason: "test".to_owned() };
+        let payload = Statement::Root(Box::new(said)).to_bytes().unwrap();
+        let mut jws = Many::draft(&payload, crate::statement::TYPE);
+        for root in [&[&self.keys.root_key], also].concat() {
+            jws.sign(root.key(), &root.chain().thumbprint(), &self.keys.random).unwrap();
+        }
+        SignedStatement::of_root(jws, &Prefix::default()).unwrap()
+    }
+
+    /// The trust list of what is in use.
+    pub fn key_list(&self) -> KeyList {
+        KeyList::new(
+            1,
+            self.keys.root.certificates().to_vec(),
+            vec![self.keys.contexts.chain().thumbprint()],
+            vec![self.keys.log.verifier().to_string()],
+        )
+    }
+
+    fn log_signed(&mut self, signed: SignedStatement) -> u64 {
+        let possible = self.replay.check_by(self.now, signed.unverified(), signed.key()).is_ok();
         let entry = Entry::new(self.now, signed).unwrap();
         let index = self.tree.size();
         self.entries.push(entry.bytes().to_vec());
@@ -249,6 +292,10 @@ impl MemoryAuthority {
         }
         if possible {
             self.replay.apply(&entry).unwrap();
+            if let Statement::Root(_) = entry.unverified() {
+                let known = self.trust.root().to_vec();
+                self.trust.set_root([known, vec![RootEntry::of(index, &entry)]].concat());
+            }
         } else {
             // A lie in the log: the status list must still cover it.
             self.replay.skip_for_tests();
@@ -281,22 +328,26 @@ impl MemoryAuthority {
                 exp: None,
                 ttl: None,
             };
-            let token = Token::sign(shard, &claims, &self.keys.feed, &self.keys.random).unwrap();
+            let feed = self.new_feed.as_deref().unwrap_or(&self.keys.feed);
+            let token = Token::sign(shard, &claims, feed, &self.keys.random).unwrap();
             self.shards.insert(shard.n.to_string(), token.clone().into_bytes());
             self.shards.insert(hex, token.into_bytes());
         }
         self.head.seq = self.tree.size();
         self.head.issued_at = self.now;
         self.head.next_update = self.now + self.lifetime;
-        self.head.checkpoint = self.keys.log.sign(self.tree.size(), self.tree.root()).unwrap();
+        let log = self.new_log.as_deref().unwrap_or(&self.keys.log);
+        self.head.checkpoint = log.sign(self.tree.size(), self.tree.root()).unwrap();
         self.head.shards = shards.iter().map(ShardRef::of).collect();
         self.head.floors = sha256(&self.floors);
+        self.head.root_statements = self.replay.root_statements();
         self.sign_head();
     }
 
     /// Signs `self.head` as it stands, true or not.
     pub fn sign_head(&mut self) {
-        self.signed_head = self.head.sign(&self.keys.feed, &self.keys.random).unwrap();
+        let feed = self.new_feed.as_deref().unwrap_or(&self.keys.feed);
+        self.signed_head = self.head.sign(feed, &self.keys.random).unwrap();
     }
 
     /// Says this in place of the true answer.

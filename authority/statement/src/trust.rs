@@ -1,8 +1,12 @@
 //! The certificates that signed an authority's statements, as `GET /v1/trust` answers them. They are for building
 //! chains only: every chain is verified against configured roots, whatever this document says.
 
+use crate::entry::Entry;
 use crate::format::{FormatFault, Members, is_name, limits, write};
+use crate::root::MAX_ROOT_STATEMENTS;
+use crate::statement::{SignedStatement, StatementFault};
 use semgate_certs::{Chain, ChainLimits, Thumbprint};
+use semgate_contexts::Prefix;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[cfg(test)]
@@ -11,17 +15,42 @@ mod tests;
 /// The largest trust document that is read: a thousand signers of three certificates fit.
 pub const MAX_TRUST_BYTES: usize = 4 * 1024 * 1024;
 
-/// Chains by the thumbprint of their leaf.
+/// A statement of the root as the trust document carries it: with its place in the log, so that whoever reads it can ask for the proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootEntry {
+    /// Its index in the log.
+    pub index: u64,
+    /// When it was logged.
+    pub logged_at: u64,
+    /// The signed statement.
+    pub statement: String,
+}
+
+impl RootEntry {
+    /// The log entry that it is.
+    pub fn entry(&self, prefix: &Prefix) -> Result<Entry, StatementFault> {
+        Ok(Entry::new(self.logged_at, SignedStatement::read(&self.statement, prefix)?)?)
+    }
+
+    /// Of an entry of the log.
+    pub fn of(index: u64, entry: &Entry) -> RootEntry {
+        let statement = entry.signed().as_str().to_owned();
+        RootEntry { index, logged_at: entry.logged_at(), statement }
+    }
+}
+
+/// Chains by the thumbprint of their leaf, and every statement of the root.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trust {
     authority: String,
+    root: Vec<RootEntry>,
     chains: BTreeMap<Thumbprint, Chain>,
 }
 
 impl Trust {
     /// No certificates yet.
     pub fn new(authority: impl Into<String>) -> Trust {
-        Trust { authority: authority.into(), chains: BTreeMap::new() }
+        Trust { authority: authority.into(), root: Vec::new(), chains: BTreeMap::new() }
     }
 
     /// The authority that it names.
@@ -34,7 +63,17 @@ impl Trust {
         self.chains.entry(chain.thumbprint()).or_insert(chain);
     }
 
-    /// Adds all chains of another document.
+    /// The statements of the root, in their order.
+    pub fn root(&self) -> &[RootEntry] {
+        &self.root
+    }
+
+    /// Says which statements of the root there are.
+    pub fn set_root(&mut self, root: Vec<RootEntry>) {
+        self.root = root;
+    }
+
+    /// Adds all chains of another document; its statements of the root are left to whoever verified them.
     pub fn merge(&mut self, other: Trust) {
         for (_, chain) in other.chains {
             self.insert(chain);
@@ -60,17 +99,23 @@ impl Trust {
     pub fn to_bytes(&self) -> Result<Vec<u8>, FormatFault> {
         let certificates: serde_json::Map<String, serde_json::Value> =
             self.chains.iter().map(|(key, chain)| (key.to_string(), chain.to_x5c().into())).collect();
-        write(&serde_json::json!({"authority": self.authority, "certificates": certificates}))
+        let mut document = serde_json::json!({"authority": self.authority, "certificates": certificates});
+        let root: Vec<serde_json::Value> = self.root.iter().map(RootEntry::to_json).collect();
+        if let (false, Some(members)) = (root.is_empty(), document.as_object_mut()) {
+            members.insert("root".to_owned(), root.into());
+        }
+        write(&document)
     }
 
     /// Reads the document; a chain under another name than its leaf's thumbprint is refused.
     pub fn read(bytes: &[u8], chain_limits: &ChainLimits) -> Result<Trust, FormatFault> {
         let json = semgate_contexts::json::read(bytes, &limits(MAX_TRUST_BYTES))?;
-        let members = Members::closed(&json, &["authority", "certificates"], &[])?;
+        let members = Members::closed(&json, &["authority", "certificates"], &["root"])?;
         let authority = members.parsed("authority", |text| is_name(text).then(|| text.to_owned()))?;
         let certificates =
             members.get("certificates")?.as_object().ok_or(FormatFault::Member("certificates"))?;
         let mut trust = Trust::new(authority);
+        trust.root = read_root(&members)?;
         for (name, chain) in certificates.iter() {
             let texts: Option<Vec<&str>> =
                 chain.as_array().and_then(|list| list.iter().map(|c| c.as_str()).collect());
@@ -83,4 +128,27 @@ impl Trust {
         }
         Ok(trust)
     }
+}
+
+impl RootEntry {
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({"index": self.index, "logged_at": self.logged_at, "statement": self.statement})
+    }
+}
+
+/// Absent is none; an empty list is not written, and so is refused.
+fn read_root(members: &Members<'_, '_>) -> Result<Vec<RootEntry>, FormatFault> {
+    let Ok(list) = members.list("root") else {
+        return if members.get("root").is_ok() { Err(FormatFault::Member("root")) } else { Ok(Vec::new()) };
+    };
+    if list.is_empty() || list.len() > MAX_ROOT_STATEMENTS {
+        return Err(FormatFault::Member("root"));
+    }
+    let mut root = Vec::with_capacity(list.len());
+    for item in list {
+        let m = Members::closed(item, &["index", "logged_at", "statement"], &[])?;
+        let statement = m.text("statement")?.to_owned();
+        root.push(RootEntry { index: m.integer("index")?, logged_at: m.integer("logged_at")?, statement });
+    }
+    Ok(root)
 }

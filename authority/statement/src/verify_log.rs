@@ -12,7 +12,7 @@ pub use prove::Prover;
 
 use crate::checkpoint::{Checkpoint, MAX_CHECKPOINT_BYTES};
 use crate::context::{ContextFault, MAX_SIGNED_BYTES, verify_context_among};
-use crate::encoding::sha256;
+use crate::encoding::{from_base64url, sha256};
 use crate::entry::Entry;
 use crate::floors::MAX_FLOORS_BYTES;
 use crate::follower::FollowerConfig;
@@ -20,10 +20,11 @@ use crate::head::{self, Head, HeadRules, MAX_AHEAD, MAX_HEAD_BYTES, VerifiedHead
 use crate::jws::General;
 use crate::listing::{LISTING_FILE, LISTING_PATH, Listing, MAX_LISTING_BYTES, listing_is_a_file};
 use crate::replay::{Published, Replay};
-use crate::statement::StatementFault;
+use crate::root::Anchors;
+use crate::statement::{Statement, StatementFault};
 use crate::tiles::{MAX_BUNDLE_BYTES, TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle};
 use crate::token::{MAX_TOKEN_BYTES, Token};
-use crate::trust::{MAX_TRUST_BYTES, Trust};
+use crate::trust::{MAX_TRUST_BYTES, RootEntry, Trust};
 use semgate_certs::Roots;
 use semgate_contexts::{Context, ContextUrn, DocumentFault};
 use std::collections::{BTreeMap, HashMap};
@@ -40,10 +41,10 @@ const ATTEMPTS: usize = 3;
 pub fn verify_log(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<LogReport, LogFault> {
     let mut last = LogFault::Moving;
     for _ in 0..ATTEMPTS {
-        let head = fetch_head(fetch, config, now)?;
-        let result = Check { fetch, config, head: &head }.run();
+        let (head, anchors, trust) = fetch_head(fetch, config, now)?;
+        let result = Check { fetch, config, head: &head, anchors: &anchors, trust }.run();
         match result {
-            Err(fault) if fault.may_be_a_race() && fetch_head(fetch, config, now)?.head() != head.head() => {
+            Err(fault) if fault.may_be_a_race() && moved(fetch, &head)? => {
                 last = fault;
             }
             other => return other,
@@ -70,19 +71,41 @@ fn get(fetch: &mut dyn Fetch, path: &str, max: usize) -> Result<Vec<u8>, LogFaul
     fetch.get(path, max as u64).map_err(|fault| LogFault::Fetch { path: path.to_owned(), fault })
 }
 
-fn fetch_head(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<VerifiedHead, LogFault> {
+fn fetch_trust(fetch: &mut dyn Fetch, config: &FollowerConfig) -> Result<Trust, LogFault> {
+    let bytes = get(fetch, "/v1/trust", MAX_TRUST_BYTES)?;
+    let trust = Trust::read(&bytes, config.roots.limits()).map_err(LogFault::Trust)?;
+    if trust.authority() == config.authority { Ok(trust) } else { Err(LogFault::TrustOfAnother) }
+}
+
+/// The head, by the keys that were configured and what the root said since; that the log says the same is checked with its entries.
+fn fetch_head(
+    fetch: &mut dyn Fetch,
+    config: &FollowerConfig,
+    now: u64,
+) -> Result<(VerifiedHead, Anchors, Trust), LogFault> {
+    let (authority, origin) = (config.authority.as_str(), config.origin.as_str());
     let bytes = get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?;
-    let rules = HeadRules {
-        roots: &config.roots,
-        authority: &config.authority,
-        origin: &config.origin,
-        log: &config.log,
-    };
+    // after the head, so that it has every signer of the head's log
+    let trust = fetch_trust(fetch, config)?;
+    let anchors = Anchors::new(authority, origin, &config.roots, config.root_threshold, &config.log);
+    let anchors = anchors.with_entries(trust.root(), u64::MAX, &config.prefix).map_err(LogFault::Root)?;
+    let rules = HeadRules { roots: anchors.roots(), authority, origin, log: anchors.log() };
     let head = VerifiedHead::verify(&bytes, &rules, now).map_err(LogFault::Head)?;
     head.check_times(now, config.max_status_age).map_err(LogFault::Head)?;
     let latest = now.saturating_add(MAX_AHEAD);
     config.quorum.judge(&head.head().checkpoint, latest).map_err(LogFault::Cosignatures)?;
-    Ok(head)
+    if anchors.compromised(&head.leaf().thumbprint()).is_some() {
+        return Err(LogFault::FeedCompromised);
+    }
+    Ok((head, anchors, trust))
+}
+
+/// Whether another head is served by now.
+fn moved(fetch: &mut dyn Fetch, head: &VerifiedHead) -> Result<bool, LogFault> {
+    let bytes = get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?;
+    let payload = serde_json::from_slice::<serde_json::Value>(&bytes).ok();
+    let payload = payload.and_then(|jws| jws.get("payload")?.as_str().and_then(from_base64url));
+    Ok(payload.and_then(|payload| Head::read(&payload).ok()).as_ref() != Some(head.head()))
 }
 
 /// The authority that the served head names, for those who were told the log and its roots but no name. Nothing of the head is verified
@@ -120,15 +143,16 @@ struct Check<'a> {
     fetch: &'a mut dyn Fetch,
     config: &'a FollowerConfig,
     head: &'a VerifiedHead,
+    anchors: &'a Anchors,
+    trust: Trust,
 }
 
 impl Check<'_> {
     fn run(mut self) -> Result<LogReport, LogFault> {
         let head = self.head.head().clone();
-        let trust = self.trust()?;
         let entries = self.entries(head.seq)?;
         let tiles = self.tiles(&entries)?;
-        let replay = self.replay(&entries, &trust)?;
+        let replay = self.replay(&entries)?;
         self.checkpoint(&entries)?;
         let shards = self.shards(&replay, &head)?;
         self.floors(&replay, &head)?;
@@ -151,12 +175,6 @@ impl Check<'_> {
 
     fn tile(&mut self, path: TilePath, max: u64) -> Result<(Vec<u8>, u32), LogFault> {
         tile(self.fetch, path, max)
-    }
-
-    fn trust(&mut self) -> Result<Trust, LogFault> {
-        let bytes = self.get("/v1/trust", MAX_TRUST_BYTES)?;
-        let trust = Trust::read(&bytes, self.config.roots.limits()).map_err(LogFault::Trust)?;
-        if trust.authority() == self.config.authority { Ok(trust) } else { Err(LogFault::TrustOfAnother) }
     }
 
     fn entries(&mut self, size: u64) -> Result<Vec<Vec<u8>>, LogFault> {
@@ -183,7 +201,7 @@ impl Check<'_> {
             files.insert(file.path, file.bytes);
         }
         if tree.root() != self.head.checkpoint().root {
-            return Err(LogFault::Root);
+            return Err(LogFault::TreeRoot);
         }
         let count = files.len() as u64;
         for (path, expected) in files {
@@ -196,13 +214,22 @@ impl Check<'_> {
         Ok(count)
     }
 
-    fn replay(&mut self, entries: &[Vec<u8>], trust: &Trust) -> Result<Replay, LogFault> {
+    /// Every statement, by its key; those of the root must be just the ones that the trust document holds, which were verified.
+    fn replay(&mut self, entries: &[Vec<u8>]) -> Result<Replay, LogFault> {
         let mut replay = Replay::new();
+        let mut root = Vec::new();
         for (index, bytes) in (0u64..).zip(entries) {
             let wrong = |fault: StatementFault| LogFault::Statement { index, fault };
             let entry = Entry::read(bytes, &self.config.prefix).map_err(wrong)?;
-            entry.verify(trust, &self.config.roots).map_err(wrong)?;
+            match entry.unverified() {
+                Statement::Root(_) => root.push(RootEntry::of(index, &entry)),
+                _ => entry.verify(&self.trust, self.anchors.roots()).map(drop).map_err(wrong)?,
+            }
             replay.apply(&entry).map_err(|fault| LogFault::Replay { index, fault })?;
+        }
+        let counted = self.head.head().root_statements;
+        if root != self.trust.root() || counted != root.len() as u64 {
+            return Err(LogFault::RootDiffers);
         }
         Ok(replay)
     }
@@ -210,7 +237,7 @@ impl Check<'_> {
     /// `/checkpoint` may be newer than the head, never older or of another history.
     fn checkpoint(&mut self, entries: &[Vec<u8>]) -> Result<(), LogFault> {
         let bytes = self.get("/checkpoint", MAX_CHECKPOINT_BYTES)?;
-        let served = Checkpoint::verify(&bytes, &self.config.log, &self.config.origin)
+        let served = Checkpoint::verify(&bytes, self.anchors.log(), &self.config.origin)
             .map_err(LogFault::Checkpoint)?;
         let ours = self.head.checkpoint();
         if served.size < ours.size || (served.size == ours.size && served.root != ours.root) {
@@ -280,10 +307,9 @@ impl Check<'_> {
     ) -> Result<Arc<Context>, LogFault> {
         let path = format!("/v1/contexts/by-digest/{}", published.digest);
         let bytes = self.get(&path, MAX_SIGNED_BYTES)?;
-        let (config, at) = (self.config, published.logged_at);
+        let (config, at, roots) = (self.config, published.logged_at, self.anchors.roots());
         let others = |urn: &ContextUrn| before.get(urn).cloned();
-        let verified =
-            verify_context_among(&bytes, &config.roots, at, &config.prefix, &config.documents, &others);
+        let verified = verify_context_among(&bytes, roots, at, &config.prefix, &config.documents, &others);
         let signed = verified.map_err(|fault| match fault {
             ContextFault::Document(DocumentFault::ReferenceMissing { urn: other, .. }) => {
                 LogFault::Reference { urn: urn.clone(), other }

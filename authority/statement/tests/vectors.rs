@@ -167,6 +167,7 @@ impl Writer {
             next_update: ISSUED + 600,
             checkpoint,
             shards: vec![ShardRef::of(&shard)],
+            root_statements: 0,
             floors: *Digest::of(&floors).as_bytes(),
         };
         self.put("head.json", head.to_bytes().unwrap());
@@ -226,7 +227,7 @@ fn statements_and_entries() {
     for (n, (entry, (by, statement))) in entries().iter().zip(said).enumerate() {
         assert_eq!(entry.logged_at(), START + 10 * n as u64);
         assert_eq!(entry.unverified(), &statement, "entry {n}");
-        assert_eq!(entry.signed().key(), identity(by).thumbprint(), "entry {n}");
+        assert_eq!(entry.signed().key(), Some(identity(by).thumbprint()), "entry {n}");
         let jws = Compact::read(entry.signed().as_str(), "statement+jws", 65_000).unwrap();
         assert_eq!(jws.unverified_payload(), statement.to_bytes().unwrap(), "entry {n}");
         entry.verify(&trust(), &roots()).unwrap();

@@ -174,6 +174,8 @@ fn options(listen: SocketAddr, admin: SocketAddr) -> InitOptions {
         authority: TRUST_DOMAIN.to_owned(),
         origin: None,
         trust_domain: TRUST_DOMAIN.to_owned(),
+        root_keys: 1,
+        root_threshold: 1,
         lines: Vec::new(),
         publishers: vec![Publisher::of_everything(&spiffe(OPERATOR))],
         listen,

@@ -64,6 +64,8 @@ pub struct AuthorityConfig {
     pub url: Upstream,
     /// Roots of the chains that sign contexts, statements, heads and shards.
     pub roots: PathBuf,
+    /// How many of the roots' keys speak for the root; 1 unless the root is split.
+    pub root_threshold: u64,
     /// Roots of its TLS certificate; `roots` unless given.
     pub tls_roots: PathBuf,
     /// The origin line of its log.

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use semgate_certs::{SpiffeId, TrustDomain};
 use semgate_contexts::Prefix;
+use semgate_statement::root::MAX_ROOT_KEYS;
 use serde::{Deserialize, Serialize};
 
 use super::span::Span;
 use super::witness;
 use super::{Config, KeyFiles, Keys, Limits, LinePattern, Publisher, Tls};
+use super::{MAX_ROLE_LIFETIME, MIN_ROLE_LIFETIME, ROLE_LIFETIME};
 use super::{MAX_STATUS_LIFETIME, MIN_STATUS_LIFETIME, STATUS_LIFETIME};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,6 +28,7 @@ pub(super) struct File {
     witness_quorum: Option<usize>,
     status_lifetime: Option<Span>,
     roots: PathBuf,
+    root_threshold: Option<usize>,
     tls: RawTls,
     keys: RawKeys,
     #[serde(default)]
@@ -52,6 +55,8 @@ struct RawKeys {
     status: RawPair,
     feed: RawPair,
     log: RawLog,
+    renew: Option<bool>,
+    role_lifetime: Option<Span>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -65,6 +70,8 @@ struct RawPair {
 #[serde(deny_unknown_fields)]
 struct RawLog {
     key: PathBuf,
+    #[serde(default)]
+    also: Vec<PathBuf>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -136,10 +143,7 @@ limits! {
 }
 
 fn count(name: &str, value: usize, low: usize, high: usize) -> Result<usize, String> {
-    if value < low || value > high {
-        return Err(format!("`limits.{name}` is {value}; it is at least {low} and at most {high}"));
-    }
-    Ok(value)
+    count_of(&format!("limits.{name}"), value, low, high)
 }
 
 fn span(name: &str, value: Span, low: u64, high: u64) -> Result<std::time::Duration, String> {
@@ -167,6 +171,8 @@ impl File {
             Some(text) => Prefix::parse(text).map_err(|e| format!("`prefix`: {e}"))?,
             None => Prefix::default(),
         };
+        let role_lifetime = self.keys.role_lifetime()?;
+        let root_threshold = count_of("root_threshold", self.root_threshold.unwrap_or(1), 1, MAX_ROOT_KEYS)?;
         let domains = trust_domains(self.tls.trust_domains, &publishers, &self.authority)?;
         let at = |path: PathBuf| base.join(path);
         let pair = |p: RawPair| KeyFiles { certificate: base.join(p.certificate), key: base.join(p.key) };
@@ -183,6 +189,7 @@ impl File {
             witnesses: witness::check(self.witness, base)?,
             status_lifetime: lifetime,
             roots: at(self.roots),
+            root_threshold,
             tls: Tls {
                 server: KeyFiles { certificate: at(self.tls.certificate), key: at(self.tls.key) },
                 client_roots: at(self.tls.client_roots),
@@ -193,6 +200,8 @@ impl File {
                 status: pair(self.keys.status),
                 feed: pair(self.keys.feed),
                 log: at(self.keys.log.key),
+                log_also: self.keys.log.also.into_iter().map(at).collect(),
+                role_lifetime,
             },
             publishers,
             limits: self.limits.check()?,
@@ -215,6 +224,7 @@ impl File {
             witness: config.witnesses.iter().map(witness::RawWitness::of).collect(),
             status_lifetime: Some(Span(config.status_lifetime)),
             roots: config.roots.clone(),
+            root_threshold: Some(config.root_threshold),
             tls: RawTls {
                 certificate: config.tls.server.certificate.clone(),
                 key: config.tls.server.key.clone(),
@@ -225,7 +235,9 @@ impl File {
                 context_issuing: pair(&config.keys.context_issuing),
                 status: pair(&config.keys.status),
                 feed: pair(&config.keys.feed),
-                log: RawLog { key: config.keys.log.clone() },
+                log: RawLog { key: config.keys.log.clone(), also: config.keys.log_also.clone() },
+                renew: Some(config.keys.role_lifetime.is_some()),
+                role_lifetime: config.keys.role_lifetime.map(Span),
             },
             publisher: config
                 .publishers
@@ -255,6 +267,36 @@ fn apart(file: Option<PathBuf>, state: &Path) -> Result<Option<PathBuf>, String>
         }
         file => Ok(file),
     }
+}
+
+impl RawKeys {
+    /// How long leaves live that the authority makes for itself; none where it makes none.
+    fn role_lifetime(&self) -> Result<Option<std::time::Duration>, String> {
+        match (self.renew, self.role_lifetime) {
+            (Some(false), Some(_)) => {
+                Err("`keys.role_lifetime` is of no use with `renew = false`".to_owned())
+            }
+            (Some(false), None) => Ok(None),
+            (_, given) => {
+                let lifetime = given.map_or(ROLE_LIFETIME, |span| span.0);
+                let whole = lifetime.subsec_nanos() == 0;
+                if !whole || lifetime < MIN_ROLE_LIFETIME || lifetime > MAX_ROLE_LIFETIME {
+                    return Err(format!(
+                        "`keys.role_lifetime` is {}; it is whole seconds, at least 6s and at most 90d",
+                        Span(lifetime)
+                    ));
+                }
+                Ok(Some(lifetime))
+            }
+        }
+    }
+}
+
+fn count_of(name: &str, value: usize, low: usize, high: usize) -> Result<usize, String> {
+    if value < low || value > high {
+        return Err(format!("`{name}` is {value}; it is at least {low} and at most {high}"));
+    }
+    Ok(value)
 }
 
 /// Names go into signed notes: a space, a plus or a line break there would end the name early (C2SP signed-note).

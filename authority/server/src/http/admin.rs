@@ -35,7 +35,7 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
     if now() >= public.next_update {
         return (StatusCode::SERVICE_UNAVAILABLE, "the head has expired\n").into_response();
     }
-    if now() > app.keys.feed.leaf.not_after() {
+    if app.keys.feed().is_ok_and(|feed| now() > feed.leaf.not_after()) {
         return (StatusCode::SERVICE_UNAVAILABLE, "the feed certificate has expired\n").into_response();
     }
     match app.documents.missing() {

@@ -54,7 +54,8 @@ pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: H
     let public = app.public();
     if name.len() == 64 {
         let shard = public.shard(&name).ok_or(Code::ShardUnknown)?;
-        let token = shard.token(&app.keys.feed.identity, &app.keys.random);
+        let feed = app.keys.feed().map_err(|fault| Problem::new(Code::Internal, fault))?;
+        let token = shard.token(&feed.identity, &app.keys.random);
         let token = token.map_err(|fault| Problem::new(Code::Internal, fault))?;
         return Ok(document(&headers, &token, token::MEDIA_TYPE, IMMUTABLE));
     }
@@ -63,7 +64,8 @@ pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: H
         return Err(Code::ShardUnknown.into());
     }
     let keys = &app.keys;
-    let newest = newest_token(&public, n, &app.config.public_url, &keys.feed.identity, &keys.random);
+    let feed = keys.feed().map_err(|fault| Problem::new(Code::Internal, fault))?;
+    let newest = newest_token(&public, n, &app.config.public_url, &feed.identity, &keys.random);
     let newest = newest.ok_or(Code::ShardUnknown)?.map_err(|fault| Problem::new(Code::Internal, fault))?;
     Ok(document(&headers, &newest, token::MEDIA_TYPE, REVALIDATE))
 }

@@ -48,8 +48,9 @@ impl<'a> Referred<'a> {
         let record = index_of(&app.index).get(urn).map_err(|fault| broken(app, &fault))?;
         let Some(record) = record else { return Ok(None) };
         let bytes = read_document(app, &record.digest)?;
-        let signed = General::read(&bytes, context::TYPE, &app.keys.roots, context::MAX_SIGNED_BYTES)
-            .map_err(|fault| Problem::new(Code::Internal, fault))?;
+        let signed =
+            General::read(&bytes, context::TYPE, app.keys.anchors().roots(), context::MAX_SIGNED_BYTES)
+                .map_err(|fault| Problem::new(Code::Internal, fault))?;
         // what is published was verified then, and its file is held against its digest at each reading
         let context = Context::from_canonical(
             signed.unverified_payload(),

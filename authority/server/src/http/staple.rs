@@ -31,7 +31,11 @@ pub(super) fn stapled(app: &App, signed: Vec<u8>, index: u64) -> Result<Vec<u8>,
     let entries = decode_bundle(&bytes, bundle.width()).map_err(|e| internal(&e))?;
     let within = usize::try_from(index % u64::from(TILE_WIDTH)).map_err(|e| internal(&e))?;
     let entry = *entries.get(within).ok_or(Code::Internal)?;
-    let key = Entry::read(entry, &app.config.prefix).map_err(|e| internal(&e))?.signed().key();
+    let key = Entry::read(entry, &app.config.prefix)
+        .map_err(|e| internal(&e))?
+        .signed()
+        .key()
+        .ok_or(Code::Internal)?;
     let chain = app.documents.chain(&key).map_err(|e| internal(&e))?.ok_or(Code::Internal)?;
     let note = std::str::from_utf8(&public.checkpoint.bytes).map_err(|e| internal(&e))?;
     let log = LogVerifier::parse(&app.log_key).map_err(|e| internal(&e))?;

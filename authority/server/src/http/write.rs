@@ -63,8 +63,8 @@ impl Right {
 
 /// A caller who holds a right on some line. Only [`Author::of`] makes one.
 #[derive(Debug, Clone)]
-struct Author {
-    peer: Arc<Peer>,
+pub(super) struct Author {
+    pub(super) peer: Arc<Peer>,
     publisher: Publisher,
     right: Right,
 }
@@ -73,6 +73,15 @@ impl Author {
     /// The publisher behind a request; refuses those without a certificate, and those who hold the right on no line at all, before
     /// their body is read.
     fn of(app: &App, request: &HttpRequest<Body>, right: Right) -> Result<Self, Problem> {
+        Self::with_any_of(app, request, &[right])
+    }
+
+    /// A publisher with any right at all: for what others sign, and this one only hands in.
+    pub(super) fn of_any_right(app: &App, request: &HttpRequest<Body>) -> Result<Self, Problem> {
+        Self::with_any_of(app, request, &[Right::Publish, Right::Revoke, Right::Floor])
+    }
+
+    fn with_any_of(app: &App, request: &HttpRequest<Body>, rights: &[Right]) -> Result<Self, Problem> {
         let caller = request.extensions().get::<Caller>().and_then(|caller| caller.0.clone());
         let peer = caller.ok_or(Code::CertificateRequired)?;
         // A connection may outlive the certificate that it began with.
@@ -83,11 +92,10 @@ impl Author {
             ));
         }
         let publisher = app.config.publishers.iter().find(|p| p.id == peer.id().as_str());
-        match publisher {
-            Some(publisher) if !right.lines(publisher).is_empty() => {
-                Ok(Self { peer, publisher: publisher.clone(), right })
-            }
-            _ => Err(refused(right, peer.id().as_str())),
+        let held = |publisher: &Publisher| rights.iter().find(|right| !right.lines(publisher).is_empty());
+        match publisher.and_then(|publisher| Some((publisher, *held(publisher)?))) {
+            Some((publisher, right)) => Ok(Self { peer, publisher: publisher.clone(), right }),
+            None => Err(refused(rights.first().copied().unwrap_or(Right::Publish), peer.id().as_str())),
         }
     }
 
@@ -134,7 +142,7 @@ pub(super) async fn publish(State(app): Shared, request: HttpRequest<Body>) -> A
     Ok(answer::json(status_of(&done), &body))
 }
 
-fn status_of(done: &Done) -> StatusCode {
+pub(super) fn status_of(done: &Done) -> StatusCode {
     if done.fresh { StatusCode::CREATED } else { StatusCode::OK }
 }
 
@@ -168,7 +176,8 @@ fn prepare(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String,
 /// A signed document: verified under our roots as of now, and kept byte for byte.
 fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String, Prepared), Problem> {
     let seen = app.public().size;
-    let roots = &app.keys.roots;
+    let anchors = app.keys.anchors();
+    let roots = anchors.roots();
     let referred = Referred::new(app);
     let (prefix, limits) = (&app.config.prefix, &app.document_limits);
     let checked = verify_context_among(bytes, roots, now(), prefix, limits, &|urn| referred.find(urn))
@@ -359,7 +368,7 @@ fn submission(app: &App) -> Result<SemaphorePermit<'_>, Problem> {
 }
 
 /// Hands a request to the sequencer and waits for its head.
-async fn ask(app: &App, request: Request, by: String) -> Result<Done, Problem> {
+pub(super) async fn ask(app: &App, request: Request, by: String) -> Result<Done, Problem> {
     let (to, from) = oneshot::channel();
     app.submit.send(Job { request, by, answer: to })?;
     match timeout(app.config.limits.answer_timeout, from).await {

@@ -13,7 +13,9 @@ use semgate_certs::{
 };
 
 use semgate_contexts::Line;
-use semgate_statement::LogKey;
+use semgate_statement::jws::Many;
+use semgate_statement::root::MAX_ROOT_KEYS;
+use semgate_statement::{KeyList, LogKey, RootAct, RootStatement, Statement};
 
 use super::{InitFault, InitOptions, Initialised, TlsLeaf, TlsRequest, TlsUse};
 use crate::disk;
@@ -30,6 +32,8 @@ const STATE: &str = "authority";
 const LAST_CHECKPOINT: &str = "last-checkpoint";
 /// The role keys, below the directory of the configuration.
 const KEYS: &str = "authority/keys";
+/// The first trust list of a split root.
+const FIRST_LIST: &str = "trust-1.json";
 /// Keys that the running authority never needs: to be moved to where nobody reaches them.
 const OFFLINE: &str = "offline";
 
@@ -43,10 +47,8 @@ pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault>
     let made = Made::new(options, &origin)?;
     let (skey, vkey) = log_key(&origin)?;
     let config = config_text(options, &origin);
-    let files: Vec<(String, String)> = vec![
-        ("roots.pem".into(), made.root.chain().to_pem()),
-        (format!("{OFFLINE}/root.pem"), made.root.chain().to_pem()),
-        (format!("{OFFLINE}/root.key"), made.root.key().to_pem()),
+    let mut files: Vec<(String, String)> = vec![
+        ("roots.pem".into(), made.roots.iter().map(|root| root.chain().to_pem()).collect()),
         (format!("{OFFLINE}/tls-issuing.pem"), made.tls.chain().to_pem()),
         (format!("{OFFLINE}/tls-issuing.key"), made.tls.key().to_pem()),
         (format!("{KEYS}/context-issuing.pem"), made.contexts.chain().to_pem()),
@@ -61,10 +63,23 @@ pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault>
         (format!("{KEYS}/log.pub"), format!("{vkey}\n")),
         ("authority.toml".into(), config),
     ];
+    for (n, root) in (1..).zip(&made.roots) {
+        let name = if options.root_keys == 1 { "root".to_owned() } else { format!("root-{n}") };
+        files.push((format!("{OFFLINE}/{name}.pem"), root.chain().to_pem()));
+        files.push((format!("{OFFLINE}/{name}.key"), root.key().to_pem()));
+    }
+    let first_list = match options.root_keys {
+        1 => None,
+        _ => {
+            files.push((FIRST_LIST.into(), made.first_list(options, &vkey)?));
+            Some(dir.join(FIRST_LIST))
+        }
+    };
     let written = write_new(dir, &files)?;
     Ok(Initialised {
         config: dir.join("authority.toml"),
         roots: dir.join("roots.pem"),
+        first_list,
         log_key: vkey,
         origin,
         written,
@@ -72,7 +87,7 @@ pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault>
 }
 
 struct Made {
-    root: Issuer,
+    roots: Vec<Issuer>,
     contexts: Issuer,
     tls: Issuer,
     status: (Chain, KeyPair),
@@ -88,8 +103,19 @@ impl Made {
         let random = &SystemRandom::new();
         let from = now().saturating_sub(BACKDATE);
         let name = &options.authority;
-        let root = Issuer::root(&RootProfile::new(format!("{name} root"), from), key(random)?, random)
-            .map_err(issue("root"))?;
+        let (keys, threshold) = (options.root_keys, options.root_threshold);
+        if keys == 0 || keys > MAX_ROOT_KEYS as u64 || threshold == 0 || threshold > keys {
+            return Err(InitFault::Option(format!(
+                "{threshold} of {keys} root keys cannot be; there are at most {MAX_ROOT_KEYS}"
+            )));
+        }
+        let roots = (1..=keys)
+            .map(|n| {
+                let name = if keys == 1 { format!("{name} root") } else { format!("{name} root {n}") };
+                Issuer::root(&RootProfile::new(name, from), key(random)?, random).map_err(issue("root"))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let root = roots.first().ok_or_else(|| InitFault::Option("there is no root key".to_owned()))?;
         let lines = scope(&options.lines)?;
         let profile = IssuingProfile::new(format!("{name} contexts"), Family::Contexts, from);
         let contexts = root
@@ -108,7 +134,32 @@ impl Made {
             lifetime: std::time::Duration::from_secs(LEAF_LIFETIME),
         };
         let server = tls_leaf(&tls, &server)?;
-        Ok(Self { root, contexts, tls, status, feed, server })
+        Ok(Self { roots, contexts, tls, status, feed, server })
+    }
+
+    /// The first trust list, signed by every root key.
+    fn first_list(&self, options: &InitOptions, vkey: &str) -> Result<String, InitFault> {
+        let random = &SystemRandom::new();
+        let roots = self.roots.iter().flat_map(|root| root.chain().certificates().to_vec()).collect();
+        let list = KeyList::new(
+            options.root_threshold,
+            roots,
+            vec![self.contexts.chain().thumbprint()],
+            vec![vkey.to_owned()],
+        );
+        let said = RootStatement {
+            authority: options.authority.clone(),
+            number: 1,
+            act: RootAct::Keys(list),
+            reason: "the first trust list".to_owned(),
+        };
+        let wrong = |what: &dyn std::fmt::Display| InitFault::Option(format!("trust list: {what}"));
+        let payload = Statement::Root(Box::new(said)).to_bytes().map_err(|e| wrong(&e))?;
+        let mut jws = Many::draft(&payload, semgate_statement::statement::TYPE);
+        for root in &self.roots {
+            jws.sign(root.key(), &root.chain().thumbprint(), random).map_err(|e| wrong(&e))?;
+        }
+        jws.to_text().map_err(|e| wrong(&e))
     }
 }
 
@@ -193,7 +244,7 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
         text,
         "# An authority of Semgate; see docs/authority-operations.md. Paths are relative to this file.\n\
          authority = {authority}\norigin = {origin}\nlisten = \"{listen}\"\nadmin = \"{admin}\"\n\
-         {public_url}state = \"{STATE}\"\nlast_checkpoint = \"{LAST_CHECKPOINT}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n\n\
+         {public_url}state = \"{STATE}\"\nlast_checkpoint = \"{LAST_CHECKPOINT}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n{threshold}\n\
          [tls]\ncertificate = \"{KEYS}/tls.pem\"\nkey = \"{KEYS}/tls.key\"\nclient_roots = \"roots.pem\"\n\
          trust_domains = [{domain}]\n\n\
          [keys]\n\
@@ -206,6 +257,10 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
         listen = options.listen,
         admin = options.admin,
         public_url = public_url(options),
+        threshold = match options.root_threshold {
+            1 => String::new(),
+            more => format!("root_threshold = {more}\n"),
+        },
         lifetime = options.status_lifetime.as_secs(),
         domain = quoted(&options.trust_domain),
     );

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use semgate_contexts::Digest;
 use semgate_statement::head::HeadRules;
-use semgate_statement::{HeadFault, LogVerifier, Trust, VerifiedHead};
+use semgate_statement::{Anchors, HeadFault, LogVerifier, Trust, VerifiedHead};
 use tokio::sync::watch;
 
 use super::Found;
@@ -20,7 +20,7 @@ use crate::publish::{HeadNames, Heads};
 use crate::store::{
     CheckpointFile, Documents, Evidence, Kept, Layout, Leftovers, Log, LogState, Recovery, Witness,
 };
-use crate::submit::{Sequencer, Verified, reopen};
+use crate::submit::{Sequencer, Verified, reopen, said};
 use crate::{Config, RunFault, disk};
 
 /// An opened log with what it needs to be served.
@@ -29,6 +29,8 @@ pub(super) struct Opened {
     pub ledger: Ledger,
     pub documents: Documents,
     pub trust: Trust,
+    pub configured: Anchors,
+    pub anchors: Anchors,
     pub missing_certificates: u64,
     pub kept: Option<Kept>,
 }
@@ -40,16 +42,19 @@ impl Opened {
 }
 
 /// Opens the log, folds it, and looks whether everything that it names is there.
-pub(super) fn open(config: &Config, layout: &Layout, keys: &Keys) -> Result<Opened, RunFault> {
+pub(super) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault> {
+    let configured = keys::configured(config)?;
+    let roots = configured.roots();
     let key = keys::log_key(config)?;
     let kept = kept(config)?;
     let last = kept.as_ref().map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
-    let witness = Witness::read(layout, &keys.roots, key.verifier(), config.limits.batch)?.with(last);
+    let witness = Witness::read(layout, roots, key.verifier(), config.limits.batch)?.with(last);
     let leftovers = Leftovers::new(layout, config.limits.leftover_files);
     let (log, ledger, recovery) = reopen(&layout.log, key, &config.prefix, &witness, &leftovers)?;
     report(config, &log, &recovery);
-    let documents = Documents::new(layout, keys.roots.clone());
-    let (trust, missing_certificates) = trust(config, keys, &ledger, &documents)?;
+    let documents = Documents::new(layout, roots.clone());
+    let anchors = said(&configured, &ledger, &config.prefix, &layout.log)?;
+    let (trust, missing_certificates) = trust(config, &ledger, &documents)?;
     let published: std::collections::HashSet<Digest> =
         ledger.replay().contexts().map(|(_, p)| p.digest).collect();
     for (urn, p) in ledger.replay().contexts() {
@@ -67,7 +72,7 @@ pub(super) fn open(config: &Config, layout: &Layout, keys: &Keys) -> Result<Open
         leftovers.take(&orphans.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         tracing::warn!("set {} documents aside whose statements never reached the log", orphans.len());
     }
-    Ok(Opened { log, ledger, documents, trust, missing_certificates, kept })
+    Ok(Opened { log, ledger, documents, trust, configured, anchors, missing_certificates, kept })
 }
 
 /// Where the last checkpoint is kept apart, if that is configured.
@@ -98,13 +103,10 @@ fn report(config: &Config, log: &Log, recovery: &Recovery) {
 }
 
 /// The chains of everything that signed an entry or a published document; those that are missing are said and counted.
-fn trust(
-    config: &Config,
-    keys: &Keys,
-    ledger: &Ledger,
-    documents: &Documents,
-) -> Result<(Trust, u64), RunFault> {
+fn trust(config: &Config, ledger: &Ledger, documents: &Documents) -> Result<(Trust, u64), RunFault> {
     let mut trust = Trust::new(config.authority.clone());
+    trust.set_root(ledger.root().to_vec());
+    let status = keys::pair(&config.keys.status)?.0;
     let mut missing = 0;
     let document_signers = ledger.replay().contexts().map(|(_, p)| p.signer);
     let thumbprints: std::collections::BTreeSet<_> =
@@ -112,14 +114,12 @@ fn trust(
     for thumbprint in thumbprints {
         match documents.chain(&thumbprint)? {
             Some(chain) => trust.insert(chain),
-            None => match keys.status.as_ref().filter(|role| role.identity.thumbprint() == thumbprint) {
-                Some(role) => trust.insert(role.identity.chain.clone()),
-                None => {
-                    missing += 1;
-                    let path = documents.chain_path(&thumbprint);
-                    tracing::error!("the chain of a signer is missing; restore `{}`", path.display());
-                }
-            },
+            None if status.thumbprint() == thumbprint => trust.insert(status.clone()),
+            None => {
+                missing += 1;
+                let path = documents.chain_path(&thumbprint);
+                tracing::error!("the chain of a signer is missing; restore `{}`", path.display());
+            }
         }
     }
     Ok((trust, missing))
@@ -168,7 +168,7 @@ pub(super) fn sequencer(
             LogState { checkpoint: &note, ..opened.log.state() },
             &opened.ledger,
             &opened.trust,
-            &keys.feed.identity,
+            &keys.feed()?.identity,
             &keys.random,
             now(),
         )
@@ -188,6 +188,8 @@ pub(super) fn sequencer(
         log: opened.log,
         ledger: opened.ledger,
         trust: opened.trust,
+        configured: opened.configured,
+        anchors: opened.anchors,
         documents: opened.documents,
         leftovers: Leftovers::new(layout, config.limits.leftover_files),
         evidence,
@@ -211,7 +213,7 @@ fn gauges(metrics: &Metrics, first: &crate::publish::Published, evidence: &Evide
     metrics.gauge("semgate_authority_evidence", &[], evidence.len() as u64);
     metrics.gauge("semgate_authority_head_issued_seconds", &[], first.issued_at);
     metrics.gauge("semgate_authority_head_next_update_seconds", &[], first.next_update);
-    let roles = [("feed", Some(&keys.feed)), ("status", keys.status.as_ref())];
+    let roles = [("feed", keys.feed().ok()), ("status", keys.status())];
     for (name, role) in roles {
         let until = role.map_or(0, |role| role.leaf.not_after());
         metrics.gauge("semgate_authority_certificate_not_after_seconds", &[("role", name.to_owned())], until);
@@ -225,7 +227,9 @@ pub(super) fn verify_head(
     log: &LogVerifier,
     bytes: &[u8],
 ) -> Result<VerifiedHead, HeadFault> {
-    let rules = HeadRules { roots: &keys.roots, authority: &config.authority, origin: &config.origin, log };
+    let anchors = keys.anchors();
+    let (authority, origin) = (&config.authority, &config.origin);
+    let rules = HeadRules { roots: anchors.roots(), authority, origin, log };
     VerifiedHead::verify(bytes, &rules, now())
 }
 

@@ -8,6 +8,7 @@ use crate::http::App;
 use crate::keys::{self, Keys};
 use crate::ledger::Ledger;
 use crate::store::{Documents, Layout, Log, Witness};
+use crate::submit::said;
 use crate::{Config, RunFault, disk};
 
 /// When a head was issued and until when it is good, in seconds since the Unix epoch.
@@ -85,11 +86,8 @@ pub(crate) fn status_of(app: &App) -> Status {
 
 fn roles(keys: &Keys) -> Vec<RoleStatus> {
     vec![
-        RoleStatus { role: "feed".to_owned(), not_after: Some(keys.feed.leaf.not_after()) },
-        RoleStatus {
-            role: "status".to_owned(),
-            not_after: keys.status.as_ref().map(|role| role.leaf.not_after()),
-        },
+        RoleStatus { role: "feed".to_owned(), not_after: keys.feed().ok().map(|role| role.leaf.not_after()) },
+        RoleStatus { role: "status".to_owned(), not_after: keys.status().map(|role| role.leaf.not_after()) },
     ]
 }
 
@@ -136,7 +134,8 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
         .iter()
         .filter(|thumbprint| !layout.certificates.join(format!("{thumbprint}.pem")).is_file())
         .count() as u64;
-    let keys = keys::Keys::load(config, crate::clock::now()).ok();
+    let anchors = said(&keys::configured(config)?, &ledger, &config.prefix, &layout.log)?;
+    let keys = keys::Keys::look(config, layout, anchors, crate::clock::now());
     let head = match (&keys, disk::read(&layout.head)?) {
         (Some(keys), Some(bytes)) => verify_head(config, keys, key.verifier(), &bytes).ok(),
         _ => None,

@@ -143,9 +143,21 @@ impl Log {
             disk::make_dir(&disk::parent(&path))?;
             disk::write(&path, bytes)?;
         }
+        log.sign_anew()?;
         recovery.repaired = wrong.len() as u64;
         recovery.removed = log.clear(&past, leftovers)?;
         Ok((log, recovery))
+    }
+
+    /// Where the checkpoint on disk is not by the keys that sign now, for the log changed its key, it is signed anew: the same size and root.
+    fn sign_anew(&mut self) -> Result<(), RunFault> {
+        let note = self.key.sign(self.size(), self.root()).map_err(|e| RunFault::damaged(&self.dir, e))?;
+        // others may have signed below
+        if !self.checkpoint.starts_with(&note) {
+            disk::write(&self.dir.join("checkpoint"), note.as_bytes())?;
+            self.checkpoint = note;
+        }
+        Ok(())
     }
 
     /// Reads a log without changing anything: every entry in order, checked against the checkpoint.

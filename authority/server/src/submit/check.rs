@@ -6,7 +6,8 @@ use std::sync::Arc;
 use semgate_certs::{Chain, ChainFault, Roots, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 use semgate_contexts::{ContextUrn, Digest, Line, Version};
 use semgate_statement::{
-    Act, Entry, JwsFault, ReplayFault, SignedStatement, Statement, StatementFault, VerifiedStatement,
+    Act, Anchors, Checkpoint, Entry, JwsFault, ReplayFault, SignedStatement, Statement, StatementFault,
+    VerifiedStatement,
 };
 
 use super::{Request, Sequencer};
@@ -59,6 +60,7 @@ impl Sequencer {
             Request::Conflict { .. } => Err(Code::UrnTaken.into()),
             Request::Change { act, urn, reason } => self.judge_change(*act, urn, reason),
             Request::Floor { line, min, reason } => self.judge_floor(line, *min, reason),
+            Request::Root(signed) => self.judge_root(signed),
         }
     }
 
@@ -69,7 +71,7 @@ impl Sequencer {
         seen: u64,
     ) -> Result<Judged, Problem> {
         let at = self.time();
-        match self.ledger.replay().check(at, signed.unverified()) {
+        match self.ledger.replay().check_by(at, signed.unverified(), signed.key()) {
             Ok(()) => {
                 if let Statement::Publish { urn, .. } = signed.unverified()
                     && self.ledger.published_since(urn, seen)
@@ -79,13 +81,14 @@ impl Sequencer {
                 // The document's chain is judged at `logged_at` by everyone who reads it, so it must hold then and not only when checked.
                 for chain in chains {
                     self.verified
-                        .leaf(chain, &self.keys.roots, Usage::Context, at)
+                        .leaf(chain, self.anchors.roots(), Usage::Context, at)
                         .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
                 }
                 self.entry(at, signed.clone(), chains)
             }
             Err(ReplayFault::PublishedTwice { index }) => Ok(Judged::Known(index)),
             Err(fault @ ReplayFault::SecondDigest) => Err(Problem::new(Code::UrnTaken, fault)),
+            Err(fault @ ReplayFault::SignerCompromised) => Err(Problem::new(Code::SignatureInvalid, fault)),
             Err(fault @ ReplayFault::LineDiffersInCase) => Err(Problem::new(Code::LineCaseTaken, fault)),
             Err(fault) => Err(Problem::new(Code::Internal, fault)),
         }
@@ -128,12 +131,63 @@ impl Sequencer {
         }
     }
 
+    /// What root keys signed: the next by its number, by enough of them, and such that this authority's own keys still count after it, so
+    /// that nobody is left without a head that verifies.
+    fn judge_root(&self, signed: &SignedStatement) -> Result<Judged, Problem> {
+        let at = self.time();
+        let refused = |fault: &dyn std::fmt::Display| Problem::new(Code::TrustRefused, fault);
+        if let Some(known) = self.said_before(signed) {
+            return Ok(Judged::Known(known));
+        }
+        self.ledger.replay().check(at, signed.unverified()).map_err(|fault| refused(&fault))?;
+        let entry = Entry::new(at, signed.clone()).map_err(|fault| Problem::new(Code::Internal, fault))?;
+        let mut next = self.anchors.clone();
+        next.accept(self.ledger.replay().size(), &entry).map_err(|fault| refused(&fault))?;
+        self.still_counts(&next, at)?;
+        Ok(Judged::New(Box::new(entry)))
+    }
+
+    fn said_before(&self, signed: &SignedStatement) -> Option<u64> {
+        let before = self.ledger.root().iter().find(|before| {
+            let entry = before.entry(&self.prefix);
+            entry.is_ok_and(|entry| entry.unverified() == signed.unverified())
+        });
+        before.map(|before| before.index)
+    }
+
+    fn still_counts(&self, next: &Anchors, at: u64) -> Result<(), Problem> {
+        let lost = |what: &str| {
+            let detail = format!("after this statement {what} of this authority would not count any more");
+            Problem::new(Code::TrustRefused, detail)
+        };
+        let (note, origin) = (self.log.checkpoint().as_bytes(), self.log.verifier().name());
+        Checkpoint::verify(note, next.log(), origin).map_err(|_| lost("the log key"))?;
+        let feed = self.keys.feed().map_err(|fault| Problem::new(Code::Internal, fault))?;
+        let chains = [
+            (Usage::Feed, "the feed key", Some(feed)),
+            (Usage::Status, "the status key", self.keys.status()),
+        ];
+        for (usage, name, role) in chains {
+            let Some(role) = role else { continue };
+            if verify_chain(&role.identity.chain, next.roots(), usage, at).is_err() {
+                return Err(lost(name));
+            }
+            let compromised = next.compromised(&role.leaf.thumbprint()).is_some();
+            if compromised && !self.keys.renews() {
+                return Err(lost(name));
+            }
+        }
+        Ok(())
+    }
+
     fn by_status_key(&mut self, at: u64, statement: Statement) -> Result<Judged, Problem> {
-        let keys = Arc::clone(&self.keys);
-        let role = keys.status.as_ref().filter(|role| at <= role.leaf.not_after());
+        let role = self.keys.status().filter(|role| at <= role.leaf.not_after());
         let role = role.ok_or_else(|| {
             Problem::new(Code::SignerUnavailable, "the status key has no valid certificate")
         })?;
+        if self.ledger.replay().compromised(&role.leaf.thumbprint()).is_some() {
+            return Err(Problem::new(Code::SignerUnavailable, "the status key is compromised"));
+        }
         let signed = SignedStatement::sign(statement, &role.identity, &self.keys.random)
             .map_err(|fault| Problem::new(Code::Internal, fault))?;
         self.entry(at, signed, std::slice::from_ref(&role.identity.chain))
@@ -155,9 +209,10 @@ impl Sequencer {
         signed: &SignedStatement,
         chains: &[Chain],
     ) -> Result<VerifiedStatement, StatementFault> {
-        let chain = chains.iter().find(|chain| chain.thumbprint() == signed.key());
+        let chain = chains.iter().find(|chain| Some(chain.thumbprint()) == signed.key());
         let chain = chain.ok_or(JwsFault::UnknownKey)?;
-        let leaf = self.verified.leaf(chain, &self.keys.roots, signed.unverified().role(), at);
+        let role = signed.unverified().role().ok_or(StatementFault::OfTheRoot)?;
+        let leaf = self.verified.leaf(chain, self.anchors.roots(), role, at);
         signed.verify_under(&*leaf.map_err(JwsFault::from)?)
     }
 

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use semgate_certs::Chain;
+use semgate_certs::{Chain, Usage};
 use semgate_contexts::{ContextUrn, Digest, Prefix};
-use semgate_statement::{Checkpoint, Entry, Listed, LogKey, Statement, StatementFault, Trust};
+use semgate_statement::{Anchors, Checkpoint, Entry, Listed, LogKey, Statement, StatementFault, Trust};
 
 use super::check::Judged;
-use super::{Done, Job, Request, Sequencer, index_of};
+use super::{Done, Job, Request, Sequencer, Verified, index_of};
 use crate::clock::now;
 use crate::http::problem::{Code, Problem};
 use crate::index::Reason;
-use crate::keys::Keys;
+use crate::keys::{Keys, Role};
 use crate::ledger::Ledger;
 use crate::publish::{Heads, Published};
 use crate::store::{AppendFault, Leftovers, Log, LogState, Recovery, Witness};
@@ -56,8 +56,7 @@ impl Sequencer {
                 Judged::Known(index) => self.restore(&job.request).map(|()| (false, index)),
                 Judged::New(entry) => {
                     let index = before + entries.len() as u64;
-                    self.ledger.apply(&entry).map_err(|fault| Problem::new(Code::Internal, fault))?;
-                    changed.extend(urn_of(&entry));
+                    changed.extend(self.take(index, &entry)?);
                     entries.push(entry.bytes().to_vec());
                     Ok((true, index))
                 }
@@ -110,9 +109,42 @@ impl Sequencer {
         }
     }
 
+    /// Takes an entry that is to be appended into the fold; answers the contexts whose record changes with it.
+    fn take(&mut self, index: u64, entry: &Entry) -> Result<Vec<ContextUrn>, Problem> {
+        let internal = |fault: &dyn std::fmt::Display| Problem::new(Code::Internal, fault);
+        if !matches!(entry.unverified(), Statement::Root(_)) {
+            self.ledger.apply(entry).map_err(|fault| internal(&fault))?;
+            return Ok(urn_of(entry).into_iter().collect());
+        }
+        let mut anchors = self.anchors.clone();
+        anchors.accept(index, entry).map_err(|fault| internal(&fault))?;
+        let before = self.ledger.replay().statuses().clone();
+        self.ledger.apply(entry).map_err(|fault| internal(&fault))?;
+        self.anchors = anchors;
+        // chains that were verified by what the root had said before
+        self.verified = Verified::default();
+        let replay = self.ledger.replay();
+        let differs = |index: u64| before.get(index) != replay.statuses().get(index);
+        let changed = replay.contexts().filter(|(_, published)| differs(published.index));
+        Ok(changed.map(|(urn, _)| urn.clone()).collect())
+    }
+
+    /// What the root said in this batch counts from the next head on; that head is signed by keys that count by it.
+    fn believe(&mut self) {
+        if self.anchors.number() == self.keys.anchors().number() {
+            return;
+        }
+        self.trust.set_root(self.ledger.root().to_vec());
+        if self.keys.believe(self.anchors.clone(), now()).contains(&Usage::Feed) {
+            // status tokens are by the key of the head
+            self.heads.new_feed();
+        }
+    }
+
     /// The chains of a committed request become public with its head.
     fn take_chains(&mut self, request: &Request) {
-        let status = self.keys.status.as_ref().map(|role| &role.identity.chain);
+        let status = self.keys.status();
+        let status = status.as_ref().map(|role| &role.identity.chain);
         match request {
             Request::Publish { chains, .. } => {
                 chains.iter().for_each(|chain| self.trust.insert(chain.clone()))
@@ -120,7 +152,7 @@ impl Sequencer {
             Request::Change { .. } | Request::Floor { .. } => {
                 status.into_iter().for_each(|c| self.trust.insert(c.clone()))
             }
-            Request::Conflict { .. } => {}
+            Request::Conflict { .. } | Request::Root(_) => {}
         }
     }
 
@@ -163,10 +195,12 @@ impl Sequencer {
         for one in waiting.iter().filter(|one| one.is_fresh()) {
             self.take_chains(&one.job.request);
         }
+        self.believe();
         let append = self.log.extend(entries).map_err(AppendFault::Before)?;
         let made = make(&mut self.heads, append.state(), &self.ledger, &self.trust, &self.keys);
         let made = made.map_err(AppendFault::Before)?;
-        let (contexts, signers) = self.named(waiting);
+        let status = self.keys.status();
+        let (contexts, signers) = Self::named(waiting, status.as_deref());
         let files = self.documents.files(&contexts, &signers);
         let digests: Vec<Digest> = contexts.iter().map(|(digest, _)| *digest).collect();
         let head = vec![(self.head_file.clone(), made.head.bytes.to_vec())];
@@ -198,7 +232,10 @@ impl Sequencer {
     }
 
     /// The documents and chains that a batch names.
-    fn named<'a>(&'a self, waiting: &'a [Waiting]) -> (Vec<(Digest, &'a [u8])>, Vec<&'a Chain>) {
+    fn named<'a>(
+        waiting: &'a [Waiting],
+        status: Option<&'a Role>,
+    ) -> (Vec<(Digest, &'a [u8])>, Vec<&'a Chain>) {
         let mut contexts = Vec::new();
         let mut signers = Vec::new();
         for one in waiting.iter().filter(|one| one.is_fresh()) {
@@ -210,9 +247,9 @@ impl Sequencer {
                     }
                 }
                 Request::Change { .. } | Request::Floor { .. } => {
-                    signers.extend(self.keys.status.as_ref().map(|role| &role.identity.chain));
+                    signers.extend(status.map(|role| &role.identity.chain));
                 }
-                Request::Conflict { .. } => {}
+                Request::Conflict { .. } | Request::Root(_) => {}
             }
         }
         (contexts, signers)
@@ -306,6 +343,9 @@ impl Sequencer {
             Log::peek(dir, key, &mut fold(dir, &self.prefix, &mut ledger))?;
             self.ledger = ledger;
         }
+        // what the root said in what failed was not said
+        self.anchors = said(&self.configured, &self.ledger, &self.prefix, self.log.dir())?;
+        self.believe();
         Ok(())
     }
 
@@ -343,7 +383,7 @@ fn make(
     keys: &Keys,
 ) -> Result<Published, RunFault> {
     heads
-        .make(log, ledger, trust, &keys.feed.identity, &keys.random, now())
+        .make(log, ledger, trust, &keys.feed()?.identity, &keys.random, now())
         .map_err(|fault| RunFault::Stopped(format!("the head could not be made: {fault}")))
 }
 
@@ -356,8 +396,18 @@ fn refuse_unknown(waiting: Vec<Waiting>) {
 fn urn_of(entry: &Entry) -> Option<ContextUrn> {
     match entry.unverified() {
         Statement::Publish { urn, .. } | Statement::Change { urn, .. } => Some(urn.clone()),
-        Statement::Floor { .. } => None,
+        Statement::Floor { .. } | Statement::Root(_) => None,
     }
+}
+
+/// What the root of a log has said, each statement verified by what it had said before.
+pub(crate) fn said(
+    configured: &Anchors,
+    ledger: &Ledger,
+    prefix: &Prefix,
+    dir: &Path,
+) -> Result<Anchors, RunFault> {
+    configured.with_entries(ledger.root(), u64::MAX, prefix).map_err(|fault| RunFault::damaged(dir, fault))
 }
 
 /// Opens the log and folds it.

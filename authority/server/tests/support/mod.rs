@@ -170,6 +170,7 @@ pub fn follower_config(dir: &Path, log_key: &str) -> FollowerConfig {
     FollowerConfig {
         authority: "semgate.test".to_owned(),
         origin: "semgate.test/log".to_owned(),
+        root_threshold: 1,
         roots: roots(dir),
         log: LogVerifier::parse(log_key).unwrap(),
         quorum: semgate_statement::Quorum::default(),

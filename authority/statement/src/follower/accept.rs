@@ -26,6 +26,7 @@ impl Follower {
         };
         let list = judge::statuses(&candidate.head, |sha256| round.shards.get(sha256).cloned(), &self.state)?;
         let named: BTreeSet<[u8; 32]> = candidate.head.head().shards.iter().map(|s| s.sha256).collect();
+        self.believe(round, now);
         self.state.shards = std::mem::take(&mut round.shards);
         self.state.shards.retain(|sha256, _| named.contains(sha256));
         self.state.statuses = list;
@@ -113,7 +114,8 @@ impl Follower {
             keep.push((part, names));
         }
         // What no known statement needs is not kept, so that no authority can make this grow.
-        let signers = self.state.known.values().chain(round.found.values()).map(|k| k.entry.signed().key());
+        let known = self.state.known.values().chain(round.found.values());
+        let signers = known.flat_map(|k| [k.entry.signed().key(), Some(k.signer)]).flatten();
         self.state.trust.keep_only(&signers.collect());
         let trust = self.state.trust.to_bytes().map_err(FollowFault::Trust)?;
         self.memory.write(TRUST, &trust)?;
@@ -152,7 +154,7 @@ impl Follower {
     fn keep_tiles(&mut self, round: &mut Round) {
         let Some(pinned) = &self.state.head else { return };
         let checkpoint = pinned.head.checkpoint();
-        let indexes: Vec<u64> = self.state.known.values().map(|known| known.index).collect();
+        let indexes = self.proved_indexes();
         let tiles = Overlay { fresh: &round.tiles, old: &self.state.tiles, used: RefCell::default() };
         if leaf_hashes(&indexes, checkpoint.size, checkpoint.root, &tiles).is_err() {
             return;

@@ -64,7 +64,9 @@ pub struct FollowerConfig {
     pub origin: String,
     /// Roots of its context, status and feed certificates. Their prefix must be `prefix`.
     pub roots: Roots,
-    /// Its log key.
+    /// How many of the roots' keys speak for the root: 1 unless the root is split. Above one nothing counts before a trust list.
+    pub root_threshold: u64,
+    /// Its log key, or several of which one signs; the root may say others later.
     pub log: LogVerifier,
     /// Witnesses, and how many of them must have cosigned the checkpoint of a larger log before it counts. None are asked for by default.
     pub quorum: Quorum,
@@ -90,6 +92,7 @@ impl FollowerConfig {
             authority: authority.to_owned(),
             origin: origin.to_owned(),
             roots,
+            root_threshold: 1,
             log,
             quorum: Quorum::default(),
             prefix: Prefix::default(),

@@ -4,6 +4,7 @@ use crate::context::ContextFault;
 use crate::cosignature::CosignatureFault;
 use crate::format::FormatFault;
 use crate::head::HeadFault;
+use crate::root::RootFault;
 use crate::statement::StatementFault;
 use crate::tiles::{ProofFault, TileFault};
 use crate::token::TokenFault;
@@ -37,6 +38,24 @@ pub enum FollowFault {
     TooManyContexts,
     /// The head by itself.
     Head(HeadFault),
+    /// The head is signed by a key that is compromised.
+    FeedCompromised,
+    /// A statement of the root.
+    Root(RootFault),
+    /// Fewer statements of the root than were accepted before.
+    RootWithdrawn {
+        /// Statements accepted before.
+        had: u64,
+        /// Statements offered.
+        offered: u64,
+    },
+    /// The trust document does not hold the statements of the root that the head counts.
+    RootMissing {
+        /// Statements that the head counts.
+        named: u64,
+        /// Statements that are there.
+        known: u64,
+    },
     /// A smaller log than one that was accepted before.
     Rollback {
         /// Size accepted before.
@@ -147,6 +166,10 @@ impl FollowFault {
             FollowFault::TooManyRequests => "too_many_requests",
             FollowFault::TooManyContexts => "too_many_contexts",
             FollowFault::Head(_) => "head",
+            FollowFault::FeedCompromised => "feed_compromised",
+            FollowFault::Root(_) => "root",
+            FollowFault::RootWithdrawn { .. } => "root_withdrawn",
+            FollowFault::RootMissing { .. } => "root_missing",
             FollowFault::Rollback { .. } => "rollback",
             FollowFault::IssuedBack => "issued_back",
             FollowFault::Equivocation { .. } => "equivocation",
@@ -192,6 +215,14 @@ impl fmt::Display for FollowFault {
             FollowFault::TooManyRequests => f.write_str("following takes more requests than the limit"),
             FollowFault::TooManyContexts => f.write_str("the authority lists more contexts than the limit"),
             FollowFault::Head(fault) => write!(f, "{fault}"),
+            FollowFault::FeedCompromised => f.write_str("the head is signed by a compromised key"),
+            FollowFault::Root(fault) => write!(f, "{fault}"),
+            FollowFault::RootWithdrawn { had, offered } => {
+                write!(f, "of {had} statements of the root only {offered} are left")
+            }
+            FollowFault::RootMissing { named, known } => {
+                write!(f, "the head counts {named} statements of the root, and {known} are there")
+            }
             FollowFault::Rollback { had, offered } => {
                 write!(f, "the log was rolled back from size {had} to {offered}")
             }

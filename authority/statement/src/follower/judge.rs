@@ -7,17 +7,20 @@ use crate::entry::Entry;
 use crate::head::{HeadFault, HeadRules, VerifiedHead};
 use crate::jws::General;
 use crate::listing::Listed;
+use crate::root::Anchors;
 use crate::statement::Statement;
 use crate::status::{Shard, StatusList};
 use crate::tiles::TreeHash;
 use crate::trust::Trust;
+use semgate_certs::{Roots, Usage, verify_chain};
 use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault, Line, Version};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The rules for heads of this authority.
-pub(super) fn head_rules(config: &FollowerConfig) -> HeadRules<'_> {
-    HeadRules { roots: &config.roots, authority: &config.authority, origin: &config.origin, log: &config.log }
+pub(super) fn head_rules<'a>(config: &'a FollowerConfig, anchors: &'a Anchors) -> HeadRules<'a> {
+    let (authority, origin) = (&config.authority, &config.origin);
+    HeadRules { roots: anchors.roots(), authority, origin, log: anchors.log() }
 }
 
 /// A head by itself, and against the one accepted before. Consistency of the logs comes later, from tiles.
@@ -27,11 +30,12 @@ pub(super) fn head_rules(config: &FollowerConfig) -> HeadRules<'_> {
 pub(super) fn head(
     bytes: &[u8],
     state: &State,
+    anchors: &Anchors,
     config: &FollowerConfig,
     now: u64,
 ) -> Result<VerifiedHead, FollowFault> {
     let at = state.not_before(now);
-    let offered = VerifiedHead::verify(bytes, &head_rules(config), at).map_err(FollowFault::Head)?;
+    let offered = VerifiedHead::verify(bytes, &head_rules(config, anchors), at).map_err(FollowFault::Head)?;
     offered.check_times(now, config.max_status_age).map_err(FollowFault::Head)?;
     if at >= offered.head().next_update {
         return Err(FollowFault::Head(HeadFault::Expired));
@@ -48,6 +52,14 @@ pub(super) fn head(
         return Err(FollowFault::IssuedBack);
     }
     Ok(offered)
+}
+
+/// A head by a compromised key is none: whoever holds the key could have signed it.
+pub(super) fn feed(head: &VerifiedHead, anchors: &Anchors) -> Result<(), FollowFault> {
+    match anchors.compromised(&head.leaf().thumbprint()) {
+        Some(_) => Err(FollowFault::FeedCompromised),
+        None => Ok(()),
+    }
 }
 
 /// The status list of a head, from its shards. Refuses to let an INVALID return.
@@ -69,13 +81,17 @@ pub(super) fn statuses(
     Ok(list)
 }
 
-/// Floors never fall.
+/// Floors never fall, unless the root said so in what was logged since the last accepted head.
 pub(super) fn floors_not_lowered(
     new: &BTreeMap<Line, Version>,
     old: &BTreeMap<Line, Version>,
+    anchors: &Anchors,
+    since: u64,
 ) -> Result<(), FollowFault> {
     for (line, min) in old {
-        if new.get(line).is_none_or(|now| now < min) {
+        let now = new.get(line).copied();
+        let lowered = now.is_some_and(|now| anchors.lowers(line, now, since));
+        if now.is_none_or(|now| now < *min) && !lowered {
             return Err(FollowFault::FloorLowered { line: line.clone() });
         }
     }
@@ -105,6 +121,7 @@ pub(super) fn entry(
     bytes: &[u8],
     proved: TreeHash,
     trust: &Trust,
+    anchors: &Anchors,
     config: &FollowerConfig,
 ) -> Result<Known, FollowFault> {
     if TreeHash::of_leaf(bytes) != proved {
@@ -117,7 +134,7 @@ pub(super) fn entry(
     if urn != listed.urn || digest != listed.digest {
         return Err(FollowFault::WrongIndex);
     }
-    entry.verify(trust, &config.roots).map_err(FollowFault::Statement)?;
+    entry.verify(trust, anchors.roots()).map_err(FollowFault::Statement)?;
     Ok(Known { index: listed.index, entry, digest, signer, document: Document::Wanted })
 }
 
@@ -143,6 +160,20 @@ pub(super) fn fits_known(
     Ok(())
 }
 
+/// Whether the chains of a known statement and of its document count under other roots than it was judged by. None where the chain of
+/// the document is not at hand: it comes with the document.
+pub(super) fn still_counts(known: &Known, trust: &Trust, roots: &Roots) -> Option<Result<(), Arc<str>>> {
+    if let Err(fault) = known.entry.verify(trust, roots) {
+        return Some(Err(Arc::from(fault.to_string())));
+    }
+    if known.entry.signed().key() == Some(known.signer) {
+        return Some(Ok(()));
+    }
+    let chain = trust.chain(&known.signer)?;
+    let judged = verify_chain(chain, roots, Usage::Context, known.entry.logged_at());
+    Some(judged.map(drop).map_err(|fault| Arc::from(fault.to_string())))
+}
+
 /// A document that was judged.
 pub(super) enum Judged {
     /// It holds.
@@ -158,6 +189,7 @@ pub(super) fn document(
     urn: &ContextUrn,
     known: &Known,
     published: &Published,
+    roots: &Roots,
     config: &FollowerConfig,
 ) -> Result<Judged, FollowFault> {
     let at = known.entry.logged_at();
@@ -168,11 +200,11 @@ pub(super) fn document(
             _ => None,
         }
     };
-    let verified = verify_context_among(bytes, &config.roots, at, &config.prefix, &config.documents, &before);
+    let verified = verify_context_among(bytes, roots, at, &config.prefix, &config.documents, &before);
     let signed = match verified {
         Err(ContextFault::Document(DocumentFault::ReferenceMissing { urn, digest })) => {
             // nothing is fetched for a document that is not the published one
-            let jws = General::read(bytes, TYPE, &config.roots, MAX_SIGNED_BYTES);
+            let jws = General::read(bytes, TYPE, roots, MAX_SIGNED_BYTES);
             let published = jws.is_ok_and(|jws| Digest::of(jws.unverified_payload()) == known.digest);
             return if published { Ok(Judged::Needs(urn, digest)) } else { Err(FollowFault::Digest) };
         }

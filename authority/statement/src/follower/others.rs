@@ -81,7 +81,7 @@ impl Follower {
     ///
     /// Errors: a note that the log key did not sign. Such a one says nothing about the authority.
     pub fn compare(&mut self, note: &str, from: &str, now: u64) -> Result<Compared, CheckpointFault> {
-        let checkpoint = Checkpoint::verify(note.as_bytes(), &self.config.log, &self.config.origin)?;
+        let checkpoint = Checkpoint::verify(note.as_bytes(), self.state.anchors.log(), &self.config.origin)?;
         if self.others.split {
             return Ok(Compared::Contradicts);
         }

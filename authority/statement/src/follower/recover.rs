@@ -26,12 +26,28 @@ const MAX_INVALID_BYTES: usize = 1024 * 1024;
 impl Follower {
     /// Fills the state from the memory. Without a head that verifies, nothing else counts.
     pub(super) fn recover(&mut self, now: u64) {
+        let trust = self.memory.read(TRUST, MAX_TRUST_BYTES).ok().flatten();
+        let trust = trust.map(|bytes| Trust::read(&bytes, self.config.roots.limits()));
+        // the keys that the head is judged by: without the statements of the root, as configured
+        let root = match &trust {
+            Some(Ok(trust)) => self.recover_root(trust, self.remembered_size()),
+            _ => Ok(()),
+        };
         match self.recover_head() {
             Ok(Some(pinned)) => self.state.head = Some(pinned),
             Ok(None) => return,
             Err(()) => return self.damaged(HEAD, now),
         }
-        self.recover_trust(now);
+        match trust {
+            Some(Ok(trust)) if root.is_ok() => self.state.trust.merge(trust),
+            _ => self.lost(TRUST, now),
+        }
+        let counted = self.state.head.as_ref().map(|pinned| pinned.head.head().root_statements);
+        if counted != Some(self.state.anchors.number()) {
+            // what the root said was dropped: the head is judged again when it is fetched again
+            self.state.head = None;
+            return self.damaged(HEAD, now);
+        }
         let complete = self.recover_shards().is_some() & self.recover_floors().is_some();
         if !complete {
             self.damaged("shards or floors", now);
@@ -54,13 +70,22 @@ impl Follower {
         self.damaged(part, now);
     }
 
+    /// The size of the log of the remembered head, which is not verified yet: how far to read what was written before it.
+    fn remembered_size(&self) -> u64 {
+        let bytes = self.memory.read(HEAD, MAX_HEAD_BYTES).ok().flatten().unwrap_or_default();
+        let jws = General::read(&bytes, TYPE, &self.config.roots, MAX_HEAD_BYTES).ok();
+        let head = jws.and_then(|jws| Head::read(jws.unverified_payload()).ok());
+        head.map_or(0, |head| head.seq)
+    }
+
     /// The head's chain is judged when it was issued, as it was when it was accepted; its lifetime bounds its use.
     fn recover_head(&self) -> Result<Option<Pinned>, ()> {
         let Some(bytes) = self.memory.read(HEAD, MAX_HEAD_BYTES).map_err(|_| ())? else { return Ok(None) };
         let jws = General::read(&bytes, TYPE, &self.config.roots, MAX_HEAD_BYTES).map_err(|_| ())?;
         let issued_at = Head::read(jws.unverified_payload()).map_err(|_| ())?.issued_at;
         let head =
-            VerifiedHead::verify(&bytes, &judge::head_rules(&self.config), issued_at).map_err(|_| ())?;
+            VerifiedHead::verify(&bytes, &judge::head_rules(&self.config, &self.state.anchors), issued_at)
+                .map_err(|_| ())?;
         Ok(Some(Pinned { bytes, head }))
     }
 
@@ -74,14 +99,6 @@ impl Follower {
                 self.report(None, FollowFault::Cosignatures(fault), None, now);
                 None
             }
-        }
-    }
-
-    fn recover_trust(&mut self, now: u64) {
-        let read = self.memory.read(TRUST, MAX_TRUST_BYTES).ok().flatten();
-        match read.map(|bytes| Trust::read(&bytes, self.config.roots.limits())) {
-            Some(Ok(trust)) => self.state.trust.merge(trust),
-            _ => self.lost(TRUST, now),
         }
     }
 
@@ -130,7 +147,9 @@ impl Follower {
         let checkpoint = pinned.head.checkpoint();
         let read = self.read_entries(checkpoint.size, now);
         let indexes: Vec<u64> = read.iter().map(|(index, _)| *index).collect();
-        let Ok(proved) = self.prove_from_disk(&indexes, checkpoint) else {
+        let root = self.state.trust.root().iter().map(|entry| entry.index);
+        let all: Vec<u64> = indexes.iter().copied().chain(root).collect();
+        let Ok(proved) = self.prove_from_disk(&all, checkpoint) else {
             self.state.tiles.clear();
             self.lost("tiles", now);
             return;
@@ -140,7 +159,9 @@ impl Follower {
             let entry = Entry::read(&bytes, &self.config.prefix).ok();
             let listed = entry.as_ref().and_then(|entry| listed_as(entry, index));
             let judged = listed.as_ref().and_then(|listed| {
-                let new = judge::entry(listed, &bytes, leaf, &self.state.trust, &self.config).ok()?;
+                let new =
+                    judge::entry(listed, &bytes, leaf, &self.state.trust, &self.state.anchors, &self.config)
+                        .ok()?;
                 judge::fits_known(&listed.urn, &new, &known, &Published::new()).ok()?;
                 Some(new)
             });
@@ -222,7 +243,9 @@ impl Follower {
         }
         let max = crate::context::MAX_SIGNED_BYTES;
         let bytes = self.memory.read_part(Part::Contexts, &name, max).ok().flatten().ok_or(())?;
-        let judged = judge::document(&bytes, urn, known, &self.state.known, &self.config).map_err(drop)?;
+        let judged =
+            judge::document(&bytes, urn, known, &self.state.known, self.state.anchors.roots(), &self.config)
+                .map_err(drop)?;
         if let judge::Judged::Good(context) = judged
             && let Some(known) = self.state.known.get_mut(urn)
         {

@@ -78,6 +78,11 @@ pub(super) struct Round {
     /// What is left of the listing, by index from the end, so that the next one is popped.
     pub(super) listing: Option<Vec<Listed>>,
     pub(super) trust_fetched: bool,
+    /// The head did not verify by the keys that are known: what the root says is fetched first.
+    pub(super) keys_first: bool,
+    /// The statements of the root were fetched in this round.
+    pub(super) root_fetched: bool,
+    pub(super) learnt: Option<super::root::Learnt>,
     /// Entries of wanted bundles, by index.
     pub(super) entries: HashMap<u64, Vec<u8>>,
     /// Verified publish statements that wait for the head to be accepted.
@@ -98,7 +103,7 @@ impl Round {
     }
 
     /// The first of some missing tiles; the others follow.
-    fn fetch(&mut self, tiles: Vec<TilePath>) -> Option<Want> {
+    pub(super) fn fetch(&mut self, tiles: Vec<TilePath>) -> Option<Want> {
         self.missing = tiles;
         self.missing.pop().map(Want::Tile)
     }
@@ -133,7 +138,8 @@ impl Follower {
     /// The next thing that this round needs; none when it is done.
     pub(super) fn plan(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
         if round.candidate.is_none() {
-            return Ok(Some(Want::Head));
+            let keys_first = round.keys_first && !round.root_fetched;
+            return Ok(Some(if keys_first { Want::Trust } else { Want::Head }));
         }
         if let Some(tile) = round.missing.pop() {
             return Ok(Some(Want::Tile(tile)));
@@ -172,6 +178,10 @@ impl Follower {
             }
             Err(fault) => return Err(FollowFault::Tiles(fault)),
         }
+        if let Some(want) = self.plan_root(round, &candidate)? {
+            return Ok(Some(want));
+        }
+        let Some(candidate) = round.candidate.clone() else { return Ok(None) };
         let shards = &candidate.head.head().shards;
         let missing = shards.iter().position(|s| !round.shards.contains_key(&s.sha256));
         if let Some(missing) = missing {
@@ -210,8 +220,7 @@ impl Follower {
             }
             check_consistency(had.size, had.root, checkpoint.size, checkpoint.root, &tiles)?;
         }
-        let indexes: Vec<u64> = self.state.known.values().map(|known| known.index).collect();
-        leaf_hashes(&indexes, checkpoint.size, checkpoint.root, &tiles).map(|_| ())
+        leaf_hashes(&self.proved_indexes(), checkpoint.size, checkpoint.root, &tiles).map(|_| ())
     }
 
     /// That enough witnesses saw this log. What was accepted of the same size and root was seen by them before.
@@ -228,7 +237,8 @@ impl Follower {
 
     fn judge_floors(&self, round: &Round) -> Result<(), FollowFault> {
         let floors = round.floors.as_ref().ok_or(FollowFault::FloorsSwapped)?;
-        judge::floors_not_lowered(floors, &self.state.floors)?;
+        let since = self.state.head.as_ref().map_or(0, |pinned| pinned.head.head().seq);
+        judge::floors_not_lowered(floors, &self.state.floors, self.anchors(round), since)?;
         judge::floors_have_versions(floors, &self.config, &self.state.known, &round.found)
     }
 
@@ -279,9 +289,10 @@ impl Follower {
             return Ok(Some(Want::Trust));
         }
         let judged =
-            judge::entry(listed, &bytes, proved, &self.state.trust, &self.config).and_then(|known| {
-                judge::fits_known(&listed.urn, &known, &self.state.known, &round.found).map(|()| known)
-            });
+            judge::entry(listed, &bytes, proved, &self.state.trust, self.anchors(round), &self.config)
+                .and_then(|known| {
+                    judge::fits_known(&listed.urn, &known, &self.state.known, &round.found).map(|()| known)
+                });
         match judged {
             Ok(known) => {
                 let known_already =
@@ -310,7 +321,7 @@ impl Follower {
             return false;
         }
         crate::entry::Entry::read(bytes, &self.config.prefix)
-            .is_ok_and(|entry| self.state.trust.chain(&entry.signed().key()).is_none())
+            .is_ok_and(|entry| entry.signed().key().is_some_and(|key| self.state.trust.chain(&key).is_none()))
     }
 
     /// The next document to fetch, in the order of the log: what a document refers to was published before it. Those of revoked contexts too: they let nothing pass, but the policies that name their

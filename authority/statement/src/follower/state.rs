@@ -3,6 +3,7 @@
 use super::FollowerConfig;
 use crate::entry::Entry;
 use crate::head::VerifiedHead;
+use crate::root::Anchors;
 use crate::status::{Status, StatusList};
 use crate::tiles::TilePath;
 use crate::trust::Trust;
@@ -40,8 +41,10 @@ pub(super) type Published = BTreeMap<ContextUrn, Known>;
 pub(super) type Tiles = HashMap<TilePath, Vec<u8>>;
 
 /// Everything that was verified.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct State {
+    /// The keys that are believed: as configured, and what the root said since.
+    pub(super) anchors: Anchors,
     /// The newest accepted head.
     pub(super) head: Option<Pinned>,
     /// Whether statuses and floors are those of the head; not so after a damaged memory.
@@ -66,6 +69,33 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Nothing was learnt yet.
+    pub(super) fn new(config: &FollowerConfig) -> State {
+        let threshold = config.root_threshold;
+        State {
+            anchors: Anchors::new(&config.authority, &config.origin, &config.roots, threshold, &config.log),
+            head: None,
+            complete: false,
+            partial: false,
+            statuses: StatusList::new(),
+            shards: HashMap::new(),
+            floors: BTreeMap::new(),
+            invalid: BTreeSet::new(),
+            known: Published::new(),
+            tiles: Tiles::new(),
+            trust: Trust::new(config.authority.clone()),
+            listed: None,
+            relist_at: None,
+        }
+    }
+
+    /// Whether a key that signed a publish statement, or its document, is compromised since then or before.
+    fn is_by_compromised(&self, known: &Known) -> Option<()> {
+        let keys = [Some(known.signer), known.entry.signed().key()];
+        let mut since = keys.into_iter().flatten().filter_map(|key| self.anchors.compromised(&key));
+        since.any(|since| known.index >= since).then_some(())
+    }
+
     /// "Now" never precedes the latest verified `issued_at` (DESIGN §3).
     pub(super) fn not_before(&self, now: u64) -> u64 {
         self.head.as_ref().map_or(now, |pinned| now.max(pinned.head.head().issued_at))
@@ -110,7 +140,10 @@ impl State {
             index: known.index,
             logged_at: known.entry.logged_at(),
             signer: known.signer,
-            status: self.status(known.index),
+            status: match self.is_by_compromised(known) {
+                Some(()) => Some(Status::Invalid),
+                None => self.status(known.index),
+            },
             context,
             fault,
         }

@@ -92,7 +92,7 @@ impl Follower {
             Want::Shard(at) => take_shard(round, at, body?),
             Want::Floors => self.take_floors(round, body?),
             Want::Listing => self.take_listing(round, body?),
-            Want::Trust => self.take_trust(round, body?),
+            Want::Trust => self.take_trust(round, body?, now),
         }
     }
 
@@ -114,7 +114,17 @@ impl Follower {
         etag: Option<String>,
         now: u64,
     ) -> Result<(), FollowFault> {
-        let candidate = Pinned { bytes: bytes.to_vec(), head: self.judge_head(round, bytes, now)? };
+        let head = match self.judge_head(round, bytes, now) {
+            Err(fault) if self.may_be_newer_keys(round, &fault) => {
+                round.keys_first = true;
+                return Ok(());
+            }
+            judged => judged?,
+        };
+        round.refused_head = None;
+        // what was fetched before this head may not have its signers yet
+        round.trust_fetched = false;
+        let candidate = Pinned { bytes: bytes.to_vec(), head };
         let head = candidate.head.head();
         for shard in &head.shards {
             if let Some(list) = self.state.shards.get(&shard.sha256) {
@@ -130,13 +140,15 @@ impl Follower {
         Ok(())
     }
 
-    fn judge_head(
+    pub(super) fn judge_head(
         &mut self,
         round: &mut Round,
         bytes: &[u8],
         now: u64,
     ) -> Result<crate::head::VerifiedHead, FollowFault> {
-        let judged = judge::head(bytes, &self.state, &self.config, now);
+        let anchors = self.anchors(round);
+        let judged = judge::head(bytes, &self.state, anchors, &self.config, now);
+        let judged = judged.and_then(|head| self.check_feed(round, &head).map(|()| head));
         if judged.is_err() {
             round.refused_head = Some(bytes.to_vec());
         }
@@ -177,13 +189,16 @@ impl Follower {
         Ok(())
     }
 
-    fn take_trust(&mut self, round: &mut Round, bytes: &[u8]) -> Result<(), FollowFault> {
+    fn take_trust(&mut self, round: &mut Round, bytes: &[u8], now: u64) -> Result<(), FollowFault> {
         let trust = Trust::read(bytes, self.config.roots.limits()).map_err(FollowFault::Trust)?;
         if trust.authority() != self.config.authority {
             return Err(FollowFault::Trust(FormatFault::Member("authority")));
         }
-        self.state.trust.merge(trust);
         round.trust_fetched = true;
+        if !round.accepted {
+            self.learn(round, &trust, now)?;
+        }
+        self.state.trust.merge(trust);
         Ok(())
     }
 
@@ -212,7 +227,14 @@ impl Follower {
         bytes: &[u8],
     ) -> Result<Option<(ContextUrn, Digest)>, FollowFault> {
         let known = self.state.known.get(urn).ok_or(FollowFault::Unasked)?;
-        let context = match judge::document(bytes, urn, known, &self.state.known, &self.config)? {
+        let context = match judge::document(
+            bytes,
+            urn,
+            known,
+            &self.state.known,
+            self.state.anchors.roots(),
+            &self.config,
+        )? {
             judge::Judged::Needs(urn, digest) => return Ok(Some((urn, digest))),
             judge::Judged::Good(context) => context,
         };

@@ -16,6 +16,7 @@ mod fuzz;
 mod others;
 mod poison;
 mod references;
+mod root;
 
 /// Contexts of the shipped library, which the log of [`followed`] begins with.
 fn shipped() -> usize {

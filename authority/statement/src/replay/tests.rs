@@ -155,3 +155,76 @@ proptest! {
         }
     }
 }
+
+fn root(number: u64, act: RootAct) -> Statement {
+    let authority = "semgate.test".to_owned();
+    Statement::Root(Box::new(RootStatement { authority, number, act, reason: String::new() }))
+}
+
+fn compromised(number: u64, key: &[u8], from: u64) -> Statement {
+    root(number, RootAct::Compromised { key: Thumbprint::of(key), from })
+}
+
+#[test]
+fn a_compromised_key_loses_what_it_gave_from_an_index_on_and_nothing_that_it_took() {
+    let (good, bad) = (Some(Thumbprint::of(b"good")), Some(Thumbprint::of(b"bad")));
+    let mut replay = Replay::new();
+    for (name, by) in [("a:v1.0", bad), ("a:v1.1", bad), ("b:v1.0", good), ("c:v1.0", good), ("d:v1.0", good)]
+    {
+        replay.apply_by(10, &publish(name, name.as_bytes()), by).unwrap();
+    }
+    // by the key whose compromise is known later: a floor, a revocation, two suspensions lifted, of which one is suspended anew
+    replay.apply_by(20, &floor("a", "v1.1"), bad).unwrap();
+    replay.apply_by(20, &change(Act::Revoke, "b:v1.0", 2), bad).unwrap();
+    for (name, index) in [("c:v1.0", 3), ("d:v1.0", 4)] {
+        replay.apply_by(20, &change(Act::Suspend, name, index), good).unwrap();
+        replay.apply_by(20, &change(Act::Resume, name, index), bad).unwrap();
+    }
+    replay.apply_by(20, &change(Act::Suspend, "d:v1.0", 4), good).unwrap();
+    replay.apply_by(20, &change(Act::Resume, "d:v1.0", 4), good).unwrap();
+    replay.apply_statement(30, &compromised(1, b"bad", 1)).unwrap();
+    let statuses: Vec<_> = (0..5).map(|index| replay.statuses().get(index).unwrap()).collect();
+    let [a, b, c, d, e] = [Status::Valid, Status::Invalid, Status::Invalid, Status::Suspended, Status::Valid];
+    assert_eq!(statuses, [a, b, c, d, e]);
+    assert_eq!(replay.floors().len(), 1);
+    let by_bad = replay.check_by(40, &change(Act::Resume, "c:v1.0", 3), bad);
+    assert_eq!(by_bad, Err(ReplayFault::SignerCompromised));
+    assert_eq!(replay.check_by(40, &change(Act::Resume, "c:v1.0", 3), good), Ok(()));
+    let signed_by_bad = Statement::Publish {
+        urn: MemoryAuthority::urn("a:v1.2"),
+        digest: Digest::of(b"x"),
+        signer: bad.unwrap(),
+    };
+    assert_eq!(replay.check_by(40, &signed_by_bad, good), Err(ReplayFault::SignerCompromised));
+    // earlier still: the rest of it goes too, and nothing comes back
+    replay.apply_statement(50, &compromised(2, b"bad", 0)).unwrap();
+    assert_eq!(replay.statuses().get(0), Some(Status::Invalid));
+    let size = replay.size();
+    for (number, from, fault) in [
+        (3, 0, ReplayFault::CompromisedFrom),
+        (3, 5, ReplayFault::CompromisedFrom),
+        (2, 0, ReplayFault::RootNumber),
+        (4, 0, ReplayFault::RootNumber),
+    ] {
+        assert_eq!(replay.check(60, &compromised(number, b"bad", from)), Err(fault));
+    }
+    assert_eq!(replay.check(60, &compromised(3, b"other", size + 1)), Err(ReplayFault::CompromisedFrom));
+    assert_eq!(replay.check(60, &compromised(3, b"other", size)), Ok(()));
+}
+
+#[test]
+fn the_root_lowers_a_floor_that_there_is() {
+    let mut replay = Replay::new();
+    replay.apply_statement(10, &publish("a:v1.0", b"a")).unwrap();
+    replay.apply_statement(10, &publish("a:v2.0", b"b")).unwrap();
+    let lower = |min: &str| {
+        let (line, min) = (Line::parse("a").unwrap(), Version::parse(min).unwrap());
+        root(1, RootAct::LowerFloor { line, min })
+    };
+    assert_eq!(replay.check(20, &lower("v1.0")), Err(ReplayFault::FloorNotLowered));
+    replay.apply_statement(20, &floor("a", "v2.0")).unwrap();
+    assert_eq!(replay.check(20, &lower("v2.0")), Err(ReplayFault::FloorNotLowered));
+    replay.apply_statement(20, &lower("v1.0")).unwrap();
+    assert_eq!(replay.floors()[&Line::parse("a").unwrap()], Version::parse("v1.0").unwrap());
+    assert_eq!(replay.check(30, &floor("a", "v1.1")), Ok(()), "and it rises again");
+}

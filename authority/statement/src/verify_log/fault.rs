@@ -7,6 +7,7 @@ use crate::format::FormatFault;
 use crate::head::HeadFault;
 use crate::proof::TextProofFault;
 use crate::replay::ReplayFault;
+use crate::root::RootFault;
 use crate::statement::StatementFault;
 use crate::tiles::{TileFault, TreeHash};
 use crate::token::TokenFault;
@@ -78,6 +79,12 @@ pub enum LogFault {
     Trust(FormatFault),
     /// The trust document names another authority.
     TrustOfAnother,
+    /// A statement of the root.
+    Root(RootFault),
+    /// The trust document or the head counts other statements of the root than the log holds.
+    RootDiffers,
+    /// The head is signed by a compromised key.
+    FeedCompromised,
     /// A tile or bundle is not what its entries make it.
     Tile {
         /// Its path.
@@ -91,7 +98,7 @@ pub enum LogFault {
         path: String,
     },
     /// The entries do not hash to the root of the checkpoint.
-    Root,
+    TreeRoot,
     /// A statement, its signature or its role.
     Statement {
         /// Its index.
@@ -168,6 +175,7 @@ impl LogFault {
                 | LogFault::FloorsDiffer
                 | LogFault::ListingDiffers
                 | LogFault::Statement { .. }
+                | LogFault::RootDiffers
         )
     }
 }
@@ -181,7 +189,10 @@ impl fmt::Display for LogFault {
             LogFault::TrustOfAnother => f.write_str("the trust document names another authority"),
             LogFault::Tile { path, fault } => write!(f, "`{path}`: {fault}"),
             LogFault::TileDiffers { path } => write!(f, "`{path}` differs from the entries"),
-            LogFault::Root => f.write_str("the entries do not hash to the root of the checkpoint"),
+            LogFault::Root(fault) => write!(f, "{fault}"),
+            LogFault::RootDiffers => f.write_str("the statements of the root are not those of the log"),
+            LogFault::FeedCompromised => f.write_str("the head is signed by a compromised key"),
+            LogFault::TreeRoot => f.write_str("the entries do not hash to the root of the checkpoint"),
             LogFault::Statement { index, fault } => write!(f, "entry {index}: {fault}"),
             LogFault::Replay { index, fault } => write!(f, "entry {index}: {fault}"),
             LogFault::Checkpoint(fault) => write!(f, "`/checkpoint`: {fault}"),

@@ -28,7 +28,7 @@ impl<'a> Prover<'a> {
         config: &'a FollowerConfig,
         now: u64,
     ) -> Result<Prover<'a>, LogFault> {
-        let head = fetch_head(fetch, config, now)?;
+        let (head, _, _) = fetch_head(fetch, config, now)?;
         Ok(Prover { fetch, config, head, tiles: HashMap::new() })
     }
 
@@ -105,5 +105,6 @@ impl<'a> Prover<'a> {
 fn signer(entry: &[u8], prefix: &Prefix, index: u64) -> Result<semgate_certs::Thumbprint, LogFault> {
     let entry =
         crate::entry::Entry::read(entry, prefix).map_err(|fault| LogFault::Statement { index, fault })?;
-    Ok(entry.signed().key())
+    // what root keys signed has no chain to be shown
+    entry.signed().key().ok_or(LogFault::SignerMissing)
 }

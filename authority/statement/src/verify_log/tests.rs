@@ -57,7 +57,7 @@ fn every_served_file_is_held_against_the_replayed_log() {
     assert_eq!(lied(&tile.to_string(), bytes), LogFault::TileDiffers { path: tile.to_string() });
     let bundle = TilePath::entries_holding(0, size).unwrap();
     let mut other = MemoryAuthority::with_library(START);
-    assert_eq!(lied(&bundle.to_string(), other.tiles.remove(&bundle).unwrap()), LogFault::Root);
+    assert_eq!(lied(&bundle.to_string(), other.tiles.remove(&bundle).unwrap()), LogFault::TreeRoot);
     let older = authority.keys.log.sign(1, TreeHash::of_leaf(b"x")).unwrap();
     assert_eq!(lied("/checkpoint", older.into_bytes()), LogFault::CheckpointDiffers);
     let other_past = authority.keys.log.sign(size, TreeHash::of_leaf(b"x")).unwrap();

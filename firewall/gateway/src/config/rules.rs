@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use semgate_certs::SpiffeId;
 use semgate_contexts::{Line, Prefix, Version};
+use semgate_statement::root::MAX_ROOT_KEYS;
 use semgate_statement::{CosignerVerifier, Lines, Quorum};
 
 use super::choices::choices;
@@ -169,10 +170,15 @@ fn authority(file: &FileAuthority, base: &Path) -> Result<AuthorityConfig, Confi
     if Lines::parse(&file.lines).is_err() {
         return Err(ConfigFault::value(key("lines"), "lines, such as `payment`, `acme.*`, or `*`"));
     }
+    let root_threshold = file.root_threshold.unwrap_or(1);
+    if root_threshold == 0 || root_threshold > MAX_ROOT_KEYS as u64 {
+        return Err(ConfigFault::value(key("root_threshold"), "at least 1 and at most 16"));
+    }
     Ok(AuthorityConfig {
         name: file.name.clone(),
         url,
         roots: base.join(&file.roots),
+        root_threshold,
         tls_roots: base.join(file.tls_roots.as_ref().unwrap_or(&file.roots)),
         origin: file.origin.clone(),
         log_key: file.log_key.clone(),

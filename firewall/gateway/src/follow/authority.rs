@@ -49,6 +49,7 @@ pub(crate) fn open(
     let log = LogVerifier::parse(&authority.log_key).map_err(|why| fault("log key for", &why))?;
     let roots = materials::roots(&authority.roots, config)?;
     let mut settings = FollowerConfig::new(&authority.name, &authority.origin, roots, log);
+    settings.root_threshold = authority.root_threshold;
     settings.prefix = config.prefix.clone();
     settings.lines = Lines::parse(&authority.lines).map_err(|why| fault("lines of", &why))?;
     let keys = authority.witnesses.iter().map(|key| CosignerVerifier::parse(key));

@@ -1,0 +1,40 @@
+//! `POST /v1/trust`: what root keys signed is handed in by any publisher; the signatures decide.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::Request as HttpRequest;
+use axum::response::Response;
+use semgate_statement::jws::Many;
+use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
+use semgate_statement::{SignedStatement, Statement, context};
+use serde_json::json;
+
+use super::problem::{Code, Problem};
+use super::write::{Author, ask, status_of};
+use super::{App, answer, body};
+use crate::submit::Request;
+
+/// `POST /v1/trust`
+pub(super) async fn submit(
+    State(app): State<Arc<App>>,
+    request: HttpRequest<Body>,
+) -> Result<Response, Problem> {
+    let author = Author::of_any_right(&app, &request)?;
+    if body::media_type(request.headers())? != context::MEDIA_TYPE {
+        return Err(Code::MediaTypeUnsupported.into());
+    }
+    let bytes = body::read(request.into_body(), MAX_STATEMENT_BYTES, app.config.limits.body_timeout).await?;
+    let jws = Many::read(&bytes, TYPE, MAX_STATEMENT_BYTES)
+        .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
+    let signed = SignedStatement::of_root(jws, &app.config.prefix)
+        .map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
+    let Statement::Root(said) = signed.unverified().clone() else {
+        return Err(Code::ParameterInvalid.into());
+    };
+    let by = author.peer.id().as_str().to_owned();
+    let done = ask(&app, Request::Root(Box::new(signed)), by).await?;
+    let body = json!({"kind": said.kind(), "number": said.number, "index": done.index, "seq": done.seq});
+    Ok(answer::json(status_of(&done), &body))
+}

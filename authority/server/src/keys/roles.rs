@@ -1,0 +1,220 @@
+//! The role keys: the newest that counts of what the operator gave and of what this authority renewed by itself; and the renewing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ring::rand::SystemRandom;
+use semgate_certs::{
+    Chain, ChainFault, IssueFault, Issuer, KeyPair, LeafProfile, Usage, VerifiedLeaf, verify_chain,
+};
+use semgate_statement::{Anchors, SigningIdentity};
+
+use super::{BACKDATE, DAY, Keys, pair};
+use crate::config::KeyFiles;
+use crate::{Config, RunFault, disk};
+
+/// A role certificate with less than this left, which nobody renews, is warned about at start.
+const WARN_BEFORE: u64 = 14 * DAY;
+/// A renewed leaf shorter than this is not worth a key: the issuing certificate is at its end.
+const SHORTEST: u64 = 5;
+
+/// A key with its chain, and until when the chain is valid.
+#[derive(Debug)]
+pub(crate) struct Role {
+    pub identity: SigningIdentity,
+    pub leaf: VerifiedLeaf,
+}
+
+/// Makes new leaves for the roles.
+#[derive(Debug)]
+pub(super) struct Renewal {
+    issuer: Issuer,
+    lifetime: u64,
+}
+
+/// Where the key of a role may lie.
+#[derive(Debug)]
+pub(super) struct Places {
+    usage: Usage,
+    given: KeyFiles,
+    renewed: KeyFiles,
+}
+
+impl Renewal {
+    pub fn of(config: &Config) -> Result<Option<Self>, RunFault> {
+        let Some(lifetime) = config.keys.role_lifetime else { return Ok(None) };
+        let (chain, key) = pair(&config.keys.context_issuing)?;
+        let issuer = Issuer::from_parts(chain, key)
+            .map_err(|e| RunFault::keys(&config.keys.context_issuing.certificate, e))?;
+        Ok(Some(Self { issuer, lifetime: lifetime.as_secs() }))
+    }
+
+    /// A new key and leaf, stored before it is used.
+    fn make(&self, places: &Places, now: u64) -> Result<(Chain, KeyPair), RunFault> {
+        let refused =
+            |what: &dyn std::fmt::Display| RunFault::keys(&places.renewed.certificate, what.to_string());
+        let random = &SystemRandom::new();
+        let key = KeyPair::generate(random).map_err(|e| refused(&e))?;
+        let scope = self.issuer.scope().map_err(|e| refused(&e))?;
+        let backdate = BACKDATE.min(self.lifetime / 3);
+        let mut lifetime = self.lifetime;
+        let chain = loop {
+            let profile = LeafProfile::role(places.usage, scope.clone(), now.saturating_sub(backdate));
+            match self.issuer.leaf(&profile.lifetime(lifetime + backdate), key.public(), random) {
+                Ok(chain) => break chain,
+                // the issuing certificate ends earlier
+                Err(IssueFault::LifetimeTooLong) if lifetime / 2 >= SHORTEST => lifetime /= 2,
+                Err(fault) => return Err(refused(&fault)),
+            }
+        };
+        disk::make_dir(&disk::parent(&places.renewed.key))?;
+        disk::write(&places.renewed.key, key.to_pem().as_bytes())?;
+        disk::write(&places.renewed.certificate, chain.to_pem().as_bytes())?;
+        Ok((chain, key))
+    }
+}
+
+impl Places {
+    pub fn new(usage: Usage, given: &KeyFiles, dir: PathBuf) -> Self {
+        let file = |end: &str| dir.join(format!("{usage}.{end}"));
+        let renewed = KeyFiles { certificate: file("pem"), key: file("key") };
+        Self { usage, given: given.clone(), renewed }
+    }
+
+    /// The newest one that counts; else why what the operator gave does not.
+    fn best(&self, anchors: &Anchors, now: u64) -> Result<Result<Role, ChainFault>, RunFault> {
+        let given = role(&self.given, anchors, self.usage, now)?;
+        if let Err(fault) = &given
+            && !is_outlived(*fault)
+        {
+            // not a key of this role at all: a mistake, which no renewal may hide
+            return Err(RunFault::keys(&self.given.certificate, fault));
+        }
+        let kept = self.renewed.certificate.is_file() && self.renewed.key.is_file();
+        let renewed = if kept { role(&self.renewed, anchors, self.usage, now).ok() } else { None };
+        Ok(match (given, renewed) {
+            (Ok(given), Some(Ok(renewed))) if renewed.leaf.not_before() > given.leaf.not_before() => {
+                Ok(renewed)
+            }
+            (Err(_), Some(Ok(renewed))) => Ok(renewed),
+            (given, _) => given,
+        })
+    }
+
+    /// A new key where the authority renews and `held` is due: it does not count, a third of its life is left, or it lives for more than
+    /// three times as long as configured. None: what is held stays.
+    pub fn next(
+        &self,
+        held: Option<&Role>,
+        renewal: Option<&Renewal>,
+        anchors: &Anchors,
+        now: u64,
+    ) -> Result<Option<Role>, RunFault> {
+        let Some(renewal) = renewal else { return Ok(None) };
+        if held.is_some_and(|role| is_good(role, anchors, renewal.lifetime, now).is_ok()) {
+            return Ok(None);
+        }
+        let (chain, key) = renewal.make(self, now)?;
+        let leaf = verify_chain(&chain, own_roots(anchors), self.usage, now)
+            .map_err(|e| RunFault::keys(&self.renewed.certificate, e))?;
+        tracing::info!("renewed the {} key: {}", self.usage, chain.thumbprint());
+        Ok(Some(Role { identity: SigningIdentity::new(key, chain), leaf }))
+    }
+}
+
+/// What becomes of a good key with time, or by a word of the root.
+fn is_outlived(fault: ChainFault) -> bool {
+    use ChainFault::{Expired, IssuerNotListed, IssuerRevoked, NotYetValid};
+    matches!(fault, Expired | NotYetValid | IssuerRevoked | IssuerNotListed)
+}
+
+/// Why a held key is replaced.
+struct Due;
+
+fn is_good(role: &Role, anchors: &Anchors, lifetime: u64, now: u64) -> Result<(), Due> {
+    let leaf = &role.leaf;
+    let life = leaf.not_after().saturating_sub(leaf.not_before());
+    let left = leaf.not_after().saturating_sub(now);
+    let short = life <= lifetime.saturating_mul(3);
+    let counts = anchors.compromised(&leaf.thumbprint()).is_none()
+        && verify_chain(&role.identity.chain, own_roots(anchors), leaf.usage(), now).is_ok();
+    if counts && short && left > life / 3 { Ok(()) } else { Err(Due) }
+}
+
+fn own_roots(anchors: &Anchors) -> &semgate_certs::Roots {
+    anchors.roots()
+}
+
+fn role(
+    files: &KeyFiles,
+    anchors: &Anchors,
+    usage: Usage,
+    now: u64,
+) -> Result<Result<Role, ChainFault>, RunFault> {
+    let (chain, key) = pair(files)?;
+    let leaf = match verify_chain(&chain, own_roots(anchors), usage, now) {
+        Ok(leaf) => leaf,
+        Err(fault) => return Ok(Err(fault)),
+    };
+    if leaf.public_key() != key.public() {
+        return Err(RunFault::keys(&files.key, "it is not the key of the certificate beside it"));
+    }
+    if anchors.compromised(&leaf.thumbprint()).is_some() {
+        return Ok(Err(ChainFault::IssuerRevoked));
+    }
+    Ok(Ok(Role { identity: SigningIdentity::new(key, chain), leaf }))
+}
+
+impl Keys {
+    /// The role keys at start. A feed key that cannot sign now stops the start, if it cannot be renewed; a status key with an expired
+    /// certificate does not, so that heads go on, and every act that needs it is refused until it is replaced.
+    pub(super) fn first_roles(&self, config: &Config, now: u64) -> Result<(), RunFault> {
+        let anchors = self.anchors();
+        let renewal = self.renewal.as_ref();
+        let feed = self.feed_places.best(&anchors, now)?;
+        let feed = match self.feed_places.next(feed.as_ref().ok(), renewal, &anchors, now)? {
+            Some(renewed) => renewed,
+            None => feed.map_err(|e| RunFault::keys(&config.keys.feed.certificate, e))?,
+        };
+        let status = self.status_places.best(&anchors, now)?;
+        let status = match (self.status_places.next(status.as_ref().ok(), renewal, &anchors, now)?, status) {
+            (Some(renewed), _) => Some(renewed),
+            (None, Ok(role)) => Some(role),
+            (None, Err(fault @ (ChainFault::Expired | ChainFault::NotYetValid))) => {
+                let path = config.keys.status.certificate.display();
+                tracing::error!(
+                    "`{path}`: {fault}; nothing can be revoked and no floor raised until it is replaced"
+                );
+                None
+            }
+            (None, Err(fault)) => return Err(RunFault::keys(&config.keys.status.certificate, fault)),
+        };
+        for role in [Some(&feed), status.as_ref()].into_iter().flatten() {
+            if renewal.is_none() && role.leaf.not_after() < now.saturating_add(WARN_BEFORE) {
+                let days = role.leaf.not_after().saturating_sub(now) / DAY;
+                tracing::warn!("the {} certificate expires in {days} days", role.leaf.usage());
+            }
+        }
+        self.feed.set(Some(Arc::new(feed)));
+        self.status.set(status.map(Arc::new));
+        Ok(())
+    }
+
+    /// Renews what is due; answers the usages of what was renewed. A failure is said and tried again; what is held goes on while it counts.
+    pub fn renew(&self, now: u64) -> Vec<Usage> {
+        let anchors = self.anchors();
+        let mut done = Vec::new();
+        for (places, slot) in [(&self.feed_places, &self.feed), (&self.status_places, &self.status)] {
+            let held = slot.get();
+            match places.next(held.as_deref(), self.renewal.as_ref(), &anchors, now) {
+                Ok(Some(renewed)) => {
+                    slot.set(Some(Arc::new(renewed)));
+                    done.push(places.usage);
+                }
+                Ok(None) => {}
+                Err(fault) => tracing::error!("the {} key could not be renewed: {fault}", places.usage),
+            }
+        }
+        done
+    }
+}

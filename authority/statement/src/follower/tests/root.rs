@@ -1,0 +1,263 @@
+//! What the root says, as followers take it.
+
+use super::*;
+use crate::checkpoint::{CheckpointFault, LogKey};
+use crate::listing::Listed;
+use crate::root::{KeyList, RootAct, RootFault};
+use crate::testing::ORIGIN;
+use crate::trust::RootEntry;
+use crate::verify_log::{LogFault, verify_log};
+use ring::rand::SystemRandom;
+use semgate_certs::{ChainLimits, Family, Issuer, IssuingProfile, RootProfile, Roots, Thumbprint};
+
+fn document(short: &str) -> Vec<u8> {
+    MemoryAuthority::document(short, "thing")
+}
+
+fn signer_of(authority: &mut MemoryAuthority, line: &str) -> Thumbprint {
+    authority.signer(&Line::parse(line).unwrap()).thumbprint()
+}
+
+fn new_log() -> Arc<LogKey> {
+    Arc::new(LogKey::generate(ORIGIN, &SystemRandom::new()).unwrap())
+}
+
+/// A trust list that names this log key too.
+fn with_log(authority: &MemoryAuthority, key: &LogKey) -> KeyList {
+    let list = authority.key_list();
+    let log = [list.log.clone(), vec![key.verifier().to_string()]].concat();
+    KeyList::new(list.threshold, list.roots, list.issuing, log)
+}
+
+#[test]
+fn what_a_compromised_key_published_from_an_index_on_is_revoked_and_what_it_published_before_is_not() {
+    let (mut authority, mut follower) = followed();
+    authority.publish(&document("shop:v1.0"));
+    let from = authority.publish(&document("shop:v1.1"));
+    authority.publish(&document("other:v1.0"));
+    authority.follow(&mut follower).unwrap();
+    let key = signer_of(&mut authority, "shop");
+    authority.root(RootAct::Compromised { key, from }, &[]);
+    authority.follow(&mut follower).unwrap();
+    let standings = ["shop:v1.0", "shop:v1.1", "other:v1.0"].map(|s| standing(&follower, s, authority.now));
+    assert_eq!(standings, [Standing::Valid, Standing::Revoked, Standing::Valid]);
+    assert!(verify_log(&mut authority.clone(), &authority.config(), authority.now).is_ok());
+    // whoever holds the key goes on, and has the feed and log keys too
+    let index = authority.publish(&document("shop:v1.2"));
+    let digest = *MemoryAuthority::context(&document("shop:v1.2")).digest();
+    let mut listing = authority.replay.listing();
+    listing.contexts.push(Listed { urn: urn("shop:v1.2"), digest, index, status: Status::Valid });
+    authority.lie("/v1/contexts", listing.to_bytes().unwrap());
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(standing(&follower, "shop:v1.2", authority.now), Standing::Revoked);
+    let held = verify_log(&mut authority.clone(), &authority.config(), authority.now);
+    authority.lies.clear();
+    assert!(matches!(held, Err(LogFault::Replay { fault: crate::ReplayFault::SignerCompromised, .. })));
+}
+
+#[test]
+fn a_head_by_a_compromised_feed_key_is_refused_and_one_by_the_next_is_taken() {
+    let (mut authority, mut follower) = followed();
+    let before = follower.view().size();
+    let key = authority.keys.feed.thumbprint();
+    authority.root(RootAct::Compromised { key, from: 0 }, &[]);
+    refuses(&mut authority, &mut follower, FollowFault::FeedCompromised);
+    let profile = LeafProfile::role(Usage::Feed, LineScope::All, authority.keys.since);
+    let pair = KeyPair::generate(&authority.keys.random).unwrap();
+    let chain = authority.keys.contexts.leaf(&profile, pair.public(), &authority.keys.random).unwrap();
+    authority.new_feed = Some(Arc::new(SigningIdentity::new(pair, chain)));
+    authority.renew();
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(follower.view().size(), before + 1);
+    assert_eq!(standing(&follower, "payment:v1.1", authority.now), Standing::Valid);
+    authority.new_feed = None;
+    authority.now += 10;
+    authority.renew();
+    refuses(&mut authority, &mut follower, FollowFault::FeedCompromised);
+}
+
+#[test]
+fn a_floor_falls_where_the_root_says_so_and_nowhere_else() {
+    let (mut authority, mut follower) = followed();
+    let line = Line::parse("payment").unwrap();
+    let min = Version::parse("v1.0").unwrap();
+    authority.root(RootAct::LowerFloor { line: line.clone(), min }, &[]);
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(follower.view().floor(&line), Some(min));
+    assert!(verify_log(&mut authority.clone(), &authority.config(), authority.now).is_ok());
+    // raised again, the old word of the root lowers nothing
+    authority.floor("payment", "v2.0");
+    authority.follow(&mut follower).unwrap();
+    authority.now += 10;
+    authority.publish(&document("more:v1.0"));
+    authority.floors = crate::FloorsDocument {
+        authority: crate::testing::AUTHORITY.to_owned(),
+        floors: [(line.clone(), min)].into(),
+    }
+    .to_bytes()
+    .unwrap();
+    authority.head.floors = crate::encoding::sha256(&authority.floors);
+    authority.sign_head();
+    refuses(&mut authority, &mut follower, FollowFault::FloorLowered { line });
+}
+
+#[test]
+fn the_log_changes_its_key_without_a_head_that_does_not_verify() {
+    let (mut authority, mut online) = followed();
+    let mut offline = authority.follower();
+    let key = new_log();
+    let list = with_log(&authority, &key);
+    authority.root(RootAct::Keys(list.clone()), &[]);
+    authority.follow(&mut online).unwrap();
+    authority.new_log = Some(Arc::clone(&key));
+    authority.publish(&document("after:v1.0"));
+    // one that saw the list, one that did not, and one that comes new with the old key
+    let mut newcomer = Follower::without_memory(authority.config());
+    for follower in [&mut online, &mut offline, &mut newcomer] {
+        authority.follow(follower).unwrap();
+        assert_eq!(follower.reports(), vec![]);
+        assert_eq!(standing(follower, "after:v1.0", authority.now), Standing::Valid);
+    }
+    assert!(verify_log(&mut authority.clone(), &authority.config(), authority.now).is_ok());
+    let only_new = KeyList::new(1, list.roots, list.issuing, vec![key.verifier().to_string()]);
+    authority.now += 10;
+    authority.root(RootAct::Keys(only_new), &[]);
+    authority.follow(&mut online).unwrap();
+    authority.new_log = None;
+    authority.now += 10;
+    authority.renew();
+    let fault = FollowFault::Head(HeadFault::Checkpoint(CheckpointFault::Signature));
+    refuses(&mut authority, &mut online, fault);
+}
+
+#[test]
+fn a_log_key_that_the_root_never_named_is_refused() {
+    let (mut authority, mut follower) = followed();
+    authority.new_log = Some(new_log());
+    authority.renew();
+    let fault = FollowFault::Head(HeadFault::Checkpoint(CheckpointFault::Signature));
+    refuses(&mut authority, &mut follower, fault);
+}
+
+#[test]
+fn statements_of_the_root_are_neither_withdrawn_nor_held_back_nor_made_up() {
+    let (mut authority, mut follower) = followed();
+    let key = new_log();
+    let act = RootAct::Keys(with_log(&authority, &key));
+    // in the trust document and not in the log
+    let made_up = authority.signed_by_root(act.clone(), &[]);
+    let entry = crate::Entry::new(authority.now, made_up).unwrap();
+    let mut lie = authority.clone();
+    lie.publish(&document("x:v1.0"));
+    lie.trust.set_root(vec![RootEntry::of(lie.tree.size() - 1, &entry)]);
+    lie.head.root_statements = 1;
+    lie.sign_head();
+    refuses(&mut lie, &mut follower, FollowFault::NotInLog);
+    // counted by the head and held back
+    authority.root(act, &[]);
+    let mut lie = authority.clone();
+    lie.trust.set_root(Vec::new());
+    refuses(&mut lie, &mut follower, FollowFault::RootMissing { named: 1, known: 0 });
+    authority.now += 60;
+    authority.renew();
+    authority.follow(&mut follower).unwrap();
+    // withdrawn
+    let mut lie = authority.clone();
+    lie.now += 60;
+    lie.publish(&document("x:v1.0"));
+    lie.head.root_statements = 0;
+    lie.sign_head();
+    refuses(&mut lie, &mut follower, FollowFault::RootWithdrawn { had: 1, offered: 0 });
+}
+
+#[test]
+fn one_key_of_a_split_root_makes_no_issuing_certificate_that_counts() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let random = SystemRandom::new();
+    let second = Issuer::root(
+        &RootProfile::new("second", authority.keys.since),
+        KeyPair::generate(&random).unwrap(),
+        &random,
+    )
+    .unwrap();
+    let both = [authority.keys.root.certificates(), second.chain().certificates()].concat();
+    let mut config = authority.config();
+    config.roots = Roots::from_der(both.clone(), &ChainLimits::default()).unwrap();
+    config.root_threshold = 2;
+    let mut follower = Follower::without_memory(config.clone());
+    let unlisted = |fault| FollowFault::Head(HeadFault::Jws(JwsFault::Chain(fault)));
+    refuses(&mut authority, &mut follower, unlisted(ChainFault::IssuerNotListed));
+    let list = authority.key_list();
+    let list = KeyList::new(2, both, list.issuing, list.log);
+    let mut alone = authority.clone();
+    alone.root(RootAct::Keys(list.clone()), &[]);
+    refuses(&mut alone, &mut follower, FollowFault::Root(RootFault::Threshold { signed: 1, needed: 2 }));
+    authority.now += 60;
+    authority.root(RootAct::Keys(list), &[&second]);
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(standing(&follower, "payment:v1.1", authority.now), Standing::Valid);
+    // whoever has one root key signs an issuing certificate and a feed key below it
+    let keys = Arc::clone(&authority.keys);
+    let profile = IssuingProfile::new("rogue", Family::Contexts, keys.since);
+    let rogue = keys.root_key.issuing(&profile, KeyPair::generate(&random).unwrap(), &random).unwrap();
+    let pair = KeyPair::generate(&random).unwrap();
+    let leaf = LeafProfile::role(Usage::Feed, LineScope::All, keys.since);
+    let chain = rogue.leaf(&leaf, pair.public(), &random).unwrap();
+    authority.new_feed = Some(Arc::new(SigningIdentity::new(pair, chain)));
+    authority.now += 60;
+    authority.renew();
+    refuses(&mut authority, &mut follower, unlisted(ChainFault::IssuerNotListed));
+}
+
+#[test]
+fn what_stands_below_an_issuing_certificate_that_leaves_the_list_is_untrusted() {
+    let (mut authority, _) = followed();
+    let keys = Arc::clone(&authority.keys);
+    let random = SystemRandom::new();
+    let profile = IssuingProfile::new("second", Family::Contexts, keys.since);
+    let second = keys.root_key.issuing(&profile, KeyPair::generate(&random).unwrap(), &random).unwrap();
+    let list = authority.key_list();
+    let issuing = [list.issuing.clone(), vec![second.chain().thumbprint()]].concat();
+    let both = KeyList::new(1, list.roots.clone(), issuing, list.log.clone());
+    authority.root(RootAct::Keys(both), &[]);
+    let line = Line::parse("leased").unwrap();
+    let pair = KeyPair::generate(&random).unwrap();
+    let chain = second.leaf(&LeafProfile::context(vec![line], keys.since), pair.public(), &random).unwrap();
+    let signer = SigningIdentity::new(pair, chain);
+    let context = MemoryAuthority::context(&document("leased:v1.0"));
+    authority.publish_by(&context, &signer, &signer);
+    let mut follower = authority.follower();
+    assert_eq!(standing(&follower, "leased:v1.0", authority.now), Standing::Valid);
+    assert!(follower.view().context(&urn("leased:v1.0")).is_some());
+    authority.now += 10;
+    authority.root(RootAct::Keys(list), &[]);
+    authority.follow(&mut follower).unwrap();
+    assert!(follower.view().context(&urn("leased:v1.0")).is_none(), "untrusted");
+    assert!(follower.view().loaded(&urn("leased:v1.0")).unwrap().fault.is_some());
+    assert!(follower.view().context(&urn("payment:v1.1")).is_some(), "the rest goes on");
+}
+
+#[test]
+fn what_the_root_said_is_remembered_and_judged_again_at_the_start() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let dir = tempfile::tempdir().unwrap();
+    let mut follower = Follower::open(authority.config(), dir.path(), START).unwrap();
+    let key = new_log();
+    let list = with_log(&authority, &key);
+    authority.root(RootAct::Keys(list), &[]);
+    authority.new_log = Some(key);
+    let signer = signer_of(&mut authority, "payment");
+    authority.root(RootAct::Compromised { key: signer, from: 0 }, &[]);
+    authority.follow(&mut follower).unwrap();
+    drop(follower);
+    let mut again = Follower::open(authority.config(), dir.path(), START + 5).unwrap();
+    assert_eq!(again.reports(), vec![]);
+    assert_eq!(again.view().size(), authority.tree.size());
+    assert_eq!(standing(&again, "payment:v1.1", START + 5), Standing::Revoked);
+    assert_eq!(standing(&again, "travel:v2.1", START + 5), Standing::Valid);
+    drop(again);
+    // with its file forged or gone, the head does not verify, and nothing counts
+    std::fs::remove_file(dir.path().join("trust.json")).unwrap();
+    let lost = Follower::open(authority.config(), dir.path(), START + 5).unwrap();
+    assert_eq!(standing(&lost, "travel:v2.1", START + 5), Standing::NotCovered);
+}

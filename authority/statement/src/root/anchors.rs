@@ -1,0 +1,303 @@
+//! The fold of root statements: what a reader was configured with, and what a threshold of root keys has made of it since.
+
+use super::{KeyList, MAX_ROOT_STATEMENTS, RootAct, RootStatement};
+use crate::checkpoint::LogVerifier;
+use crate::entry::Entry;
+use crate::jws::{JwsFault, Many};
+use crate::statement::Statement;
+use crate::trust::RootEntry;
+use semgate_certs::{PemFault, RootKey, Roots, Thumbprint};
+use semgate_contexts::{Line, Prefix, Version};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Why a root statement was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RootFault {
+    /// It is no statement of the root.
+    OtherKind,
+    /// It is of another authority.
+    Authority,
+    /// Its number is not the next one.
+    Number,
+    /// More root statements than [`MAX_ROOT_STATEMENTS`].
+    TooMany,
+    /// It stands before one with a smaller number in the log, or was logged earlier.
+    Order,
+    /// Fewer root keys signed it than the threshold asks for.
+    Threshold {
+        /// Different root keys whose signatures hold.
+        signed: u64,
+        /// How many it takes.
+        needed: u64,
+    },
+    /// A trust list that fewer of its own root keys signed than it asks for itself.
+    OwnThreshold {
+        /// Different root keys of the new list whose signatures hold.
+        signed: u64,
+        /// How many it takes.
+        needed: u64,
+    },
+    /// A root certificate of a trust list cannot serve as one.
+    Root(PemFault),
+    /// A log key of a trust list is none, or is of another origin.
+    LogKey,
+    /// The signatures cannot be read.
+    Jws(JwsFault),
+    /// The entry cannot be read.
+    Entry,
+}
+
+impl fmt::Display for RootFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RootFault::OtherKind => f.write_str("not a statement of the root"),
+            RootFault::Authority => f.write_str("root statement of another authority"),
+            RootFault::Number => f.write_str("root statement whose number is not the next one"),
+            RootFault::TooMany => f.write_str("more root statements than the limit"),
+            RootFault::Order => f.write_str("root statements that are not in the order of the log"),
+            RootFault::Threshold { signed, needed } => {
+                write!(f, "root statement signed by {signed} of the {needed} root keys that it takes")
+            }
+            RootFault::OwnThreshold { signed, needed } => {
+                write!(f, "trust list signed by {signed} of the {needed} of its own root keys that it takes")
+            }
+            RootFault::Root(fault) => write!(f, "trust list: {fault}"),
+            RootFault::LogKey => f.write_str("trust list with a log key that is none of this log"),
+            RootFault::Jws(fault) => write!(f, "root statement: {fault}"),
+            RootFault::Entry => f.write_str("root statement that cannot be read"),
+        }
+    }
+}
+
+impl std::error::Error for RootFault {}
+
+/// What a reader believes of an authority's keys at one moment. Begins with what was configured; only [`Anchors::accept`] moves it on.
+#[derive(Clone, Debug)]
+pub struct Anchors {
+    authority: String,
+    origin: String,
+    threshold: u64,
+    keys: Vec<RootKey>,
+    roots: Roots,
+    log: LogVerifier,
+    list: Option<KeyList>,
+    number: u64,
+    last: Option<(u64, u64)>,
+    compromised: BTreeMap<Thumbprint, u64>,
+    /// The newest statement that lowered the floor of a line: its index and the floor.
+    lowered: BTreeMap<Line, (u64, Version)>,
+}
+
+impl Anchors {
+    /// What was configured: the root certificates, how many of their keys speak for the root, and the log key. With a threshold above
+    /// one, no chain counts until a trust list was accepted: one root key alone could have made any issuing certificate.
+    pub fn new(authority: &str, origin: &str, roots: &Roots, threshold: u64, log: &LogVerifier) -> Anchors {
+        let limits = roots.limits().clone();
+        // a root whose key signs no statements (P-384) anchors chains all the same
+        let keys = roots.certificates().filter_map(|der| RootKey::of(der, &limits).ok()).collect();
+        Anchors {
+            authority: authority.to_owned(),
+            origin: origin.to_owned(),
+            threshold: threshold.max(1),
+            keys,
+            roots: if threshold > 1 { roots.clone().with_only([]) } else { roots.clone() },
+            log: log.clone(),
+            list: None,
+            number: 0,
+            last: None,
+            compromised: BTreeMap::new(),
+            lowered: BTreeMap::new(),
+        }
+    }
+
+    /// The same for the authority itself: its own chains count below its own roots also before the first trust list, for somebody has to
+    /// log that list.
+    pub fn of_authority(
+        authority: &str,
+        origin: &str,
+        roots: &Roots,
+        threshold: u64,
+        log: &LogVerifier,
+    ) -> Anchors {
+        Anchors { roots: roots.clone(), ..Anchors::new(authority, origin, roots, threshold, log) }
+    }
+
+    /// The same with every root entry of a trust document that is not known yet, up to the first of `size` and later.
+    pub fn with_entries(
+        &self,
+        entries: &[RootEntry],
+        size: u64,
+        prefix: &Prefix,
+    ) -> Result<Anchors, RootFault> {
+        let known = usize::try_from(self.number).unwrap_or(usize::MAX);
+        let new = entries.iter().skip(known).take_while(|root| root.index < size);
+        let new = new.map(|root| Ok((root.index, root.entry(prefix).map_err(|_| RootFault::Entry)?)));
+        let new: Vec<(u64, Entry)> = new.collect::<Result<_, RootFault>>()?;
+        match self.clone().accept_all(&new) {
+            Err(fault @ RootFault::Threshold { .. }) if self.number == 0 => {
+                self.beginning_later(&new).unwrap_or(Err(fault))
+            }
+            walked => walked,
+        }
+    }
+
+    fn accept_all(mut self, entries: &[(u64, Entry)]) -> Result<Anchors, RootFault> {
+        for (index, entry) in entries {
+            self.accept(*index, entry)?;
+        }
+        Ok(self)
+    }
+
+    /// Whoever was configured with the roots and the threshold of a later trust list begins there: those before it were signed by keys
+    /// that this reader was never told of. Of them only what takes away counts, the compromised keys. None if there is no such list.
+    fn beginning_later(&self, entries: &[(u64, Entry)]) -> Option<Result<Anchors, RootFault>> {
+        let ours: BTreeSet<Thumbprint> = self.keys.iter().map(RootKey::thumbprint).collect();
+        let is_ours = |entry: &Entry| match entry.unverified() {
+            Statement::Root(said) => match &said.act {
+                RootAct::Keys(list) => {
+                    let theirs: BTreeSet<_> = list.roots.iter().map(|der| Thumbprint::of(der)).collect();
+                    list.threshold == self.threshold && theirs == ours
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        let at = entries.iter().position(|(_, entry)| is_ours(entry))?;
+        let (before, rest) = entries.split_at_checked(at)?;
+        let mut anchors = self.clone();
+        for (index, entry) in before {
+            let Statement::Root(said) = entry.unverified() else { continue };
+            if let RootAct::Compromised { key, from } = &said.act {
+                anchors.compromised.insert(*key, *from);
+            }
+            anchors.number = said.number;
+            anchors.last = Some((*index, entry.logged_at()));
+        }
+        Some(anchors.accept_all(rest))
+    }
+
+    /// Takes the next root statement, which stands at `index` of the log (that it does is proved elsewhere). It must be signed by the
+    /// threshold of the root keys as they were, and a trust list by its own threshold of its own keys too (TUF §5.3.4).
+    pub fn accept(&mut self, index: u64, entry: &Entry) -> Result<(), RootFault> {
+        let (Statement::Root(said), Some(jws)) = (entry.unverified(), entry.signed().many()) else {
+            return Err(RootFault::OtherKind);
+        };
+        let at = entry.logged_at();
+        if self.last.is_some_and(|(before, time)| index <= before || at < time) {
+            return Err(RootFault::Order);
+        }
+        self.judge(said, jws, at)?;
+        match &said.act {
+            RootAct::Keys(list) => self.take_list(list)?,
+            RootAct::Compromised { key, from } => {
+                let known = self.compromised.entry(*key).or_insert(*from);
+                *known = (*known).min(*from);
+            }
+            RootAct::LowerFloor { line, min } => {
+                self.lowered.insert(line.clone(), (index, *min));
+            }
+        }
+        self.number = said.number;
+        self.last = Some((index, at));
+        Ok(())
+    }
+
+    /// Whether a statement would be taken at `at`; nothing changes. Says what is missing, for those who collect signatures.
+    pub fn judge(&self, said: &RootStatement, jws: &Many, at: u64) -> Result<(), RootFault> {
+        if said.authority != self.authority {
+            return Err(RootFault::Authority);
+        }
+        if said.number != self.number + 1 {
+            return Err(RootFault::Number);
+        }
+        if said.number > MAX_ROOT_STATEMENTS as u64 {
+            return Err(RootFault::TooMany);
+        }
+        let signed = jws.signers(&self.keys, at);
+        if signed < self.threshold {
+            return Err(RootFault::Threshold { signed, needed: self.threshold });
+        }
+        if let RootAct::Keys(list) = &said.act {
+            let signed = jws.signers(&self.keys_of(list)?, at);
+            if signed < list.threshold {
+                return Err(RootFault::OwnThreshold { signed, needed: list.threshold });
+            }
+            self.log_of(list)?;
+        }
+        Ok(())
+    }
+
+    fn keys_of(&self, list: &KeyList) -> Result<Vec<RootKey>, RootFault> {
+        let read = list.roots.iter().map(|der| RootKey::of(der, self.roots.limits()));
+        read.collect::<Result<_, _>>().map_err(RootFault::Root)
+    }
+
+    fn log_of(&self, list: &KeyList) -> Result<LogVerifier, RootFault> {
+        let keys = list.log.iter().map(|text| LogVerifier::parse(text).map_err(|_| RootFault::LogKey));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        LogVerifier::any_of(keys).filter(|all| all.name() == self.origin).ok_or(RootFault::LogKey)
+    }
+
+    /// Roots that left the list stay as ends of chains: what counts below them is what the list names.
+    fn take_list(&mut self, list: &KeyList) -> Result<(), RootFault> {
+        let keys = self.keys_of(list)?;
+        let log = self.log_of(list)?;
+        let roots = self.roots.clone().with_more(list.roots.clone()).map_err(RootFault::Root)?;
+        self.roots = roots.with_only(list.issuing.iter().copied());
+        self.threshold = list.threshold;
+        self.keys = keys;
+        self.log = log;
+        self.list = Some(list.clone());
+        Ok(())
+    }
+
+    /// Where chains must end, and by which issuing certificates.
+    pub fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    /// The keys that sign checkpoints.
+    pub fn log(&self) -> &LogVerifier {
+        &self.log
+    }
+
+    /// Root statements taken so far: the number of the last one.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How many root keys speak for the root.
+    pub fn threshold(&self) -> u64 {
+        self.threshold
+    }
+
+    /// The root keys.
+    pub fn keys(&self) -> &[RootKey] {
+        &self.keys
+    }
+
+    /// The trust list in effect; none before the first.
+    pub fn list(&self) -> Option<&KeyList> {
+        self.list.as_ref()
+    }
+
+    /// The index from which on nothing counts that this certificate signed; none for one that is not compromised.
+    pub fn compromised(&self, key: &Thumbprint) -> Option<u64> {
+        self.compromised.get(key).copied()
+    }
+
+    /// Whether the floor of a line may fall to `min` between two sizes of the log: the root said so there.
+    pub fn lowers(&self, line: &Line, min: Version, since: u64) -> bool {
+        self.lowered.get(line).is_some_and(|(index, floor)| *index >= since && min >= *floor)
+    }
+
+    /// Whether chains that counted under `before` may not count here: an issuing certificate left the list.
+    pub fn narrows(&self, before: &Anchors) -> bool {
+        match (&before.list, &self.list) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some(before), Some(now)) => before.issuing.iter().any(|one| !now.issuing.contains(one)),
+        }
+    }
+}

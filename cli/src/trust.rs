@@ -1,0 +1,156 @@
+//! `semgate trust …`: what only the root of an authority may say, drafted, signed by the holders of root keys one after the other on
+//! machines of their own, and handed in. Files go from hand to hand; nobody's key leaves its place.
+
+mod draft;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use semgate_certs::{Chain, ChainLimits, KeyPair, Thumbprint};
+use semgate_contexts::Prefix;
+use semgate_statement::jws::Many;
+use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
+use semgate_statement::{RootAct, RootStatement, SignedStatement, Statement};
+use serde_json::{Value, json};
+
+use crate::authority::print_members as print;
+use crate::context::{At, answer};
+use crate::fault::{Doing, Fault};
+use crate::system::{read, ring_random};
+
+/// What the root says: trust lists, compromised keys, lowered floors
+#[derive(Debug, Subcommand)]
+pub enum TrustJob {
+    /// Who speaks for an authority now; or what a file says, and who has signed it
+    Show {
+        /// A draft
+        file: Option<PathBuf>,
+        #[command(flatten)]
+        at: At,
+    },
+    /// Draft the next trust list: the one in effect with these changes
+    Draft(Box<draft::ListArgs>),
+    /// Draft that a key is compromised: all that it signed from an index on is invalid
+    Compromise(draft::CompromiseArgs),
+    /// Draft a lower floor of a line
+    LowerFloor(draft::LowerArgs),
+    /// Add the signature of a root key to a draft; offline
+    Sign(SignArgs),
+    /// Hand a signed draft in
+    Submit {
+        /// The signed draft
+        file: PathBuf,
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+/// A signature.
+#[derive(Debug, Args)]
+pub struct SignArgs {
+    /// The draft; the signature is added to this file
+    file: PathBuf,
+    /// The root key, PEM
+    #[arg(long)]
+    key: PathBuf,
+    /// Its certificate; `KEY.pem` beside `KEY.key` without this
+    #[arg(long)]
+    cert: Option<PathBuf>,
+}
+
+/// Does what was asked for.
+///
+/// # Errors
+/// A file that is no draft, a key that is not its certificate's, an authority that cannot be reached or refuses.
+pub async fn run(job: TrustJob, json: bool) -> Result<u8, Fault> {
+    match job {
+        TrustJob::Show { file: Some(file), .. } => show(&read_draft(&file)?, json),
+        TrustJob::Show { file: None, at } => draft::show_authority(&at.reach()?, json).await?,
+        TrustJob::Draft(args) => args.run(json).await?,
+        TrustJob::Compromise(args) => args.run(json).await?,
+        TrustJob::LowerFloor(args) => args.run(json).await?,
+        TrustJob::Sign(args) => args.run(json)?,
+        TrustJob::Submit { file, at } => submit(&file, &at, json).await?,
+    }
+    Ok(0)
+}
+
+async fn submit(file: &Path, at: &At, json: bool) -> Result<(), Fault> {
+    let reach = at.reach()?;
+    let (jws, _) = read_draft(file)?;
+    let text = jws.to_text().doing("draft")?;
+    let url = format!("{}/v1/trust", reach.url);
+    let reply = reach.client.post(&url, "application/jose+json", text.into_bytes()).await?;
+    print(&answer(&reply)?, json);
+    Ok(())
+}
+
+impl SignArgs {
+    fn run(self, json: bool) -> Result<(), Fault> {
+        let (mut jws, said) = read_draft(&self.file)?;
+        let cert = self.cert.unwrap_or_else(|| self.key.with_extension("pem"));
+        let chain = Chain::from_pem(&read(&cert)?, &ChainLimits::default())
+            .doing(format_args!("`{}`", cert.display()))?;
+        let key = KeyPair::from_pem(&read(&self.key)?, &ring_random())
+            .doing(format_args!("`{}`", self.key.display()))?;
+        let root = chain.certificates().first().ok_or_else(|| Fault::new("there is no certificate"))?;
+        let root = semgate_certs::RootKey::of(root, &ChainLimits::default())
+            .doing(format_args!("`{}`", cert.display()))?;
+        if root.key() != key.public() {
+            return Err(Fault::new(format_args!(
+                "`{}` is not the key of `{}`",
+                self.key.display(),
+                cert.display()
+            ))
+            .hint("name the certificate of this key with `--cert`"));
+        }
+        jws.sign(&key, &root.thumbprint(), &ring_random()).doing("signature")?;
+        let text = jws.to_text().doing("draft")?;
+        std::fs::write(&self.file, text).doing(format_args!("writing `{}`", self.file.display()))?;
+        show(&(jws, said), json);
+        Ok(())
+    }
+}
+
+/// A draft with the signatures that it has.
+fn read_draft(file: &Path) -> Result<(Many, RootStatement), Fault> {
+    let what = || format!("`{}`", file.display());
+    let jws = Many::read(read(file)?.trim().as_bytes(), TYPE, MAX_STATEMENT_BYTES).map_err(|fault| {
+        Fault::new(format_args!("{}: {fault}", what())).hint("make one with `semgate trust draft`")
+    })?;
+    let signed = SignedStatement::of_root(jws.clone(), &Prefix::default()).doing(what())?;
+    match signed.unverified() {
+        Statement::Root(said) => Ok((jws, (**said).clone())),
+        _ => Err(Fault::new(format_args!("{} is no statement of the root", what()))),
+    }
+}
+
+fn show((jws, said): &(Many, RootStatement), json: bool) {
+    let mut shown = said_as(said);
+    let signed: Vec<String> = jws.claimed().map(|key| key.to_string()).collect();
+    if let Some(members) = shown.as_object_mut() {
+        members.insert("signed_by".to_owned(), json!(signed));
+    }
+    print(&shown, json);
+}
+
+/// What a statement says, for people to read before they sign.
+fn said_as(said: &RootStatement) -> Value {
+    let mut shown = json!({
+        "kind": said.kind(), "authority": said.authority, "number": said.number, "reason": said.reason,
+    });
+    let more = match &said.act {
+        RootAct::Keys(list) => json!({
+            "threshold": list.threshold,
+            "roots": list.roots.iter().map(|der| Thumbprint::of(der).to_string()).collect::<Vec<_>>(),
+            "issuing": list.issuing.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "log": list.log,
+        }),
+        RootAct::Compromised { key, from } => json!({"key": key.to_string(), "from": from}),
+        RootAct::LowerFloor { line, min } => json!({"line": line.as_str(), "min": min.to_string()}),
+    };
+    if let (Some(shown), Value::Object(more)) = (shown.as_object_mut(), more) {
+        shown.extend(more);
+    }
+    shown
+}

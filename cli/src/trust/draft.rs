@@ -1,0 +1,263 @@
+//! The next statement of a root: what is in effect comes from the authority, and whoever signs looks at what the draft says.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Args;
+use semgate_certs::{Chain, ChainLimits, Thumbprint};
+use semgate_contexts::{Line, Prefix, Version};
+use semgate_statement::jws::Many;
+use semgate_statement::statement::TYPE;
+use semgate_statement::{KeyList, RootAct, RootStatement, Statement, Trust};
+use serde_json::{Value, json};
+
+use super::said_as;
+use crate::authority::print_members as print;
+use crate::context::{At, Reach, answer};
+use crate::fault::{Doing, Fault};
+use crate::names;
+use crate::system::{read, read_roots, write_new};
+
+/// Where a draft goes, and why.
+#[derive(Debug, Args)]
+struct Out {
+    /// Write it to this file instead of standard output
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Why, for the log
+    #[arg(long, default_value = "asked for by the operator")]
+    reason: String,
+    #[command(flatten)]
+    at: At,
+}
+
+/// Changes of a trust list.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// A root certificate whose key speaks for the root from now on
+    #[arg(long, value_name = "PEM")]
+    add_root: Vec<PathBuf>,
+    /// A root certificate whose key does not any more: its file or its `x5t#S256`
+    #[arg(long, value_name = "CERT")]
+    remove_root: Vec<String>,
+    /// How many root keys it takes from now on
+    #[arg(long)]
+    threshold: Option<u64>,
+    /// An issuing certificate for contexts that counts from now on
+    #[arg(long, value_name = "PEM")]
+    add_issuing: Vec<PathBuf>,
+    /// One that does not any more, with all below it
+    #[arg(long, value_name = "CERT")]
+    remove_issuing: Vec<String>,
+    /// A verifier key that may sign checkpoints from now on
+    #[arg(long, value_name = "VKEY")]
+    add_log: Vec<String>,
+    /// One that may not any more
+    #[arg(long, value_name = "VKEY")]
+    remove_log: Vec<String>,
+    #[command(flatten)]
+    out: Out,
+}
+
+/// A compromised key.
+#[derive(Debug, Args)]
+pub struct CompromiseArgs {
+    /// The certificate of the key: its file, or its `x5t#S256`
+    #[arg(value_name = "CERT")]
+    signer: String,
+    /// The first index of the log that is not believed; 0 takes back everything that the key ever signed
+    #[arg(long, value_name = "INDEX")]
+    from: u64,
+    #[command(flatten)]
+    out: Out,
+}
+
+/// A lower floor.
+#[derive(Debug, Args)]
+pub struct LowerArgs {
+    /// The line: `payment`
+    line: String,
+    /// The lowest version that counts from now on: `v1.0`
+    #[arg(value_name = "VERSION")]
+    min: String,
+    #[command(flatten)]
+    out: Out,
+}
+
+/// What an authority says about its root now.
+struct Now {
+    trust: Trust,
+    list: Option<KeyList>,
+    log_keys: Vec<String>,
+}
+
+impl Now {
+    async fn ask(reach: &Reach) -> Result<Now, Fault> {
+        let reply = reach.client.get(&format!("{}/v1/trust", reach.url)).await?;
+        answer(&reply)?;
+        let trust = Trust::read(&reply.body, &ChainLimits::default()).doing("trust document")?;
+        let mut list = None;
+        for entry in trust.root() {
+            let entry = entry.entry(&Prefix::default()).doing("trust document")?;
+            if let Statement::Root(said) = entry.unverified()
+                && let RootAct::Keys(keys) = &said.act
+            {
+                list = Some(keys.clone());
+            }
+        }
+        Ok(Now { trust, list, log_keys: Vec::new() })
+    }
+
+    fn number(&self) -> u64 {
+        self.trust.root().len() as u64 + 1
+    }
+
+    /// The list in effect; before the first one what is in use: the configured roots, the issuing certificates of everything that has
+    /// signed, and the log key that was named.
+    fn list(&self, reach: &Reach) -> Result<KeyList, Fault> {
+        if let Some(list) = &self.list {
+            return Ok(list.clone());
+        }
+        let roots = read_roots(&reach.roots)?;
+        let issuing: BTreeSet<Thumbprint> =
+            self.trust.chains().filter_map(|(_, chain)| issuer_of(chain)).collect();
+        Ok(KeyList::new(
+            1,
+            roots.certificates().cloned().collect(),
+            issuing.into_iter().collect(),
+            self.log_keys.clone(),
+        ))
+    }
+}
+
+/// The certificate right below the root.
+fn issuer_of(chain: &Chain) -> Option<Thumbprint> {
+    match chain.certificates() {
+        [_, .., last] => Some(Thumbprint::of(last)),
+        _ => None,
+    }
+}
+
+/// Prints who speaks for an authority.
+pub(super) async fn show_authority(reach: &Reach, json: bool) -> Result<(), Fault> {
+    let now = Now::ask(reach).await?;
+    let mut statements = Vec::new();
+    for entry in now.trust.root() {
+        let signed = entry.entry(&Prefix::default()).doing("trust document")?;
+        if let Statement::Root(said) = signed.unverified() {
+            let mut shown = said_as(said);
+            if let Some(members) = shown.as_object_mut() {
+                members.insert("index".to_owned(), entry.index.into());
+            }
+            statements.push(shown);
+        }
+    }
+    let list = now.list.as_ref().map(|list| {
+        let roots: Vec<String> = list.roots.iter().map(|der| Thumbprint::of(der).to_string()).collect();
+        json!({"threshold": list.threshold, "roots": roots, "log": list.log,
+            "issuing": list.issuing.iter().map(ToString::to_string).collect::<Vec<_>>()})
+    });
+    let shown = json!({"authority": now.trust.authority(), "list": list, "statements": statements});
+    print(&shown, json);
+    Ok(())
+}
+
+impl Out {
+    async fn ask(&self) -> Result<(Reach, Now), Fault> {
+        let reach = self.at.reach()?;
+        let mut now = Now::ask(&reach).await?;
+        now.log_keys = self.at.log_keys()?;
+        Ok((reach, now))
+    }
+
+    /// Writes the draft, which nobody has signed.
+    fn write(&self, now: &Now, act: RootAct, json: bool) -> Result<(), Fault> {
+        let said = RootStatement {
+            authority: now.trust.authority().to_owned(),
+            number: now.number(),
+            act,
+            reason: self.reason.clone(),
+        };
+        let payload = Statement::Root(Box::new(said.clone())).to_bytes().doing("draft")?;
+        // read back, so that a draft that no reader takes is never signed
+        Statement::read(&payload, &Prefix::default()).doing("draft")?;
+        let text = Many::draft(&payload, TYPE).to_text().doing("draft")?;
+        let Some(file) = &self.out else {
+            out!("{text}");
+            return Ok(());
+        };
+        write_new(file, text.as_bytes(), 0o644)?;
+        let mut shown = said_as(&said);
+        if let Some(members) = shown.as_object_mut() {
+            members.insert("draft".to_owned(), Value::from(file.display().to_string()));
+        }
+        print(&shown, json);
+        Ok(())
+    }
+}
+
+impl ListArgs {
+    pub(super) async fn run(self, json: bool) -> Result<(), Fault> {
+        let (reach, now) = self.out.ask().await?;
+        let old = now.list(&reach)?;
+        let mut roots = old.roots;
+        for file in &self.add_root {
+            roots.extend(certificates(file)?);
+        }
+        let gone = named(&self.remove_root)?;
+        roots.retain(|der| !gone.contains(&Thumbprint::of(der)));
+        let mut issuing = old.issuing;
+        for file in &self.add_issuing {
+            issuing.extend(certificates(file)?.first().map(|der| Thumbprint::of(der)));
+        }
+        let gone = named(&self.remove_issuing)?;
+        issuing.retain(|one| !gone.contains(one));
+        let mut log = old.log;
+        log.extend(self.add_log.iter().map(|key| key.trim().to_owned()));
+        log.retain(|key| !self.remove_log.iter().any(|gone| gone.trim() == key));
+        if log.is_empty() {
+            return Err(Fault::new("the list names no log key")
+                .hint("name the log key in use with `--add-log`; it is the first list"));
+        }
+        let threshold = self.threshold.unwrap_or(old.threshold);
+        self.out.write(&now, RootAct::Keys(KeyList::new(threshold, roots, issuing, log)), json)
+    }
+}
+
+impl CompromiseArgs {
+    pub(super) async fn run(self, json: bool) -> Result<(), Fault> {
+        let (_, now) = self.out.ask().await?;
+        let key = certificate(&self.signer)?;
+        self.out.write(&now, RootAct::Compromised { key, from: self.from }, json)
+    }
+}
+
+impl LowerArgs {
+    pub(super) async fn run(self, json: bool) -> Result<(), Fault> {
+        let (_, now) = self.out.ask().await?;
+        let line = Line::parse(&self.line).doing("line")?;
+        let min = Version::parse(&names::version(&self.min)).doing("version")?;
+        self.out.write(&now, RootAct::LowerFloor { line, min }, json)
+    }
+}
+
+fn certificates(file: &std::path::Path) -> Result<Vec<semgate_certs::CertificateDer<'static>>, Fault> {
+    let chain = Chain::from_pem(&read(file)?, &ChainLimits::default());
+    Ok(chain.doing(format_args!("`{}`", file.display()))?.certificates().to_vec())
+}
+
+fn named(texts: &[String]) -> Result<Vec<Thumbprint>, Fault> {
+    texts.iter().map(|text| certificate(text)).collect()
+}
+
+/// A certificate by its file or by its thumbprint.
+fn certificate(text: &str) -> Result<Thumbprint, Fault> {
+    let path = std::path::Path::new(text);
+    match Thumbprint::parse(text) {
+        Some(thumbprint) if !path.exists() => Ok(thumbprint),
+        _ => {
+            let first = certificates(path)?.first().map(|der| Thumbprint::of(der));
+            first.ok_or_else(|| Fault::new(format_args!("`{text}` holds no certificate")))
+        }
+    }
+}
