@@ -206,7 +206,7 @@ pub struct Roots {
     pub(crate) roots: Vec<Root>,
     pub(crate) revoked: BTreeSet<Thumbprint>,
     /// The issuing certificates that count right below a root; none: all.
-    pub(crate) only: Option<BTreeSet<Thumbprint>>,
+    pub(crate) only: Option<Arc<BTreeSet<Thumbprint>>>,
     /// Revocation lists that leaves are looked up in; none: nothing is.
     pub(crate) crls: Option<Arc<CrlStore>>,
     pub(crate) prefix: Prefix,
@@ -260,7 +260,7 @@ impl Roots {
     /// roots sign: the trust list of an authority whose root is split among several keys (`docs/spec/trust-list.md`). An empty list
     /// lets no chain pass.
     pub fn with_only(mut self, issuing: impl IntoIterator<Item = Thumbprint>) -> Roots {
-        self.only = Some(issuing.into_iter().collect());
+        self.only = Some(Arc::new(issuing.into_iter().collect()));
         self
     }
 

@@ -85,7 +85,7 @@ fn two_certificates_over_one_key_are_one_signer() {
     let random = SystemRandom::new();
     let again = KeyPair::from_pem(&ceremony.roots[0].key().to_pem(), &random).unwrap();
     let twin = Issuer::root(&RootProfile::new("twin", START - 5), again, &random).unwrap();
-    let both = vec![ceremony.certificates(&[0])[0].clone(), twin.chain().certificates()[0].clone()];
+    let both = [ceremony.certificates(&[0])[0].clone(), twin.chain().certificates()[0].clone()];
     let keys: Vec<RootKey> =
         both.iter().map(|der| RootKey::of(der, &ChainLimits::default()).unwrap()).collect();
     let mut jws = Many::draft(b"{}", TYPE);
