@@ -349,6 +349,7 @@ fn f0_51_the_lifecycle_of_a_version() {
         "{said}"
     );
     assert!(publish(&next).status.success());
+    assert!(act(&["diff", "travel:v2.1", "travel:v2.2"]), "the one shipped, the other fetched and verified");
     assert!(act(&["suspend", "travel:v2.1"]));
     until("context_suspended");
     assert!(act(&["resume", "travel:v2.1"]));

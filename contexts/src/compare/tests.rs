@@ -385,3 +385,40 @@ fn documents_are_compatible_with_themselves() {
         assert_eq!(comparison.verdict, Verdict::Compatible, "{worst:#?}");
     }
 }
+
+#[test]
+fn the_large_shipped_contexts_with_every_bound_widened() {
+    fn widen(value: &mut Value) {
+        match value {
+            Value::Object(map) => {
+                for keyword in ["maxLength", "maxItems", "maxProperties"] {
+                    if let Some(most) = map.get(keyword).and_then(Value::as_u64)
+                        && (keyword != "maxLength" || most < 10_000)
+                        && (keyword != "maxItems" || !map.contains_key("uniqueItems"))
+                    {
+                        map.insert(keyword.to_owned(), json!(most + 1));
+                    }
+                }
+                map.values_mut().for_each(widen);
+            }
+            Value::Array(list) => list.iter_mut().for_each(widen),
+            _ => {}
+        }
+    }
+    for text in [include_str!("../../library/mcp-v1.0.json"), include_str!("../../library/a2a-v1.0.json")] {
+        let old: Value = serde_json::from_str(text).unwrap();
+        let mut new = old.clone();
+        for section in ["concepts", "tasks", "$defs"] {
+            new.get_mut(section).into_iter().for_each(widen);
+        }
+        let comparison = compared(&old, &new);
+        for part in &comparison.parts {
+            let expected = if part.role == Role::Accepts {
+                vec![Verdict::Compatible]
+            } else {
+                vec![Verdict::Compatible, Verdict::Breaking]
+            };
+            assert!(expected.contains(&part.verdict), "{part:?}");
+        }
+    }
+}

@@ -81,9 +81,11 @@ impl Solver<'_> {
         }
         let wishes = asked.some.iter().map(|(scope, is)| Wish::Member(scope, *is));
         let wishes: Vec<Wish<'_>> = wishes.chain(asked.some_name.iter().map(|is| Wish::Name(*is))).collect();
+        let room = (demands.len() + wishes.len()) as u64;
+        let tight = asked.most.is_some_and(|most| most < room);
         match self.place(&asked, &wishes, demands) {
             // one name may have to serve two wishes, and names are not sought for both at once
-            Found::Nothing if !asked.some_name.is_empty() && wishes.len() > 1 && asked.most.is_some() => {
+            Found::Nothing if tight && wishes.len() > 1 && !asked.some_name.is_empty() => {
                 Found::Unclear("`propertyNames` beside `maxProperties`".into())
             }
             found => found,
