@@ -24,10 +24,6 @@ pub(crate) struct Question {
 /// What became of a permit.
 #[derive(Debug)]
 #[must_use = "a permit that is not spent forwards nothing"]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "taken apart at once; a box would cost every message an allocation"
-)]
 pub enum Clarification {
     /// The agent behind has to be asked: the permit, as it was.
     Forward(Permit),
