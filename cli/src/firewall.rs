@@ -42,6 +42,11 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             for fault in checked.shadow_faults {
                 eprintln!("the shadow policies would decide nothing: {fault}");
             }
+            if !checked.unkept.is_empty() {
+                let why = checked.unkept.join("; ");
+                return Err(Fault::new(format_args!("`[audit_values]` would keep nothing: {why}"))
+                    .hint("name members as policies do: `semgate policy check --schema` prints them"));
+            }
             Ok(0)
         }
         FirewallJob::Run { config } => {

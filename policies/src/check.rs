@@ -222,7 +222,7 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
     }
 }
 
-fn unknown_type(name: &str, catalogue: &Catalogue) -> Option<String> {
+pub(crate) fn unknown_type(name: &str, catalogue: &Catalogue) -> Option<String> {
     let concept = name.rsplit("::").next()?;
     let same: Vec<String> = catalogue
         .types

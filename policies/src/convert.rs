@@ -66,8 +66,8 @@ pub(crate) fn check(
 
 fn check_value(kind: &Kind, value: &Json<'_>) -> Result<(), Misfit> {
     match (kind, value) {
-        (Kind::Long, Json::Number(number)) => number.as_i64_exact().map(drop).ok_or(Misfit::of("integer")),
-        (Kind::Decimal, Json::Number(number)) => {
+        (Kind::Long(_), Json::Number(number)) => number.as_i64_exact().map(drop).ok_or(Misfit::of("integer")),
+        (Kind::Decimal(_), Json::Number(number)) => {
             number.to_decimal4().map(drop).map_err(|_| Misfit::of("decimal"))
         }
         (Kind::Datetime, Json::String(text)) => datetime(text).map(drop),
@@ -136,10 +136,10 @@ fn value_of(kind: &Kind, value: &Json<'_>, decimals: Decimals) -> Result<Restric
     match (kind, value) {
         (Kind::String(_), Json::String(text)) => Ok(RestrictedExpression::new_string(text.to_string())),
         (Kind::Bool, Json::Bool(value)) => Ok(RestrictedExpression::new_bool(*value)),
-        (Kind::Long, Json::Number(number)) => {
+        (Kind::Long(_), Json::Number(number)) => {
             number.as_i64_exact().map(RestrictedExpression::new_long).ok_or(Misfit::of("integer"))
         }
-        (Kind::Decimal, Json::Number(number)) => decimal(number, decimals),
+        (Kind::Decimal(_), Json::Number(number)) => decimal(number, decimals),
         (Kind::Datetime, Json::String(text)) => datetime(text).map(RestrictedExpression::new_datetime),
         (Kind::Duration, Json::String(text)) => {
             duration(text).map(|ms| RestrictedExpression::new_duration(format!("{ms}ms")))

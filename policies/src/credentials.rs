@@ -13,7 +13,8 @@ pub const TOKEN_SPACE: &str = "token:";
 
 /// Whether a name belongs to what agents show, so that `entities.json` must not give it: nothing that an operator wrote down can pass
 /// for something that was verified, nor the other way round.
-pub(crate) fn is_shown(name: &str) -> bool {
+#[must_use]
+pub fn is_shown(name: &str) -> bool {
     name.starts_with(CERTIFICATE_SPACE) || name.starts_with(TOKEN_SPACE)
 }
 

@@ -2,6 +2,8 @@
 //! what is said here is held against it in tests.
 
 mod changes;
+mod digests;
+mod line;
 mod matrix;
 mod places;
 mod recall;

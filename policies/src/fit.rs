@@ -3,14 +3,17 @@
 //! Whoever may publish on a line must not be able to keep the policies of others from being loaded, by one document or by
 //! several, nor with a lower or a higher version than the ones that the policies were written for.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use semgate_contexts::{Context, ContextUrn, Digest};
+use cedar_policy::{PolicySet, ResourceConstraint, ValidationMode, Validator};
+use semgate_contexts::{Context, ContextUrn, Digest, Line};
 
 use crate::catalogue::Catalogue;
 use crate::check::{Texts, policy_in};
+use crate::names::namespace;
 use crate::parse::Written;
+use crate::sense::World;
 use crate::{LeftOut, PolicyFault, PolicyLimits, learnt};
 
 /// A catalogue, and the faults that remain beside all contexts.
@@ -23,7 +26,7 @@ struct Fitting<'a> {
 }
 
 /// Types the contexts so that the policies validate. Where they do not, what goes is each time the least without which
-/// fewer policies are invalid and none is newly so. Documents whose digest is in `live` never go.
+/// fewer policies are invalid, or one about every type by fewer lines, and none is newly so. Documents whose digest is in `live` never go.
 pub(crate) fn fit(
     texts: Texts<'_>,
     contexts: &[Arc<Context>],
@@ -38,32 +41,39 @@ pub(crate) fn fit(
     let mut kept: Vec<Arc<Context>> = contexts.to_vec();
     kept.sort_by(|a, b| (a.urn().line(), a.urn().version()).cmp(&(b.urn().line(), b.urn().version())));
     let mut left_out = Vec::new();
-    let mut faults = at_first.clone();
+    let (mut fitted, mut faults) = (None, at_first.clone());
     while !faults.is_empty() {
-        let Some((without, gone, fewer)) = fitting.one_step(&kept, &invalid(&faults))? else {
+        let Some(Step { without, gone, left: (typed, fewer) }) =
+            fitting.one_step(&kept, &invalid(&faults))?
+        else {
             return Ok((catalogue, at_first));
         };
         left_out.extend(
             gone.iter().map(|context| LeftOut { urn: context.urn().clone(), why: reason(&faults, &fewer) }),
         );
-        (kept, faults) = (without, fewer);
+        (kept, fitted, faults) = (without, Some(typed), fewer);
     }
-    let (mut catalogue, faults) = fitting.validate(&kept, None)?;
+    let mut catalogue = fitted.unwrap_or(catalogue);
     catalogue.left_out.extend(left_out);
     catalogue.left_out.sort_by(|a, b| a.urn.cmp(&b.urn));
     Ok((catalogue, faults))
 }
 
-/// What is kept, what goes, and the faults that are left.
-type Step = (Vec<Arc<Context>>, Vec<Arc<Context>>, Vec<PolicyFault>);
+/// What is kept, what goes, and what comes of the rest.
+struct Step {
+    without: Vec<Arc<Context>>,
+    gone: Vec<Arc<Context>>,
+    left: Fitted,
+}
 
-impl Fitting<'_> {
+impl<'a> Fitting<'a> {
     fn one_step(
         &mut self,
         kept: &[Arc<Context>],
         before: &BTreeSet<String>,
     ) -> Result<Option<Step>, Vec<PolicyFault>> {
-        for candidate in candidates(kept) {
+        let blamed = self.at_fault(kept, before)?;
+        for candidate in candidates(kept, &blamed) {
             let goes = |context: &Arc<Context>| candidate.contains(context.urn());
             let (gone, without): (Vec<_>, Vec<_>) = kept.iter().cloned().partition(goes);
             if gone.iter().any(|context| self.live.contains(context.digest())) {
@@ -75,16 +85,110 @@ impl Fitting<'_> {
             self.tries -= 1;
             // Only the invalid ones first: they are few.
             let (_, faults) = self.validate(&without, Some(before))?;
-            if invalid(&faults).len() == before.len() {
+            let fewer = invalid(&faults).len() < before.len();
+            let line = gone.first().map(|context| context.urn().line());
+            if !fewer && !self.mends(line.and_then(|line| blamed.get_key_value(line)), &without)? {
                 continue;
             }
-            let (_, faults) = self.validate(&without, None)?;
-            let now = invalid(&faults);
-            if now.is_subset(before) && now.len() < before.len() {
-                return Ok(Some((without, gone, faults)));
+            let left = self.validate(&without, None)?;
+            let now = invalid(&left.1);
+            if now.is_subset(before) && (!fewer || now.len() < before.len()) {
+                return Ok(Some(Step { without, gone, left }));
             }
         }
         Ok(None)
+    }
+
+    /// Whether a policy about every type, mistyped by a line, no longer is: by others it may be still, which further steps mend.
+    fn mends(
+        &self,
+        blamed: Option<(&Line, &Vec<&Written>)>,
+        without: &[Arc<Context>],
+    ) -> Result<bool, Vec<PolicyFault>> {
+        let Some((line, policies)) = blamed else { return Ok(false) };
+        for written in policies {
+            let mut beside = named_lines(without, written);
+            beside.insert(line.clone());
+            if self.is_mistyped(written, &of_lines(without, &beside))? == Mistyped::No {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The lines of which some document could be why a policy is invalid: those whose types it is about, and of one that is about every
+    /// type, with it, those beside which it is mistyped. Each line is typed by itself: all together cost about as much as one look at the
+    /// whole.
+    fn at_fault(
+        &self,
+        kept: &[Arc<Context>],
+        before: &BTreeSet<String>,
+    ) -> Result<Blamed<'a>, Vec<PolicyFault>> {
+        let mut all = Blamed::new();
+        for written in self.texts.written.iter().filter(|written| before.contains(&*written.id)) {
+            let named = named_lines(kept, written);
+            if !matches!(written.policy.resource_constraint(), ResourceConstraint::Is(_)) {
+                for line in self.mistyped_by(kept, written, &named)? {
+                    all.entry(line).or_default().push(written);
+                }
+            }
+            for line in named {
+                all.entry(line).or_default();
+            }
+        }
+        Ok(all)
+    }
+
+    /// The lines beside which a policy about every type is mistyped; none if it is without any, or beside more than documents are to
+    /// blame for.
+    fn mistyped_by(
+        &self,
+        kept: &[Arc<Context>],
+        written: &Written,
+        named: &BTreeSet<Line>,
+    ) -> Result<Vec<Line>, Vec<PolicyFault>> {
+        let base: Vec<Arc<Context>> = of_lines(kept, named);
+        if self.is_mistyped(written, &base)? == Mistyped::Yes {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for of_line in kept.chunk_by(|a, b| a.urn().line() == b.urn().line()) {
+            let Some(line) = of_line.first().map(|context| context.urn().line()) else { continue };
+            if named.contains(line) {
+                continue;
+            }
+            let beside: Vec<Arc<Context>> = base.iter().chain(of_line).cloned().collect();
+            if self.is_mistyped(written, &beside)? == Mistyped::Yes {
+                found.push(line.clone());
+            }
+            if found.len() > MAX_BLAMED {
+                return Ok(Vec::new());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a policy asks for what is not there, or is of another type. That it could match nothing is another matter: what it matches
+    /// may be in another line.
+    fn is_mistyped(
+        &self,
+        written: &Written,
+        contexts: &[Arc<Context>],
+    ) -> Result<Mistyped, Vec<PolicyFault>> {
+        let catalogue = self.typed(contexts);
+        let fault = |why: String| vec![PolicyFault::Schema { why }];
+        let set = PolicySet::from_policies([written.policy.clone()]).map_err(|why| fault(why.to_string()))?;
+        let schema = catalogue.schema().map_err(|fault| vec![fault])?;
+        let result = Validator::new(schema).validate(&set, ValidationMode::Strict);
+        let unseen = || self.texts.unseen(|other| other.id == written.id, &World::of_contexts(&catalogue));
+        let any = result.validation_errors().next().is_some() || !unseen().is_empty();
+        Ok(if any { Mistyped::Yes } else { Mistyped::No })
+    }
+
+    fn typed(&self, contexts: &[Arc<Context>]) -> Catalogue {
+        let mut catalogue = Catalogue::build(contexts);
+        catalogue.add_learnt(&learnt::named(self.texts.written));
+        catalogue
     }
 
     fn validate(
@@ -92,8 +196,7 @@ impl Fitting<'_> {
         contexts: &[Arc<Context>],
         only: Option<&BTreeSet<String>>,
     ) -> Result<Fitted, Vec<PolicyFault>> {
-        let mut catalogue = Catalogue::build(contexts);
-        catalogue.add_learnt(&learnt::named(self.texts.written));
+        let catalogue = self.typed(contexts);
         let unredactable = self.texts.unredactable(contexts, &catalogue);
         let chosen = |written: &&Written| only.is_none_or(|ids| ids.contains(&*written.id));
         let policies: Vec<&Written> = self.texts.written.iter().filter(chosen).collect();
@@ -106,12 +209,46 @@ impl Fitting<'_> {
     }
 }
 
+/// Lines that may be to blame, each with the policies about every type that are mistyped by it.
+type Blamed<'w> = BTreeMap<Line, Vec<&'w Written>>;
+
+/// A policy that is mistyped beside more lines than these is itself the mistake: what every line lacks, none took away.
+const MAX_BLAMED: usize = 16;
+
+/// Whether a policy does not fit the types.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mistyped {
+    Yes,
+    No,
+}
+
+/// The lines whose types a policy mentions, in its scope or its conditions, also by a name that no type has.
+fn named_lines(kept: &[Arc<Context>], written: &Written) -> BTreeSet<Line> {
+    let mut names: Vec<String> = written.reads.types.iter().map(ToString::to_string).collect();
+    if let ResourceConstraint::Is(name) = written.policy.resource_constraint() {
+        names.push(name.to_string());
+    }
+    let is_named = |line: &Line| {
+        let space = namespace(line) + "::";
+        names.iter().any(|name| name.starts_with(&space))
+    };
+    let mut lines: Vec<&Line> = kept.iter().map(|context| context.urn().line()).collect();
+    lines.dedup();
+    lines.into_iter().filter(|line| is_named(line)).cloned().collect()
+}
+
+fn of_lines(kept: &[Arc<Context>], lines: &BTreeSet<Line>) -> Vec<Arc<Context>> {
+    kept.iter().filter(|context| lines.contains(context.urn().line())).cloned().collect()
+}
+
 /// Does the other go, seen from the one?
 type Way<'a> = &'a dyn Fn(&ContextUrn, &ContextUrn) -> bool;
 
-/// What could go, the least first: one document, one major version of a line, all others than one major version, all
+/// What of these lines could go, the least first: one document, one major version of a line, all others than one major version, all
 /// others than one document; the highest version first.
-fn candidates(kept: &[Arc<Context>]) -> Vec<BTreeSet<ContextUrn>> {
+fn candidates(kept: &[Arc<Context>], lines: &Blamed<'_>) -> Vec<BTreeSet<ContextUrn>> {
+    let kept: Vec<&Arc<Context>> =
+        kept.iter().filter(|context| lines.contains_key(context.urn().line())).collect();
     let same_line = |a: &ContextUrn, b: &ContextUrn| a.line() == b.line();
     let same_major =
         |a: &ContextUrn, b: &ContextUrn| same_line(a, b) && a.version().major == b.version().major;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use semgate_contexts::{FieldType, Format};
 use serde_json::{Value, json};
 
+use crate::numbers::{DECIMAL_PLACES, Numbers};
 use crate::openness::Place;
 
 /// A type that policies see.
@@ -16,10 +17,10 @@ pub(crate) enum Kind {
     String(Option<Arc<BTreeSet<String>>>),
     /// `Bool`
     Bool,
-    /// `Long`
-    Long,
-    /// `decimal`
-    Decimal,
+    /// `Long`, of these only
+    Long(Numbers),
+    /// `decimal`, of these ten-thousandths only
+    Decimal(Numbers),
     /// `datetime`
     Datetime,
     /// `duration`
@@ -78,8 +79,8 @@ impl Kind {
             FieldType::Text { format: Some(Format::IpAddress), .. } => Some(Self::IpAddress),
             FieldType::Text { format: None, values, .. } => Some(Self::String(values.clone())),
             FieldType::Boolean => Some(Self::Bool),
-            FieldType::Integer => Some(Self::Long),
-            FieldType::Decimal => Some(Self::Decimal),
+            FieldType::Integer => Some(Self::Long(Numbers::of(place, 0))),
+            FieldType::Decimal => Some(Self::Decimal(Numbers::of(place, DECIMAL_PLACES))),
             FieldType::Array(items) => {
                 Some(Self::Set(Box::new(Self::of(items, place.and_then(Place::items))?)))
             }
@@ -93,7 +94,7 @@ impl Kind {
     fn may_misfit(&self) -> bool {
         match self {
             Self::String(_) | Self::Bool => false,
-            Self::Long | Self::Decimal | Self::Datetime | Self::Duration | Self::IpAddress => true,
+            Self::Long(_) | Self::Decimal(_) | Self::Datetime | Self::Duration | Self::IpAddress => true,
             Self::Set(items) => items.may_misfit(),
             Self::Record(members) => members.may_misfit(),
         }
@@ -103,6 +104,8 @@ impl Kind {
         match (self, other) {
             (Self::Record(a), Self::Record(b)) => Ok(Self::Record(a.merge_at(b, path)?)),
             (Self::Set(a), Self::Set(b)) => Ok(Self::Set(Box::new(a.merge(b, path)?))),
+            (Self::Long(a), Self::Long(b)) => Ok(Self::Long(a.or(b))),
+            (Self::Decimal(a), Self::Decimal(b)) => Ok(Self::Decimal(a.or(b))),
             (Self::String(a), Self::String(b)) => Ok(Self::String(either(a.as_ref(), b.as_ref()))),
             (a, b) if a == b => Ok(a.clone()),
             (a, b) => Err(Conflict { path: path.to_owned(), before: a.to_string(), here: b.to_string() }),
@@ -113,8 +116,8 @@ impl Kind {
         match self {
             Self::String(_) => json!({"type": "String"}),
             Self::Bool => json!({"type": "Boolean"}),
-            Self::Long => json!({"type": "Long"}),
-            Self::Decimal => json!({"type": "Extension", "name": "decimal"}),
+            Self::Long(_) => json!({"type": "Long"}),
+            Self::Decimal(_) => json!({"type": "Extension", "name": "decimal"}),
             Self::Datetime => json!({"type": "Extension", "name": "datetime"}),
             Self::Duration => json!({"type": "Extension", "name": "duration"}),
             Self::IpAddress => json!({"type": "Extension", "name": "ipaddr"}),
@@ -129,8 +132,8 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::String(_) => "a string",
             Self::Bool => "a boolean",
-            Self::Long => "an integer",
-            Self::Decimal => "a decimal",
+            Self::Long(_) => "an integer",
+            Self::Decimal(_) => "a decimal",
             Self::Datetime => "a datetime",
             Self::Duration => "a duration",
             Self::IpAddress => "an IP address",

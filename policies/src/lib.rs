@@ -31,6 +31,7 @@ mod may;
 mod memory;
 mod moments;
 mod names;
+mod numbers;
 mod openness;
 mod parse;
 mod parts;
@@ -49,7 +50,7 @@ pub use agents::AgentEntry;
 pub use annotations::{FieldPath, Obligation};
 pub use budgets::{Budget, Budgets, Spoken};
 pub use circumstances::{Circumstances, Scores, Session};
-pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE};
+pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE, is_shown};
 pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Question, Texts, Verdict};
 pub use explain::{
     Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Parties, Recalled, Weighed,

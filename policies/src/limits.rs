@@ -25,6 +25,9 @@ pub struct PolicyLimits {
     /// Costs in `limits.json`, budgets in it, and items in each list of a budget. Each budget is looked at for every message of
     /// its agents.
     pub max_budgets: usize,
+    /// Looks at a policy that a matrix may take: agents that policies tell apart, times performatives of concepts, times policies. One takes
+    /// about half a microsecond, so a matrix ends within a minute or is refused at once.
+    pub max_matrix_looks: usize,
     /// How often loading tries again without a context, when policies do not validate with all of them. A try types the
     /// contexts and validates the invalid policies: some 20 ms for 100 contexts.
     pub max_left_out_tries: usize,
@@ -41,6 +44,7 @@ impl Default for PolicyLimits {
             max_memberships: 256,
             remembered_verdicts: 1 << 14,
             max_budgets: 1_024,
+            max_matrix_looks: 100_000_000,
             max_left_out_tries: 512,
         }
     }

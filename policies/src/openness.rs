@@ -94,6 +94,20 @@ impl<'v> Place<'v> {
         self.one(MAX_HOPS, &|schema| schema.get("properties")?.get(name))
     }
 
+    /// Every schema that an instance here must fit, found through references and `allOf`; a circle is gone round a few times.
+    pub fn all_of(self) -> Vec<&'v Value> {
+        let mut all = Vec::new();
+        self.gather(MAX_HOPS, &mut all);
+        all
+    }
+
+    fn gather(self, hops: usize, all: &mut Vec<&'v Value>) {
+        let Some(hops) = hops.checked_sub(1) else { return };
+        all.push(self.schema);
+        let parts = self.schema.get("allOf").into_iter().flat_map(|list| self.parts(list));
+        self.target().into_iter().chain(parts).for_each(|part| part.gather(hops, all));
+    }
+
     /// The schema of an array's items, if one place alone speaks of them.
     pub fn items(self) -> Option<Self> {
         self.one(MAX_HOPS, &|schema| schema.get("items"))

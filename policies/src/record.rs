@@ -7,6 +7,7 @@ use semgate_contexts::Digest;
 use semgate_contexts::json::{Json, Object};
 use serde_json::{Value, json};
 
+use crate::check::{closest, unknown_type};
 use crate::{Credentials, Policies, Question, Scores, Verdict};
 
 /// What is kept of one member of a concept.
@@ -67,6 +68,38 @@ impl Keep {
         }
         self.fields.get(&format!("{of_type}.{member}")).copied().unwrap_or(self.otherwise)
     }
+}
+
+impl Policies {
+    /// Members that records are to keep and of which nothing can be kept, since no context has them or no policy sees them: each with
+    /// what is wrong, in words for the operator.
+    #[must_use]
+    pub fn unkept(&self, keep: &Keep) -> Vec<String> {
+        let catalogue = &self.asker().catalogue;
+        let wrong = |named: &String| {
+            let (of_type, member) = named.rsplit_once('.').unwrap_or((named, ""));
+            let Some(info) = catalogue.types.iter().find(|info| info.name == of_type) else {
+                let hint = unknown_type(of_type, catalogue).unwrap_or_default();
+                return Some(with_hint(format!("`{named}`: no context has the type `{of_type}`"), &hint));
+            };
+            match info.attributes.members.get(member) {
+                Some(known) if known.kind.is_some() => None,
+                Some(_) => {
+                    Some(format!("`{named}`: policies do not see `{member}`, so nothing of it is kept"))
+                }
+                None => {
+                    let near = closest(member, info.attributes.members.keys().map(String::as_str));
+                    let hint = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+                    Some(with_hint(format!("`{named}`: `{of_type}` has no member `{member}`"), &hint))
+                }
+            }
+        };
+        keep.fields.keys().filter_map(wrong).collect()
+    }
+}
+
+fn with_hint(why: String, hint: &str) -> String {
+    if hint.is_empty() { why } else { format!("{why} ({hint})") }
 }
 
 /// All questions of one message as one text of JSON, without a line feed.

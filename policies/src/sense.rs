@@ -203,6 +203,14 @@ impl Texts<'_> {
                 };
                 (literal(&text), format!("`{member}` is never `\"{}\"`", text.text), hint)
             }
+            Never::Number { path, literal, places, numbers } => {
+                let mut words = vec!["resource"];
+                path.iter().for_each(|name| words.extend([".", name]));
+                let place = self.place_of_words(written, &words);
+                let number = crate::numbers::Shown { number: literal, places };
+                let why = format!("`resource.{}` is never `{number}`", path.join("."));
+                (place, why, numbers.described(places))
+            }
             Never::Credential { literal: text } => {
                 let near = closest(&text.text, world.credentials());
                 let hint = near.map_or_else(

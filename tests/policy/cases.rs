@@ -94,6 +94,126 @@ fn a_message_is_judged_as_it_is_sent_duplicate_members_included() {
     assert_eq!(status, 0, "{shown}{errors}");
 }
 
+/// Policies that ask for what cases can set, beside the shipped ones.
+const ASKING: &str = r#"
+@id("locked") forbid (principal, action, resource is payment::transfer)
+unless { context.locked || principal.credentials.contains("cert:desk") };
+@id("short") forbid (principal, action, resource is payment::transfer)
+when { context has session && context.session.expires < datetime("2026-06-01T12:10:00Z") };
+@id("audited") forbid (principal, action, resource is payment::transfer)
+when { principal.credentials.contains("token:audit") && !context.receiver.credentials.contains("cert:vault") };
+"#;
+
+fn played(dir: &std::path::Path, cases: &[Value]) -> (i32, String, String) {
+    std::fs::write(dir.join("lines-more.cedar"), ASKING).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("one.json"), json!(cases).to_string()).unwrap();
+    policy(&["test", word(folder.path()), "--policies", word(dir)])
+}
+
+#[test]
+fn cases_may_set_a_lock_and_what_both_ends_show() {
+    let dir = copied();
+    let transfer = json!({"sender_id": "a", "receiver_id": "b", "amount": 12, "currency": "EUR"});
+    let case = |shows: &str, more: Value, expect: &str, by: &str| {
+        let mut case = json!({"shows": shows, "sender": "retailer-7", "receiver": "wholesaler-1", "context": "payment:v1.1",
+            "concept": "transfer", "performative": "REQUEST", "content": transfer, "expect": expect, "policies": [by]});
+        case.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        case
+    };
+    let sent = json!({"protocol": "L8/1.0", "message_id": "m", "performative": "REQUEST", "sender_id": "retailer-7",
+        "receiver_id": "wholesaler-1", "context": "urn:contexts:payment:v1.1",
+        "content": {"concept_type": "transfer", "sender_id": "a", "receiver_id": "b", "amount": 12, "currency": "EUR"}});
+    let message = json!({"shows": "a message of who shows a certificate's word", "sender": "retailer-7", "receiver": "wholesaler-1",
+        "message": sent, "sender_shows": ["cert:desk"], "expect": "permitted", "policies": ["lines.cedar#transfers"]});
+    let (lock, desk) =
+        (json!({"lock_until": "2026-06-01T13:00:00Z"}), json!({"sender_shows": ["cert:desk"]}));
+    let (status, shown, errors) = played(
+        dir.path(),
+        &[
+            case("no lock", json!({}), "denied", "lines-more.cedar#locked"),
+            case("a lock", lock, "permitted", "lines.cedar#transfers"),
+            case(
+                "a short lock",
+                json!({"lock_until": "2026-06-01T12:05:00Z"}),
+                "denied",
+                "lines-more.cedar#short",
+            ),
+            case("its certificate says so", desk, "permitted", "lines.cedar#transfers"),
+            case(
+                "a token",
+                json!({"sender_shows": ["cert:desk", "token:audit"]}),
+                "denied",
+                "lines-more.cedar#audited",
+            ),
+            case(
+                "both",
+                json!({"sender_shows": ["cert:desk", "token:audit"], "receiver_shows": ["cert:vault"]}),
+                "permitted",
+                "lines.cedar#transfers",
+            ),
+            message.clone(),
+        ],
+    );
+    assert_eq!(status, 0, "{shown}{errors}");
+    let with = |name: &str, value: Value| {
+        let mut case = message.clone();
+        case[name] = value;
+        case
+    };
+    for (wrong, why) in [
+        (with("lock_until", json!("2026-06-01T13:00:00Z")), "`lock_until` is for one concept"),
+        (
+            with("sender_shows", json!(["high-value-authorized"])),
+            "`high-value-authorized` is shown by nobody",
+        ),
+    ] {
+        let (status, _, errors) = played(dir.path(), &[wrong]);
+        assert!(status == 1 && errors.contains(why), "{errors}");
+    }
+}
+
+#[test]
+fn a_message_of_mcp_is_played_as_it_is_sent() {
+    let dir = copied();
+    let asked = |method: &str, params: Value| {
+        let mut params = params;
+        params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+        json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    };
+    let case = |shows: &str, message: Value, expect: &str| {
+        json!({"shows": shows, "sender": "retailer-7", "receiver": "wholesaler-1", "protocol": "mcp", "context": "supplyChain:v1.0",
+            "message": message, "expect": expect})
+    };
+    let mut listed = case(
+        "the answer to it",
+        json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": [], "resultType": "complete"}}),
+        "permitted",
+    );
+    for (name, value) in [
+        ("sender", json!("wholesaler-1")),
+        ("receiver", json!("retailer-7")),
+        ("direction", json!("reply")),
+        ("answers", asked("tools/list", json!({}))),
+    ] {
+        listed[name] = value;
+    }
+    let (status, shown, errors) = played(
+        dir.path(),
+        &[
+            case("partners may list tools", asked("tools/list", json!({})), "permitted"),
+            listed,
+            case(
+                "no context has this tool",
+                asked("tools/call", json!({"name": "rm", "arguments": {}})),
+                "concept_undefined",
+            ),
+            case("what is no method of MCP", asked("tools/run", json!({})), "method_unsupported"),
+        ],
+    );
+    assert_eq!(status, 0, "{shown}{errors}");
+}
+
 #[test]
 fn a_directory_of_cases_below_the_policies_changes_nothing_of_what_is_loaded() {
     let dir = copied();

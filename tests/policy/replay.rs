@@ -117,6 +117,69 @@ fn replay_says_exactly_which_recorded_decision_another_payment_policy_would_chan
 }
 
 #[test]
+fn a_member_that_records_could_never_keep_is_told_of_and_no_check_passes_with_it() {
+    let up = Up::start();
+    let behind = Scripted::answering(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec());
+    let keep = "[audit_values]\n\"payment::transfer.amuont\" = \"values\"\n\"paymnt::transfer.amount\" = \"digests\"\n\"payment::transfer.currency\" = \"values\"\n";
+    let gateway = Gateway::before(&up, behind.address, keep);
+    let wrong = [
+        "`payment::transfer.amuont`: `payment::transfer` has no member `amuont` (did you mean `amount`?)",
+        "`paymnt::transfer.amount`: no context has the type `paymnt::transfer` (`transfer` is known as `payment::transfer`)",
+    ];
+    let status = super::support::plain_get(&format!("http://{}/status", gateway.admin)).json();
+    assert_eq!(
+        status["policies"]["warnings"],
+        json!(wrong.map(|why| format!("audit_values: {why}"))),
+        "{status}"
+    );
+    // it judges messages all the same, and keeps what there is
+    assert_eq!(gateway.post(&payment(120)).status, 204);
+    let config = gateway.audit.parent().unwrap().with_extension("toml");
+    let check = || {
+        let words = ["firewall", "check", "--config", config.to_str().unwrap()];
+        std::process::Command::new(super::support::SEMGATE).args(words).output().unwrap()
+    };
+    let output = check();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{errors}");
+    for why in wrong {
+        assert!(errors.contains(why), "{errors}");
+    }
+    let text = std::fs::read_to_string(&config).unwrap();
+    let good = text.replace("amuont", "amount").replace("\"paymnt::transfer.amount\" = \"digests\"\n", "");
+    std::fs::write(&config, good).unwrap();
+    let output = check();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_sender_whom_no_policy_lets_use_a_line_is_told_to_the_operator_with_the_permits_that_come_near() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("message.json");
+    let body = payment(12).replace("\"retailer-7\"", "\"spiffe://semgate.test/agent/nobody\"");
+    std::fs::write(&file, body).unwrap();
+    let words = [
+        "explain",
+        "--message",
+        word(&file),
+        "--sender",
+        "spiffe://semgate.test/agent/nobody",
+        "--receiver",
+        "wholesaler-1",
+    ];
+    let (status, shown, errors) = policy(&[&words[..], &["--policies", word(&rules())]].concat());
+    assert_eq!(status, 0, "{errors}");
+    assert!(shown.starts_with("policy_denied"), "{shown}");
+    for line in [
+        "payment::transfer: denied",
+        "    permit lines.cedar#transfers (lines.cedar:26:1)",
+        "      scope: the sender would have to be in the group `partners`",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "no `{line}` in:\n{shown}");
+    }
+}
+
+#[test]
 fn a_message_is_explained_with_the_policies_that_decided_and_what_would_have_to_change() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("message.json");

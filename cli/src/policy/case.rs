@@ -31,11 +31,19 @@ pub struct Case {
     pub time: Option<String>,
     /// A message as it is sent.
     pub message: Option<Box<RawValue>>,
+    /// What the sender shows besides its identity: credentials of its certificate (`cert:…`) or of a token (`token:…`), taken as verified.
+    #[serde(default)]
+    pub sender_shows: Vec<String>,
+    /// What the receiver shows: in a reply, where it is known.
+    #[serde(default)]
+    pub receiver_shows: Vec<String>,
+    /// When the lock ends that it is said under: RFC 3339. For one concept.
+    pub lock_until: Option<String>,
     /// The same as a file, from the directory of the case's own.
     pub message_file: Option<PathBuf>,
     /// What a reply answers: a message as it is sent, which must pass.
     pub answers: Option<Box<RawValue>>,
-    /// One concept in place of a message: its context, `payment:v1.1`.
+    /// One concept in place of a message: its context, `payment:v1.1`. Beside a message of MCP, the context that the route pins.
     pub context: Option<String>,
     /// Its name.
     pub concept: Option<String>,
@@ -69,6 +77,8 @@ pub enum Subject {
         bytes: Vec<u8>,
         /// The bytes of the request, for a reply.
         answers: Option<Vec<u8>>,
+        /// The context that the route pins, in short or as URN.
+        pinned: Option<String>,
     },
     /// One concept.
     Concept {
@@ -154,17 +164,28 @@ impl Case {
             }
             (None, None) => None,
         };
-        let of_concept = [&self.context, &self.concept, &self.performative];
+        let shown = self.sender_shows.iter().chain(&self.receiver_shows);
+        if let Some(own) = shown.clone().find(|name| !semgate_policies::is_shown(name)) {
+            return Err(format!(
+                "`{own}` is shown by nobody: what an agent shows begins with `cert:` or `token:`, and `entities.json` gives the rest"
+            ));
+        }
+        let pinned = self.context.as_ref().filter(|_| self.protocol == "mcp");
+        let pins = self.context.as_ref().filter(|_| pinned.is_none()).cloned();
+        let of_concept = [&pins, &self.concept, &self.performative];
         match message {
             Some(_) if of_concept.iter().any(|member| member.is_some()) || self.content.is_some() => {
                 Err("a case is a message, or `context`, `concept`, `performative` and `content`, not both".to_owned())
+            }
+            Some(_) if self.lock_until.is_some() => {
+                Err("`lock_until` is for one concept: whether a message's own lock holds, handshakes say".to_owned())
             }
             Some(bytes) => {
                 let answers = self.answers.as_ref().map(|raw| raw.get().as_bytes().to_vec());
                 if answers.is_some() != (self.direction == Way::Reply) {
                     return Err("a message that is a reply, and no other, has `answers`".to_owned());
                 }
-                Ok(Subject::Message { bytes, answers })
+                Ok(Subject::Message { bytes, answers, pinned: pinned.cloned() })
             }
             None => match (&self.context, &self.concept, &self.performative, &self.content) {
                 (Some(context), Some(concept), Some(performative), Some(content)) if self.answers.is_none() => {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use semgate_contexts::json;
+use semgate_contexts::{ContextUrn, Prefix, json};
+use semgate_inspect::Code;
 use semgate_policies::{Explainer, Explanation, Holds, Part, Parties, Recalled, Weighed};
 use serde_json::{Value, json};
 
@@ -92,14 +93,20 @@ impl Explain {
             direction: if answers.is_some() { Way::Reply } else { Way::Request },
             protocol: &self.protocol,
             time: self.time.as_deref(),
+            shows: [&[], &[]],
+            pinned: None,
         };
         let outcome = stage.message(&sent, &bytes(file)?, answers.as_deref())?;
         let why = if outcome.why.is_empty() { String::new() } else { format!(": {}", outcome.why) };
         let headline = format!("{}{why}", outcome.verdict);
-        let Some(asked) = outcome.asked else {
-            return Ok((format!("{headline}; it did not come to the policies' conditions"), Vec::new()));
-        };
         let (sender, receiver) = stage.parties(&sent)?;
+        let Some(asked) = outcome.asked else {
+            let headline = format!("{headline}; it did not come to the policies' conditions");
+            let urn = outcome.context.filter(|_| outcome.verdict == Code::PolicyDenied.as_str());
+            let line = urn.and_then(|urn| ContextUrn::parse(&urn, &Prefix::default()).ok());
+            let near = line.map(|urn| explainer.refused_line(&sender, urn.line()));
+            return Ok((headline, near.into_iter().flatten().collect()));
+        };
         let parties = Parties {
             sender: &sender,
             receiver: &receiver,

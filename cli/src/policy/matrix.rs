@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use clap::Args;
-use semgate_policies::{Cell, Matrix};
+use semgate_policies::{Cell, Matrix, PolicyLimits};
 use serde_json::{Map, Value, json};
 
 use super::inputs::{self, Contexts};
@@ -25,6 +25,9 @@ pub struct Words {
     /// Compare with the file (`matrix.txt` of the directory unless given): status 1 and the differences if it is another
     #[arg(long)]
     check: bool,
+    /// Most looks at a policy that it may take: kinds of agents times performatives of concepts times policies
+    #[arg(long, value_name = "NUMBER")]
+    max_looks: Option<usize>,
 }
 
 impl Words {
@@ -34,7 +37,13 @@ impl Words {
     /// Policies that would not be loaded, a file that cannot be read or written. Another matrix is status 1 and a result.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
-        let matrix = inputs::explainer(&self.policies, &contexts, json)?.matrix();
+        let mut limits = PolicyLimits::default();
+        limits.max_matrix_looks = self.max_looks.unwrap_or(limits.max_matrix_looks);
+        let matrix = inputs::explainer(&self.policies, &contexts, json)?.matrix(&limits);
+        let matrix = matrix.map_err(|why| {
+            Fault::new(why)
+                .hint("take fewer contexts (`--no-library`, `--context`), or allow more with `--max-looks`")
+        })?;
         let text = matrix.to_string();
         if self.check {
             let file = self.snapshot.clone().unwrap_or_else(|| self.policies.join("matrix.txt"));

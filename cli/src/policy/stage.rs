@@ -9,9 +9,10 @@ use semgate_inspect::{
     Arrived, Code, Facts, Generation, HeaderClaims, InspectLimits, Inspector, LineScope, Now, Peer, Refusal,
     Route, RouteOptions, TextParts,
 };
-use semgate_message::{Binding, Call, Form, a2a::Version};
-use semgate_policies::{Circumstances, Keep, Policies, Question, Scores, Verdict};
+use semgate_message::{Binding, Call, Form, a2a::Version, mcp};
+use semgate_policies::{Circumstances, Credentials, Keep, Policies, Question, Scores, Session, Verdict};
 use semgate_statement::View;
+use serde_json::Value;
 
 use super::case::{Case, Subject, Way};
 use crate::fault::{Doing, Fault};
@@ -35,6 +36,8 @@ pub struct Outcome {
     pub policies: BTreeSet<String>,
     /// Why it was refused, for the operator.
     pub why: String,
+    /// The context that it names, if that is known.
+    pub context: Option<String>,
     /// What was asked of the policies, with every value; none where it did not come to that.
     pub asked: Option<Arc<str>>,
 }
@@ -52,6 +55,10 @@ pub struct Sent<'a> {
     pub protocol: &'a str,
     /// The clock.
     pub time: Option<&'a str>,
+    /// What the sender and the receiver show.
+    pub shows: [&'a [String]; 2],
+    /// The context that the route pins.
+    pub pinned: Option<&'a str>,
 }
 
 /// The name under which a permitted message is expected.
@@ -79,10 +86,15 @@ impl Stage {
             direction: case.direction,
             protocol: &case.protocol,
             time: case.time.as_deref(),
+            shows: [&case.sender_shows, &case.receiver_shows],
+            pinned: match subject {
+                Subject::Message { pinned, .. } => pinned.as_deref(),
+                Subject::Concept { .. } => None,
+            },
         };
         let parties = self.parties(&sent)?;
         match subject {
-            Subject::Message { bytes, answers } => self.message(&sent, bytes, answers.as_deref()),
+            Subject::Message { bytes, answers, .. } => self.message(&sent, bytes, answers.as_deref()),
             Subject::Concept { context, concept, performative, content } => {
                 self.concept(case, &parties, (context, concept, performative), content)
             }
@@ -126,22 +138,24 @@ impl Stage {
         )
         .doing("stage")?;
         let inspector = Inspector::new(InspectLimits::default(), generation).with_kept(Keep::everything());
-        let call = match binding {
+        let call = |bytes: &[u8]| match binding {
             Binding::L8 => Call::l8(),
             Binding::A2a => Call::a2a(Version::V10, Form::JsonRpc),
-            _ => {
-                return Err(Fault::new("messages of this protocol cannot be played")
-                    .hint("write `context`, `concept`, `performative` and `content` in place of `message`"));
-            }
+            Binding::Mcp => Call::mcp(head(bytes)),
         };
+        let peer = |id: &str, shows: &[String]| Peer::configured(id).showing(shown(shows));
+        let [sender, receiver] = [peer(sender, case.shows[0]), peer(receiver, case.shows[1])];
         let (asker, answerer) = match case.direction {
             Way::Request => (sender, receiver),
             Way::Reply => (receiver, sender),
         };
-        let route = Arc::new(route(binding, answerer));
+        let mut route = route(binding, answerer.id());
+        route.options.default_context =
+            case.pinned.map(|name| self.context(name)).transpose()?.map(|one| one.urn().clone());
+        let route = Arc::new(route);
         let inspect = |bytes: &[u8]| {
-            let arrived = Arrived::whole(call.clone(), Bytes::copy_from_slice(bytes));
-            inspector.inspect(&route, &Peer::configured(asker), &HeaderClaims::default(), arrived, now)
+            let arrived = Arrived::whole(call(bytes), Bytes::copy_from_slice(bytes));
+            inspector.inspect(&route, &asker, &HeaderClaims::default(), arrived, now)
         };
         let Some(answers) = answers else {
             return Ok(match inspect(bytes) {
@@ -153,7 +167,7 @@ impl Stage {
             .map_err(|refusal| Fault::new(format_args!("what it `answers` does not pass: {refusal}")))?
             .spend();
         let reply = Bytes::copy_from_slice(bytes);
-        Ok(match inspector.inspect_reply(&sent, &Peer::configured(answerer), 200, reply, now) {
+        Ok(match inspector.inspect_reply(&sent, &answerer, 200, reply, now) {
             Ok(permit) => Outcome::permitted(permit.facts()),
             Err(refusal) => Outcome::refused(&refusal),
         })
@@ -183,10 +197,20 @@ impl Stage {
                 verdict: Code::ContentInvalid.as_str(),
                 policies: BTreeSet::new(),
                 why,
+                context: None,
                 asked: None,
             });
         }
         let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous: 0 };
+        let lock = case.lock_until.as_deref().map(|until| instant(Some(until))).transpose()?;
+        let [sender_holds, receiver_holds] = [shown(&case.sender_shows), shown(&case.receiver_shows)];
+        let circumstances = Circumstances {
+            sender_holds: &sender_holds,
+            receiver_holds: &receiver_holds,
+            session: lock.map(|expires_at| Session { expires_at }),
+            scores,
+            ..Circumstances::at(instant(case.time.as_deref())?)
+        };
         let question = Question {
             sender,
             receiver,
@@ -197,7 +221,7 @@ impl Stage {
             without: None,
             binding: binding(&case.protocol)?.as_str(),
             direction: case.direction.as_str(),
-            circumstances: Circumstances { scores, ..Circumstances::at(instant(case.time.as_deref())?) },
+            circumstances,
         };
         Ok(Outcome::of(self.policies.decide(&question)))
     }
@@ -224,14 +248,26 @@ impl Way {
 
 impl Outcome {
     fn permitted(facts: &Facts) -> Self {
-        Self { verdict: PERMITTED, policies: ids(facts), why: String::new(), asked: facts.asked.clone() }
+        Self {
+            verdict: PERMITTED,
+            policies: ids(facts),
+            why: String::new(),
+            context: facts.context.clone(),
+            asked: facts.asked.clone(),
+        }
     }
 
     fn refused(refusal: &Refusal) -> Self {
         let code = refusal.cause().unwrap_or_else(|| refusal.code());
         let why = format!("{}; {}", refusal.reason(), refusal.detail());
         let facts = refusal.facts();
-        Self { verdict: code.as_str(), policies: ids(facts), why, asked: facts.asked.clone() }
+        Self {
+            verdict: code.as_str(),
+            policies: ids(facts),
+            why,
+            context: facts.context.clone(),
+            asked: facts.asked.clone(),
+        }
     }
 
     fn of(verdict: Verdict) -> Self {
@@ -253,12 +289,33 @@ impl Outcome {
                 format!("`{path}` does not fit the rule `{rule}`"),
             ),
         };
-        Self { verdict: code, policies, why, asked: None }
+        Self { verdict: code, policies, why, context: None, asked: None }
     }
 }
 
 fn ids(facts: &Facts) -> BTreeSet<String> {
     facts.policy_ids().into_iter().map(str::to_owned).collect()
+}
+
+/// What an agent shows, held for as long as the case plays.
+fn shown(names: &[String]) -> Credentials {
+    Credentials::new(names.iter().map(|name| (name.clone(), u64::MAX)))
+}
+
+/// The headers of MCP as a client would send them with this message: those that repeat its version, method and name. Of what is no such
+/// message, none.
+fn head(bytes: &[u8]) -> mcp::Head {
+    let message: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let method = text("/method");
+    let begins = method.as_deref() == Some(mcp::Operation::Initialize.method());
+    let of_sessions = (!begins).then(|| mcp::Version::V2025_11_25.as_str().to_owned());
+    mcp::Head {
+        version: text("/params/_meta/io.modelcontextprotocol~1protocolVersion").or(of_sessions),
+        name: text("/params/name").or_else(|| text("/params/uri")),
+        method,
+        ..mcp::Head::default()
+    }
 }
 
 /// A route that admits whatever its binding can say: what is tried out is the policies.

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use semgate_contexts::{Line, Prefix, Version};
-use semgate_policies::KeepAs;
+use semgate_policies::{Keep, KeepAs};
 
 pub use address::{Listen, Place, Upstream};
 pub use choices::{Admit, CardChoice, GroupChoice, HandshakeChoice, RouteChoices, Transport};
@@ -224,6 +224,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// What records keep of what policies were asked; nothing unless the operator names it.
+    pub(crate) fn kept(&self) -> Option<Keep> {
+        self.audit.values.as_ref().map(|values| Keep::new(values.clone(), self.limits.audit_asked_bytes))
+    }
+
     /// Reads and checks a file. Relative paths in it are relative to its own directory.
     ///
     /// # Errors

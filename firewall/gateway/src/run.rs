@@ -45,6 +45,9 @@ pub struct Checked {
     pub policies_waiting: Vec<String>,
     /// What is wrong with the shadow policies, or would be beside the contexts that are known so far; it stops nothing.
     pub shadow_faults: Vec<String>,
+    /// Members that `[audit_values]` names and of which nothing could be kept, beside the contexts that are known; none while the policies
+    /// wait for them.
+    pub unkept: Vec<String>,
 }
 
 /// Looks at everything that a start needs (keys, roots, followers' memory, policies, and that they go together); binds nothing and writes nothing.
@@ -56,8 +59,10 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let contexts = parts.contexts();
     let shadow_faults = follow::shadow_faults(config, &parts.documents());
     let follow::First { policies, state, .. } = parts.policies;
+    // while nothing is known nobody can tell what there will be
+    let unkept = if state.report().current { state.unkept(&policies) } else { Vec::new() };
     let _ = start::generation(config, &parts.followers, Arc::new(policies))?;
-    Ok(Checked { contexts, policies_waiting: state.report().faults, shadow_faults })
+    Ok(Checked { contexts, policies_waiting: state.report().faults, shadow_faults, unkept })
 }
 
 /// Runs until `shutdown` resolves, then drains: no new connection, messages in flight end within the drain limit. `ready`

@@ -11,7 +11,7 @@ use super::{Against, Explainer};
 use crate::ask::Found;
 use crate::catalogue::{ShapeInfo, TypeInfo};
 use crate::parse::Written;
-use crate::{AgentEntry, Circumstances, Question, learnt};
+use crate::{AgentEntry, Circumstances, PolicyFault, PolicyLimits, Question, learnt};
 
 /// What becomes of everything that one agent could say of one concept under one performative. It is computed without a message: where it
 /// says never or always, no message comes out otherwise as far as policies go.
@@ -58,10 +58,22 @@ struct Class<'e> {
 
 impl Explainer {
     /// The matrix of everything that these policies know.
-    #[must_use]
-    pub fn matrix(&self) -> Matrix {
+    ///
+    /// # Errors
+    /// [`PolicyFault::TooLarge`] if it would take more looks at policies than [`PolicyLimits::max_matrix_looks`].
+    pub fn matrix(&self, limits: &PolicyLimits) -> Result<Matrix, PolicyFault> {
         let classes = self.classes();
         let catalogue = &self.policies.asker().catalogue;
+        let columns = catalogue.types.iter().map(|info| info.performatives.len()).sum::<usize>();
+        let looks = columns.saturating_mul(classes.len()).saturating_mul(self.written.len());
+        if looks > limits.max_matrix_looks {
+            let what = format!(
+                "looks of a matrix of {} kinds of agents by {columns} performatives of concepts over {} policies",
+                classes.len(),
+                self.written.len()
+            );
+            return Err(PolicyFault::TooLarge { what, limit: limits.max_matrix_looks });
+        }
         let mut matrix = Matrix::default();
         for (of_type, info) in catalogue.types.iter().enumerate() {
             let Some((context, shape, own, texts)) = self.stand_in(of_type, info) else { continue };
@@ -76,7 +88,7 @@ impl Explainer {
             }
             matrix.concepts.insert(info.name.clone(), rows);
         }
-        matrix
+        Ok(matrix)
     }
 
     /// Agents of the same groups, credentials and trust domain that no policy names; one that some policy names is alone.
@@ -179,6 +191,7 @@ impl Explainer {
             },
             shown: true,
             stranger: class.entry.is_none(),
+            ..Unknown::default()
         };
         let Ok(scene) = self.scene(&question, &found, unknown) else {
             return Cell::Depends(BTreeSet::from(["what cannot be asked".to_owned()]));

@@ -160,6 +160,10 @@ impl Explainer {
         let value = kept.get("values").and_then(Json::as_object).ok_or("it has no `values`")?;
         let unkept = kept.get("unkept").and_then(Json::as_array).ok_or("it has no `unkept`")?;
         let unkept: BTreeSet<String> = unkept.iter().filter_map(Json::as_str).map(str::to_owned).collect();
+        let digests = kept.get("digests").and_then(Json::as_object);
+        let digests = digests.into_iter().flat_map(Object::iter);
+        let digests =
+            digests.filter_map(|(name, one)| Some((name.to_owned(), Digest::parse(one.as_str()?).ok()?)));
         let free_text = kept.get("free_text").and_then(Json::as_bool).unwrap_or(true);
         // the length of text is measured of the whole instance
         let measured = unkept.is_empty() || !shape.may_have_free_text();
@@ -169,6 +173,7 @@ impl Explainer {
             } else {
                 Members::But(BTreeSet::from(["scores".to_owned()]))
             },
+            digests: digests.collect(),
             resource: if unkept.is_empty() { Members::Known } else { Members::But(unkept) },
             ..Unknown::default()
         };

@@ -122,7 +122,7 @@ fn where_the_matrix_says_never_or_always_no_message_comes_out_otherwise() {
     let values = [transfer("1"), transfer("12000")];
     let mut cells: BTreeSet<&str> = BTreeSet::new();
     for source in [PolicySource::shipped(), many_forms()] {
-        let matrix = explainer(&source).matrix();
+        let matrix = explainer(&source).matrix(&PolicyLimits::default()).unwrap();
         let house = House::load(&source, shipped_contexts()).unwrap();
         for (name, sender) in agents {
             for action in Performative::ALL {
@@ -166,7 +166,7 @@ fn where_the_matrix_says_never_or_always_no_message_comes_out_otherwise() {
 
 #[test]
 fn the_matrix_names_what_a_cell_depends_on_and_nothing_that_changes_nothing() {
-    let matrix = explainer(&many_forms()).matrix();
+    let matrix = explainer(&many_forms()).matrix(&PolicyLimits::default()).unwrap();
     let cell = |concept: &str, agent: &str, action| {
         let rows = &matrix.concepts[concept];
         rows.iter().find(|row| row.agents.iter().any(|one| one == agent)).unwrap().cells[&action].clone()
@@ -297,6 +297,79 @@ fn a_digest_tells_equal_values_and_no_value() {
     let digest = semgate_contexts::Digest::of(b"12000").to_string();
     assert!(text.contains(&digest) && !text.contains(":12000"), "{text}");
     assert_eq!(told.unwrap()[0].now, None);
+}
+
+#[test]
+fn a_digest_decides_whether_a_text_is_the_one_that_a_policy_names() {
+    let keep = kept(
+        &[("payment::transfer.amount", KeepAs::Values), ("payment::transfer.currency", KeepAs::Digests)],
+        1 << 14,
+    );
+    let value = transfer("1");
+    let ask = Ask { value: &value, ..Ask::default() };
+    for (condition, now) in [
+        (r#"resource.currency == "EUR""#, Some("denied")),
+        (r#"resource.currency == "USD""#, Some("permitted")),
+        (r#"resource.currency != "EUR""#, Some("permitted")),
+        (r#"["USD", "GBP"].contains(resource.currency)"#, Some("permitted")),
+        (r#"["USD", "EUR"].contains(resource.currency)"#, Some("denied")),
+        (r#"resource has currency && resource.currency == "EUR""#, Some("denied")),
+        // a digest says nothing of a part of a text
+        (r#"resource.currency like "E*""#, None),
+    ] {
+        let mut source = PolicySource::shipped();
+        let forbid =
+            format!("forbid (principal, action, resource is payment::transfer) when {{ {condition} }};");
+        source.files.push(("more.cedar".to_owned(), forbid));
+        let (text, told) = recalled(&source, ask, &keep);
+        assert!(!text.contains("EUR"), "{text}");
+        assert_eq!(told.unwrap()[0].now, now, "{condition}");
+    }
+}
+
+#[test]
+fn a_digest_of_a_number_decides_only_that_it_is_the_one_that_a_policy_names() {
+    let keep = kept(&[("supplyChain::current_decision.quantity", KeepAs::Digests)], 1 << 14);
+    let value = r#"{"item_id":"beer","quantity":120}"#;
+    let ask = Ask {
+        action: Performative::Inform,
+        urn: "supplyChain:v1.0",
+        term: "current_decision",
+        value,
+        ..Ask::default()
+    };
+    for (quantity, now) in [(120, Some("denied")), (121, None)] {
+        let mut source = PolicySource::shipped();
+        let forbid = format!(
+            "forbid (principal, action, resource is supplyChain::current_decision) when {{ resource.quantity == {quantity} }};"
+        );
+        source.files.push(("more.cedar".to_owned(), forbid));
+        let (_, told) = recalled(&source, ask, &keep);
+        assert_eq!(told.unwrap()[0].now, now, "{quantity}");
+    }
+}
+
+#[test]
+fn a_line_that_is_refused_as_a_whole_is_explained_by_the_permits_that_come_near() {
+    let explainer = explainer(&PolicySource::shipped());
+    let payment = semgate_contexts::Line::parse("payment").unwrap();
+    let told = explainer.refused_line(STRANGER, &payment);
+    let transfer = told.iter().find(|one| one.concept == "payment::transfer").unwrap();
+    let near: Vec<&str> = transfer.explanation.policies.iter().map(|one| one.id.as_str()).collect();
+    assert!(near.contains(&"lines.cedar#transfers"), "{near:?}");
+    let wish = "so that `lines.cedar#transfers` applies: the sender would have to be in the group `partners`";
+    assert!(transfer.explanation.to_pass[0].contains(wish), "{:?}", transfer.explanation.to_pass);
+    assert!(explainer.refused_line(STRANGER, &semgate_contexts::Line::parse("nothing").unwrap()).is_empty());
+}
+
+#[test]
+fn a_matrix_that_would_take_too_long_is_refused_before_it_is_begun() {
+    let limits = PolicyLimits { max_matrix_looks: 1_000, ..PolicyLimits::default() };
+    let fault = explainer(&PolicySource::shipped()).matrix(&limits).unwrap_err().to_string();
+    assert!(
+        fault.starts_with("looks of a matrix of ") && fault.ends_with(" policies: more than 1000"),
+        "{fault}"
+    );
 }
 
 #[test]

@@ -3,11 +3,14 @@
 //! Cedar itself answers every part that reads only what is known; `&&`, `||`, `!` and `if` are Kleene's over the answers, with Cedar's
 //! order of evaluation. A part that is not recognised, or that could fail, is never taken for one that is known.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
 
+use semgate_contexts::Digest;
+
+use super::digests::by_digest;
 use super::scene::Scene;
 use crate::credentials::is_shown;
 
@@ -54,6 +57,8 @@ pub(crate) struct Unknown {
     pub context: Members,
     /// What the sender shows beyond what `entities.json` gives it.
     pub shown: bool,
+    /// Of members that are not known, the digests of their values as records keep them.
+    pub digests: BTreeMap<String, Digest>,
     /// Who the sender is, beyond that `entities.json` has no entry for it.
     pub stranger: bool,
 }
@@ -133,6 +138,9 @@ pub(crate) fn truth(expr: &Arc<Expr>, scene: &Scene) -> Truth {
             failed @ Truth::Error(_) => failed,
         },
         _ => {
+            if let Some(settled) = by_digest(expr, &scene.unknown().digests) {
+                return settled;
+            }
             let mut open = Open::default();
             let known = visit(expr, scene, &mut open);
             if known { scene.ask(expr) } else { Truth::Open(open) }

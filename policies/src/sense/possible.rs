@@ -8,6 +8,7 @@ use cedar_policy::pst::{BinaryOp, Clause, EntityUID, Expr, Literal, PatternElem,
 use semgate_contexts::PerformativeSet;
 
 use super::World;
+use crate::numbers::{DECIMAL_PLACES, Numbers};
 
 /// The values that are possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,9 @@ pub(crate) enum Values {
         no: bool,
     },
     Texts(Arc<BTreeSet<String>>),
-    Numbers(BTreeSet<i64>),
+    Numbers(Numbers),
+    /// Ten-thousandths.
+    Decimals(Numbers),
     Actions(PerformativeSet),
 }
 
@@ -42,6 +45,8 @@ pub(crate) struct Where {
 pub(crate) enum Never {
     /// A text that the member never has.
     Text { member: String, literal: Literally, values: Arc<BTreeSet<String>> },
+    /// A number that the member never is.
+    Number { path: Vec<String>, literal: i64, places: u32, numbers: Numbers },
     /// A credential that nobody has.
     Credential { literal: Literally },
     /// A member that policies do not see.
@@ -68,6 +73,22 @@ const fn only(value: bool) -> Values {
 }
 
 impl Values {
+    /// This number.
+    pub(crate) const fn number(number: i64) -> Self {
+        Self::Numbers(Numbers::Between(number, number))
+    }
+
+    /// What either can be.
+    pub(crate) fn or(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Texts(a), Self::Texts(b)) => Self::Texts(Arc::new(a.union(b).cloned().collect())),
+            (Self::Numbers(a), Self::Numbers(b)) => Self::Numbers(a.or(b)),
+            (Self::Decimals(a), Self::Decimals(b)) => Self::Decimals(a.or(b)),
+            (a, b) if a == b => a.clone(),
+            _ => Self::Any,
+        }
+    }
+
     /// As a truth: can it be true, can it be false?
     const fn truth(&self) -> (bool, bool) {
         match self {
@@ -93,7 +114,11 @@ impl<'w, 'a> Looking<'w, 'a> {
     fn values(&mut self, expr: &Expr, here: Where) -> Values {
         match expr {
             Expr::Literal(Literal::Bool(value)) => only(*value),
-            Expr::Literal(Literal::Long(number)) => Values::Numbers(BTreeSet::from([*number])),
+            Expr::Literal(Literal::Long(number)) => Values::number(*number),
+            Expr::UnaryOp { op: UnaryOp::Neg, expr } => negative(expr).map_or(Values::Any, Values::number),
+            Expr::UnaryOp { op: UnaryOp::Decimal, expr } => {
+                decimal(expr).map_or(Values::Any, |number| Values::Decimals(Numbers::Between(number, number)))
+            }
             Expr::Literal(Literal::String(text)) => {
                 Values::Texts(Arc::new(BTreeSet::from([text.to_string()])))
             }
@@ -154,11 +179,22 @@ impl<'w, 'a> Looking<'w, 'a> {
             BinaryOp::Eq | BinaryOp::NotEq => {
                 self.unfit(left, right, here);
                 self.unfit(right, left, here);
-                let (yes, no) = equal(&self.values(left, here), &self.values(right, here));
+                let (mut yes, mut no) = equal(&self.values(left, here), &self.values(right, here));
+                if is_same_member(left, right) {
+                    (yes, no) = (true, false);
+                }
                 if op == BinaryOp::Eq { Values::Bool { yes, no } } else { Values::Bool { yes: no, no: yes } }
             }
-            BinaryOp::Less | BinaryOp::LessEq | BinaryOp::Greater | BinaryOp::GreaterEq => {
-                compare(op, &self.values(left, here), &self.values(right, here))
+            BinaryOp::Less
+            | BinaryOp::LessEq
+            | BinaryOp::Greater
+            | BinaryOp::GreaterEq
+            | BinaryOp::DecimalLessThan
+            | BinaryOp::DecimalLessEq
+            | BinaryOp::DecimalGreater
+            | BinaryOp::DecimalGreaterEq => {
+                let (a, b) = (self.values(left, here), self.values(right, here));
+                if is_same_member(left, right) { itself(op) } else { compare(op, &a, &b) }
             }
             BinaryOp::In if matches!(**left, Expr::Var(Var::Action)) => self.action_in(right, here),
             BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny => {
@@ -212,8 +248,8 @@ impl<'w, 'a> Looking<'w, 'a> {
             }
             return held;
         }
-        match self.resource_path(set).and_then(|path| self.world.items(&path, here)) {
-            Some(values) if !values.contains(&literal.text) => {
+        match self.resource_path(set).map(|path| self.world.items(&path, here)) {
+            Some(Values::Texts(values)) if !values.contains(&literal.text) => {
                 self.never.push(Never::Text { member: written(set), literal, values });
                 false
             }
@@ -223,14 +259,31 @@ impl<'w, 'a> Looking<'w, 'a> {
 
     /// Notes a literal that a member is compared with and never has.
     fn unfit(&mut self, member: &Arc<Expr>, literal: &Arc<Expr>, here: Where) {
-        let Some(literal) = literally(literal) else { return };
         if !matches!(**member, Expr::GetAttr { .. }) {
             return;
         }
+        let Some(literal) = literally(literal) else {
+            return self.never_number(member, literal, here);
+        };
         if let Values::Texts(values) = self.member(member, here)
             && !values.contains(&literal.text)
         {
             self.never.push(Never::Text { member: written(member), literal, values });
+        }
+    }
+
+    fn never_number(&mut self, member: &Arc<Expr>, literal: &Expr, here: Where) {
+        let Some(path) = self.resource_path(member) else { return };
+        // of a literal nothing is noted
+        let (known, said) = (self.world.member(&path, here), self.values(literal, here));
+        let (numbers, number, places) = match (known, said) {
+            (Values::Numbers(numbers), Values::Numbers(one)) => (numbers, one, 0),
+            (Values::Decimals(numbers), Values::Decimals(one)) => (numbers, one, DECIMAL_PLACES),
+            _ => return,
+        };
+        let (low, high) = number.ends();
+        if is_number(literal) && low == high && !numbers.contains(low) {
+            self.never.push(Never::Number { path, literal: low, places, numbers });
         }
     }
 
@@ -240,7 +293,7 @@ impl<'w, 'a> Looking<'w, 'a> {
             return self.world.circumstance(attr, here);
         }
         match self.resource_path(expr) {
-            Some(path) => self.world.texts(&path, here).map_or(Values::Any, Values::Texts),
+            Some(path) => self.world.member(&path, here),
             None => self.ignored(&[of], here),
         }
     }
@@ -378,7 +431,7 @@ fn equal(a: &Values, b: &Values) -> (bool, bool) {
     }
     match (a, b) {
         (Values::Texts(a), Values::Texts(b)) => sets(a, b),
-        (Values::Numbers(a), Values::Numbers(b)) => sets(a, b),
+        (Values::Numbers(a), Values::Numbers(b)) | (Values::Decimals(a), Values::Decimals(b)) => a.equal(b),
         (Values::Actions(a), Values::Actions(b)) => (!a.and(*b).is_empty(), !(a.len() == 1 && a == b)),
         (Values::Bool { yes, no }, Values::Bool { yes: y, no: n }) => {
             ((*yes && *y) || (*no && *n), (*yes && *n) || (*no && *y))
@@ -388,13 +441,75 @@ fn equal(a: &Values, b: &Values) -> (bool, bool) {
 }
 
 fn compare(op: BinaryOp, a: &Values, b: &Values) -> Values {
-    let (Values::Numbers(a), Values::Numbers(b)) = (a, b) else { return EITHER };
-    over(a.iter().flat_map(|a| b.iter().map(move |b| (a, b))), |(a, b)| match op {
-        BinaryOp::Less => a < b,
-        BinaryOp::LessEq => a <= b,
-        BinaryOp::Greater => a > b,
-        _ => a >= b,
-    })
+    let (a, b) = match (a, b) {
+        (Values::Numbers(a), Values::Numbers(b)) | (Values::Decimals(a), Values::Decimals(b)) => (a, b),
+        _ => return EITHER,
+    };
+    let (yes, no) = match op {
+        BinaryOp::Less | BinaryOp::DecimalLessThan => a.below(b),
+        BinaryOp::Greater | BinaryOp::DecimalGreater => b.below(a),
+        BinaryOp::LessEq | BinaryOp::DecimalLessEq => turned(b.below(a)),
+        _ => turned(a.below(b)),
+    };
+    Values::Bool { yes, no }
+}
+
+const fn turned((yes, no): (bool, bool)) -> (bool, bool) {
+    (no, yes)
+}
+
+/// A member compared with itself.
+fn itself(op: BinaryOp) -> Values {
+    only(matches!(
+        op,
+        BinaryOp::LessEq | BinaryOp::GreaterEq | BinaryOp::DecimalLessEq | BinaryOp::DecimalGreaterEq
+    ))
+}
+
+/// Whether both are the same member of the instance or the context record: where one of them can be read, so can the other.
+fn is_same_member(left: &Expr, right: &Expr) -> bool {
+    matches!(left, Expr::GetAttr { .. }) && path_of(left).is_some_and(|path| path_of(right) == Some(path))
+}
+
+/// The variable that a member begins with, and the names behind it.
+fn path_of(expr: &Expr) -> Option<(Var, Vec<String>)> {
+    match expr {
+        Expr::Var(var) => Some((var.clone(), Vec::new())),
+        Expr::GetAttr { expr, attr } => {
+            let (var, mut path) = path_of(expr)?;
+            path.push(attr.to_string());
+            Some((var, path))
+        }
+        _ => None,
+    }
+}
+
+/// Whether it is a number that is written out.
+fn is_number(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(Literal::Long(_)) => true,
+        Expr::UnaryOp { op: UnaryOp::Neg, expr } => negative(expr).is_some(),
+        Expr::UnaryOp { op: UnaryOp::Decimal, expr } => decimal(expr).is_some(),
+        _ => false,
+    }
+}
+
+fn negative(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::Literal(Literal::Long(number)) => number.checked_neg(),
+        _ => None,
+    }
+}
+
+/// The ten-thousandths of what `decimal("…")` is given.
+fn decimal(expr: &Expr) -> Option<i64> {
+    let Expr::Literal(Literal::String(text)) = expr else { return None };
+    let (whole, rest) = text.split_once('.')?;
+    let places = usize::try_from(DECIMAL_PLACES).ok()?;
+    if rest.is_empty() || rest.len() > places {
+        return None;
+    }
+    format!("{whole}{rest:0<places$}").parse().ok()
 }
 
 /// What a test comes to over all of these; over none nothing is said.

@@ -18,8 +18,8 @@ pub(super) const DIRECTIONS: [&str; 2] = ["reply", "request"];
 /// What `context.binding` can be.
 pub(super) const BINDINGS: [&str; 3] = ["a2a", "l8", "mcp"];
 
-/// Texts that a member has, by the names that lead to it; `None` where they are not all known.
-type Known = HashMap<Vec<String>, Option<Arc<BTreeSet<String>>>>;
+/// What a member can be, by the names that lead to it.
+type Known = HashMap<Vec<String>, Values>;
 
 /// Names and values by which policies are judged.
 pub(crate) struct World<'a> {
@@ -115,9 +115,11 @@ impl<'a> World<'a> {
         let texts =
             |all: &[&str]| Values::Texts(Arc::new(all.iter().map(|text| (*text).to_owned()).collect()));
         let number = |of: &dyn Fn(&Version) -> u32, one: Option<u32>| match (one, here.of_type) {
-            (Some(one), _) => Values::Numbers(BTreeSet::from([i64::from(one)])),
+            (Some(one), _) => Values::number(i64::from(one)),
             (None, Some(of_type)) => {
-                Values::Numbers(self.versions(of_type).iter().map(|version| i64::from(of(version))).collect())
+                let all: BTreeSet<i64> =
+                    self.versions(of_type).iter().map(|version| i64::from(of(version))).collect();
+                Values::Numbers(all.into())
             }
             (None, None) => Values::Any,
         };
@@ -130,56 +132,38 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The texts that a member can have.
-    pub fn texts(&self, path: &[String], here: Where) -> Option<Arc<BTreeSet<String>>> {
-        self.known(path, here, &|kind| match kind {
-            Kind::String(values) => values.clone(),
-            _ => None,
-        })
-    }
-
-    /// The texts that a set can hold.
-    pub fn items(&self, path: &[String], here: Where) -> Option<Arc<BTreeSet<String>>> {
-        let here = Where { of_type: Some(here.of_type?), ..here };
-        self.known(path, here, &|kind| match kind {
-            Kind::Set(items) => match &**items {
-                Kind::String(values) => values.clone(),
-                _ => None,
-            },
-            _ => None,
-        })
-    }
-
-    fn known(
-        &self,
-        path: &[String],
-        here: Where,
-        of: &dyn Fn(&Kind) -> Option<Arc<BTreeSet<String>>>,
-    ) -> Option<Arc<BTreeSet<String>>> {
+    /// What a member can be.
+    pub fn member(&self, path: &[String], here: Where) -> Values {
         if let Some(of_type) = here.of_type {
-            return match find(&self.info(of_type)?.attributes, path) {
-                Found::There(kind, _) => of(kind),
-                Found::Absent | Found::Hidden => None,
-            };
+            return self.info(of_type).map_or(Values::Any, |info| match find(&info.attributes, path) {
+                Found::There(kind, _) => of_kind(kind),
+                Found::Absent | Found::Hidden => Values::Any,
+            });
         }
         if let Some(known) = self.known.borrow().get(path) {
             return known.clone();
         }
-        let mut all: Option<BTreeSet<String>> = None;
-        let mut sure = true;
+        let mut all: Option<Values> = None;
         for info in &self.catalogue.types {
-            match find(&info.attributes, path) {
-                Found::Absent => {}
-                Found::Hidden => sure = false,
-                Found::There(kind, _) => match of(kind) {
-                    Some(values) => all.get_or_insert_default().extend(values.iter().cloned()),
-                    None => sure = false,
-                },
-            }
+            let one = match find(&info.attributes, path) {
+                Found::Absent => continue,
+                Found::Hidden => Values::Any,
+                Found::There(kind, _) => of_kind(kind),
+            };
+            all = Some(all.map_or_else(|| one.clone(), |all| all.or(&one)));
         }
-        let known = all.filter(|_| sure).map(Arc::new);
+        let known = all.unwrap_or(Values::Any);
         self.known.borrow_mut().insert(path.to_vec(), known.clone());
         known
+    }
+
+    /// What a set can hold.
+    pub fn items(&self, path: &[String], here: Where) -> Values {
+        let info = here.of_type.and_then(|of_type| self.info(of_type));
+        match info.map(|info| find(&info.attributes, path)) {
+            Some(Found::There(Kind::Set(items), _)) => of_kind(items),
+            _ => Values::Any,
+        }
     }
 
     /// A type that has the member and does not show it.
@@ -206,6 +190,16 @@ impl<'a> World<'a> {
     pub fn present(&self, path: &[String], here: Where) -> bool {
         let info = here.of_type.and_then(|at| self.info(at));
         info.is_some_and(|info| matches!(find(&info.attributes, path), Found::There(_, true)))
+    }
+}
+
+/// What a value of a kind can be, where that is known.
+fn of_kind(kind: &Kind) -> Values {
+    match kind {
+        Kind::String(Some(values)) => Values::Texts(Arc::clone(values)),
+        Kind::Long(numbers) => Values::Numbers(numbers.clone()),
+        Kind::Decimal(numbers) => Values::Decimals(numbers.clone()),
+        _ => Values::Any,
     }
 }
 

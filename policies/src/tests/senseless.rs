@@ -43,6 +43,89 @@ fn an_action_that_the_concept_never_takes_is_named_with_those_that_it_takes() {
     );
 }
 
+/// One line with a concept of numbers.
+fn numbers(condition: &str) -> Vec<String> {
+    let document = context(
+        r#"{"context":"urn:contexts:grid:v1.0","concepts":{"reading":{"type":"object","properties":{
+            "level":{"type":"integer","enum":[1,2,30]},"percent":{"type":"integer","minimum":0,"maximum":100},
+            "past":{"type":"integer","exclusiveMinimum":100,"maximum":200},"volts":{"type":"number","minimum":0.5,"maximum":240,"multipleOf":0.01},
+            "unit":{"type":"string","enum":["V","A"]},"side":{"type":"string","enum":["left","right"]}},
+           "required":["level","percent","past","volts","unit","side"],"additionalProperties":false}}}"#,
+    );
+    let text = format!("permit (principal, action, resource is grid::reading)\nwhen {{ {condition} }};");
+    let loaded = Policies::load(&one_file(&text), &[document], &PolicyLimits::default());
+    loaded.map_or_else(|faults| faults.iter().map(ToString::to_string).collect(), |_| Vec::new())
+}
+
+#[test]
+fn a_number_that_the_schema_never_lets_be_is_named() {
+    for (condition, expected) in [
+        (
+            "resource.level == 3",
+            "p.cedar:2:8: policy `p.cedar#1`: `resource.level` is never `3` (it is one of `1`, `2`, `30`)",
+        ),
+        (
+            "resource.level != 3",
+            "p.cedar:2:8: policy `p.cedar#1`: `resource.level` is never `3` (it is one of `1`, `2`, `30`)",
+        ),
+        (
+            "[1, 4].contains(resource.level)",
+            "p.cedar:2:24: policy `p.cedar#1`: `resource.level` is never `4` (it is one of `1`, `2`, `30`)",
+        ),
+        (
+            "resource.percent == -1",
+            "p.cedar:2:8: policy `p.cedar#1`: `resource.percent` is never `-1` (it is from `0` to `100`)",
+        ),
+        (
+            "resource.volts == decimal(\"240.5\")",
+            "p.cedar:2:8: policy `p.cedar#1`: `resource.volts` is never `240.5` (it is from `0.5` to `240.0`)",
+        ),
+        ("resource.percent > 100", "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message"),
+        ("resource.percent < 0", "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message"),
+        ("resource.past <= 100", "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message"),
+        (
+            "resource.volts.lessThan(decimal(\"0.5\"))",
+            "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message",
+        ),
+        (
+            "resource.percent == resource.past",
+            "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message",
+        ),
+        (
+            "resource.percent > resource.past",
+            "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message",
+        ),
+        (
+            "resource.unit == resource.side",
+            "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message",
+        ),
+        (
+            "resource.percent != resource.percent",
+            "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message",
+        ),
+        (
+            "resource.volts.greaterThan(resource.volts)",
+            "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message",
+        ),
+    ] {
+        assert_eq!(numbers(condition), [expected], "{condition}");
+    }
+    for condition in [
+        "resource.level == 30",
+        "resource.level > 2",
+        "resource.percent >= 100",
+        "resource.percent <= 0",
+        "resource.percent + 1 > 100",
+        "resource.past > 199",
+        "resource.volts.lessThanOrEqual(decimal(\"0.5\"))",
+        "resource.volts == decimal(\"240.0\")",
+        "resource.level == resource.percent",
+        "resource.percent < resource.past",
+    ] {
+        assert_eq!(numbers(condition), [""; 0], "{condition}");
+    }
+}
+
 #[test]
 fn a_text_that_a_code_list_or_an_enum_does_not_have_is_named() {
     let when = |condition: &str| {

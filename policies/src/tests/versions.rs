@@ -162,6 +162,64 @@ fn several_versions_that_would_invalidate_policies_are_left_out_and_the_rest_goe
     );
 }
 
+/// So many lines that have nothing to do with it.
+fn crowd(lines: usize) -> Vec<Arc<Context>> {
+    (0..lines).map(|n| note(&format!("l{n}:v1.0"), X_INT, "\"x\"")).collect()
+}
+
+#[test]
+fn what_goes_is_sought_in_the_lines_that_invalid_policies_are_about_and_in_no_other() {
+    let scoped = "permit (principal, action, resource is demo::note) when { resource.x > 1 };";
+    let open = "permit (principal, action, resource) when { resource.x > 1 };";
+    let few = PolicyLimits { max_left_out_tries: 4, ..PolicyLimits::default() };
+    for policies in [scoped, open] {
+        let mut contexts = crowd(60);
+        contexts.extend([note("demo:v1.0", X_INT, "\"x\""), note("demo:v2.0", X_TEXT, "\"x\"")]);
+        let source =
+            PolicySource { files: one_file(policies).files, entities: ONE_AGENT.into(), limits: None };
+        let loaded = Policies::load(&source, &contexts, &few).unwrap_or_else(|faults| panic!("{faults:?}"));
+        assert_eq!(loaded.left_out().iter().map(|left| left.urn.short()).collect::<Vec<_>>(), ["demo:v2.0"]);
+        // what no document is to blame for is tried with none
+        let mistyped = policies.replace("resource.x", "resource.xx");
+        let source = PolicySource { files: one_file(&mistyped).files, ..source };
+        let none = PolicyLimits { max_left_out_tries: 0, ..few.clone() };
+        let faults = Policies::load(&source, &contexts, &none).unwrap_err();
+        assert!(faults[0].to_string().contains("policy `p.cedar#1`"), "{faults:?}");
+    }
+}
+
+#[test]
+fn attack_documents_of_several_lines_never_keep_a_policy_about_every_type_from_loading() {
+    let policies = "permit (principal, action, resource) when { resource has x && resource.x > 1 };";
+    let mut contexts = crowd(5);
+    contexts.extend(["demo", "other", "third"].map(|line| note(&format!("{line}:v3.0"), X_TEXT, "\"x\"")));
+    let house = load(policies, contexts).unwrap();
+    let out: Vec<_> = house.policies.left_out().iter().map(|left| left.urn.short()).collect();
+    assert_eq!(out, ["demo:v3.0", "other:v3.0", "third:v3.0"]);
+    assert_eq!(inform(&house, "l3:v1.0", r#"{"x":2}"#), permitted(&["p.cedar#1"]));
+}
+
+#[test]
+#[ignore = "a measurement: one bad document among a thousand"]
+fn how_long_one_bad_document_among_a_thousand_takes() {
+    for policies in [
+        "permit (principal, action, resource is demo::note) when { resource.x > 1 };",
+        "permit (principal, action, resource) when { resource.x > 1 };",
+    ] {
+        let mut contexts = crowd(998);
+        contexts.extend([note("demo:v1.0", X_INT, "\"x\""), note("demo:v2.0", X_TEXT, "\"x\"")]);
+        let source =
+            PolicySource { files: one_file(policies).files, entities: ONE_AGENT.into(), limits: None };
+        let began = std::time::Instant::now();
+        let loaded = Policies::load(&source, &contexts, &PolicyLimits::default());
+        eprintln!(
+            "{:?}: {:?}",
+            began.elapsed(),
+            loaded.map(|one| one.left_out().len()).map_err(|all| all.len())
+        );
+    }
+}
+
 #[test]
 fn a_new_document_beside_live_policies_is_the_one_that_goes() {
     let policies = "permit (principal, action, resource is demo::note) when { resource.x > 1 };";

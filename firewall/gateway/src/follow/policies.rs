@@ -272,6 +272,9 @@ impl Task {
                 for left_out in left_out {
                     tracing::warn!(%left_out, "a context cannot be typed beside the live policies: its messages are refused");
                 }
+                for why in self.state.unkept(&policies) {
+                    tracing::warn!(why, "`[audit_values]` keeps nothing of a member");
+                }
                 self.publisher.policies_changed(policies);
             }
             Seat::Shadow { one_in } => {

@@ -13,7 +13,7 @@ use semgate_inspect::{Generation, InspectLimits, Inspector, Route, RouteOptions,
 use semgate_message::Binding;
 use semgate_message::a2a::Version;
 use semgate_negotiation::Sessions;
-use semgate_policies::{Keep, Policies};
+use semgate_policies::Policies;
 use semgate_statement::Follower;
 
 use crate::card::CardKeys;
@@ -141,8 +141,8 @@ pub(super) fn shared(
     let generation = if waiting { generation.standing_in() } else { generation };
     let sessions = Arc::new(Sessions::new(crate::materials::lock_keys(config)?));
     let mut inspector = Inspector::new(inspect_limits(&config.limits), generation);
-    if let Some(values) = &config.audit.values {
-        inspector = inspector.with_kept(Keep::new(values.clone(), config.limits.audit_asked_bytes));
+    if let Some(keep) = config.kept() {
+        inspector = inspector.with_kept(keep);
     }
     Ok(Arc::new(Shared {
         inspector: inspector.with_sessions(Arc::clone(&sessions)),

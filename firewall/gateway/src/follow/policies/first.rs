@@ -46,7 +46,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
     let tries = config.limits.policy_read_tries;
     let Found { steady: Steady { source, .. }, version } =
         place.read(&limits, tries).map_err(|why| fault(&[why]))?;
-    let state = PolicyState::default();
+    let state = PolicyState::keeping(config.kept());
     match Policies::load(&source, contexts, &limits) {
         Ok(policies) => {
             state.accepted(&policies);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use semgate_contexts::Digest;
 use semgate_inspect::ShadowCounts;
-use semgate_policies::{Policies, PolicyFault};
+use semgate_policies::{Keep, Policies, PolicyFault};
 
 /// The state of every set, for whoever tells of it.
 #[derive(Clone, Debug, Default)]
@@ -19,9 +19,13 @@ pub(crate) struct PolicyStates {
 
 /// One set's state, shared by the thread that loads it and those that tell of it.
 #[derive(Debug, Default)]
-pub(crate) struct PolicyState(Mutex<PolicyReport>);
+pub(crate) struct PolicyState {
+    report: Mutex<PolicyReport>,
+    /// What records keep of what this set is asked.
+    keep: Option<Keep>,
+}
 
-/// See [`PolicyState`].
+/// What [`PolicyState::report`] tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PolicyReport {
     /// The digest of what is live; none while nothing of the operator's is.
@@ -34,24 +38,39 @@ pub(crate) struct PolicyReport {
     pub(crate) faults: Vec<String>,
     /// Contexts that the live policies cannot speak of.
     pub(crate) left_out: Vec<String>,
-    /// Live policies that can match nothing above the present floors.
+    /// Live policies that can match nothing above the present floors, and members of which records are to keep what there is not.
     pub(crate) warnings: Vec<String>,
 }
 
 impl PolicyState {
+    /// The state of a set of whose questions records keep this.
+    pub(crate) fn keeping(keep: Option<Keep>) -> Self {
+        Self { keep, ..Self::default() }
+    }
+
+    /// What records are to keep and cannot beside these contexts.
+    pub(crate) fn unkept(&self, policies: &Policies) -> Vec<String> {
+        self.keep.as_ref().map(|keep| policies.unkept(keep)).unwrap_or_default()
+    }
+
+    fn warnings(&self, policies: &Policies) -> Vec<String> {
+        let unkept = self.unkept(policies).into_iter().map(|why| format!("audit_values: {why}"));
+        policies.warnings().iter().map(ToString::to_string).chain(unkept).collect()
+    }
+
     pub(crate) fn report(&self) -> PolicyReport {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn set(&self, report: PolicyReport) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = report;
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report;
     }
 
     /// These are live, and are what is on disk.
     pub(super) fn accepted(&self, policies: &Policies) {
         let left_out = policies.left_out().iter().map(ToString::to_string).collect();
         let live = Some(policies.digest());
-        let warnings = policies.warnings().iter().map(ToString::to_string).collect();
+        let warnings = self.warnings(policies);
         self.set(PolicyReport {
             live,
             current: true,
@@ -65,7 +84,7 @@ impl PolicyState {
     /// What is live was typed anew; what is on disk is as it was.
     pub(super) fn retyped(&self, policies: &Policies) {
         let left_out = policies.left_out().iter().map(ToString::to_string).collect();
-        self.set(PolicyReport { left_out, ..self.report() });
+        self.set(PolicyReport { left_out, warnings: self.warnings(policies), ..self.report() });
     }
 
     /// What is on disk is not live; what was live is. Answers whether that is news.
