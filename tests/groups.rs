@@ -100,6 +100,28 @@ fn codes(json: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
+fn what_a_message_to_a_group_spends_is_told_to_who_spends_it() {
+    let up = Up::start();
+    enrol(&up, 2);
+    let limits = r#"{"budgets": [{"name": "asks", "limit": "10/hour", "of": [{"line": "supplyChain"}], "groups": ["partners"]}]}"#;
+    std::fs::write(up.path("/policies").join("limits.json"), limits).unwrap();
+    let (first, second) = (Scripted::saying(reply(1)), Scripted::saying(reply(2)));
+    let (_gateway, open) = before(&up, &[(&first, "*"), (&second, "*")], "");
+    let asked = decision("QUERY", ("retailer-7", GROUP));
+    // each member is a message of its own
+    for left in [8, 6, 4, 2, 0] {
+        let answer = post(open, &asked);
+        assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+        let told = (answer.header("ratelimit-policy").unwrap(), answer.header("ratelimit").unwrap());
+        assert_eq!(told.0, r#""asks";q=10;w=3600"#);
+        assert!(told.1.starts_with(&format!(r#""asks";r={left};t="#)), "{}", told.1);
+    }
+    let answer = post(open, &asked);
+    assert_eq!((answer.status, answer.code().as_str()), (429, "rate_limited"));
+    assert!(answer.header("ratelimit").unwrap().starts_with(r#""asks";r=0;t="#), "{}", answer.head);
+}
+
+#[test]
 fn f0_13_replies_of_many_are_judged_one_by_one_and_gathered_within_a_number_and_a_time() {
     let up = Up::start();
     enrol(&up, 3);

@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::io::{Read, Write};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -43,9 +44,11 @@ const FAULTS: [TokenFault; 13] = [
 
 struct Stage {
     up: Up,
-    _gateway: Gateway,
+    gateway: Gateway,
     behind: Scripted,
     url: String,
+    /// Of the route that takes sockets.
+    sockets: String,
     made: Value,
     began: u64,
 }
@@ -78,7 +81,7 @@ impl Stage {
         let made: Value = serde_json::from_slice(&output.stdout).unwrap();
         std::fs::write(up.dir.join("hr.jwks.json"), made["jwks"].to_string()).unwrap();
 
-        let listen = free_address();
+        let [listen, sockets] = [free_address(), free_address()];
         let more = format!(
             r#"
 [[route]]
@@ -89,6 +92,15 @@ receiver = "spiffe://semgate.test/agent/wholesaler-1"
 upstream = "http://{}/l8"
 contexts = ["*"]
 
+[[route]]
+name = "sockets"
+listen = "{sockets}"
+binding = "l8"
+receiver = "spiffe://semgate.test/agent/wholesaler-1"
+upstream = "http://{}/l8"
+contexts = ["*"]
+websocket = true
+
 [[credential_issuer]]
 name = "hr"
 issuer = "https://hr.test"
@@ -96,24 +108,54 @@ audience = "spiffe://semgate.test/gateway"
 keys = "hr.jwks.json"
 algorithms = ["ES256", "EdDSA", "RS256"]
 "#,
-            behind.address
+            behind.address, behind.address
         );
         let gateway = Gateway::before(&up, behind.address, &more);
-        Self { up, _gateway: gateway, behind, url: format!("https://{listen}/"), made, began }
+        let [url, sockets] = [listen, sockets].map(|address| format!("https://{address}/"));
+        Self { up, gateway, behind, url, sockets, made, began }
+    }
+
+    /// Opens a socket of the retailer that shows this token.
+    fn open(&self, token: &str) -> impl Read + Write {
+        let mut stream = self.up.connect(Some("retailer-7"), &self.sockets);
+        let head = format!(
+            "GET / HTTP/1.1\r\nhost: {}\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsemgate-credential: {token}\r\n\r\n",
+            support::address(&self.sockets)
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            answer.push(byte[0]);
+        }
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 101"), "{answer}");
+        stream
     }
 
     fn say(&self, headers: &[(&str, &str)]) -> Answer {
-        let message = json!({
-            "protocol": "L8/1.0", "message_id": "m-1", "performative": "INFORM", "sender_id": "retailer-7",
-            "receiver_id": "wholesaler-1", "context": "urn:contexts:supplyChain:v1.0",
-            "content": {"d": {"concept": "current_decision", "item_id": "beer", "quantity": 120}},
-        });
+        let message = message();
         self.up.post("retailer-7", &self.url, headers, message.to_string().as_bytes())
     }
 
     fn showing(&self, token: &str) -> Answer {
         self.say(&[("Semgate-Credential", token)])
     }
+}
+
+fn message() -> Value {
+    json!({
+        "protocol": "L8/1.0", "message_id": "m-1", "performative": "INFORM", "sender_id": "retailer-7",
+        "receiver_id": "wholesaler-1", "context": "urn:contexts:supplyChain:v1.0",
+        "content": {"d": {"concept": "current_decision", "item_id": "beer", "quantity": 120}},
+    })
+}
+
+/// A text of a client, masked with nothing (RFC 6455 §5.3).
+fn frame(text: &str) -> Vec<u8> {
+    let length = u16::try_from(text.len()).unwrap().to_be_bytes();
+    [&[0x81, 0xfe][..], &length, &[0; 4], text.as_bytes()].concat()
 }
 
 fn text(answer: &Answer) -> String {
@@ -155,6 +197,28 @@ fn tokens_of_joserfc_count_and_each_attack_is_told_by_its_reason() {
     assert_eq!(stage.behind.received(), passed, "something refused was forwarded");
     let told = stage.behind.heads().join("\n").to_ascii_lowercase();
     assert!(told.contains("semgate-sender") && !told.contains("semgate-credential"), "{told}");
+}
+
+#[test]
+fn an_open_socket_loses_what_a_token_gave_it_once_the_issuers_key_is_gone() {
+    let stage = Stage::new();
+    let good = stage.made["good"]["by certificate"].as_str().unwrap();
+    let mut open = stage.open(good);
+    assert_eq!(stage.showing(good).status, 200);
+    let mut keys = stage.made["jwks"].clone();
+    keys["keys"].as_array_mut().unwrap().retain(|key| key["kid"] != "ec");
+    std::fs::write(stage.up.dir.join("hr.jwks.json"), keys.to_string()).unwrap();
+    Command::new("kill").args(["-HUP", &stage.gateway.child.id().to_string()]).status().unwrap();
+    wait_for("the key to be gone", || (stage.showing(good).status == 403).then_some(()));
+    let before = stage.behind.received();
+    // it may have been ended already
+    let _ = open.write_all(&frame(&message().to_string()));
+    let _ = open.flush();
+    let mut told = Vec::new();
+    let _ = open.read_to_end(&mut told);
+    let told = String::from_utf8_lossy(&told).into_owned();
+    assert!(told.contains("sender_mismatch") && told.contains("key"), "{told}");
+    assert_eq!(stage.behind.received(), before);
 }
 
 #[test]

@@ -19,6 +19,39 @@ fn observation() -> Value {
 }
 
 #[test]
+fn where_the_live_set_looks_at_a_reply_twice_a_difference_counts_once() {
+    let up = Up::start();
+    let booked = json!({"protocol": "L8/1.0", "message_id": "r-1", "performative": "INFORM", "sender_id": "wholesaler-1",
+        "receiver_id": "retailer-7", "context": "urn:contexts:travel:v2.1",
+        "content": {"task": "bookFlight", "status": "confirmed", "booking_reference": "SECRET7"}});
+    let behind = Scripted::saying(booked.to_string());
+    let asks = "@id(\"flights\") permit (principal in Group::\"partners\", action, resource is travel::bookFlight);\n";
+    let redacts = "@id(\"no-reference\") @redact(\"booking_reference\") permit (principal in Group::\"repliers\", action, resource is travel::bookFlight_results)\n\
+                   when { context.direction == \"reply\" };\n";
+    let silent = "@id(\"silent\") forbid (principal, action, resource is travel::bookFlight_results) when { context.direction == \"reply\" };\n";
+    let live = revision(&up, "live", &[("a.cedar", format!("{asks}{redacts}")), replies()]);
+    turn(&up.dir.join("current"), &live);
+    let shadow = revision(&up, "shadow", &[("s.cedar", format!("{asks}{silent}")), replies()]);
+    turn(&up.dir.join("candidate"), &shadow);
+    let more =
+        "[limits]\npolicy_poll = \"20ms\"\npolicy_settle = \"10ms\"\n[shadow]\npolicies = \"candidate\"\n";
+    let gateway = gateway(&up, &behind, more);
+    wait_for("the shadow set", || (status(&gateway)["shadow"]["current"] == true).then_some(()));
+    let flight =
+        json!({"task": "bookFlight", "origin_code": "LAX", "dest_code": "JFK", "date": "2025-11-04"});
+    let body = under("travel:v2.1", &flight).replace("INFORM", "REQUEST");
+    for count in [1, 2] {
+        let answer = gateway.post(&body);
+        assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+        assert!(!String::from_utf8_lossy(&answer.body).contains("SECRET7"));
+        let line =
+            format!("semgate_shadow_differences_total{{direction=\"reply\",would=\"deny\"}} {count}\n");
+        let text = metrics(&gateway);
+        assert!(text.contains(&line), "`{line}` in {text}");
+    }
+}
+
+#[test]
 fn a_shadow_set_changes_no_answer_and_only_its_differences_are_told() {
     let up = Up::start();
     let behind = Scripted::saying(REPLY.to_owned());

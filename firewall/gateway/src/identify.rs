@@ -104,6 +104,19 @@ impl Identity {
         self.remembered.shown(headers, issuers, &shown::bearer(&self.peer, self.thumbprint), (now, room))
     }
 
+    /// Whether what the head of a long connection showed is good by the keys that count now.
+    ///
+    /// # Errors
+    /// `sender_mismatch`, as [`Identity::shown`].
+    pub(crate) fn still_shows(
+        &self,
+        shown: &Shown,
+        issuers: &ArcSwap<TokenIssuers>,
+        now: u64,
+    ) -> Result<(), Refusal> {
+        shown.still(issuers, &shown::bearer(&self.peer, self.thumbprint), now)
+    }
+
     /// The SPIFFE id, whether or not it still counts: for the record.
     pub(crate) fn id(&self) -> &str {
         self.peer.id()

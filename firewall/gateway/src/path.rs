@@ -258,7 +258,7 @@ impl Way<'_> {
         self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
         let quotas = permit.quotas().to_vec();
         let mut answer = self.forward(permit, recorded, lease, &admitted).await?;
-        quota::tell(answer.headers_mut(), &quotas);
+        quota::tell(&mut answer, quotas);
         Ok(answer)
     }
 

@@ -1,18 +1,35 @@
 //! Limits in the head of an answer: `RateLimit-Policy` and `RateLimit`, lists of structured fields
 //! (draft-ietf-httpapi-ratelimit-headers-10, RFC 9651).
 
-use std::fmt::Write;
-
 use http::{HeaderMap, HeaderName, HeaderValue};
 use semgate_inspect::Quota;
+
+use crate::answer::Answer;
 
 /// §3: the limits that there are.
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 /// §4: what is left of them.
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
+/// The limits that an answer tells of, for whoever puts it together with others.
+#[derive(Clone, Debug)]
+struct Told(Vec<Quota>);
+
 /// Adds the limits that concern a message; nothing where none does.
-pub(crate) fn tell(headers: &mut HeaderMap, quotas: &[Quota]) {
+pub(crate) fn tell(answer: &mut Answer, quotas: Vec<Quota>) {
+    write(answer.headers_mut(), &quotas);
+    if !quotas.is_empty() {
+        answer.extensions_mut().insert(Told(quotas));
+    }
+}
+
+/// The limits that an answer tells of.
+pub(crate) fn told(answer: &mut Answer) -> Vec<Quota> {
+    answer.extensions_mut().remove().map(|Told(quotas)| quotas).unwrap_or_default()
+}
+
+fn write(headers: &mut HeaderMap, quotas: &[Quota]) {
+    use std::fmt::Write;
     let (mut policy, mut limit) = (String::new(), String::new());
     for quota in quotas {
         // a name is letters, digits, `.`, `_` and `-`, so nothing in the string is escaped
@@ -47,9 +64,12 @@ mod tests {
     #[test]
     fn limits_are_lists_of_strings_with_parameters() {
         let mut headers = HeaderMap::new();
-        tell(&mut headers, &[]);
+        write(&mut headers, &[]);
         assert!(headers.is_empty());
-        tell(&mut headers, &[quota("a", Some((3, Some(6)))), quota("b", None), quota("c", Some((10, None)))]);
+        write(
+            &mut headers,
+            &[quota("a", Some((3, Some(6)))), quota("b", None), quota("c", Some((10, None)))],
+        );
         assert_eq!(headers["ratelimit-policy"], r#""a";q=10;w=60, "b";q=10;w=60, "c";q=10;w=60"#);
         assert_eq!(headers["ratelimit"], r#""a";r=3;t=6, "c";r=10"#);
     }

@@ -121,7 +121,7 @@ fn again(answer: &mut Answer, refusal: &Refusal) {
     if let Some(seconds) = retry_after(refusal) {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
-    quota::tell(answer.headers_mut(), refusal.quotas());
+    quota::tell(answer, refusal.quotas().to_vec());
 }
 
 /// What is said of a refusal. A stream says the id of the decision in its head, and not in its last event, which is the same for all
@@ -281,7 +281,7 @@ fn title(code: Code) -> String {
 }
 
 /// Whole seconds, rounded up, at least one; for the statuses that RFC 9110 §10.2.3 and RFC 6585 §4 define it with.
-fn retry_after(refusal: &Refusal) -> Option<u64> {
+pub(crate) fn retry_after(refusal: &Refusal) -> Option<u64> {
     if !matches!(refusal.code().status(), 429 | 503) {
         return None;
     }

@@ -1,4 +1,5 @@
-//! What policies ask for beyond letting a reply pass, over every transport: members that are taken out, and limits that lists cost as a whole.
+//! What policies ask for beyond letting a reply pass, over every transport: members that are taken out, limits that count once, and when
+//! to come back.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
@@ -238,4 +239,27 @@ fn attack_lists_that_do_not_pass_use_up_what_an_agent_may_say() {
     assert_eq!(listed["result"]["tasks"].as_array().map(Vec::len), Some(3), "{listed}");
     let refused = scene.call("GetTask", &json!({"id": "t-1"})).json();
     assert_eq!(refused["error"]["data"][0]["cause"], "rate_limited", "and that one was: {refused}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_of_grpc_that_comes_too_often_is_told_when_to_come_back() {
+    let agent = Calls::start(|_| Says::one(&proto("SendMessageResponse", &json!({"message": message()}))));
+    let house = house(
+        r#"@id("asks") @limit("1/minute") permit (principal in Group::"partners", action, resource is travel::bookFlight);
+        @id("answers") permit (principal in Group::"repliers", action, resource) when { context.direction == "reply" };"#,
+    );
+    let more = format!("plain_sender = \"{RETAILER}\"\ntransports = [\"grpc\"]\nupstream_http2 = true");
+    let routes = route("grpc", "a2a", &format!("http://127.0.0.1:{}", agent.port), &more);
+    let gateway = Gateway::start(house.config(&routes, ""));
+    let mut client = h2::plain(gateway.port("grpc")).await;
+    let request = framed(&proto("SendMessageRequest", &json!({"message": flight("at-once")})));
+    assert_eq!(ask(&mut client, call("SendMessage", request.clone())).await.status(), 0);
+    let refused = ask(&mut client, call("SendMessage", request)).await;
+    assert_eq!(refused.refusal(), (8, "rate_limited"), "{refused:?}");
+    let details = refused.details();
+    assert!(details.contains("type.googleapis.com/google.rpc.RetryInfo"), "{details}");
+    // the duration of its one field, in whole seconds: what `Retry-After` says
+    let seconds: u8 = refused.head["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=60).contains(&seconds), "{seconds}");
+    assert!(details.ends_with(&String::from_utf8(vec![0x0a, 2, 0x08, seconds]).unwrap()), "{details:?}");
 }

@@ -465,16 +465,18 @@ impl Full {
     }
 }
 
-const RULES: &str = r#"
+const FEW: &str = r#"
 @id("asks") permit (principal in Group::"partners", action, resource);
 @id("rest") permit (principal in Group::"repliers", action, resource) when { context.direction == "reply" };
+@id("few") @limit("2/day") permit (principal in Group::"repliers", action, resource is supplyChain::current_decision)
+when { context.direction == "reply" };
 "#;
 
 #[test]
-fn a_notification_whose_policies_changed_on_its_way_is_judged_and_recorded_by_the_new_ones() {
+fn a_notification_whose_policies_changed_on_its_way_is_judged_by_the_new_ones_and_counted_once() {
     let full = Full::start();
     let nobody = Agent::start(|_| Act::Wait(Duration::ZERO));
-    let scene = scene_of(RULES, full.port, nobody, ("", "60s"));
+    let scene = scene_of(FEW, full.port, nobody, ("", "60s"));
     scene.begin("t-1");
     let set = json!({"taskId": "t-1", "url": format!("http://127.0.0.1:{}/in/x", full.port)});
     let answer = scene.call("CreateTaskPushNotificationConfig", &set);
@@ -485,8 +487,8 @@ fn a_notification_whose_policies_changed_on_its_way_is_judged_and_recorded_by_th
     let (first, body) = (lane.clone(), update("t-1", 5).to_string());
     let notifying = std::thread::spawn(move || notify(&first, &body));
     common::wait("the connection to the target", || full.knocked_at());
-    // it was judged by then
-    let newer = RULES.replace("@id(\"rest\")", "@id(\"newer\")");
+    // it was judged by then; the limit stays, and another policy permits beside it
+    let newer = FEW.replace("@id(\"rest\")", "@id(\"newer\")");
     write_rules(&scene.house, &newer);
     common::wait("the newer policies", || digest() != old);
     full.opens();
@@ -498,6 +500,10 @@ fn a_notification_whose_policies_changed_on_its_way_is_judged_and_recorded_by_th
     let record = found().unwrap();
     assert_eq!(record["policy_digest"], digest(), "{record}");
     assert!(record["policies"].to_string().contains("push.cedar#newer"), "{record}");
+    // two a day: the one that was judged twice was one
+    assert_eq!(notify(&lane, &update("t-1", 6).to_string()).status, 204);
+    let refused = notify(&lane, &update("t-1", 7).to_string());
+    assert_eq!(refused.problem(), (429, "rate_limited".to_owned()));
 }
 
 #[test]

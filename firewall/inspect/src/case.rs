@@ -80,6 +80,18 @@ pub(crate) enum Turn {
     Again,
     /// One event of a stream.
     Event,
+    /// An event that was let pass before and is judged again under another generation.
+    EventAgain,
+}
+
+/// What a look at a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It decides.
+    Decides,
+    /// What comes of it is judged again before anything passes, so that nothing is asked or kept twice: no shadow set is asked, and no
+    /// record keeps its questions.
+    Beforehand,
 }
 
 /// One inspection.
@@ -106,6 +118,7 @@ pub struct Case<'c> {
     pub(crate) settled: &'c Arc<OfPair>,
     pub(crate) learnt: &'c Learnt,
     pub(crate) turn: Turn,
+    pub(crate) look: Look,
     /// The request that a reply answers.
     pub(crate) answers: Option<&'c Sent>,
     /// What a reply must be about.

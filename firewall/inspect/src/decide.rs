@@ -2,7 +2,7 @@
 
 use crate::{
     Code, Facts, Refusal,
-    case::Case,
+    case::{Case, Look},
     conform::{Conformed, Origin, Said, without},
     meter::AMBIGUOUS,
     redact,
@@ -34,8 +34,10 @@ pub struct Decided<'c, 'j> {
 /// `content_invalid`, `policy_denied`, `policy_error`.
 pub(crate) fn decide<'c, 'j>(conformed: Conformed<'c, 'j>) -> Result<Decided<'c, 'j>, Refusal> {
     let asked = ask(&conformed, conformed.case().generation.policies());
-    let shadow = beside(&conformed, &asked);
-    let kept = kept(&conformed);
+    let (shadow, kept) = match conformed.case().look {
+        Look::Decides => (beside(&conformed, &asked), kept(&conformed)),
+        Look::Beforehand => (None, None),
+    };
     match asked {
         Ok((policies, obliged)) => Ok(Decided { conformed, policies, shadow, asked: kept, obliged }),
         Err((refusal, policies)) => {

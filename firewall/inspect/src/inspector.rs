@@ -5,7 +5,7 @@ use crate::{
     Undefined,
     arrived::{Answered, Arrived},
     belongs::{begin, take, told_of},
-    case::{Case, HeaderClaims, Now, Peer, Turn},
+    case::{Case, HeaderClaims, Look, Now, Peer, Turn},
     conform::conform,
     decide::{Decided, decide},
     dialogue::{Bounds, Dialogues, NotOpen, session},
@@ -250,8 +250,9 @@ impl Inspector {
             };
             let strict = read(&case, &arrived.judged)?;
             // the headers were held against the message when it arrived, and neither has changed since
-            match judge(&case, &strict, &HeaderClaims::default()) {
-                Ok(decided) => Leave::of(&carry(decided, counted), None),
+            let judged = judge(&case, &strict, &HeaderClaims::default());
+            match judged.and_then(|decided| carry(decided, counted)) {
+                Ok(metered) => Leave::of(&metered, None),
                 Err(refusal) => return Err(refusal.with_rpc_id(sent.rpc_id)),
             }
         };
@@ -379,6 +380,7 @@ impl Inspector {
             direction: Direction::Request,
             call: &arrived.call,
             turn: Turn::First,
+            look: Look::Decides,
             answers: None,
             about: None,
             now,
@@ -410,6 +412,7 @@ impl Inspector {
             direction: Direction::Reply,
             call: &sent.call,
             turn: Turn::First,
+            look: Look::Decides,
             answers: Some(sent),
             about: Some(&sent.about),
             now,

@@ -5,7 +5,7 @@ use crate::{
     Code, Direction, Facts, Inspector, Kind, Refusal, ReplyPermit, Sent,
     arrived::Answered,
     belongs::by_default,
-    case::Case,
+    case::{Case, Look},
     inspector::{judged, taken},
     meter::{Spent, meter},
     owners::About,
@@ -66,6 +66,11 @@ pub(crate) fn judge(
 fn passes(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> {
     let about = about(case, sent, task).ok_or(Code::NotFound)?;
     let case = Case { about: Some(&about), ..*case };
+    let beforehand = Case { look: Look::Beforehand, ..case };
+    if judged(&beforehand, task.clone()).is_ok() {
+        return Ok(());
+    }
+    // it goes no further, so this look is the one that decides
     judged(&case, task.clone()).map(drop).map_err(|refusal| refusal.code())
 }
 

@@ -104,9 +104,7 @@ impl Meters {
 /// `ambiguity_limited`, then `rate_limited`, with the time after which it would pass; `policy_error` for a reply that still holds what
 /// a policy takes out of it.
 pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result<Metered<'c, 'j>, Refusal> {
-    if let Some(obligation) = decided.unredacted() {
-        return Err(unmet(&obligation).with_facts(decided.facts()));
-    }
+    nothing_left(&decided)?;
     let (case, asked) = (decided.case(), decided.ambiguous());
     let charges = charges(&decided, &meters.buckets);
     let mut quotas = Vec::new();
@@ -120,7 +118,7 @@ pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result
     let spent = Spent { sender, asked, at_ms: case.now.monotonic_ms, charges: Vec::new() };
     if !charges.is_empty() {
         match meters.buckets.take(&charges, case.now.monotonic_ms) {
-            Ok(left) => quotas.extend(tightest(left)),
+            Ok(left) => quotas.extend(Quota::tightest(left)),
             Err(exhausted) => {
                 meters.give_back(&spent);
                 return Err(too_often(&charges, exhausted).with_facts(decided.facts()));
@@ -170,23 +168,7 @@ fn too_often(charges: &[Charge], exhausted: Exhausted) -> Refusal {
         .with_hint(hint.as_deref().unwrap_or(usual))
         .with_detail(detail)
         .with_retry_after(wait)
-        .with_quotas(tightest(quotas))
-}
-
-/// One for each name: where a message spends from several buckets of one limit, the one that has least left.
-fn tightest(quotas: Vec<Quota>) -> Vec<Quota> {
-    let mut all: Vec<Quota> = Vec::with_capacity(quotas.len());
-    let least = |quota: &Quota| {
-        quota.left.map_or((u64::MAX, 0), |left| (left.units, u64::MAX - left.more_in.unwrap_or(0)))
-    };
-    for quota in quotas {
-        match all.iter_mut().find(|one| one.name == quota.name) {
-            Some(one) if least(&quota) < least(one) => *one = quota,
-            Some(_) => {}
-            None => all.push(quota),
-        }
-    }
-    all
+        .with_quotas(Quota::tightest(quotas))
 }
 
 /// Whole seconds, rounded up.
@@ -195,8 +177,23 @@ fn seconds(wait: std::time::Duration) -> u64 {
 }
 
 /// For a permit that is renewed under a newer generation: what it spent was counted when it was first given.
-pub(crate) fn carry<'c, 'j>(decided: Decided<'c, 'j>, _counted: crate::permit::Counted) -> Metered<'c, 'j> {
-    Metered { decided, quotas: Vec::new(), spent: Spent::default() }
+///
+/// # Errors
+/// `policy_error`, as [`meter`].
+pub(crate) fn carry<'c, 'j>(
+    decided: Decided<'c, 'j>,
+    _counted: crate::permit::Counted,
+) -> Result<Metered<'c, 'j>, Refusal> {
+    nothing_left(&decided)?;
+    Ok(Metered { decided, quotas: Vec::new(), spent: Spent::default() })
+}
+
+/// What policies take out of a reply is out of it.
+fn nothing_left(decided: &Decided<'_, '_>) -> Result<(), Refusal> {
+    match decided.unredacted() {
+        Some(obligation) => Err(unmet(&obligation).with_facts(decided.facts())),
+        None => Ok(()),
+    }
 }
 
 impl<'c, 'j> Metered<'c, 'j> {

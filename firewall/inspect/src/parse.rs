@@ -268,7 +268,7 @@ pub(crate) fn reply<'j>(case: &Case<'_>, strict: &'j Strict<'_>) -> Result<Reply
     };
     let Some(asked) = asked else { return Err(malformed(case, "the reply answers nothing that was asked")) };
     let read = match case.turn {
-        Turn::Event => a2a::event(&strict.json, asked, &reading(case)),
+        Turn::Event | Turn::EventAgain => a2a::event(&strict.json, asked, &reading(case)),
         Turn::First | Turn::Again => a2a::reply(&strict.json, asked, &reading(case)),
     };
     match read.map_err(|fault| refused(case, &fault))? {

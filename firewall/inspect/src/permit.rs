@@ -10,6 +10,7 @@ use crate::{
     meter::{Metered, Quota},
     owners::{About, Kind},
     route::Route,
+    shadow::Differs,
     subscriptions::Subscription,
     turn::Step,
 };
@@ -441,6 +442,12 @@ impl ReplyPermit {
         self
     }
 
+    /// The same reply, of which the shadow set said this when it was first judged.
+    pub(crate) fn beside(mut self, shadow: Option<Box<Differs>>) -> Self {
+        self.facts.shadow = shadow;
+        self
+    }
+
     /// The same reply, which the gateway says in the agent's place.
     pub(crate) fn by_gateway(mut self) -> Self {
         self.written = Written::Anew;
@@ -461,6 +468,11 @@ impl ReplyPermit {
     /// For the audit record.
     pub fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// Gives the permit back for another one: what it does to the turns, what the shadow set said of it, and that it was counted.
+    pub(crate) fn into_counted(self) -> (Option<Arc<Step>>, Option<Box<Differs>>, Counted) {
+        (self.step, self.facts.shadow, Counted(()))
     }
 
     /// Spends the permit: status, and the exact bytes that were checked (empty for an acknowledgement).

@@ -7,9 +7,10 @@ use crate::{
     Code, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Route, Sent,
     arrived::{Answered, Arrived},
     belongs::not_found,
-    case::{Case, Turn},
+    case::{Case, Look, Turn},
+    decide::Decided,
     inspector::{judged, same_agent, taken},
-    meter::meter,
+    meter::{carry, meter},
     owners::{About, Delivery},
     parse::{Reply, read, reply},
     permit::Told,
@@ -122,16 +123,46 @@ impl Inspector {
         body: Bytes,
         now: Now,
     ) -> Result<Notification, Refusal> {
+        self.notification(route, token, replier, (body, None), now)
+    }
+
+    /// A permit that is good now for the same notification: every stage runs again, and nothing is counted, remembered or taken a second
+    /// time. What was permitted before counts no more, whatever comes of it.
+    ///
+    /// # Errors
+    /// As [`Inspector::inspect_notification`], except for the limits.
+    pub fn renew_notification(
+        &self,
+        before: Notification,
+        (route, token): (&Arc<Route>, &str),
+        replier: &Peer,
+        body: Bytes,
+        now: Now,
+    ) -> Result<Notification, Refusal> {
+        self.notification(route, token, replier, (body, Some(before.permit)), now)
+    }
+
+    fn notification(
+        &self,
+        route: &Arc<Route>,
+        token: &str,
+        replier: &Peer,
+        (body, before): (Bytes, Option<ReplyPermit>),
+        now: Now,
+    ) -> Result<Notification, Refusal> {
         let unknown = || not_found().with_detail("no push configuration has this address");
         let (owner, about, delivery) = self.owners().delivery(&route.scope(), token).ok_or_else(unknown)?;
         let sent = self.answering(route, token, (&owner, about), &delivery)?;
         let generation = self.generation();
-        let case =
-            Case { turn: Turn::Event, ..self.reply_case(&generation, &sent, (replier, body.len()), now) };
+        let (turn, look) = match before {
+            None => (Turn::Event, Look::Decides),
+            Some(_) => (Turn::EventAgain, Look::Beforehand),
+        };
+        let case = Case { turn, look, ..self.reply_case(&generation, &sent, (replier, body.len()), now) };
         let facts = case.facts();
         same_agent(&sent, replier, facts.clone())
             .and_then(|_| enabled(&generation, &sent, replier))
-            .and_then(|()| self.judge_notification(&case, &sent, token, &delivery, body))
+            .and_then(|()| self.judge_notification(&case, &sent, (token, &delivery), (body, before)))
             .map_err(
                 |refusal| if refusal.facts().sender.is_empty() { refusal.with_facts(facts) } else { refusal },
             )
@@ -191,9 +222,8 @@ impl Inspector {
         &self,
         case: &Case<'_>,
         sent: &Sent,
-        token: &str,
-        delivery: &Arc<Delivery>,
-        body: Bytes,
+        (token, delivery): (&str, &Arc<Delivery>),
+        (body, before): (Bytes, Option<ReplyPermit>),
     ) -> Result<Notification, Refusal> {
         let malformed = |reason: &str| {
             Refusal::new(Code::Malformed, reason).with_hint(
@@ -221,14 +251,7 @@ impl Inspector {
                 not_found().with_detail("the notification is about another task than its configuration")
             );
         }
-        let decided = judged(case, *said)?;
-        let mut courses = self.courses().locked();
-        let course = courses.of(token, self.limits().notified_at_once);
-        let brought = course.brings(&decided)?;
-        let metered = meter(decided, self.meters())?;
-        let step = taken(case, sent, &metered)?;
-        course.notified(brought, case);
-        let permit = ReplyPermit::of(&metered, 200, &body, step);
+        let permit = self.leaves((case, sent, token), judged(case, *said)?, &body, before)?;
         Ok(Notification {
             permit: match redacted {
                 Some(redacted) => permit.redacted(redacted.members),
@@ -236,6 +259,31 @@ impl Inspector {
             },
             delivery: Arc::clone(delivery),
         })
+    }
+}
+
+impl Inspector {
+    /// Counts and remembers a notification that may leave, unless that was done before.
+    fn leaves(
+        &self,
+        (case, sent, token): (&Case<'_>, &Sent, &str),
+        decided: Decided<'_, '_>,
+        body: &Answered,
+        before: Option<ReplyPermit>,
+    ) -> Result<ReplyPermit, Refusal> {
+        let mut courses = self.courses().locked();
+        let course = courses.of(token, self.limits().notified_at_once);
+        let Some(before) = before else {
+            let brought = course.brings(&decided)?;
+            let metered = meter(decided, self.meters())?;
+            let step = taken(case, sent, &metered)?;
+            course.notified(brought, case);
+            return Ok(ReplyPermit::of(&metered, 200, body, step));
+        };
+        course.stands(&decided)?;
+        let (step, shadow, counted) = before.into_counted();
+        let metered = carry(decided, counted)?;
+        Ok(ReplyPermit::of(&metered, 200, body, step).beside(shadow))
     }
 }
 

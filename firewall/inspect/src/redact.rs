@@ -8,7 +8,7 @@ mod write;
 
 use crate::{
     Answered, Refusal, Sent,
-    case::Case,
+    case::{Case, Look},
     decide::{Decided, unmet},
     inspector::judged,
     list,
@@ -59,6 +59,7 @@ pub(crate) fn reply(case: &Case<'_>, sent: &Sent, answered: &Answered) -> Result
         return Ok(None);
     }
     let Ok(strict) = read(case, &answered.judged) else { return Ok(None) };
+    let case = &Case { look: Look::Beforehand, ..*case };
     match parse::reply(case, &strict) {
         Ok(Reply::Said(message)) => match judged(case, *message) {
             Ok(decided) => anew(&strict, &[decided]),
@@ -93,6 +94,7 @@ pub(crate) fn of_server(
     }
     let Ok(strict) = read(case, body) else { return Ok(None) };
     let Ok(said) = said_by_server(case, &strict, asked, in_stream) else { return Ok(None) };
+    let case = &Case { look: Look::Beforehand, ..*case };
     match judged(case, said.message) {
         Ok(decided) => anew(&strict, &[decided]),
         Err(_) => Ok(None),

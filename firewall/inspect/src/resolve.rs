@@ -305,7 +305,7 @@ fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(
 
 /// F0-08, where the binding has conversations. What a reply answers is first what its request proposed.
 fn takes_turn(case: &Case<'_>, message: &Message<'_>) -> Result<Option<Arc<Proposal>>, Refusal> {
-    if message.binding != Binding::A2a || case.turn == Turn::Again {
+    if message.binding != Binding::A2a || matches!(case.turn, Turn::Again | Turn::EventAgain) {
         return Ok(None);
     }
     let scope = case.route.scope();

@@ -49,6 +49,14 @@ impl StreamState {
         self.heard.judge(decided)
     }
 
+    /// Judges a notification again that passed before: what it put behind what came before is remembered with it.
+    ///
+    /// # Errors
+    /// As an event of a stream.
+    pub(crate) fn stands(&self, decided: &crate::decide::Decided<'_, '_>) -> Result<(), Refusal> {
+        self.heard.stands(decided)
+    }
+
     /// A notification passed. It may come again, and after the end of the task too, so that nothing ends by it.
     pub(crate) fn notified(&mut self, brought: Brought, case: &Case<'_>) {
         self.heard.keep(brought, bounds(case));

@@ -108,7 +108,8 @@ pub(crate) fn refused(refusal: &Refusal, agent: Option<u8>, decision: DecisionId
         infos
             .insert(0, grpc::ErrorInfo { reason: error.reason(), domain: grpc::ERROR_DOMAIN, metadata: &[] });
     }
-    let details = BASE64_STANDARD_NO_PAD.encode(grpc::details(status.0, &text, &infos));
+    let details =
+        BASE64_STANDARD_NO_PAD.encode(grpc::details(status.0, &text, &infos, refuse::retry_after(refusal)));
     let mut trailers = HeaderMap::new();
     trailers.insert(STATUS, HeaderValue::from(u16::from(status.0)));
     for (name, value) in [(MESSAGE, percent(&text)), (DETAILS, details)] {

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -20,9 +21,37 @@ pub(crate) const CREDENTIAL: HeaderName = HeaderName::from_static("semgate-crede
 pub(crate) struct Shown {
     credentials: Credentials,
     expires_at: Option<u64>,
+    token: Option<Rc<Token>>,
+}
+
+/// A token that was found good, and the issuers by whose keys.
+#[derive(Debug)]
+struct Token {
+    text: Box<str>,
+    by: RefCell<Arc<TokenIssuers>>,
 }
 
 impl Shown {
+    /// Whether the token is good by the keys that count now, for what goes on longer than a message: a key that was taken away vouches for
+    /// nothing any more.
+    ///
+    /// # Errors
+    /// `sender_mismatch` with the [`TokenFault`] in words.
+    pub(crate) fn still(
+        &self,
+        issuers: &ArcSwap<TokenIssuers>,
+        bearer: &Bearer<'_>,
+        now: u64,
+    ) -> Result<(), Refusal> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let issuers = issuers.load_full();
+        if !Arc::ptr_eq(&token.by.borrow(), &issuers) {
+            issuers.check(&token.text, bearer, now).map_err(refused)?;
+            *token.by.borrow_mut() = issuers;
+        }
+        Ok(())
+    }
+
     /// The peer with what it shows.
     ///
     /// # Errors
@@ -75,7 +104,8 @@ impl Remembered {
         let end = vouched.expires_at();
         let named = |name: &String| (format!("{TOKEN_SPACE}{}:{name}", vouched.issuer()), end);
         let credentials = Credentials::new(vouched.names().iter().map(named));
-        let shown = Shown { credentials, expires_at: Some(end) };
+        let token = Token { text: token.into(), by: RefCell::new(Arc::clone(issuers)) };
+        let shown = Shown { credentials, expires_at: Some(end), token: Some(Rc::new(token)) };
         if known.len() >= room {
             known.pop_front();
         }

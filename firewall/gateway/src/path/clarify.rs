@@ -56,7 +56,7 @@ impl Way<'_> {
         }
         let echo = admitted.extension.as_ref();
         let mut answer = reply::hand_on(body, kind, echo, None, &lane.address, self.decision);
-        quota::tell(answer.headers_mut(), sent.quotas());
+        quota::tell(&mut answer, sent.quotas().to_vec());
         answer.headers_mut().insert(SAID_BY, HeaderValue::from_static("gateway"));
         Ok(answer)
     }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::StatusCode;
 use http_body_util::BodyExt;
-use semgate_inspect::{Code, Delivered, Refusal};
+use semgate_inspect::{Code, Delivered, Quota, Refusal};
 use semgate_message::Call;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -22,6 +22,7 @@ use crate::answer::Answer;
 use crate::decision::DecisionId;
 use crate::forward;
 use crate::identify::Identity;
+use crate::quota;
 use crate::receive::Received;
 use crate::refuse;
 
@@ -41,6 +42,9 @@ enum Heard {
     Acknowledged,
     Missing(Box<Refusal>),
 }
+
+/// What came of one member, and what is left to the caller of the limits that its message concerned.
+type Came = (Heard, Vec<Quota>);
 
 /// The answer for a group. The replies are the members' own bytes.
 #[derive(Serialize)]
@@ -77,10 +81,10 @@ impl Way<'_> {
             // dropped with the set: whoever is not waited for leaves a record
             asked.spawn_local(async move { (at, ask(&lane, &identity, decision, began, one).await) });
         }
-        let mut heard: Vec<Option<Heard>> = group.members.iter().map(|_| None).collect();
+        let mut heard: Vec<Option<Came>> = group.members.iter().map(|_| None).collect();
         let mut late = false;
-        let enough = |heard: &[Option<Heard>]| {
-            heard.iter().filter(|one| matches!(one, Some(Heard::Reply(_)))).count() >= group.replies
+        let enough = |heard: &[Option<Came>]| {
+            heard.iter().filter(|one| matches!(one, Some((Heard::Reply(_), _)))).count() >= group.replies
         };
         while !enough(&heard) {
             match timeout_at(deadline, asked.join_next()).await {
@@ -101,7 +105,7 @@ impl Way<'_> {
         self.together(group, heard, late)
     }
 
-    fn together(&self, group: &Group, heard: Vec<Option<Heard>>, late: bool) -> Answer {
+    fn together(&self, group: &Group, heard: Vec<Option<Came>>, late: bool) -> Answer {
         let name = group.name.as_str();
         let mut all = Gathered {
             group: name,
@@ -111,8 +115,13 @@ impl Way<'_> {
             unheard: Vec::new(),
         };
         let mut refused: Vec<Refusal> = Vec::new();
+        let mut quotas = Vec::new();
         for (member, came) in group.members.iter().zip(heard) {
             let id = member.route.receiver.as_str();
+            let came = came.map(|(came, told)| {
+                quotas.extend(told);
+                came
+            });
             let refusal = match came {
                 Some(Heard::Reply(reply)) => {
                     all.replies.push(reply);
@@ -144,7 +153,10 @@ impl Way<'_> {
             }
         }
         let body = serde_json::to_vec(&all).unwrap_or_default();
-        refuse::answer(self.decision, StatusCode::OK.as_u16(), "application/json", Bytes::from(body))
+        let mut answer =
+            refuse::answer(self.decision, StatusCode::OK.as_u16(), "application/json", Bytes::from(body));
+        quota::tell(&mut answer, Quota::tightest(quotas));
+        answer
     }
 }
 
@@ -155,7 +167,7 @@ async fn ask(
     decision: DecisionId,
     began: Instant,
     received: Received,
-) -> Heard {
+) -> Came {
     let way = Way { lane, identity, manner: refuse::Manner::Plain, decision, began };
     let now = unix_now();
     let answered = match identity.peer(now).and_then(|peer| received.admitted.shown.by(peer, now)) {
@@ -163,14 +175,19 @@ async fn ask(
         Err(refusal) => Err(Stopped::from(refusal)),
     };
     match answered {
-        Ok(answer) => match answer.into_body().collect().await.map(|body| body.to_bytes()) {
-            Ok(body) if body.is_empty() => Heard::Acknowledged,
-            Ok(body) => raw(&body).map_or_else(|| Heard::Missing(Box::new(unwritten())), Heard::Reply),
-            Err(_) => Heard::Missing(Box::new(unwritten())),
-        },
+        Ok(mut answer) => {
+            let quotas = quota::told(&mut answer);
+            let heard = match answer.into_body().collect().await.map(|body| body.to_bytes()) {
+                Ok(body) if body.is_empty() => Heard::Acknowledged,
+                Ok(body) => raw(&body).map_or_else(|| Heard::Missing(Box::new(unwritten())), Heard::Reply),
+                Err(_) => Heard::Missing(Box::new(unwritten())),
+            };
+            (heard, quotas)
+        }
         Err(stopped) => {
             let _ = way.stop(&stopped);
-            Heard::Missing(Box::new(stopped.refusal))
+            let quotas = stopped.refusal.quotas().to_vec();
+            (Heard::Missing(Box::new(stopped.refusal)), quotas)
         }
     }
 }

@@ -99,7 +99,7 @@ impl Way<'_> {
         self.alarm(peer, &answered.shrunk);
         self.recorded(&sent, &answered)?;
         let mut answer = refuse::answer(self.decision, 200, "application/json", Bytes::from(answered.body));
-        quota::tell(answer.headers_mut(), sent.quotas());
+        quota::tell(&mut answer, sent.quotas().to_vec());
         Ok(answer)
     }
 

@@ -54,12 +54,9 @@ impl Way<'_> {
         let media = admitted.typed.unwrap_or(Media::Json);
         let receiving = receive::receive(admitted, body, serving, &shared.limits);
         let received = self.attended(|| self.bare_facts(Direction::Reply), receiving).await?;
-        let inspect = || {
-            let (body, now) = (received.bytes.clone(), shared.now());
-            shared.inspector.inspect_notification(&lane.route, token, peer, body, now)
-        };
+        let (inspector, body) = (&shared.inspector, || received.bytes.clone());
         let judged = Instant::now();
-        let mut permit = inspect()?;
+        let mut permit = inspector.inspect_notification(&lane.route, token, peer, body(), shared.now())?;
         let mut facts = permit.facts().clone();
         // the list may have become shorter since the configuration was set
         let target = egress
@@ -73,9 +70,10 @@ impl Way<'_> {
             Err(_) => return Err(deliver::too_slow(Delivered::No).with_facts(facts)),
         };
         // opening a connection took a while: what is live now decides
-        let moved = shared.inspector.generation().number() != facts.generation;
+        let moved = inspector.generation().number() != facts.generation;
         if moved || judged.elapsed().as_secs() >= 1 {
-            permit = inspect()?;
+            let now = shared.now();
+            permit = inspector.renew_notification(permit, (&lane.route, token), peer, body(), now)?;
             facts = permit.facts().clone();
         }
         let told = |refusal: Refusal| refusal.with_facts(facts.clone());

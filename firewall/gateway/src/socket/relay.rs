@@ -150,6 +150,7 @@ impl Socket {
     ) -> Result<(), Refusal> {
         let shared = &*self.lane.shared;
         let now = unix_now();
+        self.identity.still_shows(&self.agreed.shown, &shared.issuers, now)?;
         let peer = &self.agreed.shown.by(self.identity.peer(now)?, now)?;
         let l9_context: Vec<&str> = self.agreed.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
@@ -267,8 +268,9 @@ impl Socket {
     }
 
     fn still(&self) -> Result<(), Refusal> {
-        let _ = self.identity.peer(unix_now())?;
-        let shared = &*self.lane.shared;
+        let (shared, now) = (&*self.lane.shared, unix_now());
+        let _ = self.identity.peer(now)?;
+        self.identity.still_shows(&self.agreed.shown, &shared.issuers, now)?;
         self.exchanges.borrow_mut().still_count(&shared.inspector, &self.lane.replier, shared.now())
     }
 

@@ -25,3 +25,21 @@ pub struct Left {
     /// Whole seconds until there is more; `None` while it is full.
     pub more_in: Option<u64>,
 }
+
+impl Quota {
+    /// One for each name: where several buckets of one limit were spent from, the one that has least left.
+    pub fn tightest(quotas: Vec<Self>) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::with_capacity(quotas.len());
+        let least = |quota: &Self| {
+            quota.left.map_or((u64::MAX, 0), |left| (left.units, u64::MAX - left.more_in.unwrap_or(0)))
+        };
+        for quota in quotas {
+            match all.iter_mut().find(|one| one.name == quota.name) {
+                Some(one) if least(&quota) < least(one) => *one = quota,
+                Some(_) => {}
+                None => all.push(quota),
+            }
+        }
+        all
+    }
+}

@@ -77,6 +77,35 @@ impl Heard {
         Ok(brought)
     }
 
+    /// Judges the texts of an event that was kept before, each with all that it was put behind.
+    ///
+    /// # Errors
+    /// As [`Heard::judge`].
+    pub(super) fn stands(&self, decided: &Decided<'_, '_>) -> Result<(), Refusal> {
+        let message = decided.resolved().message();
+        let appends = message.chunk.as_ref().is_some_and(|chunk| chunk.append);
+        let parts: Vec<Part<'_, '_, '_>> = decided.said().collect();
+        for piece in &message.pieces {
+            let parts = parts.get(piece.instances.clone()).unwrap_or_default();
+            let Some((said, instance)) = parts.iter().rfind(|(_, instance)| is_text(instance)) else {
+                continue;
+            };
+            let kept = match piece.of {
+                PieceOf::Artifact => self.artifacts.get(piece.id),
+                PieceOf::Message => {
+                    self.messages.iter().find(|(id, _)| **id == *piece.id).map(|(_, text)| text)
+                }
+            };
+            match kept {
+                Some(Some(whole)) => again(decided, said, instance, (TEXT, whole))?,
+                Some(None) => return Err(too_long()),
+                None if appends => return Err(too_long()),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
     /// The event passed.
     pub(super) fn keep(&mut self, brought: Brought, bounds: TextBounds) {
         for (id, text) in brought.artifacts {

@@ -10,6 +10,7 @@ use super::{
 pub const ERROR_DOMAIN: &str = "a2a-protocol.org";
 
 const ERROR_INFO: &[u8] = b"type.googleapis.com/google.rpc.ErrorInfo";
+const RETRY_INFO: &[u8] = b"type.googleapis.com/google.rpc.RetryInfo";
 
 /// A `google.rpc.ErrorInfo`.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +23,8 @@ pub struct ErrorInfo<'i> {
     pub metadata: &'i [(&'i str, &'i str)],
 }
 
-/// The bytes of a `google.rpc.Status`.
-pub fn details(code: u8, message: &str, infos: &[ErrorInfo<'_>]) -> Vec<u8> {
+/// The bytes of a `google.rpc.Status`. Where a call may be tried again after `retry` whole seconds, a `google.rpc.RetryInfo` says so.
+pub fn details(code: u8, message: &str, infos: &[ErrorInfo<'_>], retry: Option<u64>) -> Vec<u8> {
     let mut out = Vec::new();
     varint_field(1, u64::from(code), &mut out);
     bytes(2, message.as_bytes(), &mut out);
@@ -37,12 +38,23 @@ pub fn details(code: u8, message: &str, infos: &[ErrorInfo<'_>]) -> Vec<u8> {
             bytes(2, value.as_bytes(), &mut entry);
             bytes(3, &entry, &mut inner);
         }
-        let mut any = Vec::new();
-        bytes(1, ERROR_INFO, &mut any);
-        bytes(2, &inner, &mut any);
-        bytes(3, &any, &mut out);
+        any(ERROR_INFO, &inner, &mut out);
+    }
+    if let Some(seconds) = retry {
+        let (mut duration, mut inner) = (Vec::new(), Vec::new());
+        varint_field(1, seconds, &mut duration);
+        bytes(1, &duration, &mut inner);
+        any(RETRY_INFO, &inner, &mut out);
     }
     out
+}
+
+/// One of the details.
+fn any(kind: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    let mut any = Vec::new();
+    bytes(1, kind, &mut any);
+    bytes(2, value, &mut any);
+    bytes(3, &any, out);
 }
 
 /// Which error an agent means by the details of its status; what it wrote beside the reason is not kept. Details that cannot be

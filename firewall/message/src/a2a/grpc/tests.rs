@@ -411,7 +411,7 @@ fn a_path_in_a_fault_shows_nothing_of_the_sender() {
 
 #[test]
 fn the_error_of_an_agent_is_known_by_its_reason_and_nothing_else_of_it_is_kept() {
-    let status = |infos: &[ErrorInfo<'_>]| details(5, "text of the agent", infos);
+    let status = |infos: &[ErrorInfo<'_>]| details(5, "text of the agent", infos, None);
     let info = |reason, domain| ErrorInfo { reason, domain, metadata: &[("k", "v"), ("empty", "")] };
     let not_found = info("TASK_NOT_FOUND", ERROR_DOMAIN);
     let known = |bytes: &[u8]| agent_error(bytes).known;
