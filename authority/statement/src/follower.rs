@@ -268,7 +268,7 @@ impl Follower {
 
     fn show(&mut self) {
         let mut view = self.state.view(&self.config);
-        view.split = self.others.split;
+        view.split = self.others.doubted();
         self.view = Arc::new(view);
         self.changed = true;
     }

@@ -22,6 +22,8 @@ const STAGING: &str = ".new";
 /// still fits the immutable files, or asks again.
 const LAST: [&str; 5] =
     ["/v1/trust", "/v1/floors", "/v1/contexts/index.json", "/checkpoint", "/v1/feed/head"];
+/// Bytes of a file's name (`NAME_MAX`). A longer URN has no file of its own: followers ask by digest.
+const LONGEST_NAME: usize = 255;
 /// Where the listing is at an authority; in a mirror there is a directory of this name.
 const LISTING: &str = "/v1/contexts";
 
@@ -154,7 +156,8 @@ impl Copying<'_> {
         let bytes = fs::read(below(self.staging, "/v1/contexts/index.json")).unwrap_or_default();
         let listing =
             semgate_statement::Listing::read(&bytes, prefix).map_err(|_| LogFault::ListingDiffers)?;
-        for listed in listing.contexts {
+        for listed in listing.contexts.into_iter().filter(|listed| listed.urn.as_str().len() <= LONGEST_NAME)
+        {
             let digest = format!("/v1/contexts/by-digest/{}", listed.digest);
             let max = semgate_statement::context::MAX_SIGNED_BYTES as u64;
             let bytes =

@@ -345,6 +345,8 @@ impl Sequencer {
         }
         // what the root said in what failed was not said
         self.anchors = said(&self.configured, &self.ledger, &self.prefix, self.log.dir())?;
+        // nor do chains count that were verified by it
+        self.verified = Verified::default();
         self.believe();
         Ok(())
     }

@@ -112,8 +112,25 @@ async fn plain(listener: TcpListener, router: Router, mut stopping: watch::Recei
 
 /// `POST /add-checkpoint`
 async fn add(State(app): State<Arc<App>>, body: Body) -> Response {
-    let Ok(body) = Limited::new(body, MAX_REQUEST_BYTES).collect().await else {
-        return counted(&app, (StatusCode::PAYLOAD_TOO_LARGE, "longer than any request\n").into_response());
+    let body = match tokio::time::timeout(
+        Limits::default().body_timeout,
+        Limited::new(body, MAX_REQUEST_BYTES).collect(),
+    )
+    .await
+    {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            return counted(
+                &app,
+                (StatusCode::PAYLOAD_TOO_LARGE, "longer than any request\n").into_response(),
+            );
+        }
+        Err(_) => {
+            return counted(
+                &app,
+                (StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time\n").into_response(),
+            );
+        }
     };
     let Ok(text) = String::from_utf8(body.to_bytes().to_vec()) else {
         return counted(&app, refused(WitnessFault::Malformed));

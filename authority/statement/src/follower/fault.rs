@@ -77,12 +77,20 @@ pub enum FollowFault {
         /// Size offered.
         offered: u64,
     },
-    /// Another follower accepted a checkpoint that contradicts the accepted one, or that nothing proves to belong with it. Both are kept
-    /// as evidence, and nothing of this authority counts any more.
+    /// Another follower accepted a checkpoint that contradicts the accepted one. Both are kept as evidence, and nothing of this authority
+    /// counts any more.
     SplitView {
         /// Size accepted here.
         had: u64,
         /// Size accepted there; 0 if this is remembered from before a restart.
+        other: u64,
+    },
+    /// Another follower accepted a checkpoint that nothing proved in time to belong with the accepted one. Nothing of this authority counts
+    /// until it is proved.
+    Unproven {
+        /// Size accepted here.
+        had: u64,
+        /// Size accepted there.
         other: u64,
     },
     /// Fewer of the configured witnesses cosigned the checkpoint of a larger log than are demanded. What it revokes is revoked all the same.
@@ -175,6 +183,7 @@ impl FollowFault {
             FollowFault::Equivocation { .. } => "equivocation",
             FollowFault::Fork { .. } => "fork",
             FollowFault::SplitView { .. } => "split_view",
+            FollowFault::Unproven { .. } => "checkpoint_unproven",
             FollowFault::Cosignatures(_) => "cosignatures_missing",
             FollowFault::Tiles(_) => "tiles",
             FollowFault::Token(_) => "token",
@@ -238,6 +247,12 @@ impl fmt::Display for FollowFault {
                 write!(
                     f,
                     "split view: another follower was shown a log of {other} entries that contradicts the one of {had} here"
+                )
+            }
+            FollowFault::Unproven { had, other } => {
+                write!(
+                    f,
+                    "a log of {other} entries that another follower was shown is not proved to belong with the one of {had} here"
                 )
             }
             FollowFault::Cosignatures(fault) => write!(f, "{fault}"),

@@ -61,9 +61,16 @@ pub(super) struct Others {
     agreed: VecDeque<(u64, TreeHash)>,
     /// Whether the authority contradicted itself.
     pub(super) split: bool,
+    /// Whether a checkpoint waits for its proof for longer than it may. It is no evidence: whoever carries the tiles can keep them back.
+    pub(super) unproven: bool,
 }
 
 impl Others {
+    /// Whether nothing of the authority counts.
+    pub(super) fn doubted(&self) -> bool {
+        self.split || self.unproven
+    }
+
     pub(super) fn agree(&mut self, size: u64, root: TreeHash) {
         if !self.agreed.contains(&(size, root)) {
             self.agreed.push_back((size, root));
@@ -76,8 +83,8 @@ impl Others {
 
 impl Follower {
     /// Holds a signed checkpoint that another follower, named `from` for people, accepted against the accepted one. What cannot be told
-    /// at once is proved by the next rounds; what an authority that can be reached does not prove within `max_status_age` counts as a
-    /// contradiction.
+    /// at once is proved by the next rounds; while an authority that can be reached does not prove one within `max_status_age`, nothing of
+    /// it counts.
     ///
     /// Errors: a note that the log key did not sign. Such a one says nothing about the authority.
     pub fn compare(&mut self, note: &str, from: &str, now: u64) -> Result<Compared, CheckpointFault> {
@@ -114,9 +121,9 @@ impl Follower {
         Ok(Compared::Waits)
     }
 
-    /// Whether this authority contradicted itself: see [`Follower::compare`].
+    /// Whether this authority contradicted itself, or does not prove now that it did not: see [`Follower::compare`].
     pub fn is_split(&self) -> Option<Contradicted> {
-        self.others.split.then(Contradicted::new)
+        self.others.doubted().then(Contradicted::new)
     }
 
     /// The accepted checkpoint as it was signed, for other followers to compare.
@@ -135,22 +142,35 @@ impl Follower {
                     self.split(&waiting, now);
                     return None;
                 }
-                Verdict::Later if waiting.look(now) > self.config.max_status_age => {
-                    self.split(&waiting, now);
-                    return None;
-                }
                 Verdict::Needs(path) => {
                     let note = waiting.note.clone();
                     self.others.waiting.insert(at, waiting);
                     return Some(Want::Other(note, path));
                 }
                 Verdict::Later => {
+                    waiting.look(now);
                     self.others.waiting.insert(at, waiting);
                     at += 1;
                 }
             }
         }
+        self.doubt(now);
         None
+    }
+
+    /// Nothing counts while a checkpoint that the log key signed is not proved in time, and it counts again once all are.
+    fn doubt(&mut self, now: u64) {
+        let overdue = self.others.waiting.iter().find(|w| w.unproven_for > self.config.max_status_age);
+        let other = overdue.map(|w| w.checkpoint.size);
+        if other.is_some() == self.others.unproven {
+            return;
+        }
+        self.others.unproven = other.is_some();
+        if let (Some(other), Some(had)) = (other, &self.state.head) {
+            let fault = FollowFault::Unproven { had: had.head.checkpoint().size, other };
+            self.report(None, fault, None, now);
+        }
+        self.show();
     }
 
     /// The path that a tile of a comparison is asked for by.

@@ -150,6 +150,12 @@ impl Follower {
             return Ok(Some(want));
         }
         loop {
+            // Before all that a lying authority could end the round by.
+            if round.accepted
+                && let Some(want) = self.plan_others(now)
+            {
+                return Ok(Some(want));
+            }
             if let Some(want) = self.plan_entries(round, now)? {
                 return Ok(Some(want));
             }
