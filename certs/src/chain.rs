@@ -3,6 +3,7 @@
 use crate::CrlStore;
 use crate::pem;
 use crate::read::{Facts, Role};
+use crate::twin::twin;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::digest::{SHA256, digest};
@@ -186,6 +187,14 @@ impl Chain {
     /// The thumbprint of the leaf.
     pub fn thumbprint(&self) -> Thumbprint {
         Thumbprint::of(self.leaf())
+    }
+
+    /// The same with the leaf's twin, which anybody can make of it and which verifies like it: the other one of the two ECDSA signatures of
+    /// its issuer (SEC 1, 4.1.4). None where the issuer signed otherwise.
+    #[must_use]
+    pub fn twin(&self) -> Option<Chain> {
+        let leaf = CertificateDer::from(twin(self.leaf())?);
+        Some(Chain(std::iter::once(leaf).chain(self.0.iter().skip(1).cloned()).collect()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::names::{Within, line_of_uri, within};
 use crate::read::{Facts, Name, Purpose, Role, Signs};
+use crate::twin::twin;
 use crate::{
     CONTEXTS_TREE, ChainFault, Family, PeerFault, PublicKey, Roots, SpiffeId, Thumbprint, Usage, dns_of_line,
 };
@@ -20,6 +21,7 @@ pub struct VerifiedLeaf {
     usage: Usage,
     key: PublicKey,
     thumbprint: Thumbprint,
+    twin: Option<Thumbprint>,
     not_before: u64,
     not_after: u64,
     lines: Vec<Line>,
@@ -42,6 +44,12 @@ impl VerifiedLeaf {
     /// The leaf's `x5t#S256`.
     pub fn thumbprint(&self) -> Thumbprint {
         self.thumbprint
+    }
+
+    /// The thumbprints under which this certificate may be known: its own, and that of its twin, which takes no key to make
+    /// ([`crate::Chain::twin`]). Whatever is said against a certificate is asked for both.
+    pub fn thumbprints(&self) -> impl Iterator<Item = Thumbprint> + use<> {
+        std::iter::once(self.thumbprint).chain(self.twin)
     }
 
     /// The first second at which every certificate of the chain is valid.
@@ -141,7 +149,7 @@ pub(crate) fn one_id<'a>(mut uris: impl Iterator<Item = &'a str>) -> Result<Spif
 /// What webpki leaves open in a leaf whose path it has found. `window` is when the whole chain is valid.
 pub(crate) fn check(
     facts: Facts,
-    thumbprint: Thumbprint,
+    der: &[u8],
     usage: Usage,
     roots: &Roots,
     window: (u64, u64),
@@ -167,7 +175,19 @@ pub(crate) fn check(
     };
     let uris = facts.uris().map(str::to_owned).collect();
     let (not_before, not_after) = window;
-    Ok(VerifiedLeaf { usage, key, thumbprint, not_before, not_after, lines, trees, uris, marks: Vec::new() })
+    let (thumbprint, twin) = (Thumbprint::of(der), twin(der).map(|der| Thumbprint::of(&der)));
+    Ok(VerifiedLeaf {
+        usage,
+        key,
+        thumbprint,
+        twin,
+        not_before,
+        not_after,
+        lines,
+        trees,
+        uris,
+        marks: Vec::new(),
+    })
 }
 
 fn check_purposes(facts: &Facts, usage: Usage) -> Result<(), ChainFault> {

@@ -25,6 +25,7 @@ mod spiffe;
 mod testing;
 pub mod tls;
 pub mod token;
+mod twin;
 mod usage;
 mod verify;
 

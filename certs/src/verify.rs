@@ -183,7 +183,7 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
     }
     let window = (not_before.max(path.root.not_before), not_after.min(path.root.not_after));
     let marks = facts.marks.within(issuers.iter());
-    Ok(leaf::check(facts, chain.thumbprint(), usage, roots, window)?.marked(marks))
+    Ok(leaf::check(facts, chain.leaf(), usage, roots, window)?.marked(marks))
 }
 
 /// Under a trust list, the certificate right below the root must be in it: a root key alone then makes no new one.

@@ -56,8 +56,8 @@ pub(crate) struct App {
     pub followed: AtomicU64,
     /// Places for submissions that are read, checked or wait for their head.
     pub submissions: Semaphore,
-    pub checks: Semaphore,
-    pub comparisons: Semaphore,
+    pub checks: Arc<Semaphore>,
+    pub comparisons: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,
     /// Answers that were given before.
     pub cache: Cache,

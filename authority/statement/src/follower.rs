@@ -160,6 +160,7 @@ impl Follower {
 
     /// The authority moved on while it was followed: what was verified is kept, and its newest head is asked for.
     fn restart(&mut self, mut round: Round, now: u64) {
+        self.forget_unproved(&mut round);
         self.settle(&mut round, now);
         let mut round = round.again();
         round.requests += 1;
@@ -246,7 +247,17 @@ impl Follower {
         self.next_poll = now.saturating_add(self.config.poll);
     }
 
+    /// Certificates that came for a head which was not accepted are verified by nothing: kept, they would grow without a bound.
+    fn forget_unproved(&mut self, round: &mut Round) {
+        if !round.accepted
+            && let Some(before) = round.trust_before.take()
+        {
+            self.state.trust = before;
+        }
+    }
+
     fn give_up(&mut self, mut round: Round, fault: FollowFault, now: u64) {
+        self.forget_unproved(&mut round);
         if matches!(fault, FollowFault::Tiles(_)) {
             // Whichever tile was wrong, the next round fetches all of them again.
             self.state.tiles.clear();

@@ -94,7 +94,7 @@ fn fetch_head(
     head.check_times(now, config.max_status_age).map_err(LogFault::Head)?;
     let latest = now.saturating_add(MAX_AHEAD);
     config.quorum.judge(&head.head().checkpoint, latest).map_err(LogFault::Cosignatures)?;
-    if anchors.compromised(&head.leaf().thumbprint()).is_some() {
+    if head.leaf().thumbprints().any(|key| anchors.compromised(&key).is_some()) {
         return Err(LogFault::FeedCompromised);
     }
     Ok((head, anchors, trust))

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{DAY, NOW, line};
-use crate::{Chain, ChainFault, ChainLimits, KeyPair, Roots, verify_chain};
+use crate::{Chain, ChainFault, ChainLimits, KeyPair, Roots, Thumbprint, verify_chain};
 use ring::rand::SystemRandom;
 use semgate_contexts::Line;
 use x509_parser::prelude::*;
@@ -240,4 +240,28 @@ fn a_stored_issuing_chain_that_holds_the_root_too_gives_leaf_chains_without_it()
     let profile = LeafProfile::context(vec![line("payment")], NOW);
     let chain = again.leaf(&profile, key().public(), &random()).unwrap();
     assert_eq!(chain.certificates().len(), 2);
+}
+
+#[test]
+fn attack_a_certificate_has_a_twin_that_verifies_as_well_and_is_known_as_one_with_it() {
+    let root = root();
+    let issuing = issuing(&root, Family::Contexts, LineScope::All);
+    // r and s of every length and sign come up
+    for _ in 0..40 {
+        let profile = LeafProfile::role(Usage::Feed, LineScope::All, NOW);
+        let chain = issuing.leaf(&profile, key().public(), &random()).unwrap();
+        let twin = chain.twin().unwrap();
+        assert_ne!(chain.thumbprint(), twin.thumbprint());
+        assert_eq!(twin.twin().unwrap(), chain);
+        let mut seen: Vec<Vec<Thumbprint>> = Vec::new();
+        for chain in [&chain, &twin] {
+            let leaf = verify_chain(chain, &roots(&root), Usage::Feed, NOW).unwrap();
+            assert_eq!(leaf.thumbprint(), chain.thumbprint());
+            let mut both: Vec<Thumbprint> = leaf.thumbprints().collect();
+            both.sort();
+            seen.push(both);
+        }
+        assert_eq!(seen[0], seen[1]);
+        assert_eq!(seen[0].len(), 2);
+    }
 }

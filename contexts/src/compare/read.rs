@@ -13,6 +13,9 @@ use super::formula::{Arena, Atom, Bound, FALSE, Formula, Id, Scalar, Scope, TRUE
 use super::words::Pattern;
 use crate::schema::{FORMATS, types};
 
+/// Branches of `oneOf` of which each pair is said: five hundred formulas, which a reader of a schema writes at once.
+const MOST_PAIRED: usize = 32;
+
 /// The schemas of one side: what the validator compiles.
 #[derive(Debug)]
 pub(super) struct Emitted {
@@ -350,7 +353,12 @@ impl<'e> Reader<'e> {
         self.arena.pair(says, denies)
     }
 
+    /// Exactly one of them. Said for each pair where there are few, so that a branch ends at the first look; where there are many, by what
+    /// came before and after each, so that the formulas grow with the branches and not with their square.
     fn exactly_one(&mut self, branches: &[Pair]) -> Pair {
+        if branches.len() > MOST_PAIRED {
+            return self.exactly_one_of_many(branches);
+        }
         let mut ways = Vec::new();
         let mut two = Vec::new();
         for (index, branch) in branches.iter().enumerate() {
@@ -362,6 +370,26 @@ impl<'e> Reader<'e> {
             }
         }
         two.push(self.arena.and(branches.iter().map(|branch| branch.1)));
+        let (holds, fails) = (self.arena.or(ways), self.arena.or(two));
+        self.arena.pair(holds, fails)
+    }
+
+    fn exactly_one_of_many(&mut self, branches: &[Pair]) -> Pair {
+        // for each: none after it, and some after it
+        let (mut none, mut some) = (TRUE, FALSE);
+        let mut after = Vec::with_capacity(branches.len());
+        for branch in branches.iter().rev() {
+            after.push((none, some));
+            none = self.arena.and([branch.1, none]);
+            some = self.arena.or([branch.0, some]);
+        }
+        let nothing = none;
+        let (mut before, mut ways, mut two) = (TRUE, Vec::new(), vec![nothing]);
+        for (branch, (none, some)) in branches.iter().zip(after.into_iter().rev()) {
+            ways.push(self.arena.and([before, branch.0, none]));
+            two.push(self.arena.and([branch.0, some]));
+            before = self.arena.and([before, branch.1]);
+        }
         let (holds, fails) = (self.arena.or(ways), self.arena.or(two));
         self.arena.pair(holds, fails)
     }

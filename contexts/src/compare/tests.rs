@@ -54,6 +54,23 @@ fn object(member: &Value) -> Value {
 }
 
 #[test]
+fn attack_one_of_with_many_branches_is_read_without_each_pair_of_them() {
+    let one_of = |most: u64| {
+        let branches: Vec<Value> = (0..most).map(|n| json!({ "const": format!("b{n}") })).collect();
+        json!({ "oneOf": branches })
+    };
+    both_ways(one_of(40), one_of(41));
+    // a branch twice: what fits both fits none
+    let mut twice = one_of(40);
+    twice["oneOf"].as_array_mut().unwrap().push(json!({ "const": "b7" }));
+    both_ways(twice, one_of(40));
+    let began = std::time::Instant::now();
+    let part = concept(&object(&one_of(2_000)), &object(&one_of(2_001)));
+    assert_ne!(part.verdict, Verdict::Breaking, "{:?}", part.witness);
+    assert!(began.elapsed().as_secs() < 60, "pairs would be two million formulas");
+}
+
+#[test]
 fn strings_by_length_pattern_list_format_and_mark() {
     let string = json!({ "type": "string" });
     both_ways(json!({ "type": "string", "maxLength": 10 }), string.clone());

@@ -101,13 +101,16 @@ pub(super) async fn route(
     let most = limits.context_bytes.saturating_mul(2);
     let bytes = body::read(request.into_body(), most, limits.body_timeout).await?;
     // anybody may ask, so at most so many comparisons run at once, and none waits in line
-    let place = app
-        .comparisons
-        .try_acquire()
+    let place = Arc::clone(&app.comparisons)
+        .try_acquire_owned()
         .map_err(|_| Problem::new(Code::Busy, "too many comparisons at once"))?;
     let work = Arc::clone(&app);
-    let comparison = away(move || asked(&work, &bytes)).await?;
-    drop(place);
+    let comparison = away(move || {
+        // the place is the work's: a caller that goes away does not free it
+        let _place = place;
+        asked(&work, &bytes)
+    });
+    let comparison = comparison.await?;
     Ok(answer::json(StatusCode::OK, &comparison.to_value()))
 }
 

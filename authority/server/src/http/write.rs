@@ -123,17 +123,15 @@ pub(super) async fn publish(State(app): Shared, request: HttpRequest<Body>) -> A
     };
     let limits = &app.config.limits;
     let bytes = body::read(request.into_body(), limits.context_bytes, limits.body_timeout).await?;
-    let place = app.checks.acquire().await.map_err(|_| Code::Stopping)?;
+    let place = Arc::clone(&app.checks).acquire_owned().await.map_err(|_| Code::Stopping)?;
     let work = Arc::clone(&app);
     let by = author.peer.id().as_str().to_owned();
-    let prepared =
-        away(
-            move || {
-                if signed { prepare_signed(&work, &author, &bytes) } else { prepare(&work, &author, &bytes) }
-            },
-        );
+    let prepared = away(move || {
+        // the place is the work's: a caller that goes away does not free it
+        let _place = place;
+        if signed { prepare_signed(&work, &author, &bytes) } else { prepare(&work, &author, &bytes) }
+    });
     let (urn, digest, prepared) = prepared.await?;
-    drop(place);
     let done = match prepared {
         Prepared::Known(index) => Done { fresh: false, index, seq: app.public().size },
         Prepared::Ask(request) => ask(&app, request, by).await?,

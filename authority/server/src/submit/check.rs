@@ -80,9 +80,12 @@ impl Sequencer {
                 }
                 // The document's chain is judged at `logged_at` by everyone who reads it, so it must hold then and not only when checked.
                 for chain in chains {
-                    self.verified
-                        .leaf(chain, self.anchors.roots(), Usage::Context, at)
-                        .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
+                    let leaf = self.verified.leaf(chain, self.anchors.roots(), Usage::Context, at);
+                    let leaf = leaf.map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
+                    let mut known = leaf.thumbprints();
+                    if known.any(|key| self.ledger.replay().compromised(&key).is_some()) {
+                        return Err(Problem::new(Code::SignatureInvalid, ReplayFault::SignerCompromised));
+                    }
                 }
                 self.entry(at, signed.clone(), chains)
             }

@@ -56,7 +56,7 @@ pub(super) fn head(
 
 /// A head by a compromised key is none: whoever holds the key could have signed it.
 pub(super) fn feed(head: &VerifiedHead, anchors: &Anchors) -> Result<(), FollowFault> {
-    match anchors.compromised(&head.leaf().thumbprint()) {
+    match head.leaf().thumbprints().find_map(|key| anchors.compromised(&key)) {
         Some(_) => Err(FollowFault::FeedCompromised),
         None => Ok(()),
     }

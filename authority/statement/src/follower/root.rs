@@ -30,10 +30,13 @@ impl Follower {
     /// A head that does not verify by the keys that are known may verify by newer ones, which the root says.
     pub(super) fn may_be_newer_keys(&self, round: &Round, fault: &FollowFault) -> bool {
         let FollowFault::Head(fault) = fault else { return false };
+        // a new root of the old one's name gives a bad signature and no unknown issuer
         let keys = matches!(
             fault,
             HeadFault::Checkpoint(CheckpointFault::Signature)
-                | HeadFault::Jws(JwsFault::Chain(ChainFault::UnknownIssuer | ChainFault::IssuerNotListed))
+                | HeadFault::Jws(JwsFault::Chain(
+                    ChainFault::UnknownIssuer | ChainFault::BadSignature | ChainFault::IssuerNotListed
+                ))
         );
         keys && !round.root_fetched
     }

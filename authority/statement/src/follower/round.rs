@@ -10,6 +10,7 @@ use super::{FollowFault, Follower, Request, judge};
 use crate::head::MAX_AHEAD;
 use crate::listing::Listed;
 use crate::tiles::{ProofFault, TilePath, TileSource, check_consistency, leaf_hashes};
+use crate::trust::Trust;
 use semgate_contexts::{ContextUrn, Line, Version};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -80,6 +81,8 @@ pub(super) struct Round {
     pub(super) trust_fetched: bool,
     /// The head did not verify by the keys that are known: what the root says is fetched first.
     pub(super) keys_first: bool,
+    /// The certificates that were known before some were fetched for a head that is not accepted yet.
+    pub(super) trust_before: Option<Trust>,
     /// The statements of the root were fetched in this round.
     pub(super) root_fetched: bool,
     pub(super) learnt: Option<super::root::Learnt>,

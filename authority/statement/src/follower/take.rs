@@ -196,6 +196,7 @@ impl Follower {
         }
         round.trust_fetched = true;
         if !round.accepted {
+            round.trust_before.get_or_insert_with(|| self.state.trust.clone());
             self.learn(round, &trust, now)?;
         }
         self.state.trust.merge(trust);

@@ -16,6 +16,13 @@ struct Branch {
     rests: Vec<Rest>,
 }
 
+/// Parts of a choice that are looked at within one step: each is a look into two tables.
+const PARTS_A_STEP: u64 = 8;
+
+fn parts(choice: &Formula) -> u64 {
+    if let Formula::Or(parts) = choice { parts.len() as u64 } else { 0 }
+}
+
 impl Solver<'_> {
     /// A value of one type of which all of these hold.
     pub(super) fn of_type(&mut self, formulas: &[Id], kind: u8) -> Found {
@@ -104,7 +111,7 @@ impl Solver<'_> {
             let mut narrowest: Option<Vec<Id>> = None;
             let mut choices = Vec::new();
             for choice in std::mem::take(&mut branch.choices) {
-                self.budget.spend(1);
+                self.budget.spend(1 + parts(&choice) / PARTS_A_STEP);
                 let Some(ways) = self.ways(&branch, &choice, kind) else { continue };
                 match ways.as_slice() {
                     [] => return Found::Nothing,

@@ -192,6 +192,21 @@ fn a_strangers_head_is_refused() {
 }
 
 #[test]
+fn attack_certificates_that_come_with_a_strangers_head_are_not_kept() {
+    let (mut authority, mut follower) = followed();
+    let known = follower.state.trust.chains().count();
+    for _ in 0..3 {
+        let stranger = MemoryAuthority::with_library(START);
+        authority.now += 60;
+        authority.head.issued_at = authority.now;
+        authority.lie("/v1/trust", stranger.trust.to_bytes().unwrap());
+        authority.signed_head = authority.head.sign(&stranger.keys.feed, &stranger.keys.random).unwrap();
+        authority.follow(&mut follower).unwrap_err();
+        assert_eq!(follower.state.trust.chains().count(), known);
+    }
+}
+
+#[test]
 fn a_checkpoint_by_another_log_key_or_of_another_size_is_refused() {
     let (mut authority, mut follower) = followed();
     authority.head.issued_at = authority.now;

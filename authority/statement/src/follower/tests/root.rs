@@ -62,6 +62,14 @@ fn a_head_by_a_compromised_feed_key_is_refused_and_one_by_the_next_is_taken() {
     let key = authority.keys.feed.thumbprint();
     authority.root(RootAct::Compromised { key, from: 0 }, &[]);
     refuses(&mut authority, &mut follower, FollowFault::FeedCompromised);
+    // the same certificate under its other signature has another thumbprint
+    let feed = &authority.keys.feed;
+    let pair = KeyPair::from_pem(&feed.key.to_pem(), &authority.keys.random).unwrap();
+    let twin = Arc::new(SigningIdentity::new(pair, feed.chain.twin().unwrap()));
+    authority.new_feed = Some(twin);
+    authority.now += 1;
+    authority.renew();
+    refuses(&mut authority, &mut follower, FollowFault::FeedCompromised);
     let profile = LeafProfile::role(Usage::Feed, LineScope::All, authority.keys.since);
     let pair = KeyPair::generate(&authority.keys.random).unwrap();
     let chain = authority.keys.contexts.leaf(&profile, pair.public(), &authority.keys.random).unwrap();
