@@ -79,7 +79,7 @@ fn next(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         return None;
     }
     let (length, rest) = match first {
-        ..0x80 => (usize::from(*first), rest),
+        ..=0x7f => (usize::from(*first), rest),
         0x81..=0x83 => {
             let (length, rest) = rest.split_at_checked(usize::from(first - 0x80))?;
             (length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)), rest)
