@@ -18,7 +18,9 @@ fn run(up: &Up, certificate: bool) {
         .args(["run", &format!("{url}/openapi.json"), "--checks", CHECKS, "--max-examples", &cases])
         // It never ends, which no generator of requests expects; tests/feed.rs listens to it.
         .args(["--exclude-path", "/v1/feed/stream", "--seed", "1", "--no-color", "--warnings", "off"])
-        .args(["--phases", "examples,coverage,fuzzing", "--request-timeout", "20", "--tls-verify"])
+        .args(["--phases", "examples,coverage,fuzzing", "--request-timeout", "20"])
+        // a kept connection may be closed while the next request is on its way, and a client sends it again (RFC 9112, 9.3.1)
+        .args(["--request-retries", "3", "--tls-verify"])
         .arg(up.path("/roots"))
         .current_dir(&up.dir);
     // Where comparison is not built in, the authority says so: a described answer, and a server error by its number.
