@@ -117,7 +117,8 @@ async fn publisher(n: u64, client: Client, next: Arc<AtomicU64>, memory: Arc<Mut
     let Ok(mut line) = client.connect().await else { return };
     loop {
         let version = next.fetch_add(1, Ordering::Relaxed);
-        let urn = format!("urn:contexts:load{n}:v1.{version}");
+        // Majors of their own: no version is compared with another.
+        let urn = format!("urn:contexts:load{n}:v{}.0", version + 1);
         let asked = request(Method::POST, "/v1/contexts", Some("application/json"), &document(&urn, ""));
         let Ok(got) = send_on(&mut line, asked).await else { return };
         assert_eq!(got.status.as_u16(), 201, "{got:?}");
