@@ -105,7 +105,7 @@ fn each_broken_rule_names_its_key() {
         ("[floors]", "[shadow]\npolicies = \"p\"\none_in = 0\n[floors]", "`shadow.one_in` must be"),
         ("payment = \"v1.1\"", "payment = \"1.1\"", "`floors` must be"),
         ("\"15m\"", "\"25h\"", "`authority.max_status_age` must be between 1s and 24h"),
-        ("https://127.0.0.1:9001", "http://127.0.0.1:9001", "`authority.url` must be"),
+        ("https://127.0.0.1:9001", "http://10.0.0.1:9001", "`authority.url` must be"),
         ("https://127.0.0.1:9001", "https://127.0.0.1:9001/x", "`authority.url` must be"),
         ("semgate.test/log+0", "other/log+0", "`authority.log_key` must be the verifier key"),
         ("lines = [\"*\"]", "lines = []", "`authority.lines` must be at least one"),
