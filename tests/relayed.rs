@@ -328,3 +328,10 @@ fn a_gateway_that_stands_between_may_not_have_the_agents_certificate() {
     let why = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(why.contains("negotiates by itself"), "{why}");
 }
+
+#[test]
+fn a_handshake_reaches_an_agent_that_is_spoken_to_over_http2() {
+    let stage = stage_over(Habit::Honest, Over::Http2);
+    assert!(stage.shake(URN, &[])["lock"].is_string());
+    assert_eq!(stage.agent.hellos(), 1);
+}
