@@ -51,20 +51,31 @@ pub(super) fn only_json(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// The members of a small closed JSON object, all texts and all required.
-pub(super) fn texts<const N: usize>(bytes: &[u8], names: [&'static str; N]) -> Result<[String; N], Problem> {
-    let limits =
-        json::Limits { max_bytes: bytes.len(), max_depth: 2, max_nodes: 64, ..json::Limits::default() };
-    let read = json::read(bytes, &limits).map_err(|fault| match fault {
+/// The body as the strict reader reads it.
+pub(super) fn read_json<'b>(bytes: &'b [u8], limits: &json::Limits) -> Result<Json<'b>, Problem> {
+    json::read(bytes, limits).map_err(|fault| match fault {
         Fault::DuplicateKey { .. } => Problem::new(Code::DuplicateKey, fault),
         fault => Problem::new(Code::Malformed, fault),
-    })?;
+    })
+}
+
+/// The object that a body is, with no member but these.
+pub(super) fn closed<'j, 'b>(read: &'j Json<'b>, names: &[&str]) -> Result<&'j json::Object<'b>, Problem> {
     let Some(object) = read.as_object() else {
         return Err(Problem::new(Code::Malformed, "the body is not a json object"));
     };
     if object.iter().any(|(name, _)| !names.contains(&name)) {
         return Err(Problem::new(Code::Malformed, "the body has a member that the route does not take"));
     }
+    Ok(object)
+}
+
+/// The members of a small closed JSON object, all texts and all required.
+pub(super) fn texts<const N: usize>(bytes: &[u8], names: [&'static str; N]) -> Result<[String; N], Problem> {
+    let limits =
+        json::Limits { max_bytes: bytes.len(), max_depth: 2, max_nodes: 64, ..json::Limits::default() };
+    let read = read_json(bytes, &limits)?;
+    let object = closed(&read, &names)?;
     let mut out: [String; N] = std::array::from_fn(|_| String::new());
     for (slot, name) in out.iter_mut().zip(names) {
         let text = object.get(name).and_then(Json::as_str);

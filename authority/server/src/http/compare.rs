@@ -8,7 +8,7 @@ use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use http::StatusCode;
 use semgate_contexts::compare::{Comparison, Role, Verdict, compare, compare_as};
-use semgate_contexts::json::{self, Fault, Json, Object};
+use semgate_contexts::json::{self, Json, Object};
 use semgate_contexts::{Context, ContextUrn, DocumentFault};
 use semgate_statement::Status;
 use serde_json::{Value, json};
@@ -122,16 +122,8 @@ fn asked(app: &App, bytes: &[u8]) -> Result<Comparison, Problem> {
         max_string_bytes: app.document_limits.max_payload_bytes,
         ..json::Limits::default()
     };
-    let read = json::read(bytes, &limits).map_err(|fault| match fault {
-        Fault::DuplicateKey { .. } => Problem::new(Code::DuplicateKey, fault),
-        fault => Problem::new(Code::Malformed, fault),
-    })?;
-    let Some(object) = read.as_object() else {
-        return Err(Problem::new(Code::Malformed, "the body is not a json object"));
-    };
-    if object.iter().any(|(name, _)| !["old", "new", "role"].contains(&name)) {
-        return Err(Problem::new(Code::Malformed, "the body has a member that the route does not take"));
-    }
+    let read = body::read_json(bytes, &limits)?;
+    let object = body::closed(&read, &["old", "new", "role"])?;
     let role = role(object)?;
     let referred = Referred::new(app);
     let old = side(app, &referred, object, "old", role)?;

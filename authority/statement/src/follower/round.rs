@@ -83,6 +83,8 @@ pub(super) struct Round {
     pub(super) keys_first: bool,
     /// The certificates that were known before some were fetched for a head that is not accepted yet.
     pub(super) trust_before: Option<Trust>,
+    /// All that can be told now of the checkpoints of others is told: they are looked at once a round, and not for each document.
+    pub(super) compared: bool,
     /// The statements of the root were fetched in this round.
     pub(super) root_fetched: bool,
     pub(super) learnt: Option<super::root::Learnt>,
@@ -154,10 +156,11 @@ impl Follower {
         }
         loop {
             // Before all that a lying authority could end the round by.
-            if round.accepted
-                && let Some(want) = self.plan_others(now)
-            {
-                return Ok(Some(want));
+            if round.accepted && !round.compared {
+                if let Some(want) = self.plan_others(now) {
+                    return Ok(Some(want));
+                }
+                round.compared = true;
             }
             if let Some(want) = self.plan_entries(round, now)? {
                 return Ok(Some(want));
@@ -166,9 +169,10 @@ impl Follower {
                 // The floors waited for versions that the listing might show, and it did not.
                 self.judge_floors(round)?;
                 self.accept(round, now)?;
+                continue;
             }
             match self.plan_waiting(round, now) {
-                Needs::Nothing => return Ok(self.plan_documents(now).or_else(|| self.plan_others(now))),
+                Needs::Nothing => return Ok(self.plan_documents(now)),
                 Needs::Fetch(want) => return Ok(Some(want)),
                 Needs::Entry(listed) => round.listing = Some(vec![listed]),
             }
