@@ -38,6 +38,7 @@ async def main(url):
             result = await client.call_tool('ask', {'times': 2}, progress_callback=progress)
             seen.setdefault('calls', []).append(result.structured_content)
             await asyncio.wait_for(changed.wait(), 30)
+            changed.clear()  # each call is told of its own change: the stream must not be left before the last is heard
     print(json.dumps(seen))
 
 
