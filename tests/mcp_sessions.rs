@@ -320,16 +320,20 @@ fn attack_a_list_that_never_ends_keeps_others_from_their_calls() {
     let mut stream = slow.begin("GET", &[], None);
     until(&mut *stream, &mut String::new(), "list_changed");
     server.holds_lists_of(slow.session.as_deref());
+    let first = slow.begin("POST", &[], Some(&call(100, 77)));
+    let own = |said: &Value| said["id"].as_str().is_some_and(|id| id.starts_with("semgate-"));
+    wait_for("the list that is held", || server.heard(own).then_some(()));
     // on every core somebody waits for the list that does not come
-    let waiting: Vec<_> = (0..16).map(|id| slow.begin("POST", &[], Some(&call(id, 77)))).collect();
-    wait_for("the list that is held", || server.heard(|said| said["method"] == "tools/list").then_some(()));
+    let others: Vec<_> = (101..117).map(|id| slow.begin("POST", &[], Some(&call(id, 77)))).collect();
     for id in 0..8 {
         let called = other.post(&call(id, 77));
         let text = String::from_utf8_lossy(&called.body).into_owned();
         assert_eq!(called.header("content-type").as_deref(), Some("text/event-stream"), "{text}");
     }
+    // and all the while the list was held
+    assert!(!server.heard(|said| said["method"] == "tools/call" && said["id"] == 100));
     server.holds_lists_of(None);
-    drop(waiting);
+    drop((first, others));
 }
 
 #[test]

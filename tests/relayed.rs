@@ -335,3 +335,12 @@ fn a_handshake_reaches_an_agent_that_is_spoken_to_over_http2() {
     assert!(stage.shake(URN, &[])["lock"].is_string());
     assert_eq!(stage.agent.hellos(), 1);
 }
+
+#[test]
+fn a_handshake_reaches_an_agent_over_mutual_tls() {
+    let stage = stage_over(Habit::Honest, Over::Tls);
+    let session = stage.shake(URN, &["sealed"]);
+    let lock = session["lock"].as_str().unwrap_or_else(|| panic!("{session}"));
+    assert!(stage.agent.knows(&session_of(lock).unwrap()));
+    assert_eq!(stage.decide("retailer-7", lock).status, 202);
+}

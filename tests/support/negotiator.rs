@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -73,9 +74,14 @@ fn roots(up: &Up) -> PeerRoots {
     PeerRoots::new().with(TrustDomain::parse("semgate.test").unwrap(), roots)
 }
 
-/// What the agent shows on its own listener, and whom it hears.
+/// What the agent shows on its own listener, and whom it hears. The certificate by which it signs is a client's alone.
 fn certificate(up: &Up) -> tls::ServerConfig {
-    let (chain, key) = shown(up, "wholesaler-1");
+    let [by, out] = ["offline/tls-issuing", "agents/wholesaler-1-server"].map(|name| up.dir.join(name));
+    let mut leaf = Command::new(super::SEMGATE);
+    leaf.args(["cert", "leaf", "--usage", "server", "--spiffe", AGENT, "--ip", "127.0.0.1", "--by"]);
+    let output = leaf.arg(by).arg("--out").arg(out).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (chain, key) = shown(up, "wholesaler-1-server");
     let clients = tls::ClientAuth::Required(Arc::new(roots(up)));
     tls::server_config(&chain, &key, clients, Arc::new(tls::DefaultTimeProvider)).unwrap()
 }
