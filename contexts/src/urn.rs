@@ -4,6 +4,7 @@
 //! exactly when their bytes are. The grammar is in `docs/spec/urn.md`.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -195,12 +196,27 @@ fn number(text: &str) -> Result<u32, UrnFault> {
 
 /// The name of one version of one context.
 ///
-/// Holds its canonical text, so that printing it gives back exactly the bytes that were parsed. Ordered by line, then version.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Holds its canonical text, so that printing it gives back exactly the bytes that were parsed. Ordered by line, then version. Equal where
+/// the texts are: line and version follow from it, so neither is hashed or compared beside it.
+#[derive(Clone, PartialOrd, Ord)]
 pub struct ContextUrn {
     line: Line,
     version: Version,
     text: Arc<str>,
+}
+
+impl PartialEq for ContextUrn {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.text, &other.text) || self.text == other.text
+    }
+}
+
+impl Eq for ContextUrn {}
+
+impl Hash for ContextUrn {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
 }
 
 impl ContextUrn {

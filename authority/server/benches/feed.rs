@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use http::Method;
 use semgate_contexts::{ContextUrn, Prefix};
 use semgate_statement::{Answer, Follower, Standing, Step};
-use support::authority::{Client, Line, OPERATOR, Place, document, now, request, send_on};
+use support::authority::{Client, Got, Line, OPERATOR, Place, document, now, request, send_on};
 use support::{Authority, at, benched};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Semaphore, mpsc};
@@ -25,6 +25,8 @@ fn main() {
     support::serve_if_asked();
     let told = std::env::var("SEMGATE_BENCH_FOLLOWERS").ok().map(|text| text.parse().unwrap());
     let followers: usize = told.unwrap_or(if benched() { 1000 } else { 10 });
+    support::descriptors(4 * followers as u64 + 256);
+    println!("{}", support::load());
     let place = Place::new();
     let authority = Authority::start(place.path());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -47,8 +49,9 @@ fn main() {
             let one = One { client: anyone.clone(), place: place.follower_config(), urns: urns.clone() };
             tokio::spawn(one.follow(to.clone(), Arc::clone(&starting)));
         }
-        for _ in 0..followers {
-            assert!(matches!(from.recv().await.unwrap(), Said::Ready));
+        for ready in 0..followers {
+            let said = heard(&mut from, || format!("{ready} of {followers} followers are ready")).await;
+            assert!(matches!(said, Said::Ready));
         }
         let each = (authority.process.resident() - before) / followers as u64;
         println!("{followers} followers hold the stream and the head; {} kB of the authority for each", each >> 10);
@@ -62,7 +65,8 @@ fn main() {
             let answered = Instant::now();
             let (mut told, mut revoked) = (Vec::new(), Vec::new());
             while revoked.len() < followers {
-                match from.recv().await.unwrap() {
+                let so_far = || format!("{} of {followers} followers hold the revocation", revoked.len());
+                match heard(&mut from, so_far).await {
                     Said::Told(at) => told.push(at.saturating_duration_since(answered)),
                     Said::Revoked(n, at) if n == round => revoked.push(at.saturating_duration_since(answered)),
                     Said::Ready | Said::Revoked(..) => {}
@@ -80,6 +84,12 @@ fn main() {
             );
         }
     });
+}
+
+/// What a follower says next; who waits in vain is told how far it came.
+async fn heard(from: &mut mpsc::UnboundedReceiver<Said>, so_far: impl Fn() -> String) -> Said {
+    let next = tokio::time::timeout(Duration::from_secs(120), from.recv()).await;
+    next.unwrap_or_else(|_| panic!("nothing more in two minutes: {}", so_far())).unwrap()
 }
 
 enum Said {
@@ -103,8 +113,8 @@ impl One {
         let urns: Vec<_> = urns.iter().map(|u| ContextUrn::parse(u, &Prefix::default()).unwrap()).collect();
         let mut follower = Follower::without_memory(place);
         let turn = starting.acquire().await.unwrap();
-        let mut line = client.connect().await.unwrap();
-        let mut stream = client.raw().await;
+        let mut line = Kept { client, line: None };
+        let mut stream = line.client.raw().await;
         stream.write_all(b"GET /v1/feed/stream HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
         round(&mut line, &mut follower).await;
         assert!(urns.iter().all(|urn| follower.view().standing(urn, now()) == Standing::Valid));
@@ -139,15 +149,40 @@ impl One {
     }
 }
 
-/// Follows until there is nothing left to fetch, on a connection that is kept, as a gateway does.
-async fn round(line: &mut Line, follower: &mut Follower) {
+/// A connection that is kept while the authority keeps it, as a gateway does.
+struct Kept {
+    client: Client,
+    line: Option<Line>,
+}
+
+impl Kept {
+    async fn get(&mut self, path: &str, etag: Option<&str>) -> Got {
+        loop {
+            let mut asked = request(Method::GET, path, None, "");
+            if let Some(etag) = etag {
+                asked.headers_mut().insert("if-none-match", etag.parse().unwrap());
+            }
+            let (mut line, fresh) = match self.line.take() {
+                Some(line) => (line, false),
+                None => (self.client.connect().await.unwrap(), true),
+            };
+            match send_on(&mut line, asked).await {
+                Ok(got) => {
+                    self.line = Some(line);
+                    return got;
+                }
+                Err(why) if fresh => panic!("{path}: {why}"),
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+/// Follows until there is nothing left to fetch.
+async fn round(line: &mut Kept, follower: &mut Follower) {
     follower.hint();
     while let Step::Get(wanted) = follower.next(now()) {
-        let mut asked = request(Method::GET, &wanted.path, None, "");
-        if let Some(etag) = &wanted.if_none_match {
-            asked.headers_mut().insert("if-none-match", etag.parse().unwrap());
-        }
-        let got = send_on(line, asked).await.unwrap();
+        let got = line.get(&wanted.path, wanted.if_none_match.as_deref()).await;
         let etag = got.headers.get("etag").map(|tag| tag.to_str().unwrap().to_owned());
         follower
             .answer(

@@ -26,6 +26,7 @@ fn main() {
     support::serve_if_asked();
     let seconds = std::env::var("SEMGATE_BENCH_SECONDS").ok().map(|text| text.parse().unwrap());
     let took = Duration::from_secs(seconds.unwrap_or(if benched() { 15 } else { 1 }));
+    println!("{}", support::load());
     let place = Place::new();
     let authority = Authority::start(place.path());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

@@ -110,6 +110,25 @@ impl Authority {
     }
 }
 
+/// What else the machine does, to be read beside every figure.
+pub fn load() -> String {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let load: Vec<&str> = load.split(' ').take(3).collect();
+    format!("load of the machine before: {} on {cores} cores", load.join(" "))
+}
+
+/// Asks the system for so many file descriptors: a thousand followers are two thousand.
+pub fn descriptors(wanted: u64) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let now = getrlimit(Resource::Nofile);
+    if now.current.is_some_and(|current| current < wanted) {
+        let most = now.maximum.map_or(wanted, |maximum| maximum.min(wanted));
+        setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: now.maximum }).unwrap();
+        assert!(most >= wanted, "the system grants {most} open files, and {wanted} are needed");
+    }
+}
+
 /// The value below which this part of a thousand lies; sorts.
 pub fn at(sorted: &mut [Duration], part: usize) -> Duration {
     sorted.sort_unstable();
