@@ -32,6 +32,10 @@ use state::State;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The longest time, in seconds, that a long load goes on before a hint makes the follower look at the head: a first load of ten thousand
+/// contexts takes minutes, and an authority that publishes all the time must not keep it from its end.
+const LONGEST_INTERVAL: u64 = 8;
+
 /// What the follower wants next.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
@@ -91,6 +95,10 @@ pub struct Follower {
     next_poll: u64,
     hinted: bool,
     failures: u32,
+    /// When the last round ended in a fault.
+    failed_at: u64,
+    /// Rounds in a row that a hint ended early.
+    interrupted: u32,
     reports: Vec<Report>,
 }
 
@@ -128,6 +136,8 @@ impl Follower {
             next_poll: 0,
             hinted: false,
             failures: 0,
+            failed_at: 0,
+            interrupted: 0,
             reports: Vec::new(),
         }
     }
@@ -142,13 +152,17 @@ impl Follower {
         if let Some((request, _)) = self.round.as_ref().and_then(|round| round.asked.as_ref()) {
             return Step::Get(request.clone());
         }
-        // After a fault, hints wait for the backoff too: a flood of them must not become a flood of requests.
-        let hinted = self.hinted && self.failures == 0;
         // A clock that was set back must not make the next poll a matter of hours.
         let longest = self.config.poll.max(self.config.limits.max_backoff);
         self.next_poll = self.next_poll.min(now.saturating_add(longest));
-        if now < self.next_poll && !hinted {
-            return Step::Idle { until: self.next_poll };
+        let due = match (self.hinted, self.failures) {
+            (false, _) => self.next_poll,
+            (true, 0) => now,
+            // After a fault a hint waits a second: a flood of them must not become a flood of requests.
+            (true, _) => self.next_poll.min(self.failed_at.min(now).saturating_add(1)),
+        };
+        if now < due {
+            return Step::Idle { until: due };
         }
         self.hinted = false;
         let mut round = Round { requests: 1, ..Round::default() };
@@ -181,6 +195,13 @@ impl Follower {
         let Some(mut round) = self.round.take() else { return Err(FollowFault::Unasked) };
         let taken = self.take(&mut round, answer, now).and_then(|()| self.go_on(&mut round, now));
         match taken {
+            Ok(Some((_, want))) if self.interrupts(&mut round, &want, now) => {
+                self.hinted = false;
+                self.interrupted = self.interrupted.saturating_add(1);
+                round.restarts = 0;
+                round.requests = 0;
+                self.restart(round, now);
+            }
             Ok(Some(asked)) => {
                 round.asked = Some(asked);
                 self.round = Some(round);
@@ -207,8 +228,20 @@ impl Follower {
         FollowFault::Unreachable
     }
 
-    /// Something came on the stream: poll the head now, or as soon as the round under way is over. A hint is never
-    /// believed.
+    /// Whether a hint ends this round here, so that a revocation does not wait for a long load: only where entries and documents of an
+    /// accepted head are all that is left, and after some seconds of them, more for each time in a row, so that a load comes to its end
+    /// however often the authority speaks.
+    fn interrupts(&self, round: &mut Round, want: &Want, now: u64) -> bool {
+        if !round.accepted || !matches!(want, Want::Bundle(_) | Want::Document(_)) {
+            return false;
+        }
+        let since = *round.loading_since.get_or_insert(now);
+        let pause = 1 << self.interrupted.min(LONGEST_INTERVAL.ilog2());
+        self.hinted && now >= since.saturating_add(pause)
+    }
+
+    /// Something came on the stream: poll the head now, or in a second where the last round failed, or after the request under way where
+    /// a round has only entries and documents left to load. A hint is never believed.
     pub fn hint(&mut self) {
         self.hinted = true;
     }
@@ -244,6 +277,7 @@ impl Follower {
         }
         self.settle(&mut round, now);
         self.failures = 0;
+        self.interrupted = 0;
         self.next_poll = now.saturating_add(self.config.poll);
     }
 
@@ -266,6 +300,8 @@ impl Follower {
         self.report(None, fault, evidence, now);
         self.settle(&mut round, now);
         self.failures = self.failures.saturating_add(1);
+        self.failed_at = now;
+        self.interrupted = 0;
         let wait = 1u64.checked_shl(self.failures - 1).unwrap_or(u64::MAX);
         let longest = self.config.limits.max_backoff.max(1);
         self.next_poll = now.saturating_add(wait.min(longest));

@@ -92,6 +92,8 @@ pub(super) struct Round {
     pub(super) entries: HashMap<u64, Vec<u8>>,
     /// Verified publish statements that wait for the head to be accepted.
     pub(super) found: Published,
+    /// When the entries and documents of the accepted head began to be fetched.
+    pub(super) loading_since: Option<u64>,
     /// Something of the state changed that the view does not show yet.
     pub(super) dirty: bool,
     /// Something failed that a later round should try again.

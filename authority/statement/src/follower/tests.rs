@@ -230,17 +230,97 @@ fn an_authority_that_moves_on_under_a_round_is_followed_without_a_fault() {
 }
 
 #[test]
-fn faults_are_waited_after_longer_each_time_and_hints_wait_too() {
+fn faults_are_waited_after_longer_each_time_and_hints_wait_for_a_second() {
     let authority = MemoryAuthority::with_library(START);
     let mut follower = Follower::without_memory(authority.config());
     let mut now = START;
     for wait in [1, 2, 4, 8, 16, 30, 30] {
         let Step::Get(request) = follower.next(now) else { panic!("due") };
         assert_eq!(follower.unreachable(&request.path, now), FollowFault::Unreachable);
-        follower.hint();
         assert_eq!(follower.next(now), Step::Idle { until: now + wait });
         now += wait;
     }
+    // However many come, one round a second is what they are worth.
+    for _ in 0..5 {
+        let Step::Get(request) = follower.next(now) else { panic!("due") };
+        assert_eq!(follower.unreachable(&request.path, now), FollowFault::Unreachable);
+        follower.hint();
+        follower.hint();
+        assert_eq!(follower.next(now), Step::Idle { until: now + 1 });
+        now += 1;
+    }
+}
+
+/// Follows until there is nothing to fetch; every request takes a second.
+fn follow_slowly(
+    authority: &mut MemoryAuthority,
+    follower: &mut Follower,
+    mut each: impl FnMut(&mut MemoryAuthority, &mut Follower, &str),
+) {
+    for _ in 0..2000 {
+        let Step::Get(request) = follower.next(authority.now) else { return };
+        let answer = authority.get(&request.path, request.if_none_match.as_deref());
+        authority.now += 1;
+        each(authority, follower, &request.path);
+        follower.answer(&request.path, answer, authority.now).unwrap();
+    }
+    panic!("the load never ends");
+}
+
+#[test]
+fn a_revocation_in_the_middle_of_a_long_load_does_not_wait_for_its_end() {
+    let mut authority = MemoryAuthority::new(START);
+    authority.batch = true;
+    for n in 0..60 {
+        authority.publish(&MemoryAuthority::document(&format!("other:v{}.0", n + 1), "thing"));
+    }
+    authority.renew();
+    authority.batch = false;
+    let mut follower = Follower::without_memory(authority.config());
+    let (mut documents, mut revoked_at, mut seen_at) = (0, None, None);
+    follow_slowly(&mut authority, &mut follower, |authority, follower, path| {
+        documents += usize::from(path.contains("by-digest"));
+        if documents == 20 && revoked_at.is_none() {
+            authority.change(Act::Revoke, "other:v60.0");
+            revoked_at = Some(authority.now);
+            follower.hint();
+        }
+        if seen_at.is_none() && standing(follower, "other:v60.0", authority.now) == Standing::Revoked {
+            seen_at = Some((authority.now, documents));
+        }
+    });
+    let (seen, documents) = seen_at.expect("the revocation is seen during the load");
+    assert!(documents < 30, "{documents} documents were fetched first");
+    assert!(seen - revoked_at.unwrap() < 10);
+    assert!(
+        follower.view().contexts().all(|loaded| loaded.context.is_some()),
+        "and the load comes to its end"
+    );
+    assert_eq!(follower.reports(), vec![]);
+}
+
+#[test]
+fn an_authority_that_speaks_all_the_time_keeps_no_load_from_its_end() {
+    let mut authority = MemoryAuthority::new(START);
+    authority.batch = true;
+    for n in 0..60 {
+        authority.publish(&MemoryAuthority::document(&format!("other:v{}.0", n + 1), "thing"));
+    }
+    authority.renew();
+    authority.batch = false;
+    let mut follower = Follower::without_memory(authority.config());
+    let mut asked = 0;
+    follow_slowly(&mut authority, &mut follower, |authority, follower, _| {
+        authority.renew();
+        follower.hint();
+        asked += 1;
+        // it never rests, so neither does the follower: the load is over when every document is here
+        if follower.view().contexts().filter(|l| l.context.is_some()).count() == 60 {
+            follower.hinted = false;
+        }
+    });
+    assert!(asked < 400, "{asked} requests for 60 documents");
+    assert!(follower.view().contexts().all(|loaded| loaded.context.is_some()));
 }
 
 #[test]

@@ -125,7 +125,9 @@ impl Task {
     }
 
     async fn get(&mut self, request: semgate_statement::follower::Request) {
-        let outcome = match self.fetcher.get(&request).await {
+        let fetched = self.fetcher.get(&request).await;
+        self.listen();
+        let outcome = match fetched {
             Ok(answer) => self.follower.answer(&request.path, answer, unix_now()),
             Err(why) => {
                 tracing::debug!(authority = self.name, %why, "the authority was not reached");
@@ -155,6 +157,19 @@ impl Task {
         self.publisher.metrics.counter("semgate_follow_total", &labels).increment(1);
         for report in self.follower.reports() {
             tracing::warn!(authority = self.name, %report, "reported by the follower");
+        }
+    }
+
+    /// Hands on a hint that came during a round: what was revoked meanwhile must not wait for the end of a long one.
+    fn listen(&mut self) {
+        if self.hinted.is_some_and(|at| at.elapsed() < HINT_PAUSE) {
+            return;
+        }
+        let bell = self.exchange.bell(&self.name);
+        let rung = std::pin::pin!(bell.notified()).as_mut().enable();
+        if rung {
+            self.follower.hint();
+            self.hinted = Some(Instant::now());
         }
     }
 
