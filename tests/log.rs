@@ -1,7 +1,11 @@
 //! What strangers can check of an authority, through the running binary: proofs, and mirrors of plain files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "log/mirror.rs"]
+mod mirror;
 mod support;
+#[path = "log/threats.rs"]
+mod threats;
 
 use std::process::{Command, Stdio};
 

@@ -355,7 +355,13 @@ fn f0_51_the_lifecycle_of_a_version() {
     assert!(act(&["resume", "travel:v2.1"]));
     until("allowed");
     assert!(act(&["retire", "travel:v2.1"]));
-    until("allowed");
+    let mut flight: Value = serde_json::from_str(FLIGHT).unwrap();
+    flight["task"] = "bookFlight".into();
+    support::wait_for("a message under a retired version to pass with a hint of the newer one", || {
+        let answer = self::said(&up, &envelope("REQUEST", TRAVEL, flight.clone()));
+        assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+        (answer.header("semgate-notice")? == "deprecated; newest=v2.2").then_some(())
+    });
     assert!(act(&["revoke", "travel:v2.1"]));
     until("context_revoked");
     assert!(!act(&["resume", "travel:v2.1"]), "a revocation is for good");

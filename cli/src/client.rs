@@ -199,19 +199,21 @@ pub struct Session {
 }
 
 impl Session {
-    /// GET. Every URL must be of the same server.
+    /// GET. Every URL must be of the same server. Of a body that is longer than `max_bytes` one byte more than that is answered and nothing
+    /// else read.
     ///
     /// # Errors
     /// No answer in 40 seconds; an answer with an error status is an answer.
-    pub async fn get(&mut self, url: &str) -> Result<Reply, Fault> {
+    pub async fn get(&mut self, url: &str, max_bytes: u64) -> Result<Reply, Fault> {
         let kept = self.kept.take();
-        let outcome = tokio::time::timeout(PATIENCE, self.exchange(kept, url)).await;
+        let max = usize::try_from(max_bytes).unwrap_or(usize::MAX).min(MAX_ANSWER_BYTES);
+        let outcome = tokio::time::timeout(PATIENCE, self.exchange(kept, url, max)).await;
         outcome
             .unwrap_or_else(|_| Err(format!("nothing within {} s", PATIENCE.as_secs())))
             .map_err(|what| Fault::new(format_args!("no answer from `{url}`: {what}")))
     }
 
-    async fn exchange(&mut self, kept: Option<Connection>, url: &str) -> Result<Reply, String> {
+    async fn exchange(&mut self, kept: Option<Connection>, url: &str, max: usize) -> Result<Reply, String> {
         let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
         let kept = match kept {
             Some(mut connection) => connection.ready().await.is_ok().then_some(connection),
@@ -230,11 +232,19 @@ impl Session {
             }
             other => other,
         };
-        let (head, body) = response.map_err(|e| e.to_string())?.into_parts();
-        let body =
-            Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|e| e.to_string())?.to_bytes();
+        let (head, mut body) = response.map_err(|e| e.to_string())?.into_parts();
+        let mut bytes = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(|e| e.to_string())?.into_data() else { continue };
+            let room = max.saturating_add(1).saturating_sub(bytes.len());
+            bytes.extend_from_slice(data.get(..room.min(data.len())).unwrap_or_default());
+            if bytes.len() > max {
+                // what is left on this connection is not worth reading
+                return Ok(reply(&head, bytes.into()));
+            }
+        }
         self.kept = Some(connection);
-        Ok(reply(&head, body))
+        Ok(reply(&head, bytes.into()))
     }
 }
 

@@ -89,6 +89,11 @@ impl Gateway {
         wait_for("the gateway again", || TcpStream::connect(self.l8).ok());
     }
 
+    /// What it wrote to its log since its last start.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.config.with_extension("log")).unwrap_or_default()
+    }
+
     /// Posts a body to the native listener.
     pub fn post(&self, body: &str) -> Answer {
         let mut stream = TcpStream::connect(self.l8).unwrap();

@@ -161,7 +161,8 @@ impl OverHttp {
 impl Fetch for OverHttp {
     fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
         let url = format!("{}{path}", self.base);
-        let reply = self.runtime.block_on(self.session.get(&url)).map_err(|_| FetchFault::Unreachable)?;
+        let reply =
+            self.runtime.block_on(self.session.get(&url, max_bytes)).map_err(|_| FetchFault::Unreachable)?;
         match reply.status {
             200 if u64::try_from(reply.body.len()).is_ok_and(|n| n <= max_bytes) => Ok(reply.body.to_vec()),
             200 => Err(FetchFault::TooLarge),

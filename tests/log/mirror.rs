@@ -1,0 +1,97 @@
+//! A mirror in this process that shows the running authority to whoever asks, and lies where it is told to.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::support::Up;
+
+/// What is answered in place of the truth.
+#[derive(Clone)]
+pub enum Lie {
+    /// Other bytes.
+    Bytes(Vec<u8>),
+    /// A body that never ends.
+    Endless,
+    /// One byte each 100 ms.
+    Slow,
+}
+
+pub struct Mirror {
+    pub url: String,
+    lies: Arc<Mutex<BTreeMap<String, Lie>>>,
+    sent: Arc<AtomicU64>,
+}
+
+impl Mirror {
+    pub fn of(up: &Arc<Up>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let mirror = Self { url, lies: Arc::default(), sent: Arc::default() };
+        let (up, lies, sent) = (Arc::clone(up), Arc::clone(&mirror.lies), Arc::clone(&mirror.sent));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (up, lies, sent) = (Arc::clone(&up), Arc::clone(&lies), Arc::clone(&sent));
+                std::thread::spawn(move || serve(&up, stream, &lies, &sent));
+            }
+        });
+        mirror
+    }
+
+    /// From now on, below this path.
+    pub fn lie(&self, path: &str, lie: Lie) {
+        self.lies.lock().unwrap().insert(path.to_owned(), lie);
+    }
+
+    pub fn says(&self, path: &str, bytes: impl Into<Vec<u8>>) {
+        self.lie(path, Lie::Bytes(bytes.into()));
+    }
+
+    pub fn is_honest_again(&self) {
+        self.lies.lock().unwrap().clear();
+    }
+
+    /// Bytes of endless bodies that somebody took since the last call.
+    pub fn sent(&self) -> u64 {
+        self.sent.swap(0, Ordering::SeqCst)
+    }
+}
+
+fn serve(up: &Up, stream: TcpStream, lies: &Mutex<BTreeMap<String, Lie>>, sent: &AtomicU64) -> Option<()> {
+    let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
+    let first = lines.next()?.ok()?;
+    let path = first.split(' ').nth(1)?.to_owned();
+    while !lines.next()?.ok()?.is_empty() {}
+    let lie =
+        lies.lock().unwrap().iter().find(|(at, _)| path.starts_with(at.as_str())).map(|(_, lie)| lie.clone());
+    let mut stream = stream;
+    let endless = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n\r\n";
+    let (status, body) = match lie {
+        // mirrors of plain files have none
+        _ if path == "/v1/feed/stream" => (404, Vec::new()),
+        Some(Lie::Bytes(bytes)) => (200, bytes),
+        Some(Lie::Endless) => {
+            stream.write_all(endless.as_bytes()).ok()?;
+            loop {
+                stream.write_all(&[b' '; 16 * 1024]).ok()?;
+                sent.fetch_add(16 * 1024, Ordering::SeqCst);
+            }
+        }
+        Some(Lie::Slow) => {
+            stream.write_all(endless.as_bytes()).ok()?;
+            loop {
+                stream.write_all(b" ").ok()?;
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+        }
+        None => {
+            let answer = up.authority(&path);
+            (answer.status, answer.body)
+        }
+    };
+    let head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all(head.as_bytes()).ok()?;
+    stream.write_all(&body).ok()
+}
