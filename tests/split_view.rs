@@ -44,6 +44,12 @@ fn a_restored_backup_is_refused_and_brought_up_to_date_from_a_mirror() {
     let said = good(&["--json", "authority", "restore", "--config", &config, "--from", &text(&dir)]);
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["size"].as_u64(), Some(size), "{said}");
+    let partial = place.join("authority/log/tile/entries/000.p");
+    let bundles: Vec<String> = std::fs::read_dir(partial)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(bundles, [size.to_string()], "nothing of the older log is left beside the newer one");
     let up = Up::start_in(&place);
     let url = up.text("/authority_url").to_owned();
     let report: Value = serde_json::from_str(&good(&told.words(&["--json", "log", "verify", &url]))).unwrap();
@@ -175,6 +181,15 @@ fn a_witness_stops_a_restored_backup_that_nothing_else_remembers() {
     std::fs::remove_dir_all(place.join("authority")).unwrap();
     copy(&backup, &place.join("authority"));
     std::fs::remove_file(place.join("last-checkpoint")).unwrap();
+    // The state remembers that a checkpoint was kept: a volume that is not mounted looks just like this.
+    for job in ["run", "rebuild-index", "status"] {
+        let (_, said) = bad(&["authority", job, "--config", &text(&config)]);
+        assert!(
+            said.contains("last-checkpoint` is missing") && said.contains("mount its volume"),
+            "{job}: {said}"
+        );
+    }
+    std::fs::remove_file(place.join("authority/kept-apart")).unwrap();
     let (_, said) = bad(&["authority", "run", "--config", &text(&config)]);
     assert!(said.contains("the witness `one.example` saw a log of"), "{said}");
 }

@@ -25,6 +25,9 @@ use crate::metrics::Metrics;
 use crate::store::Log;
 use crate::{Config, RunFault};
 
+#[cfg(test)]
+mod tests;
+
 /// The longest answer that is read: some signature lines.
 const MAX_ANSWER_BYTES: usize = 16 * 1024;
 /// How long a witness that failed is left alone at first; each failure doubles it.
@@ -41,6 +44,8 @@ struct Witness {
     size: u64,
     /// Its line for the checkpoint at hand.
     line: Option<String>,
+    /// Whether it cosigned anything since the start: till then it may know of a newer log than this one.
+    heard: bool,
     pause: Duration,
     not_before: Instant,
 }
@@ -50,6 +55,8 @@ pub(crate) struct Cosigners {
     witnesses: Vec<Witness>,
     quorum: Quorum,
     timeout: Duration,
+    /// The same at the start.
+    patience: Duration,
     runtime: Runtime,
     /// The note that the lines are for.
     note: String,
@@ -62,6 +69,8 @@ enum Answer {
     Line(String),
     /// It saw this size last.
     Saw(u64),
+    /// The proof does not show that this log continues what it saw last.
+    Unproved,
     /// Nothing that helps.
     Failed(String),
 }
@@ -79,23 +88,26 @@ impl Cosigners {
         let quorum = Quorum::new(keys, config.witness_quorum).map_err(|e| wrong(&e))?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| wrong(&e))?;
-        let timeout = config.limits.witness_timeout;
-        Ok(Some(Self { witnesses, quorum, timeout, runtime, note: String::new(), metrics }))
+        let (timeout, patience) = (config.limits.witness_timeout, config.limits.witness_patience);
+        Ok(Some(Self { witnesses, quorum, timeout, patience, runtime, note: String::new(), metrics }))
     }
 
-    /// The checkpoint of the log with every cosignature that could be had in time.
+    /// The checkpoint of the log with every cosignature that could be had in time: `limits.witness_timeout` for all that is asked here
+    /// together, `limits.witness_patience` at the start.
     ///
     /// # Errors
-    /// At the start, a witness that saw a longer log, or another one of this size: this state is older than what was told, and must not go on.
-    /// Later that is said and counted, but stops nothing: else a witness that lies could.
+    /// A witness that has not cosigned since the start, and whose first word is that it saw a longer log, another one of this size, or one
+    /// that this does not continue: this state is older than what was told, and must not go on. Of one that cosigned before, that is said
+    /// and counted, but stops nothing: else a witness that lies could.
     pub fn cosigned(&mut self, log: &Log, starting: bool) -> Result<String, RunFault> {
+        let deadline = Instant::now() + if starting { self.patience } else { self.timeout };
         if self.note != log.checkpoint() {
             log.checkpoint().clone_into(&mut self.note);
             self.witnesses.iter_mut().for_each(|witness| witness.line = None);
         }
         // A second time for those whose last size was not known.
-        for _ in 0..2 {
-            self.ask(log, starting)?;
+        for again in [false, true] {
+            self.ask(log, deadline, again)?;
         }
         let lines: String = self.witnesses.iter().filter_map(|w| w.line.as_deref()).collect();
         self.metrics.gauge("semgate_authority_cosignatures", &[], self.have() as u64);
@@ -114,7 +126,8 @@ impl Cosigners {
         self.have() < self.quorum.need() && self.witnesses.iter().any(waits)
     }
 
-    fn ask(&mut self, log: &Log, starting: bool) -> Result<(), RunFault> {
+    /// Asks all that may be asked; `again` says that this is the last time for this checkpoint.
+    fn ask(&mut self, log: &Log, deadline: Instant, again: bool) -> Result<(), RunFault> {
         let (text, _) = split(&self.note).map_err(|e| RunFault::damaged(log.dir(), e))?;
         let text = text.to_owned();
         let mut asked: JoinSet<(usize, Answer)> = JoinSet::new();
@@ -127,10 +140,10 @@ impl Cosigners {
             let hashes = hashes.map_err(|e| RunFault::damaged(log.dir(), e))?;
             let request = ContinuationProof { old: witness.size, hashes, checkpoint: self.note.clone() };
             let one = witness.ask(request.to_text(), text.clone());
-            let timeout = self.timeout;
+            let deadline = tokio::time::Instant::from_std(deadline);
             asked.spawn_on(
                 async move {
-                    let answer = tokio::time::timeout(timeout, one).await;
+                    let answer = tokio::time::timeout_at(deadline, one).await;
                     (at, answer.unwrap_or_else(|_| Answer::Failed("no answer in time".to_owned())))
                 },
                 self.runtime.handle(),
@@ -145,11 +158,10 @@ impl Cosigners {
         });
         for (at, answer) in answers {
             let Some(witness) = self.witnesses.get_mut(at) else { continue };
-            if let Some(fault) = witness.take(answer, log, &self.metrics) {
-                if starting {
-                    return Err(RunFault::damaged(log.dir(), fault));
-                }
-                tracing::error!("{fault}");
+            match witness.take(answer, log, again, &self.metrics) {
+                Some(fault) if !witness.heard => return Err(RunFault::damaged(log.dir(), fault)),
+                Some(fault) => tracing::error!("{fault}"),
+                None => {}
             }
         }
         Ok(())
@@ -172,7 +184,16 @@ impl Witness {
         } else {
             None
         };
-        Ok(Self { key, url, tls, size: 0, line: None, pause: FIRST_PAUSE, not_before: Instant::now() })
+        Ok(Self {
+            key,
+            url,
+            tls,
+            size: 0,
+            line: None,
+            heard: false,
+            pause: FIRST_PAUSE,
+            not_before: Instant::now(),
+        })
     }
 
     /// One exchange; its own connection, because checkpoints come seldom and witnesses are few.
@@ -188,44 +209,58 @@ impl Witness {
                     Ok(size) => Answer::Saw(size),
                     Err(_) => Answer::Failed("it refused without a size".to_owned()),
                 },
+                Ok((422, _)) => Answer::Unproved,
                 Ok((status, _)) => Answer::Failed(format!("it answered {status}")),
                 Err(what) => Answer::Failed(what),
             }
         }
     }
 
-    /// Takes an answer; one that says that this log is an older state or a fork is handed back in words.
-    fn take(&mut self, answer: Answer, log: &Log, metrics: &Metrics) -> Option<String> {
+    /// Takes an answer; one that says that this log is an older state or a fork is handed back in words. After the last time a size that
+    /// changed is a failure like others: else a witness could be asked for ever.
+    fn take(&mut self, answer: Answer, log: &Log, last: bool, metrics: &Metrics) -> Option<String> {
         let name = self.key.name().to_owned();
         let mut ahead = None;
         let why = match answer {
             Answer::Line(line) => {
                 self.line = Some(line);
                 self.size = log.size();
+                self.heard = true;
                 self.pause = FIRST_PAUSE;
                 return None;
             }
             Answer::Saw(size) if size > log.size() || (size == log.size() && self.size == size) => {
-                metrics.count("semgate_authority_witness_ahead_total", &[("witness", name.clone())]);
-                ahead = Some(format!(
-                    "the witness `{name}` saw a log of {size} entries that is not this one of {}: this is an older state or a fork; \
-                     bring the newest log back (see Restore in docs/authority-operations.md)",
-                    log.size()
-                ));
+                ahead = Some(format!("saw a log of {size} entries that is not this one of {}", log.size()));
                 "it saw another log".to_owned()
+            }
+            // It was asked with a proof from the size that it told itself.
+            Answer::Unproved if self.size > 0 => {
+                let (saw, has) = (self.size, log.size());
+                ahead = Some(format!(
+                    "says that this log of {has} entries does not continue the {saw} that it saw"
+                ));
+                "the proof did not convince it".to_owned()
             }
             Answer::Saw(size) if size != self.size => {
                 self.size = size;
-                return None;
+                if !last {
+                    return None;
+                }
+                "it told another size than before".to_owned()
             }
-            Answer::Saw(_) => "it refuses what it asked for".to_owned(),
+            Answer::Saw(_) | Answer::Unproved => "it refuses what it asked for".to_owned(),
             Answer::Failed(why) => why,
         };
         tracing::warn!("the witness `{name}` did not cosign {} entries: {why}", log.size());
-        metrics.count("semgate_authority_witness_failures_total", &[("witness", name)]);
+        metrics.count("semgate_authority_witness_failures_total", &[("witness", name.clone())]);
         self.not_before = Instant::now() + self.pause;
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-        ahead
+        let ahead = ahead?;
+        metrics.count("semgate_authority_witness_ahead_total", &[("witness", name.clone())]);
+        Some(format!(
+            "the witness `{name}` {ahead}: this is an older state or a fork; bring the newest log back (see Restore in \
+             docs/authority-operations.md)"
+        ))
     }
 }
 

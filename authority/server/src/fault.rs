@@ -26,6 +26,13 @@ pub enum RunFault {
         /// In what way.
         what: String,
     },
+    /// A file that must be there is not; what to do about it is said.
+    Missing {
+        /// The file.
+        path: PathBuf,
+        /// Why that stops everything.
+        what: String,
+    },
     /// A key, certificate or chain of the configuration cannot be used.
     Keys {
         /// The file.
@@ -70,6 +77,7 @@ impl fmt::Display for RunFault {
             Self::Locked(path) => write!(f, "another authority holds `{}`", path.display()),
             Self::Io { doing, path, source } => write!(f, "{doing} `{}`: {source}", path.display()),
             Self::Damaged { path, what } => write!(f, "`{}` is damaged: {what}", path.display()),
+            Self::Missing { path, what } => write!(f, "`{}` is missing: {what}", path.display()),
             Self::Keys { path, what } => write!(f, "`{}` cannot be used: {what}", path.display()),
             Self::Bind { address, source } => write!(f, "cannot listen on `{address}`: {source}"),
             Self::Config(what) => write!(f, "configuration: {what}"),

@@ -150,3 +150,50 @@ async fn what_a_slow_disk_keeps_waiting_is_not_acknowledged_and_not_lost() {
     holds(&place, &running, &told).await;
     running.stop().await;
 }
+
+/// The volume of the last checkpoint is another one: full, it ends the process instead of letting it tell what a restore could fork.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_volume_for_the_last_checkpoint_ends_the_process_and_the_next_start_goes_on_once_there_is_room()
+ {
+    let place = Place::new();
+    let volume = place.path().join("volume");
+    std::fs::create_dir(&volume).unwrap();
+    let config = || crate::Config { last_checkpoint: Some(volume.join("last")), ..place.whole_config() };
+    let running = place.start_with(config()).await;
+    let mut told = Told::new();
+    offer(&running, "urn:contexts:payment:v1.0", &mut told).await;
+    turn(&volume, Some(Plan::after(0, ErrorKind::StorageFull)));
+    let got = offer(&running, "urn:contexts:payment:v2.0", &mut told).await;
+    assert_eq!((got.status.as_u16(), got.code().as_str()), (503, "unfinished"));
+    let fault = running.ended().await.unwrap_err().to_string();
+    assert!(fault.contains("volume/last"), "{fault}");
+    let fault = crate::run(config(), |_| panic!("it started"), std::future::pending()).await.unwrap_err();
+    assert!(fault.to_string().contains("volume"), "{fault}");
+    turn(&volume, None);
+    let running = place.start_with(config()).await;
+    let got = offer(&running, "urn:contexts:payment:v2.0", &mut told).await;
+    assert_eq!(got.status, StatusCode::OK, "it was committed, and only its answer was lost");
+    offer(&running, "urn:contexts:payment:v3.0", &mut told).await;
+    holds(&place, &running, &told).await;
+    running.stop().await;
+    // And with the volume away, nothing is signed.
+    std::fs::rename(&volume, place.path().join("away")).unwrap();
+    std::fs::create_dir(&volume).unwrap();
+    let fault = crate::run(config(), |_| panic!("it started"), std::future::pending()).await.unwrap_err();
+    assert!(fault.to_string().contains("mount its volume"), "{fault}");
+}
+
+/// A kill between the rename of a checkpoint and the end of its commit leaves a name that is seen and may not be durable.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_name_of_the_checkpoint_is_made_durable_before_anything_is_served_by_it() {
+    let place = Place::new();
+    let state = state(&place);
+    place.start().await.stop().await;
+    let of_the_log = |step: Step, path: &Path| step == Step::Sync && path.ends_with("log");
+    turn(&state, Some(Plan { counts: of_the_log, ..Plan::after(0, ErrorKind::Other) }));
+    let fault =
+        crate::run(place.config(), |_| panic!("it started"), std::future::pending()).await.unwrap_err();
+    assert!(fault.to_string().contains("syncing"), "{fault}");
+    turn(&state, None);
+    place.start().await.stop().await;
+}

@@ -58,6 +58,8 @@ pub(crate) struct App {
     pub submissions: Semaphore,
     pub checks: Arc<Semaphore>,
     pub comparisons: Arc<Semaphore>,
+    /// The one place for making the listing of contexts.
+    pub listings: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,
     /// Answers that were given before.
     pub cache: Cache,

@@ -24,7 +24,11 @@ pub(crate) struct Ledger {
     /// Everything published before this is forgotten.
     remembered_from: u64,
     root: Vec<RootEntry>,
+    listing_bytes: usize,
 }
+
+/// A line of the listing with its comma, but for digest, index and URN.
+const LISTED_BYTES: usize = r#"{"digest":"sha-256:","index":,"status":"deprecated","urn":""},"#.len() + 64;
 
 impl Ledger {
     /// Adds the next entry; nothing changes on a fault.
@@ -32,7 +36,10 @@ impl Ledger {
         let at = self.replay.size();
         self.replay.apply(entry)?;
         match entry.unverified() {
-            Statement::Publish { urn, .. } => self.remember(urn, at),
+            Statement::Publish { urn, .. } => {
+                self.listing_bytes += LISTED_BYTES + at.to_string().len() + urn.as_str().len();
+                self.remember(urn, at);
+            }
             Statement::Change { act, index, .. } => {
                 self.acts.insert((*index, *act), at);
             }
@@ -95,6 +102,11 @@ impl Ledger {
     /// The statements of the root, in their order.
     pub fn root(&self) -> &[RootEntry] {
         &self.root
+    }
+
+    /// The most that the listing of what is published may take.
+    pub fn listing_bytes(&self) -> usize {
+        self.listing_bytes
     }
 
     /// Thumbprints of everything that signed an entry.

@@ -14,6 +14,7 @@ use semgate_statement::token::{Claims, Token};
 use semgate_statement::{
     Head, NamedShards, ShardRef, SignFault, SigningIdentity, StatusList, TreeHash, Trust,
 };
+use tokio::sync::OnceCell;
 
 use crate::ledger::Ledger;
 use crate::store::{Edge, LogState};
@@ -88,8 +89,8 @@ pub(crate) struct Published {
     pub trust: Document,
     pub edge: Edge,
     pub shards: Vec<NewestShard>,
-    /// The listing, made when first asked for.
-    pub listing: OnceLock<Document>,
+    /// The listing, made when first asked for, once however many ask.
+    pub listing: OnceCell<Document>,
     kept: Arc<HashMap<String, Arc<ServedShard>>>,
 }
 
@@ -204,7 +205,7 @@ impl Heads {
             trust,
             edge: log.edge.clone(),
             shards: self.newest.iter().map(NewestShard::of).collect(),
-            listing: OnceLock::new(),
+            listing: OnceCell::new(),
             kept: Arc::clone(&self.kept),
         })
     }

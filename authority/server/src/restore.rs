@@ -10,7 +10,8 @@ use semgate_statement::{Fetch, FollowerConfig, Trust};
 use serde::Serialize;
 
 use crate::config::MAX_STATUS_LIFETIME;
-use crate::run::kept;
+use crate::index::Index;
+use crate::run::{kept, open};
 use crate::store::{Layout, Log};
 use crate::{Config, RunFault, disk, keys};
 
@@ -31,7 +32,8 @@ pub struct Restored {
 /// what is fetched, and what is kept apart too.
 ///
 /// # Errors
-/// What is fetched does not hold, is older than what was signed, or is another history; then nothing was changed.
+/// What is fetched does not hold, is older than what was signed, or is another history; then nothing was changed. After a fault of the
+/// disk on the way the same call again goes on.
 pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFault> {
     let layout = Layout::new(&config.state);
     disk::make_dir(&layout.state)?;
@@ -58,7 +60,8 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
             )
         })
     };
-    if let Some((_, last)) = kept(config)?.map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten()
+    if let Some((_, last)) =
+        kept(config, &layout)?.map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten()
     {
         continues("the checkpoint that is kept apart", last.size, last.root)?;
     }
@@ -76,8 +79,12 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
     if let Some(head) = files.get("/v1/feed/head") {
         disk::write(&layout.head, head)?;
     }
-    // Last: from here on the log is the newer one.
+    // From here on the log is the newer one.
     disk::write(&layout.log.join("checkpoint"), note.as_bytes())?;
+    // Opened as a start does: what the older state left is set aside or removed here, and anything wrong is found now.
+    let opened = open(config, &layout)?;
+    let listed = opened.ledger.replay().listing().contexts;
+    Index::rebuild(&layout.index, &config.prefix, opened.position(), &listed)?;
     Ok(Restored { had, size: report.size, root: report.root.to_string(), documents: report.documents })
 }
 

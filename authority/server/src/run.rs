@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
-pub(crate) use open::kept;
+pub(crate) use open::{kept, open};
 pub(crate) use status::status_of;
 pub use status::{HeadTimes, RoleStatus, Status, status};
 
@@ -178,6 +178,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         submissions: Semaphore::new(config.limits.queue),
         checks: Arc::new(Semaphore::new(config.limits.checks)),
         comparisons: Arc::new(Semaphore::new(config.limits.comparisons)),
+        listings: Arc::new(Semaphore::new(1)),
         metrics,
         log_key: sequencer.log.verifier().to_string(),
         found,

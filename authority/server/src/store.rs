@@ -41,6 +41,8 @@ pub(crate) struct Layout {
     pub leftovers: PathBuf,
     /// sled: only an index.
     pub index: PathBuf,
+    /// Says that a checkpoint of this log is kept apart, so that its absence is noticed.
+    pub kept_apart: PathBuf,
     /// The last head: its time, and the witness of how large the log was.
     pub head: PathBuf,
 }
@@ -58,6 +60,7 @@ impl Layout {
             evidence: state.join("evidence"),
             leftovers: state.join("leftovers"),
             index: state.join("index"),
+            kept_apart: state.join("kept-apart"),
             head: state.join("head.json"),
         }
     }

@@ -6,6 +6,7 @@
 
 mod check;
 mod commit;
+mod room;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -30,6 +31,7 @@ use crate::{Limits, RunFault};
 
 pub(crate) use check::Verified;
 pub(crate) use commit::{reopen, said};
+pub(crate) use room::Room;
 
 /// What somebody with the right to it asks the authority to say.
 #[derive(Debug)]
@@ -159,6 +161,8 @@ pub(crate) struct Sequencer {
     pub heads: Heads,
     pub public: watch::Sender<Arc<Published>>,
     pub verified: Verified,
+    /// How long what followers read will be.
+    pub room: Room,
     /// Bytes that the disk has to take before it is trusted with a batch again; 0 unless a write failed.
     pub doubt: usize,
     pub metrics: Arc<Metrics>,

@@ -1,6 +1,8 @@
 //! What anybody may read, who may write what, the stream, and the admin address.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "serve/listing.rs"]
+mod listing;
 mod support;
 
 use std::time::Duration;

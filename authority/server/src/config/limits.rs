@@ -32,6 +32,8 @@ pub struct Limits {
     pub write_timeout: Duration,
     /// How long a witness may take over a cosignature before the head goes without it: a revocation must be everywhere within a second.
     pub witness_timeout: Duration,
+    /// The same at the start, where nothing waits yet and a witness that knows of a newer log must be heard: a far one on a bad day.
+    pub witness_patience: Duration,
     /// Submissions under way, from their head to their answer; more are answered 503 at once instead of late.
     pub queue: usize,
     /// Submissions in one group commit: one entry tile of the log.
@@ -40,6 +42,9 @@ pub struct Limits {
     pub kept_shards: usize,
     /// Bytes of documents and tiles that are kept in memory for the next who asks: some thousands of each.
     pub cache_bytes: usize,
+    /// The largest listing of published contexts: followers read no longer one, so past it a publication is refused instead of everybody's
+    /// status going stale. More only where every reader takes it.
+    pub listing_bytes: usize,
     /// Files of evidence kept, so that a publisher cannot fill the disk with refused documents.
     pub evidence_files: usize,
     /// Files kept of writes that were cut short: many crashes of a full batch (256 documents and their entries) before the oldest go.
@@ -84,10 +89,12 @@ impl Default for Limits {
             heartbeat: Duration::from_secs(15),
             write_timeout: Duration::from_secs(10),
             witness_timeout: Duration::from_millis(500),
+            witness_patience: Duration::from_secs(5),
             queue: 1024,
             batch: 256,
             kept_shards: 256,
             cache_bytes: 64 << 20,
+            listing_bytes: semgate_statement::listing::MAX_LISTING_BYTES,
             evidence_files: 1000,
             leftover_files: 4096,
             checks: 64,

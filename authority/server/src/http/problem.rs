@@ -98,6 +98,8 @@ codes! {
     StorageFailed, "storage_failed", SERVICE_UNAVAILABLE, "try again; the operator's log says what the disk answered";
     /// The submission found no room on the disk; it was not published.
     StorageFull, "storage_full", INSUFFICIENT_STORAGE, "try again when the operator has made room; nothing was published";
+    /// What followers read would grow past what they take.
+    AuthorityFull, "authority_full", INSUFFICIENT_STORAGE, "nothing was published; the operator has to spread lines over several authorities";
     /// The key that would sign it has no valid certificate.
     SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "the operator has to renew the certificate of the role";
     /// The new head was not public in time; the statement may still be published.

@@ -91,13 +91,23 @@ pub(super) async fn contexts(State(app): Shared, headers: HeaderMap) -> Answer {
     if let Some(listing) = public.listing.get() {
         return Ok(document(&headers, listing, JSON, REVALIDATE));
     }
-    let work = Arc::clone(&app);
-    let listing = away(move || {
-        let contexts = index_of(&work.index).all().map_err(|fault| broken(&work, &fault))?;
-        Listing { contexts }.to_bytes().map_err(|fault| Problem::new(Code::Internal, fault))
-    });
-    let made = Document::new(listing.await?);
-    Ok(document(&headers, public.listing.get_or_init(|| made), JSON, REVALIDATE))
+    // On a task of its own, so that callers who go away do not leave the work to be begun again.
+    let made = tokio::spawn(async move { public.listing.get_or_try_init(|| listed(app)).await.cloned() });
+    let listing = made.await.map_err(|_| Code::Internal)??;
+    Ok(document(&headers, &listing, JSON, REVALIDATE))
+}
+
+/// The listing of the index, one at a time also where heads follow each other faster than it is made.
+async fn listed(app: Arc<App>) -> Result<Document, Problem> {
+    let turn = Arc::clone(&app.listings).acquire_owned().await.map_err(|_| Code::Stopping)?;
+    away(move || {
+        let _turn = turn;
+        app.metrics.count("semgate_authority_listings_total", &[]);
+        let contexts = index_of(&app.index).all().map_err(|fault| broken(&app, &fault))?;
+        let bytes = Listing { contexts }.to_bytes().map_err(|fault| Problem::new(Code::Internal, fault))?;
+        Ok(Document::new(bytes))
+    })
+    .await
 }
 
 /// `GET /v1/contexts/{urn}`: as it was signed, or, where that is accepted, with the proof of its publication.

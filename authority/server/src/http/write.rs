@@ -133,7 +133,7 @@ pub(super) async fn publish(State(app): Shared, request: HttpRequest<Body>) -> A
     });
     let (urn, digest, prepared) = prepared.await?;
     let done = match prepared {
-        Prepared::Known(index) => Done { fresh: false, index, seq: app.public().size },
+        Prepared::Known(index) => Done { fresh: false, index, seq: covered(&app, index).await? },
         Prepared::Ask(request) => ask(&app, request, by).await?,
     };
     let body = json!({"urn": urn, "digest": digest, "index": done.index, "seq": done.seq});
@@ -363,6 +363,18 @@ fn checked(app: &App, reason: String) -> Result<String, Problem> {
 /// A place among the submissions that are under way: past `limits.queue` of them a caller is told at once to come again.
 fn submission(app: &App) -> Result<SemaphorePermit<'_>, Problem> {
     app.submissions.try_acquire().map_err(|_| Problem::new(Code::Busy, "too many submissions are under way"))
+}
+
+/// The size of the public log once its head covers an entry: the index runs ahead of the head by the moment of a commit, and by the time
+/// that witnesses take.
+async fn covered(app: &App, index: u64) -> Result<u64, Problem> {
+    let mut public = app.public.clone();
+    let covered = timeout(app.config.limits.answer_timeout, public.wait_for(|head| head.size > index)).await;
+    match covered {
+        Ok(Ok(head)) => Ok(head.size),
+        Ok(Err(_)) => Err(Code::Stopping.into()),
+        Err(_) => Err(Code::Unfinished.into()),
+    }
 }
 
 /// Hands a request to the sequencer and waits for its head.

@@ -20,11 +20,11 @@ use crate::publish::{HeadNames, Heads};
 use crate::store::{
     CheckpointFile, Documents, Evidence, Kept, Layout, Leftovers, Log, LogState, Recovery, Witness,
 };
-use crate::submit::{Sequencer, Verified, reopen, said};
+use crate::submit::{Room, Sequencer, Verified, reopen, said};
 use crate::{Config, RunFault, disk};
 
 /// An opened log with what it needs to be served.
-pub(super) struct Opened {
+pub(crate) struct Opened {
     pub log: Log,
     pub ledger: Ledger,
     pub documents: Documents,
@@ -42,11 +42,11 @@ impl Opened {
 }
 
 /// Opens the log, folds it, and looks whether everything that it names is there.
-pub(super) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault> {
+pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault> {
     let configured = keys::configured(config)?;
     let roots = configured.roots();
     let key = keys::log_key(config)?;
-    let kept = kept(config)?;
+    let kept = kept(config, layout)?;
     let last = kept.as_ref().map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
     let witness = Witness::read(layout, roots, key.verifier(), config.limits.batch)?.with(last);
     let leftovers = Leftovers::new(layout, config.limits.leftover_files);
@@ -75,10 +75,10 @@ pub(super) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault>
     Ok(Opened { log, ledger, documents, trust, configured, anchors, missing_certificates, kept })
 }
 
-/// Where the last checkpoint is kept apart, if that is configured.
-pub(crate) fn kept(config: &Config) -> Result<Option<Kept>, RunFault> {
+/// Where the last checkpoint is kept apart, if that is configured. Refuses where one was kept for this state and none is there now.
+pub(crate) fn kept(config: &Config, layout: &Layout) -> Result<Option<Kept>, RunFault> {
     let file = config.last_checkpoint.clone().map(CheckpointFile);
-    file.map(|file| Kept::open(Box::new(file))).transpose()
+    file.map(|file| Kept::open(Box::new(file), &layout.kept_apart)).transpose()
 }
 
 fn report(config: &Config, log: &Log, recovery: &Recovery) {
@@ -136,6 +136,7 @@ pub(super) fn sequencer(
     // After a crash between the two, what is kept apart is behind; before anything is served, it is not.
     if let Some(kept) = &mut opened.kept {
         kept.advance(opened.log.checkpoint())?;
+        kept.mark(&layout.kept_apart)?;
     }
     let listed = opened.ledger.replay().listing().contexts;
     let (index, reason) = Index::open(&layout.index, &config.prefix, opened.position(), &listed)?;
@@ -201,6 +202,7 @@ pub(super) fn sequencer(
         heads,
         public,
         verified: Verified::default(),
+        room: Room::default(),
         doubt: 0,
         metrics,
     };

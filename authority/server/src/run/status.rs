@@ -113,7 +113,7 @@ pub fn status(config: &Config) -> Result<Status, RunFault> {
 fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Result<Status, RunFault> {
     // Read before the checkpoint, so that beside a running authority it is never of a larger log.
     let roots = keys::roots(&config.roots, &config.prefix)?;
-    let kept = kept(config)?.map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
+    let kept = kept(config, layout)?.map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
     let witness = Witness::read(layout, &roots, key.verifier(), config.limits.batch)?.with(kept);
     let mut ledger = Ledger::default();
     let checkpoint = Log::peek(&layout.log, key.verifier(), &mut |index, bytes| {

@@ -17,6 +17,9 @@ pub(crate) trait LastCheckpoint: Send + fmt::Debug {
     /// The signed note that is there; none if nothing was ever put.
     fn read(&self) -> Result<Option<String>, RunFault>;
 
+    /// Makes durable what is there: the process before may have been killed between its swap and the end of it.
+    fn settle(&self) -> Result<(), RunFault>;
+
     /// Puts `new` in the place of `expected`, durably, or changes nothing. Answers what was there: the swap was made if that is
     /// `expected`.
     fn swap(&self, expected: Option<&str>, new: &str) -> Result<Option<String>, RunFault>;
@@ -50,6 +53,10 @@ impl LastCheckpoint for CheckpointFile {
         String::from_utf8(bytes).map(Some).map_err(|e| RunFault::damaged(&self.0, e))
     }
 
+    fn settle(&self) -> Result<(), RunFault> {
+        if self.0.exists() { disk::sync_dir(&disk::parent(&self.0)) } else { Ok(()) }
+    }
+
     fn swap(&self, expected: Option<&str>, new: &str) -> Result<Option<String>, RunFault> {
         let _held = self.lock()?;
         let found = self.read()?;
@@ -72,10 +79,33 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Reads what is there.
-    pub fn open(store: Box<dyn LastCheckpoint>) -> Result<Self, RunFault> {
+    /// Reads what is there. `mark` lies with the state and says that a checkpoint was kept for it.
+    ///
+    /// # Errors
+    /// The store fails, or is empty although there is a mark: a volume that is not mounted looks just like that, and what it holds may be
+    /// newer than the log.
+    pub fn open(store: Box<dyn LastCheckpoint>, mark: &Path) -> Result<Self, RunFault> {
         let note = store.read()?;
+        if note.is_none() && mark.exists() {
+            return Err(RunFault::Missing {
+                path: store.place(),
+                what: format!(
+                    "a checkpoint of this log was kept there, so nothing is signed without it; mount its volume or put the file back; if \
+                     it is lost for good, see Restore in docs/authority-operations.md before removing `{}`",
+                    mark.display()
+                ),
+            });
+        }
+        store.settle()?;
         Ok(Self { store, note })
+    }
+
+    /// Leaves the mark that a checkpoint is kept; to be called once one is.
+    pub fn mark(&self, mark: &Path) -> Result<(), RunFault> {
+        if self.note.is_none() || mark.exists() {
+            return Ok(());
+        }
+        disk::write(mark, b"the last checkpoint of this log is kept apart (`last_checkpoint`)\n")
     }
 
     /// The checkpoint that was last put, if the log key signed it. One that it did not sign is damage, and stops the start: what is
@@ -97,6 +127,10 @@ impl Kept {
             return Ok(());
         }
         let found = self.store.swap(self.note.as_deref(), note)?;
+        if found.is_none() && self.note.is_some() {
+            let what = "the checkpoint that was kept there is gone, so nothing more is signed; mount its volume or put the file back";
+            return Err(RunFault::Missing { path: self.store.place(), what: what.to_owned() });
+        }
         if found != self.note {
             return Err(RunFault::damaged(
                 &self.store.place(),
@@ -130,7 +164,8 @@ mod tests {
     #[test]
     fn of_two_that_swap_from_the_same_checkpoint_one_goes_on() {
         let dir = tempfile::tempdir().unwrap();
-        let open = || Kept::open(Box::new(CheckpointFile(dir.path().join("last")))).unwrap();
+        let mark = dir.path().join("mark");
+        let open = || Kept::open(Box::new(CheckpointFile(dir.path().join("last"))), &mark).unwrap();
         let (mut one, mut two) = (open(), open());
         one.advance("a").unwrap();
         let fault = two.advance("b").unwrap_err().to_string();
@@ -148,9 +183,39 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("last");
         let key = semgate_statement::LogKey::from_seed("semgate.test/log", &[7; 32]).unwrap();
-        let open = || Kept::open(Box::new(CheckpointFile(path.clone()))).unwrap();
+        let mark = dir.path().join("mark");
+        let open = || Kept::open(Box::new(CheckpointFile(path.clone())), &mark).unwrap();
         assert!(open().checkpoint(key.verifier()).unwrap().is_none());
         std::fs::write(&path, "scribble").unwrap();
         assert!(open().checkpoint(key.verifier()).unwrap_err().to_string().contains("is damaged"));
+    }
+
+    #[test]
+    fn a_volume_that_is_not_mounted_is_not_taken_for_one_that_never_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let (volume, mark) = (dir.path().join("volume"), dir.path().join("mark"));
+        std::fs::create_dir(&volume).unwrap();
+        let open = || Kept::open(Box::new(CheckpointFile(volume.join("last"))), &mark);
+        let mut kept = open().unwrap();
+        kept.mark(&mark).unwrap();
+        assert!(!mark.exists(), "nothing is kept yet");
+        kept.advance("a").unwrap();
+        kept.mark(&mark).unwrap();
+        open().unwrap();
+        let away = dir.path().join("away");
+        std::fs::rename(&volume, &away).unwrap();
+        for mounted in [false, true] {
+            if mounted {
+                std::fs::create_dir(&volume).unwrap();
+                let fault = kept.advance("b").unwrap_err().to_string();
+                assert!(fault.contains("is missing") && fault.contains("mount its volume"), "{fault}");
+            }
+            let fault = open().unwrap_err().to_string();
+            assert!(fault.contains("is missing") && fault.contains("mount its volume"), "{fault}");
+        }
+        assert!(!volume.join("last").exists(), "nothing was put in its place");
+        std::fs::remove_dir_all(&volume).unwrap();
+        std::fs::rename(&away, &volume).unwrap();
+        open().unwrap().advance("b").unwrap();
     }
 }

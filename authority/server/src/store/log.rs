@@ -114,7 +114,11 @@ impl Log {
         let found = read_checkpoint(&path, key.verifier())?;
         witness.judge(&path, found.as_ref().map(|(checkpoint, _)| checkpoint))?;
         let (checkpoint, note) = match found {
-            Some(found) => found,
+            Some(found) => {
+                // A process that was killed between the rename and the end of the commit leaves a name that is seen and not durable.
+                disk::sync_dir(dir)?;
+                found
+            }
             None => {
                 begin(dir, &path, &key)?;
                 recovery.begun = true;

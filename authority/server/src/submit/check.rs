@@ -55,13 +55,17 @@ impl Verified {
 impl Sequencer {
     /// Judges a request and signs what it asks for. Nothing is written and the ledger is not changed.
     pub(super) fn judge(&mut self, request: &Request) -> Result<Judged, Problem> {
-        match request {
+        let judged = match request {
             Request::Publish { statement, chains, seen, .. } => self.judge_publish(statement, chains, *seen),
             Request::Conflict { .. } => Err(Code::UrnTaken.into()),
             Request::Change { act, urn, reason } => self.judge_change(*act, urn, reason),
             Request::Floor { line, min, reason } => self.judge_floor(line, *min, reason),
             Request::Root(signed) => self.judge_root(signed),
+        }?;
+        if matches!(judged, Judged::New(_)) {
+            self.has_room(request)?;
         }
+        Ok(judged)
     }
 
     fn judge_publish(

@@ -47,6 +47,10 @@ impl Sequencer {
     pub(super) fn commit(&mut self, batch: Vec<Job>) -> Result<bool, RunFault> {
         let began = Instant::now();
         let Some(batch) = self.writable(batch) else { return Ok(false) };
+        {
+            let public = self.public.borrow();
+            self.room.begin(public.trust.bytes.len(), public.floors.bytes.len());
+        }
         let before = self.log.size();
         let mut entries: Vec<Vec<u8>> = Vec::new();
         let mut changed: Vec<ContextUrn> = Vec::new();
@@ -90,7 +94,12 @@ impl Sequencer {
         self.index(&changed);
         match &self.cosigners {
             // Witnesses cosign what is durable here: the head that is told has their lines, the one on the disk till then has none.
-            Some(_) => self.renew()?,
+            Some(_) => {
+                if let Err(fault) = self.renew() {
+                    refuse_unknown(waiting);
+                    return Err(fault);
+                }
+            }
             None => self.show(made),
         }
         self.metrics.count("semgate_authority_batches_total", &[]);

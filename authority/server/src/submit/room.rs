@@ -1,0 +1,128 @@
+//! Room in what followers read. Their listing, floors and certificates are bounded; a submission that would take one of them past its
+//! bound is refused by name, because else everybody's status would go stale. What takes something back always has room.
+
+use std::collections::BTreeSet;
+
+use semgate_certs::{Chain, Thumbprint};
+use semgate_statement::floors::MAX_FLOORS_BYTES;
+use semgate_statement::root::MAX_ROOT_STATEMENTS;
+use semgate_statement::trust::MAX_TRUST_BYTES;
+use semgate_statement::{RootAct, Statement, Trust};
+
+use super::{Request, Sequencer};
+use crate::http::problem::{Code, Problem};
+
+/// Of the trust document, what is kept for those who revoke and for the root.
+const RESERVED_TRUST_BYTES: usize = MAX_TRUST_BYTES / 4;
+/// Of the root's statements, those that are kept for lists of keys and for keys that were stolen: nothing else can take either back.
+const RESERVED_ROOT_STATEMENTS: u64 = MAX_ROOT_STATEMENTS as u64 / 4;
+/// An item of the floors document without its line.
+const FLOOR_BYTES: usize = r#"{"line":"","min":"v4294967295.4294967295"},"#.len();
+/// What a certificate or a chain of the trust document takes beside its own text: quotes, commas, its name.
+const QUOTED_BYTES: usize = 64;
+
+/// How long the documents will be once the batch at hand is public.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    trust: usize,
+    floors: usize,
+    /// Chains of this batch.
+    chains: BTreeSet<Thumbprint>,
+}
+
+impl Room {
+    /// Begins a batch, with the lengths of what is public.
+    pub(super) fn begin(&mut self, trust: usize, floors: usize) {
+        (self.trust, self.floors) = (trust, floors);
+        self.chains.clear();
+    }
+
+    /// Takes room for chains that are not public yet.
+    fn take_chains(&mut self, chains: &[Chain], public: &Trust) -> Result<(), Problem> {
+        let is_new =
+            |c: &&Chain| public.chain(&c.thumbprint()).is_none() && !self.chains.contains(&c.thumbprint());
+        let new: Vec<&Chain> = chains.iter().filter(is_new).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let certificates = new.iter().flat_map(|chain| chain.certificates());
+        let bytes: usize = certificates.map(|der| der.len().div_ceil(3) * 4 + QUOTED_BYTES).sum();
+        let after = self.trust + bytes + new.len() * QUOTED_BYTES;
+        if after > MAX_TRUST_BYTES - RESERVED_TRUST_BYTES {
+            return Err(Problem::new(
+                Code::AuthorityFull,
+                "there is no room for the certificate of another signer",
+            ));
+        }
+        self.trust = after;
+        self.chains.extend(new.iter().map(|chain| chain.thumbprint()));
+        Ok(())
+    }
+
+    fn take_floor(&mut self, line: &str) -> Result<(), Problem> {
+        let after = self.floors + FLOOR_BYTES + line.len();
+        if after > MAX_FLOORS_BYTES {
+            return Err(Problem::new(Code::AuthorityFull, "there is no room for the floor of another line"));
+        }
+        self.floors = after;
+        Ok(())
+    }
+
+    fn take_root(&mut self, statement: &str) -> Result<(), Problem> {
+        let after = self.trust + statement.len() + QUOTED_BYTES;
+        if after > MAX_TRUST_BYTES {
+            return Err(Problem::new(Code::TrustRefused, "followers read no trust document of that length"));
+        }
+        self.trust = after;
+        Ok(())
+    }
+}
+
+impl Sequencer {
+    /// Whether what is about to be appended leaves every document short enough for those who read it.
+    pub(super) fn has_room(&mut self, request: &Request) -> Result<(), Problem> {
+        match request {
+            Request::Publish { chains, .. } => {
+                if self.ledger.listing_bytes() >= self.limits.listing_bytes {
+                    return Err(Problem::new(
+                        Code::AuthorityFull,
+                        "there is no room for another context in the listing",
+                    ));
+                }
+                self.room.take_chains(chains, &self.trust)
+            }
+            Request::Floor { line, .. } if !self.ledger.replay().floors().contains_key(line) => {
+                self.room.take_floor(line.as_str())
+            }
+            Request::Root(signed) => {
+                if let Statement::Root(said) = signed.unverified()
+                    && matches!(said.act, RootAct::LowerFloor { .. })
+                    && said.number > MAX_ROOT_STATEMENTS as u64 - RESERVED_ROOT_STATEMENTS
+                {
+                    return Err(Problem::new(
+                        Code::TrustRefused,
+                        "the last numbers of the root are kept for its keys and for stolen ones",
+                    ));
+                }
+                self.room.take_root(signed.as_str())
+            }
+            Request::Floor { .. } | Request::Change { .. } | Request::Conflict { .. } => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_readers_would_refuse_is_refused_here_and_counts_what_waits_in_the_same_batch() {
+        let mut room = Room::default();
+        room.begin(0, MAX_FLOORS_BYTES - FLOOR_BYTES - 7);
+        room.take_floor("payment").unwrap();
+        assert_eq!(room.take_floor("p").unwrap_err().code, Code::AuthorityFull);
+        room.begin(MAX_TRUST_BYTES - QUOTED_BYTES - 4, 0);
+        room.take_root("list").unwrap();
+        assert_eq!(room.take_root("").unwrap_err().code, Code::TrustRefused);
+    }
+}
