@@ -12,6 +12,7 @@
 
 mod chain;
 mod crl;
+mod cross;
 mod issue;
 mod key;
 mod leaf;
@@ -33,6 +34,7 @@ pub use chain::{Chain, ChainLimits, PemFault, Roots, Thumbprint};
 pub use crl::{
     CrlFault, CrlProfile, CrlShards, CrlStore, Crls, MAX_CRL_BYTES, MAX_CRLS, MAX_SHARDS, Revoked, crl_pem,
 };
+pub use cross::{CrossCertificate, CrossFault};
 pub use issue::{Family, IssueFault, Issuer, IssuingProfile, LeafNames, LeafProfile, LineScope, RootProfile};
 pub use key::{KeyFault, KeyPair, PublicKey, SignatureAlgorithm, SignatureFault};
 pub use leaf::{LineAllowed, LineNotDelegated, VerifiedLeaf};

@@ -1,4 +1,4 @@
-//! `semgate authority init | run | rebuild-index | status | check | mirror`.
+//! `semgate authority init | run | rebuild-index | status | check | mirror | recognise | withdraw`.
 
 mod mirror;
 
@@ -11,6 +11,7 @@ use semgate_authority::{Config, InitOptions, Publisher, init, rebuild_index, res
 
 use crate::fault::{Doing, Fault};
 use crate::signals;
+use crate::trust::{RecogniseArgs, WithdrawArgs};
 
 /// The Schema Authority
 #[derive(Debug, Subcommand)]
@@ -27,6 +28,11 @@ pub enum AuthorityJob {
     Check(ConfigArg),
     /// Copy everything public into a directory of plain files, verified, for any web server
     Mirror(mirror::Mirror),
+    /// Recognise another authority for some lines and some time; takes the root, see `semgate trust`
+    #[command(alias = "recognize")]
+    Recognise(Box<RecogniseArgs>),
+    /// End the recognition of another authority, at once
+    Withdraw(WithdrawArgs),
     /// Bring an older state directory up to the newest log, from a mirror; the authority must not be running
     Restore(RestoreArgs),
 }
@@ -136,6 +142,8 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
                 .map_err(|fault| Fault::new(fault).hint("nothing was changed; ask for a newer mirror"))?;
             print_members(&serde_json::to_value(&restored).doing("result")?, json);
         }
+        AuthorityJob::Recognise(args) => crate::block_on(args.run(json))?,
+        AuthorityJob::Withdraw(args) => crate::block_on(args.run(json))?,
         AuthorityJob::Mirror(mirror) => return mirror.run(json),
         AuthorityJob::Check(arg) => settings(&arg.load()?.effective(), json)?,
     }

@@ -2,11 +2,14 @@
 //! machines of their own, and handed in. Files go from hand to hand; nobody's key leaves its place.
 
 mod draft;
+mod recognise;
+
+pub use recognise::{RecogniseArgs, WithdrawArgs};
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use semgate_certs::{Chain, ChainLimits, KeyPair, Thumbprint};
+use semgate_certs::{Chain, ChainLimits, KeyPair, RootKey, Thumbprint};
 use semgate_contexts::Prefix;
 use semgate_statement::jws::Many;
 use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
@@ -14,7 +17,7 @@ use semgate_statement::{RootAct, RootStatement, SignedStatement, Statement};
 use serde_json::{Value, json};
 
 use crate::authority::print_members as print;
-use crate::context::{At, answer};
+use crate::context::{At, Reach, answer};
 use crate::fault::{Doing, Fault};
 use crate::system::{read, ring_random};
 
@@ -76,8 +79,11 @@ pub async fn run(job: TrustJob, json: bool) -> Result<u8, Fault> {
 }
 
 async fn submit(file: &Path, at: &At, json: bool) -> Result<(), Fault> {
-    let reach = at.reach()?;
     let (jws, _) = read_draft(file)?;
+    hand_in(&jws, &at.reach()?, json).await
+}
+
+async fn hand_in(jws: &Many, reach: &Reach, json: bool) -> Result<(), Fault> {
     let text = jws.to_text().doing("draft")?;
     let url = format!("{}/v1/trust", reach.url);
     let reply = reach.client.post(&url, "application/jose+json", text.into_bytes()).await?;
@@ -88,28 +94,28 @@ async fn submit(file: &Path, at: &At, json: bool) -> Result<(), Fault> {
 impl SignArgs {
     fn run(self, json: bool) -> Result<(), Fault> {
         let (mut jws, said) = read_draft(&self.file)?;
-        let cert = self.cert.unwrap_or_else(|| self.key.with_extension("pem"));
-        let chain = Chain::from_pem(&read(&cert)?, &ChainLimits::default())
-            .doing(format_args!("`{}`", cert.display()))?;
-        let key = KeyPair::from_pem(&read(&self.key)?, &ring_random())
-            .doing(format_args!("`{}`", self.key.display()))?;
-        let root = chain.certificates().first().ok_or_else(|| Fault::new("there is no certificate"))?;
-        let root = semgate_certs::RootKey::of(root, &ChainLimits::default())
-            .doing(format_args!("`{}`", cert.display()))?;
-        if root.key() != key.public() {
-            return Err(Fault::new(format_args!(
-                "`{}` is not the key of `{}`",
-                self.key.display(),
-                cert.display()
-            ))
-            .hint("name the certificate of this key with `--cert`"));
-        }
+        let (root, key) = root_key(&self.key, self.cert.as_deref(), "--cert")?;
         jws.sign(&key, &root.thumbprint(), &ring_random()).doing("signature")?;
         let text = jws.to_text().doing("draft")?;
         std::fs::write(&self.file, text).doing(format_args!("writing `{}`", self.file.display()))?;
         show(&(jws, said), json);
         Ok(())
     }
+}
+
+/// A root key with its certificate, which lies beside it as `KEY.pem` unless it is named.
+fn root_key(file: &Path, cert: Option<&Path>, option: &str) -> Result<(RootKey, KeyPair), Fault> {
+    let cert = cert.map_or_else(|| file.with_extension("pem"), Path::to_path_buf);
+    let chain = Chain::from_pem(&read(&cert)?, &ChainLimits::default())
+        .doing(format_args!("`{}`", cert.display()))?;
+    let key = KeyPair::from_pem(&read(file)?, &ring_random()).doing(format_args!("`{}`", file.display()))?;
+    let root = chain.certificates().first().ok_or_else(|| Fault::new("there is no certificate"))?;
+    let root = RootKey::of(root, &ChainLimits::default()).doing(format_args!("`{}`", cert.display()))?;
+    if root.key() != key.public() {
+        return Err(Fault::new(format_args!("`{}` is not the key of `{}`", file.display(), cert.display()))
+            .hint(format_args!("name the certificate of this key with `{option}`")));
+    }
+    Ok((root, key))
 }
 
 /// A draft with the signatures that it has.
@@ -148,6 +154,7 @@ fn said_as(said: &RootStatement) -> Value {
         }),
         RootAct::Compromised { key, from } => json!({"key": key.to_string(), "from": from}),
         RootAct::LowerFloor { line, min } => json!({"line": line.as_str(), "min": min.to_string()}),
+        RootAct::Recognise(recognition) => recognise::shown(recognition),
     };
     if let (Some(shown), Value::Object(more)) = (shown.as_object_mut(), more) {
         shown.extend(more);

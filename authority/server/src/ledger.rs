@@ -25,6 +25,8 @@ pub(crate) struct Ledger {
     remembered_from: u64,
     root: Vec<RootEntry>,
     listing_bytes: usize,
+    /// The last withdrawal of each recognised authority: where it stands.
+    withdrawn: HashMap<String, u64>,
 }
 
 /// A line of the listing with its comma, but for digest, index and URN.
@@ -46,6 +48,9 @@ impl Ledger {
             Statement::Floor { line, .. } => {
                 self.floors.insert(line.clone(), at);
                 self.last_floor = Some(at);
+            }
+            Statement::Withdraw { recognised, .. } => {
+                self.withdrawn.insert(recognised.clone(), at);
             }
             Statement::Root(said) => {
                 if let RootAct::LowerFloor { line, .. } = &said.act {
@@ -107,6 +112,14 @@ impl Ledger {
     /// The most that the listing of what is published may take.
     pub fn listing_bytes(&self) -> usize {
         self.listing_bytes
+    }
+
+    /// Where the last recognition of an authority was withdrawn, if nothing recognises it since.
+    pub fn withdrawn_at(&self, recognised: &str) -> Option<u64> {
+        match self.replay.recognition(recognised) {
+            Some(_) => None,
+            None => self.withdrawn.get(recognised).copied(),
+        }
     }
 
     /// Thumbprints of everything that signed an entry.

@@ -74,6 +74,15 @@ pub(crate) enum Request {
         /// Why.
         reason: String,
     },
+    /// End the recognition of another authority.
+    Withdraw {
+        /// The authority that is recognised.
+        recognised: String,
+        /// The lines that it is recognised for, each of which the caller may revoke in.
+        lines: Vec<Line>,
+        /// Why.
+        reason: String,
+    },
     /// What root keys signed.
     Root(Box<SignedStatement>),
 }

@@ -2,7 +2,7 @@
 
 use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
 use ring::rand::SecureRandom;
-use semgate_certs::{Roots, Thumbprint, Usage};
+use semgate_certs::{Chain, Roots, Thumbprint, Usage};
 use semgate_contexts::{Context, DocumentFault, DocumentLimits, Prefix, Referenced};
 use std::fmt;
 use std::sync::Arc;
@@ -24,12 +24,18 @@ pub const MAX_SIGNED_BYTES: usize = 256 * 1024;
 pub struct SignedContext {
     context: Arc<Context>,
     signer: Thumbprint,
+    chain: Chain,
 }
 
 impl SignedContext {
     /// The checked document.
     pub fn context(&self) -> &Arc<Context> {
         &self.context
+    }
+
+    /// The chain of the certificate that signed it, verified.
+    pub fn chain(&self) -> &Chain {
+        &self.chain
     }
 
     /// The thumbprint of the certificate that signed it.
@@ -109,9 +115,10 @@ pub fn verify_context_among(
     others: &Referenced<'_>,
 ) -> Result<SignedContext, ContextFault> {
     let jws = General::read(bytes, TYPE, roots, MAX_SIGNED_BYTES).map_err(ContextFault::Jws)?;
+    let chain = jws.chain().clone();
     let (payload, leaf) = jws.verify(roots, Usage::Context, at).map_err(ContextFault::Jws)?;
     let context =
         Context::from_canonical(&payload, prefix, limits, others).map_err(ContextFault::Document)?;
     leaf.allows_line(context.urn().line()).map_err(|_| ContextFault::LineNotDelegated)?;
-    Ok(SignedContext { context: Arc::new(context), signer: leaf.thumbprint() })
+    Ok(SignedContext { context: Arc::new(context), signer: leaf.thumbprint(), chain })
 }

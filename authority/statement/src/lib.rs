@@ -20,6 +20,7 @@ pub mod head;
 pub mod jws;
 pub mod listing;
 pub mod proof;
+pub mod recognition;
 pub mod replay;
 pub mod root;
 pub mod statement;
@@ -48,6 +49,9 @@ pub use jws::{JwsFault, SignFault, SigningIdentity};
 pub use listing::{Listed, Listing};
 pub use proof::{
     CheckpointRules, ContinuationProof, ProofRules, Proved, Stapled, TextProofFault, TlogProof, prove_entry,
+};
+pub use recognition::{
+    NotRecognised, Recognised, Recogniser, Recognition, RecognitionFault, ScopedLine, Vouched,
 };
 pub use replay::{Replay, ReplayFault};
 pub use root::{Anchors, KeyList, RootAct, RootFault, RootStatement};

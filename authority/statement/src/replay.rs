@@ -6,6 +6,7 @@ mod keys;
 use crate::entry::Entry;
 use crate::floors::FloorsDocument;
 use crate::listing::{Listed, Listing};
+use crate::recognition::{Recognition, meet};
 use crate::root::{RootAct, RootStatement};
 use crate::statement::{Act, Statement};
 use crate::status::{Status, StatusList};
@@ -72,6 +73,14 @@ pub enum ReplayFault {
     CompromisedFrom,
     /// A floor lowered that there is none of, or to what is not below it.
     FloorNotLowered,
+    /// A recognition for a line that is published here, or that another authority is recognised for: a line belongs to one authority.
+    LineTaken,
+    /// A context of a line that another authority is recognised for.
+    LineRecognised,
+    /// A recognition that has ended before it is logged.
+    RecognitionEnded,
+    /// A withdrawal of what is not recognised, or not for these lines.
+    NotRecognised,
 }
 
 impl fmt::Display for ReplayFault {
@@ -95,6 +104,12 @@ impl fmt::Display for ReplayFault {
                 "the key is compromised since then already, or the log has no such index"
             }
             ReplayFault::FloorNotLowered => "there is no floor above this one",
+            ReplayFault::LineTaken => {
+                "a line of the recognition is published here, or another authority is recognised for it"
+            }
+            ReplayFault::LineRecognised => "another authority is recognised for this line",
+            ReplayFault::RecognitionEnded => "the recognition has ended before it is logged",
+            ReplayFault::NotRecognised => "the authority is not recognised for these lines",
         })
     }
 }
@@ -116,6 +131,16 @@ pub struct Replay {
     signed: Signed,
     /// Statements of the root so far.
     root_statements: u64,
+    /// Other authorities that are recognised, by their names: where, for which lines, and until when.
+    recognised: BTreeMap<String, Recognises>,
+}
+
+/// A recognition that was not withdrawn.
+#[derive(Clone, PartialEq, Debug)]
+struct Recognises {
+    index: u64,
+    lines: Vec<Line>,
+    until: u64,
 }
 
 impl Replay {
@@ -158,7 +183,11 @@ impl Replay {
             Statement::Floor { line, min, .. } => {
                 self.floors.insert(line.clone(), *min);
             }
-            Statement::Root(said) => self.root(said),
+            Statement::Withdraw { recognised, index: of, .. } => {
+                self.recognised.remove(recognised);
+                self.statuses.set(*of, Status::Invalid);
+            }
+            Statement::Root(said) => self.root(said, index),
         }
         Ok(())
     }
@@ -185,7 +214,7 @@ impl Replay {
             Statement::Publish { urn, digest, .. } => match self.published.get(urn) {
                 Some(before) if before.digest != *digest => Err(ReplayFault::SecondDigest),
                 Some(before) => Err(ReplayFault::PublishedTwice { index: before.index }),
-                None => self.check_new(statement, urn.line()),
+                None => self.check_new(statement, urn.line(), logged_at),
             },
             Statement::Change { act, urn, index, .. } => {
                 let published = self.published.get(urn).ok_or(ReplayFault::NotPublished)?;
@@ -204,12 +233,20 @@ impl Replay {
                 }
                 Ok(())
             }
-            Statement::Root(said) => self.check_root(said),
+            Statement::Withdraw { recognised, index, lines, .. } => {
+                let known = self.recognised.get(recognised).ok_or(ReplayFault::NotRecognised)?;
+                match known.index == *index {
+                    false => Err(ReplayFault::WrongIndex { index: known.index }),
+                    true if known.lines != *lines => Err(ReplayFault::NotRecognised),
+                    true => Ok(()),
+                }
+            }
+            Statement::Root(said) => self.check_root(said, logged_at),
         }
     }
 
     /// What is not published yet: by a signer that counts, on a line that is not another one's in other letters.
-    fn check_new(&self, statement: &Statement, line: &Line) -> Result<(), ReplayFault> {
+    fn check_new(&self, statement: &Statement, line: &Line, at: u64) -> Result<(), ReplayFault> {
         if let Statement::Publish { signer, .. } = statement
             && self.signed.since(signer).is_some()
         {
@@ -217,11 +254,36 @@ impl Replay {
         }
         match self.lines.get(&line.folded()) {
             Some(known) if known != line => Err(ReplayFault::LineDiffersInCase),
+            _ if self.recognised_for(line, at, None).is_some() => Err(ReplayFault::LineRecognised),
             _ => Ok(()),
         }
     }
 
-    fn check_root(&self, said: &RootStatement) -> Result<(), ReplayFault> {
+    /// The recognition in effect at `at` that a line meets, but for one of this authority.
+    fn recognised_for(&self, line: &Line, at: u64, but: Option<&str>) -> Option<&Recognises> {
+        let others = self.recognised.iter().filter(|(name, _)| but != Some(name.as_str()));
+        let meets = |one: &&Recognises| {
+            one.until > at && one.lines.iter().any(|other| meet(line.as_str(), other.as_str()).is_some())
+        };
+        others.map(|(_, one)| one).find(meets)
+    }
+
+    /// A line belongs to one authority: not to this one, and to no other that is recognised.
+    fn check_recognition(&self, recognition: &Recognition, at: u64) -> Result<(), ReplayFault> {
+        if recognition.until <= at {
+            return Err(ReplayFault::RecognitionEnded);
+        }
+        let taken = |line: &Line| {
+            let published = self.lines.values().any(|known| meet(known.as_str(), line.as_str()).is_some());
+            published || self.recognised_for(line, at, Some(&recognition.recognised)).is_some()
+        };
+        match recognition.lines.iter().any(|scoped| taken(&scoped.line)) {
+            true => Err(ReplayFault::LineTaken),
+            false => Ok(()),
+        }
+    }
+
+    fn check_root(&self, said: &RootStatement, at: u64) -> Result<(), ReplayFault> {
         if said.number != self.root_statements + 1 {
             return Err(ReplayFault::RootNumber);
         }
@@ -235,13 +297,14 @@ impl Replay {
                 Some(floor) if min < floor => Ok(()),
                 _ => Err(ReplayFault::FloorNotLowered),
             },
+            RootAct::Recognise(recognition) => self.check_recognition(recognition, at),
         }
     }
 
     /// What a compromised key published is INVALID, and what it resumed is suspended again. What it took away (revoked, suspended,
     /// retired, a floor raised) stays so until it is given back by a key that counts, for INVALID never returns and nothing may start to
     /// count by a mistake.
-    fn root(&mut self, said: &RootStatement) {
+    fn root(&mut self, said: &RootStatement, index: u64) {
         self.root_statements = said.number;
         match &said.act {
             RootAct::Keys(_) => {}
@@ -257,6 +320,10 @@ impl Replay {
             }
             RootAct::LowerFloor { line, min } => {
                 self.floors.insert(line.clone(), *min);
+            }
+            RootAct::Recognise(recognition) => {
+                let (lines, until) = (recognition.names(), recognition.until);
+                self.recognised.insert(recognition.recognised.clone(), Recognises { index, lines, until });
             }
         }
     }
@@ -313,6 +380,12 @@ impl Replay {
     /// The index from which on nothing counts that this certificate signed.
     pub fn compromised(&self, key: &Thumbprint) -> Option<u64> {
         self.signed.since(key)
+    }
+
+    /// Where another authority is recognised, and for which lines; none if it never was or the recognition was withdrawn. One that has
+    /// ended is still there.
+    pub fn recognition(&self, authority: &str) -> Option<(u64, &[Line])> {
+        self.recognised.get(authority).map(|one| (one.index, one.lines.as_slice()))
     }
 
     /// `logged_at` of the last entry; the next may not be earlier.

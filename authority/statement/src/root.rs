@@ -11,6 +11,7 @@ pub use anchors::{Anchors, RootFault};
 
 use crate::encoding::{from_base64, to_base64};
 use crate::format::{FormatFault, Members, is_name};
+use crate::recognition::Recognition;
 use crate::statement::{StatementFault, check_reason};
 use semgate_certs::{CertificateDer, Thumbprint};
 use semgate_contexts::{Line, Version};
@@ -59,6 +60,8 @@ pub enum RootAct {
         /// The lowest version that counts from now on, below the floor before.
         min: Version,
     },
+    /// Another authority speaks for some lines too, for some time (F0-50).
+    Recognise(Recognition),
 }
 
 /// The trust list: what a threshold of root keys says that followers shall believe.
@@ -81,6 +84,7 @@ impl RootStatement {
             RootAct::Keys(_) => "key",
             RootAct::Compromised { .. } => "signer_compromised",
             RootAct::LowerFloor { .. } => "lower_floor",
+            RootAct::Recognise(_) => "recognise",
         }
     }
 
@@ -98,6 +102,7 @@ impl RootStatement {
             }),
             RootAct::Compromised { key, from } => json!({"key": key.to_string(), "from": from}),
             RootAct::LowerFloor { line, min } => json!({"line": line.as_str(), "min": min.to_string()}),
+            RootAct::Recognise(recognition) => recognition.to_json(),
         };
         if let (Some(json), Value::Object(more)) = (json.as_object_mut(), more) {
             json.extend(more);
@@ -131,6 +136,11 @@ impl RootStatement {
                 let line = m.parsed("line", |text| Line::parse(text).ok())?;
                 let min = m.parsed("min", |text| Version::parse(text).ok())?;
                 (m, RootAct::LowerFloor { line, min })
+            }
+            "recognise" => {
+                let m = closed(&["recognised", "origin", "lines", "max_status_age", "until", "cross"])?;
+                let recognition = RootAct::Recognise(Recognition::read(&m)?);
+                (m, recognition)
             }
             _ => return Ok(None),
         };

@@ -1,7 +1,8 @@
 //! Statements: the acts of an authority, each a compact JWS (`typ` `statement+jws`) by its role's key.
 
-use crate::format::{FormatFault, Members, limits, write};
+use crate::format::{FormatFault, Members, is_name, limits, write};
 use crate::jws::{Compact, JwsFault, Many, SignFault, SigningIdentity};
+use crate::recognition::MAX_RECOGNISED_LINES;
 use crate::root::RootStatement;
 use crate::trust::Trust;
 use ring::rand::SecureRandom;
@@ -53,7 +54,7 @@ impl Act {
     }
 }
 
-/// One act of an authority. Reserved kinds (`recognise`) are refused until
+/// One act of an authority. Reserved kinds are refused until
 /// they have a meaning: a log with one cannot be replayed by a version that does not know it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Statement {
@@ -83,6 +84,17 @@ pub enum Statement {
         line: Line,
         /// Lowest version still allowed.
         min: Version,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Another authority is not recognised any more: the kill switch. Signed by the status key, for it only takes away.
+    Withdraw {
+        /// The authority that was recognised.
+        recognised: String,
+        /// Position of its recognition in the log, which is that one's status index.
+        index: u64,
+        /// The lines of that recognition, each of which the signer must be delegated.
+        lines: Vec<Line>,
         /// Why, for people.
         reason: String,
     },
@@ -155,17 +167,22 @@ impl Statement {
     pub fn role(&self) -> Option<Usage> {
         match self {
             Statement::Publish { .. } => Some(Usage::Context),
-            Statement::Change { .. } | Statement::Floor { .. } => Some(Usage::Status),
+            Statement::Change { .. } | Statement::Floor { .. } | Statement::Withdraw { .. } => {
+                Some(Usage::Status)
+            }
             Statement::Root(_) => None,
         }
     }
 
-    /// The line that it is about; none for what is about keys.
-    pub fn line(&self) -> Option<&Line> {
+    /// The lines that it is about, each of which its signer must be delegated; none for what is about keys.
+    pub fn lines(&self) -> &[Line] {
         match self {
-            Statement::Publish { urn, .. } | Statement::Change { urn, .. } => Some(urn.line()),
-            Statement::Floor { line, .. } => Some(line),
-            Statement::Root(_) => None,
+            Statement::Publish { urn, .. } | Statement::Change { urn, .. } => {
+                std::slice::from_ref(urn.line())
+            }
+            Statement::Floor { line, .. } => std::slice::from_ref(line),
+            Statement::Withdraw { lines, .. } => lines,
+            Statement::Root(_) => &[],
         }
     }
 
@@ -175,6 +192,7 @@ impl Statement {
             Statement::Publish { .. } => "publish",
             Statement::Change { act, .. } => act.as_str(),
             Statement::Floor { .. } => "floor",
+            Statement::Withdraw { .. } => "withdraw",
             Statement::Root(said) => said.kind(),
         }
     }
@@ -190,6 +208,10 @@ impl Statement {
             }),
             Statement::Floor { line, min, reason } => json!({
                 "kind": "floor", "line": line.as_str(), "min": min.to_string(), "reason": reason,
+            }),
+            Statement::Withdraw { recognised, index, lines, reason } => json!({
+                "kind": "withdraw", "recognised": recognised, "index": index, "reason": reason,
+                "lines": lines.iter().map(Line::as_str).collect::<Vec<_>>(),
             }),
             Statement::Root(said) => said.to_json(),
         })
@@ -218,6 +240,7 @@ impl Statement {
                     reason: check_reason(m.text("reason")?)?.to_owned(),
                 }
             }
+            "withdraw" => read_withdraw(&json)?,
             other => {
                 let Some(act) = Act::parse(other) else { return Statement::read_root(bytes, other, &json) };
                 let m = Members::closed(&json, &["kind", "urn", "index", "reason"], &[])?;
@@ -243,6 +266,21 @@ impl Statement {
         }
         Ok(statement)
     }
+}
+
+fn read_withdraw(json: &semgate_contexts::json::Json<'_>) -> Result<Statement, StatementFault> {
+    let m = Members::closed(json, &["kind", "recognised", "index", "lines", "reason"], &[])?;
+    let lines = m.list("lines")?;
+    if lines.is_empty() || lines.len() > MAX_RECOGNISED_LINES {
+        return Err(FormatFault::Member("lines").into());
+    }
+    let lines = lines.iter().map(|line| line.as_str().and_then(|text| Line::parse(text).ok()));
+    Ok(Statement::Withdraw {
+        recognised: m.parsed("recognised", |text| is_name(text).then(|| text.to_owned()))?,
+        index: m.integer("index")?,
+        lines: lines.collect::<Option<_>>().ok_or(FormatFault::Member("lines"))?,
+        reason: check_reason(m.text("reason")?)?.to_owned(),
+    })
 }
 
 /// A reason that may be written: at most [`MAX_REASON_BYTES`], no control characters (they would reach logs and screens).
@@ -356,8 +394,9 @@ impl SignedStatement {
             return Err(JwsFault::from(ChainFault::WrongUsage).into());
         }
         jws.verify_with(leaf)?;
-        let line = self.statement.line().ok_or(StatementFault::LineNotDelegated)?;
-        leaf.allows_line(line).map_err(|_| StatementFault::LineNotDelegated)?;
+        for line in self.statement.lines() {
+            leaf.allows_line(line).map_err(|_| StatementFault::LineNotDelegated)?;
+        }
         Ok(VerifiedStatement { statement: self.statement.clone(), key: leaf.thumbprint() })
     }
 }

@@ -9,6 +9,7 @@ use crate::entry::Entry;
 use crate::follower::{Answer, FollowFault, Follower, FollowerConfig, Step};
 use crate::head::{Head, ShardRef};
 use crate::jws::{Many, SigningIdentity};
+use crate::recognition::{Recognition, ScopedLine};
 use crate::replay::Replay;
 use crate::root::{KeyList, RootAct, RootStatement};
 use crate::statement::{Act, SignedStatement, Statement};
@@ -48,6 +49,11 @@ pub struct Keys {
 
 impl Keys {
     pub fn new(since: u64) -> Keys {
+        Keys::of(ORIGIN, since)
+    }
+
+    /// The same for another log.
+    pub fn of(origin: &str, since: u64) -> Keys {
         let random = SystemRandom::new();
         let key = || KeyPair::generate(&random).unwrap();
         let root = Issuer::root(&RootProfile::new("test root", since), key(), &random).unwrap();
@@ -61,7 +67,7 @@ impl Keys {
             SigningIdentity::new(key, chain)
         };
         let (status, feed) = (role(Usage::Status), role(Usage::Feed));
-        let log = LogKey::generate(ORIGIN, &random).unwrap();
+        let log = LogKey::generate(origin, &random).unwrap();
         let chain = root.chain().clone();
         Keys { root: chain, root_key: root, roots, status, feed, log, contexts, random, since }
     }
@@ -79,6 +85,7 @@ impl Keys {
 /// An authority whose answers are in memory. Cloning it forks it: both have the same keys and past.
 #[derive(Clone)]
 pub struct MemoryAuthority {
+    pub name: String,
     pub keys: Arc<Keys>,
     pub now: u64,
     /// Seconds that a head lives.
@@ -111,12 +118,17 @@ pub struct MemoryAuthority {
 impl MemoryAuthority {
     /// An authority of new keys with an empty log and a first head.
     pub fn new(now: u64) -> MemoryAuthority {
-        let keys = Arc::new(Keys::new(now - 3600));
-        let mut trust = Trust::new(AUTHORITY);
+        MemoryAuthority::named(AUTHORITY, ORIGIN, now)
+    }
+
+    /// The same under another name.
+    pub fn named(name: &str, origin: &str, now: u64) -> MemoryAuthority {
+        let keys = Arc::new(Keys::of(origin, now - 3600));
+        let mut trust = Trust::new(name);
         trust.insert(keys.status.chain.clone());
         let head = Head {
-            authority: AUTHORITY.to_owned(),
-            origin: ORIGIN.to_owned(),
+            authority: name.to_owned(),
+            origin: origin.to_owned(),
             seq: 0,
             issued_at: now,
             next_update: now + 600,
@@ -126,6 +138,7 @@ impl MemoryAuthority {
             root_statements: 0,
         };
         let mut authority = MemoryAuthority {
+            name: name.to_owned(),
             keys,
             now,
             lifetime: 600,
@@ -263,13 +276,48 @@ impl MemoryAuthority {
     /// The next statement of the root.
     pub fn signed_by_root(&self, act: RootAct, also: &[&Issuer]) -> SignedStatement {
         let number = self.replay.root_statements() + 1;
-        let said = RootStatement { authority: AUTHORITY.to_owned(), number, act, reason: "test".to_owned() };
+        let said = RootStatement { authority: self.name.clone(), number, act, reason: "test".to_owned() };
         let payload = Statement::Root(Box::new(said)).to_bytes().unwrap();
         let mut jws = Many::draft(&payload, crate::statement::TYPE);
         for root in [&[&self.keys.root_key], also].concat() {
             jws.sign(root.key(), &root.chain().thumbprint(), &self.keys.random).unwrap();
         }
         SignedStatement::of_root(jws, &Prefix::default()).unwrap()
+    }
+
+    /// A recognition of another authority for these lines, each with its floor, until then. Says that its heads count for ten minutes.
+    pub fn recognition(
+        &self,
+        other: &MemoryAuthority,
+        lines: &[(&str, Option<&str>)],
+        until: u64,
+    ) -> Recognition {
+        let line = |name: &str| Line::parse(name).unwrap();
+        let scoped = |(name, min): &(&str, Option<&str>)| ScopedLine {
+            line: line(name),
+            min: min.map(|min| Version::parse(min).unwrap()),
+        };
+        let names: Vec<Line> = lines.iter().map(|(name, _)| line(name)).collect();
+        let issuing = other.keys.contexts.chain().certificates().first().unwrap();
+        let cross = self.keys.root_key.cross(issuing, &names, until, &self.keys.random).unwrap();
+        let lines = lines.iter().map(scoped).collect();
+        Recognition::new(&other.name, &other.head.origin, lines, (600, until), vec![cross])
+    }
+
+    /// Logs that, after the trust list that it takes, if there is none yet; answers its index.
+    pub fn recognise(&mut self, recognition: Recognition) -> u64 {
+        if self.replay.root_statements() == 0 {
+            self.root(RootAct::Keys(self.key_list()), &[]);
+        }
+        self.root(RootAct::Recognise(recognition), &[])
+    }
+
+    /// Withdraws the recognition in effect.
+    pub fn withdraw(&mut self, recognised: &str) -> u64 {
+        let (index, lines) = self.replay.recognition(recognised).unwrap();
+        let (recognised, lines) = (recognised.to_owned(), lines.to_vec());
+        let keys = Arc::clone(&self.keys);
+        self.log(Statement::Withdraw { recognised, index, lines, reason: "test".to_owned() }, &keys.status)
     }
 
     /// The trust list of what is in use.
@@ -317,13 +365,13 @@ impl MemoryAuthority {
 
     /// A new head for what is there, issued now.
     pub fn renew(&mut self) {
-        self.floors = self.replay.floors_document(AUTHORITY).to_bytes().unwrap();
+        self.floors = self.replay.floors_document(&self.name).to_bytes().unwrap();
         let shards = self.replay.statuses().shards();
         self.shards.clear();
         for shard in &shards {
             let hex = to_hex(&shard.sha256());
             let claims = Claims {
-                sub: format!("https://{AUTHORITY}/v1/feed/shards/{}", shard.n),
+                sub: format!("https://{}/v1/feed/shards/{}", self.name, shard.n),
                 iat: self.now,
                 exp: None,
                 ttl: None,
@@ -389,7 +437,8 @@ impl MemoryAuthority {
 
     /// What a follower of this authority is configured with.
     pub fn config(&self) -> FollowerConfig {
-        FollowerConfig::new(AUTHORITY, ORIGIN, self.keys.roots.clone(), self.keys.log.verifier().clone())
+        let (roots, log) = (self.keys.roots.clone(), self.keys.log.verifier().clone());
+        FollowerConfig::new(&self.name, &self.head.origin, roots, log)
     }
 
     /// Runs one round of a follower at `self.now`; answers the fault that ended it, if one did.

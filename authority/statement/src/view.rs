@@ -1,9 +1,10 @@
 //! What a follower knows of one authority at one moment: cheap to ask for every message, swapped as a whole.
 
 use crate::follower::{Contradicted, Lines};
+use crate::recognition::{Foreign, Grants, NotRecognised, Vouched};
 use crate::status::Status;
 use crate::tiles::TreeHash;
-use semgate_certs::Thumbprint;
+use semgate_certs::{Chain, Thumbprint};
 use semgate_contexts::{Context, ContextUrn, Digest, Line, Version};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -21,6 +22,8 @@ pub enum Standing {
     Deprecated,
     /// Published by an authority that showed two histories: nothing of it counts, what it revoked stays revoked.
     Split,
+    /// Published by an authority that is not recognised for it: see [`crate::Recogniser`]. What it revoked stays revoked.
+    Unrecognised(NotRecognised),
     /// Suspended, as far as is known.
     Suspended,
     /// Revoked; stays so, also when the status is stale.
@@ -41,6 +44,7 @@ impl Standing {
             Standing::Valid => "valid",
             Standing::Deprecated => "deprecated",
             Standing::Split => "split",
+            Standing::Unrecognised(_) => "unrecognised",
             Standing::Suspended => "suspended",
             Standing::Revoked => "revoked",
             Standing::Stale => "stale",
@@ -69,6 +73,8 @@ pub struct LoadedContext {
     pub logged_at: u64,
     /// Thumbprint of the certificate that signed the document.
     pub signer: Thumbprint,
+    /// Thumbprint of the certificate that signed the publish statement.
+    pub publisher: Option<Thumbprint>,
     /// Its status by the newest accepted shard, INVALID kept for ever; none when no list is at hand, after a damaged
     /// memory: such a context is stale.
     pub status: Option<Status>,
@@ -82,6 +88,8 @@ pub struct LoadedContext {
 #[derive(Clone, Debug)]
 pub struct View {
     pub(crate) authority: Arc<str>,
+    /// Origin of its log.
+    pub(crate) origin: Arc<str>,
     pub(crate) lines: Lines,
     pub(crate) size: u64,
     pub(crate) root: TreeHash,
@@ -95,6 +103,12 @@ pub struct View {
     pub(crate) contexts: HashMap<ContextUrn, Arc<LoadedContext>>,
     /// Contexts of lines that do not belong to it, published in its log, which those above refer to.
     pub(crate) references: HashMap<ContextUrn, Arc<LoadedContext>>,
+    /// What it says of other authorities, by their names.
+    pub(crate) recognitions: Arc<BTreeMap<String, Vouched>>,
+    /// The chains of those who signed its contexts; only where somebody else's recognition is asked for.
+    pub(crate) signers: Arc<BTreeMap<Thumbprint, Chain>>,
+    /// What it is judged by beside itself.
+    pub(crate) foreign: Option<Arc<Foreign>>,
 }
 
 impl View {
@@ -102,6 +116,7 @@ impl View {
     pub fn empty(authority: &str, lines: Lines) -> View {
         View {
             authority: authority.into(),
+            origin: "".into(),
             lines,
             size: 0,
             root: TreeHash::EMPTY,
@@ -112,6 +127,9 @@ impl View {
             floors: Arc::default(),
             contexts: HashMap::new(),
             references: HashMap::new(),
+            recognitions: Arc::default(),
+            signers: Arc::default(),
+            foreign: None,
         }
     }
 
@@ -124,6 +142,7 @@ impl View {
             index,
             logged_at: 0,
             signer: Thumbprint::of(&[]),
+            publisher: None,
             status: Some(Status::Valid),
             context: Some(context),
             fault: None,
@@ -191,9 +210,19 @@ impl View {
 
     /// How a context of this view stands at `now`; the same for one that is only referred to. No look-up.
     pub fn standing_of(&self, loaded: &LoadedContext, now: u64) -> Standing {
+        if loaded.status == Some(Status::Invalid) {
+            return Standing::Revoked;
+        }
+        if self.split {
+            return Standing::Split;
+        }
+        match self.grants(loaded, now) {
+            Grants::Not(why) => return Standing::Unrecognised(why),
+            Grants::Unknown => return Standing::Stale,
+            Grants::Counts => {}
+        }
         match (loaded.status, self.freshness(now)) {
             (Some(Status::Invalid), _) => Standing::Revoked,
-            _ if self.split => Standing::Split,
             (Some(Status::Suspended), _) => Standing::Suspended,
             (None, _) | (_, Freshness::Stale) => Standing::Stale,
             (Some(Status::Deprecated), Freshness::Fresh) => Standing::Deprecated,

@@ -26,7 +26,7 @@ use time::OffsetDateTime;
 pub struct Issuer {
     chain: Chain,
     key: KeyPair,
-    facts: Facts,
+    pub(crate) facts: Facts,
 }
 
 impl Issuer {
@@ -156,7 +156,7 @@ impl Issuer {
     }
 
     /// Nothing outlives its issuer: a leaf that did would be refused from one second to the next.
-    fn check_times(&self, not_before: u64, lifetime: u64) -> Result<(), IssueFault> {
+    pub(crate) fn check_times(&self, not_before: u64, lifetime: u64) -> Result<(), IssueFault> {
         if not_before < self.facts.not_before {
             return Err(IssueFault::Times);
         }
@@ -177,7 +177,7 @@ impl Issuer {
         if outside { Err(IssueFault::NotDelegated) } else { Ok(()) }
     }
 
-    fn sign(
+    pub(crate) fn sign(
         &self,
         params: &CertificateParams,
         subject: &PublicKey,
@@ -202,6 +202,15 @@ impl Issuer {
         let issuer = rcgen::Issuer::from_ca_cert_der(&own, signer).map_err(|_| IssueFault::NotAnIssuer)?;
         Ok(params.signed_by(&issuer).map_err(|_| IssueFault::Encoding)?.der().to_vec())
     }
+}
+
+/// What certificates of issuers share; the caller names the subject.
+pub(crate) fn ca_params(
+    not_before: u64,
+    lifetime: u64,
+    random: &dyn SecureRandom,
+) -> Result<CertificateParams, IssueFault> {
+    params("", not_before, lifetime, MAX_CA_LIFETIME, random)
 }
 
 /// What all certificates share: version 3, a random serial of 16 bytes, key identifiers, bounded times.

@@ -187,6 +187,7 @@ fn about(statement: &Statement) -> String {
     match statement {
         Statement::Publish { urn, .. } | Statement::Change { urn, .. } => urn.as_str().to_owned(),
         Statement::Floor { line, .. } => line.as_str().to_owned(),
+        Statement::Withdraw { recognised, .. } => format!("recognition of `{recognised}`"),
         Statement::Root(said) => format!("root statement {}", said.number),
     }
 }

@@ -20,10 +20,10 @@ use crate::system::{read, read_roots, write_new};
 
 /// Where a draft goes, and why.
 #[derive(Debug, Args)]
-struct Out {
+pub(super) struct Out {
     /// Write it to this file instead of standard output
     #[arg(long)]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Why, for the log
     #[arg(long, default_value = "asked for by the operator")]
     reason: String,
@@ -85,7 +85,7 @@ pub struct LowerArgs {
 }
 
 /// What an authority says about its root now.
-struct Now {
+pub(super) struct Now {
     trust: Trust,
     list: Option<KeyList>,
     log_keys: Vec<String>,
@@ -163,7 +163,7 @@ pub(super) async fn show_authority(reach: &Reach, json: bool) -> Result<(), Faul
 }
 
 impl Out {
-    async fn ask(&self) -> Result<(Reach, Now), Fault> {
+    pub(super) async fn ask(&self) -> Result<(Reach, Now), Fault> {
         let reach = self.at.reach()?;
         let mut now = Now::ask(&reach).await?;
         now.log_keys = self.at.log_keys()?;
@@ -172,6 +172,12 @@ impl Out {
 
     /// Writes the draft, which nobody has signed.
     fn write(&self, now: &Now, act: RootAct, json: bool) -> Result<(), Fault> {
+        let (said, jws) = self.draft(now, act)?;
+        self.store(&said, &jws, json)
+    }
+
+    /// The next statement of the root, which nobody has signed.
+    pub(super) fn draft(&self, now: &Now, act: RootAct) -> Result<(RootStatement, Many), Fault> {
         let said = RootStatement {
             authority: now.trust.authority().to_owned(),
             number: now.number(),
@@ -181,13 +187,18 @@ impl Out {
         let payload = Statement::Root(Box::new(said.clone())).to_bytes().doing("draft")?;
         // read back, so that a draft that no reader takes is never signed
         Statement::read(&payload, &Prefix::default()).doing("draft")?;
-        let text = Many::draft(&payload, TYPE).to_text().doing("draft")?;
+        Ok((said, Many::draft(&payload, TYPE)))
+    }
+
+    /// Writes a draft with the signatures that it has.
+    pub(super) fn store(&self, said: &RootStatement, jws: &Many, json: bool) -> Result<(), Fault> {
+        let text = jws.to_text().doing("draft")?;
         let Some(file) = &self.out else {
             out!("{text}");
             return Ok(());
         };
         write_new(file, text.as_bytes(), 0o644)?;
-        let mut shown = said_as(&said);
+        let mut shown = said_as(said);
         if let Some(members) = shown.as_object_mut() {
             members.insert("draft".to_owned(), Value::from(file.display().to_string()));
         }

@@ -9,8 +9,8 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
-use semgate_statement::View;
 use semgate_statement::view::Freshness;
+use semgate_statement::{NotRecognised, View};
 use serde_json::{Value, json};
 
 use crate::follow::{Exchange, MAX_LIST_BYTES, PolicyReport, PolicyStates};
@@ -50,6 +50,9 @@ impl Admin {
         for view in self.shared.inspector.generation().views() {
             if let Some(what) = self.exchange.is_split(view.authority()) {
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
+            }
+            if let Some(why) = unrecognised(&view, now) {
+                obstacles.push(format!("authority `{}`: {why}", view.authority()));
             }
             if view.freshness(now) == Freshness::Stale {
                 let what = if view.size() == 0 { "has never been heard" } else { "has a stale status" };
@@ -100,14 +103,27 @@ fn policies(report: &PolicyReport) -> Value {
     })
 }
 
+/// Why nothing of an authority counts by what another one, or the operator, says of it.
+fn unrecognised(view: &View, now: u64) -> Option<NotRecognised> {
+    match view.recognised()? {
+        (_, Err(why)) => Some(why),
+        (_, Ok(said)) => (now >= said.until).then_some(NotRecognised::Ended),
+    }
+}
+
 fn authority(view: &View, now: u64) -> Value {
     let floors: serde_json::Map<String, Value> = view
         .floors()
         .iter()
         .map(|(line, floor)| (line.as_str().to_owned(), floor.to_string().into()))
         .collect();
+    let recognised = view.recognised().map(|(by, said)| {
+        let until = said.ok().map(|said| said.until);
+        json!({"by": by, "until": until, "why_not": unrecognised(view, now).map(NotRecognised::as_str)})
+    });
     json!({
         "name": view.authority(),
+        "recognised": recognised,
         "size": view.size(),
         "issued_at": view.issued_at(),
         "next_update": view.next_update(),

@@ -78,6 +78,8 @@ pub struct AuthorityConfig {
     pub witness_quorum: usize,
     /// The lines that it alone speaks for: `*`, `payment`, or `acme.*` for all below.
     pub lines: Vec<String>,
+    /// The authority that must recognise it for its lines (F0-50); none: it counts by itself.
+    pub recognised_by: Option<String>,
     /// The longest life of a head that is accepted.
     pub max_status_age: Duration,
     /// How often the head is asked for when no event comes.

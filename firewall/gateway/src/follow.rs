@@ -10,12 +10,14 @@ mod fetch;
 mod hints;
 mod peers;
 mod policies;
+mod recognise;
 
 pub(crate) use authority::{Memory, open};
 pub(crate) use exchange::{Exchange, MAX_LIST_BYTES};
 #[cfg(feature = "plain-proxy")]
 pub(crate) use policies::none;
 pub(crate) use policies::{Begun, First, PolicyReport, PolicyStates, first, shadow_faults};
+pub(crate) use recognise::Recognisers;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -61,6 +63,7 @@ impl Follow {
         let views = self.followers.iter().map(Follower::view).collect();
         let publisher = Rc::new(Publisher {
             views: RefCell::new(views),
+            recognisers: RefCell::new(Recognisers::of(&self.config)),
             policies: RefCell::new(self.policies),
             waiting: Cell::new(self.states.live.report().live.is_none()),
             floors: self.config.floors.iter().cloned().collect(),
@@ -105,6 +108,8 @@ impl Follow {
 /// Puts generations together. Lives on the one thread, so two changes never race.
 struct Publisher {
     views: RefCell<Vec<Arc<View>>>,
+    /// What one authority says of another, between the views and the generations.
+    recognisers: RefCell<Recognisers>,
     policies: RefCell<Arc<Policies>>,
     /// Whether they only stand in for the operator's.
     waiting: Cell<bool>,
@@ -151,7 +156,7 @@ impl Publisher {
     }
 
     fn publish(&self) {
-        let views = self.views.borrow().clone();
+        let views = self.recognisers.borrow_mut().judge(&self.views.borrow());
         let policies = Arc::clone(&self.policies.borrow());
         match Generation::new(views, policies, self.floors.clone(), self.prefix.clone()) {
             Ok(generation) => {
@@ -217,7 +222,7 @@ impl Publisher {
             let labels = [("authority", view.authority().to_owned())];
             set("semgate_log_size", &labels, view.size());
             set("semgate_split_view", &labels, u64::from(view.is_split().is_some()));
-            set("semgate_status_expires", &labels, view.next_update());
+            set("semgate_status_expires", &labels, view.counts_until());
             set("semgate_contexts", &labels, view.contexts().count() as u64);
         }
     }

@@ -3,13 +3,14 @@
 use crate::{Code, Notice, Refusal, case::Case, generation::Named};
 use semgate_contexts::{Context, ContextUrn, Line, Version};
 use semgate_negotiation::{BelowFloor, Floors};
-use semgate_statement::{Standing, View};
+use semgate_statement::{NotRecognised, Standing, View};
 use std::collections::BTreeMap;
 
 /// Why a context does not count, in the order of WIRE "Refusals".
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Hindrance {
     NotPublished,
+    Unrecognised(NotRecognised),
     Split,
     Revoked,
     Suspended,
@@ -22,6 +23,7 @@ impl Hindrance {
     fn of(standing: Standing, version: Version, floors: &Floors) -> Option<Self> {
         match standing {
             Standing::NotCovered | Standing::UnknownAuthority => return Some(Self::NotPublished),
+            Standing::Unrecognised(why) => return Some(Self::Unrecognised(why)),
             Standing::Split => return Some(Self::Split),
             Standing::Revoked => return Some(Self::Revoked),
             Standing::Suspended => return Some(Self::Suspended),
@@ -37,7 +39,7 @@ impl Hindrance {
     fn rank(&self) -> u8 {
         match self {
             Self::NotPublished => 0,
-            Self::Split => 1,
+            Self::Split | Self::Unrecognised(_) => 1,
             Self::Revoked => 2,
             Self::Suspended => 3,
             Self::Below(_) => 4,
@@ -119,6 +121,7 @@ fn refused(urn: &ContextUrn, by: Hindrance) -> Refusal {
     match by {
         Hindrance::NotPublished => unknown("the context is not published", ""),
         Hindrance::Split => split(),
+        Hindrance::Unrecognised(why) => unrecognised(why),
         Hindrance::Revoked => revoked(),
         Hindrance::Suspended => suspended(),
         Hindrance::Below(below) => Refusal::new(
@@ -156,6 +159,9 @@ fn refused_for(urn: &ContextUrn, other: &Hindered) -> Refusal {
             below.to_string(),
         ),
         Hindrance::Split => return split(),
+        Hindrance::Unrecognised(why) => {
+            return unrecognised(why).with_detail(format!("`{urn}` refers to `{}`: {why}", other.urn));
+        }
         Hindrance::Stale => return stale().with_detail(format!("no status of `{}` is at hand", other.urn)),
     };
     Refusal::new(code, reason)
@@ -187,6 +193,13 @@ pub(crate) fn split() -> Refusal {
         .with_detail(
             "another gateway was shown a log that contradicts the accepted one; the evidence is kept",
         )
+}
+
+/// `context_untrusted`, of an authority that is not recognised for it (F0-50).
+pub(crate) fn unrecognised(why: NotRecognised) -> Refusal {
+    Refusal::new(Code::ContextUntrusted, "the authority of this context is not recognised for it")
+        .with_hint("use a context of another authority, or ask the operator whose word counts here")
+        .with_detail(why.to_string())
 }
 
 /// `context_revoked`.

@@ -275,9 +275,9 @@ impl Source {
         self.view.loaded(urn).map(Arc::as_ref)
     }
 
-    /// The last second at which the status is fresh.
+    /// The last second at which the status is fresh, and the recognition of its authority in effect.
     pub(crate) fn fresh_until(&self) -> u64 {
-        self.view.next_update().saturating_sub(1)
+        self.view.counts_until().saturating_sub(1)
     }
 }
 

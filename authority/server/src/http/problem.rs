@@ -52,6 +52,8 @@ codes! {
     NotFound, "not_found", NOT_FOUND, "see /openapi.json for the routes";
     /// No such context is published here.
     ContextUnknown, "context_unknown", NOT_FOUND, "see /v1/contexts for what is published";
+    /// No authority of that name is recognised here.
+    RecognitionUnknown, "recognition_unknown", NOT_FOUND, "see `semgate trust show` for the authorities that are recognised";
     /// No shard of that number or digest, or no longer.
     ShardUnknown, "shard_unknown", NOT_FOUND, "read /v1/feed/head anew and ask for the shards that it names";
     /// No such tile in the published log.
@@ -64,6 +66,8 @@ codes! {
     UrnTaken, "urn_taken", CONFLICT, "a published version never changes; publish the next version";
     /// A published line differs from this one only in case.
     LineCaseTaken, "line_case_taken", CONFLICT, "choose a line that differs in more than case, or write it as it is published";
+    /// Another authority is recognised for the line, and a line belongs to one authority.
+    LineRecognised, "line_recognised", CONFLICT, "publish it at the authority that is recognised for the line, or withdraw the recognition first";
     /// The context's status does not allow this act.
     TransitionRefused, "transition_refused", CONFLICT, "see its status in /v1/contexts; a revoked context stays revoked";
     /// The minor version does not accept what another of its major accepts; the comparison shows a document.

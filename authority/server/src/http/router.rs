@@ -43,6 +43,7 @@ pub(super) fn table() -> Vec<Row> {
         ("/v1/contexts/{urn}/resume", post(write::resume), "POST"),
         ("/v1/contexts/{urn}/retire", post(write::retire), "POST"),
         ("/v1/floors", get(read::floors).post(write::floor), "GET, HEAD, POST"),
+        ("/v1/recognitions/{authority}/withdraw", post(write::withdraw), "POST"),
         ("/v1/compare", post(compare::route), "POST"),
         ("/v1/feed/head", get(read::head), GET),
         ("/v1/feed/stream", get(read::feed), GET),

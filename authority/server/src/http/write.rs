@@ -338,6 +338,33 @@ pub(super) async fn floor(State(app): Shared, request: HttpRequest<Body>) -> Ans
     Ok(answer::json(status_of(&done), &body))
 }
 
+/// `POST /v1/recognitions/{authority}/withdraw`: the kill switch of whoever may revoke every line of the recognition.
+pub(super) async fn withdraw(
+    State(app): Shared,
+    recognised: Result<Segment, Problem>,
+    request: HttpRequest<Body>,
+) -> Answer {
+    let author = Author::of(&app, &request, Right::Revoke)?;
+    let _waiting = submission(&app)?;
+    body::only_json(request.headers())?;
+    let [reason] = small(&app, request, ["reason"]).await?;
+    let Segment(recognised) = recognised?;
+    let lines = recognised_lines(&app, &recognised)?;
+    lines.iter().try_for_each(|line| author.may(line))?;
+    let reason = checked(&app, reason)?;
+    let by = author.peer.id().as_str().to_owned();
+    let done = ask(&app, Request::Withdraw { recognised: recognised.clone(), lines, reason }, by).await?;
+    let body = json!({"recognised": recognised, "kind": "withdraw", "index": done.index, "seq": done.seq});
+    Ok(answer::json(status_of(&done), &body))
+}
+
+/// The lines of the newest recognition of an authority, whatever became of it.
+fn recognised_lines(app: &App, recognised: &str) -> Result<Vec<Line>, Problem> {
+    let anchors = app.keys.anchors();
+    let known = anchors.recognised().find(|one| one.recognition.recognised == recognised);
+    Ok(known.ok_or(Code::RecognitionUnknown)?.recognition.names())
+}
+
 async fn small<const N: usize>(
     app: &App,
     request: HttpRequest<Body>,

@@ -60,6 +60,7 @@ impl Sequencer {
             Request::Conflict { .. } => Err(Code::UrnTaken.into()),
             Request::Change { act, urn, reason } => self.judge_change(*act, urn, reason),
             Request::Floor { line, min, reason } => self.judge_floor(line, *min, reason),
+            Request::Withdraw { recognised, lines, reason } => self.judge_withdraw(recognised, lines, reason),
             Request::Root(signed) => self.judge_root(signed),
         }?;
         if matches!(judged, Judged::New(_)) {
@@ -97,6 +98,7 @@ impl Sequencer {
             Err(fault @ ReplayFault::SecondDigest) => Err(Problem::new(Code::UrnTaken, fault)),
             Err(fault @ ReplayFault::SignerCompromised) => Err(Problem::new(Code::SignatureInvalid, fault)),
             Err(fault @ ReplayFault::LineDiffersInCase) => Err(Problem::new(Code::LineCaseTaken, fault)),
+            Err(fault @ ReplayFault::LineRecognised) => Err(Problem::new(Code::LineRecognised, fault)),
             Err(fault) => Err(Problem::new(Code::Internal, fault)),
         }
     }
@@ -136,6 +138,25 @@ impl Sequencer {
             Err(fault @ ReplayFault::FloorAboveVersions) => Err(Problem::new(Code::FloorUnpublished, fault)),
             Err(fault) => Err(Problem::new(Code::Internal, fault)),
         }
+    }
+
+    /// The kill switch of a recognition; the same again is the same statement.
+    fn judge_withdraw(&mut self, recognised: &str, lines: &[Line], reason: &str) -> Result<Judged, Problem> {
+        if let Some(known) = self.ledger.withdrawn_at(recognised) {
+            return Ok(Judged::Known(known));
+        }
+        let at = self.time();
+        let known = self.ledger.replay().recognition(recognised);
+        let (index, known) = known.ok_or(Code::RecognitionUnknown)?;
+        if known != lines {
+            return Err(Problem::new(Code::Busy, "it was recognised for other lines meanwhile"));
+        }
+        let lines = lines.to_vec();
+        let (recognised, reason) = (recognised.to_owned(), reason.to_owned());
+        let statement = Statement::Withdraw { recognised, index, lines, reason };
+        let checked = self.ledger.replay().check(at, &statement);
+        checked.map_err(|fault| Problem::new(Code::Internal, fault))?;
+        self.by_status_key(at, statement)
     }
 
     /// What root keys signed: the next by its number, by enough of them, and such that this authority's own keys still count after it, so

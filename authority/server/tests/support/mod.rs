@@ -175,6 +175,7 @@ pub fn follower_config(dir: &Path, log_key: &str) -> FollowerConfig {
         log: LogVerifier::parse(log_key).unwrap(),
         quorum: semgate_statement::Quorum::default(),
         prefix: Prefix::default(),
+        recognised: false,
         lines: Lines::All,
         max_status_age: 900,
         poll: 5,

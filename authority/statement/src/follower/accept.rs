@@ -42,6 +42,8 @@ impl Follower {
         round.accepted = true;
         round.dirty = false;
         self.show();
+        // the chains of what is not listed yet were let go: they may be asked for once more
+        round.trust_fetched = false;
         // A damaged list of revocations is replaced only once the head that makes up for it is on disk.
         let remembered =
             self.remember(round).and_then(|()| if damaged { self.write_invalid() } else { Ok(()) });
@@ -64,11 +66,14 @@ impl Follower {
 
     /// Known contexts that a verified list shows INVALID are revoked now, whatever becomes of the rest of its head.
     pub(super) fn revoke_now(&mut self, round: &mut Round, list: &StatusList) {
+        // a recognition that is withdrawn ends as a context that is revoked does
+        let recognised = self.state.anchors.recognised().map(|one| one.index);
         let newly: Vec<u64> = self
             .state
             .known
             .values()
             .map(|known| known.index)
+            .chain(recognised)
             .filter(|i| {
                 list.get(*i) == Some(Status::Invalid) && self.state.status(*i) != Some(Status::Invalid)
             })
@@ -178,6 +183,7 @@ impl Follower {
                 | FollowFault::Fork { .. }
                 | FollowFault::Unrevoked { .. }
                 | FollowFault::Rollback { .. }
+                | FollowFault::RootWithdrawn { .. }
         );
         let had = self.state.head.as_ref().filter(|_| contradicts)?;
         let offered = round.refused_head.as_ref().or(round.candidate.as_ref().map(|c| &c.bytes))?;

@@ -74,6 +74,9 @@ pub struct FollowerConfig {
     pub prefix: Prefix,
     /// Lines that belong to it. Of others only what these refer to is loaded, and it counts as a reference alone.
     pub lines: Lines,
+    /// Whether it counts only as far as another authority recognises it: then its views carry the chains that a [`crate::Recogniser`] asks
+    /// for.
+    pub recognised: bool,
     /// Longest lifetime of a head that is accepted, in seconds.
     pub max_status_age: u64,
     /// Seconds between polls of the head when no hint comes.
@@ -97,6 +100,7 @@ impl FollowerConfig {
             quorum: Quorum::default(),
             prefix: Prefix::default(),
             lines: Lines::All,
+            recognised: false,
             max_status_age: 15 * 60,
             poll: 5,
             documents: DocumentLimits::default(),

@@ -133,6 +133,11 @@ pub enum FollowFault {
     NotInLog,
     /// The statement at the listed index.
     Statement(StatementFault),
+    /// The publish statement of a document does not count by the keys in force.
+    StatementRefused {
+        /// Why not.
+        why: Arc<str>,
+    },
     /// The entry at the listed index is not the publish statement of this context.
     WrongIndex,
     /// A second digest, or a second index, for a URN that is published already. Kept as evidence.
@@ -198,6 +203,7 @@ impl FollowFault {
             FollowFault::Bundle(_) => "bundle",
             FollowFault::NotInLog => "not_in_log",
             FollowFault::Statement(_) => "statement",
+            FollowFault::StatementRefused { .. } => "statement_refused",
             FollowFault::WrongIndex => "wrong_index",
             FollowFault::SecondDigest => "second_digest",
             FollowFault::LoggedBack => "logged_back",
@@ -273,6 +279,9 @@ impl fmt::Display for FollowFault {
             FollowFault::Bundle(fault) => write!(f, "{fault}"),
             FollowFault::NotInLog => f.write_str("the listed entry is not in the log"),
             FollowFault::Statement(fault) => write!(f, "{fault}"),
+            FollowFault::StatementRefused { why } => {
+                write!(f, "the publish statement does not count by the keys in force: {why}")
+            }
             FollowFault::WrongIndex => f.write_str("the listed entry does not publish this context"),
             FollowFault::SecondDigest => {
                 f.write_str("a second statement for a context that is published already")

@@ -12,7 +12,7 @@ use crate::statement::Statement;
 use crate::status::{Shard, StatusList};
 use crate::tiles::TreeHash;
 use crate::trust::Trust;
-use semgate_certs::{Roots, Usage, verify_chain};
+use semgate_certs::{Chain, Roots, Usage, verify_chain};
 use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault, Line, Version};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -160,24 +160,27 @@ pub(super) fn fits_known(
     Ok(())
 }
 
-/// Whether the chains of a known statement and of its document count under other roots than it was judged by. None where the chain of
-/// the document is not at hand: it comes with the document.
-pub(super) fn still_counts(known: &Known, trust: &Trust, roots: &Roots) -> Option<Result<(), Arc<str>>> {
+/// What becomes of a known statement and its document under other keys than it was judged by. Statement and document may be signed below
+/// different issuing certificates, and each has to count. A document whose signer's chain is not at hand is asked for again.
+pub(super) fn under(known: &Known, trust: &Trust, roots: &Roots, retry_at: u64) -> Document {
     if let Err(fault) = known.entry.verify(trust, roots) {
-        return Some(Err(Arc::from(fault.to_string())));
+        return Document::Refused { why: Arc::from(fault.to_string()) };
     }
-    if known.entry.signed().key() == Some(known.signer) {
-        return Some(Ok(()));
+    let judged = match trust.chain(&known.signer) {
+        Some(chain) => verify_chain(chain, roots, Usage::Context, known.entry.logged_at()).map(drop),
+        None => return Document::Wanted,
+    };
+    match (&known.document, judged) {
+        (Document::Refused { .. }, Ok(())) => Document::Wanted,
+        (document, Ok(())) => document.clone(),
+        (_, Err(fault)) => Document::Failed { why: Arc::from(fault.to_string()), retry_at },
     }
-    let chain = trust.chain(&known.signer)?;
-    let judged = verify_chain(chain, roots, Usage::Context, known.entry.logged_at());
-    Some(judged.map(drop).map_err(|fault| Arc::from(fault.to_string())))
 }
 
 /// A document that was judged.
 pub(super) enum Judged {
-    /// It holds.
-    Good(Arc<Context>),
+    /// It holds; with the chain of its signer.
+    Good(Arc<Context>, Chain),
     /// It is the published one and refers to this context, which is not loaded.
     Needs(ContextUrn, Digest),
 }
@@ -192,6 +195,9 @@ pub(super) fn document(
     roots: &Roots,
     config: &FollowerConfig,
 ) -> Result<Judged, FollowFault> {
+    if let Document::Refused { why } = &known.document {
+        return Err(FollowFault::StatementRefused { why: Arc::clone(why) });
+    }
     let at = known.entry.logged_at();
     let before = |urn: &ContextUrn| {
         let other = published.get(urn).filter(|other| other.index < known.index)?;
@@ -219,5 +225,5 @@ pub(super) fn document(
     if signed.signer() != known.signer {
         return Err(FollowFault::Signer);
     }
-    Ok(Judged::Good(Arc::clone(signed.context())))
+    Ok(Judged::Good(Arc::clone(signed.context()), signed.chain().clone()))
 }

@@ -43,16 +43,16 @@ impl Follower {
             _ => self.lost(TRUST, now),
         }
         let counted = self.state.head.as_ref().map(|pinned| pinned.head.head().root_statements);
-        if counted != Some(self.state.anchors.number()) {
-            // what the root said was dropped: the head is judged again when it is fetched again
-            self.state.head = None;
-            return self.damaged(HEAD, now);
+        // what the root said was dropped: the head still holds against rollbacks, and lets nothing pass before another one is accepted
+        let keys = counted == Some(self.state.anchors.number());
+        if !keys {
+            self.lost(TRUST, now);
         }
         let complete = self.recover_shards().is_some() & self.recover_floors().is_some();
         if !complete {
             self.damaged("shards or floors", now);
         }
-        self.state.complete = complete && self.recover_quorum(now).is_some();
+        self.state.complete = keys && complete && self.recover_quorum(now).is_some();
         self.recover_tiles();
         self.recover_entries(now);
         self.recover_documents(now);
@@ -246,10 +246,11 @@ impl Follower {
         let judged =
             judge::document(&bytes, urn, known, &self.state.known, self.state.anchors.roots(), &self.config)
                 .map_err(drop)?;
-        if let judge::Judged::Good(context) = judged
+        if let judge::Judged::Good(context, chain) = judged
             && let Some(known) = self.state.known.get_mut(urn)
         {
             known.document = Document::Loaded(context);
+            self.state.trust.insert(chain);
             self.memory.verified(Part::Contexts, name);
         }
         Ok(())
@@ -272,7 +273,9 @@ impl Follower {
         match self.memory.read(INVALID, MAX_INVALID_BYTES) {
             Ok(Some(bytes)) => match read_invalid(&bytes) {
                 Some(invalid) => {
-                    let known: BTreeSet<u64> = self.state.known.values().map(|k| k.index).collect();
+                    let recognised = self.state.anchors.recognised().map(|one| one.index);
+                    let known: BTreeSet<u64> =
+                        self.state.known.values().map(|k| k.index).chain(recognised).collect();
                     let size = self.state.head.as_ref().map_or(0, |pinned| pinned.head.head().seq);
                     // What was dropped comes back, and must come back revoked.
                     let counts = |i: &u64| known.contains(i) || (self.state.partial && *i < size);

@@ -76,7 +76,9 @@ impl Follower {
             return match &known.document {
                 Document::Loaded(_) => Reference::Loaded,
                 Document::Wanted => Reference::Needs(Needs::Fetch(Want::Document(waiting.needs.clone()))),
-                Document::Failed { why, .. } => Reference::Broken(ReferenceFault::Failed(Arc::clone(why))),
+                Document::Failed { why, .. } | Document::Refused { why } => {
+                    Reference::Broken(ReferenceFault::Failed(Arc::clone(why)))
+                }
             };
         }
         let Some(others) = &mut round.others else {

@@ -97,23 +97,21 @@ impl Follower {
         Ok(None)
     }
 
-    /// What was learnt is believed from now on. Where an issuing certificate left the list, everything is judged again.
+    /// What was learnt is believed from now on. Where an issuing certificate left the list, or one came that something had waited for,
+    /// everything is judged again.
     pub(super) fn believe(&mut self, round: &mut Round, now: u64) {
         let Some(Learnt { anchors, entries }) = round.learnt.take() else { return };
-        let narrows = anchors.narrows(&self.state.anchors);
+        let waits = self.state.known.values().any(|known| matches!(known.document, Document::Refused { .. }));
+        let again = waits || anchors.narrows(&self.state.anchors);
         self.state.anchors = anchors;
         self.state.trust.set_root(entries);
-        if !narrows {
+        if !again {
             return;
         }
         let retry_at = now.saturating_add(self.config.limits.retry_documents);
         let (trust, roots) = (&self.state.trust, self.state.anchors.roots());
         for known in self.state.known.values_mut() {
-            match judge::still_counts(known, trust, roots) {
-                Some(Ok(())) => {}
-                Some(Err(why)) => known.document = Document::Failed { why, retry_at },
-                None => known.document = Document::Wanted,
-            }
+            known.document = judge::under(known, trust, roots, retry_at);
         }
     }
 

@@ -344,7 +344,7 @@ impl Follower {
     fn plan_documents(&self, now: u64) -> Option<Want> {
         let wanted = self.state.known.iter().filter(|(_, known)| match &known.document {
             Document::Wanted => true,
-            Document::Loaded(_) => false,
+            Document::Loaded(_) | Document::Refused { .. } => false,
             Document::Failed { retry_at, .. } => *retry_at <= now,
         });
         wanted.min_by_key(|(_, known)| known.index).map(|(urn, _)| Want::Document(urn.clone()))

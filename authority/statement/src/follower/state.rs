@@ -3,6 +3,7 @@
 use super::FollowerConfig;
 use crate::entry::Entry;
 use crate::head::VerifiedHead;
+use crate::recognition::Vouched;
 use crate::root::Anchors;
 use crate::status::{Status, StatusList};
 use crate::tiles::TilePath;
@@ -34,7 +35,15 @@ pub(super) struct Known {
 pub(super) enum Document {
     Wanted,
     Loaded(Arc<Context>),
-    Failed { why: Arc<str>, retry_at: u64 },
+    Failed {
+        why: Arc<str>,
+        retry_at: u64,
+    },
+    /// The publish statement itself does not count by the keys in force: no document makes up for that, and none is asked for until the
+    /// keys change again.
+    Refused {
+        why: Arc<str>,
+    },
 }
 
 pub(super) type Published = BTreeMap<ContextUrn, Known>;
@@ -111,6 +120,14 @@ impl State {
         let mut view = View::empty(&config.authority, config.lines.clone());
         let Some(pinned) = &self.head else { return view };
         let head = pinned.head.head();
+        view.origin = config.origin.as_str().into();
+        view.recognitions = Arc::new(self.recognitions());
+        if config.recognised {
+            let signed = self.known.values().flat_map(|k| [Some(k.signer), k.entry.signed().key()]);
+            let signed: BTreeSet<Thumbprint> = signed.flatten().collect();
+            let chain = |key: Thumbprint| Some((key, self.trust.chain(&key)?.clone()));
+            view.signers = Arc::new(signed.into_iter().filter_map(chain).collect());
+        }
         view.size = head.seq;
         view.root = pinned.head.checkpoint().root;
         view.issued_at = head.issued_at;
@@ -128,11 +145,24 @@ impl State {
         view
     }
 
+    /// What the root says of other authorities, with the status of each.
+    fn recognitions(&self) -> BTreeMap<String, Vouched> {
+        let each = self.anchors.recognised().map(|recognised| {
+            let vouched = Vouched {
+                recognised: recognised.clone(),
+                status: self.status(recognised.index),
+                roots: self.anchors.roots().clone(),
+            };
+            (recognised.recognition.recognised.clone(), vouched)
+        });
+        each.collect()
+    }
+
     fn loaded(&self, urn: &ContextUrn, known: &Known) -> LoadedContext {
         let (context, fault) = match &known.document {
             Document::Wanted => (None, None),
             Document::Loaded(context) => (Some(Arc::clone(context)), None),
-            Document::Failed { why, .. } => (None, Some(Arc::clone(why))),
+            Document::Failed { why, .. } | Document::Refused { why } => (None, Some(Arc::clone(why))),
         };
         LoadedContext {
             urn: urn.clone(),
@@ -140,6 +170,7 @@ impl State {
             index: known.index,
             logged_at: known.entry.logged_at(),
             signer: known.signer,
+            publisher: known.entry.signed().key(),
             status: match self.is_by_compromised(known) {
                 Some(()) => Some(Status::Invalid),
                 None => self.status(known.index),

@@ -228,7 +228,7 @@ impl Follower {
         bytes: &[u8],
     ) -> Result<Option<(ContextUrn, Digest)>, FollowFault> {
         let known = self.state.known.get(urn).ok_or(FollowFault::Unasked)?;
-        let context = match judge::document(
+        let (context, chain) = match judge::document(
             bytes,
             urn,
             known,
@@ -237,10 +237,11 @@ impl Follower {
             &self.config,
         )? {
             judge::Judged::Needs(urn, digest) => return Ok(Some((urn, digest))),
-            judge::Judged::Good(context) => context,
+            judge::Judged::Good(context, chain) => (context, chain),
         };
         let known = self.state.known.get_mut(urn).ok_or(FollowFault::Unasked)?;
         known.document = Document::Loaded(context);
+        self.state.trust.insert(chain);
         self.memory.write_part(super::memory::Part::Contexts, &known.digest.hex(), bytes)?;
         Ok(None)
     }
@@ -258,7 +259,9 @@ impl Follower {
             return self.report(Some(urn.clone()), fault, None, now);
         }
         let retry_at = now.saturating_add(self.config.limits.retry_documents);
-        if let Some(known) = self.state.known.get_mut(urn) {
+        if let Some(known) = self.state.known.get_mut(urn)
+            && !matches!(known.document, Document::Refused { .. })
+        {
             known.document = Document::Failed { why: Arc::from(fault.to_string()), retry_at };
         }
         self.report(Some(urn.clone()), fault, None, now);

@@ -4,12 +4,14 @@ use super::{KeyList, MAX_ROOT_STATEMENTS, RootAct, RootStatement};
 use crate::checkpoint::LogVerifier;
 use crate::entry::Entry;
 use crate::jws::{JwsFault, Many};
+use crate::recognition::{MAX_RECOGNISED, Recognised, Recognition, RecognitionFault};
 use crate::statement::Statement;
 use crate::trust::RootEntry;
-use semgate_certs::{PemFault, RootKey, Roots, Thumbprint};
+use semgate_certs::{CrossCertificate, PemFault, RootKey, Roots, Thumbprint};
 use semgate_contexts::{Line, Prefix, Version};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 /// Why a root statement was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +44,8 @@ pub enum RootFault {
     Root(PemFault),
     /// A log key of a trust list is none, or is of another origin.
     LogKey,
+    /// A recognition of another authority, or a trust list that lists what recognises one.
+    Recognition(RecognitionFault),
     /// The signatures cannot be read.
     Jws(JwsFault),
     /// The entry cannot be read.
@@ -64,6 +68,7 @@ impl fmt::Display for RootFault {
             }
             RootFault::Root(fault) => write!(f, "trust list: {fault}"),
             RootFault::LogKey => f.write_str("trust list with a log key that is none of this log"),
+            RootFault::Recognition(fault) => write!(f, "{fault}"),
             RootFault::Jws(fault) => write!(f, "root statement: {fault}"),
             RootFault::Entry => f.write_str("root statement that cannot be read"),
         }
@@ -87,6 +92,8 @@ pub struct Anchors {
     compromised: BTreeMap<Thumbprint, u64>,
     /// The newest statement that lowered the floor of a line: its index and the floor.
     lowered: BTreeMap<Line, (u64, Version)>,
+    /// The newest recognition of each other authority, whatever became of it.
+    recognised: BTreeMap<String, Recognised>,
 }
 
 impl Anchors {
@@ -108,6 +115,7 @@ impl Anchors {
             last: None,
             compromised: BTreeMap::new(),
             lowered: BTreeMap::new(),
+            recognised: BTreeMap::new(),
         }
     }
 
@@ -197,6 +205,12 @@ impl Anchors {
             RootAct::LowerFloor { line, min } => {
                 self.lowered.insert(line.clone(), (index, *min));
             }
+            RootAct::Recognise(recognition) => {
+                let cross = self.judge_recognition(recognition, at).map_err(RootFault::Recognition)?;
+                let recognition = Arc::new(recognition.clone());
+                let name = recognition.recognised.clone();
+                self.recognised.insert(name, Recognised { index, recognition, cross: cross.into() });
+            }
         }
         self.number = said.number;
         self.last = Some((index, at));
@@ -218,14 +232,47 @@ impl Anchors {
         if signed < self.threshold {
             return Err(RootFault::Threshold { signed, needed: self.threshold });
         }
-        if let RootAct::Keys(list) = &said.act {
-            let signed = jws.signers(&self.keys_of(list)?, at);
-            if signed < list.threshold {
-                return Err(RootFault::OwnThreshold { signed, needed: list.threshold });
+        match &said.act {
+            RootAct::Keys(list) => {
+                let signed = jws.signers(&self.keys_of(list)?, at);
+                if signed < list.threshold {
+                    return Err(RootFault::OwnThreshold { signed, needed: list.threshold });
+                }
+                self.log_of(list)?;
+                let mut cross = self.recognised.values().flat_map(|one| one.cross.iter());
+                if cross.any(|cross| list.issuing.contains(&cross.thumbprint())) {
+                    return Err(RootFault::Recognition(RecognitionFault::Listed));
+                }
             }
-            self.log_of(list)?;
+            RootAct::Recognise(recognition) => {
+                self.judge_recognition(recognition, at).map(drop).map_err(RootFault::Recognition)?;
+            }
+            RootAct::Compromised { .. } | RootAct::LowerFloor { .. } => {}
         }
         Ok(())
+    }
+
+    /// The cross-certificates of a recognition, checked by the root keys of the trust list in effect.
+    fn judge_recognition(
+        &self,
+        recognition: &Recognition,
+        at: u64,
+    ) -> Result<Vec<CrossCertificate>, RecognitionFault> {
+        let list = self.list.as_ref().ok_or(RecognitionFault::NoList)?;
+        if recognition.recognised == self.authority {
+            return Err(RecognitionFault::Itself);
+        }
+        if recognition.until <= at {
+            return Err(RecognitionFault::Ended);
+        }
+        if !self.recognised.contains_key(&recognition.recognised) && self.recognised.len() >= MAX_RECOGNISED {
+            return Err(RecognitionFault::TooMany);
+        }
+        let cross = recognition.check(&self.keys, self.roots.limits())?;
+        match cross.iter().any(|cross| list.issuing.contains(&cross.thumbprint())) {
+            true => Err(RecognitionFault::Listed),
+            false => Ok(cross),
+        }
     }
 
     fn keys_of(&self, list: &KeyList) -> Result<Vec<RootKey>, RootFault> {
@@ -285,6 +332,11 @@ impl Anchors {
     /// The index from which on nothing counts that this certificate signed; none for one that is not compromised.
     pub fn compromised(&self, key: &Thumbprint) -> Option<u64> {
         self.compromised.get(key).copied()
+    }
+
+    /// The newest recognition of each other authority. That one was withdrawn, its status says.
+    pub fn recognised(&self) -> impl Iterator<Item = &Recognised> {
+        self.recognised.values()
     }
 
     /// Whether the floor of a line may fall to `min` between two sizes of the log: the root said so there.

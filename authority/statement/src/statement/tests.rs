@@ -96,7 +96,7 @@ fn a_publish_statement_needs_a_certificate_that_names_its_line() {
 #[test]
 fn what_is_not_a_statement_of_the_closed_set_is_refused() {
     let member = |name| Err(StatementFault::Format(FormatFault::Member(name)));
-    for kind in ["recognise", "override", "Publish", ""] {
+    for kind in ["recognize", "override", "Publish", ""] {
         assert_eq!(read(&format!(r#"{{"kind":"{kind}"}}"#)), Err(StatementFault::UnknownKind));
     }
     assert_eq!(read("{}"), member("kind"));

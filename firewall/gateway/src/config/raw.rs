@@ -103,6 +103,8 @@ pub(super) struct FileAuthority {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub witnesses: Vec<String>,
     pub witness_quorum: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recognised_by: Option<String>,
     pub max_status_age: Option<Span>,
     pub poll: Option<Span>,
 }
@@ -268,6 +270,7 @@ impl FileAuthority {
             lines: authority.lines.clone(),
             witnesses: authority.witnesses.clone(),
             witness_quorum: Some(authority.witness_quorum as u64),
+            recognised_by: authority.recognised_by.clone(),
             max_status_age: Some(Span(authority.max_status_age)),
             poll: Some(Span(authority.poll)),
         }

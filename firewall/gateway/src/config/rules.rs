@@ -185,6 +185,7 @@ fn authority(file: &FileAuthority, base: &Path) -> Result<AuthorityConfig, Confi
         lines: file.lines.clone(),
         witnesses: file.witnesses.clone(),
         witness_quorum,
+        recognised_by: file.recognised_by.clone(),
         max_status_age: within(
             &key("max_status_age"),
             file.max_status_age,
@@ -400,6 +401,18 @@ pub(super) fn once<'a>(seen: &mut HashSet<&'a str>, key: &str, what: &'a str) ->
     Err(ConfigFault::Twice { key: key.to_owned(), what: what.to_owned() })
 }
 
+/// One step and no more: whoever recognises another counts by itself (F0-50).
+fn recognised(authority: &AuthorityConfig, all: &[AuthorityConfig]) -> Result<(), ConfigFault> {
+    let Some(by) = &authority.recognised_by else { return Ok(()) };
+    match all.iter().find(|other| other.name == *by) {
+        Some(other) if other.recognised_by.is_none() => Ok(()),
+        _ => Err(ConfigFault::value(
+            "authority.recognised_by",
+            "the name of another authority, which is recognised by nobody itself",
+        )),
+    }
+}
+
 /// What no single table can say about itself.
 fn agree(config: &Config) -> Result<(), ConfigFault> {
     let missing = |key: &str, needed: &str| {
@@ -434,6 +447,9 @@ fn agree(config: &Config) -> Result<(), ConfigFault> {
             "authority.lines",
             "without `*` where there is more than one authority",
         ));
+    }
+    for authority in &config.authorities {
+        recognised(authority, &config.authorities)?;
     }
     let mut names = HashSet::new();
     let mut places: Vec<&Listen> = Vec::new();

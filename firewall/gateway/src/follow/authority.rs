@@ -56,6 +56,7 @@ pub(crate) fn open(
     let keys = keys.collect::<Result<Vec<_>, _>>().map_err(|why| fault("witnesses of", &why))?;
     settings.quorum =
         Quorum::new(keys, authority.witness_quorum).map_err(|why| fault("witnesses of", &why))?;
+    settings.recognised = authority.recognised_by.is_some();
     settings.max_status_age = authority.max_status_age.as_secs();
     settings.poll = authority.poll.as_secs().max(1);
     if memory == Memory::Look && !dir.is_dir() {

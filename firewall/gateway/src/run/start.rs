@@ -20,7 +20,7 @@ use crate::card::CardKeys;
 use crate::config::{CardChoice, Config, Limits, Protocol, RouteConfig};
 use crate::egress::Egress;
 use crate::fault::RunFault;
-use crate::follow::{self, First, Memory};
+use crate::follow::{self, First, Memory, Recognisers};
 use crate::materials::Materials;
 use crate::path::Shared;
 use crate::record::Audit;
@@ -124,7 +124,8 @@ pub(super) fn generation(
     followers: &[Follower],
     policies: Arc<Policies>,
 ) -> Result<Generation, RunFault> {
-    let views = followers.iter().map(Follower::view).collect();
+    let views: Vec<_> = followers.iter().map(Follower::view).collect();
+    let views = Recognisers::of(config).judge(&views);
     let floors = config.floors.iter().cloned().collect();
     Generation::new(views, policies, floors, config.prefix.clone())
         .map_err(|why| RunFault::system("configuration", why))

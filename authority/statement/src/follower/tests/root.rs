@@ -269,3 +269,95 @@ fn what_the_root_said_is_remembered_and_judged_again_at_the_start() {
     let lost = Follower::open(authority.config(), dir.path(), START + 5).unwrap();
     assert_eq!(standing(&lost, "travel:v2.1", START + 5), Standing::NotCovered);
 }
+
+#[test]
+fn a_newcomer_to_an_authority_with_a_trust_list_and_no_floors_loads_everything_in_its_first_round() {
+    let mut authority = MemoryAuthority::new(START);
+    authority.publish(&document("shop:v1.0"));
+    authority.root(RootAct::Keys(authority.key_list()), &[]);
+    let mut newcomer = authority.follower();
+    assert_eq!(newcomer.reports(), vec![]);
+    assert_eq!(standing(&newcomer, "shop:v1.0", START), Standing::Valid);
+}
+
+/// Document and statement are signed below two issuing certificates, and the statement's leaves the list.
+#[test]
+fn a_document_does_not_come_back_by_its_own_chain_when_its_statement_counts_no_more() {
+    let (mut authority, mut follower) = followed();
+    let random = SystemRandom::new();
+    let profile = IssuingProfile::new("second", Family::Contexts, authority.keys.since);
+    let second =
+        authority.keys.root_key.issuing(&profile, KeyPair::generate(&random).unwrap(), &random).unwrap();
+    let key = KeyPair::generate(&random).unwrap();
+    let line = vec![Line::parse("shop").unwrap()];
+    let chain =
+        second.leaf(&LeafProfile::context(line, authority.keys.since), key.public(), &random).unwrap();
+    let by = SigningIdentity::new(key, chain);
+    let both = authority.key_list();
+    let wide = [both.issuing.clone(), vec![second.chain().thumbprint()]].concat();
+    authority.root(RootAct::Keys(KeyList::new(1, both.roots.clone(), wide, both.log.clone())), &[]);
+    let good = authority.signer(&Line::parse("shop").unwrap());
+    let context = authority.pretend(&document("shop:v1.0"));
+    authority.publish_by(&context, &good, &by);
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(standing(&follower, "shop:v1.0", authority.now), Standing::Valid);
+    assert!(follower.view().context(&urn("shop:v1.0")).is_some());
+    authority.now += 10;
+    authority.root(RootAct::Keys(both.clone()), &[]);
+    authority.follow(&mut follower).unwrap();
+    // long after a document that failed would be asked for again
+    for _ in 0..3 {
+        authority.now += 100;
+        authority.renew();
+        authority.follow(&mut follower).unwrap();
+        let loaded = Arc::clone(follower.view().loaded(&urn("shop:v1.0")).unwrap());
+        assert!(loaded.context.is_none() && loaded.fault.is_some());
+    }
+    // the list takes the certificate back, and the document with it
+    let wide = [both.issuing.clone(), vec![second.chain().thumbprint()]].concat();
+    authority.root(RootAct::Keys(KeyList::new(1, both.roots, wide, both.log)), &[]);
+    authority.follow(&mut follower).unwrap();
+    assert!(follower.view().context(&urn("shop:v1.0")).is_some());
+}
+
+#[test]
+fn a_head_that_counts_fewer_statements_of_the_root_is_kept_as_evidence() {
+    let mut authority = MemoryAuthority::with_library(START);
+    authority.root(RootAct::Keys(authority.key_list()), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut follower = Follower::open(authority.config(), dir.path(), START).unwrap();
+    authority.follow(&mut follower).unwrap();
+    authority.now += 10;
+    authority.publish(&document("more:v1.0"));
+    authority.head.root_statements = 0;
+    authority.sign_head();
+    let fault = authority.follow(&mut follower);
+    assert_eq!(fault, Err(FollowFault::RootWithdrawn { had: 1, offered: 0 }));
+    let report = follower.reports().pop().unwrap();
+    let kept = report.evidence.unwrap();
+    assert!(kept.join("accepted-head.json").is_file() && kept.join("offered-head.json").is_file());
+}
+
+#[test]
+fn a_damaged_memory_of_the_root_still_holds_against_a_rollback() {
+    let mut authority = MemoryAuthority::with_library(START);
+    authority.root(RootAct::Keys(authority.key_list()), &[]);
+    let before = authority.clone();
+    authority.publish(&document("more:v1.0"));
+    let dir = tempfile::tempdir().unwrap();
+    let mut follower = Follower::open(authority.config(), dir.path(), START).unwrap();
+    authority.follow(&mut follower).unwrap();
+    drop(follower);
+    std::fs::write(dir.path().join("trust.json"), b"{}").unwrap();
+    let mut follower = Follower::open(authority.config(), dir.path(), START).unwrap();
+    assert_eq!(standing(&follower, "more:v1.0", START), Standing::Stale);
+    let mut old = before.clone();
+    old.now += 10;
+    old.renew();
+    let (had, offered) = (authority.tree.size(), old.tree.size());
+    assert_eq!(old.follow(&mut follower), Err(FollowFault::Rollback { had, offered }));
+    authority.now += 100;
+    authority.renew();
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(standing(&follower, "more:v1.0", authority.now), Standing::Valid);
+}

@@ -1,0 +1,136 @@
+//! `semgate authority recognise | withdraw`: that another authority speaks for some lines too, and the switch that ends it (F0-50).
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use semgate_certs::{CertificateDer, Chain, ChainLimits, Issuer, Thumbprint};
+use semgate_contexts::{Line, Version};
+use semgate_statement::{Recognition, RootAct, ScopedLine};
+use serde_json::{Value, json};
+
+use super::draft::Out;
+use super::{hand_in, root_key};
+use crate::authority::print_members as print;
+use crate::context::{At, answer};
+use crate::fault::{Doing, Fault};
+use crate::names;
+use crate::system::{now, read, ring_random};
+
+const DAY: u64 = 86_400;
+
+/// A recognition of another authority.
+#[derive(Debug, Args)]
+pub struct RecogniseArgs {
+    /// The other authority, as its heads name it
+    #[arg(value_name = "AUTHORITY")]
+    recognised: String,
+    /// The origin of its log
+    #[arg(long)]
+    origin: String,
+    /// Its issuing certificate for contexts; the key in it is certified anew by the root key
+    #[arg(long = "issuing", value_name = "PEM", required = true)]
+    issuing: Vec<PathBuf>,
+    /// A line that it may speak for, with those below it: `payment`, or `payment=v2.0` with a floor
+    #[arg(long = "line", value_name = "LINE[=VERSION]", required = true)]
+    lines: Vec<String>,
+    /// Days from now until it ends; never past the end of root or issuing certificate
+    #[arg(long, default_value_t = 365)]
+    days: u64,
+    /// The longest time in seconds for which a head of it counts
+    #[arg(long, default_value_t = 900)]
+    max_status_age: u64,
+    /// The root key that certifies and signs, PEM
+    #[arg(long)]
+    root_key: PathBuf,
+    /// Its certificate; `KEY.pem` beside `KEY.key` without this
+    #[arg(long)]
+    root_cert: Option<PathBuf>,
+    #[command(flatten)]
+    out: Out,
+}
+
+/// The end of a recognition.
+#[derive(Debug, Args)]
+pub struct WithdrawArgs {
+    /// The other authority
+    #[arg(value_name = "AUTHORITY")]
+    recognised: String,
+    /// Why, for the log
+    #[arg(long, default_value = "withdrawn by the operator")]
+    reason: String,
+    #[command(flatten)]
+    at: At,
+}
+
+impl RecogniseArgs {
+    /// Certifies, drafts and signs; hands it in, or writes it for other holders of root keys to sign.
+    ///
+    /// # Errors
+    /// What cannot be certified, files that cannot be used, an authority that refuses.
+    pub async fn run(self, json: bool) -> Result<(), Fault> {
+        let (reach, asked) = self.out.ask().await?;
+        let (root, key) = root_key(&self.root_key, self.root_cert.as_deref(), "--root-cert")?;
+        let until = now().saturating_add(self.days.saturating_mul(DAY));
+        let chain = Chain::from_der(vec![root.der().clone()], &ChainLimits::default()).doing("root")?;
+        let issuer = Issuer::from_parts(chain, key).doing("root")?;
+        let lines = self.lines.iter().map(|text| scoped(text)).collect::<Result<Vec<_>, Fault>>()?;
+        let names: Vec<Line> = lines.iter().map(|scoped| scoped.line.clone()).collect();
+        let cross = self.issuing.iter().map(|file| {
+            let theirs = first(file)?;
+            let made = issuer.cross(&theirs, &names, until, &ring_random());
+            made.doing(format_args!("cross-certificate for `{}`", file.display()))
+        });
+        let cross = cross.collect::<Result<Vec<_>, Fault>>()?;
+        let ages = (self.max_status_age, until);
+        let recognition = Recognition::new(self.recognised, self.origin, lines, ages, cross);
+        let (said, mut jws) = self.out.draft(&asked, RootAct::Recognise(recognition))?;
+        jws.sign(issuer.key(), &root.thumbprint(), &ring_random()).doing("signature")?;
+        match self.out.out {
+            Some(_) => self.out.store(&said, &jws, json),
+            None => hand_in(&jws, &reach, json).await,
+        }
+    }
+}
+
+impl WithdrawArgs {
+    /// Asks the authority to say that nothing of the other one counts any more.
+    ///
+    /// # Errors
+    /// An authority that cannot be reached or refuses.
+    pub async fn run(self, json: bool) -> Result<(), Fault> {
+        let reach = self.at.reach()?;
+        let url = format!("{}/v1/recognitions/{}/withdraw", reach.url, self.recognised);
+        let body = json!({"reason": self.reason}).to_string();
+        let reply = reach.client.post(&url, "application/json", body.into_bytes()).await?;
+        print(&answer(&reply)?, json);
+        Ok(())
+    }
+}
+
+fn first(file: &Path) -> Result<CertificateDer<'static>, Fault> {
+    let chain = Chain::from_pem(&read(file)?, &ChainLimits::default());
+    let chain = chain.doing(format_args!("`{}`", file.display()))?;
+    chain.certificates().first().cloned().ok_or_else(|| Fault::new("there is no certificate"))
+}
+
+fn scoped(text: &str) -> Result<ScopedLine, Fault> {
+    let (line, min) = match text.split_once('=') {
+        Some((line, min)) => (line, Some(Version::parse(&names::version(min)).doing("version")?)),
+        None => (text, None),
+    };
+    Ok(ScopedLine { line: Line::parse(line).doing(format_args!("line `{line}`"))?, min })
+}
+
+/// What a recognition says, for people to read before they sign.
+pub(super) fn shown(recognition: &Recognition) -> Value {
+    let lines: serde_json::Map<String, Value> = recognition
+        .lines
+        .iter()
+        .map(|scoped| (scoped.line.as_str().to_owned(), scoped.min.map(|min| min.to_string()).into()))
+        .collect();
+    json!({
+        "recognised": recognition.recognised, "origin": recognition.origin, "lines": lines,
+        "max_status_age": recognition.max_status_age, "until": recognition.until,
+        "cross": recognition.cross.iter().map(|der| Thumbprint::of(der).to_string()).collect::<Vec<_>>(),
+    })
+}
