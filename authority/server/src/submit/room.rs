@@ -96,7 +96,7 @@ impl Sequencer {
             }
             Request::Root(signed) => {
                 if let Statement::Root(said) = signed.unverified()
-                    && matches!(said.act, RootAct::LowerFloor { .. })
+                    && matches!(said.act, RootAct::LowerFloor { .. } | RootAct::Recognise(_))
                     && said.number > MAX_ROOT_STATEMENTS as u64 - RESERVED_ROOT_STATEMENTS
                 {
                     return Err(Problem::new(
@@ -106,7 +106,10 @@ impl Sequencer {
                 }
                 self.room.take_root(signed.as_str())
             }
-            Request::Floor { .. } | Request::Change { .. } | Request::Conflict { .. } => Ok(()),
+            Request::Floor { .. }
+            | Request::Change { .. }
+            | Request::Withdraw { .. }
+            | Request::Conflict { .. } => Ok(()),
         }
     }
 }
