@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
 
-use crate::support::Up;
+use crate::support::{Answer, Up};
 
 /// What is answered in place of the truth.
 #[derive(Clone)]
@@ -23,18 +24,38 @@ pub struct Mirror {
     pub url: String,
     lies: Arc<Mutex<BTreeMap<String, Lie>>>,
     sent: Arc<AtomicU64>,
+    /// Answers under way that hold the authority.
+    asking: Arc<AtomicU64>,
+}
+
+impl Drop for Mirror {
+    /// Whoever lets go of the authority last ends it, and that must be the test.
+    fn drop(&mut self) {
+        let began = Instant::now();
+        while self.asking.load(Ordering::SeqCst) > 0 && began.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
 
 impl Mirror {
     pub fn of(up: &Arc<Up>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let mirror = Self { url, lies: Arc::default(), sent: Arc::default() };
-        let (up, lies, sent) = (Arc::clone(up), Arc::clone(&mirror.lies), Arc::clone(&mirror.sent));
+        let mirror = Self { url, lies: Arc::default(), sent: Arc::default(), asking: Arc::default() };
+        let (up, asking) = (Arc::downgrade(up), Arc::clone(&mirror.asking));
+        let (lies, sent) = (Arc::clone(&mirror.lies), Arc::clone(&mirror.sent));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (up, lies, sent) = (Arc::clone(&up), Arc::clone(&lies), Arc::clone(&sent));
-                std::thread::spawn(move || serve(&up, stream, &lies, &sent));
+                let (up, asking) = (Weak::clone(&up), Arc::clone(&asking));
+                let (lies, sent) = (Arc::clone(&lies), Arc::clone(&sent));
+                let truth = move |path: &str| {
+                    asking.fetch_add(1, Ordering::SeqCst);
+                    let answer = up.upgrade().map(|up| up.authority(path));
+                    asking.fetch_sub(1, Ordering::SeqCst);
+                    answer
+                };
+                std::thread::spawn(move || serve(truth, stream, &lies, &sent));
             }
         });
         mirror
@@ -59,7 +80,12 @@ impl Mirror {
     }
 }
 
-fn serve(up: &Up, stream: TcpStream, lies: &Mutex<BTreeMap<String, Lie>>, sent: &AtomicU64) -> Option<()> {
+fn serve(
+    truth: impl Fn(&str) -> Option<Answer>,
+    stream: TcpStream,
+    lies: &Mutex<BTreeMap<String, Lie>>,
+    sent: &AtomicU64,
+) -> Option<()> {
     let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
     let first = lines.next()?.ok()?;
     let path = first.split(' ').nth(1)?.to_owned();
@@ -83,11 +109,11 @@ fn serve(up: &Up, stream: TcpStream, lies: &Mutex<BTreeMap<String, Lie>>, sent: 
             stream.write_all(endless.as_bytes()).ok()?;
             loop {
                 stream.write_all(b" ").ok()?;
-                std::thread::sleep(std::time::Duration::from_millis(100));
+                std::thread::sleep(Duration::from_millis(100));
             }
         }
         None => {
-            let answer = up.authority(&path);
+            let answer = truth(&path)?;
             (answer.status, answer.body)
         }
     };

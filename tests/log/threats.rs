@@ -21,12 +21,13 @@ use crate::support::strangers::{
 use crate::support::{Up, wait_for};
 
 /// A running authority, a mirror of it, and a gateway that knows the mirror alone.
+/// They end in this order.
 struct Scene {
-    up: Arc<Up>,
-    told: Told,
-    mirror: Mirror,
     gateway: Gateway,
     _behind: Scripted,
+    mirror: Mirror,
+    told: Told,
+    up: Arc<Up>,
 }
 
 fn scene() -> Scene {
