@@ -4,8 +4,11 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::Up;
+use std::process::Output;
+use support::authorities::{Other, good, run};
 use support::gateway::{Gateway, Scripted};
+use support::policies::{replies, revision, under};
+use support::{Up, wait_for};
 
 const SUPPLY: &str = "urn:contexts:supplyChain:v1.0";
 const TRAVEL: &str = "urn:contexts:travel:v2.1";
@@ -415,6 +418,108 @@ fn f0_62_a_term_is_legal_only_inside_its_own_context() {
         code(&up, &["payment:v1.1", "current_decision", DECISION, "--performative", "INFORM"]),
         "concept_undefined"
     );
+}
+
+#[test]
+fn f0_49_f0_50_a_recognised_authority_counts_for_its_lines_alone_until_it_is_withdrawn() {
+    let up = Up::start();
+    let place = tempfile::tempdir().unwrap();
+    let (mut theirs, third) =
+        (Other::start(place.path(), "theirs.test"), Other::start(place.path(), "third.test"));
+    for short in ["goods:v1.0", "goods:v1.1", "ware:v1.0"] {
+        theirs.publish(short);
+    }
+    third.publish("far:v1.0");
+    let thing = |n: u8| json!({"concept": "thing", "n": n});
+    let reply = |short: &str| {
+        json!({"protocol": "L8/1.0", "message_id": "r-1", "performative": "INFORM", "sender_id": "wholesaler-1",
+            "receiver_id": "retailer-7", "context": format!("urn:contexts:{short}"), "content": thing(2)})
+    };
+    let behind = Scripted::saying(reply("goods:v1.0").to_string());
+    let open = "permit (principal in Group::\"partners\", action, resource);\n".to_owned();
+    let policies = revision(&up, "open", &[("open.cedar", open), replies()]);
+    let config = up.path("/firewall_config");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let own = r#"lines = ["snl", "a2a", "mcp", "payment", "supplyChain", "travel"]"#;
+    let text = text.replace("lines = [\"*\"]", own);
+    assert!(text.contains(own), "{text}");
+    std::fs::write(&config, text.replace("policies = \"policies\"", &format!("policies = {policies:?}")))
+        .unwrap();
+    // two steps are no configuration
+    let chained = third.followed(&["far"], "theirs.test") + &theirs.followed(&["goods"], "semgate.test");
+    let wrong = up.dir.join("chained.toml");
+    std::fs::write(&wrong, std::fs::read_to_string(&config).unwrap() + "\n" + &chained).unwrap();
+    let refused = run(&["firewall", "check", "--config", wrong.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("authority.recognised_by"), "{refused:?}");
+
+    let more =
+        theirs.followed(&["goods", "ware"], "semgate.test") + &third.followed(&["far"], "semgate.test");
+    let gateway = Gateway::begun(&up, behind.address, &more);
+    let code = |short: &str| {
+        let answer = gateway.post(&under(short, &thing(1)));
+        if answer.status == 200 { "allowed".to_owned() } else { answer.code() }
+    };
+    let becomes = |short: &str, wanted: &str| {
+        let mut last = String::new();
+        wait_for(&format!("{short} to be {wanted}"), || {
+            last = code(short);
+            (last == wanted).then_some(())
+        });
+    };
+    // the third is recognised by theirs, which has no effect here
+    let key = theirs.dir.join("offline/root.key").to_str().unwrap().to_owned();
+    let list = |draft: &str, sign: &str, ask: &dyn Fn(&[&str]) -> Output, log: &str| {
+        good(&ask(&["trust", "draft", "--add-log", log, "--out", draft]));
+        good(&run(&["trust", "sign", draft, "--key", sign]));
+        good(&ask(&["trust", "submit", draft]));
+    };
+    let file = |name: &str| up.dir.join(name).to_str().unwrap().to_owned();
+    list(&file("theirs.json"), &key, &|words| theirs.semgate(words), &theirs.log_key());
+    let mut words = third.introduced();
+    words.extend(["--line", "far", "--root-key", &key].map(str::to_owned));
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    good(&theirs.semgate(&words));
+    becomes("goods:v1.0", "context_untrusted");
+    becomes("far:v1.0", "context_untrusted");
+
+    let ours = file("offline/root.key");
+    let log = std::fs::read_to_string(up.dir.join("authority/keys/log.pub")).unwrap();
+    list(&file("ours.json"), &ours, &|words| up.semgate(words), log.trim());
+    let recognise = |line: &str| {
+        let mut words = theirs.introduced();
+        words.extend(["--line", line, "--root-key", &ours].map(str::to_owned));
+        up.semgate(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    // a line of ours is not given away
+    let refused = recognise("payment");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is published here"), "{refused:?}");
+    good(&recognise("goods"));
+    becomes("goods:v1.0", "allowed");
+    assert_eq!(code("ware:v1.0"), "context_untrusted");
+    assert_eq!(code("far:v1.0"), "context_untrusted");
+    let shown = support::plain_get(&format!("http://{}/status", gateway.admin)).json();
+    assert_eq!(shown["authorities"][1]["recognised"]["by"], "semgate.test");
+    assert_eq!(shown["authorities"][2]["recognised"]["why_not"], "absent");
+    // a floor of the recognition, and its end
+    good(&recognise("goods=v1.1"));
+    becomes("goods:v1.0", "context_below_floor");
+    good(&recognise("goods"));
+    becomes("goods:v1.0", "allowed");
+    // theirs falls silent, and comes back
+    theirs.stop();
+    becomes("goods:v1.0", "status_stale");
+    theirs.run();
+    becomes("goods:v1.0", "allowed");
+    good(&theirs.semgate(&["context", "revoke", "goods:v1.1"]));
+    becomes("goods:v1.1", "context_revoked");
+    // the kill switch
+    good(&up.semgate(&["authority", "withdraw", "theirs.test", "--reason", "a drill"]));
+    let withdrawn = std::time::Instant::now();
+    becomes("goods:v1.0", "context_untrusted");
+    assert!(withdrawn.elapsed() < std::time::Duration::from_secs(5), "{:?}", withdrawn.elapsed());
+    assert_eq!(code("goods:v1.1"), "context_revoked");
+    let url = up.text("/authority_url").to_owned();
+    good(&up.semgate(&["log", "verify", &url]));
 }
 
 /// `docs/mechanisms.md` names tests that exist, and every test here is named there.

@@ -8,6 +8,7 @@
     clippy::indexing_slicing
 )]
 
+pub mod authorities;
 pub mod gateway;
 pub mod mcp;
 pub mod negotiator;

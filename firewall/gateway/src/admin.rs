@@ -51,9 +51,6 @@ impl Admin {
             if let Some(what) = self.exchange.is_split(view.authority()) {
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
             }
-            if let Some(why) = unrecognised(&view, now) {
-                obstacles.push(format!("authority `{}`: {why}", view.authority()));
-            }
             if view.freshness(now) == Freshness::Stale {
                 let what = if view.size() == 0 { "has never been heard" } else { "has a stale status" };
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
