@@ -13,9 +13,10 @@ use semgate_statement::view::Freshness;
 use semgate_statement::{NotRecognised, View};
 use serde_json::{Value, json};
 
+use crate::clock::unix_now;
 use crate::follow::{Exchange, MAX_LIST_BYTES, PolicyReport, PolicyStates};
+use crate::lane::Shared;
 use crate::measure::Metrics;
-use crate::path::{Shared, unix_now};
 use crate::run::BoundRoute;
 
 /// What the answers are made of.

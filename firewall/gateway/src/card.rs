@@ -25,12 +25,12 @@ use semgate_message::{Form, RpcId};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use crate::address::Address;
 use crate::admit::CARD_PATH;
 use crate::answer::Answer;
+use crate::config::Limits;
 use crate::decision::DecisionId;
 use crate::forward;
-use crate::forward::Address;
-use crate::path::Lane;
 use crate::refuse::answer;
 use crate::upstream::Pool;
 
@@ -60,6 +60,14 @@ pub(crate) struct Card {
     asking: Mutex<()>,
 }
 
+/// Where a route's own agent is asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Behind<'b> {
+    pub(crate) pool: &'b Pool,
+    pub(crate) address: &'b Address,
+    pub(crate) limits: &'b Limits,
+}
+
 impl Card {
     pub(crate) fn new(says: Says, from: Option<(Pool, Address)>, keys: Option<CardKeys>) -> Self {
         Self { says, from, keys, kept: RefCell::default(), asking: Mutex::new(()) }
@@ -72,14 +80,13 @@ impl Card {
     /// Whoever `has` the same one already is told so.
     pub(crate) async fn answer(
         &self,
-        lane: &Lane,
+        behind: Behind<'_>,
         has: Option<&HeaderValue>,
         decision: DecisionId,
     ) -> Result<Answer, Refusal> {
-        lane.metrics.cards.increment(1);
         let body = match self.fresh() {
             Some(body) => body,
-            None => self.renewed(lane).await,
+            None => self.renewed(behind).await,
         };
         let unsigned = || {
             Refusal::new(Code::UpstreamInvalid, "the agent's card is not signed by a key that is known here")
@@ -109,12 +116,12 @@ impl Card {
         kept.as_ref().filter(|(until, _)| Instant::now() < *until).map(|(_, body)| body.clone())
     }
 
-    async fn renewed(&self, lane: &Lane) -> Option<Bytes> {
+    async fn renewed(&self, behind: Behind<'_>) -> Option<Bytes> {
         let _turn = self.asking.lock().await;
         if let Some(body) = self.fresh() {
             return body;
         }
-        let theirs = self.fetch(lane).await;
+        let theirs = self.fetch(behind).await;
         let life = if theirs.is_some() { KEPT } else { KEPT_BARE };
         let body = match &self.keys {
             Some(keys) => theirs.filter(|card| keys.verify(card).is_ok()),
@@ -124,14 +131,14 @@ impl Card {
         body
     }
 
-    async fn fetch(&self, lane: &Lane) -> Option<Bytes> {
+    async fn fetch(&self, behind: Behind<'_>) -> Option<Bytes> {
         let (pool, address, path) = match &self.from {
             Some((pool, address)) => (pool, address, address.path()),
-            None => (&lane.pool, &lane.address, CARD_PATH),
+            None => (behind.pool, behind.address, CARD_PATH),
         };
         let lease = pool.lease().await.ok()?;
         let request = address.card_request(path);
-        let asked = forward::exchange(pool, lease, request, &lane.shared.limits, &|| Ok(()));
+        let asked = forward::exchange(pool, lease, request, behind.limits, &|| Ok(()));
         let (head, body) = asked.await.ok()?;
         (head.status == 200).then_some(body)
     }

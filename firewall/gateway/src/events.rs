@@ -8,6 +8,9 @@ use std::fmt;
 
 use bytes::{Buf, Bytes, BytesMut};
 
+/// The content type of a stream (WHATWG HTML §9.2).
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
+
 /// Bounds of one stream. Reasons stand with the limits of the configuration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventLimits {

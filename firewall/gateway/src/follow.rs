@@ -34,9 +34,9 @@ use tokio::sync::watch;
 
 use crate::config::Config;
 use crate::fault::RunFault;
+use crate::lane::Shared;
 use crate::materials::{self, Materials};
 use crate::measure::Metrics;
-use crate::path::Shared;
 
 /// How often samples are folded, quiet agents forgotten and gauges set.
 const UPKEEP: Duration = Duration::from_secs(5);

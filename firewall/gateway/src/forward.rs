@@ -7,24 +7,26 @@ use http::header::{
     ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION,
     TRANSFER_ENCODING, UPGRADE,
 };
-use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
+use http::{HeaderName, HeaderValue, Method, Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use semgate_inspect::{Code, Delivered, Outgoing, Permit, Refusal, Sent};
 use semgate_message::mcp::Verb;
 use semgate_message::{Call, Form};
 
+use crate::address::Address;
+use crate::admit::L9_CONTEXT;
 use crate::admit::a2a::{A2A_VERSION, Target};
-use crate::admit::{L9_CONTEXT, Media};
-use crate::config::{Limits, Protocol, Upstream};
-use crate::fault::RunFault;
+use crate::admit::headers::Media;
+use crate::config::{Limits, Protocol};
 use crate::grpc::carry::carry;
 use crate::identify::Identity;
-use crate::path::Lane;
+use crate::lane::Lane;
+use crate::reasons::{ONCE, invalid, timeout, unreachable_agent};
 use crate::receive::{self, Cut, Trailers};
 use crate::record::Recorded;
 use crate::refuse::DECISION;
-use crate::upstream::{ConnectFault, Lease, Moved, Pool, SendFault, Speak};
+use crate::upstream::{Lease, Moved, Pool, SendFault};
 use tokio::time::Instant;
 
 /// RFC 9440.
@@ -37,105 +39,6 @@ const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 /// What is asked for first is what the caller asked for.
 const EVENTS_OR_JSON: HeaderValue = HeaderValue::from_static("text/event-stream, application/json");
 const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
-
-/// What goes to one agent with every message. The list is closed: no other header of the caller is carried.
-#[derive(Debug)]
-pub(crate) struct Address {
-    uri: Uri,
-    /// What stands before a path in a target: nothing, or scheme and authority.
-    origin: String,
-    /// `Host`, where there is one.
-    host: Option<HeaderValue>,
-    protocol: Protocol,
-    extension: HeaderValue,
-}
-
-impl Address {
-    /// # Errors
-    /// A path or host that HTTP cannot carry; the configuration has refused them before.
-    pub(crate) fn new(
-        upstream: &Upstream,
-        speak: Speak,
-        protocol: Protocol,
-        extension: &str,
-    ) -> Result<Self, RunFault> {
-        let fault = |e: &dyn std::fmt::Display| RunFault::system("upstream address", e);
-        let (scheme, host) = (if upstream.tls { "https" } else { "http" }, upstream.host_header());
-        // HTTP/2 takes scheme and authority from the target, HTTP/1.1 has a header for the one and no place for the other
-        let (origin, named) = match speak {
-            Speak::Http1 | Speak::Upgrade => {
-                (String::new(), Some(HeaderValue::try_from(&host).map_err(|e| fault(&e))?))
-            }
-            Speak::Http2 => (format!("{scheme}://{host}"), None),
-        };
-        Ok(Self {
-            uri: Uri::try_from(format!("{origin}{}", upstream.path)).map_err(|e| fault(&e))?,
-            origin,
-            host: named,
-            protocol,
-            extension: HeaderValue::try_from(extension).map_err(|e| fault(&e))?,
-        })
-    }
-
-    /// The path of messages, as configured.
-    pub(crate) fn path(&self) -> &str {
-        self.uri.path()
-    }
-
-    /// The value that names our extension.
-    pub(crate) fn extension(&self) -> &HeaderValue {
-        &self.extension
-    }
-
-    /// The place of a request over HTTP+JSON: path and query as they came, below the agent's own path.
-    ///
-    /// # Errors
-    /// `malformed` for what is no target, which was refused before.
-    fn below(&self, target: &Target) -> Result<Uri, Refusal> {
-        let base = self.uri.path().trim_end_matches('/');
-        let query = target.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
-        Uri::try_from(format!("{}{base}{}{query}", self.origin, target.path))
-            .map_err(|_| Refusal::new(Code::Malformed, "the path is none that can be asked for"))
-    }
-
-    /// The beginning of a WebSocket with the agent behind (RFC 6455 §4.1).
-    pub(crate) fn socket_request(&self, told: &Told<'_>, key: &str) -> Result<Request<Full<Bytes>>, Refusal> {
-        let mut request = request(self, told, Bytes::new())?;
-        *request.method_mut() = Method::GET;
-        let headers = request.headers_mut();
-        headers.remove(CONTENT_TYPE);
-        headers.remove(ACCEPT);
-        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
-        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
-        headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-        if let Ok(key) = HeaderValue::from_str(key) {
-            headers.insert(SEC_WEBSOCKET_KEY, key);
-        }
-        Ok(request)
-    }
-
-    /// What the gateway asks the agent behind in its own name, below the path of messages.
-    pub(crate) fn own_question(&self, below: &str, body: Bytes) -> Request<Full<Bytes>> {
-        let mut request = self.card_request(&format!("{}{below}", self.uri.path()));
-        *request.method_mut() = Method::POST;
-        *request.body_mut() = Full::new(body);
-        request.headers_mut().insert(CONTENT_TYPE, JSON);
-        request
-    }
-
-    /// A question for the agent's card: nobody's message, so nobody is named.
-    pub(crate) fn card_request(&self, path: &str) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(Bytes::new()));
-        if let Ok(uri) = Uri::try_from(format!("{}{path}", self.origin)) {
-            *request.uri_mut() = uri;
-        }
-        if let Some(host) = &self.host {
-            request.headers_mut().insert(HOST, host.clone());
-        }
-        request.headers_mut().insert(ACCEPT, JSON);
-        request
-    }
-}
 
 /// What the agent behind is told beside the bytes.
 #[derive(Clone, Copy, Debug)]
@@ -195,7 +98,7 @@ pub(crate) fn request(
         accept = JSON_OR_EVENTS;
         headers.insert(A2A_VERSION, HeaderValue::from_static(told.call.version.as_str()));
         if let Some(name) = told.extension {
-            headers.insert(name, address.extension.clone());
+            headers.insert(name, address.extension().clone());
         }
     }
     if address.protocol == Protocol::L8 && told.events {
@@ -232,6 +135,26 @@ pub(crate) fn request(
     }
     if let Form::Grpc(operation) = told.call.form {
         carry(&mut request, operation, &body, told.waits);
+    }
+    Ok(request)
+}
+
+/// The beginning of a WebSocket with the agent behind (RFC 6455 §4.1).
+pub(crate) fn socket_request(
+    address: &Address,
+    told: &Told<'_>,
+    key: &str,
+) -> Result<Request<Full<Bytes>>, Refusal> {
+    let mut request = request(address, told, Bytes::new())?;
+    *request.method_mut() = Method::GET;
+    let headers = request.headers_mut();
+    headers.remove(CONTENT_TYPE);
+    headers.remove(ACCEPT);
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    if let Ok(key) = HeaderValue::from_str(key) {
+        headers.insert(SEC_WEBSOCKET_KEY, key);
     }
     Ok(request)
 }
@@ -363,8 +286,6 @@ async fn finish(
     }
 }
 
-const ONCE: &str = "do not send it again before you know what became of it";
-
 fn lost(fault: SendFault) -> Refusal {
     match fault {
         SendFault::NotSent => unreachable_agent(),
@@ -379,26 +300,4 @@ fn lost(fault: SendFault) -> Refusal {
             .with_hint(format!("nobody knows whether the message arrived: {ONCE}"))
             .with_delivered(Delivered::Unknown),
     }
-}
-
-pub(crate) fn timeout(delivered: Delivered) -> Refusal {
-    Refusal::new(Code::UpstreamTimeout, "the agent behind did not answer in time")
-        .with_hint(ONCE)
-        .with_delivered(delivered)
-}
-
-pub(crate) fn invalid(reason: &str) -> Refusal {
-    Refusal::new(Code::UpstreamInvalid, reason)
-        .with_hint(format!("the message was delivered: {ONCE}"))
-        .with_delivered(Delivered::Yes)
-}
-
-pub(crate) fn unreachable_agent() -> Refusal {
-    Refusal::new(Code::UpstreamUnavailable, "the agent behind cannot be reached")
-        .with_hint("nothing was delivered: send it again later")
-}
-
-/// No connection could be opened; the operator reads why.
-pub(crate) fn unreachable(fault: &ConnectFault) -> Refusal {
-    unreachable_agent().with_detail(fault.to_string())
 }

@@ -5,6 +5,7 @@
 //! `Content-Length`, never `Content-Length` beside `Transfer-Encoding`, `chunked` alone, no chunk extensions, no
 //! trailers. hyper parses the same bytes again afterwards; it never sees what was refused here.
 
+pub(crate) mod agreed;
 mod guard;
 mod opening;
 mod serving;

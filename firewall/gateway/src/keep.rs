@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use minimums::MinimumsKeeper;
 
 use crate::fault::RunFault;
-use crate::path::Shared;
+use crate::lane::Shared;
 
 mod minimums;
 #[cfg(test)]

@@ -9,14 +9,17 @@
 //! [`Permit`](semgate_inspect::Permit). Nothing is ever sent twice: there is no retry.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod address;
 mod admin;
 mod admit;
 mod answer;
 mod card;
+mod clock;
 pub mod config;
 mod decision;
 mod egress;
 mod events;
+mod executor;
 mod fault;
 mod follow;
 mod forward;
@@ -24,12 +27,14 @@ mod framing;
 mod grpc;
 mod identify;
 mod keep;
+mod lane;
 mod listen;
 mod materials;
 mod mcp;
 mod measure;
 mod path;
 mod quota;
+mod reasons;
 mod receive;
 mod record;
 mod refuse;

@@ -16,14 +16,14 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
+use crate::clock::unix_now;
 use crate::config::Listen;
 use crate::fault::RunFault;
 use crate::identify::Identity;
+use crate::lane::Lane;
 use crate::materials::Materials;
-use crate::path::{Lane, unix_now};
 
 pub(crate) use agents::Agents;
-pub(crate) use speak::OnThisCore;
 
 /// Connections that wait in the kernel while the accepting core is busy.
 const BACKLOG: i32 = 1024;

@@ -14,11 +14,11 @@ use semgate_negotiation::{Endpoint, FleetSecret, Identity as HandshakeIdentity, 
 use semgate_statement::SigningIdentity;
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 
+use crate::clock::unix_now;
 use crate::config::{
     AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, IdentityFiles, PeerConfig, RouteConfig,
 };
 use crate::fault::RunFault;
-use crate::path::unix_now;
 
 /// What TLS needs, in both directions.
 pub(crate) struct Materials {

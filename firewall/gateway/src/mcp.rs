@@ -9,8 +9,7 @@ use semgate_inspect::{Code, Delivered, Inspector, Refusal, Sent};
 use semgate_message::mcp::{ErrorData, Head, Operation, Verb, Version};
 use serde_json::{Map, Value, json};
 
-use crate::forward::invalid;
-use crate::path::Lane;
+use crate::reasons::invalid;
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -141,14 +140,14 @@ pub(crate) const fn method(head: &Head) -> Method {
 /// # Errors
 /// `not_found` for a session that the server does not know any more, which is nobody's from then on; `method_unsupported` where it
 /// has no stream of its own, or does not let sessions be ended.
-pub(crate) fn stands(lane: &Lane, sent: &Sent, status: StatusCode) -> Result<(), Refusal> {
+pub(crate) fn stands(inspector: &Inspector, sent: &Sent, status: StatusCode) -> Result<(), Refusal> {
     if !sent.in_session() || sent.mcp().is_some_and(|asked| asked.version != Version::V2025_11_25) {
         return Ok(());
     }
     let asks_of_session = sent.opens_session_stream() || sent.ends_session();
     match status {
         StatusCode::NOT_FOUND => {
-            lane.shared.inspector.end_session(sent);
+            inspector.end_session(sent);
             Err(Refusal::new(Code::NotFound, "the server does not know the session any more")
                 .with_hint("initialize a new one")
                 .with_delivered(Delivered::Yes)

@@ -14,101 +14,37 @@ mod relayed;
 
 use std::future::Future;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
-use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::header::{CONNECTION, IF_NONE_MATCH, UPGRADE};
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 use hyper::body::Incoming;
-use semgate_certs::token::TokenIssuers;
-use semgate_contexts::json;
 use semgate_inspect::{
-    Clarification, Code, Delivered, Direction, Facts, HeaderClaims, Inspector, Notice, Now, Peer, Permit,
-    Refusal, Route,
+    Clarification, Delivered, Direction, Facts, HeaderClaims, Notice, Peer, Permit, Refusal,
 };
 use semgate_message::Form;
 use semgate_message::a2a::Operation;
-use semgate_negotiation::Sessions;
 
-use crate::admit::{self, Admitted, Arrival, Door};
+use crate::admit::{self, Admitted, Arrival};
 use crate::answer::{Answer, AnswerBody};
-use crate::card::Card;
-use crate::config::Limits;
-use crate::decision::{DecisionId, Decisions};
-use crate::egress::Egress;
-use crate::forward::{self, Address, Begun, Returned, Told};
+use crate::clock::unix_now;
+use crate::decision::DecisionId;
+use crate::events::EVENT_STREAM;
+use crate::forward::{self, Begun, Returned, Told};
 use crate::framing::Serving;
 use crate::identify::Identity;
+use crate::lane::Lane;
 use crate::mcp;
-use crate::measure::RouteMetrics;
 use crate::quota;
+use crate::reasons::{self, no_audit, reply_facts, unspent};
 use crate::receive::{self, Received};
-use crate::record::{Audit, NotRecorded, Outcome, Record, Recorded};
+use crate::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::{self, Manner};
-use crate::relay::{self, EVENT_STREAM, Of, Opened, Relay, Relayed};
+use crate::relay::{self, Of, Opened, Relay, Relayed};
 use crate::reply;
-use crate::upstream::Pool;
 
-pub(crate) use call::anew;
-pub(crate) use gather::Group;
-pub(crate) use handshake::Handshakes;
 pub(crate) use notify::notified;
-
-/// What all cores share.
-pub(crate) struct Shared {
-    pub(crate) inspector: Inspector,
-    pub(crate) limits: Limits,
-    pub(crate) audit: Audit,
-    pub(crate) started: Instant,
-    /// No new connection is taken: streams that are silent for as long as nothing happens end.
-    pub(crate) draining: AtomicBool,
-    /// What handshakes leave behind; the inspector honours the same.
-    pub(crate) sessions: Arc<Sessions>,
-    /// Whose tokens count as credentials, as it is now.
-    pub(crate) issuers: ArcSwap<TokenIssuers>,
-    /// The benchmark's build only: nothing is inspected, counted or recorded.
-    #[cfg(feature = "plain-proxy")]
-    pub(crate) unchecked: bool,
-}
-
-impl Shared {
-    /// Both clocks.
-    pub(crate) fn now(&self) -> Now {
-        let monotonic = self.started.elapsed().as_millis();
-        Now { unix: unix_now(), monotonic_ms: u64::try_from(monotonic).unwrap_or(u64::MAX) }
-    }
-}
-
-/// Seconds since the Unix epoch; 0 for a clock before it.
-pub(crate) fn unix_now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// One route on one core.
-pub(crate) struct Lane {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) route: Arc<Route>,
-    /// The same for who asks for the card, and does not know yet which versions are taken.
-    pub(crate) card_route: Arc<Route>,
-    pub(crate) door: Door,
-    pub(crate) address: Address,
-    pub(crate) pool: Pool,
-    pub(crate) card: Card,
-    pub(crate) decisions: Rc<Decisions>,
-    pub(crate) metrics: RouteMetrics,
-    /// The route's receiver: who answers, by configuration on loopback, and by what [`Pool`] verifies over TLS.
-    pub(crate) replier: Peer,
-    pub(crate) handshakes: Handshakes,
-    /// The members that a message is for, where the route is one to a group.
-    pub(crate) group: Option<Group>,
-    /// Held while the tools of a server of MCP are listed in a caller's place: one list at a time answers for all who wait.
-    pub(crate) listings: listing::Listings,
-    /// On which notifications of the agent behind leave.
-    pub(crate) egress: Option<Egress>,
-}
 
 /// Serves one request of a connection, whatever becomes of it.
 pub(crate) async fn serve(
@@ -181,7 +117,7 @@ impl Way<'_> {
             shared.inspector.arrive(self.identity.counted(), shared.now())?;
         }
         if let Some(fault) = serving.fault() {
-            return Err(refuse::framing(fault).into());
+            return Err(reasons::framing(fault).into());
         }
         let now = unix_now();
         let peer = self.identity.peer(now)?;
@@ -238,7 +174,7 @@ impl Way<'_> {
         let leased = self.attended(|| permit.facts().clone(), self.lane.pool.lease()).await;
         let lease = match leased {
             Ok(lease) => lease,
-            Err(fault) => return Err(unspent(permit, forward::unreachable(&fault)).into()),
+            Err(fault) => return Err(unspent(permit, reasons::unreachable(&fault)).into()),
         };
         // opening a connection may have taken a while: what is live now decides
         let permit = match shared.inspector.renew(permit, shared.now()) {
@@ -297,7 +233,7 @@ impl Way<'_> {
         let mut opened = None;
         let answered = self.attended(|| facts.clone(), async {
             let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
-            mcp::stands(lane, &begun.sent, begun.answering.head.status)?;
+            mcp::stands(&lane.shared.inspector, &begun.sent, begun.answering.head.status)?;
             opened = mcp::opened(&begun.sent, &begun.answering.head.headers)?;
             let streams = begun.sent.operation().is_some_and(Operation::streams)
                 || begun.sent.mcp().is_some()
@@ -453,15 +389,6 @@ impl<F: Fn() -> Facts> Drop for Awaiting<'_, F> {
     }
 }
 
-pub(crate) fn json_limits(limits: &Limits) -> json::Limits {
-    json::Limits {
-        max_bytes: limits.body_bytes,
-        max_depth: limits.depth,
-        max_nodes: limits.nodes,
-        ..json::Limits::default()
-    }
-}
-
 /// The answer that opens a session of MCP names it.
 fn in_session(mut answer: Answer, opened: Option<HeaderValue>) -> Answer {
     if let Some(session) = opened {
@@ -470,34 +397,7 @@ fn in_session(mut answer: Answer, opened: Option<HeaderValue>) -> Answer {
     answer
 }
 
-/// What is known of a reply before it is read: the request's, turned round.
-pub(crate) fn reply_facts(request: &Facts) -> Facts {
-    Facts {
-        direction: Direction::Reply,
-        sender: request.receiver.clone(),
-        receiver: request.sender.clone(),
-        protocol: request.protocol,
-        context: request.context.clone(),
-        digest: request.digest,
-        generation: request.generation,
-        policy_digest: request.policy_digest,
-        ..Facts::default()
-    }
-}
-
 fn stopped_reply(refusal: Refusal, facts: Facts) -> Stopped {
     let refusal = if refusal.facts().sender.is_empty() { refusal.with_facts(facts) } else { refusal };
     Stopped { direction: Direction::Reply, refusal, manner: None }
-}
-
-/// A permit that will not be used leaves its id and facts to the refusal.
-pub(crate) fn unspent(permit: Permit, refusal: Refusal) -> Refusal {
-    let sent = permit.give_back();
-    refusal.with_rpc_id(sent.rpc_id().cloned()).with_facts(sent.facts().clone())
-}
-
-pub(crate) fn no_audit(delivered: Delivered) -> Refusal {
-    Refusal::new(Code::AuditUnavailable, "the audit takes no records, so nothing may pass")
-        .with_hint("send it again later; the operator knows")
-        .with_delivered(delivered)
 }

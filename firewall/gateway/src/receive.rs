@@ -12,10 +12,11 @@ use hyper::body::{Body, Incoming};
 use semgate_inspect::{Code, Refusal};
 use tokio::time::Instant;
 
-use crate::admit::{Admitted, Encoding};
+use crate::admit::Admitted;
+use crate::admit::headers::Encoding;
 use crate::config::Limits;
 use crate::framing::{FramingFault, Serving};
-use crate::refuse;
+use crate::reasons;
 
 /// The bytes of one message, in the order and number that the caller sent, inflated if they were compressed.
 #[derive(Debug)]
@@ -43,8 +44,8 @@ pub(crate) async fn receive(
     let bytes = match read {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(Cut::TooLarge)) => return Err(too_large(limits.body_bytes)),
-        Ok(Err(Cut::Broken)) => return Err(refuse::framing_or_cut(serving.fault())),
-        Ok(Err(Cut::Trailers)) => return Err(refuse::framing(FramingFault::Trailers)),
+        Ok(Err(Cut::Broken)) => return Err(reasons::framing_or_cut(serving.fault())),
+        Ok(Err(Cut::Trailers)) => return Err(reasons::framing(FramingFault::Trailers)),
         Err(_) => return Err(too_slow()),
     };
     let bytes = match admitted.encoding {

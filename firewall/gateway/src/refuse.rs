@@ -18,11 +18,10 @@ use serde_json::json;
 
 use crate::answer::Answer;
 use crate::decision::DecisionId;
+use crate::events::EVENT_STREAM;
 use crate::events::{self, Event};
-use crate::framing::FramingFault;
 use crate::grpc;
 use crate::quota;
-use crate::relay::EVENT_STREAM;
 
 /// The header that every answer has (WIRE).
 pub(crate) const DECISION: http::HeaderName = http::HeaderName::from_static("semgate-decision");
@@ -292,26 +291,4 @@ pub(crate) fn retry_after(refusal: &Refusal) -> Option<u64> {
 /// After these the rest of the connection cannot be trusted to be requests, or is not worth waiting for.
 fn ends_connection(code: Code) -> bool {
     matches!(code, Code::TooSlow | Code::TooLarge)
-}
-
-/// The refusal for a framing fault; without one the caller left or the body was cut, and the answer reaches nobody.
-pub(crate) fn framing_or_cut(fault: Option<FramingFault>) -> Refusal {
-    match fault {
-        Some(fault) => framing(fault),
-        None => {
-            Refusal::new(Code::Malformed, "the body ended early").with_hint("send as many bytes as stated")
-        }
-    }
-}
-
-/// The refusal for a framing fault.
-pub(crate) fn framing(fault: FramingFault) -> Refusal {
-    let code = match fault {
-        FramingFault::HeadTooLarge => Code::TooLarge,
-        FramingFault::HeadTooSlow => Code::TooSlow,
-        FramingFault::TransferEncoding => Code::EncodingUnsupported,
-        _ => Code::Malformed,
-    };
-    Refusal::new(code, fault.reason())
-        .with_hint("see docs/spec/gateway-http.md for the one form that is accepted")
 }

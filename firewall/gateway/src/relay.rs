@@ -19,8 +19,10 @@ use hyper::body::{Body, Frame, Incoming};
 use semgate_inspect::Refusal;
 use tokio::time::{Instant, timeout_at};
 
+use crate::events::EVENT_STREAM;
 use crate::events::{self, Event, EventLimits, Events, Item};
-use crate::forward::{Answering, Begun, invalid};
+use crate::forward::{Answering, Begun};
+use crate::reasons::invalid;
 use crate::refuse;
 use crate::upstream::Lease;
 
@@ -44,9 +46,6 @@ enum More {
     /// The stream lasted as long as it may.
     TimeOver,
 }
-
-/// The media type of a stream of events.
-pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
 /// One stream on its way.
 pub(crate) struct Relay {

@@ -8,11 +8,13 @@ use semgate_inspect::{Inspector, Notice, Now, Peer, Refusal, ReplyPermit, Sent};
 use semgate_message::Binding;
 use semgate_message::a2a::Operation;
 
-use crate::admit::Media;
+use crate::address::Address;
+use crate::admit::headers::Media;
 use crate::answer::{Answer, AnswerBody};
 use crate::card::Card;
 use crate::decision::DecisionId;
-use crate::forward::{Address, Returned, invalid};
+use crate::forward::Returned;
+use crate::reasons::invalid;
 use crate::refuse::answer;
 
 /// What the caller should know although the message passed.

@@ -18,7 +18,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::time::Instant;
 
-use crate::path::unix_now;
+use crate::clock::unix_now;
 
 pub(crate) use connect::{ConnectFault, Connected, Connector};
 pub(crate) use link::{Link, Speak};

@@ -1,5 +1,6 @@
 //! What a head may say.
 
+use super::host::Names;
 use super::*;
 use http::Request;
 

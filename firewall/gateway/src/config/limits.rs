@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use semgate_contexts::json;
 use semgate_policies::PolicyLimits;
 use serde::{Deserialize, Serialize};
 
@@ -208,6 +209,16 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// What a body in JSON is read within.
+    pub(crate) fn json(&self) -> json::Limits {
+        json::Limits {
+            max_bytes: self.body_bytes,
+            max_depth: self.depth,
+            max_nodes: self.nodes,
+            ..json::Limits::default()
+        }
+    }
+
     /// The bounds of a policy set among them.
     pub(crate) fn policies(&self) -> PolicyLimits {
         PolicyLimits {

@@ -18,7 +18,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::target::{Host, Target};
 use super::{Egress, refused};
-use crate::admit::Media;
+use crate::admit::headers::Media;
 
 /// A2A 0.3 §9.5 and 1.0 §13: what receivers know the configuration by.
 const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");

@@ -14,10 +14,10 @@ use super::Publisher;
 use super::exchange::{Exchange, Offered};
 use super::fetch::Fetcher;
 use super::hints;
+use crate::clock::unix_now;
 use crate::config::{AuthorityConfig, Config};
 use crate::fault::RunFault;
 use crate::materials;
-use crate::path::unix_now;
 
 /// Hints closer together than this are one: an authority that chatters must not keep its followers busy.
 const HINT_PAUSE: Duration = Duration::from_millis(100);

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::FramingFault;
-use crate::socket::Agreed;
+use super::agreed::Agreed;
 
 /// What the guard and the service of one HTTP/1.1 connection tell each other.
 #[derive(Debug, Default)]

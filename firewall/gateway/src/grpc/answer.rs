@@ -19,7 +19,7 @@ use semgate_message::a2a::grpc;
 use super::frame::{FrameFault, Frames};
 use super::head::{ENCODING, MEDIA};
 use super::status::{DETAILS, STATUS};
-use crate::forward::invalid;
+use crate::reasons::invalid;
 
 /// Messages over the wire are to be padded or not (gRPC over HTTP/2, "Custom-Metadata").
 const BASE64: GeneralPurpose = GeneralPurpose::new(

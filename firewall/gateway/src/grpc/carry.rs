@@ -1,5 +1,7 @@
 //! A call on its way in and out: the bytes of the message beside the JSON that is judged.
 
+use super::answer::Ended;
+use crate::reasons::invalid;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -46,7 +48,7 @@ pub(crate) fn answered(
         grpc::reply(operation, &message, &limits)
     };
     let judged = judged.map_err(|fault| {
-        crate::forward::invalid("the agent behind answered what is no message of the protocol")
+        crate::reasons::invalid("the agent behind answered what is no message of the protocol")
             .with_cause(code(&fault))
             .with_detail(fault.to_string())
     })?;
@@ -88,4 +90,15 @@ fn code(fault: &MessageFault) -> Code {
         FaultKind::MethodUnsupported => Code::MethodUnsupported,
         _ => Code::Malformed,
     }
+}
+
+/// What the gateway wrote itself, as protobuf.
+///
+/// # Errors
+/// `upstream_invalid`: it is no answer of the operation.
+pub(crate) fn anew(operation: Operation, bytes: &[u8], limits: &json::Limits) -> Result<Bytes, Ended> {
+    let fault = |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
+    let json = json::read(bytes, limits).map_err(|why| fault(why.to_string()))?;
+    let message = grpc::write_reply(operation, &json).map_err(|why| fault(why.to_string()))?;
+    Ok(message.into())
 }

@@ -19,11 +19,13 @@ use semgate_message::a2a::Operation;
 use tokio::time::timeout_at;
 
 use super::answer::{Ended, Messages};
+use super::carry::anew;
 use super::carry::answered;
 use super::frame::framed;
 use super::status::{refused, well};
-use crate::forward::{Answering, Begun, invalid};
-use crate::path::{anew, json_limits};
+use crate::forward::{Answering, Begun};
+use crate::reasons::invalid;
+
 use crate::relay::{Course, Of};
 use crate::upstream::Lease;
 
@@ -102,7 +104,7 @@ impl Relay {
         if self.passed > limits.events {
             return Err(invalid("the stream has more messages than the limit"));
         }
-        let json = json::Limits { max_bytes: limits.event_bytes, ..json_limits(limits) };
+        let json = json::Limits { max_bytes: limits.event_bytes, ..limits.json() };
         let permit = self.course.judge(answered(self.operation, message, &json)?)?;
         let written = permit.written();
         let bytes = self.course.pass(permit)?;

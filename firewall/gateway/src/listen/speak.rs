@@ -16,10 +16,12 @@ use tokio_rustls::server::TlsStream;
 use super::{Face, Listener};
 use crate::answer::{Answer, AnswerBody, Carried};
 use crate::config::Limits;
+use crate::executor::OnThisCore;
 use crate::framing::streams::{self, Overdue, Streams};
 use crate::framing::{Guard, GuardLimits, HeadLimits, Opening, Paced, Serving, Watch, opening};
 use crate::identify::Identity;
-use crate::path::{self, Lane};
+use crate::lane::Lane;
+use crate::path;
 
 /// ALPN of HTTP/2 (RFC 9113 §3.2).
 const H2: &[u8] = b"h2";
@@ -213,16 +215,6 @@ fn http1_builder(limits: &Limits) -> http1::Builder {
         // the guard bounds the time, and answers
         .header_read_timeout(None);
     builder
-}
-
-/// Runs what hyper starts for a stream on the core of its connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OnThisCore;
-
-impl<F: Future + 'static> hyper::rt::Executor<F> for OnThisCore {
-    fn execute(&self, future: F) {
-        tokio::task::spawn_local(async move { drop(future.await) });
-    }
 }
 
 fn http2_builder(limits: &Limits) -> http2::Builder<OnThisCore> {

@@ -5,11 +5,12 @@ use semgate_contexts::json;
 use semgate_inspect::{Arrived, Code, Facts, Permit, Refusal};
 use semgate_message::{Call, Form, RpcId};
 
-use super::{Way, json_limits, unspent};
+use super::Way;
 use crate::admit::Admitted;
 use crate::config::Limits;
 use crate::grpc::carry;
 use crate::mcp;
+use crate::reasons::unspent;
 use crate::receive::Received;
 use crate::refuse;
 
@@ -26,7 +27,7 @@ impl Way<'_> {
             Err(refusal) => return Err(refusal.with_rpc_id(rpc_id(&bytes, limits))),
         };
         if let Form::Grpc(operation) = call.form {
-            let arrived = carry::arrived(call, operation, &bytes, &json_limits(limits))?;
+            let arrived = carry::arrived(call, operation, &bytes, &limits.json())?;
             return Ok((admitted, arrived));
         }
         if let Some(judged) = call.mcp.as_deref().and_then(|head| mcp::judged(&head.verb)) {
@@ -37,7 +38,7 @@ impl Way<'_> {
             return Err(Refusal::new(Code::EncodingUnsupported, "the body has no content type")
                 .with_hint("send json as `application/a2a+json` or `application/json`"));
         }
-        let judged = target.judged(&bytes, &json_limits(limits))?;
+        let judged = target.judged(&bytes, &limits.json())?;
         Ok((admitted, Arrived { call, body: bytes, judged }))
     }
 
@@ -69,12 +70,12 @@ fn names_push(form: Form, body: &[u8], limits: &Limits) -> bool {
     };
     match form {
         Form::Rest(operation) | Form::Grpc(operation) => operation.as_str().contains(PUSH_CONFIGURATION),
-        Form::JsonRpc => json::read(body, &json_limits(limits)).ok().as_ref().and_then(method) == Some(true),
+        Form::JsonRpc => json::read(body, &limits.json()).ok().as_ref().and_then(method) == Some(true),
         _ => false,
     }
 }
 
 /// The id of a request that is refused for what its head says. Read only then.
 fn rpc_id(bytes: &[u8], limits: &Limits) -> Option<RpcId> {
-    semgate_message::a2a::rpc_id(&json::read(bytes, &json_limits(limits)).ok()?)
+    semgate_message::a2a::rpc_id(&json::read(bytes, &limits.json()).ok()?)
 }

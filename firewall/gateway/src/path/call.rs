@@ -6,19 +6,22 @@ use bytes::Bytes;
 use http::HeaderName;
 use semgate_contexts::json;
 use semgate_inspect::{Delivered, Direction, Facts, Notice, Written};
-use semgate_message::a2a::{Operation, grpc};
+use semgate_message::a2a::Operation;
 use semgate_message::{Call, Form};
 
-use super::{Stopped, Way, json_limits, no_audit, stopped_reply};
+use super::{Stopped, Way, stopped_reply};
 use crate::answer::{Answer, AnswerBody};
 use crate::config::Limits;
-use crate::forward::{self, Answering, Begun, invalid};
+use crate::forward::{Answering, Begun};
 use crate::grpc::answer::{Ended, Messages, Whole};
+use crate::grpc::carry::anew;
 use crate::grpc::carry::answered;
 use crate::grpc::frame::framed;
 use crate::grpc::head::MEDIA;
 use crate::grpc::relay::{Relay, Relayed};
 use crate::grpc::status::well;
+use crate::reasons::no_audit;
+use crate::reasons::{self};
 use crate::record::Outcome;
 use crate::refuse::Manner;
 use crate::reply;
@@ -69,10 +72,10 @@ impl Way<'_> {
         let message = match tokio::time::timeout_at(deadline, read).await {
             Ok(message) => message?,
             // its head came, so it has the message
-            Err(_) => return Err(forward::timeout(Delivered::Yes).into()),
+            Err(_) => return Err(reasons::timeout(Delivered::Yes).into()),
         };
         lane.pool.keep(lease);
-        let json = json::Limits { max_bytes: limits.reply_bytes, ..json_limits(limits) };
+        let json = json::Limits { max_bytes: limits.reply_bytes, ..limits.json() };
         let reply = answered(operation, message, &json)?;
         let now = lane.shared.now();
         let judged = reply.judged.clone();
@@ -91,17 +94,6 @@ impl Way<'_> {
         // what the gateway wrote itself is JSON
         if written == Written::Anew { anew(operation, &bytes, &json) } else { Ok(bytes) }
     }
-}
-
-/// What the gateway wrote itself, as protobuf.
-///
-/// # Errors
-/// `upstream_invalid`: it is no answer of the operation.
-pub(crate) fn anew(operation: Operation, bytes: &[u8], limits: &json::Limits) -> Result<Bytes, Ended> {
-    let fault = |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
-    let json = json::read(bytes, limits).map_err(|why| fault(why.to_string()))?;
-    let message = grpc::write_reply(operation, &json).map_err(|why| fault(why.to_string()))?;
-    Ok(message.into())
 }
 
 /// A card without the members of 0.3, which the protocol's messages do not have.

@@ -6,8 +6,11 @@ use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer};
 use semgate_message::a2a::{Operation, Version};
 use semgate_message::{Call, Form};
 
-use super::{NotRecorded, Stopped, Way, no_audit, unspent};
+use super::{NotRecorded, Stopped, Way};
 use crate::answer::Answer;
+use crate::card::Behind;
+use crate::reasons::reply_facts;
+use crate::reasons::{no_audit, unspent};
 use crate::record::Outcome;
 
 /// The parameters of the question.
@@ -28,10 +31,12 @@ impl Way<'_> {
         lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
         // nothing of the caller's is sent: the gateway asks in its own name, or has asked before
         let (_, sent) = permit.spend();
-        let answer = lane.card.answer(lane, has, self.decision).await;
+        lane.metrics.cards.increment(1);
+        let behind = Behind { pool: &lane.pool, address: &lane.address, limits: &shared.limits };
+        let answer = lane.card.answer(behind, has, self.decision).await;
         answer.map_err(|refusal| Stopped {
             direction: Direction::Reply,
-            refusal: refusal.with_facts(super::reply_facts(sent.facts())),
+            refusal: refusal.with_facts(reply_facts(sent.facts())),
             manner: None,
         })
     }

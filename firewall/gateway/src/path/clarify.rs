@@ -5,18 +5,19 @@ use semgate_inspect::{Delivered, Direction, Refusal, ReplyPermit, Sent};
 use semgate_message::Form;
 use semgate_message::a2a::Operation;
 
-use super::call::anew;
-use super::{NotRecorded, Stopped, Way, json_limits, no_audit, stopped_reply};
+use super::{NotRecorded, Stopped, Way, stopped_reply};
 use crate::admit::Admitted;
 use crate::answer::{Answer, AnswerBody};
+use crate::events::EVENT_STREAM;
 use crate::events::{self, Event};
 use crate::grpc::answer::Whole;
+use crate::grpc::carry::anew;
 use crate::grpc::frame::framed;
 use crate::grpc::head::MEDIA;
 use crate::grpc::status::well;
 use crate::quota;
+use crate::reasons::no_audit;
 use crate::record::Outcome;
-use crate::relay::EVENT_STREAM;
 use crate::reply;
 
 /// What answers carry that the agent behind did not give.
@@ -37,7 +38,7 @@ impl Way<'_> {
         let json = reply.spend().1;
         let (body, kind) = match (sent.asked().map(|asked| asked.form), sent.operation()) {
             (Some(Form::Grpc(_)), Some(operation)) => {
-                let message = anew(operation, &json, &json_limits(&lane.shared.limits));
+                let message = anew(operation, &json, &lane.shared.limits.json());
                 let message = message.map_err(|ended| stopped_reply(ended.refusal, said.clone()))?;
                 (AnswerBody::Stream(Box::pin(Whole::new(framed(&message), well()))), MEDIA)
             }

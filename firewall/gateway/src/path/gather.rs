@@ -16,25 +16,18 @@ use serde_json::value::RawValue;
 use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
-use super::{Lane, Stopped, Way, unix_now};
+use super::{Stopped, Way};
 use crate::admit::Admitted;
 use crate::answer::Answer;
+use crate::clock::unix_now;
 use crate::decision::DecisionId;
-use crate::forward;
 use crate::identify::Identity;
+use crate::lane::Group;
+use crate::lane::Lane;
 use crate::quota;
+use crate::reasons;
 use crate::receive::Received;
 use crate::refuse;
-
-/// A group and the routes to its members, on one core.
-pub(crate) struct Group {
-    pub(crate) name: String,
-    pub(crate) members: Vec<Rc<Lane>>,
-    /// Replies that are enough.
-    pub(crate) replies: usize,
-    /// How long they are waited for.
-    pub(crate) time: std::time::Duration,
-}
 
 /// What came of one member.
 enum Heard {
@@ -135,7 +128,7 @@ impl Way<'_> {
                     all.unheard.push(id);
                     continue;
                 }
-                None => forward::timeout(Delivered::Unknown),
+                None => reasons::timeout(Delivered::Unknown),
                 Some(Heard::Missing(refusal)) => *refusal,
             };
             all.missing.push(Missing {
@@ -198,7 +191,7 @@ fn raw(body: &[u8]) -> Option<Box<RawValue>> {
 }
 
 fn unwritten() -> Refusal {
-    forward::invalid("the reply of a member cannot be written among others")
+    reasons::invalid("the reply of a member cannot be written among others")
 }
 
 /// The head of a message to a group, for one member more. What the caller shows is passed on to those whose own routes say so: a

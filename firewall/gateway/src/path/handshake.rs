@@ -3,61 +3,26 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use bytes::Bytes;
 use ring::rand::SystemRandom;
 use semgate_certs::SpiffeId;
-use semgate_contexts::{Performative, Prefix};
+use semgate_contexts::Performative;
 use semgate_inspect::{
     Arrived, Code, Delivered, Direction, Facts, HeaderClaims, Peer, Permit, Refusal, Sent,
 };
 use semgate_message::Call;
 use semgate_negotiation::offered::Shrunk;
-use semgate_negotiation::{Answered, Answering, Asked, Endpoint, HandshakeFault, Trust};
+use semgate_negotiation::{Answered, Answering, Asked, Endpoint, HandshakeFault};
 
-use super::{NotRecorded, Stopped, Way, no_audit, reply_facts, unspent};
+use super::{NotRecorded, Stopped, Way};
 use crate::answer::Answer;
-use crate::forward::Address;
+use crate::clock::unix_now;
 use crate::materials::{Materials, Shaker};
 use crate::quota;
+use crate::reasons::{no_audit, reply_facts, unspent};
 use crate::receive::Received;
 use crate::record::Outcome;
 use crate::refuse;
-
-/// Who deals with the handshakes of one route, as it is now: certificates are read again on SIGHUP.
-pub(crate) struct Handshakes {
-    materials: Arc<ArcSwap<Materials>>,
-    at: usize,
-    prefix: Prefix,
-    /// Where the agent behind takes handshakes, if it negotiates by itself.
-    pub(super) behind: Address,
-    /// When the agent behind was last asked for its keys in vain; one asks at a time.
-    pub(super) in_vain: tokio::sync::Mutex<Option<std::time::Instant>>,
-}
-
-impl Handshakes {
-    pub(crate) fn new(
-        materials: Arc<ArcSwap<Materials>>,
-        at: usize,
-        prefix: Prefix,
-        behind: Address,
-    ) -> Self {
-        Self { materials, at, prefix, behind, in_vain: tokio::sync::Mutex::default() }
-    }
-
-    fn now(&self) -> Result<(Arc<Materials>, Shaker), Refusal> {
-        let materials = self.materials.load_full();
-        match materials.endpoints.get(self.at).cloned().flatten() {
-            Some(shaker) => Ok((materials, shaker)),
-            None => Err(Refusal::new(Code::MethodUnsupported, "no handshakes are answered here")),
-        }
-    }
-
-    /// Whose signatures count.
-    pub(super) fn trust<'t>(&'t self, materials: &'t Materials) -> Trust<'t> {
-        Trust { roots: &materials.peers, prefix: &self.prefix }
-    }
-}
 
 impl Way<'_> {
     /// HELLO is answered by SELECT, LOCK by the lock.
@@ -162,8 +127,7 @@ impl Way<'_> {
         let (materials, shaker) = self.lane.handshakes.now()?;
         let statement = match shaker {
             Shaker::Answers(endpoint) => {
-                let stated =
-                    endpoint.key_statement(&shared.sessions, &SystemRandom::new(), super::unix_now());
+                let stated = endpoint.key_statement(&shared.sessions, &SystemRandom::new(), unix_now());
                 stated.map_err(Refusal::from)?.ok_or_else(no_key)?
             }
             Shaker::Relays(relay) => self.appointed(&materials, &relay).await?.statement().to_vec(),

@@ -5,11 +5,8 @@
 //! to the same server, in the same session and version, with the same context and credentials, so nobody learns or says more by it than by asking. The
 //! answer is held against the pins and goes to nobody.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::{Rc, Weak};
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -17,37 +14,18 @@ use http_body_util::BodyExt;
 use semgate_inspect::{Arrived, HeaderClaims, Peer, Permit, Refusal, Remedy};
 use semgate_message::mcp::{CLAIM, Operation};
 use serde_json::{Map, Value, json};
-use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Stopped, Way};
 use crate::admit::Admitted;
 use crate::answer::Answer;
 use crate::config::Limits;
+use crate::events::EVENT_STREAM;
 use crate::events::{EventLimits, Events, Item};
 use crate::receive::Received;
-use crate::relay::EVENT_STREAM;
 
 /// A message on its way that began on another's.
 type Nested<'w> = Pin<Box<dyn Future<Output = Result<Answer, Stopped>> + 'w>>;
-
-/// Who lists at the moment, on one core: each caller by itself, so that nobody waits for a list that a server owes to somebody else.
-#[derive(Debug, Default)]
-pub(crate) struct Listings(RefCell<HashMap<Box<str>, Weak<Mutex<()>>>>);
-
-impl Listings {
-    /// The turn of a caller. Turns that nobody waits for are forgotten, so there are never more than callers under way.
-    fn of(&self, caller: &str) -> Rc<Mutex<()>> {
-        let mut held = self.0.borrow_mut();
-        if let Some(turn) = held.get(caller).and_then(Weak::upgrade) {
-            return turn;
-        }
-        held.retain(|_, turn| turn.strong_count() > 0);
-        let turn = Rc::new(Mutex::new(()));
-        held.insert(caller.into(), Rc::downgrade(&turn));
-        turn
-    }
-}
 
 /// Whether a list was read to its end.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,12 +8,17 @@ use hyper::body::Incoming;
 use semgate_inspect::{Code, Delivered, Direction, Refusal};
 use tokio::time::{Instant as Deadline, timeout_at};
 
-use super::{Lane, NotRecorded, Stopped, Way, no_audit, unix_now};
-use crate::admit::{self, Media};
+use super::{NotRecorded, Stopped, Way};
+use crate::admit;
+use crate::admit::headers::Media;
 use crate::answer::Answer;
+use crate::clock::unix_now;
 use crate::egress::{self, deliver};
 use crate::framing::Serving;
 use crate::identify::Identity;
+use crate::lane::Lane;
+use crate::reasons;
+use crate::reasons::no_audit;
 use crate::receive;
 use crate::record::Outcome;
 use crate::refuse::{self, Manner};
@@ -40,7 +45,7 @@ impl Way<'_> {
         let shared = &*lane.shared;
         shared.inspector.arrive(self.identity.counted(), shared.now())?;
         if let Some(fault) = serving.fault() {
-            return Err(refuse::framing(fault));
+            return Err(reasons::framing(fault));
         }
         let now = unix_now();
         let peer = self.identity.peer(now)?;

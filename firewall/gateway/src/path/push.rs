@@ -7,11 +7,13 @@ use semgate_inspect::{Arrived, Code, Delivered, Delivery, Permit, Refusal, Reply
 use semgate_message::a2a::{Operation, PushTarget, PushTargets, Version, grpc};
 use semgate_message::{Call, Form};
 
-use super::{Way, call, json_limits, unspent};
+use super::Way;
 use crate::admit::Admitted;
 use crate::egress;
-use crate::forward::invalid;
+use crate::grpc::carry;
 use crate::grpc::carry::answered;
+use crate::reasons::invalid;
+use crate::reasons::unspent;
 
 /// The concept of a configuration that a request sets.
 const CREATE: &str = "CreateTaskPushNotificationConfig";
@@ -54,7 +56,7 @@ impl Way<'_> {
         body: &Bytes,
         egress: &egress::Egress,
     ) -> Result<(Arrived, String, PushTarget), Refusal> {
-        let limits = json_limits(&self.lane.shared.limits);
+        let limits = self.lane.shared.limits.json();
         let fault = |why: String| {
             Refusal::new(Code::Malformed, "the push configuration cannot be written as the gateway has to")
                 .with_detail(why)
@@ -114,7 +116,7 @@ impl Way<'_> {
         }
         let (status, bytes) = permit.spend();
         let limits = &lane.shared.limits;
-        let limits = json::Limits { max_bytes: limits.reply_bytes, ..json_limits(limits) };
+        let limits = json::Limits { max_bytes: limits.reply_bytes, ..limits.json() };
         let fault =
             |why: String| invalid("the answer cannot be written as the gateway has to").with_detail(why);
         let json = json::read(judged.unwrap_or(&bytes), &limits).map_err(|why| fault(why.to_string()))?;
@@ -140,7 +142,7 @@ impl Way<'_> {
         let anew = Bytes::from(found.anew(&targets));
         let (inspector, now) = (&lane.shared.inspector, lane.shared.now());
         if let Form::Grpc(operation) = asked.form {
-            let message = call::anew(operation, &anew, &limits).map_err(|ended| ended.refusal)?;
+            let message = carry::anew(operation, &anew, &limits).map_err(|ended| ended.refusal)?;
             let reply = answered(operation, message, &limits)?;
             return inspector.inspect_reply(sent, &lane.replier, 200, reply, now);
         }

@@ -12,10 +12,13 @@ use semgate_message::Call;
 use semgate_negotiation::{Answered, Appointed, Locking, Passing, Relay, Taken};
 
 use super::handshake::no_key;
-use super::{NotRecorded, Stopped, Way, no_audit, reply_facts, stopped_reply, unix_now, unspent};
+use super::{NotRecorded, Stopped, Way, stopped_reply};
 use crate::answer::Answer;
+use crate::clock::unix_now;
 use crate::forward::{self, Anew, Returned, Told};
 use crate::materials::Materials;
+use crate::reasons;
+use crate::reasons::{no_audit, reply_facts, unspent};
 use crate::record::Outcome;
 use crate::{refuse, reply};
 
@@ -134,7 +137,7 @@ impl Way<'_> {
         let lane = self.lane;
         let sessions = &lane.shared.sessions;
         let question = relay.question(sessions, &SystemRandom::new(), unix_now())?.ok_or_else(no_key)?;
-        let lease = lane.pool.lease().await.map_err(|fault| forward::unreachable(&fault))?;
+        let lease = lane.pool.lease().await.map_err(|fault| reasons::unreachable(&fault))?;
         let request = lane.handshakes.behind.own_question(KEY_PATH, Bytes::from(question));
         let asked = forward::exchange(&lane.pool, lease, request, &lane.shared.limits, &|| Ok(()));
         // whatever became of the question, nothing of the caller's was delivered
@@ -151,7 +154,7 @@ impl Way<'_> {
         let lane = self.lane;
         let lease = match self.attended(|| permit.facts().clone(), lane.pool.lease()).await {
             Ok(lease) => lease,
-            Err(fault) => return Err(unspent(permit, forward::unreachable(&fault)).into()),
+            Err(fault) => return Err(unspent(permit, reasons::unreachable(&fault)).into()),
         };
         let permit = match lane.shared.inspector.renew(permit, lane.shared.now()) {
             Ok(permit) => permit,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use flate2::bufread::{GzDecoder, ZlibDecoder};
 use semgate_inspect::{Code, Refusal};
 
-use crate::admit::Encoding;
+use crate::admit::headers::Encoding;
 use crate::config::Limits;
 
 /// Below this many bytes the ratio is not judged: small bodies compress as they like.

@@ -11,11 +11,13 @@ use semgate_inspect::{
 };
 use tokio::time::Instant;
 
+use crate::clock::unix_now;
 use crate::decision::DecisionId;
-use crate::forward;
 use crate::identify::Identity;
+use crate::lane::Lane;
 use crate::mcp;
-use crate::path::{Lane, no_audit, unix_now};
+use crate::reasons;
+use crate::reasons::no_audit;
 use crate::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::Manner;
 
@@ -89,7 +91,7 @@ impl Course {
     pub(crate) fn still(&mut self) -> Result<(), Refusal> {
         let now = Instant::now();
         if !self.quiet && (now >= self.ends || now >= self.idle) {
-            return Err(forward::timeout(Delivered::Yes));
+            return Err(reasons::timeout(Delivered::Yes));
         }
         let _ = self.of.identity.peer(unix_now())?;
         let lane = &self.of.lane;

@@ -25,10 +25,11 @@ use crate::fault::RunFault;
 use crate::follow;
 use crate::forward::{self, Told};
 use crate::identify::Identity;
+use crate::lane::{Lane, Shared};
 use crate::listen;
 use crate::materials::Materials;
 use crate::measure::Metrics;
-use crate::path::{Lane, Shared};
+use crate::reasons;
 use crate::receive::Received;
 use crate::record::Audit;
 use crate::refuse::answer;
@@ -128,7 +129,7 @@ pub(crate) async fn pass(
     decision: DecisionId,
     received: Received,
 ) -> Result<Answer, Refusal> {
-    let lease = lane.pool.lease().await.map_err(|fault| forward::unreachable(&fault))?;
+    let lease = lane.pool.lease().await.map_err(|fault| reasons::unreachable(&fault))?;
     let mut buffer = [0; 26];
     let call = Call::l8();
     let told = Told {

@@ -21,8 +21,8 @@ use crate::config::{CardChoice, Config, Limits, Protocol, RouteConfig};
 use crate::egress::Egress;
 use crate::fault::RunFault;
 use crate::follow::{self, First, Memory, Recognisers};
+use crate::lane::Shared;
 use crate::materials::Materials;
-use crate::path::Shared;
 use crate::record::Audit;
 
 /// Everything that is read before a port is bound.

@@ -12,21 +12,22 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::LocalSet;
 
 use super::{Bound, BoundRoute, start};
+use crate::address::Address;
 use crate::admin::Admin;
-use crate::admit::{Door, HANDSHAKE_PATH};
+use crate::admit::HANDSHAKE_PATH;
+use crate::admit::door::Door;
 use crate::card::{Card, CardKeys, Says};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
 use crate::decision::Decisions;
 use crate::egress::Egress;
 use crate::fault::RunFault;
 use crate::follow::{Exchange, First, Follow, Memory, PolicyStates};
-use crate::forward::Address;
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper};
+use crate::lane::{Group, Handshakes, Lane, Shared};
 use crate::listen::{self, Agents, Entrance, Face, Listener};
 use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
-use crate::path::{Group, Handshakes, Lane, Shared};
 use crate::record::{Audit, AuditWriter};
 use crate::upstream::{Connector, Pool, Speak};
 

@@ -15,11 +15,13 @@ use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use super::{accept, config, one};
+use super::config;
+use super::wanted::{accept, one};
 use crate::decision::DecisionId;
-use crate::forward::{self, Told, invalid, unreachable_agent};
+use crate::forward::{self, Told};
 use crate::identify::Identity;
-use crate::path::Lane;
+use crate::lane::Lane;
+use crate::reasons::{self, invalid, unreachable_agent};
 
 /// The socket with the agent.
 pub(super) type Agent = WebSocketStream<TokioIo<Upgraded>>;
@@ -54,8 +56,8 @@ pub(super) async fn open(
         decision: decision.text(&mut buffer),
         anew: None,
     };
-    let request = lane.address.socket_request(&told, &key)?;
-    let mut link = lane.pool.upgrading().await.map_err(|fault| forward::unreachable(&fault))?;
+    let request = forward::socket_request(&lane.address, &told, &key)?;
+    let mut link = lane.pool.upgrading().await.map_err(|fault| reasons::unreachable(&fault))?;
     let opening = async {
         let mut response = link.try_send(request).await.map_err(|_| unreachable_agent())?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS || !agrees(response.headers(), &key) {
@@ -66,7 +68,7 @@ pub(super) async fn open(
     };
     let upgraded = match timeout(limits.upstream_timeout, opening).await {
         Ok(upgraded) => upgraded?,
-        Err(_) => return Err(forward::timeout(Delivered::No)),
+        Err(_) => return Err(reasons::timeout(Delivered::No)),
     };
     let config = config(limits.event_bytes, limits.body_bytes);
     Ok(WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, Some(config)).await)

@@ -6,7 +6,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, error::ProtocolError};
 
-use crate::forward::invalid;
+use crate::reasons::invalid;
 
 /// Bad gateway, registered since RFC 6455.
 const BAD_GATEWAY: u16 = 1014;

@@ -17,13 +17,14 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
-use super::Agreed;
 use super::agent::{self, Agent};
 use super::close::{self, End};
+use crate::clock::unix_now;
 use crate::decision::DecisionId;
-use crate::forward;
+use crate::framing::agreed::Agreed;
 use crate::identify::Identity;
-use crate::path::{Lane, no_audit, unix_now, unspent};
+use crate::lane::Lane;
+use crate::reasons::{self, no_audit, unspent};
 use crate::record::{NotRecorded, Outcome, Record};
 use crate::refuse::{self, Manner};
 
@@ -223,7 +224,7 @@ impl Socket {
                     Err(refusal) => return End::refused(refusal),
                 },
                 Message::Binary(_) => {
-                    return End::refused(forward::invalid("a message of the agent behind is binary"));
+                    return End::refused(reasons::invalid("a message of the agent behind is binary"));
                 }
                 Message::Close(_) => return End::Over,
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
@@ -253,7 +254,7 @@ impl Socket {
             sleep(LOOK).await;
             let now = Instant::now();
             if now >= self.ends || now >= self.heard.get() + limits.stream_idle {
-                return End::refused(forward::timeout(Delivered::Unknown));
+                return End::refused(reasons::timeout(Delivered::Unknown));
             }
             if let Err(refusal) = self.still() {
                 return End::refused(refusal);

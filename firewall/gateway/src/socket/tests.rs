@@ -5,7 +5,7 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 
 #[test]
 fn the_key_of_the_specification_is_proved_as_there() {
-    assert_eq!(super::accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    assert_eq!(super::wanted::accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
 }
 
 #[tokio::test]

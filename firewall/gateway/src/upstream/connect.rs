@@ -13,9 +13,9 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+use crate::clock::unix_now;
 use crate::config::{Place, Upstream};
 use crate::materials::Materials;
-use crate::path::unix_now;
 
 use super::link::{Link, Speak};
 

@@ -11,7 +11,7 @@ use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioTimer;
 
-use crate::listen::OnThisCore;
+use crate::executor::OnThisCore;
 
 /// Response headers read at most: a reply brings a few, and none but the named ones pass.
 const MAX_HEADERS: usize = 64;

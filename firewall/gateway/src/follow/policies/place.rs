@@ -12,10 +12,10 @@ use semgate_statement::bundle::{self, BundleFault, Rules};
 use serde::{Deserialize, Serialize};
 
 use super::steady::{self, Stamp, Steady};
+use crate::clock::unix_now;
 use crate::config::{BundleConfig, Config, PolicyPlace};
 use crate::fault::RunFault;
 use crate::materials;
-use crate::path::unix_now;
 
 /// The newest bundle that ever went live, in the state directory.
 const NEWEST: &str = "policy-bundle.json";

@@ -1,0 +1,126 @@
+//! What a route takes of those who come to its listener.
+
+use http::header::{ACCEPT, AUTHORIZATION};
+use http::{HeaderMap, HeaderName};
+use semgate_message::a2a::Version;
+
+use super::HANDSHAKE_PATH;
+use super::a2a::A2A_VERSION;
+use super::host::Names;
+use crate::config::{Protocol, RouteConfig, Transport};
+use crate::events::EVENT_STREAM;
+use crate::grpc;
+use crate::refuse::Manner;
+
+/// What a route takes: set once for each listener.
+#[derive(Clone, Debug)]
+pub(crate) struct Door {
+    pub(crate) protocol: Protocol,
+    /// The paths of callers: `/`, that of the agent behind, and that of the public URL, each with a slash at its end and without.
+    pub(crate) paths: Vec<String>,
+    /// The URI of our extension.
+    pub(crate) extension: String,
+    /// Versions of A2A.
+    pub(crate) versions: Vec<Version>,
+    /// Transports of A2A.
+    pub(crate) transports: Vec<Transport>,
+    /// Whether push configurations are carried.
+    pub(crate) push: bool,
+    /// Whether the gateway answers handshakes here.
+    pub(crate) handshakes: bool,
+    /// Headers that callers show the agent behind.
+    pub(crate) credentials: Vec<HeaderName>,
+    /// Whether WebSockets are carried.
+    pub(crate) websocket: bool,
+    /// What the listener is called.
+    pub(crate) names: Names,
+}
+
+impl Door {
+    pub(crate) fn new(route: &RouteConfig, extension: &str) -> Self {
+        let public = route.public_url.as_deref().and_then(|url| url.split_once("://"));
+        let public = public.and_then(|(_, rest)| rest.find('/').and_then(|at| rest.get(at..)));
+        let mut paths = Vec::new();
+        for path in ["/", &route.upstream.path].into_iter().chain(public) {
+            let bare = path.trim_end_matches('/');
+            let mut one = |path: String| {
+                if !path.is_empty() && !paths.contains(&path) {
+                    paths.push(path);
+                }
+            };
+            one(bare.to_owned());
+            // an interface of A2A is a base that clients join paths to
+            if bare.is_empty() || route.protocol == Protocol::A2a {
+                one(format!("{bare}/"));
+            }
+        }
+        // the longest first: below a path of the agent there is no tenant of its first part
+        paths.sort_by_key(|path| std::cmp::Reverse(path.len()));
+        Self {
+            protocol: route.protocol,
+            paths,
+            extension: extension.to_owned(),
+            versions: route.choices.versions.clone(),
+            transports: route.choices.transports.clone(),
+            push: route.choices.push.is_some(),
+            handshakes: route.choices.handshake.is_some(),
+            credentials: credentials_of(route),
+            websocket: route.choices.websocket,
+            names: Names::of(route),
+        }
+    }
+
+    /// What follows one of the paths, with the slash that it begins with.
+    pub(crate) fn below<'p>(&self, path: &'p str) -> impl Iterator<Item = &'p str> {
+        let bases = self.paths.iter().map(|base| base.trim_end_matches('/'));
+        bases.filter_map(|base| path.strip_prefix(base)).filter(|rest| rest.starts_with('/'))
+    }
+
+    /// Whether this is the address of handshakes.
+    pub(crate) fn is_handshake(&self, path: &str) -> bool {
+        self.handshakes && self.below(path).any(|rest| rest == HANDSHAKE_PATH)
+    }
+
+    /// Whether messages are posted to this path.
+    pub(crate) fn is_base(&self, path: &str) -> bool {
+        self.paths.iter().any(|base| base == path)
+    }
+
+    /// How a request with this path and these headers is answered, whatever becomes of it.
+    pub(crate) fn manner(&self, path: &str, headers: &HeaderMap) -> Manner {
+        match self.protocol {
+            _ if self.is_handshake(path) => Manner::Plain,
+            Protocol::L8 => Manner::Plain,
+            Protocol::Mcp => Manner::Mcp,
+            Protocol::A2a if self.is_call(headers) => Manner::Grpc { agent: None },
+            Protocol::A2a if self.takes(Transport::Rest) => {
+                let rpc = self.takes(Transport::JsonRpc) && self.is_base(path);
+                if rpc { rpc_manner(headers) } else { Manner::Rest }
+            }
+            Protocol::A2a => rpc_manner(headers),
+        }
+    }
+
+    /// Whether a request is a call of gRPC here.
+    pub(crate) fn is_call(&self, headers: &HeaderMap) -> bool {
+        self.takes(Transport::Grpc) && grpc::head::is_call(headers)
+    }
+
+    pub(crate) fn takes(&self, transport: Transport) -> bool {
+        self.protocol == Protocol::A2a && self.transports.contains(&transport)
+    }
+}
+
+/// Clients of 0.3 that ask for a stream take nothing else, an error neither.
+fn rpc_manner(headers: &HeaderMap) -> Manner {
+    let only_events = headers.get(ACCEPT).is_some_and(|accept| accept == EVENT_STREAM);
+    let old = headers.get(A2A_VERSION).is_none_or(|version| version.is_empty() || version == "0.3");
+    if only_events && old { Manner::JsonRpcEvents } else { Manner::JsonRpc }
+}
+
+fn credentials_of(route: &RouteConfig) -> Vec<HeaderName> {
+    let choices = &route.choices;
+    let authorization = choices.forward_authorization.then_some(AUTHORIZATION);
+    let key = choices.api_key_header.as_ref().and_then(|name| HeaderName::try_from(name).ok());
+    authorization.into_iter().chain(key).collect()
+}

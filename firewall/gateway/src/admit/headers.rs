@@ -1,0 +1,123 @@
+//! Single headers, each in the one form that is taken.
+
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use semgate_inspect::{Code, Refusal};
+
+use super::door::Door;
+use crate::config::Protocol;
+use crate::events::EVENT_STREAM;
+
+/// How a body is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Identity,
+    Gzip,
+    /// The zlib format, which is what the name means (RFC 9110 §8.4.1.2).
+    Deflate,
+}
+
+/// The names of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Media {
+    Json,
+    /// A2A 1.0 §11.1.
+    A2aJson,
+}
+
+impl Media {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::A2aJson => "application/a2a+json",
+        }
+    }
+}
+
+/// Whether `Accept` names streams of events (RFC 9110 §12.5.1). `*/*` does not: a stream is asked for by its name.
+pub(crate) fn takes_events(headers: &HeaderMap) -> bool {
+    let named = |range: &str| {
+        let mut parts = range.split(';').map(str::trim);
+        let is = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(EVENT_STREAM));
+        let refused = |part: &str| {
+            let weight = part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="));
+            weight.is_some_and(|weight| weight.chars().all(|digit| matches!(digit, '0' | '.')))
+        };
+        is && !parts.any(refused)
+    };
+    let texts = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    texts.flat_map(|text| text.split(',')).any(named)
+}
+
+/// Each at most once, as it came; what is in it is the agent's to judge. `header_bytes` bounds it.
+pub(crate) fn credentials(
+    door: &Door,
+    headers: &HeaderMap,
+) -> Result<Vec<(HeaderName, HeaderValue)>, Refusal> {
+    let mut shown = Vec::new();
+    for name in &door.credentials {
+        let mut all = headers.get_all(name).iter();
+        let Some(value) = all.next() else { continue };
+        if all.next().is_some() {
+            return Err(malformed("a credential is shown twice").with_hint("show it once"));
+        }
+        let mut value = value.clone();
+        value.set_sensitive(true);
+        shown.push((name.clone(), value));
+    }
+    Ok(shown)
+}
+
+/// `application/json`, with `charset=utf-8` or without: JSON knows no other (RFC 8259 §8.1). A2A has a name of its own for it.
+pub(crate) fn content_type(headers: &HeaderMap, protocol: Protocol) -> Result<Media, Refusal> {
+    let fault = || {
+        malformed("the content type is not `application/json`").with_hint("send json as `application/json`")
+    };
+    let mut all = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (all.next(), all.next()) else { return Err(fault()) };
+    if value == "application/json" {
+        return Ok(Media::Json);
+    }
+    let text = value.to_str().map_err(|_| fault())?.to_ascii_lowercase();
+    let mut parts = text.split(';').map(str::trim);
+    let json = match parts.next() {
+        Some("application/json") => Media::Json,
+        Some("application/a2a+json") if protocol == Protocol::A2a => Media::A2aJson,
+        _ => return Err(fault()),
+    };
+    let charset = parts.next().is_none_or(|part| matches!(part, "charset=utf-8" | "charset=\"utf-8\""));
+    if charset && parts.next().is_none() { Ok(json) } else { Err(fault()) }
+}
+
+pub(crate) fn content_encoding(headers: &HeaderMap) -> Result<Encoding, Refusal> {
+    let fault = || {
+        Refusal::new(Code::EncodingUnsupported, "the content encoding is unknown, nested or stated twice")
+            .with_hint("send the body as it is, or as `gzip` or `deflate`, once")
+    };
+    let mut all = headers.get_all(CONTENT_ENCODING).iter();
+    let Some(value) = all.next() else { return Ok(Encoding::Identity) };
+    if all.next().is_some() {
+        return Err(fault());
+    }
+    let text = value.to_str().map_err(|_| fault())?.trim().to_ascii_lowercase();
+    match text.as_str() {
+        "identity" => Ok(Encoding::Identity),
+        "gzip" => Ok(Encoding::Gzip),
+        "deflate" => Ok(Encoding::Deflate),
+        _ => Err(fault()),
+    }
+}
+
+/// Every value of a header, for the inspector to judge.
+pub(crate) fn values(headers: &HeaderMap, name: &HeaderName) -> Result<Vec<String>, Refusal> {
+    let mut found = Vec::new();
+    for value in headers.get_all(name) {
+        let text = value.to_str().map_err(|_| malformed("a header of the binding is not ascii"))?;
+        found.push(text.to_owned());
+    }
+    Ok(found)
+}
+
+pub(crate) fn malformed(reason: &str) -> Refusal {
+    Refusal::new(Code::Malformed, reason)
+}

@@ -1,0 +1,80 @@
+//! Refusals for which the gateway has reasons of its own, not the inspector's.
+
+use semgate_inspect::{Code, Delivered, Direction, Facts, Permit, Refusal};
+
+use crate::framing::FramingFault;
+use crate::upstream::ConnectFault;
+
+/// What to do where it is not known whether a message arrived.
+pub(crate) const ONCE: &str = "do not send it again before you know what became of it";
+
+pub(crate) fn timeout(delivered: Delivered) -> Refusal {
+    Refusal::new(Code::UpstreamTimeout, "the agent behind did not answer in time")
+        .with_hint(ONCE)
+        .with_delivered(delivered)
+}
+
+pub(crate) fn invalid(reason: &str) -> Refusal {
+    Refusal::new(Code::UpstreamInvalid, reason)
+        .with_hint(format!("the message was delivered: {ONCE}"))
+        .with_delivered(Delivered::Yes)
+}
+
+pub(crate) fn unreachable_agent() -> Refusal {
+    Refusal::new(Code::UpstreamUnavailable, "the agent behind cannot be reached")
+        .with_hint("nothing was delivered: send it again later")
+}
+
+/// No connection could be opened; the operator reads why.
+pub(crate) fn unreachable(fault: &ConnectFault) -> Refusal {
+    unreachable_agent().with_detail(fault.to_string())
+}
+
+/// A permit that will not be used leaves its id and facts to the refusal.
+pub(crate) fn unspent(permit: Permit, refusal: Refusal) -> Refusal {
+    let sent = permit.give_back();
+    refusal.with_rpc_id(sent.rpc_id().cloned()).with_facts(sent.facts().clone())
+}
+
+pub(crate) fn no_audit(delivered: Delivered) -> Refusal {
+    Refusal::new(Code::AuditUnavailable, "the audit takes no records, so nothing may pass")
+        .with_hint("send it again later; the operator knows")
+        .with_delivered(delivered)
+}
+
+/// What is known of a reply before it is read: the request's, turned round.
+pub(crate) fn reply_facts(request: &Facts) -> Facts {
+    Facts {
+        direction: Direction::Reply,
+        sender: request.receiver.clone(),
+        receiver: request.sender.clone(),
+        protocol: request.protocol,
+        context: request.context.clone(),
+        digest: request.digest,
+        generation: request.generation,
+        policy_digest: request.policy_digest,
+        ..Facts::default()
+    }
+}
+
+/// The refusal for a framing fault; without one the caller left or the body was cut, and the answer reaches nobody.
+pub(crate) fn framing_or_cut(fault: Option<FramingFault>) -> Refusal {
+    match fault {
+        Some(fault) => framing(fault),
+        None => {
+            Refusal::new(Code::Malformed, "the body ended early").with_hint("send as many bytes as stated")
+        }
+    }
+}
+
+/// The refusal for a framing fault.
+pub(crate) fn framing(fault: FramingFault) -> Refusal {
+    let code = match fault {
+        FramingFault::HeadTooLarge => Code::TooLarge,
+        FramingFault::HeadTooSlow => Code::TooSlow,
+        FramingFault::TransferEncoding => Code::EncodingUnsupported,
+        _ => Code::Malformed,
+    };
+    Refusal::new(code, fault.reason())
+        .with_hint("see docs/spec/gateway-http.md for the one form that is accepted")
+}
