@@ -38,6 +38,14 @@ pub struct Reply {
     pub etag: Option<String>,
 }
 
+impl Reply {
+    /// The code of a refusal, where the body is one (RFC 9457).
+    pub fn code(&self) -> Option<String> {
+        let body: serde_json::Value = serde_json::from_slice(&self.body).ok()?;
+        Some(body.get("code")?.as_str()?.to_owned())
+    }
+}
+
 /// A client with fixed roots and at most one identity.
 #[derive(Clone)]
 pub struct Client {

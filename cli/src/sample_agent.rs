@@ -19,6 +19,10 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
 use crate::fault::{Doing, Fault};
+use crate::system::ring_random;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::rand::SecureRandom;
 use tasks::Tasks;
 
 /// The largest message that it reads; the gateway's own limit (1 MiB) is what protects it, this is twice that.
@@ -28,6 +32,11 @@ const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Agent {
     id: String,
+    /// Where it speaks A2A.
+    url: String,
+    /// Told apart from what it named before it was started again.
+    born: String,
+    named: AtomicU64,
     received: AtomicU64,
     tasks: Mutex<Tasks>,
 }
@@ -35,6 +44,11 @@ pub struct Agent {
 impl Agent {
     fn count(&self) {
         self.received.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A name that nothing had before: a task or conversation belongs to whoever began it.
+    fn fresh(&self, what: &str) -> String {
+        format!("{what}-{}-{}", self.born, self.named.fetch_add(1, Ordering::SeqCst))
     }
 
     fn tasks(&self) -> MutexGuard<'_, Tasks> {
@@ -51,7 +65,18 @@ pub async fn serve(
     id: String,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), Fault> {
-    let agent = Arc::new(Agent { id, received: AtomicU64::new(0), tasks: Mutex::default() });
+    let url = format!("http://{}/a2a", listener.local_addr().doing("sample agent")?);
+    let mut born = [0; 8];
+    ring_random().fill(&mut born).map_err(|_| Fault::new("the system's random source failed"))?;
+    let born = URL_SAFE_NO_PAD.encode(born);
+    let agent = Arc::new(Agent {
+        id,
+        url,
+        born,
+        named: AtomicU64::new(1),
+        received: AtomicU64::new(0),
+        tasks: Mutex::default(),
+    });
     let app = Router::new()
         .route("/l8", post(l8::receive))
         .route("/a2a", post(a2a::receive))

@@ -124,7 +124,7 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
     Ok(Running { place, parts, _lock: lock })
 }
 
-/// Publishes every shipped context and raises the floor of `payment` to v1.1 (WIRE); both are no-ops the second time.
+/// Publishes every shipped context and raises the floor of `payment` to v1.1 at least (WIRE); both are no-ops the second time.
 async fn publish_library(operator: &Client, authority: &str) -> Result<(), Fault> {
     for (name, document) in library::all() {
         let url = format!("{authority}/v1/contexts");
@@ -134,6 +134,10 @@ async fn publish_library(operator: &Client, authority: &str) -> Result<(), Fault
     let floor = json!({"line": "payment", "min": "v1.1", "reason": "v1.0 could be replayed"}).to_string();
     let reply =
         operator.post(&format!("{authority}/v1/floors"), "application/json", floor.into_bytes()).await?;
+    if reply.status == 409 && reply.code().as_deref() == Some("floor_lowered") {
+        // it was raised further since
+        return Ok(());
+    }
     answer(&reply).doing("the floor of `payment`").map(|_| ())
 }
 

@@ -128,7 +128,7 @@ fn events(task: &Task, version: Version) -> Vec<Value> {
 
 struct Message<'m> {
     id: &'m str,
-    context_id: &'m str,
+    context_id: Option<&'m str>,
     urn: &'m str,
     content: &'m Value,
 }
@@ -140,10 +140,15 @@ fn message(params: &Value) -> Message<'_> {
     let parts = message.get("parts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     Message {
         id: text("messageId").unwrap_or_default(),
-        context_id: text("contextId").unwrap_or("sample"),
+        context_id: text("contextId"),
         urn: claim.and_then(|c| c.get("context")).and_then(Value::as_str).unwrap_or_default(),
         content: parts.iter().find_map(|p| p.get("data")).unwrap_or(&Value::Null),
     }
+}
+
+/// The conversation that a message belongs to; a new one where it names none (A2A 1.0 §3.4.1).
+fn in_context(agent: &Agent, message: &Message<'_>) -> String {
+    message.context_id.map_or_else(|| agent.fresh("context"), str::to_owned)
 }
 
 fn begin(agent: &Agent, params: &Value, state: &'static str) -> Task {
@@ -151,8 +156,8 @@ fn begin(agent: &Agent, params: &Value, state: &'static str) -> Task {
     let message = message(params);
     let restates = matches!(answer(message.urn, message.content), Answer::Says(..));
     let task = Task {
-        id: format!("task-{}", message.id),
-        context_id: message.context_id.to_owned(),
+        id: agent.fresh("task"),
+        context_id: in_context(agent, &message),
         urn: if restates { message.urn.to_owned() } else { String::new() },
         content: message.content.clone(),
         state,
@@ -175,7 +180,7 @@ fn send(agent: &Agent, version: Version, params: &Value) -> Value {
     agent.count();
     let reply = json!({
         "messageId": format!("re-{}", said.id),
-        "contextId": said.context_id,
+        "contextId": in_context(agent, &said),
         "role": if version == Version::V10 { "ROLE_AGENT" } else { "agent" },
         "parts": [data(&content, version)],
         "metadata": {EXTENSION: {"context": said.urn, "performative": performative}},
@@ -222,10 +227,10 @@ pub async fn card(State(agent): State<Arc<Agent>>) -> Json<Value> {
         "name": "Semgate sample agent",
         "description": "restates what it was told, so that a gateway has something to stand in front of",
         "version": env!("CARGO_PKG_VERSION"),
-        "provider": {"organization": agent.id, "url": "http://127.0.0.1"},
+        "provider": {"organization": agent.id, "url": agent.url},
         "supportedInterfaces": [
-            {"url": "http://127.0.0.1/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
-            {"url": "http://127.0.0.1/a2a", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},
+            {"url": agent.url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+            {"url": agent.url, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},
         ],
         "capabilities": {"streaming": true, "pushNotifications": false},
         "defaultInputModes": ["application/json"],
