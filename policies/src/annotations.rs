@@ -172,7 +172,7 @@ fn unknown(name: &str) -> String {
     }
 }
 
-fn policy_id(id: &str) -> Result<String, String> {
+pub(crate) fn policy_id(id: &str) -> Result<String, String> {
     let plain = id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
     if plain && (1..=64).contains(&id.len()) {
         return Ok(id.to_owned());

@@ -36,6 +36,7 @@ mod openness;
 mod parse;
 mod parts;
 mod policies;
+mod publishers;
 mod rate;
 mod reads;
 mod record;
@@ -58,6 +59,7 @@ pub use explain::{
 pub use fault::{LeftOut, Place, PolicyFault};
 pub use limits::PolicyLimits;
 pub use policies::{Floors, Policies, schema_text};
+pub use publishers::{PublisherAct, PublisherPolicies, Ruling};
 pub use rate::{Period, Rate, RateKey};
 pub use record::{Keep, KeepAs, Keeper};
 pub use source::PolicySource;

@@ -82,7 +82,31 @@ pub(crate) fn parse(
     if faults.is_empty() { Ok(all) } else { Err(faults) }
 }
 
-fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<PolicyFault>> {
+/// One policy of a file, with where and how it stands there.
+pub(crate) struct Alone {
+    /// From 1.
+    pub position: usize,
+    /// Byte offset in the file.
+    pub start: usize,
+    pub text: String,
+    pub policy: Policy,
+}
+
+impl Alone {
+    /// A fault of one of its annotations.
+    pub fn annotation(&self, file: (&str, &str), annotation: &str, why: &str) -> PolicyFault {
+        let at = self.start + annotated(&self.text, annotation);
+        PolicyFault::Syntax { place: place(file.0, file.1, at), why: format!("`@{annotation}`: {why}") }
+    }
+
+    /// `file#id`, where `id` is the `@id` annotation or the position.
+    pub fn id(&self, file: &str, own: Option<&str>) -> Arc<str> {
+        own.map_or_else(|| format!("{file}#{}", self.position), |own| format!("{file}#{own}")).into()
+    }
+}
+
+/// The policies of a file, each by itself.
+pub(crate) fn each_of(name: &str, text: &str) -> Result<Vec<Alone>, Vec<PolicyFault>> {
     // A file without a policy (comments only) is fine: Cedar parses the empty set.
     let set: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
         errors
@@ -98,7 +122,7 @@ fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<
                 .to_owned(),
         }]);
     }
-    let (mut found, mut faults) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
     let mut from = 0;
     for position in 0..set.num_of_policies() {
         let Some(policy) = set.policy(&PolicyId::new(format!("policy{position}"))) else {
@@ -107,23 +131,28 @@ fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<
                 why: "policies cannot be told apart".to_owned(),
             }]);
         };
-        let own_text = policy.to_cedar().unwrap_or_default();
-        let start = text.get(from..).and_then(|rest| rest.find(&own_text)).map_or(from, |at| from + at);
-        from = start + own_text.len();
+        let own = policy.to_cedar().unwrap_or_default();
+        let start = text.get(from..).and_then(|rest| rest.find(&own)).map_or(from, |at| from + at);
+        from = start + own.len();
+        found.push(Alone { position: position + 1, start, text: own, policy: policy.clone() });
+    }
+    Ok(found)
+}
+
+fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<PolicyFault>> {
+    let (mut found, mut faults) = (Vec::new(), Vec::new());
+    for alone in each_of(name, text)? {
+        let (policy, start) = (&alone.policy, alone.start);
         let annotations = match Annotations::of(policy) {
             Ok(annotations) => annotations,
             Err(wrong) => {
-                let at = |annotation: &str| start + annotated(&own_text, annotation);
-                let fault = |(annotation, why): (String, String)| PolicyFault::Syntax {
-                    place: place(name, text, at(&annotation)),
-                    why: format!("`@{annotation}`: {why}"),
-                };
+                let fault =
+                    |(annotation, why): (String, String)| alone.annotation((name, text), &annotation, &why);
                 faults.extend(wrong.into_iter().map(fault));
                 continue;
             }
         };
-        let own_id = annotations.id.clone().unwrap_or_else(|| (position + 1).to_string());
-        let id: Arc<str> = format!("{name}#{own_id}").into();
+        let id = alone.id(name, annotations.id.as_deref());
         let clauses = clauses(policy)
             .map_err(|why| vec![PolicyFault::Syntax { place: place(name, text, start), why }])?;
         let reads = Reads::of(&clauses);
