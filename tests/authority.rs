@@ -124,6 +124,41 @@ fn log_verify_replays_what_is_served_and_finds_it_byte_for_byte() {
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
     let report: Value = serde_json::from_slice(&verified.stdout).unwrap();
     assert_eq!(report["size"], library::all().len() + 2, "the library, a floor and a revocation: {report}");
+    a_person_overrides_and_everybody_sees_who_and_why(&up, &url);
+}
+
+fn a_person_overrides_and_everybody_sees_who_and_why(up: &Up, url: &str) {
+    let write = |name: &str, most: u64| {
+        let document = format!(
+            r#"{{"context":"urn:contexts:weather:v1.{name}","concepts":{{"report":{{"type":"object","properties":{{"celsius":{{"type":"integer","minimum":-90,"maximum":{most}}}}}}}}}}}"#
+        );
+        let file = up.dir.join(format!("weather-{name}.json"));
+        std::fs::write(&file, document).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let (first, second) = (write("0", 60), write("1", 50));
+    assert!(up.semgate(&["context", "publish", &first]).status.success());
+    let refused = up.semgate(&["context", "publish", &second]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("version_breaks"));
+    let words =
+        ["context", "publish", &second, "--override", "no station measures more", "--name", "Grace Hopper"];
+    let stranger = up.semgate(&[&words[..], &["--as", "retailer-7"]].concat());
+    assert!(String::from_utf8_lossy(&stranger.stderr).contains("not_permitted"));
+    let published = up.semgate(&words);
+    assert!(published.status.success(), "{}", String::from_utf8_lossy(&published.stderr));
+    for words in [&["context", "list"][..], &["context", "diff", &first, "weather:v1.1"]] {
+        let shown = String::from_utf8_lossy(&up.semgate(words).stdout).into_owned();
+        assert!(shown.contains("overridden by Grace Hopper (spiffe://"), "{words:?}: {shown}");
+        assert!(shown.contains("no station measures more"), "{words:?}: {shown}");
+    }
+    let report = up.semgate(&["--json", "log", "verify", url]);
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let said = &report["overrides"][0];
+    assert_eq!(
+        (&said["urn"], &said["published"]),
+        (&"urn:contexts:weather:v1.1".into(), &true.into()),
+        "{report}"
+    );
 }
 
 /// The whole ladder by hand: root, issuing certificate, signer, signed context; and what no signature may come of.

@@ -4,6 +4,7 @@ mod among;
 mod diff;
 mod files;
 mod import;
+mod overriding;
 mod remote;
 
 pub use among::Documents;
@@ -42,9 +43,17 @@ pub enum ContextJob {
     Publish {
         /// A JSON document, or a signed context
         file: PathBuf,
+        /// Permit it first although it breaks or is not proven, for this reason; see `context override`
+        #[arg(long = "override", value_name = "REASON", requires = "name")]
+        overriding: Option<String>,
+        /// Who permits it, as people call them
+        #[arg(long, requires = "overriding")]
+        name: Option<String>,
         #[command(flatten)]
         at: At,
     },
+    /// Permit a version that breaks, or is not proven: signed by a named person, logged, shown to everybody
+    Override(overriding::Override),
     /// Fetch a published context and verify it
     Fetch {
         /// The URN, or in short `payment:v1.1`
@@ -156,7 +165,13 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Sign(sign) => sign.run(json),
         ContextJob::Verify(verify) => verify.run(json),
         ContextJob::Import(what) => import::run(what, json).await,
-        ContextJob::Publish { file, at } => remote::publish(&at.reach()?, &file, json).await,
+        ContextJob::Publish { file, overriding, name, at } => {
+            if let (Some(reason), Some(name)) = (&overriding, &name) {
+                overriding::log(&at, &file, reason, name).await?;
+            }
+            remote::publish(&at.reach()?, &file, json).await
+        }
+        ContextJob::Override(permit) => permit.run(json).await,
         ContextJob::Fetch { context, out, proof, at } => {
             remote::fetch(&at.reach()?, &context, out.as_deref(), proof, json).await
         }

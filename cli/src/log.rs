@@ -7,6 +7,7 @@ mod witness;
 pub use source::{Source, Which, followed, quorum, reach};
 
 use clap::{Args, Subcommand};
+use semgate_statement::verify_log::Overridden;
 use semgate_statement::{LogFault, LogReport, verify_log};
 use serde_json::json;
 
@@ -76,9 +77,17 @@ pub fn fault(fault: LogFault) -> Fault {
     }
 }
 
+fn overridden(one: &Overridden) -> serde_json::Value {
+    json!({
+        "index": one.index, "urn": one.urn.as_str(), "by": one.by, "name": one.name, "reason": one.reason,
+        "published": one.published,
+    })
+}
+
 fn shown(report: &LogReport) -> serde_json::Value {
     json!({
         "size": report.size, "root": report.root.to_string(), "statements": report.statements,
         "documents": report.documents, "tiles": report.tiles, "shards": report.shards, "floors": report.floors,
+        "overrides": report.overrides.iter().map(overridden).collect::<Vec<_>>(),
     })
 }

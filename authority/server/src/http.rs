@@ -4,9 +4,11 @@ pub mod problem;
 
 mod admin;
 mod answer;
+mod author;
 mod body;
 mod cache;
 mod compare;
+mod overrides;
 mod patient;
 mod read;
 mod referred;
@@ -24,6 +26,7 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use semgate_certs::PeerRoots;
 use semgate_contexts::DocumentLimits;
 use tokio::sync::{Semaphore, watch};
 
@@ -45,6 +48,8 @@ pub(crate) struct App {
     pub layout: Layout,
     pub document_limits: DocumentLimits,
     pub keys: Arc<Keys>,
+    /// Under whose roots persons sign, as publishers do.
+    pub people: PeerRoots,
     pub signers: Signers,
     pub documents: Documents,
     pub index: SharedIndex,

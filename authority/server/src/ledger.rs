@@ -1,14 +1,31 @@
 //! What the log amounts to, in memory: the fold of `semgate-statement`, and where each act stands, so that the same act again can be
 //! answered with the same index.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 
 use semgate_certs::Thumbprint;
-use semgate_contexts::{ContextUrn, Line};
-use semgate_statement::{Act, Entry, Replay, ReplayFault, RootAct, RootEntry, Statement};
+use semgate_contexts::{ContextUrn, Digest, Line};
+use semgate_statement::{Act, Entry, Replay, ReplayFault, RootAct, RootEntry, SignedPermission, Statement};
 
 /// Publish statements that are remembered by their major: as many as can be appended while one document is compared, many times over.
 const RECENT: usize = 16_384;
+
+/// A logged permission of a named person.
+#[derive(Debug, Clone)]
+pub(crate) struct Override {
+    /// Position of the statement.
+    pub index: u64,
+    /// Seconds since the epoch.
+    pub logged_at: u64,
+    /// Whom the authority verified.
+    pub by: String,
+    /// What was signed.
+    pub permission: SignedPermission,
+}
+
+/// Every override of the log, by the version and the digest of the document that it permits, each in the order of the log.
+pub(crate) type Overrides = BTreeMap<(ContextUrn, Digest), Vec<Override>>;
 
 /// A fold of every entry of the log.
 #[derive(Debug, Default)]
@@ -27,6 +44,8 @@ pub(crate) struct Ledger {
     listing_bytes: usize,
     /// The last withdrawal of each recognised authority: where it stands.
     withdrawn: HashMap<String, u64>,
+    /// Shared with what is public; made anew for each override, which are few.
+    overrides: Arc<Overrides>,
 }
 
 /// A line of the listing with its comma, but for digest, index and URN.
@@ -51,6 +70,17 @@ impl Ledger {
             }
             Statement::Withdraw { recognised, .. } => {
                 self.withdrawn.insert(recognised.clone(), at);
+            }
+            Statement::Override { by, permission } => {
+                let permitted = permission.unverified();
+                let key = (permitted.urn.clone(), permitted.digest);
+                let one = Override {
+                    index: at,
+                    logged_at: entry.logged_at(),
+                    by: by.as_str().to_owned(),
+                    permission: (**permission).clone(),
+                };
+                Arc::make_mut(&mut self.overrides).entry(key).or_default().push(one);
             }
             Statement::Root(said) => {
                 if let RootAct::LowerFloor { line, .. } = &said.act {
@@ -120,6 +150,18 @@ impl Ledger {
             Some(_) => None,
             None => self.withdrawn.get(recognised).copied(),
         }
+    }
+
+    /// The overrides so far.
+    pub fn overrides(&self) -> &Arc<Overrides> {
+        &self.overrides
+    }
+
+    /// Where in the log this very permission is.
+    pub fn override_at(&self, permission: &SignedPermission) -> Option<u64> {
+        let permitted = permission.unverified();
+        let logged = self.overrides.get(&(permitted.urn.clone(), permitted.digest))?;
+        logged.iter().find(|one| one.permission == *permission).map(|one| one.index)
     }
 
     /// Thumbprints of everything that signed an entry.

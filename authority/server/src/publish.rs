@@ -16,7 +16,7 @@ use semgate_statement::{
 };
 use tokio::sync::OnceCell;
 
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Overrides};
 use crate::store::{Edge, LogState};
 
 /// Bytes that are served as they are, with a strong ETag.
@@ -91,6 +91,8 @@ pub(crate) struct Published {
     pub shards: Vec<NewestShard>,
     /// The listing, made when first asked for, once however many ask.
     pub listing: OnceCell<Document>,
+    /// What named persons permitted.
+    pub overrides: Arc<Overrides>,
     kept: Arc<HashMap<String, Arc<ServedShard>>>,
 }
 
@@ -206,6 +208,7 @@ impl Heads {
             edge: log.edge.clone(),
             shards: self.newest.iter().map(NewestShard::of).collect(),
             listing: OnceCell::new(),
+            overrides: Arc::clone(ledger.overrides()),
             kept: Arc::clone(&self.kept),
         })
     }

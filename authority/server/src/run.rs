@@ -182,6 +182,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         metrics,
         log_key: sequencer.log.verifier().to_string(),
         found,
+        people: keys::peers(&config)?,
         signers,
         keys,
         layout,

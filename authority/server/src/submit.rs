@@ -13,9 +13,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use semgate_certs::{Chain, Usage};
+use semgate_certs::{Chain, SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
-use semgate_statement::{Act, Anchors, SignedStatement, Trust};
+use semgate_statement::{Act, Anchors, SignedPermission, SignedStatement, Trust};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::now;
@@ -82,6 +82,13 @@ pub(crate) enum Request {
         lines: Vec<Line>,
         /// Why.
         reason: String,
+    },
+    /// A permission that a person with the right to it signed.
+    Override {
+        /// Who.
+        by: SpiffeId,
+        /// What was signed.
+        permission: Box<SignedPermission>,
     },
     /// What root keys signed.
     Root(Box<SignedStatement>),

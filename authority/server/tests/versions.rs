@@ -4,6 +4,9 @@
 mod support;
 
 use http::StatusCode;
+use ring::rand::SystemRandom;
+use semgate_contexts::{Context, DocumentLimits, Prefix};
+use semgate_statement::{Permission, SignedPermission, SigningIdentity};
 use serde_json::{Value, json};
 use support::*;
 
@@ -129,6 +132,104 @@ async fn what_cannot_be_shown_is_refused_and_says_what_stopped_the_search() {
     assert_eq!(part["verdict"], "unknown");
     assert!(part["reason"].as_str().unwrap().contains("free text"), "{part}");
     assert_eq!(part.get("witness"), None);
+    running.stop().await;
+}
+
+const GRACE: &str = "spiffe://semgate.test/grace";
+
+/// What Grace, or somebody else, permits: this document beside these.
+fn permission(place: &Place, by: &str, document: &str, beside: &[&str]) -> String {
+    let (chain, key) = place.identity(by);
+    let read = |document: &str| {
+        let document = Context::check(document.as_bytes(), &Prefix::default(), &DocumentLimits::default());
+        let document = document.unwrap();
+        (document.urn().clone(), *document.digest())
+    };
+    let (urn, digest) = read(document);
+    let permission = Permission {
+        authority: "semgate.test".to_owned(),
+        beside: beside.iter().map(|document| read(document)).collect(),
+        name: "Grace Hopper".to_owned(),
+        reason: "nobody moves more than ten".to_owned(),
+        urn,
+        digest,
+    };
+    let identity = SigningIdentity::new(key, chain);
+    let signed = SignedPermission::sign(&permission, &identity, &Prefix::default(), &SystemRandom::new());
+    signed.unwrap().as_str().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_named_person_permits_one_document_beside_the_versions_that_count_and_no_other() {
+    let place = Place::new();
+    let mut config = place.config();
+    config.publishers.push(semgate_authority::Publisher {
+        overrides: vec![semgate_authority::LinePattern::parse("stock.test").unwrap()],
+        ..publisher(GRACE, &[], &[], &[])
+    });
+    config.publishers.push(publisher("spiffe://semgate.test/clerk", &["stock.test"], &["*"], &["*"]));
+    let running = place.start_with(config).await;
+    let client = &running.client;
+    let clerk = running.client_of(&place, Some("spiffe://semgate.test/clerk"));
+    let of = |number: &str, most: u64| version(number, concept(most), results(&["known"]));
+    let (first, draft, another) = (of("1.0", 20), of("1.1", 10), of("1.1", 11));
+    assert_eq!(client.publish(&first).await.status, StatusCode::CREATED);
+    assert_eq!(clerk.publish(&draft).await.code(), "version_breaks");
+    let submit = async |client: &Client, permission: &str| {
+        client.post("/v1/overrides", "application/jose+json", permission).await
+    };
+
+    // who may publish may not override; a stranger may not even hand it in
+    let got = submit(&clerk, &permission(&place, "spiffe://semgate.test/clerk", &draft, &[&first])).await;
+    assert_eq!(got.code(), "not_permitted");
+    let by_grace = permission(&place, GRACE, &draft, &[&first]);
+    let stranger = running.client_of(&place, Some("spiffe://semgate.test/nobody"));
+    assert_eq!(submit(&stranger, &by_grace).await.code(), "not_permitted");
+    // forged, for another authority, beside what is not published, for what is
+    let forged = by_grace.replace("\"signature\":\"", "\"signature\":\"AAAA");
+    assert_eq!(submit(&clerk, &forged).await.code(), "signature_invalid");
+    let beside_nothing = permission(&place, GRACE, &draft, &[&of("1.5", 3)]);
+    assert_eq!(submit(&clerk, &beside_nothing).await.code(), "override_refused");
+    let late = permission(&place, GRACE, &first, &[&draft]);
+    assert_eq!(submit(&clerk, &late).await.code(), "override_refused");
+    assert_eq!(client.ok("/v1/overrides").await.json(), json!({ "overrides": [] }));
+
+    // the right person: logged, the same again is the same entry; it permits that document only
+    let got = submit(&clerk, &by_grace).await;
+    assert_eq!(got.status, StatusCode::CREATED, "{got:?}");
+    let again = submit(&running.client_of(&place, Some(GRACE)), &by_grace).await;
+    assert_eq!((again.status, &again.json()["index"]), (StatusCode::OK, &got.json()["index"]));
+    let refused = clerk.publish(&another).await;
+    assert_eq!(refused.code(), "version_breaks");
+    assert!(refused.json()["detail"].as_str().unwrap().ends_with("is another document"), "{refused:?}");
+    // Grace permits, and does not publish
+    assert_eq!(running.client_of(&place, Some(GRACE)).publish(&draft).await.code(), "not_permitted");
+    assert_eq!(clerk.publish(&draft).await.status, StatusCode::CREATED);
+
+    // another version counts by the time that the next one comes: what was permitted without it does not hold
+    let next = of("1.3", 5);
+    assert_eq!(
+        submit(&clerk, &permission(&place, GRACE, &next, &[&first])).await.status,
+        StatusCode::CREATED
+    );
+    let refused = clerk.publish(&next).await;
+    assert_eq!(refused.code(), "version_breaks");
+    let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("does not name `urn:contexts:stock.test:v1.1`"), "{detail}");
+    let both = permission(&place, GRACE, &next, &[&first, &draft]);
+    assert_eq!(submit(&clerk, &both).await.status, StatusCode::CREATED);
+    assert_eq!(clerk.publish(&next).await.status, StatusCode::CREATED);
+
+    // the log says who and why, to those who replay it, and followers count what was published
+    let mut fetch = client.clone();
+    let report = semgate_statement::verify_log(&mut fetch, &place.follower_config(), now()).unwrap();
+    let said: Vec<_> =
+        report.overrides.iter().map(|o| (o.by.as_str(), o.name.as_str(), o.published)).collect();
+    assert_eq!(said, [(GRACE, "Grace Hopper", true); 3]);
+    assert_eq!(report.overrides[0].reason, "nobody moves more than ten");
+    let listed = client.ok("/v1/overrides").await.json();
+    assert_eq!(listed["overrides"][0]["urn"], "urn:contexts:stock.test:v1.1");
+    assert_eq!(client.ok("/v1/contexts").await.json()["contexts"].as_array().unwrap().len(), 3);
     running.stop().await;
 }
 

@@ -19,6 +19,7 @@ pub mod format;
 pub mod head;
 pub mod jws;
 pub mod listing;
+pub mod permission;
 pub mod proof;
 pub mod recognition;
 pub mod replay;
@@ -47,6 +48,7 @@ pub use format::FormatFault;
 pub use head::{Head, HeadFault, NamedShards, ShardRef, VerifiedHead};
 pub use jws::{JwsFault, SignFault, SigningIdentity};
 pub use listing::{Listed, Listing};
+pub use permission::{Permission, PermissionFault, SignedPermission};
 pub use proof::{
     CheckpointRules, ContinuationProof, ProofRules, Proved, Stapled, TextProofFault, TlogProof, prove_entry,
 };

@@ -6,6 +6,7 @@ mod keys;
 use crate::entry::Entry;
 use crate::floors::FloorsDocument;
 use crate::listing::{Listed, Listing};
+use crate::permission::Permission;
 use crate::recognition::{Recognition, meet};
 use crate::root::{RootAct, RootStatement};
 use crate::statement::{Act, Statement};
@@ -81,6 +82,10 @@ pub enum ReplayFault {
     RecognitionEnded,
     /// A withdrawal of what is not recognised, or not for these lines.
     NotRecognised,
+    /// An override of a version that is published already.
+    OverrideLate,
+    /// An override beside a version that is not published with this digest.
+    OverrideUnknown,
 }
 
 impl fmt::Display for ReplayFault {
@@ -110,6 +115,8 @@ impl fmt::Display for ReplayFault {
             ReplayFault::LineRecognised => "another authority is recognised for this line",
             ReplayFault::RecognitionEnded => "the recognition has ended before it is logged",
             ReplayFault::NotRecognised => "the authority is not recognised for these lines",
+            ReplayFault::OverrideLate => "the version that is overridden for is published already",
+            ReplayFault::OverrideUnknown => "the override names a version that is not published so",
         })
     }
 }
@@ -187,6 +194,8 @@ impl Replay {
                 self.recognised.remove(recognised);
                 self.statuses.set(*of, Status::Invalid);
             }
+            // a record: what it permits is published by a statement of its own
+            Statement::Override { .. } => {}
             Statement::Root(said) => self.root(said, index),
         }
         Ok(())
@@ -241,6 +250,7 @@ impl Replay {
                     true => Ok(()),
                 }
             }
+            Statement::Override { permission, .. } => self.check_override(permission.unverified()),
             Statement::Root(said) => self.check_root(said, logged_at),
         }
     }
@@ -257,6 +267,16 @@ impl Replay {
             _ if self.recognised_for(line, at, None).is_some() => Err(ReplayFault::LineRecognised),
             _ => Ok(()),
         }
+    }
+
+    fn check_override(&self, permission: &Permission) -> Result<(), ReplayFault> {
+        if self.published.contains_key(&permission.urn) {
+            return Err(ReplayFault::OverrideLate);
+        }
+        let known = |(urn, digest): (&ContextUrn, &Digest)| {
+            self.published.get(urn).is_some_and(|published| published.digest == *digest)
+        };
+        if permission.beside.iter().all(known) { Ok(()) } else { Err(ReplayFault::OverrideUnknown) }
     }
 
     /// The recognition in effect at `at` that a line meets, but for one of this authority.

@@ -2,11 +2,12 @@
 
 use crate::format::{FormatFault, Members, is_name, limits, write};
 use crate::jws::{Compact, JwsFault, Many, SignFault, SigningIdentity};
+use crate::permission::SignedPermission;
 use crate::recognition::MAX_RECOGNISED_LINES;
 use crate::root::RootStatement;
 use crate::trust::Trust;
 use ring::rand::SecureRandom;
-use semgate_certs::{ChainFault, Roots, Thumbprint, Usage, VerifiedLeaf, verify_chain};
+use semgate_certs::{ChainFault, Roots, SpiffeId, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use serde_json::json;
 use std::fmt;
@@ -98,6 +99,13 @@ pub enum Statement {
         /// Why, for people.
         reason: String,
     },
+    /// A named person permits a version that breaks, or is not proven. A record: it changes no status. Signed by the status key.
+    Override {
+        /// Who signed the permission, as the authority verified it then.
+        by: SpiffeId,
+        /// What the person signed.
+        permission: Box<SignedPermission>,
+    },
     /// What only the root may say. Signed by a threshold of root keys.
     Root(Box<RootStatement>),
 }
@@ -167,9 +175,10 @@ impl Statement {
     pub fn role(&self) -> Option<Usage> {
         match self {
             Statement::Publish { .. } => Some(Usage::Context),
-            Statement::Change { .. } | Statement::Floor { .. } | Statement::Withdraw { .. } => {
-                Some(Usage::Status)
-            }
+            Statement::Change { .. }
+            | Statement::Floor { .. }
+            | Statement::Withdraw { .. }
+            | Statement::Override { .. } => Some(Usage::Status),
             Statement::Root(_) => None,
         }
     }
@@ -182,6 +191,9 @@ impl Statement {
             }
             Statement::Floor { line, .. } => std::slice::from_ref(line),
             Statement::Withdraw { lines, .. } => lines,
+            Statement::Override { permission, .. } => {
+                std::slice::from_ref(permission.unverified().urn.line())
+            }
             Statement::Root(_) => &[],
         }
     }
@@ -193,6 +205,7 @@ impl Statement {
             Statement::Change { act, .. } => act.as_str(),
             Statement::Floor { .. } => "floor",
             Statement::Withdraw { .. } => "withdraw",
+            Statement::Override { .. } => "override",
             Statement::Root(said) => said.kind(),
         }
     }
@@ -212,6 +225,9 @@ impl Statement {
             Statement::Withdraw { recognised, index, lines, reason } => json!({
                 "kind": "withdraw", "recognised": recognised, "index": index, "reason": reason,
                 "lines": lines.iter().map(Line::as_str).collect::<Vec<_>>(),
+            }),
+            Statement::Override { by, permission } => json!({
+                "kind": "override", "by": by.as_str(), "permission": permission.as_str(),
             }),
             Statement::Root(said) => said.to_json(),
         })
@@ -241,6 +257,13 @@ impl Statement {
                 }
             }
             "withdraw" => read_withdraw(&json)?,
+            "override" => {
+                let m = Members::closed(&json, &["kind", "by", "permission"], &[])?;
+                Statement::Override {
+                    by: m.parsed("by", |text| SpiffeId::parse(text).ok())?,
+                    permission: Box::new(SignedPermission::read(m.text("permission")?.as_bytes(), prefix)?),
+                }
+            }
             other => {
                 let Some(act) = Act::parse(other) else { return Statement::read_root(bytes, other, &json) };
                 let m = Members::closed(&json, &["kind", "urn", "index", "reason"], &[])?;

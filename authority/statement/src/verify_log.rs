@@ -7,7 +7,7 @@ mod prove;
 #[cfg(test)]
 mod tests;
 
-pub use fault::{Fetch, FetchFault, LogFault, LogReport};
+pub use fault::{Fetch, FetchFault, LogFault, LogReport, Overridden};
 pub use prove::Prover;
 
 use crate::checkpoint::{Checkpoint, MAX_CHECKPOINT_BYTES};
@@ -26,7 +26,7 @@ use crate::tiles::{MAX_BUNDLE_BYTES, TILE_WIDTH, TilePath, Tree, TreeHash, decod
 use crate::token::{MAX_TOKEN_BYTES, Token};
 use crate::trust::{MAX_TRUST_BYTES, RootEntry, Trust};
 use semgate_certs::Roots;
-use semgate_contexts::{Context, ContextUrn, DocumentFault};
+use semgate_contexts::{Context, ContextUrn, DocumentFault, Prefix};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -166,6 +166,7 @@ impl Check<'_> {
             documents,
             shards,
             floors: replay.floors().len(),
+            overrides: overrides(&entries, &replay, &self.config.prefix),
         })
     }
 
@@ -324,6 +325,26 @@ impl Check<'_> {
         }
         Ok(Arc::clone(signed.context()))
     }
+}
+
+/// The overrides among entries that were verified.
+fn overrides(entries: &[Vec<u8>], replay: &Replay, prefix: &Prefix) -> Vec<Overridden> {
+    let mut found = Vec::new();
+    for (index, bytes) in (0u64..).zip(entries) {
+        let Ok(entry) = Entry::read(bytes, prefix) else { continue };
+        let Statement::Override { by, permission } = entry.unverified() else { continue };
+        let permission = permission.unverified();
+        let published = replay.published(&permission.urn);
+        found.push(Overridden {
+            index,
+            urn: permission.urn.clone(),
+            published: published.is_some_and(|published| published.digest == permission.digest),
+            by: by.as_str().to_owned(),
+            name: permission.name.clone(),
+            reason: permission.reason.clone(),
+        });
+    }
+    found
 }
 
 fn same_floors(ours: &[u8], served: &[u8]) -> Result<(), LogFault> {

@@ -7,7 +7,7 @@ use clap::Args;
 use semgate_contexts::compare::{CompareLimits, Comparison, Part, Verdict, compare};
 use semgate_contexts::{Context, ContextUrn, Prefix};
 
-use super::{At, Documents, remote};
+use super::{At, Documents, overriding, remote};
 use crate::fault::{Doing, Fault, REFUSED};
 use crate::names;
 
@@ -45,16 +45,33 @@ impl Diff {
         let mut limits = CompareLimits::default();
         limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
         let comparison = compare(&old, &new, &limits);
+        let overridden = self.overridden(&new).await;
         if json {
-            out!("{}", comparison.to_value());
+            let mut value = comparison.to_value();
+            if let (Some(one), Some(members)) = (&overridden, value.as_object_mut()) {
+                members.insert("override".to_owned(), overriding::shown(one));
+            }
+            out!("{value}");
         } else {
             show(&comparison);
+            if let Some(one) = &overridden {
+                out!("{}", overriding::line(one));
+            }
         }
         Ok(match comparison.verdict {
             Verdict::Compatible => 0,
             Verdict::Breaking => REFUSED,
             Verdict::Unknown => UNKNOWN,
         })
+    }
+
+    /// What a named person said of the newer version, where it is one that an authority has published.
+    async fn overridden(&self, new: &Context) -> Option<serde_json::Value> {
+        if Path::new(&self.new).is_file() {
+            return None;
+        }
+        let listed = overriding::listed(&self.at.reach().ok()?).await;
+        overriding::of(&listed, new.urn().as_str(), &new.digest().to_string()).cloned()
     }
 
     /// A file, a shipped context, or one that an authority has published.

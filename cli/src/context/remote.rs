@@ -13,7 +13,7 @@ use semgate_statement::{SignedContext, Stapled};
 use serde_json::{Value, json};
 
 use super::files::{signed, tell, verified};
-use super::{At, Reach};
+use super::{At, Reach, overriding};
 use crate::authority::print_members as print;
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
@@ -150,10 +150,14 @@ pub async fn list(reach: &Reach, json: bool) -> Result<u8, Fault> {
         out!("{listed}");
         return Ok(0);
     }
+    let overrides = overriding::listed(reach).await;
     for context in listed.get("contexts").and_then(Value::as_array).into_iter().flatten() {
         let text = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
         let index = context.get("index").and_then(Value::as_u64).unwrap_or_default();
         out!("{:>6}  {:<10}  {}  {}", index, text("status"), text("urn"), text("digest"));
+        if let Some(one) = overriding::of(&overrides, text("urn"), text("digest")) {
+            out!("{:>8}{}", "", overriding::line(one));
+        }
     }
     Ok(0)
 }

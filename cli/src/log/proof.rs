@@ -188,6 +188,9 @@ fn about(statement: &Statement) -> String {
         Statement::Publish { urn, .. } | Statement::Change { urn, .. } => urn.as_str().to_owned(),
         Statement::Floor { line, .. } => line.as_str().to_owned(),
         Statement::Withdraw { recognised, .. } => format!("recognition of `{recognised}`"),
+        Statement::Override { by, permission } => {
+            format!("override for {} by {}", permission.unverified().urn.as_str(), by.as_str())
+        }
         Statement::Root(said) => format!("root statement {}", said.number),
     }
 }

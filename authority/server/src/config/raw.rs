@@ -84,6 +84,8 @@ struct RawPublisher {
     revoke: Vec<String>,
     #[serde(default)]
     floor: Vec<String>,
+    #[serde(default, rename = "override")]
+    overrides: Vec<String>,
 }
 
 macro_rules! limits {
@@ -249,6 +251,7 @@ impl File {
                     publish: texts(&p.publish),
                     revoke: texts(&p.revoke),
                     floor: texts(&p.floor),
+                    overrides: texts(&p.overrides),
                 })
                 .collect(),
             limits: RawLimits::of(&config.limits),
@@ -334,6 +337,7 @@ fn publishers(raw: Vec<RawPublisher>) -> Result<Vec<Publisher>, String> {
             publish: patterns(one.publish)?,
             revoke: patterns(one.revoke)?,
             floor: patterns(one.floor)?,
+            overrides: patterns(one.overrides)?,
             id: one.id,
         });
     }

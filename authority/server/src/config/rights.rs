@@ -1,4 +1,4 @@
-//! Who may write what: three separate rights (publish, revoke, floor), each a list of line patterns.
+//! Who may write what: four separate rights (publish, revoke, floor, override), each a list of line patterns.
 
 use std::fmt;
 
@@ -64,6 +64,8 @@ pub struct Publisher {
     pub revoke: Vec<LinePattern>,
     /// Lines whose floor this one may raise.
     pub floor: Vec<LinePattern>,
+    /// Lines on which this one may sign permissions for versions that break or are not proven.
+    pub overrides: Vec<LinePattern>,
 }
 
 impl Publisher {
@@ -71,6 +73,6 @@ impl Publisher {
     #[must_use]
     pub fn of_everything(id: &str) -> Self {
         let every = || vec![LinePattern::Every];
-        Self { id: id.to_owned(), publish: every(), revoke: every(), floor: every() }
+        Self { id: id.to_owned(), publish: every(), revoke: every(), floor: every(), overrides: every() }
     }
 }

@@ -9,13 +9,14 @@ use axum::response::Response;
 use http::StatusCode;
 use semgate_contexts::compare::{Comparison, Role, Verdict, compare, compare_as};
 use semgate_contexts::json::{self, Json, Object};
-use semgate_contexts::{Context, ContextUrn, DocumentFault};
+use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault};
 use semgate_statement::Status;
 use serde_json::{Value, json};
 
 use super::App;
 use super::answer;
 use super::body;
+use super::overrides;
 use super::problem::{Code, Problem};
 use super::read::{away, broken};
 use super::referred::Referred;
@@ -23,17 +24,17 @@ use super::write::document_code;
 use crate::submit::index_of;
 
 /// Holds a new document against every published version of its major that is not revoked: earlier ones must be kept, and later ones
-/// must keep it.
+/// must keep it, unless a named person permitted this very document beside all of them.
 ///
 /// # Errors
 /// `version_breaks` with the comparison and the document that shows it; `version_unproven` where it is not known.
 pub(super) fn proven(app: &App, referred: &Referred<'_>, document: &Context) -> Result<(), Problem> {
     let urn = document.urn();
     let others = index_of(&app.index).of_major(urn).map_err(|fault| broken(app, &fault))?;
-    let others: Vec<ContextUrn> = others
+    let others: Vec<(ContextUrn, Digest)> = others
         .into_iter()
         .filter(|(other, record)| other != urn && record.status != Status::Invalid)
-        .map(|(other, _)| other)
+        .map(|(other, record)| (other, record.digest))
         .collect();
     let most = app.config.limits.compared_versions;
     if others.len() > most {
@@ -41,36 +42,57 @@ pub(super) fn proven(app: &App, referred: &Referred<'_>, document: &Context) -> 
             format!("more than {most} versions of this major count, and not all can be compared with");
         return Err(Problem::new(Code::VersionUnproven, detail));
     }
+    let Some((code, comparison)) = obstacle(app, referred, document, &others)? else { return Ok(()) };
+    match overrides::permitted(app, urn, document.digest(), &others) {
+        Ok(()) => Ok(()),
+        Err(why) => Err(refused(app, code, urn, &comparison, why)),
+    }
+}
+
+/// The first version that it breaks, or else the first beside which it is not known.
+fn obstacle(
+    app: &App,
+    referred: &Referred<'_>,
+    document: &Context,
+    others: &[(ContextUrn, Digest)],
+) -> Result<Option<(Code, Comparison)>, Problem> {
     let mut unknown = None;
-    for other in others {
+    for (other, _) in others {
         let context = referred
-            .find(&other)
+            .find(other)
             .ok_or_else(|| Problem::new(Code::Internal, "a published document is missing"))?;
-        let comparison = if other.version().minor < urn.version().minor {
+        let comparison = if other.version().minor < document.urn().version().minor {
             compare(&context, document, &app.config.limits.compare())
         } else {
             compare(document, &context, &app.config.limits.compare())
         };
         match comparison.verdict {
             Verdict::Compatible => {}
-            Verdict::Breaking => return Err(refused(app, Code::VersionBreaks, urn, &comparison)),
+            Verdict::Breaking => return Ok(Some((Code::VersionBreaks, comparison))),
             Verdict::Unknown => {
-                unknown.get_or_insert(comparison);
+                unknown.get_or_insert((Code::VersionUnproven, comparison));
             }
         }
     }
-    match unknown {
-        Some(comparison) => Err(refused(app, Code::VersionUnproven, urn, &comparison)),
-        None => Ok(()),
-    }
+    Ok(unknown)
 }
 
 /// The refusal, with the parts that stand in the way, the version that was compared and the number to use.
-fn refused(app: &App, code: Code, urn: &ContextUrn, comparison: &Comparison) -> Problem {
+fn refused(
+    app: &App,
+    code: Code,
+    urn: &ContextUrn,
+    comparison: &Comparison,
+    unpermitted: Option<String>,
+) -> Problem {
     let first = comparison.obstacles().next();
     let (pointer, reason) = first.map_or(("", ""), |part| (part.pointer.as_str(), part.reason.as_str()));
     let other = if comparison.new == *urn { &comparison.old } else { &comparison.new };
-    let detail = format!("beside `{other}`, `{pointer}`: {reason}");
+    let mut detail = format!("beside `{other}`, `{pointer}`: {reason}");
+    if let Some(why) = unpermitted {
+        detail.push_str("; ");
+        detail.push_str(&why);
+    }
     let mut value = comparison.to_value();
     if let Some(map) = value.as_object_mut() {
         let next = next_major(app, urn).unwrap_or_else(|| comparison.next.to_string());

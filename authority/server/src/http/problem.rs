@@ -80,6 +80,8 @@ codes! {
     FloorLowered, "floor_lowered", CONFLICT, "a floor only rises; lowering one takes a statement by the root key";
     /// No published version is at or above the floor.
     FloorUnpublished, "floor_unpublished", CONFLICT, "publish a version at or above the floor first";
+    /// A permission for another authority, for a version that is published, or beside versions that are not.
+    OverrideRefused, "override_refused", CONFLICT, "list what is published anew and sign again; a permission comes before its version";
     /// A statement of the root that is not the next one, that too few root keys signed, or that would leave the authority without keys.
     TrustRefused, "trust_refused", CONFLICT, "see `semgate trust show`; draft it anew and collect the signatures that it takes";
     /// The body is longer than its limit.

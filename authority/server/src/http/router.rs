@@ -10,7 +10,7 @@ use axum::routing::{MethodRouter, get, post};
 
 use super::App;
 use super::problem::{Code, Problem};
-use super::{compare, read, trust, write};
+use super::{compare, overrides, read, trust, write};
 
 /// The description of this interface, as it is served.
 pub(super) const OPENAPI: &str = include_str!("openapi.json");
@@ -44,6 +44,7 @@ pub(super) fn table() -> Vec<Row> {
         ("/v1/contexts/{urn}/retire", post(write::retire), "POST"),
         ("/v1/floors", get(read::floors).post(write::floor), "GET, HEAD, POST"),
         ("/v1/recognitions/{authority}/withdraw", post(write::withdraw), "POST"),
+        ("/v1/overrides", get(overrides::list).post(overrides::submit), "GET, HEAD, POST"),
         ("/v1/compare", post(compare::route), "POST"),
         ("/v1/feed/head", get(read::head), GET),
         ("/v1/feed/stream", get(read::feed), GET),

@@ -11,8 +11,9 @@ use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
 use semgate_statement::{SignedStatement, Statement, context};
 use serde_json::json;
 
+use super::author::Author;
 use super::problem::{Code, Problem};
-use super::write::{Author, ask, status_of};
+use super::write::{ask, status_of};
 use super::{App, answer, body};
 use crate::submit::Request;
 
@@ -33,7 +34,7 @@ pub(super) async fn submit(
     let Statement::Root(said) = signed.unverified().clone() else {
         return Err(Code::ParameterInvalid.into());
     };
-    let by = author.peer.id().as_str().to_owned();
+    let by = author.id().to_owned();
     let done = ask(&app, Request::Root(Box::new(signed)), by).await?;
     let body = json!({"kind": said.kind(), "number": said.number, "index": done.index, "seq": done.seq});
     Ok(answer::json(status_of(&done), &body))

@@ -8,7 +8,7 @@ use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
-use semgate_certs::{Chain, Peer};
+use semgate_certs::Chain;
 use semgate_contexts::{Context, ContextUrn, DocumentFault, Line, Version};
 use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::jws::General;
@@ -20,97 +20,18 @@ use tokio::time::timeout;
 
 use super::App;
 use super::answer;
+use super::author::{Author, Right};
 use super::body;
 use super::problem::{Code, Problem};
 use super::read::{away, broken};
 use super::referred::Referred;
 use super::segment::Segment;
-use super::serve::Caller;
-use crate::LinePattern;
-use crate::Publisher;
 use crate::clock::now;
 use crate::keys::SignerFault;
 use crate::submit::{Done, Job, Request, index_of};
 
 type Answer = Result<Response, Problem>;
 type Shared = State<Arc<App>>;
-
-/// One of the three rights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Right {
-    Publish,
-    Revoke,
-    Floor,
-}
-
-impl Right {
-    fn lines(self, publisher: &Publisher) -> &[LinePattern] {
-        match self {
-            Self::Publish => &publisher.publish,
-            Self::Revoke => &publisher.revoke,
-            Self::Floor => &publisher.floor,
-        }
-    }
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Publish => "publish",
-            Self::Revoke => "revoke",
-            Self::Floor => "floor",
-        }
-    }
-}
-
-/// A caller who holds a right on some line. Only [`Author::of`] makes one.
-#[derive(Debug, Clone)]
-pub(super) struct Author {
-    pub(super) peer: Arc<Peer>,
-    publisher: Publisher,
-    right: Right,
-}
-
-impl Author {
-    /// The publisher behind a request; refuses those without a certificate, and those who hold the right on no line at all, before
-    /// their body is read.
-    fn of(app: &App, request: &HttpRequest<Body>, right: Right) -> Result<Self, Problem> {
-        Self::with_any_of(app, request, &[right])
-    }
-
-    /// A publisher with any right at all: for what others sign, and this one only hands in.
-    pub(super) fn of_any_right(app: &App, request: &HttpRequest<Body>) -> Result<Self, Problem> {
-        Self::with_any_of(app, request, &[Right::Publish, Right::Revoke, Right::Floor])
-    }
-
-    fn with_any_of(app: &App, request: &HttpRequest<Body>, rights: &[Right]) -> Result<Self, Problem> {
-        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.0.clone());
-        let peer = caller.ok_or(Code::CertificateRequired)?;
-        // A connection may outlive the certificate that it began with.
-        if peer.not_after() < now() {
-            return Err(Problem::new(
-                Code::CertificateRequired,
-                "the certificate of this connection has expired",
-            ));
-        }
-        let publisher = app.config.publishers.iter().find(|p| p.id == peer.id().as_str());
-        let held = |publisher: &Publisher| rights.iter().find(|right| !right.lines(publisher).is_empty());
-        match publisher.and_then(|publisher| Some((publisher, *held(publisher)?))) {
-            Some((publisher, right)) => Ok(Self { peer, publisher: publisher.clone(), right }),
-            None => Err(refused(rights.first().copied().unwrap_or(Right::Publish), peer.id().as_str())),
-        }
-    }
-
-    /// Whether the right covers this line.
-    fn may(&self, line: &Line) -> Result<(), Problem> {
-        if self.right.lines(&self.publisher).iter().any(|pattern| pattern.covers(line.as_str())) {
-            return Ok(());
-        }
-        Err(refused(self.right, self.peer.id().as_str()))
-    }
-}
-
-fn refused(right: Right, id: &str) -> Problem {
-    Problem::new(Code::NotPermitted, format_args!("`{id}` has no right `{}` on this line", right.as_str()))
-}
 
 /// `POST /v1/contexts`
 pub(super) async fn publish(State(app): Shared, request: HttpRequest<Body>) -> Answer {
@@ -125,7 +46,7 @@ pub(super) async fn publish(State(app): Shared, request: HttpRequest<Body>) -> A
     let bytes = body::read(request.into_body(), limits.context_bytes, limits.body_timeout).await?;
     let place = Arc::clone(&app.checks).acquire_owned().await.map_err(|_| Code::Stopping)?;
     let work = Arc::clone(&app);
-    let by = author.peer.id().as_str().to_owned();
+    let by = author.id().to_owned();
     let prepared = away(move || {
         // the place is the work's: a caller that goes away does not free it
         let _place = place;
@@ -280,7 +201,7 @@ async fn change(
         .map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
     author.may(urn.line())?;
     let reason = checked(&app, reason)?;
-    let by = author.peer.id().as_str().to_owned();
+    let by = author.id().to_owned();
     let done = ask(&app, Request::Change { act, urn: urn.clone(), reason }, by).await?;
     let body = json!({"urn": urn.as_str(), "kind": act.as_str(), "index": done.index, "seq": done.seq});
     Ok(answer::json(status_of(&done), &body))
@@ -332,7 +253,7 @@ pub(super) async fn floor(State(app): Shared, request: HttpRequest<Body>) -> Ans
     author.may(&line)?;
     let min = Version::parse(&min).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
     let reason = checked(&app, reason)?;
-    let by = author.peer.id().as_str().to_owned();
+    let by = author.id().to_owned();
     let done = ask(&app, Request::Floor { line: line.clone(), min, reason }, by).await?;
     let body = json!({"line": line.as_str(), "min": min.to_string(), "index": done.index, "seq": done.seq});
     Ok(answer::json(status_of(&done), &body))
@@ -352,7 +273,7 @@ pub(super) async fn withdraw(
     let lines = recognised_lines(&app, &recognised)?;
     lines.iter().try_for_each(|line| author.may(line))?;
     let reason = checked(&app, reason)?;
-    let by = author.peer.id().as_str().to_owned();
+    let by = author.id().to_owned();
     let done = ask(&app, Request::Withdraw { recognised: recognised.clone(), lines, reason }, by).await?;
     let body = json!({"recognised": recognised, "kind": "withdraw", "index": done.index, "seq": done.seq});
     Ok(answer::json(status_of(&done), &body))
@@ -388,7 +309,7 @@ fn checked(app: &App, reason: String) -> Result<String, Problem> {
 }
 
 /// A place among the submissions that are under way: past `limits.queue` of them a caller is told at once to come again.
-fn submission(app: &App) -> Result<SemaphorePermit<'_>, Problem> {
+pub(super) fn submission(app: &App) -> Result<SemaphorePermit<'_>, Problem> {
     app.submissions.try_acquire().map_err(|_| Problem::new(Code::Busy, "too many submissions are under way"))
 }
 

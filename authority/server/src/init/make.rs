@@ -270,11 +270,12 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
         };
         let _ = write!(
             text,
-            "\n[[publisher]]\nid = {}\npublish = [{}]\nrevoke = [{}]\nfloor = [{}]\n",
+            "\n[[publisher]]\nid = {}\npublish = [{}]\nrevoke = [{}]\nfloor = [{}]\noverride = [{}]\n",
             quoted(&publisher.id),
             list(&publisher.publish),
             list(&publisher.revoke),
-            list(&publisher.floor)
+            list(&publisher.floor),
+            list(&publisher.overrides)
         );
     }
     text

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use semgate_certs::{Chain, ChainFault, Roots, Thumbprint, Usage, VerifiedLeaf, verify_chain};
+use semgate_certs::{Chain, ChainFault, Roots, SpiffeId, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 use semgate_contexts::{ContextUrn, Digest, Line, Version};
 use semgate_statement::{
-    Act, Anchors, Checkpoint, Entry, JwsFault, ReplayFault, SignedStatement, Statement, StatementFault,
-    VerifiedStatement,
+    Act, Anchors, Checkpoint, Entry, JwsFault, ReplayFault, SignedPermission, SignedStatement, Statement,
+    StatementFault, VerifiedStatement,
 };
 
 use super::{Request, Sequencer};
@@ -61,6 +61,7 @@ impl Sequencer {
             Request::Change { act, urn, reason } => self.judge_change(*act, urn, reason),
             Request::Floor { line, min, reason } => self.judge_floor(line, *min, reason),
             Request::Withdraw { recognised, lines, reason } => self.judge_withdraw(recognised, lines, reason),
+            Request::Override { by, permission } => self.judge_override(by, permission),
             Request::Root(signed) => self.judge_root(signed),
         }?;
         if matches!(judged, Judged::New(_)) {
@@ -157,6 +158,19 @@ impl Sequencer {
         let checked = self.ledger.replay().check(at, &statement);
         checked.map_err(|fault| Problem::new(Code::Internal, fault))?;
         self.by_status_key(at, statement)
+    }
+
+    /// What a person permits: once, before the version is published, beside what is published.
+    fn judge_override(&mut self, by: &SpiffeId, permission: &SignedPermission) -> Result<Judged, Problem> {
+        if let Some(known) = self.ledger.override_at(permission) {
+            return Ok(Judged::Known(known));
+        }
+        let at = self.time();
+        let statement = Statement::Override { by: by.clone(), permission: Box::new(permission.clone()) };
+        match self.ledger.replay().check(at, &statement) {
+            Ok(()) => self.by_status_key(at, statement),
+            Err(fault) => Err(Problem::new(Code::OverrideRefused, fault)),
+        }
     }
 
     /// What root keys signed: the next by its number, by enough of them, and such that this authority's own keys still count after it, so

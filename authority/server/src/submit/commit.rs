@@ -158,9 +158,10 @@ impl Sequencer {
             Request::Publish { chains, .. } => {
                 chains.iter().for_each(|chain| self.trust.insert(chain.clone()))
             }
-            Request::Change { .. } | Request::Floor { .. } | Request::Withdraw { .. } => {
-                status.into_iter().for_each(|c| self.trust.insert(c.clone()))
-            }
+            Request::Change { .. }
+            | Request::Floor { .. }
+            | Request::Withdraw { .. }
+            | Request::Override { .. } => status.into_iter().for_each(|c| self.trust.insert(c.clone())),
             Request::Conflict { .. } | Request::Root(_) => {}
         }
     }
@@ -255,7 +256,10 @@ impl Sequencer {
                         contexts.push((*digest, document.as_slice()));
                     }
                 }
-                Request::Change { .. } | Request::Floor { .. } | Request::Withdraw { .. } => {
+                Request::Change { .. }
+                | Request::Floor { .. }
+                | Request::Withdraw { .. }
+                | Request::Override { .. } => {
                     signers.extend(status.map(|role| &role.identity.chain));
                 }
                 Request::Conflict { .. } | Request::Root(_) => {}
@@ -407,7 +411,10 @@ fn refuse_unknown(waiting: Vec<Waiting>) {
 fn urn_of(entry: &Entry) -> Option<ContextUrn> {
     match entry.unverified() {
         Statement::Publish { urn, .. } | Statement::Change { urn, .. } => Some(urn.clone()),
-        Statement::Floor { .. } | Statement::Withdraw { .. } | Statement::Root(_) => None,
+        Statement::Floor { .. }
+        | Statement::Withdraw { .. }
+        | Statement::Override { .. }
+        | Statement::Root(_) => None,
     }
 }
 

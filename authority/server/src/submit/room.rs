@@ -109,6 +109,7 @@ impl Sequencer {
             Request::Floor { .. }
             | Request::Change { .. }
             | Request::Withdraw { .. }
+            | Request::Override { .. }
             | Request::Conflict { .. } => Ok(()),
         }
     }

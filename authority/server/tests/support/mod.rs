@@ -355,5 +355,6 @@ pub fn publisher(id: &str, publish: &[&str], revoke: &[&str], floor: &[&str]) ->
         publish: patterns(publish),
         revoke: patterns(revoke),
         floor: patterns(floor),
+        overrides: Vec::new(),
     }
 }

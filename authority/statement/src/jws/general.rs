@@ -4,7 +4,9 @@ use super::{Header, JwsFault, SignFault, SigningIdentity};
 use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
 use ring::rand::SecureRandom;
-use semgate_certs::{Chain, Roots, SignatureAlgorithm, Thumbprint, Usage, VerifiedLeaf, verify_chain};
+use semgate_certs::{
+    Chain, ChainLimits, Roots, SignatureAlgorithm, Thumbprint, Usage, VerifiedLeaf, verify_chain,
+};
 
 /// A general JWS that was read but not verified: nothing in it is believed yet.
 #[derive(Clone, Debug)]
@@ -42,6 +44,16 @@ impl General {
     /// `x5t#S256` is that of the leaf in `x5c`. At most `max_bytes`. The text need not be canonical: what counts is
     /// what was signed.
     pub fn read(bytes: &[u8], typ: &str, roots: &Roots, max_bytes: usize) -> Result<General, JwsFault> {
+        General::read_within(bytes, typ, roots.limits(), max_bytes)
+    }
+
+    /// The same, before it is known under which roots it will be verified.
+    pub fn read_within(
+        bytes: &[u8],
+        typ: &str,
+        chains: &ChainLimits,
+        max_bytes: usize,
+    ) -> Result<General, JwsFault> {
         if bytes.len() > max_bytes {
             return Err(JwsFault::TooLarge);
         }
@@ -57,7 +69,7 @@ impl General {
             Members::closed(inner.get("header")?, &["x5c"], &[]).map_err(|_| JwsFault::Serialisation)?;
         let members = unprotected.list("x5c")?.iter().map(|m| m.as_str()).collect::<Option<Vec<_>>>();
         let members = members.ok_or(JwsFault::Format(FormatFault::Member("x5c")))?;
-        let chain = Chain::from_x5c(members, roots.limits()).map_err(JwsFault::Certificates)?;
+        let chain = Chain::from_x5c(members, chains).map_err(JwsFault::Certificates)?;
         if chain.thumbprint() != header.key {
             return Err(JwsFault::Thumbprint);
         }

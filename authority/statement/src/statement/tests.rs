@@ -96,9 +96,10 @@ fn a_publish_statement_needs_a_certificate_that_names_its_line() {
 #[test]
 fn what_is_not_a_statement_of_the_closed_set_is_refused() {
     let member = |name| Err(StatementFault::Format(FormatFault::Member(name)));
-    for kind in ["recognize", "override", "Publish", ""] {
+    for kind in ["recognize", "Override", "Publish", ""] {
         assert_eq!(read(&format!(r#"{{"kind":"{kind}"}}"#)), Err(StatementFault::UnknownKind));
     }
+    assert_eq!(read(r#"{"kind":"override"}"#), member("by"));
     assert_eq!(read("{}"), member("kind"));
     assert_eq!(read("[]"), member("kind"));
     assert_eq!(read(r#"{"kind":"floor","line":"payment","min":"v1.1"}"#), member("reason"));

@@ -44,6 +44,23 @@ impl fmt::Display for FetchFault {
 
 impl std::error::Error for FetchFault {}
 
+/// A version that a named person let pass although it breaks or is not proven.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Overridden {
+    /// Position of the statement.
+    pub index: u64,
+    /// The version.
+    pub urn: ContextUrn,
+    /// Whether it was published with the document that was permitted.
+    pub published: bool,
+    /// Whom the authority verified.
+    pub by: String,
+    /// As the person is called.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}
+
 /// What was checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LogReport {
@@ -61,6 +78,8 @@ pub struct LogReport {
     pub shards: u64,
     /// Floors compared.
     pub floors: usize,
+    /// Who overrode what, in the order of the log.
+    pub overrides: Vec<Overridden>,
 }
 
 /// Why the log does not hold.

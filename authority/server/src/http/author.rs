@@ -1,0 +1,109 @@
+//! Who asks, and which right they hold: certificate → publisher → line.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::Request as HttpRequest;
+use semgate_certs::Peer;
+use semgate_contexts::Line;
+
+use super::App;
+use super::problem::{Code, Problem};
+use super::serve::Caller;
+use crate::LinePattern;
+use crate::Publisher;
+use crate::clock::now;
+
+/// One of the four rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Right {
+    Publish,
+    Revoke,
+    Floor,
+    Override,
+}
+
+impl Right {
+    const ALL: [Right; 4] = [Right::Publish, Right::Revoke, Right::Floor, Right::Override];
+
+    fn lines(self, publisher: &Publisher) -> &[LinePattern] {
+        match self {
+            Self::Publish => &publisher.publish,
+            Self::Revoke => &publisher.revoke,
+            Self::Floor => &publisher.floor,
+            Self::Override => &publisher.overrides,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Publish => "publish",
+            Self::Revoke => "revoke",
+            Self::Floor => "floor",
+            Self::Override => "override",
+        }
+    }
+}
+
+/// A caller who holds a right on some line. Only [`Author::of`] makes one.
+#[derive(Debug, Clone)]
+pub(super) struct Author {
+    peer: Arc<Peer>,
+    publisher: Publisher,
+    right: Right,
+}
+
+impl Author {
+    /// The publisher behind a request; refuses those without a certificate, and those who hold the right on no line at all, before
+    /// their body is read.
+    pub(super) fn of(app: &App, request: &HttpRequest<Body>, right: Right) -> Result<Self, Problem> {
+        Self::with_any_of(app, request, &[right])
+    }
+
+    /// A publisher with any right at all: for what others sign, and this one only hands in.
+    pub(super) fn of_any_right(app: &App, request: &HttpRequest<Body>) -> Result<Self, Problem> {
+        Self::with_any_of(app, request, &Right::ALL)
+    }
+
+    fn with_any_of(app: &App, request: &HttpRequest<Body>, rights: &[Right]) -> Result<Self, Problem> {
+        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.0.clone());
+        let peer = caller.ok_or(Code::CertificateRequired)?;
+        // A connection may outlive the certificate that it began with.
+        if peer.not_after() < now() {
+            return Err(Problem::new(
+                Code::CertificateRequired,
+                "the certificate of this connection has expired",
+            ));
+        }
+        let publisher = app.config.publishers.iter().find(|p| p.id == peer.id().as_str());
+        let held = |publisher: &Publisher| rights.iter().find(|right| !right.lines(publisher).is_empty());
+        match publisher.and_then(|publisher| Some((publisher, *held(publisher)?))) {
+            Some((publisher, right)) => Ok(Self { peer, publisher: publisher.clone(), right }),
+            None => Err(refused(rights.first().copied().unwrap_or(Right::Publish), peer.id().as_str())),
+        }
+    }
+
+    /// The SPIFFE id of the publisher.
+    pub(super) fn id(&self) -> &str {
+        self.peer.id().as_str()
+    }
+
+    /// Whether the right covers this line.
+    pub(super) fn may(&self, line: &Line) -> Result<(), Problem> {
+        if self.right.lines(&self.publisher).iter().any(|pattern| pattern.covers(line.as_str())) {
+            return Ok(());
+        }
+        Err(refused(self.right, self.peer.id().as_str()))
+    }
+}
+
+/// Whether somebody who is not the caller holds a right on a line.
+pub(super) fn holds(app: &App, id: &str, right: Right, line: &Line) -> Result<(), Problem> {
+    let publisher = app.config.publishers.iter().find(|p| p.id == id);
+    let covered = |p: &Publisher| right.lines(p).iter().any(|pattern| pattern.covers(line.as_str()));
+    if publisher.is_some_and(covered) { Ok(()) } else { Err(refused(right, id)) }
+}
+
+fn refused(right: Right, id: &str) -> Problem {
+    Problem::new(Code::NotPermitted, format_args!("`{id}` has no right `{}` on this line", right.as_str()))
+}

@@ -1,0 +1,106 @@
+//! `/v1/overrides`: what named persons permit, logged before the version is published, and what was permitted.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::Request as HttpRequest;
+use axum::response::Response;
+use http::HeaderMap;
+use semgate_contexts::{ContextUrn, Digest};
+use semgate_statement::permission::MAX_SIGNED_BYTES;
+use semgate_statement::{SignedPermission, StatementFault, context};
+use serde_json::{Value, json};
+
+use super::answer::{REVALIDATE, document};
+use super::author::{Author, Right, holds};
+use super::problem::{Code, Problem};
+use super::write::{ask, status_of, submission};
+use super::{App, answer, body};
+use crate::clock::now;
+use crate::ledger::Override;
+use crate::publish::Document;
+use crate::submit::Request;
+
+/// `POST /v1/overrides`: handed in by any publisher; whoever signed it must hold the right on the line.
+pub(super) async fn submit(
+    State(app): State<Arc<App>>,
+    request: HttpRequest<Body>,
+) -> Result<Response, Problem> {
+    let author = Author::of_any_right(&app, &request)?;
+    let _waiting = submission(&app)?;
+    if body::media_type(request.headers())? != context::MEDIA_TYPE {
+        return Err(Code::MediaTypeUnsupported.into());
+    }
+    let bytes = body::read(request.into_body(), MAX_SIGNED_BYTES, app.config.limits.body_timeout).await?;
+    let permission = read(&app, &bytes)?;
+    let permitted = permission.unverified().clone();
+    let person =
+        permission.verify(&app.people, now()).map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
+    holds(&app, person.id().as_str(), Right::Override, permitted.urn.line())?;
+    let by = author.id().to_owned();
+    let said = Request::Override { by: person.id().clone(), permission: Box::new(permission) };
+    let done = ask(&app, said, by).await?;
+    let body = json!({
+        "urn": permitted.urn.as_str(), "digest": permitted.digest.to_string(), "kind": "override",
+        "by": person.id().as_str(), "index": done.index, "seq": done.seq,
+    });
+    Ok(answer::json(status_of(&done), &body))
+}
+
+fn read(app: &App, bytes: &[u8]) -> Result<SignedPermission, Problem> {
+    let permission = SignedPermission::read(bytes, &app.config.prefix).map_err(|fault| match fault {
+        StatementFault::Jws(_) => Problem::new(Code::SignatureInvalid, fault),
+        fault => Problem::new(Code::ParameterInvalid, fault),
+    })?;
+    if permission.unverified().authority != app.config.authority {
+        return Err(Problem::new(Code::OverrideRefused, "the permission is for another authority"));
+    }
+    Ok(permission)
+}
+
+/// `GET /v1/overrides`: a hint, as every listing is; each is a statement of the log.
+pub(super) async fn list(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
+    let public = app.public();
+    let mut all: Vec<&Override> = public.overrides.values().flatten().collect();
+    all.sort_by_key(|one| one.index);
+    let listed = json!({ "overrides": all.into_iter().map(shown).collect::<Vec<Value>>() });
+    let made = Document::new(listed.to_string());
+    Ok(document(&headers, &made, "application/json", REVALIDATE))
+}
+
+fn shown(one: &Override) -> Value {
+    let permitted = one.permission.unverified();
+    let beside = permitted.beside.keys().map(ContextUrn::as_str).collect::<Vec<_>>();
+    json!({
+        "urn": permitted.urn.as_str(), "digest": permitted.digest.to_string(), "by": one.by, "name": permitted.name,
+        "reason": permitted.reason, "beside": beside, "index": one.index, "logged_at": one.logged_at,
+    })
+}
+
+/// Whether a named person permitted this document beside all of these versions.
+///
+/// # Errors
+/// Why a permission that there is does not hold; `None` where there is none.
+pub(super) fn permitted(
+    app: &App,
+    urn: &ContextUrn,
+    digest: &Digest,
+    beside: &[(ContextUrn, Digest)],
+) -> Result<(), Option<String>> {
+    let public = app.public();
+    let key = (urn.clone(), *digest);
+    let Some(logged) = public.overrides.get(&key) else {
+        let another = public.overrides.keys().any(|(other, _)| other == urn);
+        return Err(another.then(|| "what was permitted under this name is another document".to_owned()));
+    };
+    let mut lacking = None;
+    for one in logged {
+        let beside = beside.iter().map(|(urn, digest)| (urn, digest));
+        match one.permission.unverified().lacks(beside) {
+            None => return Ok(()),
+            Some(urn) => lacking = Some(format!("the permission does not name `{urn}`, which counts by now")),
+        }
+    }
+    Err(lacking)
+}

@@ -1,0 +1,171 @@
+//! `semgate context override`: a named person permits a version that breaks, or is not proven, beside what is published.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use semgate_certs::{Chain, ChainLimits, KeyPair};
+use semgate_contexts::{ContextUrn, Digest, DocumentLimits, Prefix, canonical, json as strict};
+use semgate_statement::permission::is_persons_name;
+use semgate_statement::statement::check_reason;
+use semgate_statement::{Listing, Permission, SignedPermission, SigningIdentity, Stapled, Status};
+use serde_json::{Value, json};
+
+use super::{At, Reach, remote};
+use crate::authority::print_members as print;
+use crate::fault::{Doing, Fault};
+use crate::names;
+use crate::place::Place;
+use crate::system::{read, ring_random};
+
+/// Permit a version that breaks, or is not proven: signed with one's own client certificate, logged, and shown to everybody
+#[derive(Debug, Args)]
+pub struct Override {
+    /// The document that may be published: this one and no other
+    file: PathBuf,
+    /// Why, for everybody to read
+    #[arg(long)]
+    reason: String,
+    /// Who permits it, as people call them
+    #[arg(long)]
+    name: String,
+    #[command(flatten)]
+    at: At,
+}
+
+impl Override {
+    /// Signs a permission and hands it in.
+    ///
+    /// # Errors
+    /// A file that is no document, nothing to permit it beside, or what the authority answers.
+    pub async fn run(self, json: bool) -> Result<u8, Fault> {
+        let logged = log(&self.at, &self.file, &self.reason, &self.name).await?;
+        print(&logged, json);
+        Ok(0)
+    }
+}
+
+/// Signs a permission for the document of a file beside everything of its major that counts, and has it logged.
+///
+/// # Errors
+/// As [`Override::run`].
+pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Value, Fault> {
+    check_reason(reason).doing("`--reason`")?;
+    if reason.is_empty() || !is_persons_name(name) {
+        return Err(Fault::new("an override names a person and a reason")
+            .hint("at most 128 bytes of name and 1,024 of reason, without control characters"));
+    }
+    let bytes = std::fs::read(file).doing(format_args!("cannot read `{}`", file.display()))?;
+    let (urn, digest) =
+        named(&bytes).map_err(|what| Fault::new(format_args!("`{}`: {what}", file.display())))?;
+    let reach = at.reach()?;
+    let permission = Permission {
+        authority: authority(&reach).await?,
+        beside: beside(&reach, &urn).await?,
+        name: name.to_owned(),
+        reason: reason.to_owned(),
+        urn,
+        digest,
+    };
+    if permission.beside.is_empty() {
+        return Err(Fault::new("no other version of this major counts, so nothing can stand in its way")
+            .hint("publish it without an override"));
+    }
+    let identity = identity(at)?;
+    let signed = SignedPermission::sign(&permission, &identity, &Prefix::default(), &ring_random())
+        .doing("signing")?;
+    let url = format!("{}/v1/overrides", reach.url);
+    let body = signed.as_str().as_bytes().to_vec();
+    remote::answer(&reach.client.post(&url, "application/jose+json", body).await?)
+}
+
+/// Name and digest of a document, bare or signed; whether it is a good one is for the authority to say.
+fn named(bytes: &[u8]) -> Result<(ContextUrn, Digest), String> {
+    let signed = Stapled::read(bytes).ok().and_then(|stapled| payload(&stapled.signed));
+    let limits = DocumentLimits::default();
+    let limits = strict::Limits {
+        max_bytes: bytes.len().max(1),
+        max_depth: limits.max_depth,
+        max_nodes: limits.max_nodes,
+        max_string_bytes: limits.max_payload_bytes,
+        ..strict::Limits::default()
+    };
+    let canonical =
+        canonical::canonicalise(signed.as_deref().unwrap_or(bytes), &limits).map_err(|e| e.to_string())?;
+    let document: Value = serde_json::from_slice(&canonical).map_err(|e| e.to_string())?;
+    let urn = document.get("context").and_then(Value::as_str).ok_or("it names no context")?;
+    let urn = ContextUrn::parse(urn, &Prefix::default()).map_err(|e| e.to_string())?;
+    Ok((urn, Digest::of(&canonical)))
+}
+
+fn payload(signed: &[u8]) -> Option<Vec<u8>> {
+    let jws: Value = serde_json::from_slice(signed).ok()?;
+    names::unbase64(jws.get("payload")?.as_str()?)
+}
+
+async fn authority(reach: &Reach) -> Result<String, Fault> {
+    let floors = remote::answer(&reach.client.get(&format!("{}/v1/floors", reach.url)).await?)?;
+    let name = floors.get("authority").and_then(Value::as_str);
+    name.map(str::to_owned).ok_or_else(|| Fault::new("the authority's answer: it does not say its name"))
+}
+
+/// What counts of the major, as the authority lists it; what it leaves out, the permission does not cover.
+async fn beside(reach: &Reach, urn: &ContextUrn) -> Result<BTreeMap<ContextUrn, Digest>, Fault> {
+    let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
+    if reply.status != 200 {
+        return remote::answer(&reply).map(|_| BTreeMap::new());
+    }
+    let listing = Listing::read(&reply.body, &Prefix::default()).doing("the authority's answer")?;
+    let counts = listing.contexts.into_iter().filter(|one| {
+        let same = one.urn.line() == urn.line() && one.urn.version().major == urn.version().major;
+        same && one.urn != *urn && one.status != Status::Invalid
+    });
+    Ok(counts.map(|one| (one.urn, one.digest)).collect())
+}
+
+/// The client certificate that speaks to the authority, with its key.
+fn identity(at: &At) -> Result<SigningIdentity, Fault> {
+    let (cert, key) = match (&at.authority, &at.cert, &at.key) {
+        (_, Some(cert), Some(key)) => (cert.clone(), key.clone()),
+        (None, ..) => {
+            let place = Place::open(&at.dir)?;
+            let agent = place.agent(&at.speaker)?;
+            (place.path(&agent.cert), place.path(&agent.key))
+        }
+        _ => {
+            return Err(
+                Fault::new("nobody signs this").hint("name your certificate and key: `--cert`, `--key`")
+            );
+        }
+    };
+    let chain = Chain::from_pem(&read(&cert)?, &ChainLimits::default())
+        .doing(format_args!("`{}`", cert.display()))?;
+    let pair = KeyPair::from_pem(&read(&key)?, &ring_random()).doing(format_args!("`{}`", key.display()))?;
+    Ok(SigningIdentity::new(pair, chain))
+}
+
+/// Who overrode what, as the authority lists it; nothing where it does not answer, for that is only to be shown.
+pub async fn listed(reach: &Reach) -> Vec<Value> {
+    let Ok(reply) = reach.client.get(&format!("{}/v1/overrides", reach.url)).await else { return Vec::new() };
+    let listed: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
+    listed.get("overrides").and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+/// The override that a document was published by, if any.
+pub fn of<'a>(listed: &'a [Value], urn: &str, digest: &str) -> Option<&'a Value> {
+    let is = |one: &Value, name: &str, text: &str| one.get(name).and_then(Value::as_str) == Some(text);
+    listed.iter().find(|one| is(one, "urn", urn) && is(one, "digest", digest))
+}
+
+/// An override as a line: who, as whom, why.
+pub fn line(one: &Value) -> String {
+    let text = |name: &str| one.get(name).and_then(Value::as_str).unwrap_or_default();
+    let index = one.get("index").and_then(Value::as_u64).unwrap_or_default();
+    format!("overridden by {} ({}) in entry {index}: {}", text("name"), text("by"), text("reason"))
+}
+
+/// What is shown beside a comparison.
+pub fn shown(one: &Value) -> Value {
+    let keep = |name: &str| one.get(name).cloned().unwrap_or(Value::Null);
+    json!({"index": keep("index"), "by": keep("by"), "name": keep("name"), "reason": keep("reason")})
+}
