@@ -54,7 +54,7 @@ pub(crate) fn check(
 ) -> Result<(), Misfit> {
     for (name, attribute) in &attributes.members {
         let Some(kind) = &attribute.kind else { continue };
-        if matches!(kind, Kind::String(_) | Kind::Bool) || without == Some(name) {
+        if matches!(kind, Kind::String(_) | Kind::Bool(_)) || without == Some(name) {
             continue;
         }
         if let Some(value) = present(attribute, object.get(name)) {
@@ -77,7 +77,7 @@ fn check_value(kind: &Kind, value: &Json<'_>) -> Result<(), Misfit> {
             check_value(of, item).map_err(|misfit| misfit.within(&position.to_string()))
         }),
         (Kind::Record(members), Json::Object(object)) => check(members, object, None),
-        (Kind::String(_), Json::String(_)) | (Kind::Bool, Json::Bool(_)) => Ok(()),
+        (Kind::String(_), Json::String(_)) | (Kind::Bool(_), Json::Bool(_)) => Ok(()),
         _ => Err(Misfit::of("type")),
     }
 }
@@ -135,7 +135,7 @@ pub(crate) fn attributes(
 fn value_of(kind: &Kind, value: &Json<'_>, decimals: Decimals) -> Result<RestrictedExpression, Misfit> {
     match (kind, value) {
         (Kind::String(_), Json::String(text)) => Ok(RestrictedExpression::new_string(text.to_string())),
-        (Kind::Bool, Json::Bool(value)) => Ok(RestrictedExpression::new_bool(*value)),
+        (Kind::Bool(_), Json::Bool(value)) => Ok(RestrictedExpression::new_bool(*value)),
         (Kind::Long(_), Json::Number(number)) => {
             number.as_i64_exact().map(RestrictedExpression::new_long).ok_or(Misfit::of("integer"))
         }

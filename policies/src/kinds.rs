@@ -15,8 +15,8 @@ use crate::openness::Place;
 pub(crate) enum Kind {
     /// `String`, of these values only where they are known
     String(Option<Arc<BTreeSet<String>>>),
-    /// `Bool`
-    Bool,
+    /// `Bool`, of this value only where it is known
+    Bool(Option<bool>),
     /// `Long`, of these only
     Long(Numbers),
     /// `decimal`, of these ten-thousandths only
@@ -78,7 +78,7 @@ impl Kind {
             FieldType::Text { format: Some(Format::Duration), .. } => Some(Self::Duration),
             FieldType::Text { format: Some(Format::IpAddress), .. } => Some(Self::IpAddress),
             FieldType::Text { format: None, values, .. } => Some(Self::String(values.clone())),
-            FieldType::Boolean => Some(Self::Bool),
+            FieldType::Boolean => Some(Self::Bool(place.and_then(one_truth))),
             FieldType::Integer => Some(Self::Long(Numbers::of(place, 0))),
             FieldType::Decimal => Some(Self::Decimal(Numbers::of(place, DECIMAL_PLACES))),
             FieldType::Array(items) => {
@@ -93,7 +93,7 @@ impl Kind {
     /// Whether a value that fits the schema may be none that policies can see, or not exactly.
     fn may_misfit(&self) -> bool {
         match self {
-            Self::String(_) | Self::Bool => false,
+            Self::String(_) | Self::Bool(_) => false,
             Self::Long(_) | Self::Decimal(_) | Self::Datetime | Self::Duration | Self::IpAddress => true,
             Self::Set(items) => items.may_misfit(),
             Self::Record(members) => members.may_misfit(),
@@ -106,6 +106,7 @@ impl Kind {
             (Self::Set(a), Self::Set(b)) => Ok(Self::Set(Box::new(a.merge(b, path)?))),
             (Self::Long(a), Self::Long(b)) => Ok(Self::Long(a.or(b))),
             (Self::Decimal(a), Self::Decimal(b)) => Ok(Self::Decimal(a.or(b))),
+            (Self::Bool(a), Self::Bool(b)) => Ok(Self::Bool(if a == b { *a } else { None })),
             (Self::String(a), Self::String(b)) => Ok(Self::String(either(a.as_ref(), b.as_ref()))),
             (a, b) if a == b => Ok(a.clone()),
             (a, b) => Err(Conflict { path: path.to_owned(), before: a.to_string(), here: b.to_string() }),
@@ -115,7 +116,7 @@ impl Kind {
     fn to_json(&self) -> Value {
         match self {
             Self::String(_) => json!({"type": "String"}),
-            Self::Bool => json!({"type": "Boolean"}),
+            Self::Bool(_) => json!({"type": "Boolean"}),
             Self::Long(_) => json!({"type": "Long"}),
             Self::Decimal(_) => json!({"type": "Extension", "name": "decimal"}),
             Self::Datetime => json!({"type": "Extension", "name": "datetime"}),
@@ -131,7 +132,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::String(_) => "a string",
-            Self::Bool => "a boolean",
+            Self::Bool(_) => "a boolean",
             Self::Long(_) => "an integer",
             Self::Decimal(_) => "a decimal",
             Self::Datetime => "a datetime",
@@ -222,6 +223,18 @@ impl Attribute {
         }
         Ok(Self { kind: self.kind.clone(), required: false, nullable: self.nullable })
     }
+}
+
+/// The one truth that `const` or `enum` lets it be.
+fn one_truth(place: Place<'_>) -> Option<bool> {
+    place.all_of().into_iter().find_map(|schema| match (schema.get("const"), schema.get("enum")) {
+        (Some(Value::Bool(one)), _) => Some(*one),
+        (None, Some(Value::Array(all))) => match all.as_slice() {
+            [Value::Bool(one)] => Some(*one),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 /// The values of either; unknown where one of them is.

@@ -22,7 +22,7 @@ fn a_member_is_required_only_if_every_version_requires_it() {
     let b = record(&[
         ("x", Some(Kind::Long(Numbers::default())), true),
         ("y", Some(Kind::Long(Numbers::default())), false),
-        ("z", Some(Kind::Bool), true),
+        ("z", Some(Kind::Bool(None)), true),
     ]);
     let merged = a.merge(&b).unwrap();
     let required: Vec<_> = merged.members.iter().map(|(name, a)| (name.as_str(), a.required)).collect();

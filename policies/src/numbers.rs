@@ -94,6 +94,38 @@ impl Numbers {
         }
     }
 
+    /// What both let through, if anything.
+    pub fn meet(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Only(all), by) | (by, Self::Only(all)) => {
+                let both: BTreeSet<i64> = all.iter().copied().filter(|one| by.contains(*one)).collect();
+                (!both.is_empty()).then(|| Self::Only(Arc::new(both)))
+            }
+            (Self::Between(low, high), Self::Between(from, to)) => {
+                let (low, high) = (*low.max(from), *high.min(to));
+                (low <= high).then_some(Self::Between(low, high))
+            }
+        }
+    }
+
+    /// The same without the other, where that is one number; none if nothing is left.
+    pub fn without(&self, other: &Self) -> Option<Self> {
+        let (gone, to) = other.ends();
+        if gone != to {
+            return Some(self.clone());
+        }
+        match self {
+            Self::Only(all) => {
+                let left: BTreeSet<i64> = all.iter().copied().filter(|one| *one != gone).collect();
+                (!left.is_empty()).then(|| Self::Only(Arc::new(left)))
+            }
+            Self::Between(low, high) if low == high && *low == gone => None,
+            Self::Between(low, high) if *low == gone => Some(Self::Between(low.saturating_add(1), *high)),
+            Self::Between(low, high) if *high == gone => Some(Self::Between(*low, high.saturating_sub(1))),
+            Self::Between(..) => Some(self.clone()),
+        }
+    }
+
     /// What both let through; all numbers where that is none, since no instance fits then.
     fn and(&self, other: &Self) -> Self {
         match (self, other) {

@@ -132,9 +132,11 @@ impl Policies {
         let said: HashMap<Arc<str>, Digest> =
             written.iter().map(|policy| said(policy, &source.files)).collect();
         let mut warnings = Vec::new();
+        let world = World::new(&catalogue, &agents, floors);
+        let unfit = if unfit.is_empty() { unfit } else { told(unfit, texts.unknown_members(&world)) };
         if unfit.is_empty() {
             let same = |id: &str| before.is_some_and(|live| live.said.get(id) == said.get(id));
-            let senseless = texts.senseless(&World::new(&catalogue, &agents, floors));
+            let senseless = texts.senseless(&world);
             for fault in senseless {
                 let warned = matches!(&fault, PolicyFault::BelowFloor { policy, .. } if same(policy));
                 if warned { warnings.push(fault) } else { faults.push(fault) }
@@ -284,6 +286,26 @@ impl Policies {
     pub fn decide(&self, question: &Question<'_>) -> Verdict {
         self.asker.decide(question)
     }
+}
+
+/// What does not fit, with the members that nothing has: of those is not said again what only follows from them.
+fn told(unfit: Vec<PolicyFault>, unknown: Vec<PolicyFault>) -> Vec<PolicyFault> {
+    let follows = |fault: &PolicyFault| {
+        unknown.iter().any(|first| match (first, fault) {
+            (
+                PolicyFault::Invalid { place: a, policy: one, why: says, .. },
+                PolicyFault::Invalid { place: b, policy: other, why, .. },
+            ) => {
+                let member = says.split('`').nth(1).unwrap_or_default();
+                let same = why.starts_with(&format!("attribute `{member}` "));
+                one == other && ((a == b && same) || why.ends_with("true for no message"))
+            }
+            _ => false,
+        })
+    };
+    let mut all: Vec<PolicyFault> = unfit.into_iter().filter(|fault| !follows(fault)).collect();
+    all.extend(unknown);
+    all
 }
 
 /// A policy's id, and the digest of what it says.

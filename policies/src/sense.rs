@@ -1,12 +1,20 @@
 //! Policies that fit the schema and yet could do nothing: an action that is never taken, a value that never occurs, a credential
 //! that nobody has, a version below its floor, a permit that a forbid covers.
 
+mod facts;
+mod owners;
+mod pieces;
 mod possible;
 mod shadow;
 mod tokens;
+mod values;
 mod world;
 
-use cedar_policy::{ActionConstraint, EntityUid};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use cedar_policy::pst::{Clause, Expr};
+use cedar_policy::{ActionConstraint, EntityUid, PrincipalConstraint};
 use semgate_contexts::{Performative, PerformativeSet, Version};
 
 pub(crate) use world::World;
@@ -14,18 +22,21 @@ pub(crate) use world::World;
 use crate::check::{Texts, closest};
 use crate::parse::{Written, place};
 use crate::{Place, PolicyFault};
-use possible::{Looking, Never, Where, before};
+use facts::Where;
+use possible::{Looking, Never, before};
 
 /// Values that a hint lists; of more it names the nearest.
 const MAX_LISTED: usize = 16;
 
 /// What the scope of a policy leaves open.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Scope {
     /// The type, if the scope names one that is there.
     of_type: Option<usize>,
     /// Those that it names and its type takes.
     actions: PerformativeSet,
+    /// The agents that the sender can be, if it can only be one with an entry.
+    who: Option<Arc<BTreeSet<u32>>>,
 }
 
 impl Texts<'_> {
@@ -38,7 +49,7 @@ impl Texts<'_> {
                 let here = scope(written, world).here();
                 let mut looking = Looking::new(world);
                 for clause in written.clauses.iter() {
-                    looking.clause(clause, here);
+                    looking.clause(clause, &here);
                 }
                 let hidden = looking.never.into_iter().filter(|never| matches!(never, Never::Hidden { .. }));
                 faults.extend(hidden.map(|never| self.never(written, never, world)));
@@ -87,7 +98,7 @@ impl Texts<'_> {
     pub fn impossible(&self, written: &Written, world: &World<'_>) -> PolicyFault {
         let scope = scope(written, world).here();
         let found = &written.clauses;
-        let broken = found.iter().position(|clause| !Looking::new(world).clause(clause, scope));
+        let broken = found.iter().position(|clause| !Looking::new(world).clause(clause, &scope));
         let at = broken.or((found.len() == 1).then_some(0));
         let why = match (at, found.len()) {
             (Some(_), _) => "its condition is true for no message",
@@ -108,14 +119,28 @@ impl Texts<'_> {
         }
     }
 
+    /// Members that nothing has of what they are asked of, wherever in a condition they stand.
+    pub fn unknown_members(&self, world: &World<'_>) -> Vec<PolicyFault> {
+        let mut faults = Vec::new();
+        for written in self.written {
+            let here = scope(written, world).here();
+            let mut looking = Looking::new(world);
+            looking.clauses_all(&written.clauses, &here);
+            let never = once_each(looking.never).into_iter();
+            let unknown = never.filter(|never| matches!(never, Never::Unknown { .. }));
+            faults.extend(unknown.map(|never| self.never(written, never, world)));
+        }
+        faults
+    }
+
     fn condition(&self, written: &Written, world: &World<'_>) -> Vec<PolicyFault> {
         let found = &written.clauses;
         let scope = scope(written, world);
         let here = scope.here();
         let mut looking = Looking::new(world);
-        let each: Vec<bool> = found.iter().map(|clause| looking.clause(clause, here)).collect();
+        let each = looking.clauses_all(found, &here);
         let mut faults: Vec<PolicyFault> = Vec::new();
-        for never in looking.never {
+        for never in once_each(looking.never) {
             let fault = self.never(written, never, world);
             if !faults.contains(&fault) {
                 faults.push(fault);
@@ -124,25 +149,101 @@ impl Texts<'_> {
         if !faults.is_empty() {
             return faults;
         }
-        let holds = |here: Where| found.iter().all(|clause| Looking::new(world).clause(clause, here));
+        let holds = |here: Where| Looking::new(world).clauses(found, &here);
         let can = |version: Option<&Version>| {
-            let here = Where { version: version.map(|version| (version.major, version.minor)), ..here };
-            around(written, here).into_iter().any(holds)
+            let here =
+                Where { version: version.map(|version| (version.major, version.minor)), ..here.clone() };
+            around(written, &here).into_iter().any(holds)
         };
         let broken = || each.iter().position(|can| !can).or((found.len() == 1).then_some(0));
-        let Some(of_type) = scope.of_type else {
-            return if can(None) { Vec::new() } else { vec![self.never_true(written, broken())] };
+        let asked = match scope.of_type {
+            Some(of_type) => {
+                let all = world.versions(of_type);
+                let asked: Vec<Version> = all.iter().filter(|version| can(Some(version))).copied().collect();
+                if asked.is_empty() { None } else { Some(asked) }
+            }
+            None => can(None).then(Vec::new),
         };
-        let all = world.versions(of_type);
-        let asked: Vec<Version> = all.iter().filter(|version| can(Some(version))).copied().collect();
-        if asked.is_empty() {
-            return vec![self.never_true(written, broken())];
+        let Some(asked) = asked else { return vec![self.never_true(written, broken())] };
+        let idle = pieces::idle(found, &here, world);
+        if !idle.is_empty() {
+            return idle.iter().map(|idle| self.idle(written, idle)).collect();
         }
-        let Some(floor) = world.floor(of_type).filter(|floor| asked.iter().all(|version| version < floor))
-        else {
-            return Vec::new();
+        match scope.of_type {
+            Some(of_type) => {
+                let floor = world.floor(of_type).filter(|floor| asked.iter().all(|version| version < floor));
+                floor
+                    .map(|floor| self.below_floor(written, of_type, (&asked, floor), world))
+                    .into_iter()
+                    .collect()
+            }
+            None => self.all_below(written, &here, world).into_iter().collect(),
+        }
+    }
+
+    /// Of a policy about every type: what it can match, where all of that is below the floors.
+    fn all_below(&self, written: &Written, here: &Where, world: &World<'_>) -> Option<PolicyFault> {
+        let reads = ["line", "major", "minor"].iter().any(|name| written.reads.context.wants(name));
+        if !world.has_floors() || (!reads && written.reads.types.is_empty()) {
+            return None;
+        }
+        let can = |here: Where| {
+            around(written, &here)
+                .into_iter()
+                .any(|here| Looking::new(world).clauses(&written.clauses, &here))
         };
-        vec![self.below_floor(written, of_type, (&asked, floor), world)]
+        if can(Where { above: true, ..here.clone() }) {
+            return None;
+        }
+        let with_floor = (0..world.catalogue.types.len()).filter_map(|at| Some((at, world.floor(at)?)));
+        with_floor
+            .map(|(at, floor)| {
+                let of = |version: &&Version| {
+                    let version = Some((version.major, version.minor));
+                    can(Where { of_type: Some(at), version, ..here.clone() })
+                };
+                let below = world.versions(at).iter().filter(|version| **version < floor);
+                (at, floor, below.filter(of).copied().collect::<Vec<_>>())
+            })
+            .find(|(_, _, asked)| !asked.is_empty())
+            .map(|(at, floor, asked)| self.below_floor(written, at, (&asked, floor), world))
+    }
+
+    fn idle(&self, written: &Written, idle: &pieces::Idle<'_>) -> PolicyFault {
+        let shown = pieces::shown(idle.piece);
+        let (why, hint) = if idle.always {
+            (
+                format!("`{shown}` is true for every message"),
+                "what is true of every message asks for nothing: leave it out",
+            )
+        } else {
+            (
+                format!("`{shown}` is true for no message that comes to it"),
+                "a part that is never true does nothing: leave it out, or say what was meant",
+            )
+        };
+        PolicyFault::Invalid {
+            place: self.place_of_variable(written, pieces::first_variable(idle.piece)),
+            policy: written.id.to_string(),
+            why,
+            hint: Some(hint.to_owned()),
+        }
+    }
+
+    /// Where a variable of the conditions stands.
+    fn place_of_variable(&self, written: &Written, variable: Option<*const Expr>) -> Place {
+        let mut all = Vec::new();
+        for clause in written.clauses.iter() {
+            let (Clause::When(condition) | Clause::Unless(condition)) = clause;
+            pieces::variables(condition, &mut all);
+        }
+        let number = variable.and_then(|one| all.iter().position(|other| std::ptr::eq(*other, one)));
+        let words = self.words(written);
+        let at = number.and_then(|number| tokens::variables(&words).get(number).copied());
+        match at {
+            Some(at) => self.place_at(written, at),
+            None => self.place_of_clause(written, Some(0)),
+        }
     }
 
     fn never_true(&self, written: &Written, clause: Option<usize>) -> PolicyFault {
@@ -222,6 +323,11 @@ impl Texts<'_> {
                 );
                 (literal(&text), format!("nobody has the credential `{}`", text.text), hint)
             }
+            Never::Unknown { member, of, near, at } => {
+                let why = format!("attribute `{member}` {of} not found");
+                let place = self.place_of_variable(written, Some(at));
+                return PolicyFault::Invalid { place, policy: written.id.to_string(), why, hint: near };
+            }
             Never::Hidden { member, of_type } => {
                 let name = world.catalogue.types.get(of_type).map_or("", |info| &info.name);
                 let at = [["has", &member], [".", &member]]
@@ -269,9 +375,35 @@ impl Texts<'_> {
 }
 
 impl Scope {
-    const fn here(self) -> Where {
-        Where { of_type: self.of_type, actions: self.actions, version: None, direction: None, binding: None }
+    fn here(&self) -> Where {
+        Where {
+            of_type: self.of_type,
+            actions: self.actions,
+            version: None,
+            direction: None,
+            binding: None,
+            above: false,
+            who: self.who.clone(),
+            facts: None,
+        }
     }
+}
+
+/// A member that is not there is told where it stands first.
+fn once_each(all: Vec<Never>) -> Vec<Never> {
+    let mut kept: Vec<Never> = Vec::new();
+    for never in all {
+        let same = |other: &Never| match (other, &never) {
+            (Never::Unknown { member: a, of: b, .. }, Never::Unknown { member: c, of: d, .. }) => {
+                (a, b) == (c, d)
+            }
+            (a, b) => a == b,
+        };
+        if !kept.iter().any(same) {
+            kept.push(never);
+        }
+    }
+    kept
 }
 
 fn scope(written: &Written, world: &World<'_>) -> Scope {
@@ -288,17 +420,31 @@ fn scope(written: &Written, world: &World<'_>) -> Scope {
         ActionConstraint::Eq(uid) => parsed(&uid).into_iter().collect(),
         ActionConstraint::In(uids) => uids.iter().filter_map(parsed).collect(),
     };
-    Scope { of_type, actions: listed.and(takes) }
+    Scope { of_type, actions: listed.and(takes), who: who(written, world) }
+}
+
+/// The agents whom the scope names, where it is known who they are.
+fn who(written: &Written, world: &World<'_>) -> Option<Arc<BTreeSet<u32>>> {
+    match written.policy.principal_constraint() {
+        PrincipalConstraint::Eq(uid) | PrincipalConstraint::In(uid) | PrincipalConstraint::IsIn(_, uid) => {
+            // only what asks for the sender itself needs to know
+            let asks = written.reads.types.iter().any(|name| name == "Group" || name == "Agent");
+            asks.then(|| world.agents_named(&uid.type_name().to_string(), uid.id().unescaped()))?
+        }
+        _ => None,
+    }
 }
 
 /// The same with each direction and each binding by itself, as far as the policy reads them.
-fn around(written: &Written, here: Where) -> Vec<Where> {
+fn around(written: &Written, here: &Where) -> Vec<Where> {
     fn each(all: &[&'static str], read: bool) -> Vec<Option<&'static str>> {
         if read { all.iter().copied().map(Some).collect() } else { vec![None] }
     }
     let reads = |name: &str| written.reads.context.wants(name);
-    let bindings = each(&world::BINDINGS, reads("binding"));
-    let of = |direction| bindings.iter().map(move |binding| Where { direction, binding: *binding, ..here });
+    let bindings = each(&world::BINDINGS, reads("binding") || reads("binding_version"));
+    let of = |direction| {
+        bindings.iter().map(move |binding| Where { direction, binding: *binding, ..here.clone() })
+    };
     each(&world::DIRECTIONS, reads("direction")).into_iter().flat_map(of).collect()
 }
 

@@ -4,41 +4,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cedar_policy::pst::{BinaryOp, Clause, EntityUID, Expr, Literal, PatternElem, UnaryOp, Var};
+use cedar_policy::pst::{BinaryOp, Clause, EntityUID, Expr, Literal, UnaryOp, Var};
 use semgate_contexts::PerformativeSet;
 
 use super::World;
+use super::facts::Where;
+use super::values::{
+    EITHER, Values, compare, decimal, equal, is_number, itself, matches, negative, only, over,
+};
 use crate::numbers::{DECIMAL_PLACES, Numbers};
-
-/// The values that are possible.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Values {
-    /// Nothing is known.
-    Any,
-    /// `true`, `false`, either (or neither: it always errs).
-    Bool {
-        yes: bool,
-        no: bool,
-    },
-    Texts(Arc<BTreeSet<String>>),
-    Numbers(Numbers),
-    /// Ten-thousandths.
-    Decimals(Numbers),
-    Actions(PerformativeSet),
-}
-
-/// What is known where an expression stands.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Where {
-    /// The type of the resource, if it can be one only.
-    pub of_type: Option<usize>,
-    pub actions: PerformativeSet,
-    /// The version of its context, if it is looked at by itself.
-    pub version: Option<(u32, u32)>,
-    /// The direction and the binding, if they are looked at by themselves.
-    pub direction: Option<&'static str>,
-    pub binding: Option<&'static str>,
-}
 
 /// A part that says something which is never so.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +25,8 @@ pub(crate) enum Never {
     Credential { literal: Literally },
     /// A member that policies do not see.
     Hidden { member: String, of_type: usize },
+    /// A member that nothing has of what it is asked of.
+    Unknown { member: String, of: String, near: Option<String>, at: *const Expr },
 }
 
 /// A text of the policy, as the one that stands at this place.
@@ -60,62 +36,79 @@ pub(crate) struct Literally {
     at: *const Expr,
 }
 
+/// How much of what is known now counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// All of it: versions, bounds, members of groups.
+    All,
+    /// What no version that comes, and no change of who is in a group, makes otherwise as a matter of course.
+    Structure,
+    /// What a condition says by itself.
+    Nothing,
+}
+
 /// Looks through conditions.
 pub(crate) struct Looking<'w, 'a> {
-    world: &'w World<'a>,
+    pub(super) world: &'w World<'a>,
+    pub(super) known: Known,
     pub never: Vec<Never>,
-}
-
-const EITHER: Values = Values::Bool { yes: true, no: true };
-
-const fn only(value: bool) -> Values {
-    Values::Bool { yes: value, no: !value }
-}
-
-impl Values {
-    /// This number.
-    pub(crate) const fn number(number: i64) -> Self {
-        Self::Numbers(Numbers::Between(number, number))
-    }
-
-    /// What either can be.
-    pub(crate) fn or(&self, other: &Self) -> Self {
-        match (self, other) {
-            (Self::Texts(a), Self::Texts(b)) => Self::Texts(Arc::new(a.union(b).cloned().collect())),
-            (Self::Numbers(a), Self::Numbers(b)) => Self::Numbers(a.or(b)),
-            (Self::Decimals(a), Self::Decimals(b)) => Self::Decimals(a.or(b)),
-            (a, b) if a == b => a.clone(),
-            _ => Self::Any,
-        }
-    }
-
-    /// As a truth: can it be true, can it be false?
-    const fn truth(&self) -> (bool, bool) {
-        match self {
-            Self::Bool { yes, no } => (*yes, *no),
-            _ => (true, true),
-        }
-    }
 }
 
 impl<'w, 'a> Looking<'w, 'a> {
     pub(crate) const fn new(world: &'w World<'a>) -> Self {
-        Self { world, never: Vec::new() }
+        Self::knowing(world, Known::All)
+    }
+
+    pub(crate) const fn knowing(world: &'w World<'a>, known: Known) -> Self {
+        Self { world, known, never: Vec::new() }
     }
 
     /// Whether a clause can hold.
-    pub(crate) fn clause(&mut self, clause: &Clause, here: Where) -> bool {
+    pub(crate) fn clause(&mut self, clause: &Clause, here: &Where) -> bool {
         match clause {
             Clause::When(condition) => self.values(condition, here).truth().0,
             Clause::Unless(condition) => self.values(condition, here).truth().1,
         }
     }
 
-    fn values(&mut self, expr: &Expr, here: Where) -> Values {
+    /// Whether all of them can hold, each with what those before it say.
+    pub(crate) fn clauses(&mut self, clauses: &[Clause], here: &Where) -> bool {
+        let mut here = here.clone();
+        for clause in clauses {
+            if !self.clause(clause, &here) {
+                return false;
+            }
+            match self.behind(clause, &here) {
+                Some(next) => here = next,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether each can hold by itself; every part of every one is looked at.
+    pub(crate) fn clauses_all(&mut self, clauses: &[Clause], here: &Where) -> Vec<bool> {
+        let mut behind = here.clone();
+        let mut each = Vec::new();
+        for clause in clauses {
+            // what those before it say of types and lines counts for what is asked, and not for whether it can hold
+            each.push(Self::knowing(self.world, self.known).clause(clause, here));
+            self.clause(clause, &behind);
+            if let Some(next) = self.behind(clause, &behind) {
+                behind = next;
+            }
+        }
+        each
+    }
+
+    pub(super) fn values(&mut self, expr: &Expr, here: &Where) -> Values {
         match expr {
             Expr::Literal(Literal::Bool(value)) => only(*value),
             Expr::Literal(Literal::Long(number)) => Values::number(*number),
-            Expr::UnaryOp { op: UnaryOp::Neg, expr } => negative(expr).map_or(Values::Any, Values::number),
+            Expr::UnaryOp { op: UnaryOp::Neg, expr: inner } => match negative(inner) {
+                Some(number) => Values::number(number),
+                None => self.ignored(&[inner], here),
+            },
             Expr::UnaryOp { op: UnaryOp::Decimal, expr } => {
                 decimal(expr).map_or(Values::Any, |number| Values::Decimals(Numbers::Between(number, number)))
             }
@@ -141,15 +134,16 @@ impl<'w, 'a> Looking<'w, 'a> {
             },
             Expr::Is { expr, entity_type, in_expr: None } if matches!(**expr, Expr::Var(Var::Resource)) => {
                 match here.of_type.and_then(|at| self.world.catalogue.types.get(at)) {
-                    Some(info) => only(info.name == entity_type.to_string()),
-                    None => EITHER,
+                    Some(info) if self.known != Known::Nothing => only(info.name == entity_type.to_string()),
+                    _ => EITHER,
                 }
             }
+            Expr::Is { expr, in_expr, .. } => {
+                let parts: Vec<&Arc<Expr>> = std::iter::once(expr).chain(in_expr).collect();
+                self.ignored(&parts, here)
+            }
             Expr::IfThenElse { cond, then_expr, else_expr } => {
-                self.values(cond, here);
-                let then = self.values(then_expr, narrowed(self.world, cond, here));
-                let otherwise = self.values(else_expr, here);
-                if then == otherwise { then } else { Values::Any }
+                self.one_or_other(cond, then_expr, else_expr, here)
             }
             Expr::Set(items) => self.ignored(&items.iter().collect::<Vec<_>>(), here),
             Expr::Record(members) => self.ignored(&members.values().collect::<Vec<_>>(), here),
@@ -157,29 +151,56 @@ impl<'w, 'a> Looking<'w, 'a> {
         }
     }
 
-    fn ignored(&mut self, parts: &[&Arc<Expr>], here: Where) -> Values {
+    fn one_or_other(
+        &mut self,
+        cond: &Arc<Expr>,
+        then: &Arc<Expr>,
+        other: &Arc<Expr>,
+        here: &Where,
+    ) -> Values {
+        let (yes, no) = self.values(cond, here).truth();
+        let (with, without) = (self.narrowed(cond, true, here), self.narrowed(cond, false, here));
+        let then_is = self.values(then, with.as_ref().unwrap_or(here));
+        let other_is = self.values(other, without.as_ref().unwrap_or(here));
+        match (yes && with.is_some(), no && without.is_some()) {
+            (true, false) => then_is,
+            (false, true) => other_is,
+            _ => match (&then_is, &other_is) {
+                (Values::Bool { yes: a, no: b }, Values::Bool { yes: c, no: d }) => {
+                    Values::Bool { yes: *a || *c, no: *b || *d }
+                }
+                (a, b) if a == b => then_is,
+                _ => Values::Any,
+            },
+        }
+    }
+
+    fn ignored(&mut self, parts: &[&Arc<Expr>], here: &Where) -> Values {
         for part in parts {
             self.values(part, here);
         }
         Values::Any
     }
 
-    fn binary(&mut self, op: BinaryOp, left: &Arc<Expr>, right: &Arc<Expr>, here: Where) -> Values {
+    fn binary(&mut self, op: BinaryOp, left: &Arc<Expr>, right: &Arc<Expr>, here: &Where) -> Values {
         match op {
             BinaryOp::And => {
                 let (a, not_a) = self.values(left, here).truth();
-                let (b, not_b) = self.values(right, narrowed(self.world, left, here)).truth();
-                Values::Bool { yes: a && b, no: not_a || (a && not_b) }
+                let behind = self.narrowed(left, true, here);
+                // what is asked where nothing comes is looked at all the same
+                let (b, not_b) = self.values(right, behind.as_ref().unwrap_or(here)).truth();
+                let reached = a && behind.is_some();
+                Values::Bool { yes: reached && b, no: not_a || !reached || not_b }
             }
             BinaryOp::Or => {
                 let (a, not_a) = self.values(left, here).truth();
-                let (b, not_b) = self.values(right, here).truth();
-                Values::Bool { yes: a || (not_a && b), no: not_a && not_b }
+                let behind = self.narrowed(left, false, here);
+                let (b, not_b) = self.values(right, behind.as_ref().unwrap_or(here)).truth();
+                let reached = not_a && behind.is_some();
+                Values::Bool { yes: a || !reached || b, no: reached && not_b }
             }
             BinaryOp::Eq | BinaryOp::NotEq => {
-                self.unfit(left, right, here);
-                self.unfit(right, left, here);
-                let (mut yes, mut no) = equal(&self.values(left, here), &self.values(right, here));
+                let (mut yes, mut no) = self.same(left, right, here);
                 if is_same_member(left, right) {
                     (yes, no) = (true, false);
                 }
@@ -194,9 +215,13 @@ impl<'w, 'a> Looking<'w, 'a> {
             | BinaryOp::DecimalGreater
             | BinaryOp::DecimalGreaterEq => {
                 let (a, b) = (self.values(left, here), self.values(right, here));
+                if self.known != Known::All && (is_version(left) || is_version(right)) {
+                    return EITHER;
+                }
                 if is_same_member(left, right) { itself(op) } else { compare(op, &a, &b) }
             }
             BinaryOp::In if matches!(**left, Expr::Var(Var::Action)) => self.action_in(right, here),
+            BinaryOp::In if matches!(**left, Expr::Var(Var::Principal)) => self.among(right, here),
             BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny => {
                 self.contains(op, left, right, here)
             }
@@ -204,7 +229,38 @@ impl<'w, 'a> Looking<'w, 'a> {
         }
     }
 
-    fn action_in(&self, right: &Expr, here: Where) -> Values {
+    fn same(&mut self, left: &Arc<Expr>, right: &Arc<Expr>, here: &Where) -> (bool, bool) {
+        self.unfit(left, right, here);
+        self.unfit(right, left, here);
+        for (set, items) in [(left, right), (right, left)] {
+            if let Expr::Set(items) = &**items {
+                let can = items.iter().map(|item| self.can_hold(set, item, here)).collect::<Vec<_>>();
+                if can.contains(&false) {
+                    return (false, true);
+                }
+            }
+        }
+        let whom = match (&**left, &**right) {
+            (Expr::Var(Var::Principal), Expr::Literal(_)) => Some(right),
+            (Expr::Literal(_), Expr::Var(Var::Principal)) => Some(left),
+            _ => None,
+        };
+        if let Some(whom) = whom {
+            return self.among(whom, here).truth();
+        }
+        equal(&self.values(left, here), &self.values(right, here))
+    }
+
+    /// Whether the sender can be one of these, and another.
+    fn among(&mut self, whom: &Expr, here: &Where) -> Values {
+        let (Some(can_be), Some(asked)) = (&here.who, self.world.agents_of(whom)) else { return EITHER };
+        if self.known != Known::All {
+            return EITHER;
+        }
+        Values::Bool { yes: !can_be.is_disjoint(&asked), no: !can_be.is_subset(&asked) }
+    }
+
+    fn action_in(&self, right: &Expr, here: &Where) -> Values {
         let listed = match right {
             Expr::Set(items) => items.iter().map(|item| named_action(item)).collect::<Option<Vec<_>>>(),
             one => named_action(one).map(|one| vec![one]),
@@ -213,7 +269,7 @@ impl<'w, 'a> Looking<'w, 'a> {
         over(here.actions.iter(), |action| listed.iter().any(|set| set.contains(action)))
     }
 
-    fn contains(&mut self, op: BinaryOp, left: &Arc<Expr>, right: &Arc<Expr>, here: Where) -> Values {
+    fn contains(&mut self, op: BinaryOp, left: &Arc<Expr>, right: &Arc<Expr>, here: &Where) -> Values {
         if let Expr::Set(items) = &**left
             && op == BinaryOp::Contains
         {
@@ -238,7 +294,7 @@ impl<'w, 'a> Looking<'w, 'a> {
     }
 
     /// Whether a set that is looked up can have this item.
-    fn can_hold(&mut self, set: &Expr, item: &Arc<Expr>, here: Where) -> bool {
+    fn can_hold(&mut self, set: &Expr, item: &Arc<Expr>, here: &Where) -> bool {
         self.values(item, here);
         let Some(literal) = literally(item) else { return true };
         if is_credentials(set) {
@@ -258,21 +314,23 @@ impl<'w, 'a> Looking<'w, 'a> {
     }
 
     /// Notes a literal that a member is compared with and never has.
-    fn unfit(&mut self, member: &Arc<Expr>, literal: &Arc<Expr>, here: Where) {
+    fn unfit(&mut self, member: &Arc<Expr>, literal: &Arc<Expr>, here: &Where) {
         if !matches!(**member, Expr::GetAttr { .. }) {
             return;
         }
         let Some(literal) = literally(literal) else {
             return self.never_number(member, literal, here);
         };
-        if let Values::Texts(values) = self.member(member, here)
+        self.member(member, here);
+        let by_schema = path_of(member).map(|(var, path)| self.by_schema(&var, &path, here));
+        if let Some(Values::Texts(values)) = by_schema
             && !values.contains(&literal.text)
         {
             self.never.push(Never::Text { member: written(member), literal, values });
         }
     }
 
-    fn never_number(&mut self, member: &Arc<Expr>, literal: &Expr, here: Where) {
+    fn never_number(&mut self, member: &Arc<Expr>, literal: &Expr, here: &Where) {
         let Some(path) = self.resource_path(member) else { return };
         // of a literal nothing is noted
         let (known, said) = (self.world.member(&path, here), self.values(literal, here));
@@ -287,19 +345,57 @@ impl<'w, 'a> Looking<'w, 'a> {
         }
     }
 
-    fn member(&mut self, expr: &Expr, here: Where) -> Values {
+    fn member(&mut self, expr: &Expr, here: &Where) -> Values {
         let Expr::GetAttr { expr: of, attr } = expr else { return Values::Any };
-        if let Expr::Var(Var::Context) = &**of {
-            return self.world.circumstance(attr, here);
-        }
-        match self.resource_path(expr) {
-            Some(path) => self.world.member(&path, here),
-            None => self.ignored(&[of], here),
+        self.ignored(&[of], here);
+        self.unknown(of, attr, here);
+        let Some((var, path)) = path_of(expr) else { return Values::Any };
+        self.known_of(&var, &path, here)
+    }
+
+    /// What a member can be, by its schema and by what the conditions before say.
+    pub(super) fn known_of(&self, var: &Var, path: &[String], here: &Where) -> Values {
+        let by_schema = self.by_schema(var, path, here);
+        match here.said(var, path) {
+            Some(said) => by_schema.and(said).unwrap_or(by_schema),
+            None => by_schema,
         }
     }
 
-    fn has(&mut self, of: &Arc<Expr>, names: &[&str], here: Where) -> Values {
-        let Some(mut path) = self.resource_path(of) else { return EITHER };
+    fn by_schema(&self, var: &Var, path: &[String], here: &Where) -> Values {
+        match (var, path) {
+            _ if self.known == Known::Nothing => Values::Any,
+            (Var::Context, [member]) => {
+                let of_version = matches!(member.as_str(), "major" | "minor");
+                let open = here.fact(&Var::Context, &["line"]).is_none();
+                if self.known == Known::Structure && of_version && open {
+                    Values::Any
+                } else {
+                    self.world.circumstance(member, here)
+                }
+            }
+            (Var::Resource, path) => self.world.member(path, here),
+            _ => Values::Any,
+        }
+    }
+
+    fn has(&mut self, of: &Arc<Expr>, names: &[&str], here: &Where) -> Values {
+        self.ignored(&[of], here);
+        let mut owner = Arc::clone(of);
+        for name in names {
+            if self.unknown(&owner, name, here) {
+                return if self.known == Known::Nothing { EITHER } else { only(false) };
+            }
+            owner = Arc::new(Expr::GetAttr { expr: owner, attr: (*name).into() });
+        }
+        let Some((var, mut path)) = path_of(of) else { return EITHER };
+        if var == Var::Principal && path.is_empty() {
+            // what is unknown was told above, and an agent has all that it can have
+            return only(true);
+        }
+        if var != Var::Resource || self.known == Known::Nothing {
+            return EITHER;
+        }
         let mut certain = true;
         for name in names {
             path.push((*name).to_owned());
@@ -313,7 +409,7 @@ impl<'w, 'a> Looking<'w, 'a> {
             }
             certain &= self.world.present(&path, here);
         }
-        if certain { only(true) } else { EITHER }
+        if certain && self.known == Known::All { only(true) } else { EITHER }
     }
 
     /// The names from `resource` to a member.
@@ -397,73 +493,16 @@ fn written(expr: &Expr) -> String {
     }
 }
 
-/// What is known behind `left &&`.
-fn narrowed(world: &World<'_>, left: &Expr, here: Where) -> Where {
-    match left {
-        Expr::BinaryOp { op: BinaryOp::And, left, right } => {
-            narrowed(world, right, narrowed(world, left, here))
-        }
-        Expr::Is { expr, entity_type, .. }
-            if matches!(**expr, Expr::Var(Var::Resource)) && here.of_type.is_none() =>
-        {
-            Where { of_type: world.of_name(&entity_type.to_string()), ..here }
-        }
-        _ => here,
-    }
-}
-
-fn action(uid: &EntityUID) -> Option<PerformativeSet> {
+pub(super) fn action(uid: &EntityUID) -> Option<PerformativeSet> {
     (uid.ty.to_string() == "Action")
         .then(|| uid.eid.to_string().parse().ok().map(|one| [one].into_iter().collect()))?
 }
 
-fn named_action(expr: &Expr) -> Option<PerformativeSet> {
+pub(super) fn named_action(expr: &Expr) -> Option<PerformativeSet> {
     match expr {
         Expr::Literal(Literal::EntityUID(uid)) => action(uid),
         _ => None,
     }
-}
-
-/// Can two values be the same, can they differ?
-fn equal(a: &Values, b: &Values) -> (bool, bool) {
-    fn sets<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> (bool, bool) {
-        (!a.is_disjoint(b), !(a.len() == 1 && a == b))
-    }
-    match (a, b) {
-        (Values::Texts(a), Values::Texts(b)) => sets(a, b),
-        (Values::Numbers(a), Values::Numbers(b)) | (Values::Decimals(a), Values::Decimals(b)) => a.equal(b),
-        (Values::Actions(a), Values::Actions(b)) => (!a.and(*b).is_empty(), !(a.len() == 1 && a == b)),
-        (Values::Bool { yes, no }, Values::Bool { yes: y, no: n }) => {
-            ((*yes && *y) || (*no && *n), (*yes && *n) || (*no && *y))
-        }
-        _ => (true, true),
-    }
-}
-
-fn compare(op: BinaryOp, a: &Values, b: &Values) -> Values {
-    let (a, b) = match (a, b) {
-        (Values::Numbers(a), Values::Numbers(b)) | (Values::Decimals(a), Values::Decimals(b)) => (a, b),
-        _ => return EITHER,
-    };
-    let (yes, no) = match op {
-        BinaryOp::Less | BinaryOp::DecimalLessThan => a.below(b),
-        BinaryOp::Greater | BinaryOp::DecimalGreater => b.below(a),
-        BinaryOp::LessEq | BinaryOp::DecimalLessEq => turned(b.below(a)),
-        _ => turned(a.below(b)),
-    };
-    Values::Bool { yes, no }
-}
-
-const fn turned((yes, no): (bool, bool)) -> (bool, bool) {
-    (no, yes)
-}
-
-/// A member compared with itself.
-fn itself(op: BinaryOp) -> Values {
-    only(matches!(
-        op,
-        BinaryOp::LessEq | BinaryOp::GreaterEq | BinaryOp::DecimalLessEq | BinaryOp::DecimalGreaterEq
-    ))
 }
 
 /// Whether both are the same member of the instance or the context record: where one of them can be read, so can the other.
@@ -472,7 +511,7 @@ fn is_same_member(left: &Expr, right: &Expr) -> bool {
 }
 
 /// The variable that a member begins with, and the names behind it.
-fn path_of(expr: &Expr) -> Option<(Var, Vec<String>)> {
+pub(super) fn path_of(expr: &Expr) -> Option<(Var, Vec<String>)> {
     match expr {
         Expr::Var(var) => Some((var.clone(), Vec::new())),
         Expr::GetAttr { expr, attr } => {
@@ -484,99 +523,9 @@ fn path_of(expr: &Expr) -> Option<(Var, Vec<String>)> {
     }
 }
 
-/// Whether it is a number that is written out.
-fn is_number(expr: &Expr) -> bool {
-    match expr {
-        Expr::Literal(Literal::Long(_)) => true,
-        Expr::UnaryOp { op: UnaryOp::Neg, expr } => negative(expr).is_some(),
-        Expr::UnaryOp { op: UnaryOp::Decimal, expr } => decimal(expr).is_some(),
-        _ => false,
-    }
-}
-
-fn negative(expr: &Expr) -> Option<i64> {
-    match expr {
-        Expr::Literal(Literal::Long(number)) => number.checked_neg(),
-        _ => None,
-    }
-}
-
-/// The ten-thousandths of what `decimal("…")` is given.
-fn decimal(expr: &Expr) -> Option<i64> {
-    let Expr::Literal(Literal::String(text)) = expr else { return None };
-    let (whole, rest) = text.split_once('.')?;
-    let places = usize::try_from(DECIMAL_PLACES).ok()?;
-    if rest.is_empty() || rest.len() > places {
-        return None;
-    }
-    format!("{whole}{rest:0<places$}").parse().ok()
-}
-
-/// What a test comes to over all of these; over none nothing is said.
-fn over<T>(all: impl Iterator<Item = T>, test: impl Fn(T) -> bool) -> Values {
-    let (mut yes, mut no) = (false, false);
-    for one in all {
-        if test(one) { yes = true } else { no = true }
-    }
-    if yes || no { Values::Bool { yes, no } } else { EITHER }
-}
-
-/// Whether a text is as Cedar's `like` asks: every length that the pattern so far can have taken, character by character.
-fn matches(pattern: &[PatternElem], text: &str) -> bool {
-    let text: Vec<char> = text.chars().collect();
-    let mut reached = vec![false; text.len() + 1];
-    if let Some(start) = reached.first_mut() {
-        *start = true;
-    }
-    for element in pattern {
-        let mut next = vec![false; reached.len()];
-        let mut open = false;
-        for (at, slot) in next.iter_mut().enumerate() {
-            let here = reached.get(at).copied().unwrap_or_default();
-            let before = at.checked_sub(1);
-            *slot = match element {
-                PatternElem::Wildcard => {
-                    open |= here;
-                    open
-                }
-                PatternElem::Char(wanted) => before.is_some_and(|before| {
-                    reached.get(before) == Some(&true) && text.get(before) == Some(wanted)
-                }),
-                #[allow(unreachable_patterns, reason = "a newer Cedar may know more")]
-                _ => true,
-            };
-        }
-        reached = next;
-    }
-    reached.last() == Some(&true)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-    use cedar_policy::pst::PatternElem;
-
-    #[test]
-    fn texts_match_as_in_cedar() {
-        let pattern = |text: &str| -> Vec<PatternElem> {
-            text.chars()
-                .map(|c| if c == '*' { PatternElem::Wildcard } else { PatternElem::Char(c) })
-                .collect()
-        };
-        for (wanted, text, expected) in [
-            ("", "", true),
-            ("*", "", true),
-            ("a*", "abc", true),
-            ("a*c", "abc", true),
-            ("a*d", "abc", false),
-            ("*b*", "abc", true),
-            ("**", "x", true),
-            ("abc", "ab", false),
-            ("é*", "éa", true),
-        ] {
-            assert_eq!(matches(&pattern(wanted), text), expected, "{wanted} {text}");
-        }
-        let hard = pattern(&"*a".repeat(40));
-        assert!(!matches(&hard, &"b".repeat(200)));
-    }
+/// A number of the version.
+fn is_version(expr: &Expr) -> bool {
+    path_of(expr).is_some_and(|(var, path)| {
+        var == Var::Context && matches!(path.first().map(String::as_str), Some("major" | "minor"))
+    })
 }

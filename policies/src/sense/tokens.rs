@@ -93,6 +93,24 @@ pub(crate) fn clauses(tokens: &[Token<'_>]) -> Vec<usize> {
     found
 }
 
+/// Where the variables stand in the conditions, in their order.
+pub(crate) fn variables(tokens: &[Token<'_>]) -> Vec<usize> {
+    let from = clauses(tokens).first().copied().unwrap_or(usize::MAX);
+    let mut found = Vec::new();
+    for (position, token) in tokens.iter().enumerate() {
+        let near = |at: Option<usize>| at.and_then(|at| tokens.get(at)).map_or("", |token| token.text);
+        let (before, after) = (near(position.checked_sub(1)), near(position.checked_add(1)));
+        let is_name = matches!(before, "." | "::" | "has") || matches!(after, "::" | ":");
+        if token.at > from
+            && matches!(token.text, "principal" | "action" | "resource" | "context")
+            && !is_name
+        {
+            found.push(token.at);
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::{clauses, literal, of, sequence};

@@ -4,9 +4,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use semgate_contexts::Version;
+use cedar_policy::pst::{Expr, Literal, Var};
+use semgate_contexts::{Performative, Version};
 
-use super::possible::{Values, Where};
+use super::facts::Where;
+use super::values::Values;
 use crate::agents::Agents;
 use crate::catalogue::{Catalogue, TypeInfo};
 use crate::kinds::{Attributes, Kind};
@@ -17,6 +19,10 @@ pub(super) const DIRECTIONS: [&str; 2] = ["reply", "request"];
 
 /// What `context.binding` can be.
 pub(super) const BINDINGS: [&str; 3] = ["a2a", "l8", "mcp"];
+
+/// What `context.binding_version` can be, by the binding.
+pub(super) const BINDING_VERSIONS: [(&str, &[&str]); 3] =
+    [("a2a", &["0.3", "1.0"]), ("l8", &[""]), ("mcp", &["2025-11-25", "2026-07-28"])];
 
 /// What a member can be, by the names that lead to it.
 type Known = HashMap<Vec<String>, Values>;
@@ -32,6 +38,10 @@ pub(crate) struct World<'a> {
     unseen: HashMap<&'a str, Vec<usize>>,
     /// Of policies whose resource is open, over all types.
     known: RefCell<Known>,
+    /// Every line that a context has, and that of learnt concepts.
+    lines: Arc<BTreeSet<String>>,
+    /// Who is in a group, of those that were asked for.
+    groups: RefCell<HashMap<String, Arc<BTreeSet<u32>>>>,
 }
 
 /// What the names that lead from an instance mean in one type.
@@ -61,6 +71,14 @@ impl<'a> World<'a> {
             versions: catalogue.versions(),
             unseen,
             known: RefCell::default(),
+            lines: Arc::new(
+                types()
+                    .filter(|(_, info)| !learnt::is_learnt(info))
+                    .map(|(_, info)| info.line.as_str().to_owned())
+                    .chain([learnt::SPACE.to_owned()])
+                    .collect(),
+            ),
+            groups: RefCell::default(),
         }
     }
 
@@ -94,6 +112,11 @@ impl<'a> World<'a> {
         self.agents?.1.get(&info.line).copied()
     }
 
+    /// Whether any line has a floor.
+    pub fn has_floors(&self) -> bool {
+        self.agents.is_some_and(|(_, floors)| !floors.is_empty())
+    }
+
     /// Every credential that somebody has, or that is declared.
     pub fn credentials(&self) -> impl Iterator<Item = &str> {
         self.agents.into_iter().flat_map(|(agents, _)| agents.credentials().iter().map(String::as_str))
@@ -111,40 +134,185 @@ impl<'a> World<'a> {
     }
 
     /// What a member of the context record can be.
-    pub fn circumstance(&self, member: &str, here: Where) -> Values {
-        let texts =
-            |all: &[&str]| Values::Texts(Arc::new(all.iter().map(|text| (*text).to_owned()).collect()));
-        let number = |of: &dyn Fn(&Version) -> u32, one: Option<u32>| match (one, here.of_type) {
-            (Some(one), _) => Values::number(i64::from(one)),
-            (None, Some(of_type)) => {
-                let all: BTreeSet<i64> =
-                    self.versions(of_type).iter().map(|version| i64::from(of(version))).collect();
-                Values::Numbers(all.into())
-            }
-            (None, None) => Values::Any,
-        };
+    pub fn circumstance(&self, member: &str, here: &Where) -> Values {
         match member {
-            "direction" => texts(here.direction.as_ref().map_or(&DIRECTIONS, std::slice::from_ref)),
+            "direction" => texts(here.direction.as_ref().map_or(self.directions(here), std::slice::from_ref)),
             "binding" => texts(here.binding.as_ref().map_or(&BINDINGS, std::slice::from_ref)),
-            "major" => number(&|version| version.major, here.version.map(|(major, _)| major)),
-            "minor" => number(&|version| version.minor, here.version.map(|(_, minor)| minor)),
+            "binding_version" => binding_versions(here),
+            "line" => self.lines(here),
+            "major" | "minor" => match self.possible_versions(here) {
+                Some(all) => {
+                    let of = |(major, minor): &(u32, u32)| if member == "major" { *major } else { *minor };
+                    let numbers: BTreeSet<i64> = all.iter().map(|version| i64::from(of(version))).collect();
+                    Values::Numbers(numbers.into())
+                }
+                None => Values::Any,
+            },
             _ => Values::Any,
         }
     }
 
+    /// What answers an operation of a protocol is another concept, so that the operation itself is only ever asked.
+    fn directions(&self, here: &Where) -> &'static [&'static str] {
+        let asked = |info: &TypeInfo| {
+            let asks = [Performative::Query, Performative::Request, Performative::Subscribe];
+            info.line.as_str() == "a2a" && info.performatives.iter().all(|one| asks.contains(&one))
+        };
+        match here.of_type.and_then(|at| self.info(at)) {
+            Some(info) if asked(info) => &DIRECTIONS[1..],
+            _ => &DIRECTIONS,
+        }
+    }
+
+    /// The lines of what the resource can be.
+    fn lines(&self, here: &Where) -> Values {
+        let of = |info: &TypeInfo| match learnt::is_learnt(info) {
+            true => learnt::SPACE.to_owned(),
+            false => info.line.as_str().to_owned(),
+        };
+        if here.of_type.is_none() && !here.above {
+            return Values::Texts(Arc::clone(&self.lines));
+        }
+        let all: BTreeSet<String> = self.types_here(here).map(|(_, info)| of(info)).collect();
+        if all.is_empty() { Values::Any } else { Values::Texts(Arc::new(all)) }
+    }
+
+    /// The versions of what the resource can be, as the conditions before have it; none where that is not known.
+    fn possible_versions(&self, here: &Where) -> Option<BTreeSet<(u32, u32)>> {
+        if let Some(one) = here.version {
+            return Some(BTreeSet::from([one]));
+        }
+        let fits = |name: &str, number: u32| match here.fact(&Var::Context, &[name]) {
+            Some(Values::Numbers(said)) => said.contains(i64::from(number)),
+            _ => true,
+        };
+        let mut all = BTreeSet::new();
+        for (at, _) in self.types_here(here) {
+            let floor = if here.above { self.floor(at) } else { None };
+            let versions =
+                self.versions(at).iter().filter(|version| floor.is_none_or(|floor| **version >= floor));
+            all.extend(versions.map(|version| (version.major, version.minor)));
+        }
+        all.retain(|(major, minor)| fits("major", *major) && fits("minor", *minor));
+        (!all.is_empty()).then_some(all)
+    }
+
+    /// The types that the resource can be: by the scope, the actions, and what the conditions before say of its type and its line.
+    pub fn types_here<'h>(&'h self, here: &'h Where) -> impl Iterator<Item = (usize, &'a TypeInfo)> + 'h {
+        let line = match here.fact(&Var::Context, &["line"]) {
+            Some(Values::Texts(lines)) => Some(lines),
+            _ => None,
+        };
+        let comes = move |at: usize, info: &TypeInfo| {
+            let of_line = line.is_none_or(|lines| {
+                lines.contains(if learnt::is_learnt(info) { learnt::SPACE } else { info.line.as_str() })
+            });
+            let above = !here.above
+                || self
+                    .floor(at)
+                    .is_none_or(|floor| self.versions(at).iter().any(|version| *version >= floor));
+            of_line && above && !info.performatives.and(here.actions).is_empty()
+        };
+        let chosen: &'a [TypeInfo] = match here.of_type {
+            Some(at) => self.catalogue.types.get(at..=at).unwrap_or_default(),
+            None => &self.catalogue.types,
+        };
+        let first = here.of_type.unwrap_or_default();
+        chosen
+            .iter()
+            .enumerate()
+            .map(move |(at, info)| (first + at, info))
+            .filter(move |(at, info)| comes(*at, info))
+    }
+
+    /// The one type that the resource can be.
+    pub fn only_type(&self, here: &Where) -> Option<&'a TypeInfo> {
+        let mut all = self.types_here(here);
+        let first = all.next().map(|(_, info)| info);
+        if all.next().is_some() { None } else { first }
+    }
+
+    /// Whether some type has the member, seen or not.
+    pub fn declares(&self, path: &[String], here: &Where) -> bool {
+        self.types_here(here).any(|(_, info)| !matches!(find(&info.attributes, path), Found::Absent))
+    }
+
+    /// Whether the member is an object wherever it is.
+    pub fn is_record(&self, path: &[String], here: &Where) -> bool {
+        let is_other = |info: &TypeInfo| match find(&info.attributes, path) {
+            Found::There(kind, _) => !matches!(kind, Kind::Record(_)),
+            Found::Hidden => true,
+            Found::Absent => false,
+        };
+        !self.types_here(here).any(|(_, info)| is_other(info))
+    }
+
+    /// The members beside which one was looked for.
+    pub fn members_of(&self, path: &[String], here: &Where) -> BTreeSet<&'a str> {
+        let members = |info: &'a TypeInfo| match (path, find(&info.attributes, path)) {
+            ([], _) => Some(&info.attributes.members),
+            (_, Found::There(Kind::Record(inner), _)) => Some(&inner.members),
+            _ => None,
+        };
+        let all = self.types_here(here).filter_map(|(_, info)| members(info));
+        all.flat_map(|members| members.keys().map(String::as_str)).collect()
+    }
+
+    /// The agents, by position, that an agent, a group or a list of them names; none where that is not known, as of a group that is
+    /// empty today.
+    pub fn agents_of(&self, whom: &Expr) -> Option<Arc<BTreeSet<u32>>> {
+        match whom {
+            Expr::Literal(Literal::EntityUID(uid)) => {
+                self.agents_named(&uid.ty.to_string(), uid.eid.as_ref())
+            }
+            Expr::Set(items) => {
+                let each: Option<Vec<_>> = items.iter().map(|item| self.agents_of(item)).collect();
+                Some(Arc::new(each?.iter().flat_map(|set| set.iter().copied()).collect()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The same of one name.
+    pub fn agents_named(&self, kind: &str, id: &str) -> Option<Arc<BTreeSet<u32>>> {
+        let (agents, _) = self.agents?;
+        match kind {
+            "Agent" => Some(Arc::new(BTreeSet::from([agents.position(id)?]))),
+            "Group" => {
+                if let Some(known) = self.groups.borrow().get(id) {
+                    return Some(Arc::clone(known));
+                }
+                let is_in = |entry: &crate::AgentEntry| entry.groups.iter().any(|group| group == id);
+                let all = (0..).zip(agents.entries()).filter(|(_, entry)| is_in(entry));
+                let all: Arc<BTreeSet<u32>> = Arc::new(all.map(|(at, _)| at).collect());
+                if all.is_empty() {
+                    return None;
+                }
+                self.groups.borrow_mut().insert(id.to_owned(), Arc::clone(&all));
+                Some(all)
+            }
+            _ => None,
+        }
+    }
+
     /// What a member can be.
-    pub fn member(&self, path: &[String], here: Where) -> Values {
+    pub fn member(&self, path: &[String], here: &Where) -> Values {
         if let Some(of_type) = here.of_type {
             return self.info(of_type).map_or(Values::Any, |info| match find(&info.attributes, path) {
                 Found::There(kind, _) => of_kind(kind),
                 Found::Absent | Found::Hidden => Values::Any,
             });
         }
-        if let Some(known) = self.known.borrow().get(path) {
+        let every = here.fact(&Var::Context, &["line"]).is_none();
+        if let Some(known) = self.known.borrow().get(path).filter(|_| every) {
             return known.clone();
         }
         let mut all: Option<Values> = None;
-        for info in &self.catalogue.types {
+        let types: Box<dyn Iterator<Item = &TypeInfo>> = match every {
+            true => Box::new(self.catalogue.types.iter()),
+            false => Box::new(self.types_here(here).map(|(_, info)| info)),
+        };
+        for info in types {
             let one = match find(&info.attributes, path) {
                 Found::Absent => continue,
                 Found::Hidden => Values::Any,
@@ -153,12 +321,14 @@ impl<'a> World<'a> {
             all = Some(all.map_or_else(|| one.clone(), |all| all.or(&one)));
         }
         let known = all.unwrap_or(Values::Any);
-        self.known.borrow_mut().insert(path.to_vec(), known.clone());
+        if every {
+            self.known.borrow_mut().insert(path.to_vec(), known.clone());
+        }
         known
     }
 
     /// What a set can hold.
-    pub fn items(&self, path: &[String], here: Where) -> Values {
+    pub fn items(&self, path: &[String], here: &Where) -> Values {
         let info = here.of_type.and_then(|of_type| self.info(of_type));
         match info.map(|info| find(&info.attributes, path)) {
             Some(Found::There(Kind::Set(items), _)) => of_kind(items),
@@ -167,7 +337,7 @@ impl<'a> World<'a> {
     }
 
     /// A type that has the member and does not show it.
-    pub fn hidden(&self, path: &[String], here: Where) -> Option<usize> {
+    pub fn hidden(&self, path: &[String], here: &Where) -> Option<usize> {
         let hides = |at: &usize| {
             self.info(*at).is_some_and(|info| {
                 !info.performatives.and(here.actions).is_empty()
@@ -181,22 +351,39 @@ impl<'a> World<'a> {
     }
 
     /// Whether no instance has the member.
-    pub fn absent(&self, path: &[String], here: Where) -> bool {
+    pub fn absent(&self, path: &[String], here: &Where) -> bool {
         let info = here.of_type.and_then(|at| self.info(at));
         info.is_some_and(|info| matches!(find(&info.attributes, path), Found::Absent))
     }
 
     /// Whether every instance has it.
-    pub fn present(&self, path: &[String], here: Where) -> bool {
+    pub fn present(&self, path: &[String], here: &Where) -> bool {
         let info = here.of_type.and_then(|at| self.info(at));
         info.is_some_and(|info| matches!(find(&info.attributes, path), Found::There(_, true)))
     }
+}
+
+fn texts(all: &[&str]) -> Values {
+    Values::Texts(Arc::new(all.iter().map(|text| (*text).to_owned()).collect()))
+}
+
+/// The versions of a protocol, as it writes them: of every protocol that it can be here.
+fn binding_versions(here: &Where) -> Values {
+    let can_be = |binding: &str| match (here.binding, here.fact(&Var::Context, &["binding"])) {
+        (Some(one), _) => one == binding,
+        (None, Some(Values::Texts(said))) => said.contains(binding),
+        _ => true,
+    };
+    let of = BINDING_VERSIONS.iter().filter(|(binding, _)| can_be(binding));
+    let all: Vec<&str> = of.flat_map(|(_, versions)| versions.iter().copied()).collect();
+    if all.is_empty() { Values::Any } else { texts(&all) }
 }
 
 /// What a value of a kind can be, where that is known.
 fn of_kind(kind: &Kind) -> Values {
     match kind {
         Kind::String(Some(values)) => Values::Texts(Arc::clone(values)),
+        Kind::Bool(Some(one)) => Values::Bool { yes: *one, no: !*one },
         Kind::Long(numbers) => Values::Numbers(numbers.clone()),
         Kind::Decimal(numbers) => Values::Decimals(numbers.clone()),
         _ => Values::Any,

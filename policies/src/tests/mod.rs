@@ -13,9 +13,11 @@ mod mistakes;
 mod obligations;
 mod paper;
 mod parts;
+mod pieces;
 mod remembered;
 mod senseless;
 mod unions;
+mod unknown;
 mod versions;
 
 use std::sync::{Arc, OnceLock};

@@ -82,7 +82,7 @@ fn how_it_is_said_is_told_apart() {
     let around = |around| Ask { around, ..base() };
     let version = |protocol_version| around(Circumstances { protocol_version, ..Circumstances::at(NOW) });
     told_apart("context.binding_version == \"1.0\"", version("1.0"), version("0.3"));
-    told_apart("context.binding_version like \"9*\"", version("9.1"), version("8.1"));
+    told_apart("context.binding_version like \"2025-*\"", version("2025-11-25"), version("2026-07-28"));
 }
 
 #[test]

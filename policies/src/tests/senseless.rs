@@ -295,6 +295,19 @@ fn a_version_that_no_floor_lets_through_is_refused() {
     assert_eq!(load(OLD, Version::new(2, 0)), Err(expected.to_owned()));
     let or = OLD.replace("context.major < 2 &&", "context.major < 2 ||");
     assert_eq!(load(&or, Version::new(2, 0)), Ok(()));
+    // The same where the resource is open, and the condition says which line and version.
+    for condition in [
+        "context.line == \"payment\" && context.major == 1",
+        "resource is payment::transfer && context.major == 1",
+    ] {
+        let open = format!("permit (principal, action, resource)\nwhen {{ {condition} }};");
+        let fault = load(&open, Version::new(2, 0)).unwrap_err();
+        let says =
+            "of `payment` it can match `v1.0`, `v1.1` only, and the floor lets nothing below `v2.0` through";
+        assert!(fault.starts_with("p.cedar:2:") && fault.ends_with(says), "{fault}");
+        assert_eq!(load(&open, Version::new(1, 1)), Ok(()));
+        assert_eq!(load(&open.replace("major == 1", "major >= 1"), Version::new(2, 0)), Ok(()));
+    }
     // No loaded version at all is as asked, whatever the floor.
     refused(
         &OLD.replace("context.major < 2", "context.major > 2"),

@@ -1,0 +1,222 @@
+//! What is known where an expression stands: by the scope, and by the conditions that hold before it comes to be asked.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp, Var};
+use semgate_contexts::PerformativeSet;
+
+use super::possible::{Known, Looking, named_action, path_of};
+use super::values::Values;
+use crate::numbers::Numbers;
+
+/// A member, and what it can be.
+type Fact = (Var, Vec<String>, Values);
+
+/// What is known where an expression stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Where {
+    /// The type of the resource, if it can be one only.
+    pub of_type: Option<usize>,
+    pub actions: PerformativeSet,
+    /// The version of its context, if it is looked at by itself.
+    pub version: Option<(u32, u32)>,
+    /// The direction and the binding, if they are looked at by themselves.
+    pub direction: Option<&'static str>,
+    pub binding: Option<&'static str>,
+    /// Whether only versions at or above the floors come.
+    pub above: bool,
+    /// The agents that the sender can be, by position, if it can only be one with an entry.
+    pub who: Option<Arc<BTreeSet<u32>>>,
+    /// What the conditions before say.
+    pub facts: Option<Arc<Vec<Fact>>>,
+}
+
+impl Where {
+    /// What conditions before say of a member.
+    pub fn said(&self, var: &Var, path: &[String]) -> Option<&Values> {
+        let facts = self.facts.as_ref()?;
+        facts.iter().find(|(of, names, _)| of == var && names == path).map(|(_, _, values)| values)
+    }
+
+    /// The same, by names.
+    pub fn fact(&self, var: &Var, path: &[&str]) -> Option<&Values> {
+        let facts = self.facts.as_ref()?;
+        facts.iter().find(|(of, names, _)| of == var && names == path).map(|(_, _, values)| values)
+    }
+
+    fn saying(&self, (var, path): (Var, Vec<String>), values: Values) -> Self {
+        let mut facts: Vec<Fact> = self.facts.as_deref().cloned().unwrap_or_default();
+        match facts.iter_mut().find(|(of, names, _)| *of == var && *names == path) {
+            Some((_, _, known)) => *known = values,
+            None => facts.push((var, path, values)),
+        }
+        Self { facts: Some(Arc::new(facts)), ..self.clone() }
+    }
+}
+
+impl Looking<'_, '_> {
+    /// What is known once a clause holds; none if it never does.
+    pub(super) fn behind(&mut self, clause: &Clause, here: &Where) -> Option<Where> {
+        match clause {
+            Clause::When(condition) => self.narrowed(condition, true, here),
+            Clause::Unless(condition) => self.narrowed(condition, false, here),
+        }
+    }
+
+    /// What is known where an expression is true, or false; none if that is never so.
+    pub(super) fn narrowed(&mut self, expr: &Expr, truth: bool, here: &Where) -> Option<Where> {
+        match expr {
+            Expr::UnaryOp { op: UnaryOp::Not, expr } => self.narrowed(expr, !truth, here),
+            Expr::BinaryOp { op: BinaryOp::And, left, right } if truth => {
+                let behind = self.narrowed(left, true, here)?;
+                self.narrowed(right, true, &behind)
+            }
+            Expr::BinaryOp { op: BinaryOp::Or, left, right } if !truth => {
+                let behind = self.narrowed(left, false, here)?;
+                self.narrowed(right, false, &behind)
+            }
+            Expr::BinaryOp { op: BinaryOp::Eq, left, right } => self.equated(left, right, truth, here),
+            Expr::BinaryOp { op: BinaryOp::NotEq, left, right } => self.equated(left, right, !truth, here),
+            Expr::BinaryOp { op: BinaryOp::In, left, right } => match **left {
+                Expr::Var(Var::Action) => self.acting(right, truth, here),
+                Expr::Var(Var::Principal) => self.being(right, truth, here),
+                _ => Some(here.clone()),
+            },
+            Expr::BinaryOp { op: BinaryOp::Contains, left, right } => match (&**left, path_of(right)) {
+                (Expr::Set(items), Some(member)) if truth => {
+                    let each: Vec<Values> = items.iter().map(|item| self.values(item, here)).collect();
+                    let all = each.iter().skip(1).fold(each.first()?.clone(), |all, one| all.or(one));
+                    self.learn(member, &all, here)
+                }
+                _ => Some(here.clone()),
+            },
+            Expr::BinaryOp { op, left, right } => self.ordered(*op, (left, right), truth, here),
+            Expr::Is { expr, entity_type, in_expr: None }
+                if truth && matches!(**expr, Expr::Var(Var::Resource)) && here.of_type.is_none() =>
+            {
+                let of_type = self.world.of_name(&entity_type.to_string());
+                Some(Where { of_type, ..here.clone() })
+            }
+            Expr::GetAttr { .. } => match path_of(expr) {
+                Some(member) => self.learn(member, &Values::Bool { yes: truth, no: !truth }, here),
+                None => Some(here.clone()),
+            },
+            _ => Some(here.clone()),
+        }
+    }
+
+    /// With a member being one of these; none if it never is.
+    fn learn(&mut self, member: (Var, Vec<String>), values: &Values, here: &Where) -> Option<Where> {
+        if *values == Values::Any {
+            return Some(here.clone());
+        }
+        let both = self.known_of(&member.0, &member.1, here).and(values)?;
+        Some(here.saying(member, both))
+    }
+
+    fn equated(&mut self, left: &Expr, right: &Expr, same: bool, here: &Where) -> Option<Where> {
+        for (one, other) in [(left, right), (right, left)] {
+            match one {
+                Expr::Var(Var::Action) => return self.acting(other, same, here),
+                Expr::Var(Var::Principal) => return self.being(other, same, here),
+                _ => {}
+            }
+        }
+        let mut here = here.clone();
+        for (one, other) in [(left, right), (right, left)] {
+            let (Some(member @ (_, _)), false) = (path_of(one), matches!(one, Expr::Var(_))) else {
+                continue;
+            };
+            let said = self.values(other, &here);
+            if same {
+                here = self.learn(member, &said, &here)?;
+            } else if is_one(&said) {
+                let known = self.known_of(&member.0, &member.1, &here);
+                let left = known.without(&said)?;
+                if left != known {
+                    here = here.saying(member, left);
+                }
+            }
+        }
+        Some(here)
+    }
+
+    fn ordered(
+        &mut self,
+        op: BinaryOp,
+        (left, right): (&Expr, &Expr),
+        truth: bool,
+        here: &Where,
+    ) -> Option<Where> {
+        use BinaryOp::{
+            DecimalGreater, DecimalGreaterEq, DecimalLessEq, DecimalLessThan, Greater, GreaterEq, Less,
+            LessEq,
+        };
+        // left is below right, strictly or not
+        let (below, strictly) = match (op, truth) {
+            (Less | DecimalLessThan, true) | (GreaterEq | DecimalGreaterEq, false) => (true, true),
+            (LessEq | DecimalLessEq, true) | (Greater | DecimalGreater, false) => (true, false),
+            (Greater | DecimalGreater, true) | (LessEq | DecimalLessEq, false) => (false, true),
+            (GreaterEq | DecimalGreaterEq, true) | (Less | DecimalLessThan, false) => (false, false),
+            _ => return Some(here.clone()),
+        };
+        let mut here = here.clone();
+        for (one, other, below) in [(left, right, below), (right, left, !below)] {
+            let Some(member) = path_of(one) else { continue };
+            let bounds = |numbers: &Numbers| {
+                let ((low, high), step) = (numbers.ends(), i64::from(strictly));
+                if below {
+                    Numbers::Between(i64::MIN, high.saturating_sub(step))
+                } else {
+                    Numbers::Between(low.saturating_add(step), i64::MAX)
+                }
+            };
+            let said = match self.values(other, &here) {
+                Values::Numbers(numbers) => Values::Numbers(bounds(&numbers)),
+                Values::Decimals(numbers) => Values::Decimals(bounds(&numbers)),
+                _ => continue,
+            };
+            here = self.learn(member, &said, &here)?;
+        }
+        Some(here)
+    }
+
+    fn acting(&self, whom: &Expr, truth: bool, here: &Where) -> Option<Where> {
+        let listed = match whom {
+            Expr::Set(items) => items.iter().map(|item| named_action(item)).collect::<Option<Vec<_>>>(),
+            one => named_action(one).map(|one| vec![one]),
+        };
+        let Some(listed) = listed else { return Some(here.clone()) };
+        let is = |action| listed.iter().any(|set| set.contains(action));
+        let actions: PerformativeSet = here.actions.iter().filter(|action| is(*action) == truth).collect();
+        (!actions.is_empty()).then(|| Where { actions, ..here.clone() })
+    }
+
+    fn being(&self, whom: &Expr, truth: bool, here: &Where) -> Option<Where> {
+        if self.known != Known::All {
+            return Some(here.clone());
+        }
+        let Some(asked) = self.world.agents_of(whom) else { return Some(here.clone()) };
+        let left: BTreeSet<u32> = match (&here.who, truth) {
+            (Some(can_be), true) => can_be.intersection(&asked).copied().collect(),
+            (Some(can_be), false) => can_be.difference(&asked).copied().collect(),
+            (None, true) => asked.iter().copied().collect(),
+            (None, false) => return Some(here.clone()),
+        };
+        (!left.is_empty()).then(|| Where { who: Some(Arc::new(left)), ..here.clone() })
+    }
+}
+
+/// Whether it is one value.
+fn is_one(values: &Values) -> bool {
+    match values {
+        Values::Texts(all) => all.len() == 1,
+        Values::Numbers(numbers) | Values::Decimals(numbers) => {
+            let (low, high) = numbers.ends();
+            low == high
+        }
+        Values::Bool { yes, no } => yes != no,
+        Values::Actions(_) | Values::Any => false,
+    }
+}

@@ -1,0 +1,139 @@
+//! A member that nothing has is an error wherever in a policy it stands, and so is a line that there is not.
+
+use super::House;
+
+fn faults(text: &str) -> Vec<String> {
+    House::with(text).err().unwrap_or_default()
+}
+
+#[track_caller]
+fn refused(text: &str, expected: &str) {
+    let faults = faults(text);
+    assert_eq!(faults, [format!("p.cedar:{expected}")], "{text}");
+}
+
+#[track_caller]
+fn loads(text: &str) {
+    assert_eq!(faults(text), Vec::<String>::new(), "{text}");
+}
+
+const AMUONT: &str = "policy `p.cedar#1`: attribute `amuont` on entity type `payment::transfer` not found (did you mean `amount`?)";
+
+#[test]
+fn a_misspelt_field_behind_has_fails_closed_in_unless_or_and_not() {
+    for (condition, column) in [
+        ("unless { resource has amuont && resource.amuont.greaterThan(decimal(\"10000.0\")) }", 10),
+        ("unless { resource.currency == \"USD\" && !(resource has amuont) }", 42),
+        (
+            "when { resource.currency == \"USD\" || (resource has amuont && resource.amuont.greaterThan(decimal(\"1.0\"))) }",
+            39,
+        ),
+        ("when { !(resource has amuont) }", 10),
+        ("when { if context.locked then resource has amuont else context.free_text }", 31),
+        ("when { context.locked || (resource.currency == \"USD\" && resource has \"amuont\") }", 57),
+        ("when { resource has amuont }", 8),
+        (
+            "when { context.free_text } unless { resource has amuont && resource.amuont.lessThan(decimal(\"1.0\")) }",
+            37,
+        ),
+    ] {
+        for effect in ["permit", "forbid"] {
+            let text = format!("{effect} (principal, action, resource is payment::transfer)\n{condition};");
+            refused(&text, &format!("2:{column}: {AMUONT}"));
+        }
+    }
+}
+
+#[test]
+fn a_misspelt_circumstance_or_attribute_of_an_agent_is_named_with_what_was_meant() {
+    for (condition, expected) in [
+        (
+            "unless { context has sesion && context.locked }",
+            "2:10: policy `p.cedar#1`: attribute `sesion` in context not found (did you mean `session`?)",
+        ),
+        (
+            "unless { context.locked && context has session && context.session has expire }",
+            "2:51: policy `p.cedar#1`: attribute `expire` in `context.session` not found (did you mean `expires`?)",
+        ),
+        (
+            "unless { principal has credential }",
+            "2:10: policy `p.cedar#1`: attribute `credential` on entity type `Agent` not found (did you mean `credentials`?)",
+        ),
+        (
+            "unless { context.receiver has trustdomain }",
+            "2:10: policy `p.cedar#1`: attribute `trustdomain` on entity type `Agent` not found (did you mean `trust_domain`?)",
+        ),
+        (
+            "when { context.locked || context.scores has text_lenght }",
+            "2:26: policy `p.cedar#1`: attribute `text_lenght` in `context.scores` not found (did you mean `text_length`?)",
+        ),
+    ] {
+        refused(
+            &format!("permit (principal, action, resource is payment::transfer)\n{condition};"),
+            expected,
+        );
+    }
+}
+
+#[test]
+fn where_the_resource_is_open_some_type_that_it_can_be_must_have_the_field() {
+    refused(
+        "forbid (principal, action, resource)\nunless { resource has amuont && resource.amuont.greaterThan(decimal(\"1.0\")) };",
+        "2:10: policy `p.cedar#1`: attribute `amuont` on any entity type that `resource` can be here not found (did you mean `amount`?)",
+    );
+    refused(
+        "permit (principal, action, resource)\nwhen { context.locked || (resource is payment::transfer && resource has quantity) };",
+        "2:60: policy `p.cedar#1`: attribute `quantity` on entity type `payment::transfer` not found",
+    );
+    loads(
+        "forbid (principal, action, resource) when { resource has amount && resource.amount.greaterThan(decimal(\"1.0\")) };",
+    );
+    loads(
+        "permit (principal, action, resource) when { resource is payment::transfer && resource.currency == \"EUR\" };",
+    );
+}
+
+#[test]
+fn a_line_that_no_context_has_is_named_with_what_was_meant() {
+    let typed =
+        |condition: &str| format!("permit (principal, action, resource is payment::transfer)\n{condition};");
+    let open = |condition: &str| format!("permit (principal, action, resource)\n{condition};");
+    refused(
+        &typed("when { context.line == \"payments\" }"),
+        "2:24: policy `p.cedar#1`: `context.line` is never `\"payments\"` (did you mean `\"payment\"`?)",
+    );
+    refused(
+        &typed("unless { context.line == \"supplyChain\" }"),
+        "2:26: policy `p.cedar#1`: `context.line` is never `\"supplyChain\"` (it is one of `\"payment\"`)",
+    );
+    refused(
+        &open("when { context.locked || context.line == \"payment:v1\" }"),
+        "2:42: policy `p.cedar#1`: `context.line` is never `\"payment:v1\"` (did you mean `\"payment\"`?)",
+    );
+    refused(
+        &open("unless { [\"snl\", \"suplyChain\"].contains(context.line) }"),
+        "2:18: policy `p.cedar#1`: `context.line` is never `\"suplyChain\"` (did you mean `\"supplyChain\"`?)",
+    );
+    refused(
+        &open("when { context.line == \"payment\" && context.major == 7 }"),
+        "2:1: policy `p.cedar#1`: its condition is true for no message",
+    );
+    refused(
+        &open("unless { context.line == \"payment\" && context.major == 1 && context.minor == 9 }"),
+        "2:61: policy `p.cedar#1`: `context.minor == 9` is true for no message that comes to it \
+         (a part that is never true does nothing: leave it out, or say what was meant)",
+    );
+    refused(
+        &open("when { context.line == \"payment\" && context.line == \"travel\" }"),
+        "2:1: policy `p.cedar#1`: its condition is true for no message",
+    );
+    refused(
+        &open("when { context.line == \"payment\" && resource has quantity }"),
+        "2:37: policy `p.cedar#1`: attribute `quantity` on entity type `payment::transfer` not found",
+    );
+    loads(&open("when { context.line == \"payment\" && context.major == 2 }"));
+    loads(&open("when { context.line == \"payment\" || context.line == \"learnt\" }"));
+    loads(&typed("when { context.line == \"payment\" && context.major >= 1 }"));
+    // what a version to come decides is no mistake
+    loads(&typed("unless { context.major >= 3 }"));
+}
