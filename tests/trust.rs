@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
+use semgate_certs::{Chain, ChainLimits, Issuer, KeyPair, LeafProfile};
+use semgate_contexts::Line;
 use serde_json::{Value, json};
 use support::gateway::{Gateway, Scripted};
 use support::policies::{REPLY, message};
@@ -42,6 +44,8 @@ fn what_a_stolen_signer_published_is_refused_at_the_gateway_and_the_line_goes_on
     assert_eq!(pay("v1.1").0, 0);
     let signer = up.dir.join("authority/signers/payment.pem");
     let stolen = std::fs::read_to_string(&signer).unwrap();
+    let stolen_key = std::fs::read_to_string(signer.with_extension("key")).unwrap();
+    assert_suspects_are_refused(&up);
     let draft = up.dir.join("compromised.json");
     let words = ["trust", "compromise", text(&signer), "--from", "0", "--out", text(&draft)];
     good(&up.semgate(&words));
@@ -80,6 +84,7 @@ fn what_a_stolen_signer_published_is_refused_at_the_gateway_and_the_line_goes_on
     std::fs::write(&next, document.to_string()).unwrap();
     good(&up.semgate(&["context", "publish", text(&next)]));
     assert_ne!(std::fs::read_to_string(&signer).unwrap(), stolen, "a new signer was made");
+    assert_stolen_key_certified_anew_is_refused(&up, &stolen_key);
     let url = up.text("/authority_url").to_owned();
     good(&up.semgate(&["log", "verify", &url]));
     let listed: Value = serde_json::from_str(&good(&up.semgate(&["--json", "context", "list"]))).unwrap();
@@ -89,6 +94,49 @@ fn what_a_stolen_signer_published_is_refused_at_the_gateway_and_the_line_goes_on
     };
     assert_eq!(status("urn:contexts:payment:v1.1"), "invalid");
     assert_eq!(status("urn:contexts:payment:v3.0"), "valid");
+}
+
+/// What would have no effect is refused before anybody signs it.
+fn assert_suspects_are_refused(up: &Up) {
+    let (root, tls) = (up.dir.join("offline/root.pem"), up.dir.join("offline/tls-issuing.pem"));
+    for (certificate, why) in [
+        (text(&root), "is a root, which leaves by a trust list"),
+        (text(&tls), "signs nothing that a log holds"),
+        ("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "the authority serves no certificate"),
+    ] {
+        let refused = up.semgate(&["trust", "compromise", certificate, "--from", "0"]);
+        assert!(!refused.status.success());
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+/// Whoever stole the key has it certified anew by the same issuer, which the authority itself is.
+fn assert_stolen_key_certified_anew_is_refused(up: &Up, stolen: &str) {
+    let random = ring::rand::SystemRandom::new();
+    let read = |name: &str| std::fs::read_to_string(up.dir.join("authority/keys").join(name)).unwrap();
+    let chain = Chain::from_pem(&read("context-issuing.pem"), &ChainLimits::default()).unwrap();
+    let issuer =
+        Issuer::from_parts(chain, KeyPair::from_pem(&read("context-issuing.key"), &random).unwrap()).unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let profile = LeafProfile::context(vec![Line::parse("payment").unwrap()], now - 60);
+    let key = KeyPair::from_pem(stolen, &random).unwrap();
+    let anew = issuer.leaf(&profile, key.public(), &random).unwrap();
+    let place = |name: &str| up.dir.join(name);
+    std::fs::write(place("anew.pem"), anew.to_pem()).unwrap();
+    std::fs::write(place("anew.key"), stolen).unwrap();
+    let shipped =
+        semgate_contexts::library::all().iter().find(|(name, _)| name.contains("payment")).unwrap().1;
+    let mut document: Value = serde_json::from_slice(shipped).unwrap();
+    document["context"] = json!("urn:contexts:payment:v4.0");
+    std::fs::write(place("anew.json"), document.to_string()).unwrap();
+    let (file, cert, key, out) = (place("anew.json"), place("anew.pem"), place("anew.key"), place("anew.jws"));
+    let words = ["--cert", text(&cert), "--key", text(&key), "--out", text(&out)];
+    good(&semgate(&[&["context", "sign", text(&file)], &words[..]].concat()));
+    let refused = up.semgate(&["context", "publish", text(&out)]);
+    assert!(!refused.status.success());
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(why.contains("the key that signed is compromised"), "{why}");
 }
 
 #[test]

@@ -4,7 +4,8 @@ use crate::names::{Within, line_of_uri, within};
 use crate::read::{Facts, Name, Purpose, Role, Signs};
 use crate::twin::twin;
 use crate::{
-    CONTEXTS_TREE, ChainFault, Family, PeerFault, PublicKey, Roots, SpiffeId, Thumbprint, Usage, dns_of_line,
+    CONTEXTS_TREE, ChainFault, Family, KeyId, PeerFault, PublicKey, Roots, SignerId, SpiffeId, Thumbprint, Usage,
+    dns_of_line,
 };
 use semgate_contexts::{Line, Prefix};
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ pub struct VerifiedLeaf {
     usage: Usage,
     key: PublicKey,
     thumbprint: Thumbprint,
-    twin: Option<Thumbprint>,
+    signer: SignerId,
     not_before: u64,
     not_after: u64,
     lines: Vec<Line>,
@@ -46,10 +47,10 @@ impl VerifiedLeaf {
         self.thumbprint
     }
 
-    /// The thumbprints under which this certificate may be known: its own, and that of its twin, which takes no key to make
-    /// ([`crate::Chain::twin`]). Whatever is said against a certificate is asked for both.
-    pub fn thumbprints(&self) -> impl Iterator<Item = Thumbprint> + use<> {
-        std::iter::once(self.thumbprint).chain(self.twin)
+    /// The names under which something may be said against who signs with it: the thumbprints of the certificate and of its twin, which
+    /// takes no key to make ([`crate::Chain::twin`]), and the keys of the certificate and of those on its path, the root's apart.
+    pub fn signer_id(&self) -> &SignerId {
+        &self.signer
     }
 
     /// The first second at which every certificate of the chain is valid.
@@ -70,6 +71,13 @@ impl VerifiedLeaf {
 
     pub(crate) fn marked(self, marks: Vec<String>) -> VerifiedLeaf {
         VerifiedLeaf { marks, ..self }
+    }
+
+    /// With the keys of the issuing certificates of its path.
+    pub(crate) fn vouched_by(mut self, issuers: impl Iterator<Item = KeyId>) -> VerifiedLeaf {
+        let keys = std::iter::once(KeyId::of(self.key.spki())).chain(issuers).collect();
+        self.signer = SignerId::new(self.signer.certificates().to_vec(), keys);
+        self
     }
 
     /// The lines that a context leaf may sign for, exactly as its URIs spell them. Empty for other usages.
@@ -175,12 +183,14 @@ pub(crate) fn check(
     };
     let uris = facts.uris().map(str::to_owned).collect();
     let (not_before, not_after) = window;
-    let (thumbprint, twin) = (Thumbprint::of(der), twin(der).map(|der| Thumbprint::of(&der)));
+    let thumbprint = Thumbprint::of(der);
+    let certificates = std::iter::once(thumbprint).chain(twin(der).map(|der| Thumbprint::of(&der)));
+    let signer = SignerId::new(certificates.collect(), vec![KeyId::of(key.spki())]);
     Ok(VerifiedLeaf {
         usage,
         key,
         thumbprint,
-        twin,
+        signer,
         not_before,
         not_after,
         lines,

@@ -15,6 +15,7 @@ mod crl;
 mod cross;
 mod issue;
 mod key;
+mod key_id;
 mod leaf;
 mod names;
 mod peer;
@@ -37,6 +38,7 @@ pub use crl::{
 pub use cross::{CrossCertificate, CrossFault};
 pub use issue::{Family, IssueFault, Issuer, IssuingProfile, LeafNames, LeafProfile, LineScope, RootProfile};
 pub use key::{KeyFault, KeyPair, PublicKey, SignatureAlgorithm, SignatureFault};
+pub use key_id::{KeyId, SignerId, Suspect, SuspectFault};
 pub use leaf::{LineAllowed, LineNotDelegated, VerifiedLeaf};
 pub use names::{CONTEXTS_TREE, NameFault, dns_of_line, line_of_dns, uri_of_line};
 pub use peer::{Peer, PeerFault, PeerRoots};

@@ -3,7 +3,7 @@
 use crate::chain::Root;
 use crate::leaf;
 use crate::read::{Facts, Named, Role};
-use crate::{Chain, Crls, Family, Roots, Thumbprint, Usage, VerifiedLeaf};
+use crate::{Chain, Crls, Family, KeyId, Roots, Thumbprint, Usage, VerifiedLeaf};
 use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use std::fmt;
 use std::time::Duration;
@@ -163,7 +163,7 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
     let end = EndEntityCert::try_from(leaf_der).map_err(|error| fault_of(&error))?;
     let path = build_path(&end, others, roots, (usage, facts.list), at)?;
     check_listed(&path, roots)?;
-    let mut issuers = Vec::new();
+    let (mut issuers, mut keys) = (Vec::new(), Vec::new());
     let (mut not_before, mut not_after) = (facts.not_before, facts.not_after);
     for certificate in path.issuers {
         if roots.revoked.contains(&Thumbprint::of(&certificate)) {
@@ -173,6 +173,7 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
         check_issuer(&issuer, usage.family())?;
         not_before = not_before.max(issuer.not_before);
         not_after = not_after.min(issuer.not_after);
+        keys.push(KeyId::of(&issuer.spki));
         issuers.push(issuer.marks);
     }
     if roots.revoked.contains(&path.root.thumbprint) {
@@ -183,7 +184,8 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
     }
     let window = (not_before.max(path.root.not_before), not_after.min(path.root.not_after));
     let marks = facts.marks.within(issuers.iter());
-    Ok(leaf::check(facts, chain.leaf(), usage, roots, window)?.marked(marks))
+    let leaf = leaf::check(facts, chain.leaf(), usage, roots, window)?;
+    Ok(leaf.marked(marks).vouched_by(keys.into_iter()))
 }
 
 /// Under a trust list, the certificate right below the root must be in it: a root key alone then makes no new one.

@@ -152,7 +152,9 @@ fn said_as(said: &RootStatement) -> Value {
             "issuing": list.issuing.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "log": list.log,
         }),
-        RootAct::Compromised { key, from } => json!({"key": key.to_string(), "from": from}),
+        RootAct::Compromised { key, spki, from } => {
+            json!({"key": key.to_string(), "spki": spki.map(|spki| spki.to_string()), "from": from})
+        }
         RootAct::LowerFloor { line, min } => json!({"line": line.as_str(), "min": min.to_string()}),
         RootAct::Recognise(recognition) => recognise::shown(recognition),
     };

@@ -96,9 +96,15 @@ impl Keys {
         self.renew(now)
     }
 
-    /// Whether role keys that do not count any more are replaced without a person.
-    pub fn renews(&self) -> bool {
-        self.renewal.is_some()
+    /// Whether role keys that do not count any more are replaced without a person, by an issuing certificate that counts by this.
+    pub fn renews(&self, anchors: &Anchors) -> bool {
+        self.renewal.as_ref().is_some_and(|renewal| renewal.counts(anchors))
+    }
+
+    /// The chains of the role keys in use.
+    pub fn chains(&self) -> Vec<Chain> {
+        let roles = [self.feed.get(), self.status.get()];
+        roles.into_iter().flatten().map(|role| role.identity.chain.clone()).collect()
     }
 
     /// The key of heads and shards.
@@ -230,7 +236,7 @@ impl Signers {
     /// That a signer's chain is valid now by what the root says, and that it is not compromised.
     fn counts(&self, chain: &Chain, now: u64) -> Result<VerifiedLeaf, ChainFault> {
         let anchors = self.keys.anchors();
-        match anchors.compromised(&chain.thumbprint()) {
+        match anchors.compromised(&chain.signer_id()) {
             Some(_) => Err(ChainFault::IssuerRevoked),
             None => verify_chain(chain, anchors.roots(), Usage::Context, now),
         }

@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-use semgate_certs::Thumbprint;
+use semgate_certs::{Chain, Thumbprint};
 use semgate_contexts::{ContextUrn, Digest, Line};
 use semgate_statement::{Act, Entry, Replay, ReplayFault, RootAct, RootEntry, SignedPermission, Statement};
+
+use crate::store::Documents;
 
 /// Publish statements that are remembered by their major: as many as can be appended while one document is compared, many times over.
 const RECENT: usize = 16_384;
@@ -28,8 +30,10 @@ pub(crate) struct Override {
 pub(crate) type Overrides = BTreeMap<(ContextUrn, Digest), Vec<Override>>;
 
 /// A fold of every entry of the log.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ledger {
+    /// Where the chains of signers lie.
+    documents: Documents,
     replay: Replay,
     acts: HashMap<(u64, Act), u64>,
     floors: HashMap<Line, u64>,
@@ -52,9 +56,46 @@ pub(crate) struct Ledger {
 const LISTED_BYTES: usize = r#"{"digest":"sha-256:","index":,"status":"deprecated","urn":""},"#.len() + 64;
 
 impl Ledger {
+    /// Of an empty log, whose signers' chains lie beside these documents.
+    pub fn new(documents: Documents) -> Self {
+        Self {
+            documents,
+            replay: Replay::new(),
+            acts: HashMap::new(),
+            floors: HashMap::new(),
+            last_floor: None,
+            signers: BTreeSet::new(),
+            recent: VecDeque::new(),
+            last: HashMap::new(),
+            remembered_from: 0,
+            root: Vec::new(),
+        }
+    }
+
+    /// Says which keys stand behind the signers of what is applied next, whose chains are not on disk yet.
+    pub fn introduce<'c>(&mut self, chains: impl Iterator<Item = &'c Chain>) {
+        chains.for_each(|chain| self.replay.introduce(chain));
+    }
+
+    /// The same for signers whose chains are on disk. One that is missing is refused by the fold where it matters.
+    fn introduce_stored(&mut self, entry: &Entry) {
+        let document = match entry.unverified() {
+            Statement::Publish { signer, .. } => Some(*signer),
+            _ => None,
+        };
+        for signer in entry.signed().key().into_iter().chain(document) {
+            if !self.replay.is_introduced(&signer)
+                && let Ok(Some(chain)) = self.documents.chain(&signer)
+            {
+                self.replay.introduce(&chain);
+            }
+        }
+    }
+
     /// Adds the next entry; nothing changes on a fault.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplayFault> {
         let at = self.replay.size();
+        self.introduce_stored(entry);
         self.replay.apply(entry)?;
         match entry.unverified() {
             Statement::Publish { urn, .. } => {

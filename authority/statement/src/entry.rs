@@ -4,7 +4,7 @@ use crate::format::{FormatFault, Members, limits, write};
 use crate::statement::{SignedStatement, Statement, StatementFault, VerifiedStatement};
 use crate::tiles::MAX_ENTRY_BYTES;
 use crate::trust::Trust;
-use semgate_certs::Roots;
+use semgate_certs::{Roots, SignerId};
 use semgate_contexts::Prefix;
 
 #[cfg(test)]
@@ -84,5 +84,10 @@ impl VerifiedEntry {
     /// What was said.
     pub fn statement(&self) -> &Statement {
         self.statement.statement()
+    }
+
+    /// Every name under which something may be said against who signed it.
+    pub fn signer_id(&self) -> &SignerId {
+        self.statement.signer_id()
     }
 }

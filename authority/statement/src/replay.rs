@@ -12,7 +12,7 @@ use crate::root::{RootAct, RootStatement};
 use crate::statement::{Act, Statement};
 use crate::status::{Status, StatusList};
 use keys::Signed;
-use semgate_certs::Thumbprint;
+use semgate_certs::{Chain, SignerId, Thumbprint};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -86,6 +86,8 @@ pub enum ReplayFault {
     OverrideLate,
     /// An override beside a version that is not published with this digest.
     OverrideUnknown,
+    /// A key is compromised, and which key stands behind the certificate of a signer is not known.
+    SignerUnknown,
 }
 
 impl fmt::Display for ReplayFault {
@@ -117,6 +119,7 @@ impl fmt::Display for ReplayFault {
             ReplayFault::NotRecognised => "the authority is not recognised for these lines",
             ReplayFault::OverrideLate => "the version that is overridden for is published already",
             ReplayFault::OverrideUnknown => "the override names a version that is not published so",
+            ReplayFault::SignerUnknown => "a key is compromised, and the certificate of a signer is missing",
         })
     }
 }
@@ -156,6 +159,17 @@ impl Replay {
         Replay::default()
     }
 
+    /// Says which key stands behind the certificate at the head of a chain. Before a statement takes back what a key signed, every signer
+    /// must have been introduced; in which order makes no difference.
+    pub fn introduce(&mut self, chain: &Chain) {
+        self.signed.introduce(chain);
+    }
+
+    /// Whether the certificate with this thumbprint was introduced.
+    pub fn is_introduced(&self, signer: &Thumbprint) -> bool {
+        self.signed.is_introduced(signer)
+    }
+
     /// Adds the next entry. Its signatures are not checked here; see [`Entry::verify`]. Nothing changes on a fault.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), ReplayFault> {
         self.apply_by(entry.logged_at(), entry.unverified(), entry.signed().key())
@@ -173,6 +187,7 @@ impl Replay {
         key: Option<Thumbprint>,
     ) -> Result<(), ReplayFault> {
         self.check_by(logged_at, statement, key)?;
+        self.check_introduced(statement, key)?;
         let index = self.size();
         self.last_logged_at = logged_at;
         self.statuses.push(Status::Valid);
@@ -255,6 +270,24 @@ impl Replay {
         }
     }
 
+    /// Once a key is named as compromised, nothing is folded of a signer whose key is not known.
+    fn check_introduced(&self, statement: &Statement, key: Option<Thumbprint>) -> Result<(), ReplayFault> {
+        let names_key = match statement {
+            Statement::Root(said) => matches!(said.act, RootAct::Compromised { spki: Some(_), .. }),
+            _ => false,
+        };
+        let signer = match statement {
+            Statement::Publish { signer, .. } => Some(*signer),
+            _ => None,
+        };
+        let must = self.signed.must_be_introduced();
+        let stranger = [signer, key].into_iter().flatten().any(|one| !self.signed.is_introduced(&one));
+        match (must && stranger) || (names_key && self.signed.has_strangers()) {
+            true => Err(ReplayFault::SignerUnknown),
+            false => Ok(()),
+        }
+    }
+
     /// What is not published yet: by a signer that counts, on a line that is not another one's in other letters.
     fn check_new(&self, statement: &Statement, line: &Line, at: u64) -> Result<(), ReplayFault> {
         if let Statement::Publish { signer, .. } = statement
@@ -309,8 +342,8 @@ impl Replay {
         }
         match &said.act {
             RootAct::Keys(_) => Ok(()),
-            RootAct::Compromised { key, from } => {
-                let known = self.signed.since(key).is_some_and(|since| since <= *from);
+            RootAct::Compromised { key, spki, from } => {
+                let known = self.signed.is_known(key, spki.as_ref(), *from);
                 if known || *from > self.size() { Err(ReplayFault::CompromisedFrom) } else { Ok(()) }
             }
             RootAct::LowerFloor { line, min } => match self.floors.get(line) {
@@ -328,11 +361,12 @@ impl Replay {
         self.root_statements = said.number;
         match &said.act {
             RootAct::Keys(_) => {}
-            RootAct::Compromised { key, from } => {
-                for index in self.signed.compromise(*key, *from) {
+            RootAct::Compromised { key, spki, from } => {
+                let (published, resumed) = self.signed.compromise(*key, *spki, *from);
+                for index in published {
                     self.statuses.set(index, Status::Invalid);
                 }
-                for index in self.signed.resumed_by(key, *from) {
+                for index in resumed {
                     if matches!(self.statuses.get(index), Some(Status::Valid | Status::Deprecated)) {
                         self.statuses.set(index, Status::Suspended);
                     }
@@ -397,9 +431,9 @@ impl Replay {
         self.root_statements
     }
 
-    /// The index from which on nothing counts that this certificate signed.
-    pub fn compromised(&self, key: &Thumbprint) -> Option<u64> {
-        self.signed.since(key)
+    /// The index from which on nothing counts that this signer signed.
+    pub fn compromised(&self, signer: &SignerId) -> Option<u64> {
+        self.signed.since_of(signer)
     }
 
     /// Where another authority is recognised, and for which lines; none if it never was or the recognition was withdrawn. One that has

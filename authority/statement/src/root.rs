@@ -3,17 +3,19 @@
 //! them that everyone judges with.
 
 mod anchors;
+mod suspects;
 
 #[cfg(test)]
 mod tests;
 
 pub use anchors::{Anchors, RootFault};
+pub(crate) use suspects::Suspects;
 
 use crate::encoding::{from_base64, to_base64};
 use crate::format::{FormatFault, Members, is_name};
 use crate::recognition::Recognition;
 use crate::statement::{StatementFault, check_reason};
-use semgate_certs::{CertificateDer, Thumbprint};
+use semgate_certs::{CertificateDer, KeyId, Thumbprint};
 use semgate_contexts::{Line, Version};
 use serde_json::{Value, json};
 
@@ -46,10 +48,13 @@ pub struct RootStatement {
 pub enum RootAct {
     /// These keys count from now on, and no others: the trust list.
     Keys(KeyList),
-    /// All that this certificate's key signed at this index of the log or later is INVALID.
+    /// All that this key signed at this index of the log or later is INVALID, under whichever certificate; of an issuing certificate's
+    /// key, all that those signed whom it certified.
     Compromised {
-        /// The certificate, of whatever role.
+        /// A certificate of the key, of a role or an issuing one.
         key: Thumbprint,
+        /// The key itself. None in statements from before keys were named, which reach one certificate alone.
+        spki: Option<KeyId>,
         /// The first index that is not believed.
         from: u64,
     },
@@ -100,7 +105,10 @@ impl RootStatement {
                 "issuing": list.issuing.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "log": list.log,
             }),
-            RootAct::Compromised { key, from } => json!({"key": key.to_string(), "from": from}),
+            RootAct::Compromised { key, spki: None, from } => json!({"key": key.to_string(), "from": from}),
+            RootAct::Compromised { key, spki: Some(spki), from } => {
+                json!({"key": key.to_string(), "spki": spki.to_string(), "from": from})
+            }
             RootAct::LowerFloor { line, min } => json!({"line": line.as_str(), "min": min.to_string()}),
             RootAct::Recognise(recognition) => recognition.to_json(),
         };
@@ -117,7 +125,7 @@ impl RootStatement {
     ) -> Result<Option<RootStatement>, StatementFault> {
         let closed = |names: &[&'static str]| {
             let all = [&["kind", "authority", "number", "reason"], names].concat();
-            Members::closed(json, &all, &[])
+            Members::closed(json, &all, if kind == "signer_compromised" { &["spki"] } else { &[] })
         };
         let (m, act) = match kind {
             "key" => {
@@ -129,7 +137,11 @@ impl RootStatement {
                 let m = closed(&["key", "from"])?;
                 let key = m.parsed("key", Thumbprint::parse)?;
                 let from = m.integer("from")?;
-                (m, RootAct::Compromised { key, from })
+                let spki = match m.get("spki") {
+                    Ok(_) => Some(m.parsed("spki", KeyId::parse)?),
+                    Err(_) => None,
+                };
+                (m, RootAct::Compromised { key, spki, from })
             }
             "lower_floor" => {
                 let m = closed(&["line", "min"])?;

@@ -7,7 +7,7 @@ use crate::recognition::MAX_RECOGNISED_LINES;
 use crate::root::RootStatement;
 use crate::trust::Trust;
 use ring::rand::SecureRandom;
-use semgate_certs::{ChainFault, Roots, SpiffeId, Thumbprint, Usage, VerifiedLeaf, verify_chain};
+use semgate_certs::{ChainFault, Roots, SignerId, SpiffeId, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use serde_json::json;
 use std::fmt;
@@ -420,7 +420,8 @@ impl SignedStatement {
         for line in self.statement.lines() {
             leaf.allows_line(line).map_err(|_| StatementFault::LineNotDelegated)?;
         }
-        Ok(VerifiedStatement { statement: self.statement.clone(), key: leaf.thumbprint() })
+        let signer = leaf.signer_id().clone();
+        Ok(VerifiedStatement { statement: self.statement.clone(), key: leaf.thumbprint(), signer })
     }
 }
 
@@ -429,6 +430,7 @@ impl SignedStatement {
 pub struct VerifiedStatement {
     statement: Statement,
     key: Thumbprint,
+    signer: SignerId,
 }
 
 impl VerifiedStatement {
@@ -440,5 +442,10 @@ impl VerifiedStatement {
     /// The certificate that signed it.
     pub fn key(&self) -> Thumbprint {
         self.key
+    }
+
+    /// Every name under which something may be said against who signed it.
+    pub fn signer_id(&self) -> &SignerId {
+        &self.signer
     }
 }

@@ -243,6 +243,8 @@ impl MemoryAuthority {
     pub fn publish_by(&mut self, context: &Context, signer: &SigningIdentity, by: &SigningIdentity) -> u64 {
         let signed = sign_context(context, signer, &self.keys.random).unwrap();
         self.documents.insert(*context.digest(), signed);
+        self.trust.insert(signer.chain.clone());
+        self.replay.introduce(&signer.chain);
         let (urn, digest) = (context.urn().clone(), *context.digest());
         self.log(Statement::Publish { urn, digest, signer: signer.thumbprint() }, by)
     }
@@ -263,6 +265,7 @@ impl MemoryAuthority {
     /// Appends any statement by anyone, replayed if that is possible, and renews the head.
     pub fn log(&mut self, statement: Statement, by: &SigningIdentity) -> u64 {
         self.trust.insert(by.chain.clone());
+        self.replay.introduce(&by.chain);
         let signed = SignedStatement::sign(statement, by, &self.keys.random).unwrap();
         self.log_signed(signed)
     }

@@ -94,7 +94,7 @@ fn fetch_head(
     head.check_times(now, config.max_status_age).map_err(LogFault::Head)?;
     let latest = now.saturating_add(MAX_AHEAD);
     config.quorum.judge(&head.head().checkpoint, latest).map_err(LogFault::Cosignatures)?;
-    if head.leaf().thumbprints().any(|key| anchors.compromised(&key).is_some()) {
+    if anchors.compromised(head.leaf().signer_id()).is_some() {
         return Err(LogFault::FeedCompromised);
     }
     Ok((head, anchors, trust))
@@ -218,6 +218,9 @@ impl Check<'_> {
     /// Every statement, by its key; those of the root must be just the ones that the trust document holds, which were verified.
     fn replay(&mut self, entries: &[Vec<u8>]) -> Result<Replay, LogFault> {
         let mut replay = Replay::new();
+        for (_, chain) in self.trust.chains() {
+            replay.introduce(chain);
+        }
         let mut root = Vec::new();
         for (index, bytes) in (0u64..).zip(entries) {
             let wrong = |fault: StatementFault| LogFault::Statement { index, fault };

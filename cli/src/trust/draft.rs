@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use semgate_certs::{Chain, ChainLimits, Thumbprint};
+use semgate_certs::{CertificateDer, Chain, ChainLimits, Suspect, Thumbprint};
 use semgate_contexts::{Line, Prefix, Version};
 use semgate_statement::jws::Many;
 use semgate_statement::statement::TYPE;
@@ -62,7 +62,7 @@ pub struct ListArgs {
 /// A compromised key.
 #[derive(Debug, Args)]
 pub struct CompromiseArgs {
-    /// The certificate of the key: its file, or its `x5t#S256`
+    /// A certificate of the key, of a signer or of what issues signers: its file, or its `x5t#S256` where the authority serves it
     #[arg(value_name = "CERT")]
     signer: String,
     /// The first index of the log that is not believed; 0 takes back everything that the key ever signed
@@ -238,8 +238,33 @@ impl ListArgs {
 impl CompromiseArgs {
     pub(super) async fn run(self, json: bool) -> Result<(), Fault> {
         let (_, now) = self.out.ask().await?;
-        let key = certificate(&self.signer)?;
-        self.out.write(&now, RootAct::Compromised { key, from: self.from }, json)
+        let der = self.certificate(&now)?;
+        let suspect = Suspect::of(&der, &ChainLimits::default()).map_err(|fault| {
+            Fault::new(format_args!("`{}`: {fault}", self.signer))
+                .hint("name the certificate of a signer or of what issues signers; a root leaves by `semgate trust draft`")
+        })?;
+        let Suspect { certificate: key, key: spki } = suspect;
+        self.out.write(&now, RootAct::Compromised { key, spki: Some(spki), from: self.from }, json)
+    }
+}
+
+impl CompromiseArgs {
+    /// The certificate itself, for it says which key it is of: from its file, or from what the authority serves.
+    fn certificate(&self, now: &Now) -> Result<CertificateDer<'static>, Fault> {
+        let path = std::path::Path::new(&self.signer);
+        let thumbprint = match Thumbprint::parse(&self.signer) {
+            Some(thumbprint) if !path.exists() => thumbprint,
+            _ => {
+                let first = certificates(path)?.into_iter().next();
+                return first.ok_or_else(|| Fault::new(format_args!("`{}` holds no certificate", self.signer)));
+            }
+        };
+        let mut served = now.trust.chains().flat_map(|(_, chain)| chain.certificates());
+        let found = served.find(|der| Thumbprint::of(der) == thumbprint).cloned();
+        found.ok_or_else(|| {
+            Fault::new(format_args!("the authority serves no certificate `{}`", self.signer))
+                .hint("name the certificate's file, which says what key it is of")
+        })
     }
 }
 
@@ -252,7 +277,7 @@ impl LowerArgs {
     }
 }
 
-fn certificates(file: &std::path::Path) -> Result<Vec<semgate_certs::CertificateDer<'static>>, Fault> {
+fn certificates(file: &std::path::Path) -> Result<Vec<CertificateDer<'static>>, Fault> {
     let chain = Chain::from_pem(&read(file)?, &ChainLimits::default());
     Ok(chain.doing(format_args!("`{}`", file.display()))?.certificates().to_vec())
 }

@@ -49,6 +49,11 @@ impl Renewal {
         Ok(Some(Self { issuer, lifetime: lifetime.as_secs() }))
     }
 
+    /// Whether what is made counts: nothing was said against the issuing certificate's key.
+    pub fn counts(&self, anchors: &Anchors) -> bool {
+        anchors.compromised(&self.issuer.chain().signer_id()).is_none()
+    }
+
     /// A new key and leaf, stored before it is used.
     fn make(&self, places: &Places, now: u64) -> Result<(Chain, KeyPair), RunFault> {
         let refused =
@@ -136,7 +141,7 @@ fn is_good(role: &Role, anchors: &Anchors, lifetime: u64, now: u64) -> Result<()
     let life = leaf.not_after().saturating_sub(leaf.not_before());
     let left = leaf.not_after().saturating_sub(now);
     let short = life <= lifetime.saturating_mul(3);
-    let counts = anchors.compromised(&leaf.thumbprint()).is_none()
+    let counts = anchors.compromised(leaf.signer_id()).is_none()
         && verify_chain(&role.identity.chain, own_roots(anchors), leaf.usage(), now).is_ok();
     if counts && short && left > life / 3 { Ok(()) } else { Err(Due) }
 }
@@ -159,7 +164,7 @@ fn role(
     if leaf.public_key() != key.public() {
         return Err(RunFault::keys(&files.key, "it is not the key of the certificate beside it"));
     }
-    if anchors.compromised(&leaf.thumbprint()).is_some() {
+    if anchors.compromised(leaf.signer_id()).is_some() {
         return Ok(Err(ChainFault::IssuerRevoked));
     }
     Ok(Ok(Role { identity: SigningIdentity::new(key, chain), leaf }))

@@ -50,9 +50,10 @@ pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault>
     let last = kept.as_ref().map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
     let witness = Witness::read(layout, roots, key.verifier(), config.limits.batch)?.with(last);
     let leftovers = Leftovers::new(layout, config.limits.leftover_files);
-    let (log, ledger, recovery) = reopen(&layout.log, key, &config.prefix, &witness, &leftovers)?;
-    report(config, &log, &recovery);
     let documents = Documents::new(layout, roots.clone());
+    let fold = (documents.clone(), &config.prefix);
+    let (log, ledger, recovery) = reopen(&layout.log, key, fold, &witness, &leftovers)?;
+    report(config, &log, &recovery);
     let anchors = said(&configured, &ledger, &config.prefix, &layout.log)?;
     let (trust, missing_certificates) = trust(config, &ledger, &documents)?;
     let published: std::collections::HashSet<Digest> =

@@ -115,7 +115,8 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
     let roots = keys::roots(&config.roots, &config.prefix)?;
     let kept = kept(config, layout)?.map(|kept| kept.checkpoint(key.verifier())).transpose()?.flatten();
     let witness = Witness::read(layout, &roots, key.verifier(), config.limits.batch)?.with(kept);
-    let mut ledger = Ledger::default();
+    let documents = Documents::new(layout, roots);
+    let mut ledger = Ledger::new(documents.clone());
     let checkpoint = Log::peek(&layout.log, key.verifier(), &mut |index, bytes| {
         let damaged = |what: &dyn std::fmt::Display| {
             RunFault::damaged(&layout.log, format_args!("entry {index}: {what}"))
@@ -125,7 +126,6 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
     })?;
     witness.judge(&layout.log.join("checkpoint"), Some(&checkpoint))?;
     let replay = ledger.replay();
-    let documents = Documents::new(layout, roots);
     for (_, p) in replay.contexts() {
         documents.read(&p.digest)?;
     }

@@ -13,7 +13,7 @@ use super::Layout;
 use crate::{RunFault, disk};
 
 /// Signed contexts by payload digest, and chains by thumbprint of their leaf.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Documents {
     documents: PathBuf,
     certificates: PathBuf,

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use semgate_certs::{Chain, ChainFault, Roots, SpiffeId, Thumbprint, Usage, VerifiedLeaf, verify_chain};
+use semgate_certs::{
+    Chain, ChainFault, Roots, SpiffeId, Suspect, Thumbprint, Usage, VerifiedLeaf, verify_chain,
+};
 use semgate_contexts::{ContextUrn, Digest, Line, Version};
 use semgate_statement::{
-    Act, Anchors, Checkpoint, Entry, JwsFault, ReplayFault, SignedPermission, SignedStatement, Statement,
+    Act, Anchors, Checkpoint, Entry, JwsFault, ReplayFault, RootAct, SignedPermission, SignedStatement, Statement,
     StatementFault, VerifiedStatement,
 };
 
@@ -88,8 +90,7 @@ impl Sequencer {
                 for chain in chains {
                     let leaf = self.verified.leaf(chain, self.anchors.roots(), Usage::Context, at);
                     let leaf = leaf.map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
-                    let mut known = leaf.thumbprints();
-                    if known.any(|key| self.ledger.replay().compromised(&key).is_some()) {
+                    if self.ledger.replay().compromised(leaf.signer_id()).is_some() {
                         return Err(Problem::new(Code::SignatureInvalid, ReplayFault::SignerCompromised));
                     }
                 }
@@ -182,11 +183,31 @@ impl Sequencer {
             return Ok(Judged::Known(known));
         }
         self.ledger.replay().check(at, signed.unverified()).map_err(|fault| refused(&fault))?;
+        self.names_a_key(signed.unverified()).map_err(|what| refused(&what))?;
         let entry = Entry::new(at, signed.clone()).map_err(|fault| Problem::new(Code::Internal, fault))?;
         let mut next = self.anchors.clone();
         next.accept(self.ledger.replay().size(), &entry).map_err(|fault| refused(&fault))?;
         self.still_counts(&next, at)?;
         Ok(Judged::New(Box::new(entry)))
+    }
+
+    /// A statement that a key is compromised must name the key, and one whose being so has an effect: not that of a root, which leaves by a
+    /// trust list, and not another one than that of the certificate it names, where that is known.
+    fn names_a_key(&self, statement: &Statement) -> Result<(), &'static str> {
+        let Statement::Root(said) = statement else { return Ok(()) };
+        let RootAct::Compromised { key, spki, .. } = &said.act else { return Ok(()) };
+        let spki = spki.ok_or("the statement names a certificate and not its key: draft it again")?;
+        let mut roots = self.anchors.roots().certificates();
+        if roots.any(|der| Suspect::key_of(der) == Some(spki)) {
+            return Err("the key is that of a root, which leaves by a trust list");
+        }
+        let chains = self.trust.chains().flat_map(|(_, chain)| chain.named_keys());
+        let known = chains.chain(self.keys.chains().iter().flat_map(|chain| chain.named_keys()));
+        let mut others = known.filter(|(certificate, other)| certificate == key && *other != spki);
+        match others.next() {
+            Some(_) => Err("the key is not that of the certificate that the statement names"),
+            None => Ok(()),
+        }
     }
 
     fn said_before(&self, signed: &SignedStatement) -> Option<u64> {
@@ -214,8 +235,8 @@ impl Sequencer {
             if verify_chain(&role.identity.chain, next.roots(), usage, at).is_err() {
                 return Err(lost(name));
             }
-            let compromised = next.compromised(&role.leaf.thumbprint()).is_some();
-            if compromised && !self.keys.renews() {
+            let compromised = next.compromised(role.leaf.signer_id()).is_some();
+            if compromised && !self.keys.renews(next) {
                 return Err(lost(name));
             }
         }
@@ -227,7 +248,7 @@ impl Sequencer {
         let role = role.ok_or_else(|| {
             Problem::new(Code::SignerUnavailable, "the status key has no valid certificate")
         })?;
-        if self.ledger.replay().compromised(&role.leaf.thumbprint()).is_some() {
+        if self.ledger.replay().compromised(role.leaf.signer_id()).is_some() {
             return Err(Problem::new(Code::SignerUnavailable, "the status key is compromised"));
         }
         let signed = SignedStatement::sign(statement, &role.identity, &self.keys.random)

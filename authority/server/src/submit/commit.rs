@@ -16,7 +16,7 @@ use crate::index::Reason;
 use crate::keys::{Keys, Role};
 use crate::ledger::Ledger;
 use crate::publish::{Heads, Published};
-use crate::store::{AppendFault, Leftovers, Log, LogState, Recovery, Witness};
+use crate::store::{AppendFault, Documents, Leftovers, Log, LogState, Recovery, Witness};
 use crate::{RunFault, disk};
 
 /// The least that is written to see whether a disk that failed takes writes again: a few entries with their tiles.
@@ -59,6 +59,7 @@ impl Sequencer {
             let verdict = self.judge(&job.request).and_then(|judged| match judged {
                 Judged::Known(index) => self.restore(&job.request).map(|()| (false, index)),
                 Judged::New(entry) => {
+                    self.introduce(&job.request);
                     let index = before + entries.len() as u64;
                     changed.extend(self.take(index, &entry)?);
                     entries.push(entry.bytes().to_vec());
@@ -147,6 +148,18 @@ impl Sequencer {
         if self.keys.believe(self.anchors.clone(), now()).contains(&Usage::Feed) {
             // status tokens are by the key of the head
             self.heads.new_feed();
+        }
+    }
+
+    /// The fold is told whose keys stand behind what it is given next.
+    fn introduce(&mut self, request: &Request) {
+        match request {
+            Request::Publish { chains, .. } => self.ledger.introduce(chains.iter()),
+            Request::Change { .. } | Request::Floor { .. } => {
+                let status = self.keys.status();
+                self.ledger.introduce(status.iter().map(|role| &role.identity.chain));
+            }
+            Request::Conflict { .. } | Request::Root(_) => {}
         }
     }
 
@@ -352,7 +365,7 @@ impl Sequencer {
         if let Err(fault) = self.open_again() {
             tracing::warn!("what a failed write left behind is not set aside yet: {fault}");
             let (key, dir) = (self.log.verifier(), self.log.dir());
-            let mut ledger = Ledger::default();
+            let mut ledger = Ledger::new(self.documents.clone());
             Log::peek(dir, key, &mut fold(dir, &self.prefix, &mut ledger))?;
             self.ledger = ledger;
         }
@@ -373,7 +386,8 @@ impl Sequencer {
         let seen = seen.map_err(|e| RunFault::damaged(self.log.dir(), e))?;
         let witness = Witness { seen: Some(seen), append: self.limits.batch as u64, kept: None };
         let key = self.log.key_again()?;
-        let (log, ledger, _) = reopen(self.log.dir(), key, &self.prefix, &witness, &self.leftovers)?;
+        let fold = (self.documents.clone(), &self.prefix);
+        let (log, ledger, _) = reopen(self.log.dir(), key, fold, &witness, &self.leftovers)?;
         self.log = log;
         self.ledger = ledger;
         Ok(())
@@ -432,11 +446,11 @@ pub(crate) fn said(
 pub(crate) fn reopen(
     dir: &Path,
     key: LogKey,
-    prefix: &Prefix,
+    (documents, prefix): (Documents, &Prefix),
     witness: &Witness,
     leftovers: &Leftovers,
 ) -> Result<(Log, Ledger, Recovery), RunFault> {
-    let mut ledger = Ledger::default();
+    let mut ledger = Ledger::new(documents);
     let (log, recovery) = Log::open(dir, key, witness, leftovers, &mut fold(dir, prefix, &mut ledger))?;
     Ok((log, ledger, recovery))
 }

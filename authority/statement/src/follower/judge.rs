@@ -56,7 +56,7 @@ pub(super) fn head(
 
 /// A head by a compromised key is none: whoever holds the key could have signed it.
 pub(super) fn feed(head: &VerifiedHead, anchors: &Anchors) -> Result<(), FollowFault> {
-    match head.leaf().thumbprints().find_map(|key| anchors.compromised(&key)) {
+    match anchors.compromised(head.leaf().signer_id()) {
         Some(_) => Err(FollowFault::FeedCompromised),
         None => Ok(()),
     }
@@ -134,8 +134,12 @@ pub(super) fn entry(
     if urn != listed.urn || digest != listed.digest {
         return Err(FollowFault::WrongIndex);
     }
-    entry.verify(trust, anchors.roots()).map_err(FollowFault::Statement)?;
-    Ok(Known { index: listed.index, entry, digest, signer, document: Document::Wanted })
+    let verified = entry.verify(trust, anchors.roots()).map_err(FollowFault::Statement)?;
+    let mut keys = verified.signer_id().keys().to_vec();
+    // the thumbprint vouches for the signer's own key; its issuers come with the verified document
+    let own = trust.chain(&signer).and_then(|chain| chain.named_keys().next());
+    keys.extend(own.filter(|(named, _)| *named == signer).map(|(_, key)| key));
+    Ok(Known { index: listed.index, entry, digest, signer, keys, document: Document::Wanted })
 }
 
 /// A verified entry beside those known already: one digest and one index a URN, and time that only goes forward.

@@ -249,7 +249,7 @@ impl Follower {
         if let judge::Judged::Good(context, chain) = judged
             && let Some(known) = self.state.known.get_mut(urn)
         {
-            known.document = Document::Loaded(context);
+            known.load(context, &chain.signer_id());
             self.state.trust.insert(chain);
             self.memory.verified(Part::Contexts, name);
         }

@@ -9,7 +9,7 @@ use crate::status::{Status, StatusList};
 use crate::tiles::TilePath;
 use crate::trust::Trust;
 use crate::view::{LoadedContext, View};
-use semgate_certs::Thumbprint;
+use semgate_certs::{KeyId, SignerId, Thumbprint};
 use semgate_contexts::{Context, ContextUrn, Digest, Line, Version};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -28,7 +28,21 @@ pub(super) struct Known {
     pub(super) entry: Entry,
     pub(super) digest: Digest,
     pub(super) signer: Thumbprint,
+    /// The keys behind statement and document, and those of their issuers; the document's once its chain was seen.
+    pub(super) keys: Vec<KeyId>,
     pub(super) document: Document,
+}
+
+impl Known {
+    /// The document was verified, by this signer.
+    pub(super) fn load(&mut self, context: Arc<Context>, signer: &SignerId) {
+        for key in signer.keys() {
+            if !self.keys.contains(key) {
+                self.keys.push(*key);
+            }
+        }
+        self.document = Document::Loaded(context);
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -100,9 +114,9 @@ impl State {
 
     /// Whether a key that signed a publish statement, or its document, is compromised since then or before.
     fn is_by_compromised(&self, known: &Known) -> Option<()> {
-        let keys = [Some(known.signer), known.entry.signed().key()];
-        let mut since = keys.into_iter().flatten().filter_map(|key| self.anchors.compromised(&key));
-        since.any(|since| known.index >= since).then_some(())
+        let by = known.entry.signed().key().unwrap_or(known.signer);
+        let since = self.anchors.compromised_among(&[known.signer, by], &known.keys)?;
+        (known.index >= since).then_some(())
     }
 
     /// "Now" never precedes the latest verified `issued_at` (DESIGN §3).

@@ -240,7 +240,7 @@ impl Follower {
             judge::Judged::Good(context, chain) => (context, chain),
         };
         let known = self.state.known.get_mut(urn).ok_or(FollowFault::Unasked)?;
-        known.document = Document::Loaded(context);
+        known.load(context, &chain.signer_id());
         self.state.trust.insert(chain);
         self.memory.write_part(super::memory::Part::Contexts, &known.digest.hex(), bytes)?;
         Ok(None)

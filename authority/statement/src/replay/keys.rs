@@ -1,8 +1,9 @@
 //! What each key signed, so that all of it can be taken back when the key turns out to be compromised.
 
+use crate::root::Suspects;
 use crate::statement::Act;
-use semgate_certs::Thumbprint;
-use std::collections::BTreeMap;
+use semgate_certs::{Chain, KeyId, SignerId, Thumbprint};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Signers of a log prefix. Eight bytes for each publish statement of a key (sixteen where document and statement have two).
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -11,8 +12,10 @@ pub(super) struct Signed {
     published: BTreeMap<Thumbprint, Vec<u64>>,
     /// The last resume of each context that is not suspended again since: where it stands, and by which key.
     resumed: BTreeMap<u64, (u64, Thumbprint)>,
+    /// The keys of the certificates that were introduced, each with those of its issuers.
+    keys: BTreeMap<Thumbprint, Vec<KeyId>>,
     /// Compromised keys, each with the first index that is not believed.
-    compromised: BTreeMap<Thumbprint, u64>,
+    suspects: Suspects,
 }
 
 impl Signed {
@@ -37,20 +40,58 @@ impl Signed {
         }
     }
 
+    /// Says which keys stand behind a certificate. The certificate is the name's preimage, so there is one answer only.
+    pub(super) fn introduce(&mut self, chain: &Chain) {
+        let thumbprint = chain.thumbprint();
+        if !self.keys.contains_key(&thumbprint) {
+            self.keys.insert(thumbprint, chain.signer_id().keys().to_vec());
+        }
+    }
+
+    pub(super) fn is_introduced(&self, key: &Thumbprint) -> bool {
+        self.keys.contains_key(key)
+    }
+
+    /// Whether the certificates of signers must be known from now on.
+    pub(super) fn must_be_introduced(&self) -> bool {
+        self.suspects.has_keys()
+    }
+
+    /// Signers of what is believed so far that were not introduced.
+    pub(super) fn has_strangers(&self) -> bool {
+        let resumed = self.resumed.values().map(|(_, key)| key);
+        self.published.keys().chain(resumed).any(|key| !self.is_introduced(key))
+    }
+
+    /// The first index that is not believed of what this certificate's key signed.
     pub(super) fn since(&self, key: &Thumbprint) -> Option<u64> {
-        self.compromised.get(key).copied()
+        let keys = self.keys.get(key).map(Vec::as_slice).unwrap_or_default();
+        self.suspects.since(&[*key], keys)
     }
 
-    /// Marks a key; answers the published indexes that it takes along.
-    pub(super) fn compromise(&mut self, key: Thumbprint, from: u64) -> Vec<u64> {
-        self.compromised.insert(key, from);
-        let all = self.published.get(&key).map(Vec::as_slice).unwrap_or_default();
-        all.iter().copied().filter(|index| *index >= from).collect()
+    pub(super) fn since_of(&self, signer: &SignerId) -> Option<u64> {
+        self.suspects.of(signer)
     }
 
-    /// Contexts whose last resume was by this key, at `from` or later.
-    pub(super) fn resumed_by(&self, key: &Thumbprint, from: u64) -> Vec<u64> {
-        let by = |(_, (at, by)): &(&u64, &(u64, Thumbprint))| by == key && *at >= from;
-        self.resumed.iter().filter(by).map(|(of, _)| *of).collect()
+    pub(super) fn is_known(&self, certificate: &Thumbprint, key: Option<&KeyId>, from: u64) -> bool {
+        self.suspects.covers(certificate, key, from)
+    }
+
+    /// Marks a key; answers the published indexes that it takes along, and the contexts that it resumed.
+    pub(super) fn compromise(
+        &mut self,
+        certificate: Thumbprint,
+        key: Option<KeyId>,
+        from: u64,
+    ) -> (BTreeSet<u64>, Vec<u64>) {
+        self.suspects.insert(certificate, key, from);
+        let by_key = self.keys.iter().filter(|(_, keys)| key.is_some_and(|key| keys.contains(&key)));
+        let certificates: BTreeSet<Thumbprint> =
+            by_key.map(|(certificate, _)| *certificate).chain([certificate]).collect();
+        let all = certificates.iter().filter_map(|one| self.published.get(one)).flatten().copied();
+        let published = all.filter(|index| *index >= from).collect();
+        let by = |(_, (at, by)): &(&u64, &(u64, Thumbprint))| certificates.contains(by) && *at >= from;
+        let resumed = self.resumed.iter().filter(by).map(|(of, _)| *of).collect();
+        (published, resumed)
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::MemoryAuthority;
 use proptest::prelude::*;
+use semgate_certs::KeyId;
 
 fn publish(short: &str, digest: &[u8]) -> Statement {
     Statement::Publish {
@@ -162,7 +163,7 @@ fn root(number: u64, act: RootAct) -> Statement {
 }
 
 fn compromised(number: u64, key: &[u8], from: u64) -> Statement {
-    root(number, RootAct::Compromised { key: Thumbprint::of(key), from })
+    root(number, RootAct::Compromised { key: Thumbprint::of(key), spki: None, from })
 }
 
 #[test]
@@ -227,4 +228,17 @@ fn the_root_lowers_a_floor_that_there_is() {
     replay.apply_statement(20, &lower("v1.0")).unwrap();
     assert_eq!(replay.floors()[&Line::parse("a").unwrap()], Version::parse("v1.0").unwrap());
     assert_eq!(replay.check(30, &floor("a", "v1.1")), Ok(()), "and it rises again");
+}
+
+#[test]
+fn once_a_key_is_named_nothing_is_folded_of_a_signer_whose_key_is_not_known() {
+    let mut replay = Replay::new();
+    replay.apply_by(10, &publish("a:v1.0", b"a"), Some(Thumbprint::of(b"signer"))).unwrap();
+    let act = RootAct::Compromised { key: Thumbprint::of(b"bad"), spki: Some(KeyId::of(b"bad")), from: 0 };
+    let refused = replay.apply_statement(20, &root(1, act.clone()));
+    assert_eq!(refused, Err(ReplayFault::SignerUnknown), "a signer of before might be the one");
+    let mut replay = Replay::new();
+    replay.apply_statement(20, &root(1, act)).unwrap();
+    let refused = replay.apply_by(30, &publish("a:v1.0", b"a"), Some(Thumbprint::of(b"signer")));
+    assert_eq!(refused, Err(ReplayFault::SignerUnknown));
 }

@@ -1,13 +1,13 @@
 //! The fold of root statements: what a reader was configured with, and what a threshold of root keys has made of it since.
 
-use super::{KeyList, MAX_ROOT_STATEMENTS, RootAct, RootStatement};
+use super::{KeyList, MAX_ROOT_STATEMENTS, RootAct, RootStatement, Suspects};
 use crate::checkpoint::LogVerifier;
 use crate::entry::Entry;
 use crate::jws::{JwsFault, Many};
 use crate::recognition::{MAX_RECOGNISED, Recognised, Recognition, RecognitionFault};
 use crate::statement::Statement;
 use crate::trust::RootEntry;
-use semgate_certs::{CrossCertificate, PemFault, RootKey, Roots, Thumbprint};
+use semgate_certs::{CrossCertificate, KeyId, PemFault, RootKey, Roots, SignerId, Thumbprint};
 use semgate_contexts::{Line, Prefix, Version};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -89,7 +89,7 @@ pub struct Anchors {
     list: Option<KeyList>,
     number: u64,
     last: Option<(u64, u64)>,
-    compromised: BTreeMap<Thumbprint, u64>,
+    compromised: Suspects,
     /// The newest statement that lowered the floor of a line: its index and the floor.
     lowered: BTreeMap<Line, (u64, Version)>,
     /// The newest recognition of each other authority, whatever became of it.
@@ -113,7 +113,7 @@ impl Anchors {
             list: None,
             number: 0,
             last: None,
-            compromised: BTreeMap::new(),
+            compromised: Suspects::default(),
             lowered: BTreeMap::new(),
             recognised: BTreeMap::new(),
         }
@@ -176,8 +176,8 @@ impl Anchors {
         let mut anchors = self.clone();
         for (index, entry) in before {
             let Statement::Root(said) = entry.unverified() else { continue };
-            if let RootAct::Compromised { key, from } = &said.act {
-                anchors.compromised.insert(*key, *from);
+            if let RootAct::Compromised { key, spki, from } = &said.act {
+                anchors.compromised.insert(*key, *spki, *from);
             }
             anchors.number = said.number;
             anchors.last = Some((*index, entry.logged_at()));
@@ -198,10 +198,7 @@ impl Anchors {
         self.judge(said, jws, at)?;
         match &said.act {
             RootAct::Keys(list) => self.take_list(list)?,
-            RootAct::Compromised { key, from } => {
-                let known = self.compromised.entry(*key).or_insert(*from);
-                *known = (*known).min(*from);
-            }
+            RootAct::Compromised { key, spki, from } => self.compromised.insert(*key, *spki, *from),
             RootAct::LowerFloor { line, min } => {
                 self.lowered.insert(line.clone(), (index, *min));
             }
@@ -329,9 +326,15 @@ impl Anchors {
         self.list.as_ref()
     }
 
-    /// The index from which on nothing counts that this certificate signed; none for one that is not compromised.
-    pub fn compromised(&self, key: &Thumbprint) -> Option<u64> {
-        self.compromised.get(key).copied()
+    /// The index from which on nothing counts that this signer signed; none for one whose key, and those of its issuers, are not
+    /// compromised.
+    pub fn compromised(&self, signer: &SignerId) -> Option<u64> {
+        self.compromised.of(signer)
+    }
+
+    /// The same where the names of a signer are at hand apart.
+    pub(crate) fn compromised_among(&self, certificates: &[Thumbprint], keys: &[KeyId]) -> Option<u64> {
+        self.compromised.since(certificates, keys)
     }
 
     /// The newest recognition of each other authority. That one was withdrawn, its status says.

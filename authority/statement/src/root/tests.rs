@@ -7,7 +7,7 @@ use crate::statement::{SignedStatement, Statement, StatementFault, TYPE};
 use crate::testing::{AUTHORITY, ORIGIN, START};
 use crate::trust::RootEntry;
 use ring::rand::SystemRandom;
-use semgate_certs::{ChainLimits, Issuer, KeyPair, RootKey, RootProfile, Roots};
+use semgate_certs::{ChainLimits, Issuer, KeyPair, RootKey, RootProfile, Roots, SignerId};
 use semgate_contexts::Prefix;
 
 /// Root keys of one authority.
@@ -62,8 +62,12 @@ impl Ceremony {
     }
 }
 
+fn named(certificate: &[u8]) -> SignerId {
+    SignerId::new(vec![Thumbprint::of(certificate)], Vec::new())
+}
+
 fn compromised(from: u64) -> RootAct {
-    RootAct::Compromised { key: Thumbprint::of(b"signer"), from }
+    RootAct::Compromised { key: Thumbprint::of(b"signer"), spki: None, from }
 }
 
 #[test]
@@ -136,7 +140,7 @@ fn root_statements_count_once_in_their_order_and_for_their_authority() {
     assert_eq!(anchors.clone().accept(8, &first), Err(RootFault::Number), "replayed");
     assert_eq!(anchors.clone().accept(7, &second), Err(RootFault::Order));
     anchors.accept(8, &second).unwrap();
-    assert_eq!(anchors.compromised(&Thumbprint::of(b"signer")), Some(3), "the earlier index counts");
+    assert_eq!(anchors.compromised(&named(b"signer")), Some(3), "the earlier index counts");
     let other = RootStatement {
         authority: "other.test".to_owned(),
         number: 3,
@@ -168,7 +172,7 @@ fn whoever_is_configured_with_a_later_list_begins_there_and_keeps_what_takes_awa
     let entries: Vec<RootEntry> = [
         ceremony.entry(1, compromised(4), &[0]),
         ceremony.entry(2, ceremony.list(2, &[1, 2]), &[0, 1, 2]),
-        ceremony.entry(3, RootAct::Compromised { key: Thumbprint::of(b"feed"), from: 9 }, &[1, 2]),
+        ceremony.entry(3, RootAct::Compromised { key: Thumbprint::of(b"feed"), spki: None, from: 9 }, &[1, 2]),
     ]
     .iter()
     .zip(0..)
@@ -178,8 +182,8 @@ fn whoever_is_configured_with_a_later_list_begins_there_and_keeps_what_takes_awa
     for anchors in [ceremony.anchors(&[0], 1), ceremony.anchors(&[1, 2], 2)] {
         let anchors = read(anchors).unwrap();
         assert_eq!((anchors.number(), anchors.threshold()), (3, 2));
-        assert_eq!(anchors.compromised(&Thumbprint::of(b"signer")), Some(4));
-        assert_eq!(anchors.compromised(&Thumbprint::of(b"feed")), Some(9));
+        assert_eq!(anchors.compromised(&named(b"signer")), Some(4));
+        assert_eq!(anchors.compromised(&named(b"feed")), Some(9));
     }
     let stranger = read(ceremony.anchors(&[2], 1)).unwrap_err();
     assert_eq!(stranger, RootFault::Threshold { signed: 0, needed: 1 }, "no list is its own");

@@ -8,7 +8,9 @@ use crate::testing::ORIGIN;
 use crate::trust::RootEntry;
 use crate::verify_log::{LogFault, verify_log};
 use ring::rand::SystemRandom;
-use semgate_certs::{ChainLimits, Family, Issuer, IssuingProfile, RootProfile, Roots, Thumbprint};
+use semgate_certs::{
+    CertificateDer, ChainLimits, Family, Issuer, IssuingProfile, RootProfile, Roots, Suspect, SuspectFault, Thumbprint,
+};
 
 fn document(short: &str) -> Vec<u8> {
     MemoryAuthority::document(short, "thing")
@@ -37,7 +39,7 @@ fn what_a_compromised_key_published_from_an_index_on_is_revoked_and_what_it_publ
     authority.publish(&document("other:v1.0"));
     authority.follow(&mut follower).unwrap();
     let key = signer_of(&mut authority, "shop");
-    authority.root(RootAct::Compromised { key, from }, &[]);
+    authority.root(RootAct::Compromised { key, spki: None, from }, &[]);
     authority.follow(&mut follower).unwrap();
     let standings = ["shop:v1.0", "shop:v1.1", "other:v1.0"].map(|s| standing(&follower, s, authority.now));
     assert_eq!(standings, [Standing::Valid, Standing::Revoked, Standing::Valid]);
@@ -60,7 +62,7 @@ fn a_head_by_a_compromised_feed_key_is_refused_and_one_by_the_next_is_taken() {
     let (mut authority, mut follower) = followed();
     let before = follower.view().size();
     let key = authority.keys.feed.thumbprint();
-    authority.root(RootAct::Compromised { key, from: 0 }, &[]);
+    authority.root(RootAct::Compromised { key, spki: None, from: 0 }, &[]);
     refuses(&mut authority, &mut follower, FollowFault::FeedCompromised);
     // the same certificate under its other signature has another thumbprint
     let feed = &authority.keys.feed;
@@ -82,6 +84,124 @@ fn a_head_by_a_compromised_feed_key_is_refused_and_one_by_the_next_is_taken() {
     authority.now += 10;
     authority.renew();
     refuses(&mut authority, &mut follower, FollowFault::FeedCompromised);
+}
+
+/// The same key with a new certificate of the same issuer.
+fn certified_anew(authority: &MemoryAuthority, identity: &SigningIdentity, profile: &LeafProfile) -> Arc<SigningIdentity> {
+    let keys = &authority.keys;
+    let key = KeyPair::from_pem(&identity.key.to_pem(), &keys.random).unwrap();
+    let chain = keys.contexts.leaf(profile, key.public(), &keys.random).unwrap();
+    assert_ne!(chain.thumbprint(), identity.thumbprint());
+    Arc::new(SigningIdentity::new(key, chain))
+}
+
+/// Says that the key of this certificate is compromised.
+fn suspected(der: &CertificateDer<'_>, from: u64) -> RootAct {
+    let suspect = Suspect::of(der, &ChainLimits::default()).unwrap();
+    RootAct::Compromised { key: suspect.certificate, spki: Some(suspect.key), from }
+}
+
+#[test]
+fn attack_a_compromised_key_certified_anew_speaks_for_nothing() {
+    let (mut authority, mut follower) = followed();
+    authority.publish(&document("shop:v1.0"));
+    let line = Line::parse("shop").unwrap();
+    let stolen = authority.signer(&line);
+    // before it is known, its thief has it certified anew, and publishes below the new certificate
+    let profile = LeafProfile::context(vec![line], authority.keys.since);
+    let anew = certified_anew(&authority, &stolen, &profile);
+    let context = MemoryAuthority::context(&document("shop:v1.1"));
+    let from = authority.publish_by(&context, &anew, &anew);
+    authority.publish(&document("other:v1.0"));
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(standing(&follower, "shop:v1.1", authority.now), Standing::Valid);
+    authority.root(suspected(&stolen.chain.certificates()[0], from), &[]);
+    authority.follow(&mut follower).unwrap();
+    let standings = ["shop:v1.0", "shop:v1.1", "other:v1.0"].map(|s| standing(&follower, s, authority.now));
+    assert_eq!(standings, [Standing::Valid, Standing::Revoked, Standing::Valid]);
+    assert!(verify_log(&mut authority.clone(), &authority.config(), authority.now).is_ok());
+    // a third certificate, which nobody had seen when the root spoke
+    let third = certified_anew(&authority, &stolen, &profile);
+    let context = MemoryAuthority::context(&document("shop:v1.2"));
+    let statement = Statement::Publish {
+        urn: context.urn().clone(),
+        digest: *context.digest(),
+        signer: third.thumbprint(),
+    };
+    authority.replay.introduce(&third.chain);
+    let now = authority.now;
+    let refused = authority.replay.check_by(now, &statement, Some(third.thumbprint()));
+    assert_eq!(refused, Err(crate::ReplayFault::SignerCompromised));
+    let index = authority.publish_by(&context, &third, &third);
+    let mut listing = authority.replay.listing();
+    let digest = *context.digest();
+    listing.contexts.push(Listed { urn: urn("shop:v1.2"), digest, index, status: Status::Valid });
+    authority.lie("/v1/contexts", listing.to_bytes().unwrap());
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(standing(&follower, "shop:v1.2", authority.now), Standing::Revoked);
+    let held = verify_log(&mut authority.clone(), &authority.config(), authority.now);
+    assert!(matches!(held, Err(LogFault::Replay { fault: crate::ReplayFault::SignerCompromised, .. })));
+}
+
+#[test]
+fn attack_a_compromised_feed_key_certified_anew_signs_no_head() {
+    let (mut authority, mut follower) = followed();
+    let keys = Arc::clone(&authority.keys);
+    authority.root(suspected(&keys.feed.chain.certificates()[0], 0), &[]);
+    let profile = LeafProfile::role(Usage::Feed, LineScope::All, keys.since);
+    authority.new_feed = Some(certified_anew(&authority, &keys.feed, &profile));
+    authority.now += 1;
+    authority.renew();
+    refuses(&mut authority, &mut follower, FollowFault::FeedCompromised);
+    let held = verify_log(&mut authority.clone(), &authority.config(), authority.now);
+    assert!(matches!(held, Err(LogFault::FeedCompromised)), "{held:?}");
+}
+
+#[test]
+fn a_compromised_issuing_key_takes_along_what_those_signed_whom_it_certified() {
+    let (mut authority, mut follower) = followed();
+    let random = SystemRandom::new();
+    // feed and log statements go on below another issuing certificate
+    let keys = Arc::clone(&authority.keys);
+    let profile = IssuingProfile::new("other", Family::Contexts, keys.since);
+    let pair = KeyPair::generate(&random).unwrap();
+    let other = keys.root_key.issuing(&profile, pair, &random).unwrap();
+    let pair = KeyPair::generate(&random).unwrap();
+    let profile = LeafProfile::role(Usage::Feed, LineScope::All, keys.since);
+    let chain = other.leaf(&profile, pair.public(), &random).unwrap();
+    authority.new_feed = Some(Arc::new(SigningIdentity::new(pair, chain)));
+    authority.publish(&document("shop:v1.0"));
+    let from = authority.publish(&document("shop:v1.1"));
+    authority.root(suspected(&keys.contexts.chain().certificates()[0], from), &[]);
+    authority.follow(&mut follower).unwrap();
+    let standings = ["shop:v1.0", "shop:v1.1", "payment:v1.1"].map(|s| standing(&follower, s, authority.now));
+    assert_eq!(standings, [Standing::Valid, Standing::Revoked, Standing::Valid]);
+    assert!(verify_log(&mut authority.clone(), &authority.config(), authority.now).is_ok());
+    // a signer that it certifies from now on signs nothing that counts
+    let line = Line::parse("new").unwrap();
+    let signer = keys.signer(&["new"]);
+    assert_eq!(keys.signer(&["new"]).chain.certificates().len(), signer.chain.certificates().len());
+    authority.replay.introduce(&signer.chain);
+    let statement = Statement::Publish {
+        urn: urn("new:v1.0"),
+        digest: Digest::of(line.as_str().as_bytes()),
+        signer: signer.thumbprint(),
+    };
+    let refused = authority.replay.check_by(authority.now, &statement, Some(signer.thumbprint()));
+    assert_eq!(refused, Err(crate::ReplayFault::SignerCompromised));
+}
+
+#[test]
+fn a_root_and_a_certificate_for_connections_are_no_suspects() {
+    let authority = MemoryAuthority::new(START);
+    let (keys, random) = (&authority.keys, SystemRandom::new());
+    let of = |issuer: &Issuer| Suspect::of(&issuer.chain().certificates()[0], &ChainLimits::default());
+    assert_eq!(of(&keys.root_key), Err(SuspectFault::Root));
+    let pair = KeyPair::generate(&random).unwrap();
+    let profile = IssuingProfile::new("tls", Family::Tls, keys.since);
+    let tls = keys.root_key.issuing(&profile, pair, &random).unwrap();
+    assert_eq!(of(&tls), Err(SuspectFault::Tls));
+    assert!(of(&keys.contexts).is_ok());
 }
 
 #[test]
@@ -255,7 +375,7 @@ fn what_the_root_said_is_remembered_and_judged_again_at_the_start() {
     authority.root(RootAct::Keys(list), &[]);
     authority.new_log = Some(key);
     let signer = signer_of(&mut authority, "payment");
-    authority.root(RootAct::Compromised { key: signer, from: 0 }, &[]);
+    authority.root(RootAct::Compromised { key: signer, spki: None, from: 0 }, &[]);
     authority.follow(&mut follower).unwrap();
     drop(follower);
     let mut again = Follower::open(authority.config(), dir.path(), START + 5).unwrap();

@@ -1,0 +1,49 @@
+//! Compromised keys, by every name that they were called by.
+
+use semgate_certs::{KeyId, SignerId, Thumbprint};
+use std::collections::BTreeMap;
+
+/// Each with the first index of the log that is not believed.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Suspects {
+    certificates: BTreeMap<Thumbprint, u64>,
+    keys: BTreeMap<KeyId, u64>,
+}
+
+impl Suspects {
+    /// Adds a key under its certificate's name and its own; the earlier index counts.
+    pub(crate) fn insert(&mut self, certificate: Thumbprint, key: Option<KeyId>, from: u64) {
+        let known = self.certificates.entry(certificate).or_insert(from);
+        *known = (*known).min(from);
+        if let Some(key) = key {
+            let known = self.keys.entry(key).or_insert(from);
+            *known = (*known).min(from);
+        }
+    }
+
+    /// The first index at which a signer is not believed; none where nothing was said against it.
+    pub(crate) fn since(&self, certificates: &[Thumbprint], keys: &[KeyId]) -> Option<u64> {
+        let certificates = certificates.iter().filter_map(|one| self.certificates.get(one));
+        let keys = keys.iter().filter_map(|one| self.keys.get(one));
+        certificates.chain(keys).min().copied()
+    }
+
+    /// The same for all the names of a signer.
+    pub(crate) fn of(&self, signer: &SignerId) -> Option<u64> {
+        self.since(signer.certificates(), signer.keys())
+    }
+
+    /// Whether this was said already, with this index or an earlier one.
+    pub(crate) fn covers(&self, certificate: &Thumbprint, key: Option<&KeyId>, from: u64) -> bool {
+        let said = match key {
+            Some(key) => self.keys.get(key),
+            None => self.certificates.get(certificate),
+        };
+        said.is_some_and(|since| *since <= from)
+    }
+
+    /// Whether any key is named as such, so that the certificates of signers must be at hand.
+    pub(crate) fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+}

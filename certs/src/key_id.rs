@@ -1,0 +1,149 @@
+//! Names of keys: the SHA-256 of a SubjectPublicKeyInfo, which is the same in every certificate of the key; and all the names under which
+//! something may be said against a signer.
+
+use crate::read::{Facts, Role};
+use crate::twin::twin;
+use crate::{Chain, ChainFault, ChainLimits, Family, Thumbprint};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rustls_pki_types::CertificateDer;
+use std::fmt;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::prelude::FromDer;
+
+/// SHA-256 of a DER SubjectPublicKeyInfo (RFC 5280 §4.1.2.7; the `spki-hash` of RFC 7469 §2.4): names a key whoever certifies it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyId([u8; 32]);
+
+impl KeyId {
+    /// Of this SubjectPublicKeyInfo.
+    pub fn of(spki: &[u8]) -> KeyId {
+        KeyId(*Thumbprint::of(spki).as_bytes())
+    }
+
+    /// Reads the one base64url form without padding, 43 characters.
+    pub fn parse(text: &str) -> Option<KeyId> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        Some(KeyId(bytes.try_into().ok()?))
+    }
+}
+
+impl fmt::Display for KeyId {
+    /// The base64url form without padding.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+/// Every name under which something may be said against a signer: the thumbprints of its certificate and of that one's twin, and the keys
+/// of its certificate and of those that vouch for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignerId {
+    certificates: Vec<Thumbprint>,
+    keys: Vec<KeyId>,
+}
+
+impl SignerId {
+    /// Of these certificates and keys.
+    pub fn new(certificates: Vec<Thumbprint>, keys: Vec<KeyId>) -> SignerId {
+        SignerId { certificates, keys }
+    }
+
+    /// Thumbprints of the signer's certificate.
+    pub fn certificates(&self) -> &[Thumbprint] {
+        &self.certificates
+    }
+
+    /// The signer's key first, then those of the certificates above it, the root's apart.
+    pub fn keys(&self) -> &[KeyId] {
+        &self.keys
+    }
+}
+
+impl Chain {
+    /// The names of the signer whose certificate is the leaf: its key, and those of the issuers that the chain gives for it by name. Nothing
+    /// of the chain is verified; whichever issuing certificate makes it verify has the key that signed the leaf.
+    pub fn signer_id(&self) -> SignerId {
+        let leaf = self.leaf();
+        let twin = twin(leaf).map(|der| Thumbprint::of(&der));
+        let certificates = std::iter::once(Thumbprint::of(leaf)).chain(twin).collect();
+        let mut keys = Vec::new();
+        let mut wanted: Option<Vec<u8>> = None;
+        for der in self.certificates() {
+            let Ok((_, certificate)) = X509Certificate::from_der(der) else { continue };
+            let subject = certificate.subject().as_raw();
+            if wanted.as_deref().is_none_or(|wanted| wanted == subject) {
+                keys.push(KeyId::of(certificate.public_key().raw));
+                wanted = Some(certificate.issuer().as_raw().to_vec());
+            }
+        }
+        SignerId { certificates, keys }
+    }
+
+    /// The keys of its certificates, leaf first, each with the thumbprint of the certificate.
+    pub fn named_keys(&self) -> impl Iterator<Item = (Thumbprint, KeyId)> + '_ {
+        self.certificates().iter().filter_map(|der| Some((Thumbprint::of(der), key_of(der)?)))
+    }
+}
+
+fn key_of(der: &[u8]) -> Option<KeyId> {
+    let (_, certificate) = X509Certificate::from_der(der).ok()?;
+    Some(KeyId::of(certificate.public_key().raw))
+}
+
+/// Why a certificate names no key that can be said to be compromised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SuspectFault {
+    /// The certificate cannot be read.
+    Certificate(ChainFault),
+    /// It is a root: a root key leaves by a trust list.
+    Root,
+    /// It is of the TLS family, of which nothing signs what a log holds.
+    Tls,
+}
+
+impl fmt::Display for SuspectFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SuspectFault::Certificate(fault) => fault.fmt(f),
+            SuspectFault::Root => f.write_str("the certificate is a root, which leaves by a trust list"),
+            SuspectFault::Tls => {
+                f.write_str("the certificate is one for connections, which signs nothing that a log holds")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SuspectFault {}
+
+/// A key that can be said to be compromised: of a leaf or an issuing certificate of the contexts family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suspect {
+    /// The certificate by which the key is named.
+    pub certificate: Thumbprint,
+    /// The key.
+    pub key: KeyId,
+}
+
+impl Suspect {
+    /// The key of any certificate; none of one that cannot be read.
+    pub fn key_of(der: &CertificateDer<'_>) -> Option<KeyId> {
+        key_of(der)
+    }
+
+    /// The key of this certificate.
+    ///
+    /// # Errors
+    /// [`SuspectFault`]: saying it of this certificate would have no effect.
+    pub fn of(der: &CertificateDer<'_>, limits: &ChainLimits) -> Result<Suspect, SuspectFault> {
+        let facts = Facts::read(der, limits).map_err(SuspectFault::Certificate)?;
+        let of = |family: Family| facts.purposes.iter().any(|purpose| purpose.is_of(family).is_some());
+        match facts.role {
+            Role::Issuer { .. } if facts.purposes.is_empty() => Err(SuspectFault::Root),
+            _ if of(Family::Contexts) => {
+                Ok(Suspect { certificate: Thumbprint::of(der), key: KeyId::of(&facts.spki) })
+            }
+            _ => Err(SuspectFault::Tls),
+        }
+    }
+}
