@@ -90,7 +90,7 @@ fn start() -> (Arc<Server>, String) {
     let dir = tempfile::tempdir().unwrap();
     let a = leaf(A);
     std::fs::write(dir.path().join("a.pem"), a.chain.to_pem()).unwrap();
-    std::fs::write(dir.path().join("a.key"), a.key.to_pem()).unwrap();
+    std::fs::write(dir.path().join("a.key"), a.key.pem().unwrap()).unwrap();
     std::fs::write(dir.path().join("roots.pem"), root.chain().to_pem()).unwrap();
     let prefix = Prefix::default();
     let me = Identity::new(leaf(B), &Trust { roots: &roots, prefix: &prefix }, &random, now()).unwrap();

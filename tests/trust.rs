@@ -1,7 +1,13 @@
 //! What the root of an authority says, through the running binary: stolen keys, changes of keys under traffic, a split root.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "trust/devices.rs"]
+mod devices;
+#[path = "trust/rotation.rs"]
+mod rotation;
 mod support;
+#[path = "trust/tuf.rs"]
+mod tuf;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -130,7 +136,8 @@ fn assert_stolen_key_certified_anew_is_refused(up: &Up, stolen: &str) {
     let mut document: Value = serde_json::from_slice(shipped).unwrap();
     document["context"] = json!("urn:contexts:payment:v4.0");
     std::fs::write(place("anew.json"), document.to_string()).unwrap();
-    let (file, cert, key, out) = (place("anew.json"), place("anew.pem"), place("anew.key"), place("anew.jws"));
+    let (file, cert, key, out) =
+        (place("anew.json"), place("anew.pem"), place("anew.key"), place("anew.jws"));
     let words = ["--cert", text(&cert), "--key", text(&key), "--out", text(&out)];
     good(&semgate(&[&["context", "sign", text(&file)], &words[..]].concat()));
     let refused = up.semgate(&["context", "publish", text(&out)]);

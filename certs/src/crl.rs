@@ -24,7 +24,8 @@ pub const MAX_CRLS: usize = 16 * MAX_SHARDS as usize;
 /// Bytes of one list: some thirty thousand entries of our serial numbers.
 pub const MAX_CRL_BYTES: usize = 1024 * 1024;
 
-/// Where the lists of an issuer are published: `<base>/<n>.crl` for `n` below the number of shards.
+/// Where the lists of an issuer are published: `<base>/<shards>/<n>.crl` for `n` below the number of shards. The number is in the name, so that a
+/// list of another number of shards never speaks for a certificate that lies on another of its shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrlShards {
     base: String,
@@ -91,7 +92,7 @@ impl CrlShards {
 
     /// Where a shard is published, which is the name of its distribution point.
     pub fn uri(&self, shard: u32) -> String {
-        format!("{}/{shard}.crl", self.base)
+        format!("{}/{}/{shard}.crl", self.base, self.shards)
     }
 
     pub(crate) fn point(&self, serial: &[u8]) -> CrlDistributionPoint {

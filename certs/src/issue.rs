@@ -2,7 +2,7 @@
 
 mod encode;
 
-use crate::{CrlShards, NameFault, SpiffeId, Usage};
+use crate::{CrlShards, KeyFault, NameFault, SpiffeId, Usage};
 pub use encode::Issuer;
 pub(crate) use encode::{ca_params, instant};
 use semgate_contexts::{Line, Prefix};
@@ -34,6 +34,8 @@ pub enum IssueFault {
     NotAnIssuer,
     /// The encoder refused.
     Encoding,
+    /// The issuer's key did not sign.
+    Key(KeyFault),
 }
 
 impl fmt::Display for IssueFault {
@@ -51,6 +53,7 @@ impl fmt::Display for IssueFault {
             IssueFault::NotDelegated => f.write_str("the issuer was not delegated this usage or line"),
             IssueFault::NotAnIssuer => f.write_str("the certificate and key are not those of an issuer"),
             IssueFault::Encoding => f.write_str("the certificate could not be encoded"),
+            IssueFault::Key(fault) => write!(f, "the issuer's key did not sign: {fault}"),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Keys and signatures: ECDSA P-256 (`ES256`) to sign; that and Ed25519 to verify.
 
 use crate::pem;
+use crate::{DeviceFault, SigningKey};
 use ring::rand::SecureRandom;
-use ring::signature::{self, EcdsaKeyPair, EcdsaSigningAlgorithm, KeyPair as _, UnparsedPublicKey};
+use ring::signature::{self, EcdsaKeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls_pki_types::pem::SectionKind;
 use std::fmt;
+use std::sync::Arc;
 
 /// SubjectPublicKeyInfo of P-256 up to the uncompressed point (RFC 5480 §2).
 const P256_SPKI: [u8; 26] = [
@@ -27,6 +29,8 @@ pub enum KeyFault {
     NotP256,
     /// Not a SubjectPublicKeyInfo of a P-256 or Ed25519 key.
     UnsupportedPublicKey,
+    /// The device that holds the key failed.
+    Device(DeviceFault),
 }
 
 impl fmt::Display for KeyFault {
@@ -36,6 +40,7 @@ impl fmt::Display for KeyFault {
             KeyFault::NotPem => "the key file is not one pem section `PRIVATE KEY`",
             KeyFault::NotP256 => "the private key is not a pkcs#8 key of the curve p-256",
             KeyFault::UnsupportedPublicKey => "the public key is neither p-256 nor ed25519",
+            KeyFault::Device(fault) => return fault.fmt(f),
         })
     }
 }
@@ -116,9 +121,10 @@ impl KeyPair {
     /// # Errors
     /// [`KeyFault::NotP256`].
     pub fn from_pkcs8(der: &[u8], random: &dyn SecureRandom) -> Result<KeyPair, KeyFault> {
-        let signer = ecdsa(der, &signature::ECDSA_P256_SHA256_FIXED_SIGNING, random)?;
-        let spki = [P256_SPKI.as_slice(), signer.public_key().as_ref()].concat();
-        let public = PublicKey::from_spki(&spki).map_err(|_| KeyFault::NotP256)?;
+        let algorithm = &signature::ECDSA_P256_SHA256_FIXED_SIGNING;
+        let signer = EcdsaKeyPair::from_pkcs8(algorithm, der, random).map_err(|_| KeyFault::NotP256)?;
+        let raw = signer.public_key().as_ref();
+        let public = PublicKey::from_raw(SignatureAlgorithm::Es256, raw).map_err(|_| KeyFault::NotP256)?;
         Ok(KeyPair { pkcs8: der.to_vec(), signer, public })
     }
 
@@ -155,19 +161,26 @@ impl KeyPair {
     pub(crate) fn pkcs8(&self) -> &[u8] {
         &self.pkcs8
     }
+}
 
-    /// The same key with the signature form of certificates, an ASN.1 sequence.
-    pub(crate) fn certificate_signer(&self, random: &dyn SecureRandom) -> Result<EcdsaKeyPair, KeyFault> {
-        ecdsa(&self.pkcs8, &signature::ECDSA_P256_SHA256_ASN1_SIGNING, random)
+impl SigningKey for KeyPair {
+    fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    fn sign(&self, random: &dyn SecureRandom, message: &[u8]) -> Result<[u8; 64], KeyFault> {
+        KeyPair::sign(self, random, message)
+    }
+
+    fn pem(&self) -> Option<String> {
+        Some(self.to_pem())
     }
 }
 
-fn ecdsa(
-    pkcs8: &[u8],
-    algorithm: &'static EcdsaSigningAlgorithm,
-    random: &dyn SecureRandom,
-) -> Result<EcdsaKeyPair, KeyFault> {
-    EcdsaKeyPair::from_pkcs8(algorithm, pkcs8, random).map_err(|_| KeyFault::NotP256)
+impl From<KeyPair> for Arc<dyn SigningKey> {
+    fn from(key: KeyPair) -> Self {
+        Arc::new(key)
+    }
 }
 
 impl fmt::Debug for KeyPair {
@@ -197,6 +210,18 @@ impl PublicKey {
         Ok(PublicKey { spki: der.to_vec(), algorithm })
     }
 
+    /// An uncompressed point of P-256 (65 bytes), or the 32 bytes of an Ed25519 key.
+    ///
+    /// # Errors
+    /// [`KeyFault::UnsupportedPublicKey`].
+    pub fn from_raw(algorithm: SignatureAlgorithm, raw: &[u8]) -> Result<PublicKey, KeyFault> {
+        let head: &[u8] = match algorithm {
+            SignatureAlgorithm::Es256 => &P256_SPKI,
+            SignatureAlgorithm::Ed25519 => &ED25519_SPKI,
+        };
+        PublicKey::from_spki(&[head, raw].concat())
+    }
+
     /// The DER SubjectPublicKeyInfo.
     pub fn spki(&self) -> &[u8] {
         &self.spki
@@ -214,6 +239,35 @@ impl PublicKey {
     /// The one algorithm that this key verifies.
     pub fn algorithm(&self) -> SignatureAlgorithm {
         self.algorithm
+    }
+
+    /// The PEM form, `PUBLIC KEY`.
+    pub fn to_pem(&self) -> String {
+        pem::write("PUBLIC KEY", &self.spki)
+    }
+
+    /// Reads the PEM form.
+    ///
+    /// # Errors
+    /// [`KeyFault::NotPem`] unless there is exactly one section and no other; [`KeyFault::UnsupportedPublicKey`].
+    pub fn from_pem(text: &str) -> Result<PublicKey, KeyFault> {
+        let sections =
+            pem::sections(text, SectionKind::PublicKey, MAX_KEY_PEM).map_err(|_| KeyFault::NotPem)?;
+        let [der] = sections.as_slice() else { return Err(KeyFault::NotPem) };
+        PublicKey::from_spki(der)
+    }
+
+    /// Checks a signature in the form of certificates: ECDSA as a sequence of two integers, Ed25519 as it is.
+    ///
+    /// # Errors
+    /// [`SignatureFault::Mismatch`].
+    pub fn verify_der(&self, message: &[u8], signature: &[u8]) -> Result<(), SignatureFault> {
+        let algorithm: &dyn signature::VerificationAlgorithm = match self.algorithm {
+            SignatureAlgorithm::Es256 => &signature::ECDSA_P256_SHA256_ASN1,
+            SignatureAlgorithm::Ed25519 => &signature::ED25519,
+        };
+        let key = UnparsedPublicKey::new(algorithm, self.raw());
+        key.verify(message, signature).map_err(|_| SignatureFault::Mismatch)
     }
 
     /// Checks a JWS signature (64 bytes) of `message` by this key. The algorithm that the signature claims must be the
@@ -240,6 +294,25 @@ impl PublicKey {
         let key = UnparsedPublicKey::new(algorithm, self.raw());
         key.verify(message, signature).map_err(|_| SignatureFault::Mismatch)
     }
+}
+
+/// The form that ECDSA signatures have in certificates and in TUF (RFC 3279 §2.2.3): a sequence of two integers, of `r || s`.
+pub fn signature_der(signature: &[u8; 64]) -> Vec<u8> {
+    let (r, s) = signature.split_at(32);
+    let integer = |digits: &[u8]| {
+        let start = digits.iter().position(|digit| *digit != 0).unwrap_or(digits.len());
+        let digits = digits.get(start..).unwrap_or_default();
+        // an INTEGER has a sign
+        let pad: &[u8] = if digits.first().is_none_or(|first| first & 0x80 != 0) { &[0] } else { &[] };
+        element(0x02, &[pad, digits].concat())
+    };
+    element(0x30, &[integer(r), integer(s)].concat())
+}
+
+/// One element of fewer than 128 bytes.
+fn element(tag: u8, content: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(content.len()).unwrap_or(0x7f);
+    [&[tag, length], content].concat()
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use crate::names::{Within, line_of_uri, within};
 use crate::read::{Facts, Name, Purpose, Role, Signs};
 use crate::twin::twin;
 use crate::{
-    CONTEXTS_TREE, ChainFault, Family, KeyId, PeerFault, PublicKey, Roots, SignerId, SpiffeId, Thumbprint, Usage,
-    dns_of_line,
+    CONTEXTS_TREE, ChainFault, Family, KeyId, PeerFault, PublicKey, Roots, SignerId, SpiffeId, Thumbprint,
+    Usage, dns_of_line,
 };
 use semgate_contexts::{Line, Prefix};
 use std::collections::BTreeSet;

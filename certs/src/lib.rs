@@ -22,6 +22,7 @@ mod peer;
 mod pem;
 mod read;
 mod root_key;
+mod signer;
 mod spiffe;
 #[cfg(test)]
 mod testing;
@@ -37,7 +38,7 @@ pub use crl::{
 };
 pub use cross::{CrossCertificate, CrossFault};
 pub use issue::{Family, IssueFault, Issuer, IssuingProfile, LeafNames, LeafProfile, LineScope, RootProfile};
-pub use key::{KeyFault, KeyPair, PublicKey, SignatureAlgorithm, SignatureFault};
+pub use key::{KeyFault, KeyPair, PublicKey, SignatureAlgorithm, SignatureFault, signature_der};
 pub use key_id::{KeyId, SignerId, Suspect, SuspectFault};
 pub use leaf::{LineAllowed, LineNotDelegated, VerifiedLeaf};
 pub use names::{CONTEXTS_TREE, NameFault, dns_of_line, line_of_dns, uri_of_line};
@@ -45,6 +46,7 @@ pub use peer::{Peer, PeerFault, PeerRoots};
 pub use ring::rand::SecureRandom;
 pub use root_key::RootKey;
 pub use rustls_pki_types::CertificateDer;
+pub use signer::{DeviceFault, SigningKey};
 pub use spiffe::{SpiffeFault, SpiffeId, TrustDomain};
 pub use usage::Usage;
 pub use verify::{ChainFault, verify_chain};

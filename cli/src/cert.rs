@@ -4,11 +4,12 @@ mod crl;
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use semgate_certs::{
     Chain, ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope, RootProfile,
-    SpiffeId, Usage,
+    SigningKey, SpiffeId, Usage,
 };
 use semgate_contexts::Line;
 use serde_json::json;
@@ -75,6 +76,9 @@ pub struct Issuing {
     /// Its common name
     #[arg(long, default_value = "Semgate issuing")]
     name: String,
+    /// The key that it is for: a PEM file, or a `pkcs11:` URI (RFC 7512); a new one without this
+    #[arg(long)]
+    key: Option<String>,
     #[command(flatten)]
     by: By,
     #[command(flatten)]
@@ -102,6 +106,9 @@ pub struct Leaf {
     /// Days that it is good for, at most 90
     #[arg(long, default_value_t = 30)]
     days: u64,
+    /// The key that it is for: a PEM file, or a `pkcs11:` URI (RFC 7512); a new one without this
+    #[arg(long)]
+    key: Option<String>,
     #[command(flatten)]
     places: crl::Places,
     #[command(flatten)]
@@ -121,7 +128,7 @@ pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
         CertJob::Root(root) => {
             let key = KeyPair::generate(&random).doing("key")?;
             let issuer = Issuer::root(&RootProfile::new(root.name, now), key, &random).doing("root")?;
-            store(&root.out.out, issuer.chain(), issuer.key(), json)
+            store(&root.out.out, issuer.chain(), issuer.key().as_ref(), json)
         }
         CertJob::Issuing(issuing) => {
             let family = match issuing.family {
@@ -130,17 +137,17 @@ pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
             };
             let scope = scope(&issuing.lines)?;
             let profile = IssuingProfile::new(issuing.name, family, now).lines(scope);
-            let key = KeyPair::generate(&random).doing("key")?;
+            let key = subject(issuing.key.as_deref())?;
             let issuer =
                 issuer(&issuing.by.by)?.issuing(&profile, key, &random).doing("issuing certificate")?;
-            store(&issuing.out.out, issuer.chain(), issuer.key(), json)
+            store(&issuing.out.out, issuer.chain(), issuer.key().as_ref(), json)
         }
         CertJob::Leaf(leaf) => {
-            let key = KeyPair::generate(&random).doing("key")?;
+            let key = subject(leaf.key.as_deref())?;
             let mut profile = leaf.profile(now)?.lifetime(leaf.days.saturating_mul(86_400));
             profile.crl = leaf.places.shards()?;
             let chain = issuer(&leaf.by.by)?.leaf(&profile, key.public(), &random).doing("leaf")?;
-            store(&leaf.out.out, &chain, &key, json)
+            store(&leaf.out.out, &chain, key.as_ref(), json)
         }
         CertJob::Revoke(revoke) => revoke.run(json),
         CertJob::Crl(crl) => crl.run(json),
@@ -195,6 +202,14 @@ fn scope(names: &[String]) -> Result<LineScope, Fault> {
     if names.is_empty() { Ok(LineScope::All) } else { Ok(LineScope::Trees(lines(names)?)) }
 }
 
+/// The key that a certificate is for.
+fn subject(named: Option<&str>) -> Result<Arc<dyn SigningKey>, Fault> {
+    match named {
+        None => Ok(KeyPair::generate(&ring_random()).doing("key")?.into()),
+        Some(place) => semgate_authority::signing_key(place).doing(format_args!("key `{place}`")),
+    }
+}
+
 /// Reads an issuer from `NAME.pem` and `NAME.key`.
 fn issuer(name: &Path) -> Result<Issuer, Fault> {
     let chain =
@@ -203,12 +218,19 @@ fn issuer(name: &Path) -> Result<Issuer, Fault> {
     Issuer::from_parts(chain, key).doing("issuer")
 }
 
-fn store(out: &Path, chain: &Chain, key: &KeyPair, json: bool) -> Result<(), Fault> {
+/// Writes the certificate, and the key beside it unless it lies in a device.
+fn store(out: &Path, chain: &Chain, key: &dyn SigningKey, json: bool) -> Result<(), Fault> {
     let (cert_file, key_file) = (out.with_extension("pem"), out.with_extension("key"));
-    write_new(&key_file, key.to_pem().as_bytes(), 0o600)?;
+    let pem = key.pem();
+    if let Some(pem) = &pem {
+        write_new(&key_file, pem.as_bytes(), 0o600)?;
+    }
     write_new(&cert_file, chain.to_pem().as_bytes(), 0o644)?;
     let thumbprint = chain.thumbprint().to_string();
-    if json {
+    if pem.is_none() {
+        let shown = json!({"certificate": cert_file, "x5t#S256": thumbprint});
+        crate::authority::print_members(&shown, json);
+    } else if json {
         out!("{}", json!({"certificate": cert_file, "key": key_file, "x5t#S256": thumbprint}));
     } else {
         out!("{} and {} (x5t#S256 {thumbprint})", cert_file.display(), key_file.display());

@@ -8,11 +8,11 @@ pub use source::{Source, Which, followed, quorum, reach};
 
 use clap::{Args, Subcommand};
 use semgate_statement::verify_log::Overridden;
-use semgate_statement::{LogFault, LogReport, verify_log};
+use semgate_statement::{LogFault, LogKey, LogReport, verify_log};
 use serde_json::json;
 
 use crate::authority::print_members as print;
-use crate::fault::Fault;
+use crate::fault::{Doing, Fault};
 use crate::system::now;
 
 /// The exit status when the log could not be fetched: neither good nor bad.
@@ -25,6 +25,8 @@ pub enum LogJob {
     Verify(Verify),
     /// Prove that an entry is in the log, or that the log continues an older one; or check such a proof offline
     Proof(proof::Proof),
+    /// Print the verifier key of a log whose key lies in a device: what followers configure
+    Key(Key),
     /// Cosign checkpoints of logs that one knows, and refuse forks: for a second party to run
     Witness(witness::Witness),
 }
@@ -38,6 +40,25 @@ pub struct Verify {
     which: Which,
 }
 
+/// A log key in a device.
+#[derive(Debug, Args)]
+pub struct Key {
+    /// Its `pkcs11:` URI (RFC 7512); an Ed25519 key
+    key: String,
+    /// The origin of the log
+    #[arg(long)]
+    origin: String,
+}
+
+impl Key {
+    fn run(&self, json: bool) -> Result<u8, Fault> {
+        let key = semgate_authority::signing_key(&self.key).doing(format_args!("key `{}`", self.key))?;
+        let key = LogKey::of_key(&self.origin, key).doing("log key")?;
+        print(&json!({"log_key": key.verifier().to_string()}), json);
+        Ok(0)
+    }
+}
+
 /// Does what was asked for.
 ///
 /// # Errors
@@ -46,6 +67,7 @@ pub fn run(job: LogJob, json: bool) -> Result<u8, Fault> {
     match job {
         LogJob::Verify(verify) => verify.run(json),
         LogJob::Proof(proof) => proof.run(json),
+        LogJob::Key(key) => key.run(json),
         LogJob::Witness(witness) => witness.run(json),
     }
 }

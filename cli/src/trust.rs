@@ -3,6 +3,7 @@
 
 mod draft;
 mod recognise;
+mod tuf;
 
 pub use recognise::{RecogniseArgs, WithdrawArgs};
 
@@ -39,6 +40,9 @@ pub enum TrustJob {
     LowerFloor(draft::LowerArgs),
     /// Add the signature of a root key to a draft; offline
     Sign(SignArgs),
+    /// The trust list as a TUF repository, for stock TUF clients
+    #[command(subcommand)]
+    Tuf(tuf::TufJob),
     /// Hand a signed draft in
     Submit {
         /// The signed draft
@@ -73,6 +77,7 @@ pub async fn run(job: TrustJob, json: bool) -> Result<u8, Fault> {
         TrustJob::Compromise(args) => args.run(json).await?,
         TrustJob::LowerFloor(args) => args.run(json).await?,
         TrustJob::Sign(args) => args.run(json)?,
+        TrustJob::Tuf(job) => tuf::run(job, json).await?,
         TrustJob::Submit { file, at } => submit(&file, &at, json).await?,
     }
     Ok(0)

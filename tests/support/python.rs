@@ -73,6 +73,16 @@ pub fn with_schemathesis() -> &'static Path {
     READY.get_or_init(|| environment("requirements-openapi.txt", "interop-python-openapi"))
 }
 
+/// The same with python-tuf of `tests/interop/requirements-tuf.txt`: the reference client of TUF repositories.
+///
+/// # Panics
+/// As [`interpreter`].
+#[allow(dead_code)]
+pub fn with_tuf() -> &'static Path {
+    static READY: OnceLock<PathBuf> = OnceLock::new();
+    READY.get_or_init(|| environment("requirements-tuf.txt", "interop-python-tuf"))
+}
+
 fn environment(requirements: &str, name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let requirements = root.join("tests/interop").join(requirements);

@@ -41,7 +41,7 @@ pub const MAX_ROLE_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 pub struct KeyFiles {
     /// PEM chain, leaf (or the issuing certificate) first.
     pub certificate: PathBuf,
-    /// PEM PKCS#8 key, 0600.
+    /// PEM PKCS#8 key, 0600; for role and log keys also a `pkcs11:` URI (RFC 7512), as it stands.
     pub key: PathBuf,
 }
 
@@ -54,7 +54,7 @@ pub struct Keys {
     pub status: KeyFiles,
     /// Signs heads and shards.
     pub feed: KeyFiles,
-    /// Signs checkpoints: an Ed25519 signed-note key file. It only orders.
+    /// Signs checkpoints: an Ed25519 signed-note key file, or a `pkcs11:` URI. It only orders.
     pub log: PathBuf,
     /// Log keys that sign beside it while the log changes its key.
     pub log_also: Vec<PathBuf>,

@@ -5,6 +5,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use semgate_certs::KeyFault;
+
 /// Why [`run`](crate::run) or one of the offline jobs ended. Text is one line and fit for an operator.
 #[derive(Debug)]
 pub enum RunFault {
@@ -49,6 +51,13 @@ pub enum RunFault {
     },
     /// The configuration asks for something that cannot be.
     Config(String),
+    /// A key did not sign now; nothing was written, and it is asked again.
+    Signer {
+        /// The role of the key.
+        role: &'static str,
+        /// Why.
+        fault: KeyFault,
+    },
     /// The task that writes the log has ended; the text says why.
     Stopped(String),
 }
@@ -80,6 +89,7 @@ impl fmt::Display for RunFault {
             Self::Missing { path, what } => write!(f, "`{}` is missing: {what}", path.display()),
             Self::Keys { path, what } => write!(f, "`{}` cannot be used: {what}", path.display()),
             Self::Bind { address, source } => write!(f, "cannot listen on `{address}`: {source}"),
+            Self::Signer { role, fault } => write!(f, "the {role} key did not sign: {fault}"),
             Self::Config(what) => write!(f, "configuration: {what}"),
             Self::Stopped(what) => write!(f, "the authority stopped: {what}"),
         }

@@ -17,6 +17,7 @@ mod segment;
 mod serve;
 mod staple;
 mod stream;
+mod tls;
 mod trust;
 mod write;
 
@@ -34,6 +35,7 @@ pub(crate) use admin::admin;
 pub(crate) use cache::Cache;
 pub(crate) use router::router;
 pub(crate) use serve::{Listening, serve};
+pub(crate) use tls::{Shown, Tls, load as load_tls, renew as renew_tls};
 
 use crate::Config;
 use crate::keys::{Keys, Signers};

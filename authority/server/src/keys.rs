@@ -6,16 +6,18 @@ use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use ring::rand::SystemRandom;
 use semgate_certs::{
-    Chain, ChainFault, ChainLimits, IssueFault, Issuer, KeyPair, LeafProfile, PeerRoots, Roots, Usage,
-    VerifiedLeaf, verify_chain,
+    Chain, ChainFault, ChainLimits, IssueFault, Issuer, KeyFault, KeyPair, LeafProfile, PeerRoots, Roots,
+    SigningKey, Usage, VerifiedLeaf, verify_chain,
 };
 use semgate_contexts::{Line, Prefix};
 use semgate_statement::{Anchors, LogKey, SigningIdentity};
 
 use crate::config::KeyFiles;
+use crate::pkcs11::{Pkcs11Uri, device_key, names_device};
 use crate::store::Layout;
 use crate::{Config, RunFault, disk};
 
@@ -63,7 +65,8 @@ pub(crate) struct Keys {
 impl Keys {
     /// Loads the role keys, under what the root has said so far.
     pub fn load(config: &Config, layout: &Layout, anchors: Anchors, now: u64) -> Result<Self, RunFault> {
-        let places = |usage, given| Places::new(usage, given, layout.roles.clone());
+        let limit = config.limits.signer_timeout;
+        let places = |usage, given| Places::new(usage, given, layout.roles.clone(), limit);
         let keys = Self {
             anchors: RwLock::new(Arc::new(anchors)),
             status: Slot::new(None),
@@ -96,9 +99,11 @@ impl Keys {
         self.renew(now)
     }
 
-    /// Whether role keys that do not count any more are replaced without a person, by an issuing certificate that counts by this.
-    pub fn renews(&self, anchors: &Anchors) -> bool {
-        self.renewal.as_ref().is_some_and(|renewal| renewal.counts(anchors))
+    /// Whether a role whose key does not count any more is given another without a person, by an issuing certificate that counts by this. A key
+    /// in a device is certified anew and stays the same, so one that is compromised is a person's matter.
+    pub fn renews(&self, usage: Usage, anchors: &Anchors) -> bool {
+        let places = if usage == Usage::Feed { &self.feed_places } else { &self.status_places };
+        !places.is_in_device() && self.renewal.as_ref().is_some_and(|renewal| renewal.counts(anchors))
     }
 
     /// The chains of the role keys in use.
@@ -155,6 +160,10 @@ pub(crate) fn log_key(config: &Config) -> Result<LogKey, RunFault> {
 }
 
 fn one_log_key(config: &Config, path: &Path) -> Result<LogKey, RunFault> {
+    if let Some(uri) = names_device(path) {
+        let key = device(uri, path, config.limits.signer_timeout)?;
+        return LogKey::of_key(&config.origin, key).map_err(|e| RunFault::keys(path, e));
+    }
     warn_if_open(path);
     let key = LogKey::from_text(&text(path)?).map_err(|e| RunFault::keys(path, e))?;
     if key.verifier().name() != config.origin {
@@ -166,10 +175,27 @@ fn one_log_key(config: &Config, path: &Path) -> Result<LogKey, RunFault> {
     Ok(key)
 }
 
-/// A chain and its key.
+/// A chain.
+pub(crate) fn chain(path: &Path) -> Result<Chain, RunFault> {
+    Chain::from_pem(&text(path)?, &ChainLimits::default()).map_err(|e| RunFault::keys(path, e))
+}
+
+/// A chain and its key, which lies in a file or in a device.
+pub(crate) fn identity(files: &KeyFiles, limit: Duration) -> Result<(Chain, Arc<dyn SigningKey>), RunFault> {
+    match names_device(&files.key) {
+        Some(uri) => Ok((chain(&files.certificate)?, device(uri, &files.key, limit)?)),
+        None => pair(files).map(|(chain, key)| (chain, key.into())),
+    }
+}
+
+fn device(uri: &str, path: &Path, limit: Duration) -> Result<Arc<dyn SigningKey>, RunFault> {
+    let uri = Pkcs11Uri::parse(uri).map_err(|e| RunFault::keys(path, e))?;
+    device_key(&uri, limit).map_err(|e| RunFault::keys(path, e))
+}
+
+/// A chain and its key in a file.
 pub(crate) fn pair(files: &KeyFiles) -> Result<(Chain, KeyPair), RunFault> {
-    let chain = Chain::from_pem(&text(&files.certificate)?, &ChainLimits::default())
-        .map_err(|e| RunFault::keys(&files.certificate, e))?;
+    let chain = chain(&files.certificate)?;
     warn_if_open(&files.key);
     let key = KeyPair::from_pem(&text(&files.key)?, &SystemRandom::new())
         .map_err(|e| RunFault::keys(&files.key, e))?;
@@ -193,6 +219,8 @@ fn text(path: &Path) -> Result<String, RunFault> {
 pub(crate) enum SignerFault {
     /// The issuing certificate was not delegated the line, or has expired.
     NotDelegated(String),
+    /// The issuing key did not sign now.
+    Unsigned(KeyFault),
     /// The signer could not be stored; nothing is signed with a key that a restart would not know.
     Storage(RunFault),
 }
@@ -209,7 +237,7 @@ pub(crate) struct Signers {
 impl Signers {
     /// With the issuing certificate of the configuration.
     pub fn load(config: &Config, layout: &Layout, keys: Arc<Keys>) -> Result<Self, RunFault> {
-        let (chain, key) = pair(&config.keys.context_issuing)?;
+        let (chain, key) = identity(&config.keys.context_issuing, config.limits.signer_timeout)?;
         let issuer = Issuer::from_parts(chain, key)
             .map_err(|e| RunFault::keys(&config.keys.context_issuing.certificate, e))?;
         let prefix = config.prefix.clone();
@@ -273,7 +301,10 @@ impl Signers {
             }
             break;
         }
-        let chain = chain.ok_or_else(|| refused(&last))?;
+        let chain = chain.ok_or_else(|| match last {
+            IssueFault::Key(fault) => SignerFault::Unsigned(fault),
+            last => refused(&last),
+        })?;
         let leaf = self.counts(&chain, now).map_err(|e| refused(&e))?;
         leaf.allows_line(line).map_err(|e| refused(&e))?;
         let (certificate_file, key_file) = self.files(line);

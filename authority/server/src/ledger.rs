@@ -69,6 +69,7 @@ impl Ledger {
             last: HashMap::new(),
             remembered_from: 0,
             root: Vec::new(),
+            listing_bytes: 0,
         }
     }
 

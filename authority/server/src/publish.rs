@@ -47,7 +47,12 @@ pub(crate) struct ServedShard {
 }
 
 impl ServedShard {
-    /// Its token.
+    /// Its token, if it was asked for before.
+    pub fn signed(&self) -> Option<Document> {
+        self.token.get().cloned()
+    }
+
+    /// Its token; where it was not asked for before, it is signed now.
     pub fn token(&self, feed: &SigningIdentity, random: &dyn SecureRandom) -> Result<Document, SignFault> {
         if let Some(token) = self.token.get() {
             return Ok(token.clone());
@@ -283,6 +288,11 @@ fn event(size: u64, head: &Document) -> Bytes {
     }
     text.push('\n');
     text.into()
+}
+
+/// The same, if it was asked for before.
+pub(crate) fn signed_token(published: &Published, n: usize) -> Option<Document> {
+    published.shards.get(n)?.token.get().cloned()
 }
 
 /// The token of a shard of the newest head for stock readers, signed when first asked for.

@@ -13,7 +13,6 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio_rustls::TlsAcceptor;
 
 pub(crate) use open::{kept, open};
 pub(crate) use status::status_of;
@@ -21,7 +20,7 @@ pub use status::{HeadTimes, RoleStatus, Status, status};
 
 use crate::clock::now;
 use crate::config::Config;
-use crate::http::{App, Cache, Listening, admin, router, serve};
+use crate::http::{App, Cache, Listening, Tls, admin, load_tls, renew_tls, router, serve};
 use crate::index::{Index, Reason};
 use crate::keys::{self, Signers};
 use crate::metrics::Metrics;
@@ -84,12 +83,13 @@ pub async fn run(
     let app = Arc::new(App { stopping: stopping.clone(), ..app });
     let mut ended = start_sequencer(sequencer, queue)?;
     let listening = Listening {
-        tls,
-        peers: Some(Arc::new(keys::peers(&app.config)?)),
+        tls: Arc::clone(&tls),
         router: router(Arc::clone(&app)),
         limits: app.config.limits.clone(),
         metrics: Arc::clone(&app.metrics),
     };
+    let renewing = renew_tls(tls, app.config.clone(), Arc::clone(&app.metrics), stopping.clone());
+    tokio::spawn(renewing);
     let serving = tokio::spawn(serve(public_listener, listening, stopping.clone()));
     let admin = tokio::spawn(serve_admin(admin_listener, Arc::clone(&app), stopping));
     let name = &app.config.authority;
@@ -145,7 +145,7 @@ struct Prepared {
     app: App,
     sequencer: Sequencer,
     queue: Queue,
-    tls: TlsAcceptor,
+    tls: Arc<Tls>,
     submit: Submit,
     lock: disk::Lock,
 }
@@ -156,7 +156,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     disk::make_dir(&layout.state)?;
     let lock = disk::Lock::take(&layout.state)?;
     layout.prepare()?;
-    let tls = tls(&config)?;
+    let tls = Arc::new(Tls::new(load_tls(&config)?));
     let metrics = Arc::new(Metrics::new());
     let (submit, queue) = queue(&config.limits);
     let opened = open::open(&config, &layout)?;
@@ -189,15 +189,6 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         config,
     };
     Ok(Prepared { app, sequencer, queue, tls, submit, lock })
-}
-
-fn tls(config: &Config) -> Result<TlsAcceptor, RunFault> {
-    let (chain, key) = keys::pair(&config.tls.server)?;
-    let clients = semgate_certs::tls::ClientAuth::Optional(Arc::new(keys::peers(config)?));
-    let clock = Arc::new(semgate_certs::tls::DefaultTimeProvider);
-    let made = semgate_certs::tls::server_config(&chain, &key, clients, clock)
-        .map_err(|e| RunFault::keys(&config.tls.server.certificate, e))?;
-    Ok(TlsAcceptor::from(Arc::new(made)))
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, RunFault> {

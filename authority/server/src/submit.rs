@@ -119,6 +119,9 @@ enum Message {
     Stop,
 }
 
+/// How long a key whose device failed is left alone.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
 /// The way to the sequencer.
 #[derive(Clone)]
 pub(crate) struct Submit(SyncSender<Message>);
@@ -181,6 +184,8 @@ pub(crate) struct Sequencer {
     pub room: Room,
     /// Bytes that the disk has to take before it is trusted with a batch again; 0 unless a write failed.
     pub doubt: usize,
+    /// When a key last did not sign, because its device failed; none while all do.
+    pub unsigned: Option<Instant>,
     pub metrics: Arc<Metrics>,
 }
 
@@ -219,8 +224,10 @@ impl Sequencer {
                 self.heads.new_feed();
             }
             let cosigned = self.cosigners.as_ref().is_some_and(Cosigners::is_due);
-            if new_feed || cosigned || self.is_due(renewed) {
-                self.renew()?;
+            if (new_feed || cosigned || self.is_due(renewed))
+                && !self.waits_for_key()
+                && self.renew_if_signed()?
+            {
                 renewed = Instant::now();
             }
         }
@@ -231,8 +238,36 @@ impl Sequencer {
     /// How long to wait for a submission: never past the next renewal, and at most a second, so that a clock that was set or a machine
     /// that slept is noticed.
     fn nap(&self, renewed: Instant) -> Duration {
+        if self.unsigned.is_some() {
+            return ASK_AGAIN;
+        }
         let left = self.renew_after.saturating_sub(renewed.elapsed());
         left.clamp(Duration::from_millis(1), Duration::from_secs(1))
+    }
+
+    /// Whether a key failed within the last second: it is left alone so long.
+    pub(super) fn waits_for_key(&self) -> bool {
+        self.unsigned.is_some_and(|at| at.elapsed() < ASK_AGAIN)
+    }
+
+    /// Renews the head. Where a device does not sign, the head that is public goes on and is renewed later: past its `next_update` followers
+    /// refuse, and nobody else does anything meanwhile.
+    fn renew_if_signed(&mut self) -> Result<bool, RunFault> {
+        match self.renew() {
+            Ok(()) => {
+                if self.unsigned.take().is_some() {
+                    tracing::warn!("the keys sign again");
+                }
+                Ok(true)
+            }
+            Err(fault @ RunFault::Signer { .. }) => {
+                tracing::error!("the head could not be renewed: {fault}");
+                self.metrics.count("semgate_authority_unsigned_total", &[]);
+                self.unsigned = Some(Instant::now());
+                Ok(false)
+            }
+            Err(fault) => Err(fault),
+        }
     }
 
     fn is_due(&self, renewed: Instant) -> bool {

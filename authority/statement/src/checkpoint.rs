@@ -2,10 +2,12 @@
 //! `tlog-checkpoint` text (origin, size, root hash). The log key only orders; it says nothing about contexts.
 
 use crate::tiles::{MAX_TREE_SIZE, TreeHash};
-use ring::rand::SecureRandom;
+use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::KeyPair as _;
+use semgate_certs::{KeyFault, PublicKey, SignatureAlgorithm, SigningKey};
 use signed_note::{Note, NoteError, StandardSigner, StandardVerifier, VerifierList};
 use std::fmt;
+use std::sync::Arc;
 
 #[cfg(test)]
 mod tests;
@@ -42,6 +44,8 @@ pub enum CheckpointFault {
     Key,
     /// The random source failed.
     Random,
+    /// A log key did not sign.
+    Signer(KeyFault),
 }
 
 impl fmt::Display for CheckpointFault {
@@ -53,19 +57,76 @@ impl fmt::Display for CheckpointFault {
             CheckpointFault::Origin => "checkpoint of another origin",
             CheckpointFault::Key => "not an Ed25519 note key",
             CheckpointFault::Random => "no randomness for a log key",
+            CheckpointFault::Signer(fault) => return write!(f, "the log key did not sign: {fault}"),
         })
     }
 }
 
 impl std::error::Error for CheckpointFault {}
 
-/// The signing key of a log. Its text form is `PRIVATE+KEY+<name>+<id>+<base64>`, one line; the name is the origin.
+/// The signing key of a log: one in a file, whose text form is `PRIVATE+KEY+<name>+<id>+<base64>`, one line; or one in a device. The name is
+/// the origin.
+#[derive(Clone)]
 pub struct LogKey {
-    text: String,
+    /// What can be written down of it; none of a key in a device.
+    text: Option<String>,
     verifier: LogVerifier,
-    signer: StandardSigner,
-    /// Keys that sign beside it while the log changes its key.
-    also: Vec<StandardSigner>,
+    /// The key, and those that sign beside it while the log changes its key.
+    signers: Vec<NoteKey>,
+    random: SystemRandom,
+}
+
+/// An Ed25519 key with its name and id in notes.
+#[derive(Clone)]
+struct NoteKey {
+    name: String,
+    id: u32,
+    key: Arc<dyn SigningKey>,
+}
+
+impl NoteKey {
+    /// A signature line of a note (C2SP signed-note).
+    fn line(&self, text: &[u8], random: &dyn SecureRandom) -> Result<String, CheckpointFault> {
+        let signature = self.key.sign(random, text).map_err(CheckpointFault::Signer)?;
+        let signature = [self.id.to_be_bytes().as_slice(), &signature].concat();
+        Ok(format!("\u{2014} {} {}\n", self.name, crate::encoding::to_base64(&signature)))
+    }
+}
+
+/// An Ed25519 key in memory, from a note key file.
+struct SeedKey {
+    pair: ring::signature::Ed25519KeyPair,
+    public: PublicKey,
+}
+
+impl SeedKey {
+    fn new(seed: &[u8]) -> Result<SeedKey, CheckpointFault> {
+        let pair =
+            ring::signature::Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| CheckpointFault::Key)?;
+        let public = PublicKey::from_raw(SignatureAlgorithm::Ed25519, pair.public_key().as_ref());
+        Ok(SeedKey { public: public.map_err(|_| CheckpointFault::Key)?, pair })
+    }
+}
+
+impl fmt::Debug for SeedKey {
+    /// Never the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SeedKey").field("public", &self.public).finish_non_exhaustive()
+    }
+}
+
+impl SigningKey for SeedKey {
+    fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    fn sign(&self, _: &dyn SecureRandom, message: &[u8]) -> Result<[u8; 64], KeyFault> {
+        self.pair.sign(message).as_ref().try_into().map_err(|_| KeyFault::UnsupportedPublicKey)
+    }
+
+    fn pem(&self) -> Option<String> {
+        None
+    }
 }
 
 impl LogKey {
@@ -79,33 +140,37 @@ impl LogKey {
 
     /// The key with a given 32-byte Ed25519 seed: for test vectors, and for keys made elsewhere.
     pub fn from_seed(origin: &str, seed: &[u8; 32]) -> Result<LogKey, CheckpointFault> {
-        let pair =
-            ring::signature::Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| CheckpointFault::Key)?;
-        let public = [&[ED25519], pair.public_key().as_ref()].concat();
+        let key = SeedKey::new(seed)?;
+        let public = [&[ED25519], key.public.raw()].concat();
         let id = signed_note::key_id(origin, &public);
         let secret = [&[ED25519], seed.as_slice()].concat();
         LogKey::from_text(&format!("PRIVATE+KEY+{origin}+{id:08x}+{}", crate::encoding::to_base64(&secret)))
     }
 
+    /// The Ed25519 key of the log named `origin`, wherever it lies. [`CheckpointFault::Key`] for a key of another algorithm.
+    pub fn of_key(origin: &str, key: Arc<dyn SigningKey>) -> Result<LogKey, CheckpointFault> {
+        if key.public().algorithm() != SignatureAlgorithm::Ed25519 {
+            return Err(CheckpointFault::Key);
+        }
+        let public = [&[ED25519], key.public().raw()].concat();
+        let id = signed_note::key_id(origin, &public);
+        let vkey = format!("{origin}+{id:08x}+{}", crate::encoding::to_base64(&public));
+        let verifier = LogVerifier::parse(&vkey)?;
+        let signers = vec![NoteKey { name: origin.to_owned(), id, key }];
+        Ok(LogKey { text: None, verifier, signers, random: SystemRandom::new() })
+    }
+
     /// Reads the text form; white space around it is dropped.
     pub fn from_text(text: &str) -> Result<LogKey, CheckpointFault> {
         let text = text.trim();
-        if let Some((first, rest)) = text.split_once(' ') {
-            return LogKey::from_text(first)?.beside(LogKey::from_text(rest)?);
-        }
         let signer = StandardSigner::new(text).map_err(|_| CheckpointFault::Key)?;
         // The key is base64, which may hold a `+` too.
         let key = text.splitn(5, '+').nth(4).ok_or(CheckpointFault::Key)?;
         let secret = crate::encoding::from_base64(key).ok_or(CheckpointFault::Key)?;
         let (_, seed) = secret.split_first().ok_or(CheckpointFault::Key)?;
-        let pair =
-            ring::signature::Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| CheckpointFault::Key)?;
-        let public = [&[ED25519], pair.public_key().as_ref()].concat();
-        let name = signed_note::Signer::name(&signer).to_owned();
-        let id = signed_note::key_id(&name, &public);
-        let vkey = format!("{name}+{id:08x}+{}", crate::encoding::to_base64(&public));
-        let verifier = LogVerifier::parse(&vkey)?;
-        Ok(LogKey { text: text.to_owned(), verifier, signer, also: Vec::new() })
+        let name = signed_note::Signer::name(&signer);
+        let key = LogKey::of_key(name, Arc::new(SeedKey::new(seed)?))?;
+        Ok(LogKey { text: Some(text.to_owned()), ..key })
     }
 
     /// This key, beside which another one of the same log signs too: readers that know either of them accept the checkpoint. What was
@@ -113,15 +178,14 @@ impl LogKey {
     pub fn beside(mut self, other: LogKey) -> Result<LogKey, CheckpointFault> {
         self.verifier =
             LogVerifier::any_of(vec![self.verifier, other.verifier]).ok_or(CheckpointFault::Key)?;
-        self.text = format!("{} {}", self.text, other.text);
-        self.also.push(other.signer);
-        self.also.extend(other.also);
+        self.text = None;
+        self.signers.extend(other.signers);
         Ok(self)
     }
 
-    /// The text form. Keep it secret, mode 0600.
-    pub fn to_text(&self) -> &str {
-        &self.text
+    /// The text form of one key in a file; none of several, or of one in a device. Keep it secret, mode 0600.
+    pub fn to_text(&self) -> Option<&str> {
+        self.text.as_deref()
     }
 
     /// What followers configure.
@@ -129,17 +193,19 @@ impl LogKey {
         &self.verifier
     }
 
-    /// Signs one size of the tree; Ed25519 is deterministic, so equal input gives equal bytes.
+    /// Signs one size of the tree; Ed25519 is deterministic, so equal input gives equal bytes. [`CheckpointFault::Signer`] where a key did not
+    /// sign: there is no checkpoint then.
     pub fn sign(&self, size: u64, root: TreeHash) -> Result<String, CheckpointFault> {
         let origin = self.verifier.name();
         let text = tlog_tiles::Checkpoint::new(origin, size, tlog_tiles::Hash(root.0), "")
             .map_err(|_| CheckpointFault::Malformed)?
             .to_bytes();
-        let mut note = Note::new(&text, &[]).map_err(|_| CheckpointFault::Malformed)?;
-        let signers: Vec<&dyn signed_note::Signer> =
-            std::iter::once(&self.signer).chain(&self.also).map(|s| s as &dyn signed_note::Signer).collect();
-        note.add_sigs(&signers).map_err(|_| CheckpointFault::Key)?;
-        String::from_utf8(note.to_bytes()).map_err(|_| CheckpointFault::Malformed)
+        let mut note = String::from_utf8(text.clone()).map_err(|_| CheckpointFault::Malformed)?;
+        note.push('\n');
+        for signer in &self.signers {
+            note.push_str(&signer.line(&text, &self.random)?);
+        }
+        Ok(note)
     }
 }
 

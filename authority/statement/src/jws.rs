@@ -19,25 +19,26 @@ pub use many::{MAX_SIGNATURES, Many};
 use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
 use semgate_certs::{
-    Chain, ChainFault, KeyFault, KeyPair, PemFault, SignatureAlgorithm, SignatureFault, Thumbprint,
+    Chain, ChainFault, KeyFault, PemFault, SignatureAlgorithm, SignatureFault, SigningKey, Thumbprint,
 };
 use std::fmt;
+use std::sync::Arc;
 
 /// Longest protected header: ours has under 200 bytes (stock libraries cap theirs at 512 or 1,024).
 pub const MAX_HEADER_BYTES: usize = 512;
 
 /// A role's key with the certificates that say what it may sign.
 pub struct SigningIdentity {
-    /// The private key of the leaf.
-    pub key: KeyPair,
+    /// The private key of the leaf, wherever it lies.
+    pub key: Arc<dyn SigningKey>,
     /// Leaf first, without the root.
     pub chain: Chain,
 }
 
 impl SigningIdentity {
     /// Puts key and chain together. That they belong together shows when the first signature is verified.
-    pub fn new(key: KeyPair, chain: Chain) -> SigningIdentity {
-        SigningIdentity { key, chain }
+    pub fn new(key: impl Into<Arc<dyn SigningKey>>, chain: Chain) -> SigningIdentity {
+        SigningIdentity { key: key.into(), chain }
     }
 
     /// The `x5t#S256` of the leaf, which is the `kid` too.

@@ -31,6 +31,7 @@ pub mod testing;
 pub mod tiles;
 pub mod token;
 pub mod trust;
+pub mod tuf;
 pub mod verify_log;
 pub mod view;
 pub mod witnessing;

@@ -283,7 +283,7 @@ impl MemoryAuthority {
         let payload = Statement::Root(Box::new(said)).to_bytes().unwrap();
         let mut jws = Many::draft(&payload, crate::statement::TYPE);
         for root in [&[&self.keys.root_key], also].concat() {
-            jws.sign(root.key(), &root.chain().thumbprint(), &self.keys.random).unwrap();
+            jws.sign(root.key().as_ref(), &root.chain().thumbprint(), &self.keys.random).unwrap();
         }
         SignedStatement::of_root(jws, &Prefix::default()).unwrap()
     }

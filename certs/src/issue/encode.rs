@@ -4,28 +4,30 @@ use super::{
     Family, IssueFault, IssuingProfile, LeafNames, LeafProfile, LineScope, MAX_CA_LIFETIME,
     MAX_LEAF_LIFETIME, RootProfile,
 };
+use crate::key::signature_der;
 use crate::names::{Within, line_of_dns, within};
 use crate::read::{Facts, Purpose, Role};
 use crate::{
-    CONTEXTS_TREE, Chain, ChainLimits, KeyPair, NameFault, PublicKey, SignatureAlgorithm, Usage, dns_of_line,
-    uri_of_line,
+    CONTEXTS_TREE, Chain, ChainLimits, KeyFault, NameFault, PublicKey, SignatureAlgorithm, SigningKey, Usage,
+    dns_of_line, uri_of_line,
 };
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType, ExtendedKeyUsagePurpose,
     GeneralSubtree, IsCa, KeyUsagePurpose, NameConstraints, SanType, SerialNumber,
 };
 use ring::rand::SecureRandom;
-use ring::signature::EcdsaKeyPair;
 use rustls_pki_types::{CertificateDer, DnsName};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 use time::OffsetDateTime;
 
 /// A CA certificate with its key: a root or an issuing certificate.
 #[derive(Debug)]
 pub struct Issuer {
     chain: Chain,
-    key: KeyPair,
+    key: Arc<dyn SigningKey>,
     pub(crate) facts: Facts,
 }
 
@@ -36,15 +38,16 @@ impl Issuer {
     /// [`IssueFault::Times`], [`IssueFault::LifetimeTooLong`], [`IssueFault::Randomness`], [`IssueFault::Encoding`].
     pub fn root(
         profile: &RootProfile,
-        key: KeyPair,
+        key: impl Into<Arc<dyn SigningKey>>,
         random: &dyn SecureRandom,
     ) -> Result<Issuer, IssueFault> {
+        let key = key.into();
         let mut params =
             params(&profile.name, profile.not_before, profile.lifetime, MAX_CA_LIFETIME, random)?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        let signer = Signer::new(&key, random)?;
-        let certificate = params.self_signed(&signer).map_err(|_| IssueFault::Encoding)?;
+        let signer = Signer::new(key.as_ref(), random);
+        let certificate = params.self_signed(&signer).map_err(|_| signer.fault())?;
         Issuer::from_parts(chain_of(vec![certificate.into()])?, key)
     }
 
@@ -56,13 +59,14 @@ impl Issuer {
     pub fn issuing(
         &self,
         profile: &IssuingProfile,
-        key: KeyPair,
+        key: impl Into<Arc<dyn SigningKey>>,
         random: &dyn SecureRandom,
     ) -> Result<Issuer, IssueFault> {
         if matches!(self.facts.role, Role::Issuer { path_length: Some(0), .. }) {
             return Err(IssueFault::NotAnIssuer);
         }
         self.check_times(profile.not_before, profile.lifetime)?;
+        let key = key.into();
         let mut params =
             params(&profile.name, profile.not_before, profile.lifetime, MAX_CA_LIFETIME, random)?;
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -114,7 +118,8 @@ impl Issuer {
     ///
     /// # Errors
     /// [`IssueFault::NotAnIssuer`] for a key that is not the certificate's and a certificate that is not a CA.
-    pub fn from_parts(chain: Chain, key: KeyPair) -> Result<Issuer, IssueFault> {
+    pub fn from_parts(chain: Chain, key: impl Into<Arc<dyn SigningKey>>) -> Result<Issuer, IssueFault> {
+        let key = key.into();
         let facts =
             Facts::read(chain.leaf(), &ChainLimits::default()).map_err(|_| IssueFault::NotAnIssuer)?;
         match facts.role {
@@ -130,8 +135,8 @@ impl Issuer {
         &self.chain
     }
 
-    /// The issuer's key, to be stored.
-    pub fn key(&self) -> &KeyPair {
+    /// The issuer's key.
+    pub fn key(&self) -> &Arc<dyn SigningKey> {
         &self.key
     }
 
@@ -183,10 +188,10 @@ impl Issuer {
         subject: &PublicKey,
         random: &dyn SecureRandom,
     ) -> Result<CertificateDer<'static>, IssueFault> {
-        let signer = Signer::new(&self.key, random)?;
+        let signer = Signer::new(self.key.as_ref(), random);
         let own = CertificateDer::from(self.chain.leaf());
-        let issuer = rcgen::Issuer::from_ca_cert_der(&own, signer).map_err(|_| IssueFault::NotAnIssuer)?;
-        let certificate = params.signed_by(&Subject(subject), &issuer).map_err(|_| IssueFault::Encoding)?;
+        let issuer = rcgen::Issuer::from_ca_cert_der(&own, &signer).map_err(|_| IssueFault::NotAnIssuer)?;
+        let certificate = params.signed_by(&Subject(subject), &issuer).map_err(|_| signer.fault())?;
         Ok(certificate.into())
     }
 }
@@ -197,10 +202,10 @@ impl Issuer {
         params: &CertificateRevocationListParams,
         random: &dyn SecureRandom,
     ) -> Result<Vec<u8>, IssueFault> {
-        let signer = Signer::new(&self.key, random)?;
+        let signer = Signer::new(self.key.as_ref(), random);
         let own = CertificateDer::from(self.chain.leaf());
-        let issuer = rcgen::Issuer::from_ca_cert_der(&own, signer).map_err(|_| IssueFault::NotAnIssuer)?;
-        Ok(params.signed_by(&issuer).map_err(|_| IssueFault::Encoding)?.der().to_vec())
+        let issuer = rcgen::Issuer::from_ca_cert_der(&own, &signer).map_err(|_| IssueFault::NotAnIssuer)?;
+        Ok(params.signed_by(&issuer).map_err(|_| signer.fault())?.der().to_vec())
     }
 }
 
@@ -341,34 +346,48 @@ fn is_self_issued(der: &CertificateDer<'_>) -> bool {
         .is_ok_and(|(_, certificate)| certificate.subject().as_raw() == certificate.issuer().as_raw())
 }
 
-/// Signs certificates with a randomness that the caller gave, where rcgen's own key pair would draw its own.
+/// Signs certificates with a key and a randomness that the caller gave, where rcgen's own key pair would draw its own.
 struct Signer<'a> {
-    public: &'a PublicKey,
-    signer: EcdsaKeyPair,
+    key: &'a dyn SigningKey,
     random: &'a dyn SecureRandom,
+    fault: Cell<Option<KeyFault>>,
 }
 
 impl<'a> Signer<'a> {
-    fn new(key: &'a KeyPair, random: &'a dyn SecureRandom) -> Result<Signer<'a>, IssueFault> {
-        let signer = key.certificate_signer(random).map_err(|_| IssueFault::Randomness)?;
-        Ok(Signer { public: key.public(), signer, random })
+    fn new(key: &'a dyn SigningKey, random: &'a dyn SecureRandom) -> Signer<'a> {
+        Signer { key, random, fault: Cell::new(None) }
+    }
+
+    /// Why the encoder failed: the key did, or the encoding.
+    fn fault(&self) -> IssueFault {
+        match self.fault.get() {
+            Some(KeyFault::Randomness) => IssueFault::Randomness,
+            Some(fault) => IssueFault::Key(fault),
+            None => IssueFault::Encoding,
+        }
     }
 }
 
 impl rcgen::PublicKeyData for Signer<'_> {
     fn der_bytes(&self) -> &[u8] {
-        self.public.raw()
+        self.key.public().raw()
     }
 
     fn algorithm(&self) -> &'static rcgen::SignatureAlgorithm {
-        &rcgen::PKCS_ECDSA_P256_SHA256
+        algorithm_of(self.key.public())
     }
 }
 
 impl rcgen::SigningKey for Signer<'_> {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
-        let signature = self.signer.sign(self.random, message).map_err(|_| rcgen::Error::RingUnspecified)?;
-        Ok(signature.as_ref().to_vec())
+        let signature = self.key.sign(self.random, message).map_err(|fault| {
+            self.fault.set(Some(fault));
+            rcgen::Error::RingUnspecified
+        })?;
+        Ok(match self.key.public().algorithm() {
+            SignatureAlgorithm::Es256 => signature_der(&signature),
+            SignatureAlgorithm::Ed25519 => signature.to_vec(),
+        })
     }
 }
 
@@ -380,9 +399,13 @@ impl rcgen::PublicKeyData for Subject<'_> {
     }
 
     fn algorithm(&self) -> &'static rcgen::SignatureAlgorithm {
-        match self.0.algorithm() {
-            SignatureAlgorithm::Es256 => &rcgen::PKCS_ECDSA_P256_SHA256,
-            SignatureAlgorithm::Ed25519 => &rcgen::PKCS_ED25519,
-        }
+        algorithm_of(self.0)
+    }
+}
+
+fn algorithm_of(key: &PublicKey) -> &'static rcgen::SignatureAlgorithm {
+    match key.algorithm() {
+        SignatureAlgorithm::Es256 => &rcgen::PKCS_ECDSA_P256_SHA256,
+        SignatureAlgorithm::Ed25519 => &rcgen::PKCS_ED25519,
     }
 }

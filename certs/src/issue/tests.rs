@@ -1,8 +1,11 @@
 use super::*;
 use crate::testing::{DAY, NOW, line};
-use crate::{Chain, ChainFault, ChainLimits, KeyPair, Roots, Thumbprint, verify_chain};
+use crate::{
+    Chain, ChainFault, ChainLimits, CrlProfile, CrlStore, Crls, KeyPair, Roots, Thumbprint, verify_chain,
+};
 use ring::rand::SystemRandom;
 use semgate_contexts::Line;
+use std::sync::Arc;
 use x509_parser::prelude::*;
 
 fn random() -> SystemRandom {
@@ -218,7 +221,7 @@ fn an_issuer_comes_back_from_its_files_and_not_with_another_key() {
     let contexts = issuing(&root, Family::Contexts, LineScope::All);
     let limits = ChainLimits::default();
     let stored = Chain::from_pem(&contexts.chain().to_pem(), &limits).unwrap();
-    let kept = KeyPair::from_pem(&contexts.key().to_pem(), &random()).unwrap();
+    let kept = KeyPair::from_pem(&contexts.key().pem().unwrap(), &random()).unwrap();
     let again = Issuer::from_parts(stored.clone(), kept).unwrap();
     let profile = LeafProfile::context(vec![line("payment")], NOW);
     let chain = again.leaf(&profile, key().public(), &random()).unwrap();
@@ -235,7 +238,7 @@ fn a_stored_issuing_chain_that_holds_the_root_too_gives_leaf_chains_without_it()
     let contexts = issuing(&root, Family::Contexts, LineScope::All);
     let both = [contexts.chain().to_pem(), root.chain().to_pem()].concat();
     let stored = Chain::from_pem(&both, &ChainLimits::default()).unwrap();
-    let kept = KeyPair::from_pem(&contexts.key().to_pem(), &random()).unwrap();
+    let kept = KeyPair::from_pem(&contexts.key().pem().unwrap(), &random()).unwrap();
     let again = Issuer::from_parts(stored, kept).unwrap();
     let profile = LeafProfile::context(vec![line("payment")], NOW);
     let chain = again.leaf(&profile, key().public(), &random()).unwrap();
@@ -264,5 +267,28 @@ fn attack_a_certificate_has_a_twin_that_verifies_as_well_and_is_known_as_one_wit
         }
         assert_eq!(seen[0], seen[1]);
         assert_eq!(seen[0].len(), 2);
+    }
+}
+
+#[test]
+fn a_list_of_another_number_of_shards_speaks_for_no_certificate() {
+    let root = root();
+    let tls = issuing(&root, Family::Tls, LineScope::All);
+    let places = |shards| CrlShards::new("https://authority.test/crl", shards).unwrap();
+    let profile = LeafProfile::agent(id(), NOW).crl(places(16));
+    let chain = tls.leaf(&profile, key().public(), &random()).unwrap();
+    let judged = |shards| {
+        let list = |shard| {
+            let profile =
+                CrlProfile { shard, number: 1, this_update: NOW, next_update: NOW + 3600, revoked: &[] };
+            tls.crl(&places(shards), &profile, &random()).unwrap()
+        };
+        let lists: Vec<_> = (0..shards).map(list).collect();
+        let crls = Arc::new(CrlStore::new(Crls::from_der(&lists).unwrap()));
+        verify_chain(&chain, &roots(&root).with_crls(crls), Usage::Agent, NOW).map(drop)
+    };
+    assert_eq!(judged(16), Ok(()));
+    for shards in [1, 4, 8, 32] {
+        assert_eq!(judged(shards), Err(ChainFault::RevocationUnknown), "{shards}");
     }
 }

@@ -57,8 +57,10 @@ fn a_signature_in_another_form_or_of_another_message_is_refused() {
     assert_eq!(public.verify(SignatureAlgorithm::Es256, b"m", &[0; 64]), Err(SignatureFault::Mismatch));
     let short = &signature[..63];
     assert_eq!(public.verify(SignatureAlgorithm::Es256, b"m", short), Err(SignatureFault::Length));
-    let asn1 = key.certificate_signer(&random).unwrap().sign(&random, b"m").unwrap();
-    assert_eq!(public.verify(SignatureAlgorithm::Es256, b"m", asn1.as_ref()), Err(SignatureFault::Length));
+    let asn1 = signature_der(&signature);
+    assert_eq!(public.verify(SignatureAlgorithm::Es256, b"m", &asn1), Err(SignatureFault::Length));
+    assert_eq!(public.verify_der(b"m", &asn1), Ok(()));
+    assert_eq!(public.verify_der(b"m", &signature), Err(SignatureFault::Mismatch));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::system::{now, read, ring_random};
 /// Where the lists of an issuer are published.
 #[derive(Debug, Args)]
 pub struct Places {
-    /// The address below which the issuer's revocation lists are published, as `0.crl`, `1.crl` …
+    /// The address below which the issuer's revocation lists are published, as `16/0.crl`, `16/1.crl` … for 16 of them
     #[arg(long, value_name = "URL")]
     crl_base: Option<String>,
     /// How many lists there are; a certificate is on one of them by its serial number
@@ -52,7 +52,7 @@ pub struct Crl {
     /// Hours until a list has expired and every certificate on or off it is refused; sign new ones in half of that
     #[arg(long, default_value_t = 168)]
     hours: u64,
-    /// The directory for `0.crl`, `1.crl` …; replaced by rename
+    /// The directory for `16/0.crl`, `16/1.crl` …; replaced by rename
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -101,7 +101,8 @@ impl Crl {
             .into_iter()
             .map(|(serial, at)| Revoked { serial, at })
             .collect();
-        std::fs::create_dir_all(&self.out).doing(format_args!("making `{}`", self.out.display()))?;
+        let out = self.out.join(places.count().to_string());
+        std::fs::create_dir_all(&out).doing(format_args!("making `{}`", out.display()))?;
         let this_update = now();
         let next_update = this_update.saturating_add(self.hours.saturating_mul(3600));
         for shard in 0..places.count() {
@@ -109,13 +110,13 @@ impl Crl {
             let profile =
                 CrlProfile { shard, number: this_update, this_update, next_update, revoked: &revoked };
             let der = issuer.crl(&places, &profile, &ring_random()).doing("revocation list")?;
-            replace(&self.out.join(format!("{shard}.crl")), &der)?;
+            replace(&out.join(format!("{shard}.crl")), &der)?;
         }
         let count = places.count();
         if json {
             out!("{}", json!({"lists": count, "revoked": revoked.len(), "next_update": next_update}));
         } else {
-            out!("{}: {count} lists, {} revoked", self.out.display(), revoked.len());
+            out!("{}: {count} lists, {} revoked", out.display(), revoked.len());
         }
         Ok(())
     }

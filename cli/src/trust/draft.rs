@@ -86,13 +86,13 @@ pub struct LowerArgs {
 
 /// What an authority says about its root now.
 pub(super) struct Now {
-    trust: Trust,
-    list: Option<KeyList>,
+    pub trust: Trust,
+    pub list: Option<KeyList>,
     log_keys: Vec<String>,
 }
 
 impl Now {
-    async fn ask(reach: &Reach) -> Result<Now, Fault> {
+    pub async fn ask(reach: &Reach) -> Result<Now, Fault> {
         let reply = reach.client.get(&format!("{}/v1/trust", reach.url)).await?;
         answer(&reply)?;
         let trust = Trust::read(&reply.body, &ChainLimits::default()).doing("trust document")?;
@@ -256,7 +256,8 @@ impl CompromiseArgs {
             Some(thumbprint) if !path.exists() => thumbprint,
             _ => {
                 let first = certificates(path)?.into_iter().next();
-                return first.ok_or_else(|| Fault::new(format_args!("`{}` holds no certificate", self.signer)));
+                return first
+                    .ok_or_else(|| Fault::new(format_args!("`{}` holds no certificate", self.signer)));
             }
         };
         let mut served = now.trust.chains().flat_map(|(_, chain)| chain.certificates());

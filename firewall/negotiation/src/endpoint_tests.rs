@@ -4,8 +4,9 @@ use crate::limits::{MAX_WAITING_OF_ONE, WINDOW_SECONDS};
 use crate::testing::*;
 use crate::{FleetSecret, LockFault, LockKeys, LockQuestion, Session, write_message};
 use proptest::prelude::*;
-use semgate_certs::{Issuer, KeyPair};
+use semgate_certs::Issuer;
 use semgate_contexts::json;
+use std::sync::Arc;
 
 struct Stage {
     world: World,
@@ -267,16 +268,15 @@ fn stage_of_thread() -> Stage {
             prefix: stage.world.prefix.clone(),
             random: stage.world.random.clone(),
             root_pem: String::new(),
-            issuer: Issuer::from_parts(stage.world.issuer.chain().clone(), again(stage.world.issuer.key()))
-                .unwrap(),
+            issuer: Issuer::from_parts(
+                stage.world.issuer.chain().clone(),
+                Arc::clone(stage.world.issuer.key()),
+            )
+            .unwrap(),
         },
         a: stage.world.agent(A),
         endpoint: Endpoint::new(stage.world.agent(B)),
         sessions: Sessions::new(LockKeys::new(vec![FleetSecret::new(&[7; 32]).unwrap()])),
         answering: stage.answering.clone(),
     })
-}
-
-fn again(key: &KeyPair) -> KeyPair {
-    KeyPair::from_pem(&key.to_pem(), &ring::rand::SystemRandom::new()).unwrap()
 }

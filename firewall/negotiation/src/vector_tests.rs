@@ -16,6 +16,7 @@ use semgate_contexts::{Digest, Performative, Prefix, canonical, json};
 use semgate_statement::SigningIdentity;
 use semgate_statement::jws::Compact;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/handshake.json");
 const ROUTE: &str = "orders";
@@ -23,13 +24,12 @@ const SECRET: [u8; 32] = [7; 32];
 const SEED: [u8; 32] = [9; 32];
 
 pub(crate) fn identity(signing: &SigningIdentity, world: &World) -> Identity {
-    let key = KeyPair::from_pem(&signing.key.to_pem(), &world.random).unwrap();
-    let signing = SigningIdentity::new(key, signing.chain.clone());
+    let signing = SigningIdentity::new(Arc::clone(&signing.key), signing.chain.clone());
     Identity::new(signing, &world.trust(), &world.random, NOW).unwrap()
 }
 
 pub(crate) fn party(id: &str, signing: &SigningIdentity) -> Value {
-    json!({"id": id, "key": signing.key.to_pem(), "x5c": signing.chain.to_x5c()})
+    json!({"id": id, "key": signing.key.pem().unwrap(), "x5c": signing.chain.to_x5c()})
 }
 
 pub(crate) fn message(

@@ -34,6 +34,8 @@ pub struct Limits {
     pub witness_timeout: Duration,
     /// The same at the start, where nothing waits yet and a witness that knows of a newer log must be heard: a far one on a bad day.
     pub witness_patience: Duration,
+    /// How long a key in a device may take over a signature; most take milliseconds. Every head and entry waits for one or two.
+    pub signer_timeout: Duration,
     /// Submissions under way, from their head to their answer; more are answered 503 at once instead of late.
     pub queue: usize,
     /// Submissions in one group commit: one entry tile of the log.
@@ -90,6 +92,7 @@ impl Default for Limits {
             write_timeout: Duration::from_secs(10),
             witness_timeout: Duration::from_millis(500),
             witness_patience: Duration::from_secs(5),
+            signer_timeout: Duration::from_secs(5),
             queue: 1024,
             batch: 256,
             kept_shards: 256,

@@ -8,6 +8,8 @@ use semgate_contexts::Prefix;
 use semgate_statement::root::MAX_ROOT_KEYS;
 use serde::{Deserialize, Serialize};
 
+use crate::pkcs11::{Pkcs11Uri, names_device};
+
 use super::span::Span;
 use super::witness;
 use super::{Config, KeyFiles, Keys, Limits, LinePattern, Publisher, Tls};
@@ -132,6 +134,7 @@ limits! {
     (write_timeout, span, 100, 600_000),
     (witness_timeout, span, 10, 10_000),
     (witness_patience, span, 10, 60_000),
+    (signer_timeout, span, 100, 120_000),
     (queue, count, 1, 1 << 20),
     (batch, count, 1, 65_536),
     (kept_shards, count, 1, 1 << 16),
@@ -176,10 +179,16 @@ impl File {
             None => Prefix::default(),
         };
         let role_lifetime = self.keys.role_lifetime()?;
+        let log_also = self.keys.log.also;
         let root_threshold = count_of("root_threshold", self.root_threshold.unwrap_or(1), 1, MAX_ROOT_KEYS)?;
         let domains = trust_domains(self.tls.trust_domains, &publishers, &self.authority)?;
         let at = |path: PathBuf| base.join(path);
-        let pair = |p: RawPair| KeyFiles { certificate: base.join(p.certificate), key: base.join(p.key) };
+        let pair = |p: RawPair| -> Result<KeyFiles, String> {
+            Ok(KeyFiles { certificate: base.join(p.certificate), key: key_at(base, p.key)? })
+        };
+        if names_device(&self.tls.key).is_some() {
+            return Err("`tls.key` is a file; keys of connections are not taken from devices".to_owned());
+        }
         Ok(Config {
             public_url: public_url(self.public_url, &self.authority)?,
             authority: self.authority,
@@ -200,11 +209,11 @@ impl File {
                 trust_domains: domains,
             },
             keys: Keys {
-                context_issuing: pair(self.keys.context_issuing),
-                status: pair(self.keys.status),
-                feed: pair(self.keys.feed),
-                log: at(self.keys.log.key),
-                log_also: self.keys.log.also.into_iter().map(at).collect(),
+                context_issuing: pair(self.keys.context_issuing)?,
+                status: pair(self.keys.status)?,
+                feed: pair(self.keys.feed)?,
+                log: key_at(base, self.keys.log.key)?,
+                log_also: log_also.into_iter().map(|key| key_at(base, key)).collect::<Result<_, _>>()?,
                 role_lifetime,
             },
             publishers,
@@ -261,6 +270,14 @@ impl File {
     pub fn print(&self) -> String {
         // A path that is not UTF-8 is the only thing that cannot be printed as TOML.
         toml::to_string(self).unwrap_or_else(|e| format!("# cannot be printed: {e}\n"))
+    }
+}
+
+/// A key in a file, whose path is relative to the configuration; or one in a device, whose URI must be one that names a key.
+fn key_at(base: &Path, key: PathBuf) -> Result<PathBuf, String> {
+    match names_device(&key) {
+        Some(uri) => Pkcs11Uri::parse(uri).map(|_| key.clone()).map_err(|fault| format!("`keys`: {fault}")),
+        None => Ok(base.join(key)),
     }
 }
 

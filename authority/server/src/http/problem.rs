@@ -6,6 +6,9 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
+use semgate_certs::KeyFault;
+use semgate_statement::SignFault;
+
 use crate::RunFault;
 
 macro_rules! codes {
@@ -106,8 +109,8 @@ codes! {
     StorageFull, "storage_full", INSUFFICIENT_STORAGE, "try again when the operator has made room; nothing was published";
     /// What followers read would grow past what they take.
     AuthorityFull, "authority_full", INSUFFICIENT_STORAGE, "nothing was published; the operator has to spread lines over several authorities";
-    /// The key that would sign it has no valid certificate.
-    SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "the operator has to renew the certificate of the role";
+    /// The key that would sign it has no valid certificate, or its device does not answer.
+    SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "try again; else the operator has to look after the key of the role and its certificate";
     /// The new head was not public in time; the statement may still be published.
     Unfinished, "unfinished", SERVICE_UNAVAILABLE, "ask again; the same submission again is safe";
     /// The authority is ending; whether the submission was published is to be asked after it is back.
@@ -123,6 +126,7 @@ impl Code {
                 Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Self::StorageFull,
                 _ => Self::StorageFailed,
             },
+            RunFault::Signer { .. } => Self::SignerUnavailable,
             _ => Self::StorageFailed,
         }
     }
@@ -142,6 +146,17 @@ impl Problem {
     /// A problem with what is wrong in this case; never a value out of a payload.
     pub fn new(code: Code, detail: impl std::fmt::Display) -> Self {
         Self { code, detail: detail.to_string(), allow: None, more: None }
+    }
+
+    /// What is said where a key did not sign: a device that failed may be back in a moment, and nothing was published.
+    pub fn unsigned(fault: &SignFault) -> Self {
+        match fault {
+            SignFault::Key(KeyFault::Device(_)) => {
+                tracing::error!("a key did not sign: {fault}");
+                Self::new(Code::SignerUnavailable, "the key that would sign it does not answer")
+            }
+            fault => Self::new(Code::Internal, fault),
+        }
     }
 
     /// The same with one member more.
@@ -185,6 +200,7 @@ impl IntoResponse for Problem {
             Code::Busy
             | Code::StorageFull
             | Code::StorageFailed
+            | Code::SignerUnavailable
             | Code::Stopping
             | Code::Unfinished
             | Code::VersionRaced => {

@@ -18,7 +18,8 @@ use super::problem::{Code, Problem};
 use super::segment::Segment;
 use super::{App, staple, stream};
 use crate::index::IndexFault;
-use crate::publish::{Document, newest_token};
+use crate::keys::Role;
+use crate::publish::{Document, newest_token, signed_token};
 use crate::store::{cut, widest, with_width};
 use crate::submit::index_of;
 
@@ -53,21 +54,37 @@ pub(super) async fn feed(State(app): Shared, headers: HeaderMap) -> Answer {
 pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: HeaderMap) -> Answer {
     let public = app.public();
     if name.len() == 64 {
-        let shard = public.shard(&name).ok_or(Code::ShardUnknown)?;
-        let feed = app.keys.feed().map_err(|fault| Problem::new(Code::Internal, fault))?;
-        let token = shard.token(&feed.identity, &app.keys.random);
-        let token = token.map_err(|fault| Problem::new(Code::Internal, fault))?;
+        let shard = Arc::clone(public.shard(&name).ok_or(Code::ShardUnknown)?);
+        if let Some(token) = shard.signed() {
+            return Ok(document(&headers, &token, token::MEDIA_TYPE, IMMUTABLE));
+        }
+        let (feed, keys) = (feed_of(&app)?, Arc::clone(&app.keys));
+        let token = away(move || {
+            shard.token(&feed.identity, &keys.random).map_err(|fault| Problem::unsigned(&fault))
+        });
+        let token = token.await?;
         return Ok(document(&headers, &token, token::MEDIA_TYPE, IMMUTABLE));
     }
     let n: usize = name.parse().map_err(|_| Code::ShardUnknown)?;
     if n.to_string() != name {
         return Err(Code::ShardUnknown.into());
     }
-    let keys = &app.keys;
-    let feed = keys.feed().map_err(|fault| Problem::new(Code::Internal, fault))?;
-    let newest = newest_token(&public, n, &app.config.public_url, &feed.identity, &keys.random);
-    let newest = newest.ok_or(Code::ShardUnknown)?.map_err(|fault| Problem::new(Code::Internal, fault))?;
+    if let Some(newest) = signed_token(&public, n) {
+        return Ok(document(&headers, &newest, token::MEDIA_TYPE, REVALIDATE));
+    }
+    // a key in a device may take its time
+    let (feed, work) = (feed_of(&app)?, Arc::clone(&app));
+    let newest = away(move || {
+        let random = &work.keys.random;
+        let newest = newest_token(&public, n, &work.config.public_url, &feed.identity, random);
+        newest.ok_or(Code::ShardUnknown)?.map_err(|fault| Problem::unsigned(&fault))
+    });
+    let newest = newest.await?;
     Ok(document(&headers, &newest, token::MEDIA_TYPE, REVALIDATE))
+}
+
+fn feed_of(app: &App) -> Result<Arc<Role>, Problem> {
+    app.keys.feed().map_err(|fault| Problem::new(Code::Internal, fault))
 }
 
 /// `GET /v1/floors`

@@ -9,13 +9,13 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
-use semgate_certs::{Peer, PeerRoots};
+use semgate_certs::Peer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
 
 use super::patient::Patient;
+use super::tls::Tls;
 use crate::Limits;
 use crate::clock::now;
 use crate::metrics::Metrics;
@@ -26,9 +26,7 @@ pub(crate) struct Caller(pub Option<Arc<Peer>>);
 
 /// What a connection needs.
 pub(crate) struct Listening {
-    pub tls: TlsAcceptor,
-    /// Whose certificates say who they are; nobody's without this.
-    pub peers: Option<Arc<PeerRoots>>,
+    pub tls: Arc<Tls>,
     pub router: Router,
     pub limits: Limits,
     pub metrics: Arc<Metrics>,
@@ -71,12 +69,13 @@ async fn connection(
     let limits = &listening.limits;
     let _ = socket.set_nodelay(true);
     let socket = Patient::new(socket, limits.write_timeout);
-    let Ok(Ok(stream)) = timeout(limits.handshake_timeout, listening.tls.accept(socket)).await else {
+    let shown = listening.tls.now();
+    let Ok(Ok(stream)) = timeout(limits.handshake_timeout, shown.acceptor.accept(socket)).await else {
         listening.metrics.count("semgate_authority_handshakes_failed_total", &[]);
         return;
     };
     let certificates = stream.get_ref().1.peer_certificates();
-    let peers = listening.peers.as_ref().zip(certificates);
+    let peers = shown.peers.as_ref().zip(certificates);
     let peer = peers.and_then(|(peers, shown)| peers.identify(shown, now()).ok().map(Arc::new));
     let caller = Caller(peer);
     let router = TowerToHyperService::new(listening.router.clone());

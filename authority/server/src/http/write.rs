@@ -159,7 +159,7 @@ fn publish_request(
         signer: chain.thumbprint(),
     };
     let statement = SignedStatement::sign(statement, &ours, &app.keys.random)
-        .map_err(|fault| Problem::new(Code::Internal, fault))?;
+        .map_err(|fault| Problem::unsigned(&fault))?;
     let chains = vec![ours.chain.clone(), chain];
     Ok(Request::Publish { statement: Box::new(statement), document: signed, chains, seen })
 }
@@ -167,6 +167,7 @@ fn publish_request(
 fn signer(app: &App, line: &Line) -> Result<Arc<semgate_statement::SigningIdentity>, Problem> {
     app.signers.of(line, now()).map_err(|fault| match fault {
         SignerFault::NotDelegated(what) => Problem::new(Code::LineNotDelegated, what),
+        SignerFault::Unsigned(fault) => Problem::unsigned(&fault.into()),
         SignerFault::Storage(fault) => {
             tracing::error!("{fault}");
             Code::of_write(&fault).into()

@@ -50,9 +50,9 @@ pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault>
     let mut files: Vec<(String, String)> = vec![
         ("roots.pem".into(), made.roots.iter().map(|root| root.chain().to_pem()).collect()),
         (format!("{OFFLINE}/tls-issuing.pem"), made.tls.chain().to_pem()),
-        (format!("{OFFLINE}/tls-issuing.key"), made.tls.key().to_pem()),
+        (format!("{OFFLINE}/tls-issuing.key"), pem(&made.tls)),
         (format!("{KEYS}/context-issuing.pem"), made.contexts.chain().to_pem()),
-        (format!("{KEYS}/context-issuing.key"), made.contexts.key().to_pem()),
+        (format!("{KEYS}/context-issuing.key"), pem(&made.contexts)),
         (format!("{KEYS}/status.pem"), made.status.0.to_pem()),
         (format!("{KEYS}/status.key"), made.status.1.to_pem()),
         (format!("{KEYS}/feed.pem"), made.feed.0.to_pem()),
@@ -66,7 +66,7 @@ pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault>
     for (n, root) in (1..).zip(&made.roots) {
         let name = if options.root_keys == 1 { "root".to_owned() } else { format!("root-{n}") };
         files.push((format!("{OFFLINE}/{name}.pem"), root.chain().to_pem()));
-        files.push((format!("{OFFLINE}/{name}.key"), root.key().to_pem()));
+        files.push((format!("{OFFLINE}/{name}.key"), pem(root)));
     }
     let first_list = match options.root_keys {
         1 => None,
@@ -157,7 +157,7 @@ impl Made {
         let payload = Statement::Root(Box::new(said)).to_bytes().map_err(|e| wrong(&e))?;
         let mut jws = Many::draft(&payload, semgate_statement::statement::TYPE);
         for root in &self.roots {
-            jws.sign(root.key(), &root.chain().thumbprint(), random).map_err(|e| wrong(&e))?;
+            jws.sign(root.key().as_ref(), &root.chain().thumbprint(), random).map_err(|e| wrong(&e))?;
         }
         jws.to_text().map_err(|e| wrong(&e))
     }
@@ -222,6 +222,11 @@ fn key(random: &SystemRandom) -> Result<KeyPair, InitFault> {
     KeyPair::generate(random).map_err(|e| InitFault::Option(e.to_string()))
 }
 
+/// The key of an issuer that was made here, in memory.
+fn pem(issuer: &Issuer) -> String {
+    issuer.key().pem().unwrap_or_default()
+}
+
 fn issue(what: &'static str) -> impl FnOnce(IssueFault) -> InitFault {
     move |fault| InitFault::Option(format!("{what}: {fault}"))
 }
@@ -233,7 +238,7 @@ fn now() -> u64 {
 fn log_key(origin: &str) -> Result<(String, String), InitFault> {
     let key = LogKey::generate(origin, &SystemRandom::new())
         .map_err(|e| InitFault::Option(format!("log key for `{origin}`: {e}")))?;
-    Ok((key.to_text().to_owned() + "\n", key.verifier().to_string()))
+    Ok((key.to_text().unwrap_or_default().to_owned() + "\n", key.verifier().to_string()))
 }
 
 fn config_text(options: &InitOptions, origin: &str) -> String {

@@ -2,15 +2,18 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ring::rand::SystemRandom;
 use semgate_certs::{
-    Chain, ChainFault, IssueFault, Issuer, KeyPair, LeafProfile, Usage, VerifiedLeaf, verify_chain,
+    Chain, ChainFault, IssueFault, Issuer, KeyPair, LeafProfile, SigningKey, Usage, VerifiedLeaf,
+    verify_chain,
 };
 use semgate_statement::{Anchors, SigningIdentity};
 
-use super::{BACKDATE, DAY, Keys, pair};
+use super::{BACKDATE, DAY, Keys, identity};
 use crate::config::KeyFiles;
+use crate::pkcs11::names_device;
 use crate::{Config, RunFault, disk};
 
 /// A role certificate with less than this left, which nobody renews, is warned about at start.
@@ -38,12 +41,13 @@ pub(super) struct Places {
     usage: Usage,
     given: KeyFiles,
     renewed: KeyFiles,
+    limit: Duration,
 }
 
 impl Renewal {
     pub fn of(config: &Config) -> Result<Option<Self>, RunFault> {
         let Some(lifetime) = config.keys.role_lifetime else { return Ok(None) };
-        let (chain, key) = pair(&config.keys.context_issuing)?;
+        let (chain, key) = identity(&config.keys.context_issuing, config.limits.signer_timeout)?;
         let issuer = Issuer::from_parts(chain, key)
             .map_err(|e| RunFault::keys(&config.keys.context_issuing.certificate, e))?;
         Ok(Some(Self { issuer, lifetime: lifetime.as_secs() }))
@@ -54,12 +58,18 @@ impl Renewal {
         anchors.compromised(&self.issuer.chain().signer_id()).is_none()
     }
 
-    /// A new key and leaf, stored before it is used.
-    fn make(&self, places: &Places, now: u64) -> Result<(Chain, KeyPair), RunFault> {
+    /// A new key and leaf, stored before it is used; a key in a device stays, and has a new leaf.
+    fn make(&self, places: &Places, now: u64) -> Result<(Chain, Arc<dyn SigningKey>), RunFault> {
         let refused =
             |what: &dyn std::fmt::Display| RunFault::keys(&places.renewed.certificate, what.to_string());
         let random = &SystemRandom::new();
-        let key = KeyPair::generate(random).map_err(|e| refused(&e))?;
+        let (key, new): (Arc<dyn SigningKey>, _) = if places.is_in_device() {
+            (identity(&places.given, places.limit)?.1, None)
+        } else {
+            let key = KeyPair::generate(random).map_err(|e| refused(&e))?;
+            let pem = key.to_pem();
+            (key.into(), Some(pem))
+        };
         let scope = self.issuer.scope().map_err(|e| refused(&e))?;
         let backdate = BACKDATE.min(self.lifetime / 3);
         let mut lifetime = self.lifetime;
@@ -72,31 +82,40 @@ impl Renewal {
                 Err(fault) => return Err(refused(&fault)),
             }
         };
-        disk::make_dir(&disk::parent(&places.renewed.key))?;
-        disk::write(&places.renewed.key, key.to_pem().as_bytes())?;
+        disk::make_dir(&disk::parent(&places.renewed.certificate))?;
+        if let Some(pem) = new {
+            disk::write(&places.renewed.key, pem.as_bytes())?;
+        }
         disk::write(&places.renewed.certificate, chain.to_pem().as_bytes())?;
         Ok((chain, key))
     }
 }
 
 impl Places {
-    pub fn new(usage: Usage, given: &KeyFiles, dir: PathBuf) -> Self {
+    pub fn new(usage: Usage, given: &KeyFiles, dir: PathBuf, limit: Duration) -> Self {
         let file = |end: &str| dir.join(format!("{usage}.{end}"));
-        let renewed = KeyFiles { certificate: file("pem"), key: file("key") };
-        Self { usage, given: given.clone(), renewed }
+        let key = if names_device(&given.key).is_some() { given.key.clone() } else { file("key") };
+        let renewed = KeyFiles { certificate: file("pem"), key };
+        Self { usage, given: given.clone(), renewed, limit }
+    }
+
+    /// Whether the key lies in a device, where this authority makes no new one.
+    pub fn is_in_device(&self) -> bool {
+        names_device(&self.given.key).is_some()
     }
 
     /// The newest one that counts; else why what the operator gave does not.
     fn best(&self, anchors: &Anchors, now: u64) -> Result<Result<Role, ChainFault>, RunFault> {
-        let given = role(&self.given, anchors, self.usage, now)?;
+        let given = role(&self.given, anchors, self.usage, now, self.limit)?;
         if let Err(fault) = &given
             && !is_outlived(*fault)
         {
             // not a key of this role at all: a mistake, which no renewal may hide
             return Err(RunFault::keys(&self.given.certificate, fault));
         }
-        let kept = self.renewed.certificate.is_file() && self.renewed.key.is_file();
-        let renewed = if kept { role(&self.renewed, anchors, self.usage, now).ok() } else { None };
+        let kept = self.renewed.certificate.is_file() && (self.is_in_device() || self.renewed.key.is_file());
+        let renewed =
+            if kept { role(&self.renewed, anchors, self.usage, now, self.limit).ok() } else { None };
         Ok(match (given, renewed) {
             (Ok(given), Some(Ok(renewed))) if renewed.leaf.not_before() > given.leaf.not_before() => {
                 Ok(renewed)
@@ -155,8 +174,9 @@ fn role(
     anchors: &Anchors,
     usage: Usage,
     now: u64,
+    limit: Duration,
 ) -> Result<Result<Role, ChainFault>, RunFault> {
-    let (chain, key) = pair(files)?;
+    let (chain, key) = identity(files, limit)?;
     let leaf = match verify_chain(&chain, own_roots(anchors), usage, now) {
         Ok(leaf) => leaf,
         Err(fault) => return Ok(Err(fault)),

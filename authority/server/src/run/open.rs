@@ -107,7 +107,7 @@ fn report(config: &Config, log: &Log, recovery: &Recovery) {
 fn trust(config: &Config, ledger: &Ledger, documents: &Documents) -> Result<(Trust, u64), RunFault> {
     let mut trust = Trust::new(config.authority.clone());
     trust.set_root(ledger.root().to_vec());
-    let status = keys::pair(&config.keys.status)?.0;
+    let status = keys::chain(&config.keys.status.certificate)?;
     let mut missing = 0;
     let document_signers = ledger.replay().contexts().map(|(_, p)| p.signer);
     let thumbprints: std::collections::BTreeSet<_> =
@@ -205,6 +205,7 @@ pub(super) fn sequencer(
         verified: Verified::default(),
         room: Room::default(),
         doubt: 0,
+        unsigned: None,
         metrics,
     };
     Ok((sequencer, found))

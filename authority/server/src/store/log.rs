@@ -17,7 +17,7 @@ use std::sync::Arc;
 use super::leftovers::Leftovers;
 use super::source::Repaired;
 
-use semgate_statement::checkpoint::{Checkpoint, LogKey, LogVerifier};
+use semgate_statement::checkpoint::{Checkpoint, CheckpointFault, LogKey, LogVerifier};
 use semgate_statement::tiles::{TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle, encode_bundle};
 
 use super::witness::{TO_DO, Witness};
@@ -155,7 +155,7 @@ impl Log {
 
     /// Where the checkpoint on disk is not by the keys that sign now, for the log changed its key, it is signed anew: the same size and root.
     fn sign_anew(&mut self) -> Result<(), RunFault> {
-        let note = self.key.sign(self.size(), self.root()).map_err(|e| RunFault::damaged(&self.dir, e))?;
+        let note = self.key.sign(self.size(), self.root()).map_err(|e| unsigned(&self.dir, e))?;
         // others may have signed below
         if !self.checkpoint.starts_with(&note) {
             disk::write(&self.dir.join("checkpoint"), note.as_bytes())?;
@@ -198,8 +198,8 @@ impl Log {
     }
 
     /// The log key once more, for opening the log again.
-    pub fn key_again(&self) -> Result<LogKey, RunFault> {
-        LogKey::from_text(self.key.to_text()).map_err(|e| RunFault::damaged(&self.dir, e))
+    pub fn key_again(&self) -> LogKey {
+        self.key.clone()
     }
 
     /// Entries in the log.
@@ -227,7 +227,7 @@ impl Log {
         let mut tree = self.tree.clone();
         let wrong = |e: &dyn std::fmt::Display| RunFault::damaged(&self.dir, e);
         let files = tree.append(entries).map_err(|e| wrong(&e))?;
-        let checkpoint = self.key.sign(tree.size(), tree.root()).map_err(|e| wrong(&e))?;
+        let checkpoint = self.key.sign(tree.size(), tree.root()).map_err(|e| unsigned(&self.dir, e))?;
         let (mut edge, mut superseded) = (self.edge.clone(), Vec::new());
         let mut tiles = Vec::with_capacity(files.len());
         for file in files {
@@ -444,6 +444,14 @@ fn begin(dir: &Path, path: &Path, key: &LogKey) -> Result<(), RunFault> {
         let what = "it is missing although there are tiles; restore it from a backup or from what followers saw last";
         return Err(RunFault::damaged(path, what));
     }
-    let note = key.sign(0, TreeHash::EMPTY).map_err(|e| RunFault::damaged(path, e))?;
+    let note = key.sign(0, TreeHash::EMPTY).map_err(|e| unsigned(path, e))?;
     disk::write(path, note.as_bytes())
+}
+
+/// A log key that does not sign now says nothing against the files.
+fn unsigned(path: &Path, fault: CheckpointFault) -> RunFault {
+    match fault {
+        CheckpointFault::Signer(fault) => RunFault::Signer { role: "log", fault },
+        fault => RunFault::damaged(path, fault),
+    }
 }

@@ -202,7 +202,8 @@ impl Sequencer {
             return Err("the key is that of a root, which leaves by a trust list");
         }
         let chains = self.trust.chains().flat_map(|(_, chain)| chain.named_keys());
-        let known = chains.chain(self.keys.chains().iter().flat_map(|chain| chain.named_keys()));
+        let ours = self.keys.chains();
+        let known = chains.chain(ours.iter().flat_map(|chain| chain.named_keys()));
         let mut others = known.filter(|(certificate, other)| certificate == key && *other != spki);
         match others.next() {
             Some(_) => Err("the key is not that of the certificate that the statement names"),
@@ -236,7 +237,7 @@ impl Sequencer {
                 return Err(lost(name));
             }
             let compromised = next.compromised(role.leaf.signer_id()).is_some();
-            if compromised && !self.keys.renews(next) {
+            if compromised && !self.keys.renews(usage, next) {
                 return Err(lost(name));
             }
         }
@@ -252,7 +253,7 @@ impl Sequencer {
             return Err(Problem::new(Code::SignerUnavailable, "the status key is compromised"));
         }
         let signed = SignedStatement::sign(statement, &role.identity, &self.keys.random)
-            .map_err(|fault| Problem::new(Code::Internal, fault))?;
+            .map_err(|fault| Problem::unsigned(&fault))?;
         self.entry(at, signed, std::slice::from_ref(&role.identity.chain))
     }
 

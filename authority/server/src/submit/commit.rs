@@ -4,9 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use semgate_certs::{Chain, Usage};
+use semgate_certs::{Chain, KeyFault, Usage};
 use semgate_contexts::{ContextUrn, Digest, Prefix};
-use semgate_statement::{Anchors, Checkpoint, Entry, Listed, LogKey, Statement, StatementFault, Trust};
+use semgate_statement::{
+    Anchors, Checkpoint, Entry, Listed, LogKey, SignFault, Statement, StatementFault, Trust,
+};
 
 use super::check::Judged;
 use super::{Done, Job, Request, Sequencer, Verified, index_of};
@@ -77,8 +79,13 @@ impl Sequencer {
             Ok(made) => made,
             Err(AppendFault::Before(fault)) => {
                 tracing::error!("nothing of a batch was committed: {fault}");
-                let documents = waiting.iter().map(Waiting::document_bytes);
-                self.doubt = entries.iter().map(Vec::len).chain(documents).sum::<usize>().max(MIN_PROBE);
+                if matches!(fault, RunFault::Signer { .. }) {
+                    self.metrics.count("semgate_authority_unsigned_total", &[]);
+                    self.unsigned = Some(Instant::now());
+                } else {
+                    let documents = waiting.iter().map(Waiting::document_bytes);
+                    self.doubt = entries.iter().map(Vec::len).chain(documents).sum::<usize>().max(MIN_PROBE);
+                }
                 refuse(waiting, Code::of_write(&fault));
                 self.recover()?;
                 return Ok(false);
@@ -88,20 +95,28 @@ impl Sequencer {
                 return Err(fault);
             }
         };
+        self.unsigned = None;
         if let Err(fault) = self.keep_apart() {
             refuse_unknown(waiting);
             return Err(fault);
         }
         self.index(&changed);
-        match &self.cosigners {
+        if self.cosigners.is_none() {
+            self.show(made);
+        } else {
             // Witnesses cosign what is durable here: the head that is told has their lines, the one on the disk till then has none.
-            Some(_) => {
-                if let Err(fault) = self.renew() {
+            match self.renew_if_signed() {
+                Ok(true) => {}
+                Ok(false) => {
+                    // the key of the head failed: it is in the log, its head comes later
+                    refuse_unknown(waiting);
+                    return Ok(false);
+                }
+                Err(fault) => {
                     refuse_unknown(waiting);
                     return Err(fault);
                 }
             }
-            None => self.show(made),
         }
         self.metrics.count("semgate_authority_batches_total", &[]);
         self.metrics.add("semgate_authority_entries_total", &[], entries.len() as u64);
@@ -235,6 +250,10 @@ impl Sequencer {
     /// After a write that failed, a batch is taken only once the disk takes as much again: what is refused here changes nothing, and the
     /// log is not read again for each batch of a long night with a full disk.
     fn writable(&mut self, batch: Vec<Job>) -> Option<Vec<Job>> {
+        if self.waits_for_key() {
+            refuse_batch(batch, Code::SignerUnavailable);
+            return None;
+        }
         if self.doubt == 0 {
             return Some(batch);
         }
@@ -245,10 +264,7 @@ impl Sequencer {
                 Some(batch)
             }
             Err(fault) => {
-                let code = Code::of_write(&fault);
-                for job in batch {
-                    let _ = job.answer.send(Err(code.into()));
-                }
+                refuse_batch(batch, Code::of_write(&fault));
                 None
             }
         }
@@ -385,12 +401,18 @@ impl Sequencer {
         );
         let seen = seen.map_err(|e| RunFault::damaged(self.log.dir(), e))?;
         let witness = Witness { seen: Some(seen), append: self.limits.batch as u64, kept: None };
-        let key = self.log.key_again()?;
+        let key = self.log.key_again();
         let fold = (self.documents.clone(), &self.prefix);
         let (log, ledger, _) = reopen(self.log.dir(), key, fold, &witness, &self.leftovers)?;
         self.log = log;
         self.ledger = ledger;
         Ok(())
+    }
+}
+
+fn refuse_batch(batch: Vec<Job>, code: Code) {
+    for job in batch {
+        let _ = job.answer.send(Err(code.into()));
     }
 }
 
@@ -411,9 +433,10 @@ fn make(
     trust: &Trust,
     keys: &Keys,
 ) -> Result<Published, RunFault> {
-    heads
-        .make(log, ledger, trust, &keys.feed()?.identity, &keys.random, now())
-        .map_err(|fault| RunFault::Stopped(format!("the head could not be made: {fault}")))
+    heads.make(log, ledger, trust, &keys.feed()?.identity, &keys.random, now()).map_err(|fault| match fault {
+        SignFault::Key(fault @ KeyFault::Device(_)) => RunFault::Signer { role: "feed", fault },
+        fault => RunFault::Stopped(format!("the head could not be made: {fault}")),
+    })
 }
 
 fn refuse_unknown(waiting: Vec<Waiting>) {

@@ -20,7 +20,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{Memory, Refused, WitnessSettings};
 use crate::clock::now;
-use crate::http::{Listening, serve};
+use crate::http::{Listening, Shown, Tls, serve};
 use crate::metrics::Metrics;
 use crate::{Limits, RunFault, disk, keys};
 
@@ -74,8 +74,7 @@ pub async fn run_witness(
             let made = server_config(&chain, &key, ClientAuth::None, Arc::new(DefaultTimeProvider))
                 .map_err(|e| RunFault::keys(&files.certificate, e))?;
             let listening = Listening {
-                tls: TlsAcceptor::from(Arc::new(made)),
-                peers: None,
+                tls: Arc::new(Tls::new(Shown { acceptor: TlsAcceptor::from(Arc::new(made)), peers: None })),
                 router,
                 limits: Limits::default(),
                 metrics: Arc::new(Metrics::new()),

@@ -25,7 +25,7 @@ fn keys_have_a_text_form_for_every_seed() {
     // Base64 may hold a `+`, which separates the parts of the text too.
     for seed in 0..=255u8 {
         let key = LogKey::from_seed(ORIGIN, &[seed; 32]).unwrap();
-        let again = LogKey::from_text(&format!("{}\n", key.to_text())).unwrap();
+        let again = LogKey::from_text(&format!("{}\n", key.to_text().unwrap())).unwrap();
         assert_eq!(again.verifier(), key.verifier());
         assert_eq!(LogVerifier::parse(&key.verifier().to_string()).unwrap(), *key.verifier());
         assert_eq!(key.verifier().name(), ORIGIN);
@@ -71,13 +71,27 @@ fn each_part_of_a_checkpoint_is_held_to_its_form() {
     assert!(verify(&key().sign(0, TreeHash::EMPTY).unwrap()).is_ok());
 }
 
+/// The same key in the hands of the library that others sign notes with.
+fn stock(key: &LogKey) -> StandardSigner {
+    StandardSigner::new(key.to_text().unwrap()).unwrap()
+}
+
+#[test]
+fn a_checkpoint_is_byte_for_byte_the_note_that_a_stock_signer_makes() {
+    let good = key().sign(2, TreeHash::of_leaf(b"x")).unwrap();
+    let (text, _) = good.split_once("\n\n").unwrap();
+    let mut note = Note::new(format!("{text}\n").as_bytes(), &[]).unwrap();
+    note.add_sigs(&[&stock(&key())]).unwrap();
+    assert_eq!(String::from_utf8(note.to_bytes()).unwrap(), good);
+}
+
 #[test]
 fn signatures_of_witnesses_are_let_be() {
     let good = key().sign(2, TreeHash::of_leaf(b"x")).unwrap();
     let witness = LogKey::from_seed("witness.test", &[9; 32]).unwrap();
     let cosignature = {
         let mut note = Note::from_bytes(good.as_bytes()).unwrap();
-        note.add_sigs(&[&witness.signer]).unwrap();
+        note.add_sigs(&[&stock(&witness)]).unwrap();
         note.to_bytes()
     };
     assert!(Checkpoint::verify(&cosignature, key().verifier(), ORIGIN).is_ok());
@@ -88,7 +102,7 @@ fn extension_lines_are_refused() {
     let text =
         tlog_tiles::Checkpoint::new(ORIGIN, 2, tlog_tiles::Hash([1; 32]), "more\n").unwrap().to_bytes();
     let mut note = Note::new(&text, &[]).unwrap();
-    note.add_sigs(&[&key().signer]).unwrap();
+    note.add_sigs(&[&stock(&key())]).unwrap();
     let verified = Checkpoint::verify(&note.to_bytes(), key().verifier(), ORIGIN);
     assert_eq!(verified, Err(CheckpointFault::Malformed));
 }

@@ -37,7 +37,7 @@ fn keys_have_one_text_and_only_that() {
     }
     let log = LogKey::from_seed("semgate.test/log", &[7; 32]).unwrap();
     assert_eq!(CosignerVerifier::parse(&log.verifier().to_string()), Err(CosignatureFault::Key));
-    assert_eq!(CosignerKey::from_text(log.to_text()).unwrap_err(), CosignatureFault::Key);
+    assert_eq!(CosignerKey::from_text(log.to_text().unwrap()).unwrap_err(), CosignatureFault::Key);
 }
 
 #[test]

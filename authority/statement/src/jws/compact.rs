@@ -3,7 +3,7 @@
 use super::{Header, JwsFault, SignFault, SigningIdentity};
 use crate::encoding::{from_base64url, to_base64url};
 use ring::rand::SecureRandom;
-use semgate_certs::{Chain, Roots, SignatureAlgorithm, Thumbprint, Usage, VerifiedLeaf, verify_chain};
+use semgate_certs::{Chain, Roots, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 
 /// A compact JWS that was read but not verified: nothing in it is believed yet.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ impl Compact {
         identity: &SigningIdentity,
         random: &dyn SecureRandom,
     ) -> Result<String, SignFault> {
-        let protected = Header::write(SignatureAlgorithm::Es256, typ, &identity.thumbprint())?;
+        let protected = Header::write(identity.key.public().algorithm(), typ, &identity.thumbprint())?;
         let signed = format!("{protected}.{}", to_base64url(payload));
         let signature = identity.key.sign(random, signed.as_bytes())?;
         Ok(format!("{signed}.{}", to_base64url(&signature)))

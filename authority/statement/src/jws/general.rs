@@ -4,9 +4,7 @@ use super::{Header, JwsFault, SignFault, SigningIdentity};
 use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
 use ring::rand::SecureRandom;
-use semgate_certs::{
-    Chain, ChainLimits, Roots, SignatureAlgorithm, Thumbprint, Usage, VerifiedLeaf, verify_chain,
-};
+use semgate_certs::{Chain, ChainLimits, Roots, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 
 /// A general JWS that was read but not verified: nothing in it is believed yet.
 #[derive(Clone, Debug)]
@@ -26,7 +24,7 @@ impl General {
         identity: &SigningIdentity,
         random: &dyn SecureRandom,
     ) -> Result<Vec<u8>, SignFault> {
-        let protected = Header::write(SignatureAlgorithm::Es256, typ, &identity.thumbprint())?;
+        let protected = Header::write(identity.key.public().algorithm(), typ, &identity.thumbprint())?;
         let payload = to_base64url(payload);
         let signature = identity.key.sign(random, format!("{protected}.{payload}").as_bytes())?;
         let object = serde_json::json!({

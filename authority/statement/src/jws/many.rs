@@ -5,7 +5,7 @@ use super::{Header, JwsFault, SignFault};
 use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
 use ring::rand::SecureRandom;
-use semgate_certs::{KeyPair, PublicKey, RootKey, SignatureAlgorithm, Thumbprint};
+use semgate_certs::{PublicKey, RootKey, SigningKey, Thumbprint};
 use serde_json::json;
 
 /// Signatures on one payload: twice the root keys of a list, for the old and the new ones may both sign.
@@ -59,16 +59,17 @@ impl Many {
         Ok(Many { typ: typ.to_owned(), encoded, payload, signatures })
     }
 
-    /// Adds a signature by `pair`, whose certificate has this thumbprint; one by the same certificate is replaced.
+    /// Adds a signature by `key`, whose certificate has this thumbprint; one by the same certificate is replaced.
     pub fn sign(
         &mut self,
-        pair: &KeyPair,
+        key: &dyn SigningKey,
         certificate: &Thumbprint,
         random: &dyn SecureRandom,
     ) -> Result<(), SignFault> {
-        let protected = Header::write(SignatureAlgorithm::Es256, &self.typ, certificate)?;
-        let signature = pair.sign(random, format!("{protected}.{}", self.encoded).as_bytes())?;
-        let header = Header { algorithm: SignatureAlgorithm::Es256, key: *certificate };
+        let algorithm = key.public().algorithm();
+        let protected = Header::write(algorithm, &self.typ, certificate)?;
+        let signature = key.sign(random, format!("{protected}.{}", self.encoded).as_bytes())?;
+        let header = Header { algorithm, key: *certificate };
         self.signatures.retain(|one| one.header.key != *certificate);
         self.signatures.push(Signature { protected, header, signature: signature.to_vec() });
         self.signatures.sort_by_key(|one| one.header.key);

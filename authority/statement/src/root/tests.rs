@@ -52,7 +52,7 @@ impl Ceremony {
         let mut jws = Many::draft(&payload, TYPE);
         for n in by {
             let root = &self.roots[*n];
-            jws.sign(root.key(), &root.chain().thumbprint(), &SystemRandom::new()).unwrap();
+            jws.sign(root.key().as_ref(), &root.chain().thumbprint(), &SystemRandom::new()).unwrap();
         }
         SignedStatement::of_root(jws, &Prefix::default()).unwrap()
     }
@@ -87,14 +87,14 @@ fn it_takes_the_threshold_of_different_root_keys() {
 fn two_certificates_over_one_key_are_one_signer() {
     let ceremony = Ceremony::of(1);
     let random = SystemRandom::new();
-    let again = KeyPair::from_pem(&ceremony.roots[0].key().to_pem(), &random).unwrap();
+    let again = KeyPair::from_pem(&ceremony.roots[0].key().pem().unwrap(), &random).unwrap();
     let twin = Issuer::root(&RootProfile::new("twin", START - 5), again, &random).unwrap();
     let both = [ceremony.certificates(&[0])[0].clone(), twin.chain().certificates()[0].clone()];
     let keys: Vec<RootKey> =
         both.iter().map(|der| RootKey::of(der, &ChainLimits::default()).unwrap()).collect();
     let mut jws = Many::draft(b"{}", TYPE);
     for issuer in [&ceremony.roots[0], &twin] {
-        jws.sign(issuer.key(), &issuer.chain().thumbprint(), &random).unwrap();
+        jws.sign(issuer.key().as_ref(), &issuer.chain().thumbprint(), &random).unwrap();
     }
     assert_eq!(jws.claimed().count(), 2);
     assert_eq!(jws.signers(&keys, START), 1);
@@ -149,7 +149,7 @@ fn root_statements_count_once_in_their_order_and_for_their_authority() {
     };
     let mut jws = Many::draft(&Statement::Root(Box::new(other)).to_bytes().unwrap(), TYPE);
     let root = &ceremony.roots[0];
-    jws.sign(root.key(), &root.chain().thumbprint(), &SystemRandom::new()).unwrap();
+    jws.sign(root.key().as_ref(), &root.chain().thumbprint(), &SystemRandom::new()).unwrap();
     let entry = Entry::new(START, SignedStatement::of_root(jws, &Prefix::default()).unwrap()).unwrap();
     assert_eq!(anchors.accept(9, &entry), Err(RootFault::Authority), "one root may stand above several");
 }
@@ -172,7 +172,11 @@ fn whoever_is_configured_with_a_later_list_begins_there_and_keeps_what_takes_awa
     let entries: Vec<RootEntry> = [
         ceremony.entry(1, compromised(4), &[0]),
         ceremony.entry(2, ceremony.list(2, &[1, 2]), &[0, 1, 2]),
-        ceremony.entry(3, RootAct::Compromised { key: Thumbprint::of(b"feed"), spki: None, from: 9 }, &[1, 2]),
+        ceremony.entry(
+            3,
+            RootAct::Compromised { key: Thumbprint::of(b"feed"), spki: None, from: 9 },
+            &[1, 2],
+        ),
     ]
     .iter()
     .zip(0..)

@@ -9,7 +9,8 @@ use crate::trust::RootEntry;
 use crate::verify_log::{LogFault, verify_log};
 use ring::rand::SystemRandom;
 use semgate_certs::{
-    CertificateDer, ChainLimits, Family, Issuer, IssuingProfile, RootProfile, Roots, Suspect, SuspectFault, Thumbprint,
+    CertificateDer, ChainLimits, Family, Issuer, IssuingProfile, RootProfile, Roots, Suspect, SuspectFault,
+    Thumbprint,
 };
 
 fn document(short: &str) -> Vec<u8> {
@@ -66,8 +67,7 @@ fn a_head_by_a_compromised_feed_key_is_refused_and_one_by_the_next_is_taken() {
     refuses(&mut authority, &mut follower, FollowFault::FeedCompromised);
     // the same certificate under its other signature has another thumbprint
     let feed = &authority.keys.feed;
-    let pair = KeyPair::from_pem(&feed.key.to_pem(), &authority.keys.random).unwrap();
-    let twin = Arc::new(SigningIdentity::new(pair, feed.chain.twin().unwrap()));
+    let twin = Arc::new(SigningIdentity::new(Arc::clone(&feed.key), feed.chain.twin().unwrap()));
     authority.new_feed = Some(twin);
     authority.now += 1;
     authority.renew();
@@ -87,12 +87,15 @@ fn a_head_by_a_compromised_feed_key_is_refused_and_one_by_the_next_is_taken() {
 }
 
 /// The same key with a new certificate of the same issuer.
-fn certified_anew(authority: &MemoryAuthority, identity: &SigningIdentity, profile: &LeafProfile) -> Arc<SigningIdentity> {
+fn certified_anew(
+    authority: &MemoryAuthority,
+    identity: &SigningIdentity,
+    profile: &LeafProfile,
+) -> Arc<SigningIdentity> {
     let keys = &authority.keys;
-    let key = KeyPair::from_pem(&identity.key.to_pem(), &keys.random).unwrap();
-    let chain = keys.contexts.leaf(profile, key.public(), &keys.random).unwrap();
+    let chain = keys.contexts.leaf(profile, identity.key.public(), &keys.random).unwrap();
     assert_ne!(chain.thumbprint(), identity.thumbprint());
-    Arc::new(SigningIdentity::new(key, chain))
+    Arc::new(SigningIdentity::new(Arc::clone(&identity.key), chain))
 }
 
 /// Says that the key of this certificate is compromised.
@@ -172,6 +175,7 @@ fn a_compromised_issuing_key_takes_along_what_those_signed_whom_it_certified() {
     authority.new_feed = Some(Arc::new(SigningIdentity::new(pair, chain)));
     authority.publish(&document("shop:v1.0"));
     let from = authority.publish(&document("shop:v1.1"));
+    authority.follow(&mut follower).unwrap();
     authority.root(suspected(&keys.contexts.chain().certificates()[0], from), &[]);
     authority.follow(&mut follower).unwrap();
     let standings = ["shop:v1.0", "shop:v1.1", "payment:v1.1"].map(|s| standing(&follower, s, authority.now));

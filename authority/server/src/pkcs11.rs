@@ -1,0 +1,110 @@
+//! Keys in devices (PKCS#11: smart cards, HSMs, cloud key services with a module), named by a `pkcs11:` URI (RFC 7512) where a key file would
+//! stand. Everything a module does, it does on a thread of its own: what waits for it waits for a limit, and a module that hangs stops
+//! nothing else. What a device signed is verified before it is used.
+
+mod device;
+mod token;
+mod uri;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ring::rand::{SecureRandom, SystemRandom};
+use semgate_certs::{DeviceFault, KeyFault, KeyPair, PublicKey, SigningKey};
+
+use device::Device;
+pub use uri::{Pkcs11Uri, UriFault};
+
+/// How long a key of the command line waits for its device: a person may have to touch a button.
+const PATIENT: Duration = Duration::from_secs(60);
+
+/// What names a key in a device.
+pub(crate) const SCHEME: &str = "pkcs11:";
+
+/// Whether a configured key lies in a device.
+pub(crate) fn names_device(key: &Path) -> Option<&str> {
+    key.to_str().filter(|text| text.starts_with(SCHEME))
+}
+
+/// A key in a device. Its `Debug` shows its name and public half.
+struct DeviceKey {
+    uri: Pkcs11Uri,
+    device: Arc<Device>,
+    public: PublicKey,
+}
+
+impl fmt::Debug for DeviceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceKey").field("uri", &self.uri.to_string()).finish_non_exhaustive()
+    }
+}
+
+impl SigningKey for DeviceKey {
+    fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    fn sign(&self, _: &dyn SecureRandom, message: &[u8]) -> Result<[u8; 64], KeyFault> {
+        let signature = self.device.sign(&self.uri, message).map_err(KeyFault::Device)?;
+        let good = self.public.verify(self.public.algorithm(), message, &signature);
+        good.map(|()| signature).map_err(|_| KeyFault::Device(DeviceFault::WrongSignature))
+    }
+
+    fn pem(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The key that a URI names, in whichever token that is now. Waits for it, at most `limit`.
+///
+/// # Errors
+/// [`DeviceFault`].
+pub(crate) fn device_key(uri: &Pkcs11Uri, limit: Duration) -> Result<Arc<dyn SigningKey>, DeviceFault> {
+    let device = Device::of(uri, limit)?;
+    let public = device.public(uri)?;
+    Ok(Arc::new(DeviceKey { uri: uri.clone(), device, public }))
+}
+
+/// Why a named key cannot be had.
+#[derive(Debug)]
+pub enum NamedKeyFault {
+    /// The `pkcs11:` URI is none that is taken here.
+    Uri(UriFault),
+    /// The device.
+    Device(DeviceFault),
+    /// The file cannot be read.
+    Io(std::io::Error),
+    /// The file holds no key.
+    Key(KeyFault),
+}
+
+impl fmt::Display for NamedKeyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NamedKeyFault::Uri(fault) => fault.fmt(f),
+            NamedKeyFault::Device(fault) => fault.fmt(f),
+            NamedKeyFault::Io(fault) => fault.fmt(f),
+            NamedKeyFault::Key(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for NamedKeyFault {}
+
+/// A key by its PEM file or its `pkcs11:` URI, for jobs of the command line.
+///
+/// # Errors
+/// [`NamedKeyFault`].
+pub fn signing_key(place: &str) -> Result<Arc<dyn SigningKey>, NamedKeyFault> {
+    if place.starts_with(SCHEME) {
+        let uri = Pkcs11Uri::parse(place).map_err(NamedKeyFault::Uri)?;
+        return device_key(&uri, PATIENT).map_err(NamedKeyFault::Device);
+    }
+    let text = std::fs::read_to_string(place).map_err(NamedKeyFault::Io)?;
+    Ok(KeyPair::from_pem(&text, &SystemRandom::new()).map_err(NamedKeyFault::Key)?.into())
+}

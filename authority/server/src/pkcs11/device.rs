@@ -1,0 +1,120 @@
+//! A token with a thread of its own, which alone calls the module. Callers hand it work and wait, each for the limit and no longer.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cryptoki::context::Pkcs11;
+use semgate_certs::{DeviceFault, PublicKey};
+
+use super::token::Token;
+use super::uri::{PinSource, Pkcs11Uri};
+
+/// Work that waits for a token. The sequencer, the minting of signers and a few readers ask at once; past that the token is too slow.
+const QUEUE: usize = 64;
+
+/// What is asked of a token.
+enum Work {
+    /// The public half of a key.
+    Public(Pkcs11Uri, SyncSender<Result<PublicKey, DeviceFault>>),
+    /// A signature over a message.
+    Sign(Pkcs11Uri, Vec<u8>, SyncSender<Result<[u8; 64], DeviceFault>>),
+}
+
+/// Work, and when its caller gives up on it.
+struct Job {
+    work: Work,
+    until: Instant,
+}
+
+/// What names a token in this process.
+type Name = (PathBuf, Option<String>, Option<String>, PinSource);
+
+/// A token. All keys in it share it: PKCS#11 keeps its state by process and token, so this list is the process's too.
+static DEVICES: Mutex<BTreeMap<Name, Arc<Device>>> = Mutex::new(BTreeMap::new());
+
+/// The calling end.
+pub(super) struct Device {
+    to: SyncSender<Job>,
+    limit: Duration,
+    /// Since when the thread has been at work on one thing.
+    busy: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Device {
+    /// The token that a URI names; the limit is that of whoever asked first.
+    pub fn of(uri: &Pkcs11Uri, limit: Duration) -> Result<Arc<Device>, DeviceFault> {
+        let name = (uri.module.clone(), uri.token.clone(), uri.serial.clone(), uri.pin.clone());
+        let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(device) = devices.get(&name) {
+            return Ok(Arc::clone(device));
+        }
+        let (to, from) = sync_channel(QUEUE);
+        let busy = Arc::new(Mutex::new(None));
+        let (token, marks) = (Token::new(uri), Arc::clone(&busy));
+        let thread = std::thread::Builder::new().name("pkcs11".to_owned());
+        thread.spawn(move || serve(token, &from, &marks)).map_err(|_| DeviceFault::Module)?;
+        let device = Arc::new(Device { to, limit, busy });
+        devices.insert(name, Arc::clone(&device));
+        Ok(device)
+    }
+
+    /// The public half of a key.
+    pub fn public(&self, uri: &Pkcs11Uri) -> Result<PublicKey, DeviceFault> {
+        let (answer, from) = sync_channel(1);
+        self.ask(Work::Public(uri.clone(), answer), &from)
+    }
+
+    /// Signs.
+    pub fn sign(&self, uri: &Pkcs11Uri, message: &[u8]) -> Result<[u8; 64], DeviceFault> {
+        let (answer, from) = sync_channel(1);
+        self.ask(Work::Sign(uri.clone(), message.to_vec(), answer), &from)
+    }
+
+    fn ask<T>(&self, work: Work, from: &Receiver<Result<T, DeviceFault>>) -> Result<T, DeviceFault> {
+        let since = *self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        if since.is_some_and(|since| since.elapsed() > self.limit) {
+            // it hangs: nobody else waits for it before it moves again
+            return Err(DeviceFault::Timeout);
+        }
+        let job = Job { work, until: Instant::now() + self.limit };
+        self.to.try_send(job).map_err(|fault| match fault {
+            TrySendError::Full(_) => DeviceFault::Timeout,
+            TrySendError::Disconnected(_) => DeviceFault::Module,
+        })?;
+        match from.recv_timeout(self.limit) {
+            Ok(answer) => answer,
+            Err(RecvTimeoutError::Timeout) => Err(DeviceFault::Timeout),
+            Err(RecvTimeoutError::Disconnected) => Err(DeviceFault::Module),
+        }
+    }
+}
+
+/// Ends a module, so that it can begin anew: only where no other token of it is in use, for the others' sessions would end with it.
+pub(super) fn begin_anew(path: &Path, module: &Pkcs11) -> bool {
+    let devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let alone = devices.keys().filter(|(module, ..)| module == path).count() <= 1;
+    alone && module.clone().finalize().is_ok()
+}
+
+fn serve(mut token: Token, from: &Receiver<Job>, busy: &Mutex<Option<Instant>>) {
+    let mark = |at: Option<Instant>| *busy.lock().unwrap_or_else(PoisonError::into_inner) = at;
+    while let Ok(job) = from.recv() {
+        // whoever gave up has been told so: what nobody waits for is not signed
+        if Instant::now() >= job.until {
+            continue;
+        }
+        mark(Some(Instant::now()));
+        match job.work {
+            Work::Public(uri, answer) => {
+                let _ = answer.send(token.public(&uri));
+            }
+            Work::Sign(uri, message, answer) => {
+                let _ = answer.send(token.sign(&uri, &message));
+            }
+        }
+        mark(None);
+    }
+}

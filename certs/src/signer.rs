@@ -1,0 +1,64 @@
+//! A key that signs, wherever it lies: in a file ([`KeyPair`](crate::KeyPair)), or in a device that never gives it away.
+
+use crate::{KeyFault, PublicKey};
+use ring::rand::SecureRandom;
+use std::fmt;
+
+/// A key that signs. Who uses one asks for its public half and for signatures, and for nothing else.
+pub trait SigningKey: fmt::Debug + Send + Sync {
+    /// The public half.
+    fn public(&self) -> &PublicKey;
+
+    /// Signs by the algorithm of the public half: 64 bytes, `r || s` of ES256 (RFC 7518 §3.4) or an Ed25519 signature (RFC 8032). A device draws
+    /// its own randomness and leaves `random` alone. May take as long as the device's limit: not for threads that must not wait.
+    ///
+    /// # Errors
+    /// [`KeyFault::Randomness`]; [`KeyFault::Device`].
+    fn sign(&self, random: &dyn SecureRandom, message: &[u8]) -> Result<[u8; 64], KeyFault>;
+
+    /// The PKCS#8 PEM form of a key that can be written down so; none of one in a device, which stays the same when its certificate is renewed.
+    fn pem(&self) -> Option<String>;
+}
+
+/// Why a device did not sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceFault {
+    /// The module cannot be loaded or begun.
+    Module,
+    /// No token is in any slot, or none or more than one that is called so.
+    TokenAbsent,
+    /// The token refused the PIN. It is not tried again: a few wrong ones lock a token.
+    Pin,
+    /// The PIN cannot be read from where it is said to be.
+    PinMissing,
+    /// The token holds no such private key, or several.
+    KeyAbsent,
+    /// The token does not say which public key belongs to the private one, or it is none of P-256 or Ed25519.
+    PublicKey,
+    /// The token did not answer within the limit.
+    Timeout,
+    /// The token failed, with the name of the return value (OASIS PKCS#11 3.0 §5.1).
+    Failed(&'static str),
+    /// What it signed does not verify by the public key.
+    WrongSignature,
+}
+
+impl fmt::Display for DeviceFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DeviceFault::Module => "the pkcs#11 module cannot be loaded",
+            DeviceFault::TokenAbsent => "there is no such token, or more than one",
+            DeviceFault::Pin => "the token refused the pin, and it is not tried again before a restart",
+            DeviceFault::PinMissing => "the pin cannot be read from its source",
+            DeviceFault::KeyAbsent => "the token holds no such private key, or several",
+            DeviceFault::PublicKey => {
+                "the token names no public key of p-256 or ed25519 beside the private one"
+            }
+            DeviceFault::Timeout => "the token did not answer in time",
+            DeviceFault::Failed(name) => return write!(f, "the token failed: `{name}`"),
+            DeviceFault::WrongSignature => "the token gave a signature that does not verify",
+        })
+    }
+}
+
+impl std::error::Error for DeviceFault {}

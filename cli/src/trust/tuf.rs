@@ -1,0 +1,246 @@
+//! `semgate trust tuf …`: the trust list as a TUF repository, a directory of files that any web server serves and stock TUF clients read. Who signs
+//! the trust list signs its `root` and `targets`; an online key signs `snapshot` and `timestamp`.
+
+mod store;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use semgate_certs::{ChainLimits, RootKey, SigningKey};
+use semgate_contexts::Prefix;
+use semgate_statement::tuf::{self, Metadata, Role, Roles};
+use semgate_statement::{RootAct, Statement};
+use serde_json::json;
+
+use super::draft::Now;
+use crate::authority::print_members as print;
+use crate::context::At;
+use crate::fault::{Doing, Fault};
+use crate::system::{now, ring_random};
+use store::{Draft, Repository};
+
+const DAY: u64 = 86_400;
+
+/// The trust list as a TUF repository
+#[derive(Debug, Subcommand)]
+pub enum TufJob {
+    /// Draft what root keys have to sign: `targets`, and `root` where who speaks has changed
+    Draft(DraftArgs),
+    /// Add the signature of a root key to a draft; offline
+    Sign(SignArgs),
+    /// Take signed drafts in, and sign `snapshot` and `timestamp` anew; also alone, before the timestamp expires
+    Publish(PublishArgs),
+}
+
+/// A draft.
+#[derive(Debug, Args)]
+pub struct DraftArgs {
+    /// The directory of the repository
+    repository: PathBuf,
+    /// The online key: a PEM file, or a `pkcs11:` URI (RFC 7512)
+    #[arg(long)]
+    online: String,
+    /// Days that `root` and `targets` are good for
+    #[arg(long, default_value_t = 365)]
+    days: u64,
+    #[command(flatten)]
+    at: At,
+}
+
+/// A signature.
+#[derive(Debug, Args)]
+pub struct SignArgs {
+    /// The draft; the signature is added to this file
+    file: PathBuf,
+    /// The root key: a PEM file, or a `pkcs11:` URI (RFC 7512)
+    #[arg(long)]
+    key: String,
+}
+
+/// A publication.
+#[derive(Debug, Args)]
+pub struct PublishArgs {
+    /// The directory of the repository
+    repository: PathBuf,
+    /// The online key: a PEM file, or a `pkcs11:` URI (RFC 7512)
+    #[arg(long)]
+    online: String,
+    /// Days that the timestamp is good for: how long a client may be shown an old list
+    #[arg(long, default_value_t = 1)]
+    timestamp_days: u64,
+    /// Days that the snapshot is good for
+    #[arg(long, default_value_t = 30)]
+    snapshot_days: u64,
+}
+
+/// Does what was asked for.
+///
+/// # Errors
+/// An authority that cannot be reached, files that do not hold, signatures that are missing.
+pub async fn run(job: TufJob, json: bool) -> Result<(), Fault> {
+    match job {
+        TufJob::Draft(args) => args.run(json).await,
+        TufJob::Sign(args) => args.run(json),
+        TufJob::Publish(args) => args.run(json),
+    }
+}
+
+fn signing_key(place: &str) -> Result<Arc<dyn SigningKey>, Fault> {
+    semgate_authority::signing_key(place).doing(format_args!("key `{place}`"))
+}
+
+/// Seconds from now, never past what a date can say.
+fn in_days(days: u64) -> u64 {
+    now().saturating_add(days.saturating_mul(DAY))
+}
+
+impl DraftArgs {
+    async fn run(self, json: bool) -> Result<(), Fault> {
+        let said = Now::ask(&self.at.reach()?).await?;
+        let list = said.list.ok_or_else(|| {
+            Fault::new("the authority has no trust list")
+                .hint("hand in the first one: `semgate trust submit trust-1.json`")
+        })?;
+        let limits = ChainLimits::default();
+        let roots = list.roots.iter().map(|der| RootKey::of(der, &limits).map(|root| root.key().clone()));
+        let roles = Roles {
+            root: roots.collect::<Result<_, _>>().doing("trust list")?,
+            threshold: list.threshold,
+            online: signing_key(&self.online)?.public().clone(),
+        };
+        let mut files = Vec::new();
+        for entry in said.trust.root() {
+            let signed = entry.entry(&Prefix::default()).doing("trust document")?;
+            if let Statement::Root(root) = signed.unverified()
+                && matches!(root.act, RootAct::Keys(_))
+            {
+                files
+                    .push((format!("trust-list-{}.json", root.number), entry.statement.clone().into_bytes()));
+            }
+        }
+        if let Some((_, newest)) = files.last().cloned() {
+            files.push(("trust-list.json".to_owned(), newest));
+        }
+        let repository = Repository::open(&self.repository)?;
+        let expires = in_days(self.days);
+        let root = match &repository.root {
+            Some(known)
+                if says(known, &roles)? && known.expires().doing("root")? > in_days(self.days / 2) =>
+            {
+                None
+            }
+            known => {
+                let version = known.as_ref().map_or(Ok(0), Metadata::version).doing("root")? + 1;
+                Some(Metadata::draft(tuf::root(&roles, version, expires).doing("root")?))
+            }
+        };
+        let version = repository.targets.as_ref().map_or(Ok(0), Metadata::version).doing("targets")? + 1;
+        let targets = Metadata::draft(tuf::targets(&files, version, expires).doing("targets")?);
+        let draft = Draft { root, targets: Some(targets), files };
+        let written = repository.write_draft(&draft)?;
+        print(&json!({"drafts": written, "targets": version, "threshold": list.threshold}), json);
+        Ok(())
+    }
+}
+
+/// Whether a root says just this.
+fn says(root: &Metadata, roles: &Roles) -> Result<bool, Fault> {
+    let (offline, online) =
+        (Role::of(root, "root").doing("root metadata")?, Role::of(root, "timestamp").doing("root metadata")?);
+    let same = offline.keys.len() == roles.root.len()
+        && offline.keys.iter().all(|(_, key)| roles.root.contains(key))
+        && online.keys.iter().map(|(_, key)| key).eq([&roles.online]);
+    Ok(same && offline.threshold == roles.threshold)
+}
+
+impl SignArgs {
+    fn run(self, json: bool) -> Result<(), Fault> {
+        let mut draft = store::read(&self.file)?;
+        let role = draft.role().doing("draft")?.to_owned();
+        if !matches!(role.as_str(), "root" | "targets") {
+            return Err(Fault::new("root keys sign `root` and `targets` alone")
+                .hint("`semgate trust tuf publish` signs the others"));
+        }
+        let key = signing_key(&self.key)?;
+        draft.sign(key.as_ref(), &ring_random()).doing("signature")?;
+        store::write(&self.file, &draft.to_bytes())?;
+        let signed: Vec<&str> = draft.claimed().collect();
+        print(
+            &json!({"role": role, "version": draft.version().doing("draft")?, "signed_by": signed,
+                "says": draft.signed()}),
+            json,
+        );
+        Ok(())
+    }
+}
+
+impl PublishArgs {
+    fn run(self, json: bool) -> Result<(), Fault> {
+        let (key, random) = (signing_key(&self.online)?, ring_random());
+        let repository = Repository::open(&self.repository)?;
+        let draft = repository.read_draft()?;
+        let root = match (&draft.root, &repository.root) {
+            (Some(next), Some(known)) => {
+                next.follows(known).doing("`root.json` of the draft")?;
+                next
+            }
+            (Some(first), None) => {
+                first.check(first).doing("`root.json` of the draft")?;
+                first
+            }
+            (None, Some(known)) => known,
+            (None, None) => {
+                return Err(
+                    Fault::new("there is no root yet").hint("make one with `semgate trust tuf draft`")
+                );
+            }
+        };
+        let targets = draft.targets.as_ref().or(repository.targets.as_ref());
+        let targets = targets.ok_or_else(|| Fault::new("there are no targets yet"))?;
+        targets.check(root).map_err(|fault| {
+            Fault::new(format_args!("targets: {fault}"))
+                .hint("let root keys sign them: `semgate trust tuf draft`, then `semgate trust tuf sign`")
+        })?;
+        for (what, one) in [("root", root), ("targets", targets)] {
+            if one.expires().doing(what)? <= now() {
+                return Err(Fault::new(format_args!("{what} has expired")).hint("draft and sign it anew"));
+            }
+        }
+        let version = targets.version().doing("targets")?;
+        let known = repository.snapshot.as_ref();
+        let snapshot = match known {
+            Some(known) if self.is_good(known, root, version)? => known.clone(),
+            known => {
+                let next = known.map_or(Ok(0), Metadata::version).doing("snapshot")? + 1;
+                let said = tuf::snapshot(version, next, in_days(self.snapshot_days)).doing("snapshot")?;
+                let mut made = Metadata::draft(said);
+                made.sign(key.as_ref(), &random).doing("snapshot")?;
+                made
+            }
+        };
+        let next = repository.timestamp.as_ref().map_or(Ok(0), Metadata::version).doing("timestamp")? + 1;
+        let newest = snapshot.version().doing("snapshot")?;
+        let said = tuf::timestamp(newest, next, in_days(self.timestamp_days)).doing("timestamp")?;
+        let mut timestamp = Metadata::draft(said);
+        timestamp.sign(key.as_ref(), &random).doing("timestamp")?;
+        for (what, one) in [("snapshot", &snapshot), ("timestamp", &timestamp)] {
+            one.check(root).map_err(|fault| {
+                Fault::new(format_args!("{what}: {fault}"))
+                    .hint("`--online` is not the key that root names; `semgate trust tuf draft` with this key changes it")
+            })?;
+        }
+        repository.publish(&draft, &snapshot, &timestamp)?;
+        let shown = json!({"root": root.version().doing("root")?, "targets": version, "snapshot": newest,
+            "timestamp": next, "expires": timestamp.signed()["expires"]});
+        print(&shown, json);
+        Ok(())
+    }
+
+    /// A snapshot that says the same, by a key that still counts, for half of its time and more.
+    fn is_good(&self, known: &Metadata, root: &Metadata, targets: u64) -> Result<bool, Fault> {
+        let same = known.signed()["meta"]["targets.json"]["version"] == targets;
+        let fresh = known.expires().doing("snapshot")? > in_days(self.snapshot_days / 2);
+        Ok(same && fresh && known.check(root).is_ok())
+    }
+}

@@ -1,0 +1,157 @@
+//! A TUF repository on disk: `metadata/` and `targets/` as they are served (with consistent snapshots), `draft/` for what waits for
+//! signatures.
+
+use std::path::{Path, PathBuf};
+
+use ring::digest::{SHA256, digest};
+use semgate_statement::tuf::{MAX_METADATA_BYTES, Metadata};
+
+use crate::fault::{Doing, Fault};
+
+/// Files of targets in one repository: a trust list a month for a lifetime.
+const MAX_FILES: usize = 1024;
+
+/// What is published now.
+pub(super) struct Repository {
+    dir: PathBuf,
+    pub root: Option<Metadata>,
+    pub targets: Option<Metadata>,
+    pub snapshot: Option<Metadata>,
+    pub timestamp: Option<Metadata>,
+}
+
+/// What waits for signatures.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub root: Option<Metadata>,
+    pub targets: Option<Metadata>,
+    /// The files that targets name.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
+/// Reads a metadata file.
+pub(super) fn read(path: &Path) -> Result<Metadata, Fault> {
+    let what = format!("`{}`", path.display());
+    let size = std::fs::metadata(path).doing(&what)?.len();
+    if size > MAX_METADATA_BYTES as u64 {
+        return Err(Fault::new(format_args!("{what} is longer than metadata is")));
+    }
+    Metadata::read(&std::fs::read(path).doing(&what)?).doing(&what)
+}
+
+/// Writes a file beside its place and renames it, so that a reader sees the old one or the new one.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    let what = format!("writing `{}`", path.display());
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).doing(&what)?;
+    }
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, bytes).doing(&what)?;
+    std::fs::File::open(&beside).and_then(|file| file.sync_all()).doing(&what)?;
+    std::fs::rename(&beside, path).doing(&what)
+}
+
+fn read_if_there(path: &Path) -> Result<Option<Metadata>, Fault> {
+    if path.exists() { read(path).map(Some) } else { Ok(None) }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Repository {
+    /// What lies in a directory, which may be empty or not there yet. The newest of each role counts; every root must follow the one before.
+    pub fn open(dir: &Path) -> Result<Repository, Fault> {
+        let metadata = dir.join("metadata");
+        let mut root: Option<Metadata> = None;
+        for version in 1.. {
+            let Some(next) = read_if_there(&metadata.join(format!("{version}.root.json")))? else { break };
+            let held = match &root {
+                Some(before) => next.follows(before),
+                None => next.check(&next),
+            };
+            held.doing(format_args!("`{version}.root.json`"))?;
+            root = Some(next);
+        }
+        let timestamp = read_if_there(&metadata.join("timestamp.json"))?;
+        let named = |from: &Option<Metadata>, name: &str| {
+            let version = from.as_ref().and_then(|from| from.signed()["meta"][name]["version"].as_u64());
+            match version {
+                Some(version) => read(&metadata.join(format!("{version}.{name}"))).map(Some),
+                None => Ok(None),
+            }
+        };
+        let snapshot = named(&timestamp, "snapshot.json")?;
+        let targets = named(&snapshot, "targets.json")?;
+        Ok(Repository { dir: dir.to_owned(), root, targets, snapshot, timestamp })
+    }
+
+    fn at(&self, part: &str, name: &str) -> PathBuf {
+        self.dir.join(part).join(name)
+    }
+
+    /// Writes drafts in the place of those that were there; answers what root keys have to sign.
+    pub fn write_draft(&self, draft: &Draft) -> Result<Vec<PathBuf>, Fault> {
+        self.clear_draft()?;
+        let mut written = Vec::new();
+        let both = [("root.json", &draft.root), ("targets.json", &draft.targets)];
+        for (name, metadata) in both {
+            if let Some(metadata) = metadata {
+                let path = self.at("draft", name);
+                write(&path, &metadata.to_bytes())?;
+                written.push(path);
+            }
+        }
+        for (name, bytes) in &draft.files {
+            write(&self.dir.join("draft/targets").join(name), bytes)?;
+        }
+        Ok(written)
+    }
+
+    /// The drafts, with the files that their targets name: each as long and with the hash that was signed.
+    pub fn read_draft(&self) -> Result<Draft, Fault> {
+        let root = read_if_there(&self.at("draft", "root.json"))?;
+        let targets = read_if_there(&self.at("draft", "targets.json"))?;
+        let mut files = Vec::new();
+        let named = targets.as_ref().and_then(|targets| targets.signed()["targets"].as_object());
+        for (name, said) in named.into_iter().flatten().take(MAX_FILES) {
+            let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
+            if !plain || name.starts_with('.') {
+                return Err(Fault::new("targets name a file that no trust list is called"));
+            }
+            let bytes = std::fs::read(self.dir.join("draft/targets").join(name))
+                .doing(format_args!("target `{name}`"))?;
+            if said["hashes"]["sha256"] != hex(&bytes) || said["length"] != bytes.len() as u64 {
+                return Err(Fault::new(format_args!("target `{name}` is not what was signed"))
+                    .hint("draft anew, and let it be signed anew"));
+            }
+            files.push((name.clone(), bytes));
+        }
+        Ok(Draft { root, targets, files })
+    }
+
+    fn clear_draft(&self) -> Result<(), Fault> {
+        match std::fs::remove_dir_all(self.dir.join("draft")) {
+            Err(fault) if fault.kind() != std::io::ErrorKind::NotFound => Err(fault).doing("removing drafts"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes everything new; the timestamp last, for it is what makes clients look at the rest.
+    pub fn publish(&self, draft: &Draft, snapshot: &Metadata, timestamp: &Metadata) -> Result<(), Fault> {
+        for (name, bytes) in &draft.files {
+            write(&self.at("targets", &format!("{}.{name}", hex(bytes))), bytes)?;
+        }
+        for (role, metadata) in
+            [("targets", draft.targets.as_ref()), ("snapshot", Some(snapshot)), ("root", draft.root.as_ref())]
+        {
+            let Some(metadata) = metadata else { continue };
+            let path = self.at("metadata", &format!("{}.{role}.json", metadata.version().doing(role)?));
+            if !path.exists() {
+                write(&path, &metadata.to_bytes())?;
+            }
+        }
+        write(&self.at("metadata", "timestamp.json"), &timestamp.to_bytes())?;
+        self.clear_draft()
+    }
+}
