@@ -1,6 +1,8 @@
 //! What the root of an authority says, through the running binary: stolen keys, changes of keys under traffic, a split root.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "trust/crls.rs"]
+mod crls;
 #[path = "trust/devices.rs"]
 mod devices;
 #[path = "trust/rotation.rs"]

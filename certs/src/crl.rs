@@ -260,6 +260,21 @@ impl CrlStore {
     }
 }
 
+/// Of two editions of one list the newer: nobody is given back what a later edition took away.
+///
+/// # Errors
+/// [`CrlFault::Malformed`] for what is no list, and for two that are not of one issuer and shard; [`CrlFault::TooLarge`].
+pub fn newer_crl<'a>(held: &'a [u8], offered: &'a [u8]) -> Result<&'a [u8], CrlFault> {
+    Crls::from_der(&[offered])?;
+    let (old, new) = (crl_name(held), crl_name(offered));
+    let (old, new) = old.zip(new).ok_or(CrlFault::Malformed)?;
+    match old.name == new.name {
+        true if new.number > old.number => Ok(offered),
+        true => Ok(held),
+        false => Err(CrlFault::Malformed),
+    }
+}
+
 /// The PEM form of a list.
 pub fn crl_pem(der: &[u8]) -> String {
     pem::write("X509 CRL", der)

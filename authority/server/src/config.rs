@@ -121,6 +121,8 @@ pub struct Config {
     pub keys: Keys,
     /// Who may write what. Empty is allowed and means: nobody may.
     pub publishers: Vec<Publisher>,
+    /// Where revocation lists of certificates lie, as `semgate cert crl --out` writes them; none: none are served.
+    pub crls: Option<PathBuf>,
     /// Every bound.
     pub limits: Limits,
 }

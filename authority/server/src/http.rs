@@ -8,6 +8,7 @@ mod author;
 mod body;
 mod cache;
 mod compare;
+mod crl;
 mod overrides;
 mod patient;
 mod read;

@@ -30,10 +30,10 @@ pub(crate) struct Override {
 pub(crate) type Overrides = BTreeMap<(ContextUrn, Digest), Vec<Override>>;
 
 /// A fold of every entry of the log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Ledger {
     /// Where the chains of signers lie.
-    documents: Documents,
+    documents: Option<Documents>,
     replay: Replay,
     acts: HashMap<(u64, Act), u64>,
     floors: HashMap<Line, u64>,
@@ -58,19 +58,7 @@ const LISTED_BYTES: usize = r#"{"digest":"sha-256:","index":,"status":"deprecate
 impl Ledger {
     /// Of an empty log, whose signers' chains lie beside these documents.
     pub fn new(documents: Documents) -> Self {
-        Self {
-            documents,
-            replay: Replay::new(),
-            acts: HashMap::new(),
-            floors: HashMap::new(),
-            last_floor: None,
-            signers: BTreeSet::new(),
-            recent: VecDeque::new(),
-            last: HashMap::new(),
-            remembered_from: 0,
-            root: Vec::new(),
-            listing_bytes: 0,
-        }
+        Self { documents: Some(documents), ..Self::default() }
     }
 
     /// Says which keys stand behind the signers of what is applied next, whose chains are not on disk yet.
@@ -84,9 +72,10 @@ impl Ledger {
             Statement::Publish { signer, .. } => Some(*signer),
             _ => None,
         };
+        let Some(documents) = &self.documents else { return };
         for signer in entry.signed().key().into_iter().chain(document) {
             if !self.replay.is_introduced(&signer)
-                && let Ok(Some(chain)) = self.documents.chain(&signer)
+                && let Ok(Some(chain)) = documents.chain(&signer)
             {
                 self.replay.introduce(&chain);
             }

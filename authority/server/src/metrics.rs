@@ -25,6 +25,11 @@ impl Metrics {
             ("semgate_authority_requests_total", "requests answered, by method and status"),
             ("semgate_authority_connections_refused_total", "connections closed because there were too many"),
             ("semgate_authority_handshakes_failed_total", "connections whose tls handshake failed"),
+            ("semgate_authority_tls_reloads_total", "changed tls files, by whether they were taken up"),
+            (
+                "semgate_authority_unsigned_total",
+                "heads and batches that a key did not sign because its device failed",
+            ),
             ("semgate_authority_entries_total", "log entries committed by this process"),
             ("semgate_authority_batches_total", "group commits by this process"),
             ("semgate_authority_conflicts_total", "second digests offered for a published urn"),

@@ -144,6 +144,11 @@ impl Metadata {
         version.filter(|version| *version > 0).ok_or(TufFault::Member("version"))
     }
 
+    /// The version of another file that a `snapshot` or `timestamp` names.
+    pub fn names(&self, file: &str) -> Option<u64> {
+        self.signed.get("meta")?.get(file)?.get("version")?.as_u64()
+    }
+
     /// Until when it counts, in seconds since the epoch.
     ///
     /// # Errors

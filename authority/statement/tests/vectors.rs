@@ -115,7 +115,7 @@ impl Writer {
             self.put(&format!("{name}.chain.pem"), chain.to_pem());
         }
         let log = LogKey::generate(ORIGIN, &random).unwrap();
-        self.put("log.key", format!("{}\n", log.to_text()));
+        self.put("log.key", format!("{}\n", log.to_text().unwrap()));
         self.put("log.vkey", format!("{}\n", log.verifier()));
     }
 

@@ -84,7 +84,7 @@ impl RecogniseArgs {
         let ages = (self.max_status_age, until);
         let recognition = Recognition::new(self.recognised, self.origin, lines, ages, cross);
         let (said, mut jws) = self.out.draft(&asked, RootAct::Recognise(recognition))?;
-        jws.sign(issuer.key(), &root.thumbprint(), &ring_random()).doing("signature")?;
+        jws.sign(issuer.key().as_ref(), &root.thumbprint(), &ring_random()).doing("signature")?;
         match self.out.out {
             Some(_) => self.out.store(&said, &jws, json),
             None => hand_in(&jws, &reach, json).await,

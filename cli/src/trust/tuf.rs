@@ -232,14 +232,14 @@ impl PublishArgs {
         }
         repository.publish(&draft, &snapshot, &timestamp)?;
         let shown = json!({"root": root.version().doing("root")?, "targets": version, "snapshot": newest,
-            "timestamp": next, "expires": timestamp.signed()["expires"]});
+            "timestamp": next, "expires": timestamp.signed().get("expires")});
         print(&shown, json);
         Ok(())
     }
 
     /// A snapshot that says the same, by a key that still counts, for half of its time and more.
     fn is_good(&self, known: &Metadata, root: &Metadata, targets: u64) -> Result<bool, Fault> {
-        let same = known.signed()["meta"]["targets.json"]["version"] == targets;
+        let same = known.names("targets.json") == Some(targets);
         let fresh = known.expires().doing("snapshot")? > in_days(self.snapshot_days / 2);
         Ok(same && fresh && known.check(root).is_ok())
     }

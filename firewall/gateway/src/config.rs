@@ -53,6 +53,19 @@ pub struct TrustDomain {
     pub name: String,
     /// PEM roots.
     pub roots: PathBuf,
+    /// Where the revocation lists of its certificates come from; none: certificates of the domain are not looked up in any.
+    pub crls: Option<CrlSource>,
+}
+
+/// Revocation lists that an authority serves. Every certificate of the domain must then be spoken for by one that is current.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrlSource {
+    /// The name of a followed authority.
+    pub authority: String,
+    /// How many shards there are.
+    pub shards: u32,
+    /// How often they are fetched.
+    pub every: Duration,
 }
 
 /// One authority that is followed. All of it is configured and none of it is ever learnt from the feed (DESIGN §3).

@@ -5,6 +5,7 @@
 //! against it. So a revocation never waits for a policy load, and a rejected policy set never holds one back.
 
 mod authority;
+mod crls;
 mod exchange;
 mod fetch;
 mod hints;
@@ -33,6 +34,7 @@ use semgate_statement::{Follower, View};
 use tokio::sync::watch;
 
 use crate::config::Config;
+use crate::crls::{Lists, Stores};
 use crate::fault::RunFault;
 use crate::lane::Shared;
 use crate::materials::{self, Materials};
@@ -52,6 +54,9 @@ pub(crate) struct Follow {
     pub(crate) policies: Arc<Policies>,
     pub(crate) begun: Begun,
     pub(crate) exchange: Arc<Exchange>,
+    /// Revocation lists of certificates, by trust domain.
+    pub(crate) lists: BTreeMap<String, Lists>,
+    pub(crate) stores: Stores,
 }
 
 impl Follow {
@@ -59,7 +64,7 @@ impl Follow {
     ///
     /// # Errors
     /// SIGHUP cannot be listened for, or an authority's roots cannot be used.
-    pub(crate) fn spawn(self) -> Result<(), RunFault> {
+    pub(crate) fn spawn(mut self) -> Result<(), RunFault> {
         let views = self.followers.iter().map(Follower::view).collect();
         let publisher = Rc::new(Publisher {
             views: RefCell::new(views),
@@ -84,6 +89,16 @@ impl Follow {
             let task = authority::Task::new(place, settings, follower, tls, timeout, publisher, exchange);
             tokio::task::spawn_local(task.run());
         }
+        for domain in &self.config.trust_domains {
+            let Some(lists) = self.lists.remove(&domain.name) else { continue };
+            let Some(source) = &domain.crls else { continue };
+            let from = self.config.authorities.iter().find(|authority| authority.name == source.authority);
+            let Some(from) = from else { continue };
+            let tls = materials::authority(&self.config, from)?;
+            let fetcher = fetch::Fetcher::new(&from.url, tls, self.config.limits.fetch_timeout);
+            let (name, source) = (domain.name.clone(), source.clone());
+            tokio::task::spawn_local(crls::fetch(name, source, fetcher, lists, Rc::clone(&publisher)));
+        }
         for peer in &self.config.peers {
             let tls = materials::peer(&self.config, peer)?;
             let fetcher = fetch::Fetcher::new(&peer.url, tls, self.config.limits.fetch_timeout);
@@ -101,7 +116,7 @@ impl Follow {
             tokio::task::spawn_local(task.run());
         }
         tokio::task::spawn_local(upkeep(Rc::clone(&publisher)));
-        hangup(publisher, self.config, self.materials)
+        hangup(publisher, self.config, self.materials, self.stores)
     }
 }
 
@@ -247,13 +262,14 @@ fn hangup(
     publisher: Rc<Publisher>,
     config: Arc<Config>,
     materials: Arc<ArcSwap<Materials>>,
+    stores: Stores,
 ) -> Result<(), RunFault> {
     let mut signal = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
         .map_err(|why| RunFault::system("signals", why))?;
     tokio::task::spawn_local(async move {
         while signal.recv().await.is_some() {
             publisher.shared.audit.reopen();
-            match Materials::load(&config) {
+            match Materials::load(&config, &stores) {
                 Ok(fresh) => {
                     publisher.shared.issuers.store(Arc::clone(&fresh.issuers));
                     materials.store(Arc::new(fresh));

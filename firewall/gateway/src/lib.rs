@@ -16,6 +16,7 @@ mod answer;
 mod card;
 mod clock;
 pub mod config;
+mod crls;
 mod decision;
 mod egress;
 mod events;

@@ -18,6 +18,7 @@ use crate::clock::unix_now;
 use crate::config::{
     AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, IdentityFiles, PeerConfig, RouteConfig,
 };
+use crate::crls::Stores;
 use crate::fault::RunFault;
 
 /// What TLS needs, in both directions.
@@ -46,11 +47,14 @@ pub(crate) enum Shaker {
 impl Materials {
     /// # Errors
     /// A file that cannot be read or used, with its name.
-    pub(crate) fn load(config: &Config) -> Result<Self, RunFault> {
-        let mut peers = PeerRoots::new();
+    pub(crate) fn load(config: &Config, crls: &Stores) -> Result<Self, RunFault> {
+        // what this gateway shows of itself is for others to look up: without lists it would never start to fetch them
+        let (mut peers, mut own) = (PeerRoots::new(), PeerRoots::new());
         for domain in &config.trust_domains {
             let name = TrustDomain::parse(&domain.name).map_err(|e| RunFault::Tls { why: e.to_string() })?;
-            peers = peers.with(name, roots(&domain.roots, config)?);
+            let roots = roots(&domain.roots, config)?;
+            own = own.with(name.clone(), roots.clone());
+            peers = peers.with(name, crls.hold(&domain.name, roots));
         }
         let peers = Arc::new(peers);
         let identity = config.tls.as_ref().map(identity).transpose()?;
@@ -62,13 +66,13 @@ impl Materials {
             Some((chain, key))
                 if route.upstream.tls || route.card_from.as_ref().is_some_and(|url| url.tls) =>
             {
-                agent(config, route, chain, key).map(Some)
+                agent(config, route, (chain, key), crls).map(Some)
             }
             _ => Ok(None),
         };
         let upstreams = config.routes.iter().map(upstream).collect::<Result<_, _>>()?;
         let endpoint = |route: &RouteConfig| match &route.choices.handshake {
-            Some(choice) => shaker(config, route, choice, &peers).map(Some),
+            Some(choice) => shaker(config, route, choice, &own).map(Some),
             None => Ok(None),
         };
         let endpoints = config.routes.iter().map(endpoint).collect::<Result<_, _>>()?;
@@ -106,8 +110,8 @@ fn server(chain: &Chain, key: &KeyPair, peers: &Arc<PeerRoots>) -> Result<Server
 fn agent(
     config: &Config,
     route: &RouteConfig,
-    chain: &Chain,
-    key: &KeyPair,
+    identity: (&Chain, &KeyPair),
+    crls: &Stores,
 ) -> Result<Arc<ClientConfig>, RunFault> {
     let receiver = &route.receiver;
     let id = SpiffeId::parse(receiver).map_err(|e| RunFault::Tls { why: e.to_string() })?;
@@ -115,8 +119,9 @@ fn agent(
     let domain = domain.ok_or_else(|| RunFault::Tls {
         why: format!("no trust domain is configured for the receiver `{receiver}`"),
     })?;
-    let trust = ServerTrust { roots: roots(&domain.roots, config)?, expected: ExpectedServer::Id(id) };
-    let mut client = client_config(trust, Some((chain, key)), Arc::new(DefaultTimeProvider))
+    let roots = crls.hold(&domain.name, roots(&domain.roots, config)?);
+    let trust = ServerTrust { roots, expected: ExpectedServer::Id(id) };
+    let mut client = client_config(trust, Some(identity), Arc::new(DefaultTimeProvider))
         .map_err(|e| RunFault::Tls { why: e.to_string() })?;
     if route.upstream_http2 {
         client.alpn_protocols = vec![b"h2".to_vec()];

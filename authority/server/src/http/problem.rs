@@ -61,6 +61,8 @@ codes! {
     ShardUnknown, "shard_unknown", NOT_FOUND, "read /v1/feed/head anew and ask for the shards that it names";
     /// No such tile in the published log.
     TileUnknown, "tile_unknown", NOT_FOUND, "ask for tiles within the size of /checkpoint";
+    /// No such revocation list, or none are served here.
+    CrlUnknown, "crl_unknown", NOT_FOUND, "see the distribution point of the certificate";
     /// The route exists, the method does not.
     MethodNotAllowed, "method_not_allowed", METHOD_NOT_ALLOWED, "see the header `Allow`";
     /// The body did not arrive in time.

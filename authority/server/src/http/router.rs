@@ -10,7 +10,7 @@ use axum::routing::{MethodRouter, get, post};
 
 use super::App;
 use super::problem::{Code, Problem};
-use super::{compare, overrides, read, trust, write};
+use super::{compare, crl, overrides, read, trust, write};
 
 /// The description of this interface, as it is served.
 pub(super) const OPENAPI: &str = include_str!("openapi.json");
@@ -49,6 +49,7 @@ pub(super) fn table() -> Vec<Row> {
         ("/v1/feed/head", get(read::head), GET),
         ("/v1/feed/stream", get(read::feed), GET),
         ("/v1/feed/shards/{name}", get(read::shard), GET),
+        ("/v1/crl/{*list}", get(crl::list), GET),
         ("/v1/trust", get(read::trust).post(trust::submit), "GET, HEAD, POST"),
         ("/checkpoint", get(read::checkpoint), GET),
         ("/tile/{*tile}", get(read::tile), GET),

@@ -8,8 +8,8 @@ use semgate_certs::{
 };
 use semgate_contexts::{ContextUrn, Digest, Line, Version};
 use semgate_statement::{
-    Act, Anchors, Checkpoint, Entry, JwsFault, ReplayFault, RootAct, SignedPermission, SignedStatement, Statement,
-    StatementFault, VerifiedStatement,
+    Act, Anchors, Checkpoint, Entry, JwsFault, ReplayFault, RootAct, SignedPermission, SignedStatement,
+    Statement, StatementFault, VerifiedStatement,
 };
 
 use super::{Request, Sequencer};

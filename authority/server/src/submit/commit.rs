@@ -170,7 +170,10 @@ impl Sequencer {
     fn introduce(&mut self, request: &Request) {
         match request {
             Request::Publish { chains, .. } => self.ledger.introduce(chains.iter()),
-            Request::Change { .. } | Request::Floor { .. } => {
+            Request::Change { .. }
+            | Request::Floor { .. }
+            | Request::Withdraw { .. }
+            | Request::Override { .. } => {
                 let status = self.keys.status();
                 self.ledger.introduce(status.iter().map(|role| &role.identity.chain));
             }

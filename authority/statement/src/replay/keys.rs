@@ -42,10 +42,7 @@ impl Signed {
 
     /// Says which keys stand behind a certificate. The certificate is the name's preimage, so there is one answer only.
     pub(super) fn introduce(&mut self, chain: &Chain) {
-        let thumbprint = chain.thumbprint();
-        if !self.keys.contains_key(&thumbprint) {
-            self.keys.insert(thumbprint, chain.signer_id().keys().to_vec());
-        }
+        self.keys.entry(chain.thumbprint()).or_insert_with(|| chain.signer_id().keys().to_vec());
     }
 
     pub(super) fn is_introduced(&self, key: &Thumbprint) -> bool {

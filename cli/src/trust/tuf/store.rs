@@ -75,7 +75,7 @@ impl Repository {
         }
         let timestamp = read_if_there(&metadata.join("timestamp.json"))?;
         let named = |from: &Option<Metadata>, name: &str| {
-            let version = from.as_ref().and_then(|from| from.signed()["meta"][name]["version"].as_u64());
+            let version = from.as_ref().and_then(|from| from.names(name));
             match version {
                 Some(version) => read(&metadata.join(format!("{version}.{name}"))).map(Some),
                 None => Ok(None),
@@ -113,7 +113,7 @@ impl Repository {
         let root = read_if_there(&self.at("draft", "root.json"))?;
         let targets = read_if_there(&self.at("draft", "targets.json"))?;
         let mut files = Vec::new();
-        let named = targets.as_ref().and_then(|targets| targets.signed()["targets"].as_object());
+        let named = targets.as_ref().and_then(|targets| targets.signed().get("targets")?.as_object());
         for (name, said) in named.into_iter().flatten().take(MAX_FILES) {
             let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
             if !plain || name.starts_with('.') {
@@ -121,7 +121,9 @@ impl Repository {
             }
             let bytes = std::fs::read(self.dir.join("draft/targets").join(name))
                 .doing(format_args!("target `{name}`"))?;
-            if said["hashes"]["sha256"] != hex(&bytes) || said["length"] != bytes.len() as u64 {
+            let hash = said.get("hashes").and_then(|hashes| hashes.get("sha256")?.as_str());
+            let length = said.get("length").and_then(serde_json::Value::as_u64);
+            if hash != Some(hex(&bytes).as_str()) || length != Some(bytes.len() as u64) {
                 return Err(Fault::new(format_args!("target `{name}` is not what was signed"))
                     .hint("draft anew, and let it be signed anew"));
             }

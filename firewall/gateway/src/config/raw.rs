@@ -13,6 +13,7 @@ use super::push::FilePush;
 use super::span::Span;
 use super::{
     AuthorityConfig, CardChoice, Config, IdentityFiles, PeerConfig, PolicyPlace, Protocol, RouteConfig,
+    TrustDomain,
 };
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -87,6 +88,27 @@ pub(super) struct FileShadow {
 pub(super) struct FileDomain {
     pub name: String,
     pub roots: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crls: Option<FileCrls>,
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileCrls {
+    pub authority: String,
+    pub shards: u32,
+    pub every: Option<Span>,
+}
+
+impl FileDomain {
+    fn of(domain: &TrustDomain) -> Self {
+        let crls = domain.crls.as_ref().map(|crls| FileCrls {
+            authority: crls.authority.clone(),
+            shards: crls.shards,
+            every: Some(Span(crls.every)),
+        });
+        Self { name: domain.name.clone(), roots: domain.roots.clone(), crls }
+    }
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -212,11 +234,7 @@ impl File {
                 values.iter().map(|(member, keep)| (member.clone(), keep.as_str().to_owned())).collect()
             }),
             limits: FileLimits::of(&config.limits),
-            trust_domain: config
-                .trust_domains
-                .iter()
-                .map(|domain| FileDomain { name: domain.name.clone(), roots: domain.roots.clone() })
-                .collect(),
+            trust_domain: config.trust_domains.iter().map(FileDomain::of).collect(),
             credential_issuer: config.credential_issuers.iter().map(FileIssuer::of).collect(),
             authority: config.authorities.iter().map(FileAuthority::of).collect(),
             peer: config.peers.iter().map(FilePeer::of).collect(),

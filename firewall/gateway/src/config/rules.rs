@@ -11,7 +11,7 @@ use semgate_statement::root::MAX_ROOT_KEYS;
 use semgate_statement::{CosignerVerifier, Lines, Quorum};
 
 use super::choices::choices;
-use super::raw::{File, FileAuthority, FileRoute};
+use super::raw::{File, FileAuthority, FileCrls, FileRoute};
 use super::span::Span;
 use super::*;
 use semgate_policies::KeepAs;
@@ -21,6 +21,8 @@ const ADMIN: &str = "127.0.0.1:9470";
 
 /// How often a head is asked for when no event comes: a revocation is believed after this at the latest while the stream is cut.
 const POLL: Duration = Duration::from_secs(5);
+/// How often revocation lists of certificates are fetched: lists are signed for hours or days.
+const CRLS_EVERY: Duration = Duration::from_secs(300);
 
 /// More serving threads than any machine of the class has cores.
 const MAX_WORKERS: u64 = 256;
@@ -137,9 +139,21 @@ fn trust_domains(file: &File, base: &Path) -> Result<Vec<TrustDomain>, ConfigFau
             ));
         }
         once(&mut seen, "trust_domain.name", &domain.name)?;
-        domains.push(TrustDomain { name: domain.name.clone(), roots: base.join(&domain.roots) });
+        let crls = domain.crls.as_ref().map(|crls| crl_source(file, crls)).transpose()?;
+        domains.push(TrustDomain { name: domain.name.clone(), roots: base.join(&domain.roots), crls });
     }
     Ok(domains)
+}
+
+fn crl_source(file: &File, crls: &FileCrls) -> Result<CrlSource, ConfigFault> {
+    if !file.authority.iter().any(|authority| authority.name == crls.authority) {
+        return Err(ConfigFault::value("trust_domain.crls.authority", "the name of an `[[authority]]`"));
+    }
+    if crls.shards == 0 || crls.shards > semgate_certs::MAX_SHARDS {
+        return Err(ConfigFault::value("trust_domain.crls.shards", "at least 1 and at most 1024"));
+    }
+    let every = within("trust_domain.crls.every", crls.every, CRLS_EVERY, 1, Duration::from_secs(86_400))?;
+    Ok(CrlSource { authority: crls.authority.clone(), shards: crls.shards, every })
 }
 
 fn authority(file: &FileAuthority, base: &Path) -> Result<AuthorityConfig, ConfigFault> {

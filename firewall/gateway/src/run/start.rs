@@ -1,5 +1,6 @@
 //! What a start needs, loaded and not yet serving anyone.
 
+use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use semgate_statement::Follower;
 
 use crate::card::CardKeys;
 use crate::config::{CardChoice, Config, Limits, Protocol, RouteConfig};
+use crate::crls::{Lists, Stores};
 use crate::egress::Egress;
 use crate::fault::RunFault;
 use crate::follow::{self, First, Memory, Recognisers};
@@ -30,6 +32,9 @@ pub(super) struct Parts {
     pub(super) materials: Materials,
     pub(super) followers: Vec<Follower>,
     pub(super) policies: First,
+    /// Revocation lists of certificates, by trust domain, and what verifiers look them up in.
+    pub(super) lists: BTreeMap<String, Lists>,
+    pub(super) stores: Stores,
 }
 
 /// Makes the state directory (0700) and holds it for this process: two followers over one memory would undo each other.
@@ -56,7 +61,8 @@ pub(super) fn hold(config: &Config) -> Result<File, RunFault> {
 impl Parts {
     /// Reads everything. `memory` says whether the followers' memory may be made if it is not there.
     pub(super) fn load(config: &Config, memory: Memory) -> Result<Self, RunFault> {
-        let materials = Materials::load(config)?;
+        let (stores, lists) = Stores::open(config);
+        let materials = Materials::load(config, &stores)?;
         let open = |authority| follow::open(config, authority, memory);
         let followers: Vec<Follower> = config.authorities.iter().map(open).collect::<Result<_, _>>()?;
         let _ = crate::materials::lock_keys(config)?;
@@ -73,7 +79,7 @@ impl Parts {
         }
         let views: Vec<_> = followers.iter().map(Follower::view).collect();
         let policies = follow::first(config, &follow::documents(&views))?;
-        Ok(Self { materials, followers, policies })
+        Ok(Self { materials, followers, policies, lists, stores })
     }
 
     /// The documents that the followers remember.

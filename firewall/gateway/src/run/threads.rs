@@ -115,6 +115,8 @@ pub(super) fn start(
         policies,
         begun,
         exchange,
+        lists: parts.lists,
+        stores: parts.stores,
     };
     let agents = config.routes.iter().map(|route| (route.name.clone(), route.receiver.clone())).collect();
     let minimums = MinimumsKeeper::start(&shared.sessions, &config.state)?;
