@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use http::Method;
 use semgate_contexts::{ContextUrn, Prefix};
-use semgate_statement::{Answer, Follower, Standing, Step};
+use semgate_statement::{Answer, Follower, Progress, Standing, Step, View};
 use support::authority::{Client, Got, Line, OPERATOR, Place, document, now, request, send_on};
 use support::{Authority, at, benched};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -116,7 +116,7 @@ impl One {
         let mut line = Kept { client, line: None };
         let mut stream = line.client.raw().await;
         stream.write_all(b"GET /v1/feed/stream HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
-        round(&mut line, &mut follower).await;
+        round(&mut line, &mut follower, |_| {}).await;
         assert!(urns.iter().all(|urn| follower.view().standing(urn, now()) == Standing::Valid));
         drop(turn);
         let mut buffer = vec![0; 16 * 1024];
@@ -139,12 +139,14 @@ impl One {
                 continue;
             }
             to.send(Said::Told(Instant::now())).unwrap();
-            round(&mut line, &mut follower).await;
-            while urns.get(done).is_some_and(|urn| follower.view().standing(urn, now()) == Standing::Revoked)
-            {
-                to.send(Said::Revoked(done, Instant::now())).unwrap();
-                done += 1;
-            }
+            // What a view says counts at once, and not when its round is over.
+            round(&mut line, &mut follower, |view| {
+                while urns.get(done).is_some_and(|urn| view.standing(urn, now()) == Standing::Revoked) {
+                    to.send(Said::Revoked(done, Instant::now())).unwrap();
+                    done += 1;
+                }
+            })
+            .await;
         }
     }
 }
@@ -178,18 +180,15 @@ impl Kept {
     }
 }
 
-/// Follows until there is nothing left to fetch.
-async fn round(line: &mut Kept, follower: &mut Follower) {
+/// Follows until there is nothing left to fetch; every new view is shown.
+async fn round(line: &mut Kept, follower: &mut Follower, mut show: impl FnMut(&View)) {
     follower.hint();
     while let Step::Get(wanted) = follower.next(now()) {
         let got = line.get(&wanted.path, wanted.if_none_match.as_deref()).await;
         let etag = got.headers.get("etag").map(|tag| tag.to_str().unwrap().to_owned());
-        follower
-            .answer(
-                &wanted.path,
-                Answer { status: got.status.as_u16(), etag, body: got.body.to_vec() },
-                now(),
-            )
-            .unwrap();
+        let answer = Answer { status: got.status.as_u16(), etag, body: got.body.to_vec() };
+        if follower.answer(&wanted.path, answer, now()).unwrap() == Progress::ViewChanged {
+            show(&follower.view());
+        }
     }
 }
