@@ -189,6 +189,12 @@ impl Chain {
         Thumbprint::of(self.leaf())
     }
 
+    /// The first and the last second of the leaf's validity, as it says; none if it cannot be read. Nothing of it is verified.
+    pub fn leaf_validity(&self, limits: &ChainLimits) -> Option<(u64, u64)> {
+        let facts = Facts::read(self.leaf(), limits).ok()?;
+        Some((facts.not_before, facts.not_after))
+    }
+
     /// The same with the leaf's twin, which anybody can make of it and which verifies like it: the other one of the two ECDSA signatures of
     /// its issuer (SEC 1, 4.1.4). None where the issuer signed otherwise.
     #[must_use]

@@ -4,6 +4,7 @@
 mod draft;
 mod recognise;
 mod tuf;
+mod verified;
 
 pub use recognise::{RecogniseArgs, WithdrawArgs};
 

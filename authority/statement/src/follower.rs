@@ -251,6 +251,12 @@ impl Follower {
         Arc::clone(&self.view)
     }
 
+    /// The statements of the root that are believed, in their order: each was signed by the threshold of the keys before it and proved to be
+    /// in the log of the accepted head.
+    pub fn root_statements(&self) -> &[crate::trust::RootEntry] {
+        self.state.trust.root()
+    }
+
     /// Faults since the last call, oldest first; at most [`FollowerLimits::max_reports`], the first ones.
     pub fn reports(&mut self) -> Vec<Report> {
         std::mem::take(&mut self.reports)

@@ -144,3 +144,27 @@ fn what_cannot_be_certified_is_not() {
         Some(IssueFault::NotAnIssuer)
     );
 }
+
+#[test]
+fn openssl_holds_a_signer_of_the_other_to_the_lines_as_we_do() {
+    let (ours, theirs) = (House::new("ours"), House::new("theirs"));
+    let cross = ours.cross(&theirs, &["payment"]);
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, der: &CertificateDer<'_>| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, crate::pem::write("CERTIFICATE", der)).unwrap();
+        path
+    };
+    let roots = file("roots.pem", &ours.root.chain().certificates()[0]);
+    let cross = file("cross.pem", &cross);
+    for (name, accepted) in [("payment", true), ("payment.card", true), ("travel", false)] {
+        let leaf = file("leaf.pem", &theirs.signer(&[name]).certificates()[0]);
+        let mut command = std::process::Command::new("openssl");
+        command.args(["verify", "-x509_strict", "-no-CApath", "-no-CAstore", "-attime", &NOW.to_string()]);
+        let output =
+            command.arg("-CAfile").arg(&roots).arg("-untrusted").arg(&cross).arg(leaf).output().unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert_eq!(output.status.success(), accepted, "{name}: {said}");
+        assert_eq!(said.contains("permitted subtree violation"), !accepted, "{name}: {said}");
+    }
+}

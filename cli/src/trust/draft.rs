@@ -1,6 +1,5 @@
 //! The next statement of a root: what is in effect comes from the authority, and whoever signs looks at what the draft says.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,7 +10,7 @@ use semgate_statement::statement::TYPE;
 use semgate_statement::{KeyList, RootAct, RootStatement, Statement, Trust};
 use serde_json::{Value, json};
 
-use super::said_as;
+use super::{said_as, verified};
 use crate::authority::print_members as print;
 use crate::context::{At, Reach, answer};
 use crate::fault::{Doing, Fault};
@@ -27,6 +26,12 @@ pub(super) struct Out {
     /// Why, for the log
     #[arg(long, default_value = "asked for by the operator")]
     reason: String,
+    /// The verifier key of the log, to verify by what is drafted from; that of `--dir`, or of the trust list in effect, without this
+    #[arg(long, value_name = "VKEY")]
+    log_key: Option<String>,
+    /// How many root keys spoke for the root before the first trust list
+    #[arg(long, default_value_t = 1)]
+    root_threshold: u64,
     #[command(flatten)]
     at: At,
 }
@@ -87,6 +92,8 @@ pub struct LowerArgs {
 /// What an authority says about its root now.
 pub(super) struct Now {
     pub trust: Trust,
+    /// Statements of the root so far.
+    said: u64,
     pub list: Option<KeyList>,
     log_keys: Vec<String>,
 }
@@ -96,45 +103,33 @@ impl Now {
         let reply = reach.client.get(&format!("{}/v1/trust", reach.url)).await?;
         answer(&reply)?;
         let trust = Trust::read(&reply.body, &ChainLimits::default()).doing("trust document")?;
-        let mut list = None;
-        for entry in trust.root() {
-            let entry = entry.entry(&Prefix::default()).doing("trust document")?;
-            if let Statement::Root(said) = entry.unverified()
-                && let RootAct::Keys(keys) = &said.act
-            {
-                list = Some(keys.clone());
-            }
-        }
-        Ok(Now { trust, list, log_keys: Vec::new() })
+        let list = verified::lists(trust.root())?.pop();
+        let said = trust.root().len() as u64;
+        Ok(Now { trust, said, list, log_keys: Vec::new() })
+    }
+
+    /// The same, verified: see [`verified::root_statements`].
+    async fn verified(reach: &Reach, keys: &[String], threshold: u64) -> Result<Now, Fault> {
+        let mut now = Now::ask(reach).await?;
+        let said = verified::root_statements(reach, &now.trust, keys, threshold).await?;
+        now.said = said.len() as u64;
+        now.list = verified::lists(&said)?.pop();
+        Ok(now)
     }
 
     fn number(&self) -> u64 {
-        self.trust.root().len() as u64 + 1
+        self.said + 1
     }
 
     /// The list in effect; before the first one what is in use: the configured roots, the issuing certificates of everything that has
-    /// signed, and the log key that was named.
+    /// signed and that the roots vouch for, and the log key that was named.
     fn list(&self, reach: &Reach) -> Result<KeyList, Fault> {
         if let Some(list) = &self.list {
             return Ok(list.clone());
         }
         let roots = read_roots(&reach.roots)?;
-        let issuing: BTreeSet<Thumbprint> =
-            self.trust.chains().filter_map(|(_, chain)| issuer_of(chain)).collect();
-        Ok(KeyList::new(
-            1,
-            roots.certificates().cloned().collect(),
-            issuing.into_iter().collect(),
-            self.log_keys.clone(),
-        ))
-    }
-}
-
-/// The certificate right below the root.
-fn issuer_of(chain: &Chain) -> Option<Thumbprint> {
-    match chain.certificates() {
-        [_, .., last] => Some(Thumbprint::of(last)),
-        _ => None,
+        let issuing = verified::issuing(&self.trust, &roots);
+        Ok(KeyList::new(1, roots.certificates().cloned().collect(), issuing, self.log_keys.clone()))
     }
 }
 
@@ -164,9 +159,23 @@ pub(super) async fn show_authority(reach: &Reach, json: bool) -> Result<(), Faul
 
 impl Out {
     pub(super) async fn ask(&self) -> Result<(Reach, Now), Fault> {
+        self.ask_with(&[]).await
+    }
+
+    /// The same, where a log key may have been named otherwise.
+    async fn ask_with(&self, more: &[String]) -> Result<(Reach, Now), Fault> {
         let reach = self.at.reach()?;
-        let mut now = Now::ask(&reach).await?;
-        now.log_keys = self.at.log_keys()?;
+        let known = self.at.log_keys()?;
+        let keys = match &self.log_key {
+            Some(key) => vec![key.trim().to_owned()],
+            None if known.is_empty() => more.iter().take(1).map(|key| key.trim().to_owned()).collect(),
+            None => known.clone(),
+        };
+        let listed = !verified::lists(Now::ask(&reach).await?.trust.root())?.is_empty();
+        // what is to be added is no key of the log in use once there is a list that says which are
+        let keys = if listed && self.log_key.is_none() && known.is_empty() { Vec::new() } else { keys };
+        let mut now = Now::verified(&reach, &keys, self.root_threshold).await?;
+        now.log_keys = known;
         Ok((reach, now))
     }
 
@@ -209,7 +218,7 @@ impl Out {
 
 impl ListArgs {
     pub(super) async fn run(self, json: bool) -> Result<(), Fault> {
-        let (reach, now) = self.out.ask().await?;
+        let (reach, now) = self.out.ask_with(&self.add_log).await?;
         let old = now.list(&reach)?;
         let mut roots = old.roots;
         for file in &self.add_root {
@@ -231,7 +240,9 @@ impl ListArgs {
                 .hint("name the log key in use with `--add-log`; it is the first list"));
         }
         let threshold = self.threshold.unwrap_or(old.threshold);
-        self.out.write(&now, RootAct::Keys(KeyList::new(threshold, roots, issuing, log)), json)
+        let list = KeyList::new(threshold, roots, issuing, log);
+        verified::compare(&list);
+        self.out.write(&now, RootAct::Keys(list), json)
     }
 }
 

@@ -30,8 +30,6 @@ pub enum NotRecognised {
     OwnLine,
     /// A signer does not stand below a cross-certificate.
     Signer(ChainFault),
-    /// The operator of this machine took the trust away.
-    Distrusted,
 }
 
 impl NotRecognised {
@@ -46,7 +44,6 @@ impl NotRecognised {
             NotRecognised::OutsideScope => "outside_scope",
             NotRecognised::OwnLine => "own_line",
             NotRecognised::Signer(_) => "signer",
-            NotRecognised::Distrusted => "distrusted",
         }
     }
 }
@@ -70,7 +67,6 @@ impl fmt::Display for NotRecognised {
             NotRecognised::Signer(fault) => {
                 write!(f, "its signer does not stand below a cross-certificate: {fault}")
             }
-            NotRecognised::Distrusted => f.write_str("the operator of this machine distrusts its authority"),
         }
     }
 }
@@ -243,15 +239,6 @@ impl View {
             _ => u64::MAX,
         };
         self.next_update.min(ends)
-    }
-
-    /// The same view, of which nothing counts because the operator says so; what it revoked stays revoked.
-    #[must_use]
-    pub fn distrusted(&self) -> View {
-        let by = Arc::clone(&self.authority);
-        let granted = Err(NotRecognised::Distrusted);
-        let foreign = Foreign { by, heard_until: self.next_update, granted };
-        View { foreign: Some(Arc::new(foreign)), ..self.clone() }
     }
 
     pub(crate) fn grants(&self, loaded: &LoadedContext, now: u64) -> Grants {

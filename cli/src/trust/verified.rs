@@ -1,0 +1,115 @@
+//! What an authority says about its root, verified before anything is drafted from it: the head, every statement of the root by the keys
+//! before it and by its place in the log, and the chains whose issuing certificates a first list would name.
+
+use std::collections::BTreeSet;
+
+use semgate_certs::{Chain, Roots, Thumbprint, Usage, verify_chain};
+use semgate_contexts::Prefix;
+use semgate_statement::{
+    Answer, Follower, FollowerConfig, KeyList, Lines, LogVerifier, RootAct, RootEntry, Statement, Step, Trust,
+};
+
+use crate::context::Reach;
+use crate::fault::{Doing, Fault};
+use crate::system::{now, read_roots};
+
+/// The longest life of a head that is taken here: a day, the longest that any follower takes.
+const LONGEST_HEAD: u64 = 86_400;
+
+/// Follows the authority once, under the roots at hand and one of these log keys; without one, under the log keys of its first trust list,
+/// which the roots must have signed. Answers the statements of the root in their order.
+///
+/// # Errors
+/// No log key is known; what is served does not hold, or is too old.
+pub(super) async fn root_statements(
+    reach: &Reach,
+    trust: &Trust,
+    keys: &[String],
+    threshold: u64,
+) -> Result<Vec<RootEntry>, Fault> {
+    let listed = lists(trust.root())?.into_iter().next().map(|list| list.log);
+    let told = (!keys.is_empty()).then(|| keys.to_vec());
+    let candidates = told.clone().or_else(|| listed.clone()).ok_or_else(|| {
+        Fault::new("nothing that the authority says can be verified without the key of its log")
+            .hint("name it with `--log-key`, as the authority's operator told you")
+    })?;
+    let verifiers = candidates.iter().map(|key| LogVerifier::parse(key.trim()).doing("log key"));
+    let log = LogVerifier::any_of(verifiers.collect::<Result<Vec<_>, Fault>>()?)
+        .ok_or_else(|| Fault::new("the log keys are of several logs"))?;
+    let origin = log.name().to_owned();
+    let mut config = FollowerConfig::new(trust.authority(), &origin, read_roots(&reach.roots)?, log);
+    config.lines = Lines::parse::<&str>(&[]).doing("lines")?;
+    config.root_threshold = threshold;
+    config.max_status_age = LONGEST_HEAD;
+    let said = follow(reach, Follower::without_memory(config)).await?;
+    // keys that nobody told count only because the roots signed the list that names them
+    let signed = lists(&said)?.into_iter().next().map(|list| list.log);
+    if told.is_none() && signed != listed {
+        return Err(evidence("the first trust list is not the one that was served before"));
+    }
+    Ok(said)
+}
+
+async fn follow(reach: &Reach, mut follower: Follower) -> Result<Vec<RootEntry>, Fault> {
+    while let Step::Get(request) = follower.next(now()) {
+        let reply = reach.client.get(&format!("{}{}", reach.url, request.path)).await?;
+        let answer = Answer { status: reply.status, etag: None, body: reply.body.to_vec() };
+        follower.answer(&request.path, answer, now()).map_err(evidence)?;
+    }
+    let view = follower.view();
+    if now() >= view.next_update() {
+        return Err(evidence("no fresh head was accepted"));
+    }
+    Ok(follower.root_statements().to_vec())
+}
+
+fn evidence(what: impl std::fmt::Display) -> Fault {
+    Fault::new(format_args!("what the authority serves does not hold: {what}"))
+        .hint("are roots and log key those of this authority? If so, keep what it serves as evidence; nothing was drafted")
+}
+
+/// The trust lists among statements of the root.
+///
+/// # Errors
+/// A statement that cannot be read.
+pub(super) fn lists(entries: &[RootEntry]) -> Result<Vec<KeyList>, Fault> {
+    let mut lists = Vec::new();
+    for entry in entries {
+        let entry = entry.entry(&Prefix::default()).doing("trust document")?;
+        if let Statement::Root(said) = entry.unverified()
+            && let RootAct::Keys(keys) = &said.act
+        {
+            lists.push(keys.clone());
+        }
+    }
+    Ok(lists)
+}
+
+/// The issuing certificates of everything that has signed, as far as the roots vouch for it; what they do not vouch for is told and left
+/// out.
+pub(super) fn issuing(trust: &Trust, roots: &Roots) -> Vec<Thumbprint> {
+    let mut issuing = BTreeSet::new();
+    for (leaf, chain) in trust.chains() {
+        let [_, .., above] = chain.certificates() else { continue };
+        match vouched(chain, roots) {
+            Some(()) => drop(issuing.insert(Thumbprint::of(above))),
+            None => eprintln!("left out: the roots do not vouch for the chain of {leaf}"),
+        }
+    }
+    issuing.into_iter().collect()
+}
+
+/// That a chain ends at the roots, for whatever role it is, when its leaf began.
+fn vouched(chain: &Chain, roots: &Roots) -> Option<()> {
+    let (at, _) = chain.leaf_validity(roots.limits())?;
+    let roles = [Usage::Context, Usage::Status, Usage::Feed, Usage::Log];
+    roles.into_iter().find_map(|usage| verify_chain(chain, roots, usage, at).ok()).map(drop)
+}
+
+/// Tells the people who are about to sign what to compare, by a way other than this authority, on standard error.
+pub(super) fn compare(list: &KeyList) {
+    eprintln!("compare these with what their holders say, before anybody signs:");
+    list.roots.iter().for_each(|der| eprintln!("  root     {}", Thumbprint::of(der)));
+    list.issuing.iter().for_each(|one| eprintln!("  issuing  {one}"));
+    list.log.iter().for_each(|key| eprintln!("  log      {key}"));
+}
