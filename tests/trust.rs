@@ -157,6 +157,12 @@ fn a_floor_falls_by_the_root_and_only_so() {
     let pay = || up.say(&["payment:v1.0", "transfer", TRANSFER, "--as", "treasurer-1"]).1;
     assert_eq!(pay()["code"], "context_below_floor");
     let draft = up.dir.join("lower.json");
+    // nothing is drafted from a log of another key
+    let (_, foreign) = another_log_key(&up.dir);
+    let lower = ["trust", "lower-floor", "payment", "v1.0", "--out", text(&draft)];
+    let refused = up.semgate(&[&lower[..], &["--log-key", &foreign]].concat());
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(why.contains("what the authority serves does not hold") && !draft.exists(), "{why}");
     good(&up.semgate(&["trust", "lower-floor", "payment", "v1.0", "--out", text(&draft)]));
     sign(&up.dir, &draft);
     good(&up.semgate(&["trust", "submit", text(&draft)]));
