@@ -13,6 +13,7 @@ mod decimal;
 mod document;
 mod formats;
 mod formula;
+mod hunt;
 mod limits;
 mod marks;
 mod pair;
@@ -23,6 +24,7 @@ mod verdict;
 mod words;
 
 pub use document::{compare, compare_as};
+pub use hunt::{Hunt, Wrong};
 pub use limits::CompareLimits;
 pub use verdict::{Change, Comparison, Part, Role, Verdict, Witness};
 

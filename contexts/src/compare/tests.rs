@@ -2,8 +2,6 @@
 
 use serde_json::{Value, json};
 
-#[path = "../../tests/random/mod.rs"]
-pub(super) mod random;
 mod second;
 
 use super::*;

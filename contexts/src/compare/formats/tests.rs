@@ -1,6 +1,6 @@
 //! What is assumed of formats, held against the validator.
 
-use super::super::tests::random::Random;
+use crate::compare::hunt::random::Random;
 use super::super::words::Pattern;
 use super::*;
 

@@ -1,34 +1,37 @@
 //! Random schemas, near misses of them, and documents that fit them more often than not.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use serde_json::{Map, Value, json};
 
 /// A small generator of its own, so that a seed means the same for ever (xorshift64*).
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn below(&mut self, bound: usize) -> usize {
+    /// Below `bound`; 0 where that is 0.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
+        let drawn = (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize;
+        drawn.checked_rem(bound).unwrap_or_default()
     }
 
     fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    fn text(&mut self, list: &[&'static str]) -> &'static str {
-        list[self.below(list.len())]
+    /// One of a list.
+    fn of<T: Clone + Default>(&mut self, list: &[T]) -> T {
+        let at = self.below(list.len());
+        list.get(at).cloned().unwrap_or_default()
     }
 
-    fn of<'t, T>(&mut self, list: &'t [T]) -> &'t T {
-        &list[self.below(list.len())]
+    /// A number out of a list of texts.
+    fn numeral(&mut self, list: &[&str]) -> Value {
+        serde_json::from_str(self.of(list)).unwrap_or_default()
     }
 }
 
@@ -73,13 +76,16 @@ const NUMBERS: [&str; 16] = [
     "100",
 ];
 
+/// Those that bounds are made of.
+const BOUNDS: [&str; 11] = ["0", "1", "2", "3", "-1", "0.5", "1.5", "0.25", "10", "0.0001", "0.00005"];
+
 /// Two documents with one concept `c`, the second often a small change of the first.
-pub fn documents(random: &mut Random) -> (Value, Value) {
+pub(crate) fn documents(random: &mut Random) -> (Value, Value) {
     let defs = json!({ "d": schema(random, 1), "e": schema(random, 1), "r": recursive(random) });
     let old = object(random, 3);
     let new = if random.chance(80) { changed(&old, random) } else { object(random, 3) };
     let other = if random.chance(30) {
-        json!({ "d": schema(random, 1), "e": defs["e"], "r": recursive(random) })
+        json!({ "d": schema(random, 1), "e": defs.get("e"), "r": recursive(random) })
     } else {
         defs.clone()
     };
@@ -97,25 +103,25 @@ fn schema(random: &mut Random, depth: usize) -> Value {
     match random.below(kinds) {
         0 | 1 => string(random),
         2 | 3 => number(random),
-        4 => random
-            .of(&[
-                json!({ "type": "boolean" }),
-                json!({ "type": "null" }),
-                json!({ "enum": ["a", 1, true] }),
-                json!({ "const": "a" }),
-                json!({ "enum": [0.5, 1, 2] }),
-            ])
-            .clone(),
+        4 => random.of(&[
+            json!({ "type": "boolean" }),
+            json!({ "type": "null" }),
+            json!({ "enum": ["a", 1, true] }),
+            json!({ "const": "a" }),
+            json!({ "enum": [0.5, 1, 2] }),
+        ]),
         5 => json!({ "$ref": random.of(&["#/$defs/d", "#/$defs/e", "#/$defs/r"]) }),
         6 => array(random, depth - 1),
         7..=9 => object(random, depth - 1),
         10 | 11 => {
-            json!({ *random.of(&["anyOf", "oneOf"]): [schema(random, depth - 1), schema(random, depth - 1)] })
+            json!({ random.of(&["anyOf", "oneOf"]): [schema(random, depth - 1), schema(random, depth - 1)] })
         }
         12 => json!({ "allOf": [schema(random, depth - 1), schema(random, depth - 1)] }),
         _ => {
             let mut inner = string(random);
-            inner["not"] = json!({ "pattern": random.of(&PATTERNS) });
+            if let Some(map) = inner.as_object_mut() {
+                map.insert("not".to_owned(), json!({ "pattern": random.of(&PATTERNS) }));
+            }
             inner
         }
     }
@@ -148,16 +154,13 @@ fn number(random: &mut Random) -> Value {
     let mut map = Map::from_iter([("type".to_owned(), json!(random.of(&["number", "integer"])))]);
     for keyword in ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"] {
         if random.chance(25) {
-            let value: Value = serde_json::from_str(random.text(&NUMBERS[..11])).unwrap();
-            map.insert(keyword.to_owned(), value);
+            map.insert(keyword.to_owned(), random.numeral(&BOUNDS));
         }
     }
     if random.chance(35) {
         map.insert(
             "multipleOf".to_owned(),
-            random
-                .of(&[json!(1), json!(2), json!(3), json!(0.5), json!(0.25), json!(0.0001), json!(0.01)])
-                .clone(),
+            random.of(&[json!(1), json!(2), json!(3), json!(0.5), json!(0.25), json!(0.0001), json!(0.01)]),
         );
     }
     Value::Object(map)
@@ -191,7 +194,7 @@ fn object(random: &mut Random, depth: usize) -> Value {
     let mut map = Map::from_iter([("type".to_owned(), json!("object"))]);
     let mut members = Map::new();
     for _ in 0..random.below(4) {
-        members.insert((*random.of(&NAMES)).to_owned(), schema(random, depth.saturating_sub(1)));
+        members.insert(random.of(&NAMES).to_owned(), schema(random, depth.saturating_sub(1)));
     }
     let names: Vec<String> = members.keys().cloned().collect();
     let required: Vec<&String> = names.iter().filter(|_| random.chance(40)).collect();
@@ -237,7 +240,7 @@ fn changed(schema: &Value, random: &mut Random) -> Value {
     let mut places = Vec::new();
     pointers(&copy, "", &mut places);
     for _ in 0..1 + random.below(2) {
-        let place = random.of(&places).clone();
+        let place = random.of(&places);
         let fresh = self::schema(random, 1);
         let Some(here) = copy.pointer_mut(&place) else { continue };
         let Some(map) = here.as_object_mut() else { continue };
@@ -245,19 +248,19 @@ fn changed(schema: &Value, random: &mut Random) -> Value {
             0 => {
                 let keys: Vec<String> = map.keys().filter(|key| *key != "type").cloned().collect();
                 if !keys.is_empty() {
-                    map.remove(random.of(&keys));
+                    map.remove(&random.of(&keys));
                 }
             }
             1 => {
                 if let Some(Value::Object(members)) = map.get_mut("properties") {
-                    members.insert((*random.of(&NAMES)).to_owned(), fresh);
+                    members.insert(random.of(&NAMES).to_owned(), fresh);
                 }
             }
             2 => {
                 if let Some(Value::Object(members)) = map.get_mut("properties") {
                     let keys: Vec<String> = members.keys().cloned().collect();
                     if !keys.is_empty() {
-                        members.remove(random.of(&keys));
+                        members.remove(&random.of(&keys));
                     }
                 }
             }
@@ -305,24 +308,24 @@ fn pointers(schema: &Value, at: &str, places: &mut Vec<String>) {
 fn scalar(random: &mut Random) -> Value {
     match random.below(8) {
         0..=3 => json!(random.of(&TEXTS)),
-        4..=5 => serde_json::from_str(random.text(&NUMBERS)).unwrap(),
+        4..=5 => random.numeral(&NUMBERS),
         6 => json!(random.chance(50)),
-        _ => random.of(&[Value::Null, json!([]), json!({}), json!(["a"]), json!({ "a": 1 })]).clone(),
+        _ => random.of(&[Value::Null, json!([]), json!({}), json!(["a"]), json!({ "a": 1 })]),
     }
 }
 
 /// A value that probably fits.
-pub fn value_for(schema: &Value, defs: &Value, random: &mut Random, depth: usize) -> Value {
+pub(crate) fn value_for(schema: &Value, defs: &Value, random: &mut Random, depth: usize) -> Value {
     if depth > 6 || (depth > 0 && random.chance(6)) {
         return scalar(random);
     }
     let Some(map) = schema.as_object() else { return scalar(random) };
     if let Some(name) = map.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/"))
     {
-        return value_for(&defs[name], defs, random, depth + 1);
+        return value_for(defs.get(name).unwrap_or(&Value::Null), defs, random, depth + 1);
     }
     if let Some(Value::Array(list)) = map.get("enum") {
-        return random.of(list).clone();
+        return random.of(list);
     }
     if let Some(value) = map.get("const") {
         return value.clone();
@@ -332,20 +335,21 @@ pub fn value_for(schema: &Value, defs: &Value, random: &mut Random, depth: usize
         Some("array") => {
             let most = map.get("maxItems").and_then(Value::as_u64).unwrap_or(3) as usize;
             let items = (0..random.below(most + 1)).map(|at| {
-                let item = map.get("prefixItems").and_then(|list| list.get(at)).unwrap_or(&map["items"]);
+                let item = map.get("prefixItems").and_then(|list| list.get(at));
+                let item = item.or_else(|| map.get("items")).unwrap_or(&Value::Null);
                 value_for(item, defs, random, depth + 1)
             });
             items.collect()
         }
         Some("string") => text_for(map, random),
-        Some("number" | "integer") => serde_json::from_str(random.text(&NUMBERS)).unwrap(),
+        Some("number" | "integer") => random.numeral(&NUMBERS),
         Some("boolean") => json!(random.chance(50)),
         Some("null") => Value::Null,
         _ => Value::Null,
     };
     for keyword in ["anyOf", "oneOf", "allOf"] {
         if let Some(Value::Array(list)) = map.get(keyword) {
-            let part = value_for(random.of(list), defs, random, depth + 1);
+            let part = value_for(&random.of(list), defs, random, depth + 1);
             match (&mut base, part) {
                 (Value::Object(base), Value::Object(part)) => base.extend(part),
                 (base, part) => *base = part,
@@ -370,7 +374,7 @@ fn object_for(map: &Map<String, Value>, defs: &Value, random: &mut Random, depth
         ["additionalProperties", "patternProperties", "unevaluatedProperties", "then", "dependentSchemas"];
     if open.iter().any(|keyword| map.contains_key(*keyword)) && random.chance(60) {
         for _ in 0..1 + random.below(2) {
-            let name = *random.of(&["a", "b", "c", "A", "B", "x-1", "x-2", "other"]);
+            let name = random.of(&["a", "b", "c", "A", "B", "x-1", "x-2", "other"]);
             let value = scalar(random);
             object.entry(name).or_insert(value);
         }
@@ -383,6 +387,6 @@ fn text_for(map: &Map<String, Value>, random: &mut Random) -> Value {
         return json!(random.of(&["a", "b", "AB"]));
     }
     let most = map.get("maxLength").and_then(Value::as_u64).unwrap_or(100) as usize;
-    let text = *random.of(&TEXTS);
+    let text = random.of(&TEXTS);
     json!(text.chars().take(most).collect::<String>())
 }

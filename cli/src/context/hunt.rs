@@ -1,0 +1,111 @@
+//! `semgate context hunt`: looks for a wrong verdict of the comparison, for as long as one likes.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use semgate_contexts::compare::{CompareLimits, Hunt as Pairs, Wrong};
+use serde_json::{Value, json};
+
+use crate::fault::Fault;
+
+/// How often a hunt says how far it is.
+const PROGRESS: Duration = Duration::from_secs(10);
+/// The most seeds that `--seed` and the clock lead to: a seed is printed as a number that every JSON reader keeps.
+const MAX_SEED: u64 = 1 << 53;
+
+/// Hunt for a wrong verdict of the comparison: random pairs of schemas, and random documents against what is said of them
+#[derive(Debug, Args)]
+pub struct Hunt {
+    /// How long
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// The first pair's seed; each pair has the next. The same seed is the same pair, always
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..MAX_SEED))]
+    seed: Option<u64>,
+    /// Pairs after which it ends, if there is still time
+    #[arg(long)]
+    pairs: Option<u64>,
+    /// Formulas and states of patterns that may be looked at for one part, before it is unknown
+    #[arg(long, value_name = "N")]
+    max_steps: Option<u64>,
+}
+
+impl Hunt {
+    /// Hunts; the status is 0 if no wrong verdict was met.
+    ///
+    /// # Errors
+    /// A verdict that is wrong, with both schemas and the document that shows it.
+    pub fn run(self, json: bool) -> Result<u8, Fault> {
+        let mut limits = CompareLimits::default();
+        limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
+        let began = Instant::now();
+        // other pairs each time, unless they are asked for
+        let seed = self.seed.unwrap_or_else(|| crate::system::now().wrapping_mul(1 << 16) % MAX_SEED);
+        let (mut hunt, mut said) = (Pairs::new(seed, limits), began);
+        let mut wrong = None;
+        while wrong.is_none()
+            && began.elapsed() < Duration::from_secs(self.seconds)
+            && self.pairs.is_none_or(|most| hunt.pairs < most)
+        {
+            wrong = hunt.next_pair();
+            if said.elapsed() >= PROGRESS {
+                said = Instant::now();
+                eprintln!("{} pairs, {} documents, none wrong", hunt.pairs, hunt.documents);
+            }
+        }
+        show(&hunt, seed, wrong.as_ref(), json);
+        match wrong {
+            None => Ok(0),
+            Some(wrong) => Err(Fault::new(format_args!(
+                "a wrong verdict: `{}`, by the seed {}",
+                wrong.verdict, wrong.seed
+            ))
+            .hint(format_args!(
+                "report it with what was printed; `--seed {} --pairs 1` finds it again",
+                wrong.seed
+            ))),
+        }
+    }
+}
+
+fn show(hunt: &Pairs, first: u64, wrong: Option<&Wrong>, json: bool) {
+    if json {
+        out!("{}", report(hunt, first, wrong));
+        return;
+    }
+    let unknown: u64 = hunt.unknown.values().sum();
+    out!(
+        "{} pairs from the seed {first}: {} compatible, {} breaking, {unknown} unknown; {} documents against compatible verdicts; {} pairs were no documents",
+        hunt.pairs,
+        hunt.compatible,
+        hunt.breaking,
+        hunt.documents,
+        hunt.refused
+    );
+    for (reason, times) in &hunt.unknown {
+        out!("  unknown {times} times: {reason}");
+    }
+    if let Some(wrong) = wrong {
+        out!("wrong: `{}`, by the seed {}", wrong.verdict, wrong.seed);
+        out!("old: {}", wrong.old);
+        out!("new: {}", wrong.new);
+        match &wrong.content {
+            Some(content) => out!("document: {content}"),
+            None => out!("document: none was shown"),
+        }
+    }
+}
+
+fn report(hunt: &Pairs, first: u64, wrong: Option<&Wrong>) -> Value {
+    let shown = |wrong: &Wrong| {
+        json!({
+            "seed": wrong.seed, "verdict": wrong.verdict.as_str(), "old": wrong.old, "new": wrong.new,
+            "document": wrong.content,
+        })
+    };
+    json!({
+        "seed": first, "pairs": hunt.pairs, "decided": hunt.decided(), "compatible": hunt.compatible,
+        "breaking": hunt.breaking, "documents": hunt.documents, "refused": hunt.refused,
+        "unknown": hunt.unknown, "wrong": wrong.map(shown),
+    })
+}

@@ -1,0 +1,149 @@
+//! The hunt for a wrong verdict: random pairs of schemas, and random documents against what is said of them.
+//!
+//! A verdict of Compatible is wrong if any document is accepted by the first and refused by the second; a verdict of Breaking is wrong if
+//! its witness is not. The seed is an argument and so is the end: what it finds can be found again.
+
+pub(crate) mod random;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{CompareLimits, Comparison, Verdict, compare};
+use crate::{Context, DocumentLimits, Prefix, json};
+use random::{Random, documents, value_for};
+
+/// Documents that are held against a verdict of Compatible.
+const DOCUMENTS: usize = 40;
+
+/// A hunt that is under way, and what it met so far.
+#[derive(Debug, Clone, Default)]
+pub struct Hunt {
+    /// The seed of the next pair; each pair has its own, one above the one before.
+    pub seed: u64,
+    /// Bounds of each comparison.
+    pub limits: CompareLimits,
+    /// Pairs that were compared.
+    pub pairs: u64,
+    /// Pairs that were no two context documents, and were passed over.
+    pub refused: u64,
+    /// Pairs that were found compatible, and breaking.
+    pub compatible: u64,
+    /// As above.
+    pub breaking: u64,
+    /// Documents that the first schema accepts and that were held against a verdict of Compatible.
+    pub documents: u64,
+    /// How often each reason stopped a comparison.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+/// A verdict that is wrong: report it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wrong {
+    /// What finds it again.
+    pub seed: u64,
+    /// What was said.
+    pub verdict: Verdict,
+    /// The document that shows that it is wrong; none where a break came without one.
+    pub content: Option<Value>,
+    /// The first context document.
+    pub old: Value,
+    /// The second.
+    pub new: Value,
+}
+
+impl Hunt {
+    /// A hunt that begins with the pair of this seed.
+    pub fn new(seed: u64, limits: CompareLimits) -> Hunt {
+        Hunt { seed, limits, ..Hunt::default() }
+    }
+
+    /// Pairs of which something was said.
+    pub fn decided(&self) -> u64 {
+        self.compatible.saturating_add(self.breaking)
+    }
+
+    /// Tries the next pair; answers what is wrong with what is said of it.
+    pub fn next_pair(&mut self) -> Option<Wrong> {
+        let seed = self.seed;
+        self.seed = seed.wrapping_add(1);
+        let mut random = Random::new(seed);
+        let (old, new) = documents(&mut random);
+        let (Some(left), Some(right)) = (read(&old), read(&new)) else {
+            self.refused += 1;
+            return None;
+        };
+        self.pairs += 1;
+        let comparison = compare(&left, &right, &self.limits);
+        let wrong = |content| Wrong {
+            seed,
+            verdict: comparison.verdict,
+            content,
+            old: old.clone(),
+            new: new.clone(),
+        };
+        match comparison.verdict {
+            Verdict::Compatible => {
+                self.compatible += 1;
+                self.against((&left, &right), &old, &mut random).map(|content| wrong(Some(content)))
+            }
+            Verdict::Breaking => {
+                self.breaking += 1;
+                let content = witness(&comparison);
+                let shows = content.as_ref().is_some_and(|content| parts(&left, &right, content));
+                if shows { None } else { Some(wrong(content)) }
+            }
+            Verdict::Unknown => {
+                let reason = comparison.obstacles().next().map(|part| part.reason.clone());
+                *self.unknown.entry(reason.unwrap_or_default()).or_default() += 1;
+                None
+            }
+        }
+    }
+
+    /// Looks for a document that the first accepts and the second refuses.
+    fn against(
+        &mut self,
+        (left, right): (&Context, &Context),
+        old: &Value,
+        random: &mut Random,
+    ) -> Option<Value> {
+        let at = |pointer| old.pointer(pointer).unwrap_or(&Value::Null);
+        for _ in 0..DOCUMENTS {
+            let content = value_for(at("/concepts/c"), at("/$defs"), random, 0);
+            self.documents += u64::from(accepts(left, &content) == Some(Taken::Yes));
+            if parts(left, right, &content) {
+                return Some(content);
+            }
+        }
+        None
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Taken {
+    Yes,
+    No,
+}
+
+fn witness(comparison: &Comparison) -> Option<Value> {
+    let part = comparison.obstacles().next()?;
+    part.witness.as_ref().map(|witness| witness.content.clone())
+}
+
+/// Whether the first accepts it and the second refuses it.
+fn parts(left: &Context, right: &Context, content: &Value) -> bool {
+    accepts(left, content) == Some(Taken::Yes) && accepts(right, content) == Some(Taken::No)
+}
+
+fn read(document: &Value) -> Option<Context> {
+    Context::check(document.to_string().as_bytes(), &Prefix::default(), &DocumentLimits::default()).ok()
+}
+
+fn accepts(context: &Context, content: &Value) -> Option<Taken> {
+    let text = content.to_string();
+    let read = json::read(text.as_bytes(), &json::Limits::default()).ok()?;
+    let shape = context.term("c")?.shapes().next()?;
+    let conforms = shape.conform(read.as_object()?, None);
+    Some(if conforms.is_ok() { Taken::Yes } else { Taken::No })
+}
