@@ -29,7 +29,7 @@ const HOUSE: &[(&str, u8, &[&str])] = &[
             "semgate-negotiation",
         ],
     ),
-    ("semgate-authority", 4, &["semgate-contexts", "semgate-certs", "semgate-statement"]),
+    ("semgate-authority", 4, &["semgate-contexts", "semgate-certs", "semgate-policies", "semgate-statement"]),
     (
         "semgate-gateway",
         4,

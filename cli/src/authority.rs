@@ -1,6 +1,7 @@
-//! `semgate authority init | run | rebuild-index | status | check | mirror | recognise | withdraw`.
+//! `semgate authority init | run | rebuild-index | status | check | mirror | recognise | withdraw | approve | proposals | policy`.
 
 mod mirror;
+mod second;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -26,6 +27,13 @@ pub enum AuthorityJob {
     Status(ConfigArg),
     /// Print the effective settings without binding a port
     Check(ConfigArg),
+    /// Agree to what another person proposed, which carries it out
+    Approve(second::Approve),
+    /// What waits for a second person
+    Proposals(second::Proposals),
+    /// Policies about publishers
+    #[command(subcommand)]
+    Policy(second::PolicyJob),
     /// Copy everything public into a directory of plain files, verified, for any web server
     Mirror(mirror::Mirror),
     /// Recognise another authority for some lines and some time; takes the root, see `semgate trust`
@@ -144,6 +152,9 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
         }
         AuthorityJob::Recognise(args) => crate::block_on(args.run(json))?,
         AuthorityJob::Withdraw(args) => crate::block_on(args.run(json))?,
+        AuthorityJob::Approve(approve) => return crate::block_on(approve.run(json)),
+        AuthorityJob::Proposals(proposals) => return crate::block_on(proposals.run(json)),
+        AuthorityJob::Policy(policy) => return policy.run(json),
         AuthorityJob::Mirror(mirror) => return mirror.run(json),
         AuthorityJob::Check(arg) => settings(&arg.load()?.effective(), json)?,
     }

@@ -3,6 +3,7 @@
 mod among;
 mod diff;
 mod files;
+mod hunt;
 mod import;
 mod overriding;
 mod remote;
@@ -35,6 +36,8 @@ pub enum ContextJob {
     },
     /// Does everything that the older version accepts pass the newer one, and which number must it have
     Diff(diff::Diff),
+    /// Hunt for a wrong verdict of the comparison
+    Hunt(hunt::Hunt),
     /// Sign a document with a context signer of one's own
     Sign(files::Sign),
     /// Verify a signed context under roots
@@ -162,12 +165,17 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
             files::check(&files, references, deny_warnings, json)
         }
         ContextJob::Diff(diff) => diff.run(json).await,
+        ContextJob::Hunt(hunt) => hunt.run(json),
         ContextJob::Sign(sign) => sign.run(json),
         ContextJob::Verify(verify) => verify.run(json),
         ContextJob::Import(what) => import::run(what, json).await,
         ContextJob::Publish { file, overriding, name, at } => {
             if let (Some(reason), Some(name)) = (&overriding, &name) {
-                overriding::log(&at, &file, reason, name).await?;
+                let logged = overriding::log(&at, &file, reason, name).await?;
+                remote::answer(&logged)?;
+                if logged.status == 202 {
+                    return remote::done(&logged, json);
+                }
             }
             remote::publish(&at.reach()?, &file, json).await
         }

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use semgate_certs::TrustDomain;
 use semgate_contexts::Prefix;
+use semgate_policies::PublisherAct;
 
 pub use limits::Limits;
 pub use rights::{LinePattern, Publisher};
@@ -119,6 +120,12 @@ pub struct Config {
     pub tls: Tls,
     /// The role keys.
     pub keys: Keys,
+    /// The directory of policies about publishers; none: their rights alone decide.
+    pub policies: Option<PathBuf>,
+    /// Acts that need a second person whatever the policies say; never `publish`.
+    pub four_eyes: Vec<PublisherAct>,
+    /// The audit log. `audit.jsonl` in the state directory unless given.
+    pub audit: PathBuf,
     /// Who may write what. Empty is allowed and means: nobody may.
     pub publishers: Vec<Publisher>,
     /// Where revocation lists of certificates lie, as `semgate cert crl --out` writes them; none: none are served.

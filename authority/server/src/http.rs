@@ -2,8 +2,10 @@
 
 pub mod problem;
 
+mod acts;
 mod admin;
 mod answer;
+mod attempt;
 mod author;
 mod body;
 mod cache;
@@ -39,9 +41,12 @@ pub(crate) use serve::{Listening, serve};
 pub(crate) use tls::{Shown, Tls, load as load_tls, renew as renew_tls};
 
 use crate::Config;
+use crate::audit::Audit;
 use crate::keys::{Keys, Signers};
 use crate::metrics::Metrics;
+use crate::proposals::Proposals;
 use crate::publish::Published;
+use crate::rules::Rules;
 use crate::store::{Documents, Layout};
 use crate::submit::{SharedIndex, Submit};
 
@@ -51,6 +56,12 @@ pub(crate) struct App {
     pub layout: Layout,
     pub document_limits: DocumentLimits,
     pub keys: Arc<Keys>,
+    /// Policies about publishers, and where two persons are needed.
+    pub rules: Arc<Rules>,
+    /// What waits for a second person.
+    pub proposals: Proposals,
+    /// Every attempt to write.
+    pub audit: Arc<Audit>,
     /// Under whose roots persons sign, as publishers do.
     pub people: PeerRoots,
     pub signers: Signers,

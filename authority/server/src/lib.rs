@@ -14,6 +14,7 @@ mod hostile_tests;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+mod audit;
 mod clock;
 pub mod config;
 mod cosign;
@@ -26,8 +27,10 @@ mod keys;
 mod ledger;
 mod metrics;
 pub mod pkcs11;
+mod proposals;
 mod publish;
 mod restore;
+mod rules;
 mod run;
 mod store;
 mod submit;

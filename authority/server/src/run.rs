@@ -12,18 +12,22 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, oneshot, watch};
 
 pub(crate) use open::{kept, open};
 pub(crate) use status::status_of;
 pub use status::{HeadTimes, RoleStatus, Status, status};
 
+use crate::audit::Audit;
 use crate::clock::now;
 use crate::config::Config;
 use crate::http::{App, Cache, Listening, Tls, admin, load_tls, renew_tls, router, serve};
 use crate::index::{Index, Reason};
 use crate::keys::{self, Signers};
 use crate::metrics::Metrics;
+use crate::proposals::Proposals;
+use crate::rules::Rules;
 use crate::store::Layout;
 use crate::submit::{Queue, Sequencer, Submit, index_of, queue};
 use crate::{RunFault, disk};
@@ -91,6 +95,9 @@ pub async fn run(
     let renewing = renew_tls(tls, app.config.clone(), Arc::clone(&app.metrics), stopping.clone());
     tokio::spawn(renewing);
     let serving = tokio::spawn(serve(public_listener, listening, stopping.clone()));
+    // before anybody is told that it runs: a hangup without a handler ends a process
+    let hangup = signal(SignalKind::hangup()).map_err(|e| RunFault::Stopped(format!("no signals: {e}")))?;
+    let hangups = tokio::spawn(on_hangup(Arc::clone(&app), hangup));
     let admin = tokio::spawn(serve_admin(admin_listener, Arc::clone(&app), stopping));
     let name = &app.config.authority;
     tracing::info!("authority `{name}` listens on https://{}, admin http://{}", bound.listen, bound.admin);
@@ -101,6 +108,7 @@ pub async fn run(
     };
     // Connections first, so that submissions under way are still answered; then the log; the lock last.
     let _ = stop.send(true);
+    hangups.abort();
     let _ = serving.await;
     let cut = admin.abort_handle();
     if tokio::time::timeout(Duration::from_secs(1), admin).await.is_err() {
@@ -130,6 +138,18 @@ fn start_sequencer(
         })
         .map_err(|e| RunFault::Stopped(format!("no thread for the log: {e}")))?;
     Ok(from)
+}
+
+/// SIGHUP: the policies are read again, all of them or none, and the audit log is opened again by its name.
+async fn on_hangup(app: Arc<App>, mut hangup: Signal) {
+    while hangup.recv().await.is_some() {
+        let work = Arc::clone(&app);
+        let done = tokio::task::spawn_blocking(move || {
+            work.audit.reopen();
+            work.rules.reload();
+        });
+        let _ = done.await;
+    }
 }
 
 async fn serve_admin(listener: TcpListener, app: Arc<App>, mut stopping: watch::Receiver<bool>) {
@@ -182,6 +202,9 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         metrics,
         log_key: sequencer.log.verifier().to_string(),
         found,
+        rules: Arc::new(Rules::load(&config)?),
+        proposals: Proposals::open(&layout, &config.limits, &config.prefix)?,
+        audit: Arc::new(Audit::open(&config.audit)?),
         people: keys::peers(&config)?,
         signers,
         keys,

@@ -35,6 +35,8 @@ pub(crate) struct Layout {
     pub signers: PathBuf,
     /// Role keys that this authority renewed by itself, named by role.
     pub roles: PathBuf,
+    /// What waits for a second person.
+    pub proposals: PathBuf,
     /// What was refused and must not be forgotten.
     pub evidence: PathBuf,
     /// Entries and documents of writes that were cut short.
@@ -57,6 +59,7 @@ impl Layout {
             certificates: state.join("certificates"),
             signers: state.join("signers"),
             roles: state.join("roles"),
+            proposals: state.join("proposals"),
             evidence: state.join("evidence"),
             leftovers: state.join("leftovers"),
             index: state.join("index"),
@@ -74,6 +77,7 @@ impl Layout {
             &self.certificates,
             &self.signers,
             &self.roles,
+            &self.proposals,
             &self.evidence,
         ] {
             disk::make_dir(dir)?;

@@ -105,11 +105,21 @@ pub(crate) struct Done {
     pub seq: u64,
 }
 
+/// Whether those agreed who have to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Consent {
+    /// All of them.
+    Enough,
+    /// A second person did not yet: what was said before is answered, and nothing new is appended.
+    SecondMissing,
+}
+
 /// One request with the place for its answer.
 pub(crate) struct Job {
     pub request: Request,
     /// SPIFFE id of who asks, for evidence and the operator's log.
     pub by: String,
+    pub consent: Consent,
     pub answer: oneshot::Sender<Result<Done, Problem>>,
 }
 

@@ -116,3 +116,193 @@ async fn a_floor_rises_only_and_never_above_what_is_published() {
     );
     running.stop().await;
 }
+
+const ADA: &str = "spiffe://semgate.test/ada";
+const GRACE: &str = "spiffe://semgate.test/grace";
+const MALLORY: &str = "spiffe://semgate.test/mallory";
+
+const PEOPLE: &str = r#"{"agents":[
+    {"id":"spiffe://semgate.test/ada","groups":["stewards"],"credentials":[]},
+    {"id":"spiffe://semgate.test/grace","groups":["stewards"],"credentials":[]},
+    {"id":"spiffe://semgate.test/mallory","groups":[],"credentials":[]}]}"#;
+
+const RULES: &str = r#"@id("publish") permit (principal, action == Action::"publish", resource in Line::"acme");
+@id("take-back") @four_eyes
+permit (principal in Group::"stewards", action in [Action::"revoke", Action::"floor"], resource in Line::"acme");
+@id("suspend") permit (principal in Group::"stewards", action == Action::"suspend", resource);
+"#;
+
+/// An authority of three publishers with every right, and policies that narrow them.
+fn narrowed(place: &Place) -> semgate_authority::Config {
+    let dir = place.path().join("publishers");
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("rules.cedar"), RULES).unwrap();
+    std::fs::write(dir.join("entities.json"), PEOPLE).unwrap();
+    let mut config = place.config();
+    config.publishers = [ADA, GRACE, MALLORY].map(semgate_authority::Publisher::of_everything).to_vec();
+    config.policies = Some(dir);
+    config
+}
+
+fn attempts(config: &semgate_authority::Config) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(&config.audit).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn policies_narrow_rights_and_two_persons_revoke_over_a_restart() {
+    let place = Place::new();
+    let config = narrowed(&place);
+    let running = place.start_with(config.clone()).await;
+    let as_of = |running: &Running, id| running.client_of(&place, Some(id));
+    let (ada, mallory) = (as_of(&running, ADA), as_of(&running, MALLORY));
+    let urn = "urn:contexts:acme.stock:v1.0";
+    assert_eq!(ada.publish(&document(urn, "")).await.status, 201);
+    // the rights are there, the policies are not: another line, another person, another act
+    assert_eq!(ada.publish(&document("urn:contexts:other:v1.0", "")).await.code(), "not_permitted");
+    assert_eq!(mallory.act(urn, "revoke").await.code(), "not_permitted");
+    assert_eq!(ada.act(urn, "retire").await.code(), "not_permitted");
+    assert_eq!(ada.act(urn, "suspend").await.status, 201);
+
+    // one person proposes, and cannot agree with herself
+    let proposed = ada.act(urn, "revoke").await;
+    assert_eq!(proposed.status, 202, "{proposed:?}");
+    let id = proposed.json()["proposal"].as_str().unwrap().to_owned();
+    assert_eq!(ada.act(urn, "revoke").await.code(), "second_person_required");
+    let approve = async |client: &Client, id: &str| {
+        client.post(&format!("/v1/proposals/{id}/approve"), "application/json", "").await
+    };
+    assert_eq!(approve(&ada, &id).await.code(), "second_person_required");
+    // nor with somebody whom the policies do not let do it
+    assert_eq!(approve(&mallory, &id).await.code(), "not_permitted");
+    assert_eq!(approve(&ada, "0123").await.code(), "proposal_unknown");
+    assert_eq!(running.client_of(&place, None).get("/v1/proposals").await.code(), "certificate_required");
+    assert_eq!(ada.ok("/v1/contexts").await.json()["contexts"][0]["status"], "suspended");
+    running.stop().await;
+
+    let running = place.start_with(config.clone()).await;
+    let (ada, grace) = (as_of(&running, ADA), as_of(&running, GRACE));
+    let waits = grace.ok("/v1/proposals").await.json();
+    assert_eq!(
+        (&waits["proposals"][0]["proposal"], &waits["proposals"][0]["by"]),
+        (&id.clone().into(), &ADA.into())
+    );
+    let done = approve(&grace, &id).await;
+    assert_eq!(done.status, 201, "{done:?}");
+    assert_eq!((&done.json()["proposed_by"], &done.json()["approved_by"]), (&ADA.into(), &GRACE.into()));
+    assert_eq!(ada.ok("/v1/contexts").await.json()["contexts"][0]["status"], "invalid");
+    assert_eq!(approve(&grace, &id).await.code(), "proposal_unknown");
+    // what was done is answered at once
+    assert_eq!(ada.act(urn, "revoke").await.status, 200);
+    // a floor too; a proposal whose maker lost the right since is not carried out
+    assert_eq!(ada.publish(&document("urn:contexts:acme.stock:v1.1", "")).await.status, 201);
+    let floor = ada.floor("acme.stock", "v1.1").await;
+    assert_eq!(floor.status, 202);
+    let rules = place.path().join("publishers").join("entities.json");
+    std::fs::write(
+        &rules,
+        PEOPLE.replacen(r#""credentials":[]}"#, r#""credentials":[],"disabled":true}"#, 1),
+    )
+    .unwrap();
+    hangup();
+    until_refused(&ada).await;
+    let id = floor.json()["proposal"].as_str().unwrap().to_owned();
+    assert_eq!(approve(&grace, &id).await.code(), "not_permitted");
+    running.stop().await;
+    every_attempt_is_recorded(&attempts(&config));
+}
+
+fn every_attempt_is_recorded(lines: &[serde_json::Value]) {
+    let numbers: Vec<u64> = lines.iter().map(|line| line["n"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=lines.len() as u64).collect::<Vec<_>>());
+    let of = |outcome: &str, act: &str| {
+        lines.iter().filter(|l| l["outcome"] == outcome && l["act"] == act).collect::<Vec<_>>()
+    };
+    let approved = of("approved", "revoke");
+    assert_eq!(
+        (approved.len(), &approved[0]["by"], &approved[0]["proposed_by"]),
+        (1, &GRACE.into(), &ADA.into())
+    );
+    assert_eq!(approved[0]["policies"], serde_json::json!(["rules.cedar#take-back"]));
+    assert!(
+        approved[0]["index"].is_u64()
+            && approved[0]["policy_digest"].is_string()
+            && approved[0]["reason"] == "a test"
+    );
+    let proposed = of("proposed", "revoke");
+    assert_eq!((proposed.len(), &proposed[0]["proposal"]), (1, &approved[0]["proposal"]));
+    let codes: Vec<_> =
+        of("refused", "revoke").iter().map(|l| l["code"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(codes, ["not_permitted", "second_person_required", "not_permitted"]);
+    assert!(of("refused", "approve").iter().any(|l| l["code"] == "second_person_required"));
+    assert!(of("refused", "publish").iter().any(|l| l["on"] == "urn:contexts:other:v1.0" && l["by"] == ADA));
+    assert!(lines.iter().all(|line| line["by"].is_string()), "strangers are counted elsewhere");
+}
+
+fn hangup() {
+    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP).unwrap();
+}
+
+/// Policies that were reloaded know this person no more.
+async fn until_refused(client: &Client) {
+    for _ in 0..600 {
+        if client.publish(&document("urn:contexts:acme.stock:v1.1", "")).await.status == 403 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("the policies were not reloaded");
+}
+
+#[tokio::test]
+async fn policies_are_reloaded_as_a_whole_or_not_at_all() {
+    let place = Place::new();
+    let config = narrowed(&place);
+    let rules = config.policies.clone().unwrap().join("rules.cedar");
+    let running = place.start_with(config.clone()).await;
+    let ada = running.client_of(&place, Some(ADA));
+    std::fs::write(
+        &rules,
+        format!("{RULES} permit (principal, action, resource) when {{ resource.majr > 1 }};"),
+    )
+    .unwrap();
+    hangup();
+    // one that is right, after it: where this one shows, the wrong one was refused before
+    assert_eq!(ada.publish(&document("urn:contexts:acme.stock:v1.0", "")).await.status, 201);
+    assert_eq!(ada.publish(&document("urn:contexts:other:v1.0", "")).await.code(), "not_permitted");
+    std::fs::write(&rules, RULES.replace("acme", "other")).unwrap();
+    hangup();
+    until_refused(&ada).await;
+    assert_eq!(ada.publish(&document("urn:contexts:other:v1.0", "")).await.status, 201);
+    running.stop().await;
+    // nor does an authority start with a directory that is wrong
+    std::fs::write(&rules, "permit (principal, action == Action::\"delete\", resource);").unwrap();
+    let fault =
+        semgate_authority::run(config, |_| panic!("it runs"), std::future::pending()).await.unwrap_err();
+    assert!(fault.to_string().contains("rules.cedar:1:"), "{fault}");
+}
+
+/// Without a directory, the configuration may ask for two persons; an override is one of the acts.
+#[tokio::test]
+async fn two_persons_may_be_asked_for_by_the_configuration_alone() {
+    let place = Place::new();
+    let mut config = place.config();
+    config.publishers = [ADA, GRACE].map(semgate_authority::Publisher::of_everything).to_vec();
+    config.four_eyes = vec![semgate_policies::PublisherAct::Revoke];
+    config.limits.proposals = 1;
+    let running = place.start_with(config).await;
+    let (ada, grace) = (running.client_of(&place, Some(ADA)), running.client_of(&place, Some(GRACE)));
+    for minor in 0..2 {
+        assert_eq!(ada.publish(&document(&format!("urn:contexts:acme:v1.{minor}"), "")).await.status, 201);
+    }
+    assert_eq!(ada.act("urn:contexts:acme:v1.0", "suspend").await.status, 201);
+    let first = ada.act("urn:contexts:acme:v1.0", "revoke").await;
+    assert_eq!(first.status, 202);
+    // another person who asks for the same is shown what waits; one more than may wait is told
+    let same = grace.act("urn:contexts:acme:v1.0", "revoke").await;
+    assert_eq!((same.status.as_u16(), &same.json()["proposal"]), (202, &first.json()["proposal"]));
+    assert_eq!(grace.act("urn:contexts:acme:v1.1", "revoke").await.code(), "proposals_full");
+    // what cannot be done is said at once and proposes nothing
+    assert_eq!(grace.act("urn:contexts:acme:v9.0", "revoke").await.code(), "context_unknown");
+    running.stop().await;
+}

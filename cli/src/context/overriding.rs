@@ -12,7 +12,7 @@ use semgate_statement::{Listing, Permission, SignedPermission, SigningIdentity, 
 use serde_json::{Value, json};
 
 use super::{At, Reach, remote};
-use crate::authority::print_members as print;
+use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::place::Place;
@@ -39,9 +39,7 @@ impl Override {
     /// # Errors
     /// A file that is no document, nothing to permit it beside, or what the authority answers.
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
-        let logged = log(&self.at, &self.file, &self.reason, &self.name).await?;
-        print(&logged, json);
-        Ok(0)
+        remote::done(&log(&self.at, &self.file, &self.reason, &self.name).await?, json)
     }
 }
 
@@ -49,7 +47,7 @@ impl Override {
 ///
 /// # Errors
 /// As [`Override::run`].
-pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Value, Fault> {
+pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Reply, Fault> {
     check_reason(reason).doing("`--reason`")?;
     if reason.is_empty() || !is_persons_name(name) {
         return Err(Fault::new("an override names a person and a reason")
@@ -76,7 +74,7 @@ pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Value
         .doing("signing")?;
     let url = format!("{}/v1/overrides", reach.url);
     let body = signed.as_str().as_bytes().to_vec();
-    remote::answer(&reach.client.post(&url, "application/jose+json", body).await?)
+    reach.client.post(&url, "application/jose+json", body).await
 }
 
 /// Name and digest of a document, bare or signed; whether it is a good one is for the authority to say.

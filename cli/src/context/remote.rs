@@ -38,9 +38,7 @@ impl Act {
         let reach = self.at.reach()?;
         let url = format!("{}/v1/contexts/{}/{act}", reach.url, names::full_urn(&self.context));
         let body = json!({ "reason": self.reason }).to_string();
-        let reply = reach.client.post(&url, "application/json", body.into_bytes()).await?;
-        print(&answer(&reply)?, json);
-        Ok(0)
+        done(&reach.client.post(&url, "application/json", body.into_bytes()).await?, json)
     }
 }
 
@@ -138,8 +136,7 @@ pub async fn floor(reach: &Reach, line: &str, version: &str, reason: &str, json:
     let body = json!({"line": line, "min": names::version(version), "reason": reason}).to_string();
     let reply =
         reach.client.post(&format!("{}/v1/floors", reach.url), "application/json", body.into_bytes()).await?;
-    print(&answer(&reply)?, json);
-    Ok(0)
+    done(&reply, json)
 }
 
 /// Lists what is published.
@@ -160,6 +157,24 @@ pub async fn list(reach: &Reach, json: bool) -> Result<u8, Fault> {
         }
     }
     Ok(0)
+}
+
+/// The exit status where a second person has to agree before anything is done.
+const PROPOSED: u8 = 5;
+
+/// Prints what was done, or that it waits for a second person.
+///
+/// # Errors
+/// As [`answer`].
+pub fn done(reply: &Reply, json: bool) -> Result<u8, Fault> {
+    let body = answer(reply)?;
+    print(&body, json);
+    if reply.status != 202 {
+        return Ok(0);
+    }
+    let id = body.get("proposal").and_then(Value::as_str).unwrap_or_default();
+    eprintln!("nothing was done yet: another person agrees with `semgate authority approve {id}`");
+    Ok(PROPOSED)
 }
 
 /// The body of a success.

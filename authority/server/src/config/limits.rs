@@ -59,6 +59,10 @@ pub struct Limits {
     pub comparisons: usize,
     /// Steps of one comparison of two schemas, about 100 ns each; five times as many for two documents.
     pub compare_steps: usize,
+    /// What may wait for a second person at once; each is a file of at most 41 kB.
+    pub proposals: usize,
+    /// How long it waits: over a night, and not over a change of mind.
+    pub proposal_lifetime: Duration,
     /// How long connections may take to end at shutdown.
     pub grace: Duration,
 }
@@ -104,6 +108,8 @@ impl Default for Limits {
             compared_versions: 64,
             comparisons: 2,
             compare_steps: 2_000_000,
+            proposals: 256,
+            proposal_lifetime: Duration::from_secs(86_400),
             grace: Duration::from_secs(10),
         }
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use semgate_certs::{SpiffeId, TrustDomain};
 use semgate_contexts::Prefix;
+use semgate_policies::PublisherAct;
 use semgate_statement::root::MAX_ROOT_KEYS;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,10 @@ pub(super) struct File {
     status_lifetime: Option<Span>,
     roots: PathBuf,
     root_threshold: Option<usize>,
+    policies: Option<PathBuf>,
+    #[serde(default)]
+    four_eyes: Vec<String>,
+    audit: Option<PathBuf>,
     tls: RawTls,
     keys: RawKeys,
     #[serde(default)]
@@ -147,6 +152,8 @@ limits! {
     (compared_versions, count, 1, 65_536),
     (comparisons, count, 1, 1024),
     (compare_steps, count, 1_000, 1 << 30),
+    (proposals, count, 1, 65_536),
+    (proposal_lifetime, span, 1_000, 2_592_000_000),
     (grace, span, 0, 600_000),
 }
 
@@ -198,6 +205,9 @@ impl File {
             listen: self.listen,
             admin: self.admin,
             last_checkpoint: apart(self.last_checkpoint.map(at), &at(self.state.clone()))?,
+            audit: at(self.audit.unwrap_or_else(|| self.state.join("audit.jsonl"))),
+            policies: self.policies.map(at),
+            four_eyes: four_eyes(&self.four_eyes)?,
             state: at(self.state),
             crls: self.crls.map(at),
             witness_quorum: witness::quorum(self.witness_quorum, &self.witness)?,
@@ -241,6 +251,9 @@ impl File {
             status_lifetime: Some(Span(config.status_lifetime)),
             roots: config.roots.clone(),
             root_threshold: Some(config.root_threshold),
+            policies: config.policies.clone(),
+            four_eyes: config.four_eyes.iter().map(|act| act.as_str().to_owned()).collect(),
+            audit: Some(config.audit.clone()),
             tls: RawTls {
                 certificate: config.tls.server.certificate.clone(),
                 key: config.tls.server.key.clone(),
@@ -362,6 +375,22 @@ fn publishers(raw: Vec<RawPublisher>) -> Result<Vec<Publisher>, String> {
         });
     }
     Ok(out)
+}
+
+/// Acts by their names, each once; publishing is not among them, since a document waits nowhere.
+fn four_eyes(names: &[String]) -> Result<Vec<PublisherAct>, String> {
+    let mut acts = Vec::with_capacity(names.len());
+    for name in names {
+        let act = PublisherAct::parse(name).filter(|act| *act != PublisherAct::Publish);
+        let act = act.ok_or_else(|| {
+            format!("`four_eyes`: `{name}` is none of `revoke`, `suspend`, `resume`, `retire`, `floor`, `override`")
+        })?;
+        if acts.contains(&act) {
+            return Err(format!("`four_eyes`: `{name}` is named twice"));
+        }
+        acts.push(act);
+    }
+    Ok(acts)
 }
 
 fn trust_domains(

@@ -12,40 +12,45 @@ use semgate_statement::permission::MAX_SIGNED_BYTES;
 use semgate_statement::{SignedPermission, StatementFault, context};
 use serde_json::{Value, json};
 
+use super::acts::carry_out;
 use super::answer::{REVALIDATE, document};
+use super::attempt::Attempt;
 use super::author::{Author, Right, holds};
 use super::problem::{Code, Problem};
-use super::write::{ask, status_of, submission};
-use super::{App, answer, body};
+use super::write::submission;
+use super::{App, body};
 use crate::clock::now;
 use crate::ledger::Override;
+use crate::proposals::Target;
 use crate::publish::Document;
-use crate::submit::Request;
 
 /// `POST /v1/overrides`: handed in by any publisher; whoever signed it must hold the right on the line.
 pub(super) async fn submit(
     State(app): State<Arc<App>>,
     request: HttpRequest<Body>,
 ) -> Result<Response, Problem> {
-    let author = Author::of_any_right(&app, &request)?;
-    let _waiting = submission(&app)?;
+    let mut attempt = Attempt::begin(&app, "override", &request);
+    let answer = permit(&app, &mut attempt, request).await;
+    attempt.end(answer).await
+}
+
+async fn permit(app: &App, attempt: &mut Attempt, request: HttpRequest<Body>) -> Result<Response, Problem> {
+    attempt.ready()?;
+    Author::of_any_right(app, &request)?;
+    let _waiting = submission(app)?;
     if body::media_type(request.headers())? != context::MEDIA_TYPE {
         return Err(Code::MediaTypeUnsupported.into());
     }
     let bytes = body::read(request.into_body(), MAX_SIGNED_BYTES, app.config.limits.body_timeout).await?;
-    let permission = read(&app, &bytes)?;
-    let permitted = permission.unverified().clone();
+    let permission = read(app, &bytes)?;
     let person =
         permission.verify(&app.people, now()).map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
-    holds(&app, person.id().as_str(), Right::Override, permitted.urn.line())?;
-    let by = author.id().to_owned();
-    let said = Request::Override { by: person.id().clone(), permission: Box::new(permission) };
-    let done = ask(&app, said, by).await?;
-    let body = json!({
-        "urn": permitted.urn.as_str(), "digest": permitted.digest.to_string(), "kind": "override",
-        "by": person.id().as_str(), "index": done.index, "seq": done.seq,
-    });
-    Ok(answer::json(status_of(&done), &body))
+    let person = person.id().as_str();
+    let target = Target::Override(Box::new(permission));
+    attempt.about(&target);
+    attempt.entry.signed_by = Some(person.to_owned());
+    holds(app, person, Right::Override, target.version().0)?;
+    carry_out(app, attempt, person, target).await
 }
 
 fn read(app: &App, bytes: &[u8]) -> Result<SignedPermission, Problem> {

@@ -51,8 +51,12 @@ codes! {
     CertificateRequired, "certificate_required", UNAUTHORIZED, "connect with the client certificate of a publisher";
     /// The certificate is verified, but its owner has no such right on this line.
     NotPermitted, "not_permitted", FORBIDDEN, "ask the operator for the right on this line (`[[publisher]]` in authority.toml)";
+    /// Another person than the one who proposed it has to agree.
+    SecondPersonRequired, "second_person_required", FORBIDDEN, "another person who holds the right agrees with `semgate authority approve`";
     /// No such route.
     NotFound, "not_found", NOT_FOUND, "see /openapi.json for the routes";
+    /// No such proposal waits, or not any longer.
+    ProposalUnknown, "proposal_unknown", NOT_FOUND, "see /v1/proposals for what waits; a proposal that is too late is made anew";
     /// No such context is published here.
     ContextUnknown, "context_unknown", NOT_FOUND, "see /v1/contexts for what is published";
     /// No authority of that name is recognised here.
@@ -105,6 +109,8 @@ codes! {
     Internal, "internal", INTERNAL_SERVER_ERROR, "tell the operator of this authority";
     /// Too many submissions or followers at once.
     Busy, "busy", SERVICE_UNAVAILABLE, "try again after the seconds of `Retry-After`";
+    /// Too many proposals wait for a second person.
+    ProposalsFull, "proposals_full", SERVICE_UNAVAILABLE, "approve what waits, or try again when some of it is too late";
     /// The submission could not be brought to disk; it was not published.
     StorageFailed, "storage_failed", SERVICE_UNAVAILABLE, "try again; the operator's log says what the disk answered";
     /// The submission found no room on the disk; it was not published.
@@ -200,6 +206,7 @@ impl IntoResponse for Problem {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Client-Certificate"));
             }
             Code::Busy
+            | Code::ProposalsFull
             | Code::StorageFull
             | Code::StorageFailed
             | Code::SignerUnavailable

@@ -10,7 +10,7 @@ use axum::routing::{MethodRouter, get, post};
 
 use super::App;
 use super::problem::{Code, Problem};
-use super::{compare, crl, overrides, read, trust, write};
+use super::{acts, compare, crl, overrides, read, trust, write};
 
 /// The description of this interface, as it is served.
 pub(super) const OPENAPI: &str = include_str!("openapi.json");
@@ -45,6 +45,8 @@ pub(super) fn table() -> Vec<Row> {
         ("/v1/floors", get(read::floors).post(write::floor), "GET, HEAD, POST"),
         ("/v1/recognitions/{authority}/withdraw", post(write::withdraw), "POST"),
         ("/v1/overrides", get(overrides::list).post(overrides::submit), "GET, HEAD, POST"),
+        ("/v1/proposals", get(acts::list), GET),
+        ("/v1/proposals/{id}/approve", post(acts::approve), "POST"),
         ("/v1/compare", post(compare::route), "POST"),
         ("/v1/feed/head", get(read::head), GET),
         ("/v1/feed/stream", get(read::feed), GET),

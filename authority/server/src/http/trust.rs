@@ -11,6 +11,7 @@ use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
 use semgate_statement::{SignedStatement, Statement, context};
 use serde_json::json;
 
+use super::attempt::Attempt;
 use super::author::Author;
 use super::problem::{Code, Problem};
 use super::write::{ask, status_of};
@@ -22,7 +23,18 @@ pub(super) async fn submit(
     State(app): State<Arc<App>>,
     request: HttpRequest<Body>,
 ) -> Result<Response, Problem> {
-    let author = Author::of_any_right(&app, &request)?;
+    let mut attempt = Attempt::begin(&app, "trust", &request);
+    let answer = submitted(&app, &mut attempt, request).await;
+    attempt.end(answer).await
+}
+
+async fn submitted(
+    app: &App,
+    attempt: &mut Attempt,
+    request: HttpRequest<Body>,
+) -> Result<Response, Problem> {
+    attempt.ready()?;
+    let author = Author::of_any_right(app, &request)?;
     if body::media_type(request.headers())? != context::MEDIA_TYPE {
         return Err(Code::MediaTypeUnsupported.into());
     }
@@ -35,7 +47,9 @@ pub(super) async fn submit(
         return Err(Code::ParameterInvalid.into());
     };
     let by = author.id().to_owned();
-    let done = ask(&app, Request::Root(Box::new(signed)), by).await?;
+    attempt.entry.on = Some(format!("{} {}", said.kind(), said.number));
+    let done = ask(app, Request::Root(Box::new(signed)), by).await?;
+    attempt.entry.index = Some(done.index);
     let body = json!({"kind": said.kind(), "number": said.number, "index": done.index, "seq": done.seq});
     Ok(answer::json(status_of(&done), &body))
 }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use semgate_certs::Chain;
 use semgate_contexts::{Context, ContextUrn, DocumentFault, Line, Version};
+use semgate_policies::PublisherAct;
 use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::jws::General;
 use semgate_statement::statement::check_reason;
@@ -19,24 +20,35 @@ use tokio::sync::{SemaphorePermit, oneshot};
 use tokio::time::timeout;
 
 use super::App;
+use super::acts::carry_out;
 use super::answer;
+use super::attempt::{Attempt, ruled};
 use super::author::{Author, Right};
 use super::body;
 use super::problem::{Code, Problem};
 use super::read::{away, broken};
 use super::referred::Referred;
 use super::segment::Segment;
+use crate::audit::Entry;
 use crate::clock::now;
 use crate::keys::SignerFault;
-use crate::submit::{Done, Job, Request, index_of};
+use crate::proposals::Target;
+use crate::submit::{Consent, Done, Job, Request, index_of};
 
 type Answer = Result<Response, Problem>;
 type Shared = State<Arc<App>>;
 
 /// `POST /v1/contexts`
 pub(super) async fn publish(State(app): Shared, request: HttpRequest<Body>) -> Answer {
-    let author = Author::of(&app, &request, Right::Publish)?;
-    let _waiting = submission(&app)?;
+    let mut attempt = Attempt::begin(&app, "publish", &request);
+    let answer = published(&app, &mut attempt, request).await;
+    attempt.end(answer).await
+}
+
+async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<Body>) -> Answer {
+    attempt.ready()?;
+    let author = Author::of(app, &request, Right::Publish)?;
+    let _waiting = submission(app)?;
     let signed = match body::media_type(request.headers())?.as_str() {
         "application/json" => false,
         context::MEDIA_TYPE => true,
@@ -45,18 +57,24 @@ pub(super) async fn publish(State(app): Shared, request: HttpRequest<Body>) -> A
     let limits = &app.config.limits;
     let bytes = body::read(request.into_body(), limits.context_bytes, limits.body_timeout).await?;
     let place = Arc::clone(&app.checks).acquire_owned().await.map_err(|_| Code::Stopping)?;
-    let work = Arc::clone(&app);
+    let work = Arc::clone(app);
     let by = author.id().to_owned();
+    let mut entry = attempt.entry.clone();
     let prepared = away(move || {
         // the place is the work's: a caller that goes away does not free it
         let _place = place;
-        if signed { prepare_signed(&work, &author, &bytes) } else { prepare(&work, &author, &bytes) }
+        let prepare = if signed { prepare_signed } else { prepare };
+        let prepared = prepare(&work, &author, &bytes, &mut entry);
+        Ok((entry, prepared))
     });
-    let (urn, digest, prepared) = prepared.await?;
+    let (entry, prepared) = prepared.await?;
+    attempt.entry = entry;
+    let (urn, digest, prepared) = prepared?;
     let done = match prepared {
-        Prepared::Known(index) => Done { fresh: false, index, seq: covered(&app, index).await? },
-        Prepared::Ask(request) => ask(&app, request, by).await?,
+        Prepared::Known(index) => Done { fresh: false, index, seq: covered(app, index).await? },
+        Prepared::Ask(request) => ask(app, request, by).await?,
     };
+    attempt.entry.index = Some(done.index);
     let body = json!({"urn": urn, "digest": digest, "index": done.index, "seq": done.seq});
     Ok(answer::json(status_of(&done), &body))
 }
@@ -74,13 +92,18 @@ enum Prepared {
 }
 
 /// A bare document: checked, brought into canonical form, and signed by the signer of its line.
-fn prepare(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String, Prepared), Problem> {
+fn prepare(
+    app: &App,
+    author: &Author,
+    bytes: &Bytes,
+    entry: &mut Entry,
+) -> Result<(String, String, Prepared), Problem> {
     let seen = app.public().size;
     let referred = Referred::new(app);
     let document =
         Context::check_among(bytes, &app.config.prefix, &app.document_limits, &|urn| referred.find(urn))
             .map_err(|fault| referred.problem(document_code(&fault), &fault))?;
-    author.may(document.urn().line())?;
+    may_publish(app, author, &document, entry)?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
     if let Some(known) = known(app, &referred, &document, document.bytes())? {
         return Ok((names.0, names.1, known));
@@ -93,7 +116,12 @@ fn prepare(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String,
 }
 
 /// A signed document: verified under our roots as of now, and kept byte for byte.
-fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, String, Prepared), Problem> {
+fn prepare_signed(
+    app: &App,
+    author: &Author,
+    bytes: &Bytes,
+    entry: &mut Entry,
+) -> Result<(String, String, Prepared), Problem> {
     let seen = app.public().size;
     let anchors = app.keys.anchors();
     let roots = anchors.roots();
@@ -107,7 +135,7 @@ fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, 
             }
         })?;
     let document = checked.context();
-    author.may(document.urn().line())?;
+    may_publish(app, author, document, entry)?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
     if let Some(known) = known(app, &referred, document, bytes)? {
         return Ok((names.0, names.1, known));
@@ -116,6 +144,15 @@ fn prepare_signed(app: &App, author: &Author, bytes: &Bytes) -> Result<(String, 
         .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
     let request = publish_request(app, document, bytes.to_vec(), jws.chain().clone(), seen)?;
     Ok((names.0, names.1, Prepared::Ask(request)))
+}
+
+/// Whether right and policies let this publisher publish it.
+fn may_publish(app: &App, author: &Author, document: &Context, entry: &mut Entry) -> Result<(), Problem> {
+    let urn = document.urn();
+    (entry.on, entry.digest) = (Some(urn.as_str().to_owned()), Some(document.digest().to_string()));
+    author.may(urn.line())?;
+    // nothing is published with four eyes: see `Rules` and the configuration
+    ruled(app, entry, author.id(), PublisherAct::Publish, (urn.line(), urn.version())).map(drop)
 }
 
 /// What the index says of this URN: the same digest, another one, or nothing. The same digest whose file is not good here goes all the
@@ -193,19 +230,30 @@ async fn change(
     urn: Result<Segment, Problem>,
     request: HttpRequest<Body>,
 ) -> Answer {
-    let author = Author::of(&app, &request, Right::Revoke)?;
-    let _waiting = submission(&app)?;
+    let mut attempt = Attempt::begin(&app, act.as_str(), &request);
+    let answer = changed(&app, &mut attempt, act, urn, request).await;
+    attempt.end(answer).await
+}
+
+async fn changed(
+    app: &App,
+    attempt: &mut Attempt,
+    act: Act,
+    urn: Result<Segment, Problem>,
+    request: HttpRequest<Body>,
+) -> Answer {
+    attempt.ready()?;
+    let author = Author::of(app, &request, Right::Revoke)?;
+    let _waiting = submission(app)?;
     body::only_json(request.headers())?;
-    let [reason] = small(&app, request, ["reason"]).await?;
+    let [reason] = small(app, request, ["reason"]).await?;
     let Segment(urn) = urn?;
     let urn = ContextUrn::parse(&urn, &app.config.prefix)
         .map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
+    attempt.entry.on = Some(urn.as_str().to_owned());
     author.may(urn.line())?;
-    let reason = checked(&app, reason)?;
-    let by = author.id().to_owned();
-    let done = ask(&app, Request::Change { act, urn: urn.clone(), reason }, by).await?;
-    let body = json!({"urn": urn.as_str(), "kind": act.as_str(), "index": done.index, "seq": done.seq});
-    Ok(answer::json(status_of(&done), &body))
+    let reason = checked(app, reason)?;
+    carry_out(app, attempt, author.id(), Target::Change { act, urn, reason }).await
 }
 
 /// `POST /v1/contexts/{urn}/revoke`
@@ -246,18 +294,23 @@ pub(super) async fn retire(
 
 /// `POST /v1/floors`
 pub(super) async fn floor(State(app): Shared, request: HttpRequest<Body>) -> Answer {
-    let author = Author::of(&app, &request, Right::Floor)?;
-    let _waiting = submission(&app)?;
+    let mut attempt = Attempt::begin(&app, "floor", &request);
+    let answer = raised(&app, &mut attempt, request).await;
+    attempt.end(answer).await
+}
+
+async fn raised(app: &App, attempt: &mut Attempt, request: HttpRequest<Body>) -> Answer {
+    attempt.ready()?;
+    let author = Author::of(app, &request, Right::Floor)?;
+    let _waiting = submission(app)?;
     body::only_json(request.headers())?;
-    let [line, min, reason] = small(&app, request, ["line", "min", "reason"]).await?;
+    let [line, min, reason] = small(app, request, ["line", "min", "reason"]).await?;
     let line = Line::parse(&line).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
+    attempt.entry.on = Some(line.as_str().to_owned());
     author.may(&line)?;
     let min = Version::parse(&min).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
-    let reason = checked(&app, reason)?;
-    let by = author.id().to_owned();
-    let done = ask(&app, Request::Floor { line: line.clone(), min, reason }, by).await?;
-    let body = json!({"line": line.as_str(), "min": min.to_string(), "index": done.index, "seq": done.seq});
-    Ok(answer::json(status_of(&done), &body))
+    let reason = checked(app, reason)?;
+    carry_out(app, attempt, author.id(), Target::Floor { line, min, reason }).await
 }
 
 /// `POST /v1/recognitions/{authority}/withdraw`: the kill switch of whoever may revoke every line of the recognition.
@@ -266,16 +319,31 @@ pub(super) async fn withdraw(
     recognised: Result<Segment, Problem>,
     request: HttpRequest<Body>,
 ) -> Answer {
-    let author = Author::of(&app, &request, Right::Revoke)?;
-    let _waiting = submission(&app)?;
+    let mut attempt = Attempt::begin(&app, "withdraw", &request);
+    let answer = withdrawn(&app, &mut attempt, recognised, request).await;
+    attempt.end(answer).await
+}
+
+async fn withdrawn(
+    app: &App,
+    attempt: &mut Attempt,
+    recognised: Result<Segment, Problem>,
+    request: HttpRequest<Body>,
+) -> Answer {
+    attempt.ready()?;
+    let author = Author::of(app, &request, Right::Revoke)?;
+    let _waiting = submission(app)?;
     body::only_json(request.headers())?;
-    let [reason] = small(&app, request, ["reason"]).await?;
+    let [reason] = small(app, request, ["reason"]).await?;
     let Segment(recognised) = recognised?;
-    let lines = recognised_lines(&app, &recognised)?;
+    let lines = recognised_lines(app, &recognised)?;
+    attempt.entry.on = Some(recognised.clone());
     lines.iter().try_for_each(|line| author.may(line))?;
-    let reason = checked(&app, reason)?;
+    let reason = checked(app, reason)?;
+    attempt.entry.reason = Some(reason.clone());
     let by = author.id().to_owned();
-    let done = ask(&app, Request::Withdraw { recognised: recognised.clone(), lines, reason }, by).await?;
+    let done = ask(app, Request::Withdraw { recognised: recognised.clone(), lines, reason }, by).await?;
+    attempt.entry.index = Some(done.index);
     let body = json!({"recognised": recognised, "kind": "withdraw", "index": done.index, "seq": done.seq});
     Ok(answer::json(status_of(&done), &body))
 }
@@ -328,8 +396,18 @@ async fn covered(app: &App, index: u64) -> Result<u64, Problem> {
 
 /// Hands a request to the sequencer and waits for its head.
 pub(super) async fn ask(app: &App, request: Request, by: String) -> Result<Done, Problem> {
+    ask_with(app, request, by, Consent::Enough).await
+}
+
+/// As [`ask`]; where a second person's consent is missing, nothing new is appended.
+pub(super) async fn ask_with(
+    app: &App,
+    request: Request,
+    by: String,
+    consent: Consent,
+) -> Result<Done, Problem> {
     let (to, from) = oneshot::channel();
-    app.submit.send(Job { request, by, answer: to })?;
+    app.submit.send(Job { request, by, consent, answer: to })?;
     match timeout(app.config.limits.answer_timeout, from).await {
         Ok(Ok(answered)) => answered,
         Ok(Err(_)) => Err(Code::Stopping.into()),

@@ -58,6 +58,9 @@ pub struct Status {
     pub missing_certificates: u64,
     /// Certificates of the roles.
     pub roles: Vec<RoleStatus>,
+    /// Digest of the policies about publishers that are in effect; none without any, or offline.
+    #[serde(default)]
+    pub policies: Option<String>,
 }
 
 /// The running authority's own word.
@@ -81,6 +84,7 @@ pub(crate) fn status_of(app: &App) -> Status {
         missing_documents: app.documents.missing(),
         missing_certificates: app.found.missing_certificates,
         roles: roles(&app.keys),
+        policies: app.rules.digest().map(|digest| digest.to_string()),
     }
 }
 
@@ -154,5 +158,6 @@ fn look(config: &Config, layout: &Layout, key: &semgate_statement::LogKey) -> Re
         missing_documents: documents.missing(),
         missing_certificates,
         roles: keys.as_ref().map(roles).unwrap_or_default(),
+        policies: None,
     })
 }

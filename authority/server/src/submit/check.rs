@@ -12,7 +12,7 @@ use semgate_statement::{
     Statement, StatementFault, VerifiedStatement,
 };
 
-use super::{Request, Sequencer};
+use super::{Consent, Request, Sequencer};
 use crate::clock::now;
 use crate::http::problem::{Code, Problem};
 
@@ -56,7 +56,7 @@ impl Verified {
 
 impl Sequencer {
     /// Judges a request and signs what it asks for. Nothing is written and the ledger is not changed.
-    pub(super) fn judge(&mut self, request: &Request) -> Result<Judged, Problem> {
+    pub(super) fn judge(&mut self, request: &Request, consent: Consent) -> Result<Judged, Problem> {
         let judged = match request {
             Request::Publish { statement, chains, seen, .. } => self.judge_publish(statement, chains, *seen),
             Request::Conflict { .. } => Err(Code::UrnTaken.into()),
@@ -67,6 +67,9 @@ impl Sequencer {
             Request::Root(signed) => self.judge_root(signed),
         }?;
         if matches!(judged, Judged::New(_)) {
+            if consent == Consent::SecondMissing {
+                return Err(Code::SecondPersonRequired.into());
+            }
             self.has_room(request)?;
         }
         Ok(judged)

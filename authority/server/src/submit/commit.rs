@@ -58,7 +58,7 @@ impl Sequencer {
         let mut changed: Vec<ContextUrn> = Vec::new();
         let mut waiting = Vec::with_capacity(batch.len());
         for job in batch {
-            let verdict = self.judge(&job.request).and_then(|judged| match judged {
+            let verdict = self.judge(&job.request, job.consent).and_then(|judged| match judged {
                 Judged::Known(index) => self.restore(&job.request).map(|()| (false, index)),
                 Judged::New(entry) => {
                     self.introduce(&job.request);

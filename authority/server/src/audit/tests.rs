@@ -1,0 +1,56 @@
+use super::*;
+
+fn entry() -> Entry {
+    Entry { by: Some("spiffe://semgate.test/ada".to_owned()), act: "revoke", ..Entry::default() }
+}
+
+const END: End = End { time: 7, outcome: Outcome::Allowed, code: None, duration_us: 3 };
+
+fn lines(path: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+#[test]
+fn lines_are_numbered_across_restarts_and_half_a_line_swallows_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    Audit::open(&path).unwrap().record(&entry(), END, true).unwrap();
+    let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(b"{\"time\":8,\"n\":2,\"by").unwrap();
+    let audit = Audit::open(&path).unwrap();
+    let refused = End { outcome: Outcome::Refused, code: Some("not_permitted"), ..END };
+    audit.record(&entry(), refused, false).unwrap();
+    let lines = lines(&path);
+    assert_eq!(lines.iter().map(|line| line["n"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!((&lines[1]["outcome"], &lines[1]["code"]), (&"refused".into(), &"not_permitted".into()));
+    assert_eq!(lines[0]["act"], "revoke");
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_file_that_takes_nothing_is_told_before_the_next_act_and_loses_no_line_once_it_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    let audit = Audit::open(&path).unwrap();
+    audit.inner().file = OpenOptions::new().append(true).open("/dev/full").unwrap();
+    assert!(audit.record(&entry(), END, false).is_err());
+    let Err(RunFault::Io { source, .. }) = audit.ready() else { panic!("it is ready") };
+    assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+    audit.inner().file = append(&path).unwrap();
+    assert!(audit.ready().is_ok());
+    assert_eq!(lines(&path).len(), 1);
+}
+
+#[test]
+fn a_file_that_was_moved_away_is_opened_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, old) = (dir.path().join("audit.jsonl"), dir.path().join("audit.1"));
+    let audit = Audit::open(&path).unwrap();
+    audit.record(&entry(), END, false).unwrap();
+    std::fs::rename(&path, &old).unwrap();
+    audit.reopen();
+    audit.record(&entry(), END, false).unwrap();
+    assert_eq!((lines(&old).len(), lines(&path)[0]["n"].as_u64()), (1, Some(2)));
+}

@@ -1,0 +1,176 @@
+//! What is done at once, what waits for a second person, and what the second person lets happen.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::Request as HttpRequest;
+use axum::response::Response;
+use http::StatusCode;
+use semgate_certs::SpiffeId;
+use semgate_policies::PublisherAct;
+use serde_json::{Value, json};
+
+use super::App;
+use super::answer;
+use super::attempt::{Attempt, ruled};
+use super::author::{Author, Right, holds};
+use super::problem::{Code, Problem};
+use super::segment::Segment;
+use super::write::{ask_with, status_of, submission};
+use crate::clock::now;
+use crate::proposals::{Proposal, Target};
+use crate::submit::{Consent, Done, Request};
+
+type Answer = Result<Response, Problem>;
+
+/// The right that an act takes.
+fn right(act: PublisherAct) -> Right {
+    match act {
+        PublisherAct::Publish => Right::Publish,
+        PublisherAct::Revoke | PublisherAct::Suspend | PublisherAct::Resume | PublisherAct::Retire => {
+            Right::Revoke
+        }
+        PublisherAct::Floor => Right::Floor,
+        PublisherAct::Override => Right::Override,
+    }
+}
+
+/// Does what somebody who holds the right asks for, or keeps it for a second person.
+pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target: Target) -> Answer {
+    attempt.about(&target);
+    let consent = ruled(app, &mut attempt.entry, by, target.act(), target.version())?;
+    match ask_with(app, request(&target, by)?, by.to_owned(), consent).await {
+        Ok(done) => {
+            attempt.entry.index = Some(done.index);
+            Ok(answer::json(status_of(&done), &said(&target, by, &done)))
+        }
+        // it would be a new entry: all that needs no second look was answered by now
+        Err(problem) if problem.code == Code::SecondPersonRequired => {
+            let proposal = app.proposals.propose(by, target, now(), &app.keys.random);
+            let proposal = proposal.inspect_err(|problem| note(attempt, problem))?;
+            attempt.entry.proposal = Some(proposal.id.clone());
+            Ok(answer::json(StatusCode::ACCEPTED, &shown(&proposal)))
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+/// A refusal that is about a proposal names it.
+fn note(attempt: &mut Attempt, problem: &Problem) {
+    if let Some(more) = &problem.more {
+        attempt.entry.proposal = more.1.as_str().map(str::to_owned);
+    }
+}
+
+fn request(target: &Target, by: &str) -> Result<Request, Problem> {
+    Ok(match target.clone() {
+        Target::Change { act, urn, reason } => Request::Change { act, urn, reason },
+        Target::Floor { line, min, reason } => Request::Floor { line, min, reason },
+        Target::Override(permission) => {
+            let by = SpiffeId::parse(by).map_err(|fault| Problem::new(Code::Internal, fault))?;
+            Request::Override { by, permission }
+        }
+    })
+}
+
+/// The answer to what was done.
+fn said(target: &Target, by: &str, done: &Done) -> Value {
+    let (index, seq) = (done.index, done.seq);
+    match target {
+        Target::Change { act, urn, .. } => {
+            json!({"urn": urn.as_str(), "kind": act.as_str(), "index": index, "seq": seq})
+        }
+        Target::Floor { line, min, .. } => {
+            json!({"line": line.as_str(), "min": min.to_string(), "index": index, "seq": seq})
+        }
+        Target::Override(permission) => {
+            let permitted = permission.unverified();
+            json!({
+                "urn": permitted.urn.as_str(), "digest": permitted.digest.to_string(), "kind": "override",
+                "by": by, "index": index, "seq": seq,
+            })
+        }
+    }
+}
+
+/// A proposal, for those who may see it.
+fn shown(proposal: &Proposal) -> Value {
+    let target = &proposal.target;
+    json!({
+        "proposal": proposal.id, "by": proposal.by, "act": target.act().as_str(), "on": target.on(),
+        "min": target.min().map(|min| min.to_string()), "reason": target.reason(), "at": proposal.at,
+        "until": proposal.until,
+    })
+}
+
+/// `GET /v1/proposals`: for publishers only.
+pub(super) async fn list(State(app): State<Arc<App>>, request: HttpRequest<Body>) -> Answer {
+    Author::of_any_right(&app, &request)?;
+    let waiting: Vec<Value> = app.proposals.all(now()).iter().map(shown).collect();
+    Ok(answer::json(StatusCode::OK, &json!({ "proposals": waiting })))
+}
+
+/// `POST /v1/proposals/{id}/approve`
+pub(super) async fn approve(
+    State(app): State<Arc<App>>,
+    id: Result<Segment, Problem>,
+    request: HttpRequest<Body>,
+) -> Answer {
+    let mut attempt = Attempt::begin(&app, "approve", &request);
+    let author = Author::of_any_right(&app, &request);
+    // a body says nothing here, and is not waited for
+    drop(request);
+    let answer = approved(&app, &mut attempt, id, author).await;
+    attempt.end(answer).await
+}
+
+async fn approved(
+    app: &App,
+    attempt: &mut Attempt,
+    id: Result<Segment, Problem>,
+    author: Result<Author, Problem>,
+) -> Answer {
+    attempt.ready()?;
+    let author = author?;
+    let _waiting = submission(app)?;
+    let Segment(id) = id?;
+    let found = app.proposals.find(&id, author.id(), now());
+    let proposal = found.inspect_err(|problem| note(attempt, problem))?;
+    attempt.about(&proposal.target);
+    attempt.entry.proposal = Some(proposal.id.clone());
+    attempt.entry.proposed_by = Some(proposal.by.clone());
+    may_both(app, attempt, &author, &proposal)?;
+    let by = author.id().to_owned();
+    let asked = ask_with(app, self::request(&proposal.target, &proposal.by)?, by, Consent::Enough).await;
+    // what can never be done waits for nobody
+    let never = |problem: &Problem| problem.code.status().is_client_error();
+    if asked.as_ref().map_or_else(never, |_| true) {
+        app.proposals.forget(&proposal.id);
+    }
+    let done = asked?;
+    attempt.entry.index = Some(done.index);
+    let mut body = said(&proposal.target, &proposal.by, &done);
+    if let Some(members) = body.as_object_mut() {
+        members.insert("proposed_by".to_owned(), proposal.by.into());
+        members.insert("approved_by".to_owned(), author.id().into());
+    }
+    Ok(answer::json(status_of(&done), &body))
+}
+
+/// Both persons must hold right and permission now, whatever they held when it was proposed.
+fn may_both(app: &App, attempt: &mut Attempt, author: &Author, proposal: &Proposal) -> Result<(), Problem> {
+    let target = &proposal.target;
+    let (act, about) = (target.act(), target.version());
+    for who in [author.id(), &proposal.by] {
+        holds(app, who, right(act), about.0)?;
+        ruled(app, &mut attempt.entry, who, act, about)?;
+    }
+    attempt.entry.policies.sort();
+    attempt.entry.policies.dedup();
+    if let Target::Override(permission) = target {
+        attempt.entry.signed_by = Some(proposal.by.clone());
+        permission.verify(&app.people, now()).map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! One attempt to write, from its first look to its line in the audit log, whatever becomes of it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::http::Request as HttpRequest;
+use axum::response::Response;
+use http::StatusCode;
+use semgate_contexts::{Line, Version};
+use semgate_policies::PublisherAct;
+
+use super::App;
+use super::problem::{Code, Problem};
+use super::serve::Caller;
+use crate::audit::{End, Entry, Outcome};
+use crate::clock::now;
+use crate::proposals::Target;
+use crate::submit::Consent;
+
+/// An attempt that is under way. Dropped before its end, because the caller left, it is recorded as abandoned: what was handed to the
+/// sequencer by then is done all the same, and the log says so.
+pub(super) struct Attempt {
+    app: Arc<App>,
+    began: Instant,
+    pub(super) entry: Entry,
+    ended: bool,
+}
+
+impl Attempt {
+    /// Begins one; who asks is whose certificate was verified.
+    pub(super) fn begin(app: &Arc<App>, act: &'static str, request: &HttpRequest<Body>) -> Self {
+        let caller = request.extensions().get::<Caller>().and_then(|caller| caller.0.clone());
+        let by = caller.map(|peer| peer.id().as_str().to_owned());
+        let entry = Entry { by, act, ..Entry::default() };
+        Self { app: Arc::clone(app), began: Instant::now(), entry, ended: false }
+    }
+
+    /// What could not be recorded is not done.
+    pub(super) fn ready(&self) -> Result<(), Problem> {
+        self.app.audit.ready().map_err(|fault| {
+            tracing::error!("nothing is written while the audit log is not: {fault}");
+            Code::of_write(&fault).into()
+        })
+    }
+
+    /// Says what it is about.
+    pub(super) fn about(&mut self, target: &Target) {
+        self.entry.act = target.act().as_str();
+        self.entry.on = Some(target.on().to_owned());
+        self.entry.min = target.min().map(|min| min.to_string());
+        self.entry.reason = Some(target.reason().to_owned());
+        if let Target::Override(permission) = target {
+            self.entry.digest = Some(permission.unverified().digest.to_string());
+        }
+    }
+
+    /// Records what became of it, and passes the answer on.
+    pub(super) async fn end(mut self, answer: Result<Response, Problem>) -> Result<Response, Problem> {
+        self.ended = true;
+        let (outcome, code) = match &answer {
+            Ok(answer) if answer.status() == StatusCode::ACCEPTED => (Outcome::Proposed, None),
+            Ok(_) if self.entry.proposed_by.is_some() => (Outcome::Approved, None),
+            Ok(_) => (Outcome::Allowed, None),
+            Err(problem) => (Outcome::Refused, Some(problem.code.as_str())),
+        };
+        if matches!(outcome, Outcome::Proposed | Outcome::Approved) {
+            // others' requests go on while this one waits for the disk
+            let app = Arc::clone(&self.app);
+            let (entry, end) = (self.entry.clone(), self.at_end(outcome, code));
+            let _ = tokio::task::spawn_blocking(move || record(&app, &entry, end)).await;
+        } else {
+            record(&self.app, &self.entry, self.at_end(outcome, code));
+        }
+        answer
+    }
+
+    fn at_end(&self, outcome: Outcome, code: Option<&'static str>) -> End {
+        let duration_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        End { time: now(), outcome, code, duration_us }
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if !self.ended {
+            record(&self.app, &self.entry, self.at_end(Outcome::Abandoned, None));
+        }
+    }
+}
+
+/// Those without a verified certificate are counted (`semgate_authority_requests_total`) and not recorded: a stranger must not be able to
+/// fill the disk.
+fn record(app: &App, entry: &Entry, end: End) {
+    if entry.by.is_none() {
+        return;
+    }
+    let durable = matches!(end.outcome, Outcome::Proposed | Outcome::Approved);
+    if let Err(fault) = app.audit.record(entry, end, durable) {
+        tracing::error!("an attempt was not recorded, and nothing more is written until it can be: {fault}");
+    }
+}
+
+/// What the policies say of somebody who holds the right, noted in the record.
+pub(super) fn ruled(
+    app: &App,
+    entry: &mut Entry,
+    who: &str,
+    act: PublisherAct,
+    (line, version): (&Line, Version),
+) -> Result<Consent, Problem> {
+    match app.rules.rule(who, act, line, version) {
+        Ok(ruled) => {
+            entry.policies.extend(ruled.policies);
+            entry.policy_digest = ruled.digest;
+            Ok(if ruled.four_eyes { Consent::SecondMissing } else { Consent::Enough })
+        }
+        Err(unruled) => {
+            entry.policies.extend(unruled.policies);
+            entry.policy_digest = unruled.digest;
+            Err(unruled.problem)
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What waits for a second person: kept on the disk from the first person's attempt until the second agrees or it is too late.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ring::rand::SecureRandom;
+use semgate_contexts::{ContextUrn, Line, Prefix, Version};
+use semgate_policies::PublisherAct;
+use semgate_statement::statement::check_reason;
+use semgate_statement::{Act, SignedPermission};
+use serde::{Deserialize, Serialize};
+
+use crate::http::problem::{Code, Problem};
+use crate::store::Layout;
+use crate::{Limits, RunFault, disk};
+
+#[cfg(test)]
+mod tests;
+
+/// What somebody wants to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Change the status of a context.
+    Change { act: Act, urn: ContextUrn, reason: String },
+    /// Raise a floor.
+    Floor { line: Line, min: Version, reason: String },
+    /// Have a permission logged.
+    Override(Box<SignedPermission>),
+}
+
+impl Target {
+    /// What policies call it.
+    pub fn act(&self) -> PublisherAct {
+        match self {
+            Self::Change { act: Act::Revoke, .. } => PublisherAct::Revoke,
+            Self::Change { act: Act::Suspend, .. } => PublisherAct::Suspend,
+            Self::Change { act: Act::Resume, .. } => PublisherAct::Resume,
+            Self::Change { act: Act::Retire, .. } => PublisherAct::Retire,
+            Self::Floor { .. } => PublisherAct::Floor,
+            Self::Override(_) => PublisherAct::Override,
+        }
+    }
+
+    /// The line and the version that it is about.
+    pub fn version(&self) -> (&Line, Version) {
+        match self {
+            Self::Change { urn, .. } => (urn.line(), urn.version()),
+            Self::Floor { line, min, .. } => (line, *min),
+            Self::Override(permission) => {
+                let urn = &permission.unverified().urn;
+                (urn.line(), urn.version())
+            }
+        }
+    }
+
+    /// The version, or the line of a floor, as text.
+    pub fn on(&self) -> &str {
+        match self {
+            Self::Change { urn, .. } => urn.as_str(),
+            Self::Floor { line, .. } => line.as_str(),
+            Self::Override(permission) => permission.unverified().urn.as_str(),
+        }
+    }
+
+    /// The floor, where it is one.
+    pub fn min(&self) -> Option<Version> {
+        match self {
+            Self::Floor { min, .. } => Some(*min),
+            _ => None,
+        }
+    }
+
+    /// Why.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Change { reason, .. } | Self::Floor { reason, .. } => reason,
+            Self::Override(permission) => &permission.unverified().reason,
+        }
+    }
+
+    /// Whether it is the same, whatever the reason that is given for it.
+    fn is_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Change { act, urn, .. }, Self::Change { act: a, urn: u, .. }) => act == a && urn == u,
+            (Self::Floor { line, min, .. }, Self::Floor { line: l, min: m, .. }) => line == l && min == m,
+            (Self::Override(permission), Self::Override(other)) => permission == other,
+            _ => false,
+        }
+    }
+}
+
+/// One that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Proposal {
+    /// 32 lower-case hex digits, drawn at random.
+    pub id: String,
+    /// Who proposed it: a SPIFFE id.
+    pub by: String,
+    /// Unix seconds.
+    pub at: u64,
+    /// The first second at which it is too late.
+    pub until: u64,
+    pub target: Target,
+}
+
+/// A proposal as it lies on the disk.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    id: String,
+    by: String,
+    at: u64,
+    until: u64,
+    act: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    urn: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    line: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    min: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    permission: Option<String>,
+}
+
+impl Written {
+    fn of(proposal: &Proposal) -> Self {
+        let Proposal { id, by, at, until, target } = proposal.clone();
+        let mut written = Self {
+            id,
+            by,
+            at,
+            until,
+            act: target.act().as_str().to_owned(),
+            urn: None,
+            line: None,
+            min: None,
+            reason: None,
+            permission: None,
+        };
+        match target {
+            Target::Change { urn, reason, .. } => {
+                (written.urn, written.reason) = (Some(urn.as_str().to_owned()), Some(reason));
+            }
+            Target::Floor { line, min, reason } => {
+                (written.line, written.min) = (Some(line.as_str().to_owned()), Some(min.to_string()));
+                written.reason = Some(reason);
+            }
+            Target::Override(permission) => written.permission = Some(permission.as_str().to_owned()),
+        }
+        written
+    }
+
+    fn read(self, prefix: &Prefix) -> Option<Proposal> {
+        let target = match (self.act.as_str(), &self.urn, &self.line, &self.min, &self.permission) {
+            ("override", None, None, None, Some(text)) => {
+                Target::Override(Box::new(SignedPermission::read(text.as_bytes(), prefix).ok()?))
+            }
+            ("floor", None, Some(line), Some(min), None) => Target::Floor {
+                line: Line::parse(line).ok()?,
+                min: Version::parse(min).ok()?,
+                reason: check_reason(self.reason.as_deref()?).ok()?.to_owned(),
+            },
+            (act, Some(urn), None, None, None) => Target::Change {
+                act: Act::parse(act)?,
+                urn: ContextUrn::parse(urn, prefix).ok()?,
+                reason: check_reason(self.reason.as_deref()?).ok()?.to_owned(),
+            },
+            _ => return None,
+        };
+        Some(Proposal { id: self.id, by: self.by, at: self.at, until: self.until, target })
+    }
+}
+
+/// Everything that waits.
+#[derive(Debug)]
+pub(crate) struct Proposals {
+    dir: PathBuf,
+    most: usize,
+    lifetime: u64,
+    waiting: Mutex<BTreeMap<String, Proposal>>,
+}
+
+impl Proposals {
+    /// Those of a state directory. A file that is none of ours, or damaged, is told and proposes nothing.
+    pub fn open(layout: &Layout, limits: &Limits, prefix: &Prefix) -> Result<Self, RunFault> {
+        let mut waiting = BTreeMap::new();
+        for name in disk::list(&layout.proposals)? {
+            let path = layout.proposals.join(&name);
+            let bytes = disk::read(&path)?.unwrap_or_default();
+            let read = serde_json::from_slice::<Written>(&bytes).ok().and_then(|one| one.read(prefix));
+            match read.filter(|one| name == format!("{}.json", one.id)) {
+                Some(proposal) => drop(waiting.insert(proposal.id.clone(), proposal)),
+                None => tracing::error!("`{}` is no proposal of this authority", path.display()),
+            }
+        }
+        Ok(Self {
+            dir: layout.proposals.clone(),
+            most: limits.proposals,
+            lifetime: limits.proposal_lifetime.as_secs(),
+            waiting: Mutex::new(waiting),
+        })
+    }
+
+    /// What waits now; what is too late is removed.
+    fn waiting(&self, now: u64) -> MutexGuard<'_, BTreeMap<String, Proposal>> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let late: Vec<String> =
+            waiting.values().filter(|one| one.until <= now).map(|one| one.id.clone()).collect();
+        for id in late {
+            waiting.remove(&id);
+            self.forget_file(&id);
+        }
+        waiting
+    }
+
+    /// Keeps what somebody proposes; what another person proposed already is answered as it is.
+    ///
+    /// # Errors
+    /// The same person proposed it before, too many wait, or the disk.
+    pub fn propose(
+        &self,
+        by: &str,
+        target: Target,
+        now: u64,
+        random: &dyn SecureRandom,
+    ) -> Result<Proposal, Problem> {
+        let mut waiting = self.waiting(now);
+        if let Some(known) = waiting.values().find(|one| one.target.is_as(&target)) {
+            return if known.by == by { Err(same_person(known)) } else { Ok(known.clone()) };
+        }
+        if waiting.len() >= self.most {
+            return Err(Problem::new(Code::ProposalsFull, format_args!("{} proposals wait", self.most)));
+        }
+        let mut drawn = [0; 16];
+        random.fill(&mut drawn).map_err(|_| Problem::new(Code::Internal, "no randomness"))?;
+        let id: String = drawn.iter().map(|byte| format!("{byte:02x}")).collect();
+        let until = now.saturating_add(self.lifetime);
+        let proposal = Proposal { id, by: by.to_owned(), at: now, until, target };
+        let bytes =
+            serde_json::to_vec(&Written::of(&proposal)).map_err(|e| Problem::new(Code::Internal, e))?;
+        disk::write(&self.dir.join(format!("{}.json", proposal.id)), &bytes).map_err(|fault| {
+            tracing::error!("{fault}");
+            Problem::from(Code::of_write(&fault))
+        })?;
+        waiting.insert(proposal.id.clone(), proposal.clone());
+        Ok(proposal)
+    }
+
+    /// The proposal of this id, for this person to agree to.
+    ///
+    /// # Errors
+    /// There is none, or not any longer; or it is this person's own.
+    pub fn find(&self, id: &str, by: &str, now: u64) -> Result<Proposal, Problem> {
+        let waiting = self.waiting(now);
+        let found = waiting.get(id).ok_or(Code::ProposalUnknown)?;
+        if found.by == by { Err(same_person(found)) } else { Ok(found.clone()) }
+    }
+
+    /// All that waits, by id.
+    pub fn all(&self, now: u64) -> Vec<Proposal> {
+        self.waiting(now).values().cloned().collect()
+    }
+
+    /// Forgets one that was carried out or never can be.
+    pub fn forget(&self, id: &str) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.forget_file(id);
+    }
+
+    fn forget_file(&self, id: &str) {
+        let path = self.dir.join(format!("{id}.json"));
+        // one that stays behind is carried out already, or too late, and is found to be so
+        if let Err(e) = std::fs::remove_file(&path) {
+            tracing::warn!("`{}` could not be removed: {e}", path.display());
+        }
+    }
+}
+
+fn same_person(proposal: &Proposal) -> Problem {
+    let detail = format!("`{}` proposed it, and another person has to agree", proposal.by);
+    let shown = serde_json::json!(proposal.id);
+    Problem::new(Code::SecondPersonRequired, detail).with("proposal", shown)
+}

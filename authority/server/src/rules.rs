@@ -1,0 +1,110 @@
+//! Who may do what, beside the rights of `[[publisher]]`: the policies of the authority's own, and where two persons are needed. They narrow
+//! the rights and never widen them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use semgate_contexts::{Digest, Line, Version};
+use semgate_policies::{PolicyLimits, PolicySource, PublisherAct, PublisherPolicies, Ruling};
+
+use crate::http::problem::{Code, Problem};
+use crate::{Config, RunFault};
+
+/// The policies in effect; replaced as a whole.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    dir: Option<PathBuf>,
+    live: RwLock<Option<Arc<PublisherPolicies>>>,
+    /// Acts that need a second person whatever the policies say.
+    four_eyes: Vec<PublisherAct>,
+}
+
+/// An act that may be done, alone or not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Ruled {
+    /// Whether a second person must agree.
+    pub four_eyes: bool,
+    /// The policies that decided.
+    pub policies: Vec<String>,
+    /// The set that was asked; none where none is configured.
+    pub digest: Option<String>,
+}
+
+/// An act that may not be done: what the caller is told, and what the operator is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unruled {
+    pub problem: Problem,
+    pub policies: Vec<String>,
+    pub digest: Option<String>,
+}
+
+impl Rules {
+    /// Loads what is configured.
+    pub fn load(config: &Config) -> Result<Self, RunFault> {
+        let live = config.policies.as_deref().map(read).transpose()?;
+        if let Some(live) = &live {
+            tracing::info!("policies of publishers: {} of {}", live.count(), live.digest());
+        }
+        let live = RwLock::new(live.map(Arc::new));
+        Ok(Self { dir: config.policies.clone(), live, four_eyes: config.four_eyes.clone() })
+    }
+
+    fn live(&self) -> Option<Arc<PublisherPolicies>> {
+        self.live.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The digest of what is in effect.
+    pub fn digest(&self) -> Option<Digest> {
+        self.live().map(|live| *live.digest())
+    }
+
+    /// Reads the directory again: all of it goes live, or nothing.
+    pub fn reload(&self) {
+        let Some(dir) = &self.dir else { return };
+        match read(dir) {
+            Ok(policies) => {
+                tracing::info!("policies of publishers reloaded: {}", policies.digest());
+                *self.live.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(policies));
+            }
+            Err(fault) => tracing::error!("the policies of publishers stay as they were: {fault}"),
+        }
+    }
+
+    /// Whether somebody who holds the right may do this, and whether alone.
+    pub fn rule(
+        &self,
+        who: &str,
+        act: PublisherAct,
+        line: &Line,
+        version: Version,
+    ) -> Result<Ruled, Unruled> {
+        let four_eyes = self.four_eyes.contains(&act);
+        let Some(live) = self.live() else {
+            return Ok(Ruled { four_eyes, ..Ruled::default() });
+        };
+        let digest = Some(live.digest().to_string());
+        let denied = |what: &str, policies| {
+            let detail = format!("{what} to `{}` this version to `{who}`", act.as_str());
+            Unruled { problem: Problem::new(Code::NotPermitted, detail), policies, digest: digest.clone() }
+        };
+        match live.decide(who, act, line, version) {
+            Ruling::Permitted(policies) => Ok(Ruled { four_eyes, policies, digest: digest.clone() }),
+            Ruling::FourEyes(policies) => Ok(Ruled { four_eyes: true, policies, digest: digest.clone() }),
+            Ruling::Denied(policies) => Err(denied("the policies of this authority do not permit", policies)),
+            Ruling::Errored(policies) => {
+                tracing::error!("a policy about publishers could not be evaluated: {}", policies.join(", "));
+                Err(denied("the policies of this authority cannot decide whether to permit", policies))
+            }
+        }
+    }
+}
+
+fn read(dir: &Path) -> Result<PublisherPolicies, RunFault> {
+    let limits = PolicyLimits::default();
+    let fault = |what: String| RunFault::Config(format!("`policies`, `{}`: {what}", dir.display()));
+    let source = PolicySource::read_dir(dir).map_err(|e| fault(e.to_string()))?;
+    PublisherPolicies::load(&source, &limits).map_err(|faults| {
+        let all: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        fault(all.join("; "))
+    })
+}
