@@ -182,3 +182,32 @@ fn sighup_reads_at_once_what_would_be_looked_at_in_an_hour() {
     assert_eq!(gateway.post(&message(&observation())).status, 200);
     assert_eq!(gateway.post(&message(&decision())).status, 403);
 }
+
+/// What somebody saves file by file is no set before it is whole; and what the start found wrong is told like every other fault.
+#[test]
+fn attack_a_directory_that_is_still_being_written_goes_live_half() {
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let a = revision(&up, "a", &[("a.cedar", permit("a", "current_decision")), replies()]);
+    let link = up.dir.join("current");
+    turn(&link, &a);
+    let limits = "[limits]\npolicy_poll = \"10ms\"\npolicy_settle = \"200ms\"\n";
+    let gateway = gateway(&up, &behind, limits);
+    let whole = digest_of(&a);
+    assert_eq!(shown_live(&gateway), std::slice::from_ref(&whole));
+    // written without a pause: nothing of it may count meanwhile
+    let began = std::time::Instant::now();
+    let mut step = 0;
+    while began.elapsed() < Duration::from_secs(3) {
+        step += 1;
+        std::fs::write(a.join("b.cedar"), format!("// step {step}\n{}", permit("b", "local_observation")))
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        assert_eq!(shown_live(&gateway), std::slice::from_ref(&whole), "step {step}");
+    }
+    let told = &status(&gateway)["policies"]["faults"];
+    assert!(told.to_string().contains("never stood still for 200 ms"), "{told}");
+    let last = digest_of(&a);
+    wait_for("the whole set", || (shown_live(&gateway) == [last.clone()]).then_some(()));
+    assert_eq!(status(&gateway)["policies"]["faults"], json!([]));
+}

@@ -47,6 +47,7 @@ pub(crate) fn bind(listen: &Listen, cores: usize) -> Result<(Vec<Bound>, Listen)
     match listen {
         Listen::Tcp(address) => {
             let mut address = *address;
+            alone(address).map_err(fault)?;
             for _ in 0..cores {
                 let listener = tcp(address).map_err(fault)?;
                 address = listener.local_addr().map_err(fault)?;
@@ -63,6 +64,14 @@ pub(crate) fn bind(listen: &Listen, cores: usize) -> Result<(Vec<Bound>, Listen)
             Ok((all, listen.clone()))
         }
     }
+}
+
+/// Refuses an address that somebody listens at: cores share theirs, and the kernel would share it with another gateway of this user too, so that
+/// chance decided whose policies judge a message.
+fn alone(address: std::net::SocketAddr) -> std::io::Result<()> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Transport::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())
 }
 
 fn tcp(address: std::net::SocketAddr) -> std::io::Result<std::net::TcpListener> {

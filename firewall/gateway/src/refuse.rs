@@ -228,7 +228,12 @@ fn rpc(refusal: &Refusal, id: &str, problem: &Problem<'_>) -> Vec<u8> {
 
 fn rpc_mcp(refusal: &Refusal, id: &str, problem: &Problem<'_>) -> Vec<u8> {
     let number = crate::mcp::number(refusal.code()).unwrap_or_else(|| rpc_number(refusal));
-    let data = crate::mcp::data(refusal, serde_json::to_value(problem).unwrap_or_default());
+    let mut ours = serde_json::to_value(problem).unwrap_or_default();
+    if let Some(ours) = ours.as_object_mut() {
+        // RFC 9457 §3.1.2: the status of this answer, which the protocol chose
+        ours.insert("status".to_owned(), crate::mcp::status(refusal).into());
+    }
+    let data = crate::mcp::data(refusal, ours);
     let error = json!({"code": number, "message": text(refusal), "data": data}).to_string();
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
 }
@@ -241,11 +246,14 @@ fn rest(refusal: &Refusal, problem: &Problem<'_>) -> (u16, Vec<u8>) {
                 Code::EncodingUnsupported => 415,
                 _ => problem.status,
             };
-            (status, protocol::status_name(status), protocol::own(refusal.code()))
+            let name = protocol::status_name(status, refusal.delivered());
+            (status, name, protocol::own(refusal.code()))
         }
     };
     let mut ours = serde_json::to_value(problem).unwrap_or_default();
     if let Some(ours) = ours.as_object_mut() {
+        // RFC 9457 §3.1.2: the status of this answer, which the protocol chose
+        ours.insert("status".to_owned(), status.into());
         ours.insert("@type".to_owned(), "type.googleapis.com/google.protobuf.Struct".into());
     }
     let message = text(refusal);

@@ -109,11 +109,16 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
         };
         let signed = found.map(|(context, term)| (context, term, Origin::Signed));
         signed.or_else(|| rounds::settled(resolved, instance)).ok_or_else(|| {
-            let refusal = undefined(
-                named,
-                &instance.pointer.to_string(),
-                "names a concept that the context does not define",
-            );
+            let pointer = instance.pointer.to_string();
+            if message.binding == Binding::Mcp && instance.of == Vocabulary::Context {
+                // which tools there are is told by the list, and there to each caller its own
+                return Refusal::new(
+                    Code::ConceptUndefined,
+                    format!("`{pointer}` names a tool that there is not"),
+                )
+                .with_hint("list the tools, and call one of them");
+            }
+            let refusal = undefined(named, &pointer, "names a concept that the context does not define");
             rounds::ask(resolved, instance, refusal)
         })
     };

@@ -286,6 +286,10 @@ fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u
     Ok((Some(other), source.fresh_until()))
 }
 
+/// What a client of MCP asks before it can say anything about a context, and what only ends or watches that: its SDKs name no lock there.
+const OPENS_MCP: [&str; 7] =
+    ["Initialize", "Initialized", "Discover", "Ping", "ListTools", "Listen", "Cancelled"];
+
 /// A route may ask for a lock in every request about a context; the handshake itself, which has none yet, speaks the control
 /// vocabulary.
 fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
@@ -295,7 +299,13 @@ fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(
         named.urn().line() == case.generation.control_line() && message.instances.iter().all(opens);
     let held = message.claims.iter().any(|claim| claim.lock.is_some());
     // what only asks about tasks or cards names no context that a lock could be for
-    let asks = message.operation.is_some_and(|operation| !operation.sends());
+    let asks = match message.binding {
+        Binding::Mcp => message
+            .instances
+            .iter()
+            .all(|instance| instance.of == Vocabulary::Protocol && OPENS_MCP.contains(&instance.name)),
+        _ => message.operation.is_some_and(|operation| !operation.sends()),
+    };
     if !case.route.options.require_lock || case.direction == Direction::Reply || handshake || held || asks {
         return Ok(());
     }

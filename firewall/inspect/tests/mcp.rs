@@ -458,3 +458,25 @@ fn a_text_beside_a_redacted_result_does_not_pass_since_nobody_knows_what_it_says
     // where there is nothing to take out, a text that is permitted passes
     assert!(beside("").is_ok());
 }
+
+#[test]
+fn a_route_that_requires_locks_lets_clients_open_and_list_and_call_nothing() {
+    let (inspector, route) = house();
+    let mut strict = Route::clone(&route);
+    strict.options.require_lock = true;
+    let house = (inspector, Arc::new(strict));
+    for method in ["server/discover", "tools/list"] {
+        ask(&house, "retailer-7", method, json!({})).unwrap();
+    }
+    assert_eq!(call(&house, "retailer-7", "add", json!({"a": 1, "b": 2})).unwrap_err(), Code::LockMismatch);
+}
+
+#[test]
+fn attack_the_hint_of_a_refusal_tells_the_tools_that_policy_hides() {
+    let house = house();
+    assert_eq!(listed(&house, "retailer-7", &signed()).0, ["add"]);
+    let refusal =
+        ask(&house, "retailer-7", "tools/call", json!({"name": "nope", "arguments": {}})).unwrap_err();
+    assert_eq!(refusal.code(), Code::ConceptUndefined);
+    assert!(!format!("{} {}", refusal.reason(), refusal.hint()).contains("remove-all"), "{}", refusal.hint());
+}

@@ -25,8 +25,8 @@ use self::steady::{Stamp, Steady};
 use super::Publisher;
 use crate::config::Config;
 
-/// How often a directory that keeps changing is waited for before it is read all the same: the read itself tells whether it
-/// stood still.
+/// How often a directory that keeps changing is waited for before the operator is told; it is not read until it stands still, since half of
+/// what somebody writes is a set that nobody meant.
 const UNSETTLED: u32 = 5;
 
 /// The nice value of the thread that loads: its ten seconds at most for 10,000 policies must not be taken from messages. At 10 the
@@ -59,6 +59,15 @@ pub(super) struct Task {
     tried: Option<Tried>,
     /// What is live, and the contexts beside which it was typed: it is typed anew beside others even if what is on disk is rejected.
     good: Option<(PolicySource, Vec<Digest>)>,
+    /// The faults that the log was told last.
+    told: Vec<String>,
+}
+
+/// Whether a place can be read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    Still,
+    Moves,
 }
 
 /// A set of policies, and the contexts beside which and the floors above which it was tried.
@@ -97,6 +106,7 @@ impl Task {
             state,
             seen: None,
             tried,
+            told: Vec::new(),
         }
     }
 
@@ -113,6 +123,10 @@ impl Task {
             self.count("accepted", 1.0);
         } else {
             self.current().set(0.0);
+            // what the start tried; a set that merely waits for its contexts is no fault yet
+            if !self.publisher.contexts().is_empty() {
+                self.tell(self.state.report().faults);
+            }
         }
         let mut asked = true;
         loop {
@@ -137,8 +151,13 @@ impl Task {
         if !asked && same_contexts && stamp.is_some() && stamp == self.seen {
             return;
         }
-        if self.seen.is_some() && stamp != self.seen {
-            self.settled(stamp).await;
+        if stamp != self.seen && self.settled(stamp).await == Stands::Moves {
+            let why = format!("it never stood still for {} ms", self.settle.as_millis());
+            self.rejected(
+                None,
+                &[PolicyFault::Unreadable { path: self.place.path().display().to_string(), why }],
+            );
+            return;
         }
         let (place, limits, tries) = (self.place.clone(), self.limits.clone(), self.tries);
         let read = tokio::task::spawn_blocking(move || place.read(&limits, tries)).await;
@@ -168,15 +187,17 @@ impl Task {
     }
 
     /// Waits until whoever writes is done: until nothing changed for the time of `policy_settle`.
-    async fn settled(&self, mut last: Option<Stamp>) {
+    async fn settled(&self, mut last: Option<Stamp>) -> Stands {
         for _ in 0..UNSETTLED {
             tokio::time::sleep(self.settle).await;
             let now = self.stamp().await;
-            if now.is_some() && now == last {
-                return;
+            // what cannot be looked at says by itself what is wrong
+            if now == last {
+                return Stands::Still;
             }
             last = now;
         }
+        Stands::Moves
     }
 
     async fn load(
@@ -258,7 +279,8 @@ impl Task {
         }
     }
 
-    fn accepted(&self, policies: Policies) {
+    fn accepted(&mut self, policies: Policies) {
+        self.told.clear();
         self.state.accepted(&policies);
         self.go_live(policies);
         self.count("accepted", 1.0);
@@ -284,20 +306,43 @@ impl Task {
         }
     }
 
-    fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) {
-        if !self.state.rejected(digest, faults) {
+    fn rejected(&mut self, digest: Option<Digest>, faults: &[PolicyFault]) {
+        self.state.rejected(digest, faults);
+        self.tell(faults.iter().map(ToString::to_string).collect());
+    }
+
+    /// Tells the log and counts, unless that was the last that was told.
+    fn tell(&mut self, faults: Vec<String>) {
+        if faults == self.told {
             return;
         }
-        for fault in faults {
+        let any = self.state.report().live.is_some();
+        for fault in &faults {
             match self.seat {
+                Seat::Live if any => {
+                    tracing::error!(fault, "the policies on disk are rejected, the last good ones stay live");
+                }
                 Seat::Live => {
-                    tracing::error!(%fault, "the policies on disk are rejected, the last good ones stay live");
+                    tracing::error!(
+                        fault,
+                        "the policies on disk are rejected, and none are live: nothing passes"
+                    );
+                }
+                Seat::Shadow { .. } if any => {
+                    tracing::error!(
+                        fault,
+                        "the shadow policies on disk are rejected, the last good ones stay"
+                    );
                 }
                 Seat::Shadow { .. } => {
-                    tracing::error!(%fault, "the shadow policies on disk are rejected, the last good ones stay");
+                    tracing::error!(
+                        fault,
+                        "the shadow policies on disk are rejected, and none decide beside"
+                    );
                 }
             }
         }
+        self.told = faults;
         self.count("rejected", 0.0);
     }
 

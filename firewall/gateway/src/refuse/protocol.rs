@@ -1,6 +1,6 @@
 //! The details of errors as A2A writes them in each of its transports (A2A 1.0 §5.4, §11.6).
 
-use semgate_inspect::Code;
+use semgate_inspect::{Code, Delivered};
 use semgate_message::a2a::ProtocolError;
 use serde_json::{Value, json};
 
@@ -18,8 +18,9 @@ fn written(reason: &str, domain: &str) -> Value {
     json!({"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": domain, "metadata": {}})
 }
 
-/// The name of the gRPC status that goes with an HTTP status (google.rpc.Code).
-pub(crate) fn status_name(status: u16) -> &'static str {
+/// The name of the gRPC status that goes with an HTTP status (google.rpc.Code). `UNAVAILABLE` is what clients send again by themselves, so it
+/// is said only of what did not reach the agent.
+pub(crate) fn status_name(status: u16, delivered: Delivered) -> &'static str {
     match status {
         400 | 413 | 415 | 422 => "INVALID_ARGUMENT",
         401 => "UNAUTHENTICATED",
@@ -27,7 +28,7 @@ pub(crate) fn status_name(status: u16) -> &'static str {
         404 => "NOT_FOUND",
         408 | 504 => "DEADLINE_EXCEEDED",
         429 => "RESOURCE_EXHAUSTED",
-        502 | 503 => "UNAVAILABLE",
+        502 | 503 if delivered == Delivered::No => "UNAVAILABLE",
         _ => "INTERNAL",
     }
 }

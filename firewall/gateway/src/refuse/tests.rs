@@ -132,3 +132,28 @@ fn a_cause_is_told_and_a_wait_is_rounded_up() {
     let problem = body(refuse(&refusal, Manner::Plain, Decisions::new().next()));
     assert_eq!(problem["cause"], "policy_denied");
 }
+
+#[test]
+fn over_rest_only_what_did_not_reach_the_agent_invites_to_be_sent_again() {
+    let decision = Decisions::new().next();
+    let name = |delivered| {
+        let refusal = Refusal::new(Code::ReplyRefused, "reason").with_delivered(delivered);
+        body(refuse(&refusal, Manner::Rest, decision))["error"]["status"].clone()
+    };
+    assert_eq!(name(Delivered::Yes), "INTERNAL");
+    assert_eq!(name(Delivered::Unknown), "INTERNAL");
+    assert_eq!(name(Delivered::No), "UNAVAILABLE");
+}
+
+#[test]
+fn a_problem_says_the_status_that_its_answer_has() {
+    let decision = Decisions::new().next();
+    let refusal = Refusal::new(Code::MethodUnsupported, "reason").with_rpc_id(Some(RpcId::Integer(1)));
+    for (manner, pointer) in [(Manner::Rest, "/error/details/1/status"), (Manner::Mcp, "/error/data/status")]
+    {
+        let answer = refuse(&refusal, manner, decision);
+        let status = answer.status().as_u16();
+        let problem = body(answer);
+        assert_eq!(problem.pointer(pointer), Some(&status.into()), "{problem}");
+    }
+}

@@ -87,13 +87,9 @@ impl PolicyState {
         self.set(PolicyReport { left_out, warnings: self.warnings(policies), ..self.report() });
     }
 
-    /// What is on disk is not live; what was live is. Answers whether that is news.
-    pub(super) fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) -> bool {
-        let before = self.report();
+    /// What is on disk is not live; what was live is.
+    pub(super) fn rejected(&self, digest: Option<Digest>, faults: &[PolicyFault]) {
         let faults = faults.iter().map(ToString::to_string).collect();
-        let report = PolicyReport { current: false, rejected: digest, faults, ..before.clone() };
-        let news = report != before;
-        self.set(report);
-        news
+        self.set(PolicyReport { current: false, rejected: digest, faults, ..self.report() });
     }
 }
