@@ -41,6 +41,16 @@ fn an_agent_whose_certificate_its_issuer_took_back_is_refused_and_so_is_one_that
     fs::copy(named.with_extension("pem"), up.path("/agents/retailer-7/cert")).unwrap();
     fs::copy(named.with_extension("key"), up.path("/agents/retailer-7/key")).unwrap();
     wait_for("the lists to be fetched", || say().status.success().then_some(()));
+    // a mirror carries them too, byte for byte
+    let mirror = dir.join("mirror");
+    good(&up.semgate(&["authority", "mirror", text(&mirror), "--crl-shards", "2"]));
+    for shard in ["0.crl", "1.crl"] {
+        let copied = fs::read(mirror.join("v1/crl/2").join(shard)).unwrap();
+        assert_eq!(copied, fs::read(dir.join("lists/2").join(shard)).unwrap());
+    }
+    let missing = up.semgate(&["authority", "mirror", text(&mirror), "--crl-shards", "4"]);
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("/v1/crl/4/0.crl"));
+    assert!(!missing.status.success());
     let pem = named.with_extension("pem");
     good(&semgate(&["cert", "revoke", text(&pem), "--by", text(&issuer)]));
     // an edition is told from the one before by the second in which it was signed

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use semgate_certs::{Crls, MAX_CRL_BYTES, MAX_SHARDS, newer_crl};
 use semgate_statement::verify_log::FetchFault;
 use semgate_statement::{Fetch, LogFault, LogReport, Stapled, verify_log};
 use serde_json::json;
@@ -38,6 +39,9 @@ pub struct Mirror {
     /// Do it again every so many seconds, until the process is ended; what fails is said and tried again
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     every: Option<u64>,
+    /// Copy the revocation lists of certificates too, of which there are so many; may be given for each number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
+    crl_shards: Vec<u32>,
     #[command(flatten)]
     which: Which,
 }
@@ -64,10 +68,10 @@ impl Mirror {
     fn once(&self) -> Result<serde_json::Value, Fault> {
         let source = self.which.open(self.from.as_deref())?;
         let staging = self.to.join(STAGING);
-        let (report, copied, kept) = match copy(source, &self.to, true) {
+        let (report, copied, kept) = match copy(source, &self.to, true, &self.crl_shards) {
             // A file of the mirror that was damaged must not be taken for a fault of the authority.
             Err(fault) if !is_unreachable(&fault) => {
-                copy(self.which.open(self.from.as_deref())?, &self.to, false)
+                copy(self.which.open(self.from.as_deref())?, &self.to, false, &self.crl_shards)
             }
             other => other,
         }
@@ -106,7 +110,12 @@ fn is_unreachable(fault: &CopyFault) -> bool {
 
 /// Verifies the whole log while everything that is fetched is written aside; then puts it in place. Answers how many files were copied, and
 /// how many were there already.
-fn copy(source: Source, to: &Path, reuse: bool) -> Result<(LogReport, u64, u64), CopyFault> {
+fn copy(
+    source: Source,
+    to: &Path,
+    reuse: bool,
+    crl_shards: &[u32],
+) -> Result<(LogReport, u64, u64), CopyFault> {
     let staging = to.join(STAGING);
     let io = |e: std::io::Error| {
         CopyFault::Other(Fault::new(format_args!("`{}` cannot be written: {e}", to.display())))
@@ -129,6 +138,9 @@ fn copy(source: Source, to: &Path, reuse: bool) -> Result<(LogReport, u64, u64),
     let report = verified.map_err(CopyFault::Log)?;
     copying.names(&source.config.prefix).map_err(CopyFault::Log)?;
     copying.newest_shards(report.shards).map_err(CopyFault::Log)?;
+    for shards in crl_shards {
+        copying.crls(*shards)?;
+    }
     if let Some(failed) = copying.failed.take() {
         return Err(io(failed));
     }
@@ -180,6 +192,27 @@ impl Copying<'_> {
                 Err(FetchFault::HttpStatus(404)) => {}
                 Err(fault) => return Err(LogFault::Fetch { path, fault }),
             }
+        }
+        Ok(())
+    }
+
+    /// The revocation lists of one number of shards. Their signatures are for whoever holds a certificate against them; an edition that is
+    /// older than the mirror's is not taken.
+    fn crls(&mut self, shards: u32) -> Result<(), CopyFault> {
+        for shard in 0..shards {
+            let path = format!("/v1/crl/{shards}/{shard}.crl");
+            let bytes = self.from.get(&path, MAX_CRL_BYTES as u64);
+            let bytes =
+                bytes.map_err(|fault| CopyFault::Log(LogFault::Fetch { path: path.clone(), fault }))?;
+            let held = read(&below(self.to, &path), MAX_CRL_BYTES as u64);
+            let judged = match &held {
+                Some(held) => newer_crl(held, &bytes),
+                None => Crls::from_der(&[&bytes]).map(|_| bytes.as_slice()),
+            };
+            let kept =
+                judged.map_err(|fault| CopyFault::Other(Fault::new(format_args!("`{path}`: {fault}"))))?;
+            let kept = kept.to_vec();
+            self.keep(&path, &kept);
         }
         Ok(())
     }
