@@ -172,6 +172,10 @@ impl SigningKey for KeyPair {
         KeyPair::sign(self, random, message)
     }
 
+    fn sign_undrawn(&self, _: &[u8]) -> Result<[u8; 64], KeyFault> {
+        Err(KeyFault::Randomness)
+    }
+
     fn pem(&self) -> Option<String> {
         Some(self.to_pem())
     }

@@ -16,6 +16,12 @@ pub trait SigningKey: fmt::Debug + Send + Sync {
     /// [`KeyFault::Randomness`]; [`KeyFault::Device`].
     fn sign(&self, random: &dyn SecureRandom, message: &[u8]) -> Result<[u8; 64], KeyFault>;
 
+    /// The same where nothing is drawn: Ed25519 is deterministic, and a device draws its own.
+    ///
+    /// # Errors
+    /// [`KeyFault::Randomness`] for a key that needs some; [`KeyFault::Device`].
+    fn sign_undrawn(&self, message: &[u8]) -> Result<[u8; 64], KeyFault>;
+
     /// The PKCS#8 PEM form of a key that can be written down so; none of one in a device, which stays the same when its certificate is renewed.
     fn pem(&self) -> Option<String>;
 }

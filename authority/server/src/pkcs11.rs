@@ -50,6 +50,10 @@ impl SigningKey for DeviceKey {
     }
 
     fn sign(&self, _: &dyn SecureRandom, message: &[u8]) -> Result<[u8; 64], KeyFault> {
+        self.sign_undrawn(message)
+    }
+
+    fn sign_undrawn(&self, message: &[u8]) -> Result<[u8; 64], KeyFault> {
         let signature = self.device.sign(&self.uri, message).map_err(KeyFault::Device)?;
         let good = self.public.verify(self.public.algorithm(), message, &signature);
         good.map(|()| signature).map_err(|_| KeyFault::Device(DeviceFault::WrongSignature))

@@ -2,7 +2,7 @@
 //! `tlog-checkpoint` text (origin, size, root hash). The log key only orders; it says nothing about contexts.
 
 use crate::tiles::{MAX_TREE_SIZE, TreeHash};
-use ring::rand::{SecureRandom, SystemRandom};
+use ring::rand::SecureRandom;
 use ring::signature::KeyPair as _;
 use semgate_certs::{KeyFault, PublicKey, SignatureAlgorithm, SigningKey};
 use signed_note::{Note, NoteError, StandardSigner, StandardVerifier, VerifierList};
@@ -73,7 +73,6 @@ pub struct LogKey {
     verifier: LogVerifier,
     /// The key, and those that sign beside it while the log changes its key.
     signers: Vec<NoteKey>,
-    random: SystemRandom,
 }
 
 /// An Ed25519 key with its name and id in notes.
@@ -86,8 +85,8 @@ struct NoteKey {
 
 impl NoteKey {
     /// A signature line of a note (C2SP signed-note).
-    fn line(&self, text: &[u8], random: &dyn SecureRandom) -> Result<String, CheckpointFault> {
-        let signature = self.key.sign(random, text).map_err(CheckpointFault::Signer)?;
+    fn line(&self, text: &[u8]) -> Result<String, CheckpointFault> {
+        let signature = self.key.sign_undrawn(text).map_err(CheckpointFault::Signer)?;
         let signature = [self.id.to_be_bytes().as_slice(), &signature].concat();
         Ok(format!("\u{2014} {} {}\n", self.name, crate::encoding::to_base64(&signature)))
     }
@@ -121,6 +120,10 @@ impl SigningKey for SeedKey {
     }
 
     fn sign(&self, _: &dyn SecureRandom, message: &[u8]) -> Result<[u8; 64], KeyFault> {
+        self.sign_undrawn(message)
+    }
+
+    fn sign_undrawn(&self, message: &[u8]) -> Result<[u8; 64], KeyFault> {
         self.pair.sign(message).as_ref().try_into().map_err(|_| KeyFault::UnsupportedPublicKey)
     }
 
@@ -157,7 +160,7 @@ impl LogKey {
         let vkey = format!("{origin}+{id:08x}+{}", crate::encoding::to_base64(&public));
         let verifier = LogVerifier::parse(&vkey)?;
         let signers = vec![NoteKey { name: origin.to_owned(), id, key }];
-        Ok(LogKey { text: None, verifier, signers, random: SystemRandom::new() })
+        Ok(LogKey { text: None, verifier, signers })
     }
 
     /// Reads the text form; white space around it is dropped.
@@ -203,7 +206,7 @@ impl LogKey {
         let mut note = String::from_utf8(text.clone()).map_err(|_| CheckpointFault::Malformed)?;
         note.push('\n');
         for signer in &self.signers {
-            note.push_str(&signer.line(&text, &self.random)?);
+            note.push_str(&signer.line(&text)?);
         }
         Ok(note)
     }
