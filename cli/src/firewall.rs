@@ -42,6 +42,9 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             for fault in checked.shadow_faults {
                 eprintln!("the shadow policies would decide nothing: {fault}");
             }
+            for why in checked.floors {
+                eprintln!("warning: `[floors]`: {why}");
+            }
             if !checked.unkept.is_empty() {
                 let why = checked.unkept.join("; ");
                 return Err(Fault::new(format_args!("`[audit_values]` would keep nothing: {why}"))

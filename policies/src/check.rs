@@ -6,6 +6,7 @@ use cedar_policy::{
     EntityUid, PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
 };
 use miette::Diagnostic;
+use semgate_contexts::Performative;
 
 use crate::agents::Agents;
 use crate::catalogue::Catalogue;
@@ -185,6 +186,12 @@ fn agent_hint(id: &str, agents: &Agents) -> Option<String> {
     if let Some(entry) = agents.by_alias(id) {
         return Some(format!("`{id}` is an alias: write `Agent::\"{}\"`", entry.id));
     }
+    let aliases = || agents.entries().iter().filter_map(|entry| Some((entry.alias.as_deref()?, entry)));
+    if let Some(near) = closest(id, aliases().map(|(alias, _)| alias))
+        && let Some((_, entry)) = aliases().find(|(alias, _)| *alias == near)
+    {
+        return Some(format!("`{near}` is an alias: write `Agent::\"{}\"`", entry.id));
+    }
     closest(id, agents.entries().iter().map(|entry| entry.id.as_str()))
         .map(|near| format!("did you mean `Agent::\"{near}\"`?"))
 }
@@ -196,6 +203,11 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
         ValidationError::UnrecognizedEntityType(_) => {
             let name = text.split('`').rev().nth(1)?;
             unknown_type(name, catalogue)
+        }
+        ValidationError::UnrecognizedActionId(_) => {
+            let name = text.split('"').nth(1)?;
+            let near = closest(name, Performative::ALL.iter().map(|known| known.as_str()))?;
+            Some(format!("did you mean `Action::\"{near}\"`?"))
         }
         ValidationError::UnexpectedType(_) | ValidationError::IncompatibleTypes(_)
             if text.contains("decimal") =>
@@ -211,15 +223,29 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
         ValidationError::UnexpectedType(_) if text.contains("Long") && text.contains("String") => {
             Some("a number is written without quotation marks".to_owned())
         }
+        ValidationError::FunctionArgumentValidation(_) if text.contains("decimal") && is_beyond(&text) => {
+            Some("a decimal is from `-922337203685477.5808` to `922337203685477.5807`".to_owned())
+        }
         ValidationError::FunctionArgumentValidation(_) if text.contains("decimal") => {
             Some("a decimal has one to four digits behind its point, as in `decimal(\"10000.0\")`".to_owned())
         }
         ValidationError::UnsafeAttributeAccess(_) => hidden(&text, catalogue),
+        ValidationError::UnsafeOptionalAttributeAccess(_) if text.contains("`session`") => {
+            Some("it is there under a lock only: ask `context has session &&` first".to_owned())
+        }
         ValidationError::UnsafeOptionalAttributeAccess(_) => {
             Some("not every loaded version requires it: ask `resource has …` first".to_owned())
         }
         _ => None,
     }
+}
+
+/// Whether a number that is no decimal has one form, and is merely too large.
+fn is_beyond(text: &str) -> bool {
+    let number = text.rsplit('"').nth(1).unwrap_or_default();
+    let (whole, rest) = number.strip_prefix('-').unwrap_or(number).split_once('.').unwrap_or_default();
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    digits(whole) && digits(rest) && rest.len() <= 4
 }
 
 pub(crate) fn unknown_type(name: &str, catalogue: &Catalogue) -> Option<String> {
@@ -250,10 +276,12 @@ fn hidden(text: &str, catalogue: &Catalogue) -> Option<String> {
     })
 }
 
-/// The nearest of the known names, if it is near: at most a third of the letters differ.
+/// The nearest of the known names, if it is near: at most a third of the letters differ, or the case alone.
 pub(crate) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let apart =
+        |candidate: &str| if candidate.eq_ignore_ascii_case(name) { 0 } else { distance(name, candidate) };
     known
-        .map(|candidate| (distance(name, candidate), candidate))
+        .map(|candidate| (apart(candidate), candidate))
         .min()
         .filter(|(apart, _)| *apart * 3 <= name.chars().count())
         .map(|(_, candidate)| candidate)

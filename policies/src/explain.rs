@@ -61,6 +61,8 @@ pub struct Weighed {
     pub place: Place,
     /// What it had to do with the verdict.
     pub part: Part,
+    /// The text of its `@approve`: nothing passes by it before a human was asked this.
+    pub asks: Option<String>,
     /// What of its scope does not fit, as what would have to be so.
     pub out_of_scope: Vec<String>,
     /// Its conditions, in their order.
@@ -248,6 +250,7 @@ impl Explainer {
             permits: written.permits(),
             place: parse::place(file, text, written.start),
             part,
+            asks: written.obligation.as_ref().and_then(|one| one.approve.as_deref()).map(str::to_owned),
             out_of_scope: one.scope.iter().filter_map(Fit::wish).map(str::to_owned).collect(),
             conditions,
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use semgate_contexts::ContextUrn;
 
 /// Where in a policy file something is wrong: both counted from 1, the column in characters.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// File name within the policy directory.
     pub file: String,

@@ -8,6 +8,7 @@ use cedar_policy::{Effect, Policy, PolicyId, PolicySet};
 use miette::Diagnostic;
 
 use crate::annotations::{Annotations, Obligation};
+use crate::check::closest;
 use crate::reads::Reads;
 use crate::{Place, PolicyFault, PolicyLimits};
 
@@ -107,11 +108,17 @@ impl Alone {
 
 /// The policies of a file, each by itself.
 pub(crate) fn each_of(name: &str, text: &str) -> Result<Vec<Alone>, Vec<PolicyFault>> {
+    if let Some(fault) = unreadable(name, text) {
+        return Err(vec![fault]);
+    }
     // A file without a policy (comments only) is fine: Cedar parses the empty set.
     let set: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
         errors
             .iter()
-            .map(|error| PolicyFault::Syntax { place: place_of(name, text, error, 0), why: words(error) })
+            .map(|error| PolicyFault::Syntax {
+                place: place_of(name, text, error, 0),
+                why: with_effect(words(error)),
+            })
             .collect::<Vec<_>>()
     })?;
     if let Some(template) = set.templates().next() {
@@ -169,6 +176,34 @@ fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<
         });
     }
     if faults.is_empty() { Ok(found) } else { Err(faults) }
+}
+
+/// With the effect that was meant in place of one that there is not.
+fn with_effect(why: String) -> String {
+    let Some(effect) = why.strip_prefix("invalid policy effect: ") else { return why };
+    let meant = match effect.to_ascii_lowercase().as_str() {
+        "deny" | "refuse" | "block" => Some("forbid"),
+        "allow" | "accept" => Some("permit"),
+        _ => closest(effect, ["permit", "forbid"].into_iter()),
+    };
+    meant.map(|meant| format!("{why} (did you mean `{meant}`?)")).unwrap_or(why)
+}
+
+/// Characters that make a text look otherwise than it is read, also in a comment, and the mark that some editors put before everything.
+fn unreadable(name: &str, text: &str) -> Option<PolicyFault> {
+    let fault = |at: usize, why: String| Some(PolicyFault::Syntax { place: place(name, text, at), why });
+    if text.starts_with('\u{feff}') {
+        return fault(0, "a byte-order mark: save the file as UTF-8 without one".to_owned());
+    }
+    let turns = |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let (at, found) = text.char_indices().find(|(_, c)| turns(*c))?;
+    fault(
+        at,
+        format!(
+            "a bidirectional control character (U+{:04X}): what is read here is not what is shown",
+            u32::from(found)
+        ),
+    )
 }
 
 /// The conditions of a policy.

@@ -10,7 +10,7 @@ use crate::agents::Agents;
 use crate::ask::Asker;
 use crate::budgets;
 use crate::catalogue::Catalogue;
-use crate::check::{Texts as Checked, place_in};
+use crate::check::{Texts as Checked, closest, place_in};
 use crate::fit::fit;
 use crate::index::Index;
 use crate::may::unsaid;
@@ -42,6 +42,19 @@ pub struct Policies {
 pub type Floors = BTreeMap<Line, Version>;
 
 impl Policies {
+    /// Whether a directory is one by itself, beside whatever contexts: its policies parse, and `entities.json` and `limits.json` are of
+    /// the documented form.
+    ///
+    /// # Errors
+    /// Every fault found, at least one.
+    pub fn parse(source: &PolicySource, limits: &PolicyLimits) -> Result<(), Vec<PolicyFault>> {
+        let (_, agents) = parsed(source, limits)?;
+        if let Some(bytes) = &source.limits {
+            budgets::read(bytes, &agents, limits)?;
+        }
+        Ok(())
+    }
+
     /// Loads a policy directory as a whole, or says everything that is wrong with it.
     ///
     /// `contexts` are all documents that are held, also those that are revoked or below a floor: policies may still
@@ -112,15 +125,7 @@ impl Policies {
     ) -> Result<Self, Vec<PolicyFault>> {
         let live: HashSet<Digest> =
             before.into_iter().flat_map(|live| live.asker.catalogue.digests()).copied().collect();
-        let (written, agents) =
-            match (parse::parse(&source.files, limits), Agents::read(&source.entities, limits)) {
-                (Ok(written), Ok(agents)) => (written, agents),
-                (written, agents) => {
-                    let mut faults = written.err().unwrap_or_default();
-                    faults.extend(agents.err().unwrap_or_default());
-                    return Err(faults);
-                }
-            };
+        let (written, agents) = parsed(source, limits)?;
         let budgets = match &source.limits {
             Some(bytes) => budgets::read(bytes, &agents, limits)?,
             None => Budgets::default(),
@@ -224,6 +229,21 @@ impl Policies {
         &self.warnings
     }
 
+    /// Floors of lines that no context has, which keep nothing away: each with what was probably meant, in words for the operator.
+    #[must_use]
+    pub fn floors_of_nothing(&self, floors: &Floors) -> Vec<String> {
+        let lines: std::collections::BTreeSet<&str> =
+            self.asker.catalogue.types.iter().map(|info| info.line.as_str()).collect();
+        let unknown = floors.keys().filter(|line| !lines.contains(line.as_str()));
+        unknown
+            .map(|line| {
+                let near = closest(line.as_str(), lines.iter().copied());
+                let hint = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+                format!("no context has the line `{line}`, so that its floor keeps nothing away{hint}")
+            })
+            .collect()
+    }
+
     /// Contexts that could not be typed beside the others, or would have made a policy invalid.
     #[must_use]
     pub fn left_out(&self) -> &[LeftOut] {
@@ -288,6 +308,51 @@ impl Policies {
     }
 }
 
+/// A member that many types of an open `resource` lack is told once, with what is to be done about it.
+fn once_for_all_types(faults: Vec<PolicyFault>) -> Vec<PolicyFault> {
+    let key = |fault: &PolicyFault| match fault {
+        PolicyFault::Invalid { place, policy, why, .. } => {
+            let member = why.strip_prefix("attribute `")?.split_once("` on entity type `")?.0;
+            why.ends_with("` not found").then(|| (place.clone(), policy.clone(), member.to_owned()))
+        }
+        _ => None,
+    };
+    let mut lacking: HashMap<_, usize> = HashMap::new();
+    for found in faults.iter().filter_map(key) {
+        *lacking.entry(found).or_default() += 1;
+    }
+    let mut told = HashSet::new();
+    let once = |fault: PolicyFault| match key(&fault) {
+        Some(found) if lacking.get(&found).is_some_and(|count| *count > 1) => {
+            let count = lacking.get(&found).copied().unwrap_or_default();
+            let (place, policy, member) = found.clone();
+            told.insert(found).then(|| PolicyFault::Invalid {
+                place,
+                policy,
+                why: format!(
+                    "attribute `{member}` is not on every entity type that `resource` can be: {count} lack it"
+                ),
+                hint: Some(format!(
+                    "write `resource is …` in the scope, or ask `resource has {member} &&` first"
+                )),
+            })
+        }
+        _ => Some(fault),
+    };
+    faults.into_iter().filter_map(once).collect()
+}
+
+fn parsed(source: &PolicySource, limits: &PolicyLimits) -> Result<(Vec<Written>, Agents), Vec<PolicyFault>> {
+    match (parse::parse(&source.files, limits), Agents::read(&source.entities, limits)) {
+        (Ok(written), Ok(agents)) => Ok((written, agents)),
+        (written, agents) => {
+            let mut faults = written.err().unwrap_or_default();
+            faults.extend(agents.err().unwrap_or_default());
+            Err(faults)
+        }
+    }
+}
+
 /// What does not fit, with the members that nothing has: of those is not said again what only follows from them.
 fn told(unfit: Vec<PolicyFault>, unknown: Vec<PolicyFault>) -> Vec<PolicyFault> {
     let follows = |fault: &PolicyFault| {
@@ -303,7 +368,7 @@ fn told(unfit: Vec<PolicyFault>, unknown: Vec<PolicyFault>) -> Vec<PolicyFault> 
             _ => false,
         })
     };
-    let mut all: Vec<PolicyFault> = unfit.into_iter().filter(|fault| !follows(fault)).collect();
+    let mut all = once_for_all_types(unfit.into_iter().filter(|fault| !follows(fault)).collect());
     all.extend(unknown);
     all
 }

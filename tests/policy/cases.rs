@@ -104,6 +104,30 @@ when { context has session && context.session.expires < datetime("2026-06-01T12:
 when { principal.credentials.contains("token:audit") && !context.receiver.credentials.contains("cert:vault") };
 "#;
 
+#[test]
+fn a_case_may_be_of_an_older_version_of_its_protocol() {
+    let dir = copied();
+    let old = "@id(\"old\") permit (principal in Group::\"partners\", action, resource is a2a::text)\nwhen { context.binding_version == \"0.3\" };\n";
+    std::fs::write(dir.path().join("old.cedar"), old).unwrap();
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": {
+        "kind": "message", "role": "user", "messageId": "m-1", "parts": [{"kind": "text", "text": "hello"}]}}});
+    let case = |version: Value, expect: &str| {
+        json!([{"shows": "a text", "sender": "retailer-7", "receiver": "wholesaler-1", "protocol": "a2a", "binding_version": version,
+            "message": message, "expect": expect}])
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let play = |case: Value| {
+        std::fs::write(folder.path().join("one.json"), case.to_string()).unwrap();
+        policy(&["test", word(folder.path()), "--policies", word(dir.path())])
+    };
+    let (status, shown, errors) = play(case(json!("0.3"), "permitted"));
+    assert_eq!(status, 0, "{shown}{errors}");
+    let (status, shown, _) = play(case(json!("1.0"), "permitted"));
+    assert_eq!(status, 1, "{shown}");
+    let (_, shown, _) = play(case(json!("0.2"), "permitted"));
+    assert!(shown.contains("`a2a` has no version `0.2`; hint: write `1.0` or `0.3`"), "{shown}");
+}
+
 fn played(dir: &std::path::Path, cases: &[Value]) -> (i32, String, String) {
     std::fs::write(dir.join("lines-more.cedar"), ASKING).unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -32,6 +32,16 @@ fn a_change_of_policy_shows_as_the_rows_that_it_changes_and_no_others() {
 }
 
 #[test]
+fn a_permit_that_comes_to_need_an_approval_is_another_matrix() {
+    let dir = copied();
+    change(&dir.path().join("lines.cedar"), "@id(\"transfers\")", "@id(\"transfers\") @approve(\"sign it\")");
+    let (status, shown, errors) = policy(&["matrix", word(dir.path()), "--check"]);
+    assert_eq!(status, 1, "{shown}{errors}");
+    assert!(shown.lines().any(|line| line == "  - treasurer-1: always"), "{shown}");
+    assert!(shown.lines().any(|line| line == "  + treasurer-1: asks"), "{shown}");
+}
+
+#[test]
 fn a_snapshot_that_was_written_is_the_one_that_is_checked() {
     let dir = copied();
     std::fs::remove_file(dir.path().join("matrix.txt")).unwrap();

@@ -54,6 +54,57 @@ fn the_three_policies_as_they_are_meant_are_good() {
 }
 
 #[test]
+fn a_good_set_is_counted_and_what_lies_beside_and_is_not_read_is_told() {
+    let dir = super::copied();
+    std::fs::write(dir.path().join("y.CEDAR"), "permit (principal, action, resource);").unwrap();
+    std::fs::write(dir.path().join("zz.cedar"), "// nothing yet\n").unwrap();
+    std::fs::create_dir(dir.path().join("more")).unwrap();
+    std::fs::write(dir.path().join("more/x.cedar"), "").unwrap();
+    let (status, shown, errors) = policy(&["check", word(dir.path())]);
+    assert_eq!(status, 0, "{shown}{errors}");
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "warning: `more/` holds 1 `*.cedar` and is not read: subdirectories are not",
+            "warning: `y.CEDAR` is not read: files of a set end in `.cedar`, or are `entities.json` and `limits.json`",
+            "warning: `zz.cedar` holds no policy",
+        ]
+    );
+    assert!(lines[3].contains(": good, ") && lines[3].ends_with(" context(s)"), "{shown}");
+    assert!(lines[3].contains(" policies in 8 file(s), beside "), "{shown}");
+}
+
+#[test]
+fn a_floor_of_no_line_is_refused_with_what_was_meant() {
+    let (status, _, errors) = policy(&["check", word(&rules()), "--floor", "paiment=v2.0"]);
+    assert_eq!(status, 1, "{errors}");
+    let why = "`--floor`: no context has the line `paiment`, so that its floor keeps nothing away (did you mean `payment`?)";
+    assert!(errors.contains(why), "{errors}");
+}
+
+#[test]
+fn what_no_gateway_would_load_is_not_signed() {
+    let dir = super::copied();
+    let words = ["bundle", word(dir.path()), "--key", "none", "--cert", "none", "--out", "none"];
+    std::fs::write(dir.path().join("a.cedar"), "permit (principal, action, resource)").unwrap();
+    let (status, shown, errors) = policy(&words);
+    assert_eq!(status, 1, "{errors}");
+    assert!(shown.starts_with("a.cedar:1:") && errors.contains("would not be loaded"), "{shown}{errors}");
+    let misspelt =
+        "permit (principal, action, resource is payment::transfer) unless { resource has amuont };";
+    std::fs::write(dir.path().join("a.cedar"), misspelt).unwrap();
+    let (status, shown, _) = policy(&[&words[..], &["--check"]].concat());
+    assert_eq!(status, 1);
+    assert!(shown.contains("did you mean `amount`?"), "{shown}");
+    let (_, shown, errors) = policy(&words);
+    assert!(
+        shown.is_empty() && errors.contains("none"),
+        "beside other contexts it may be good: {shown}{errors}"
+    );
+}
+
+#[test]
 fn a_floor_that_is_none_is_refused_with_its_form() {
     let (status, _, errors) = policy(&["check", word(&rules()), "--floor", "payment=2"]);
     assert_ne!(status, 0);

@@ -88,9 +88,11 @@ fn replay_says_exactly_which_recorded_decision_another_payment_policy_would_chan
     let euros =
         "forbid (principal, action, resource is payment::transfer) when { resource.currency == \"EUR\" };\n";
     std::fs::write(candidate.path().join("euros.cedar"), euros).unwrap();
-    let (status, shown, _) =
-        policy(&["replay", log, "--policies", word(candidate.path()), "--fail-on-change"]);
-    assert_eq!(status, 0, "{shown}");
+    let gate = ["replay", log, "--policies", word(candidate.path()), "--fail-on-change"];
+    let (status, shown, errors) = policy(&gate);
+    assert_eq!(status, 3, "a gate does not pass on what it cannot tell: {shown}");
+    assert!(errors.contains("2 decision(s) cannot be decided"), "{errors}");
+    assert_eq!(policy(&[&gate[..], &["--allow-undecided"]].concat()).0, 0);
     assert!(
         shown.contains("cannot be decided: it depends on what was not kept: resource.currency"),
         "{shown}"
@@ -117,21 +119,40 @@ fn replay_says_exactly_which_recorded_decision_another_payment_policy_would_chan
 }
 
 #[test]
+fn a_gate_does_not_pass_on_a_log_of_which_nothing_can_be_replayed() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("audit.jsonl");
+    let record = json!({"n": 1, "decision_id": "x", "verdict": "permitted"});
+    for text in [String::new(), format!("{record}\n")] {
+        std::fs::write(&log, text).unwrap();
+        let rules = rules();
+        let words = ["replay", word(&log), "--policies", word(&rules)];
+        let (status, _, errors) = policy(&[&words[..], &["--fail-on-change", "--allow-undecided"]].concat());
+        assert_eq!(status, 3, "{errors}");
+        assert!(
+            errors.contains("nothing could be replayed: no record of the log holds what was asked"),
+            "{errors}"
+        );
+        assert_eq!(policy(&words).0, 0, "without the gate it is a report");
+    }
+}
+
+#[test]
 fn a_member_that_records_could_never_keep_is_told_of_and_no_check_passes_with_it() {
     let up = Up::start();
     let behind = Scripted::answering(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec());
-    let keep = "[audit_values]\n\"payment::transfer.amuont\" = \"values\"\n\"paymnt::transfer.amount\" = \"digests\"\n\"payment::transfer.currency\" = \"values\"\n";
+    let keep = "[audit_values]\n\"payment::transfer.amuont\" = \"values\"\n\"paymnt::transfer.amount\" = \"digests\"\n\"payment::transfer.currency\" = \"values\"\n[floors]\npaiment = \"v2.0\"\n";
     let gateway = Gateway::before(&up, behind.address, keep);
     let wrong = [
         "`payment::transfer.amuont`: `payment::transfer` has no member `amuont` (did you mean `amount`?)",
         "`paymnt::transfer.amount`: no context has the type `paymnt::transfer` (`transfer` is known as `payment::transfer`)",
     ];
     let status = super::support::plain_get(&format!("http://{}/status", gateway.admin)).json();
-    assert_eq!(
-        status["policies"]["warnings"],
-        json!(wrong.map(|why| format!("audit_values: {why}"))),
-        "{status}"
-    );
+    let nothing =
+        "no context has the line `paiment`, so that its floor keeps nothing away (did you mean `payment`?)";
+    let mut warnings = wrong.map(|why| format!("audit_values: {why}")).to_vec();
+    warnings.push(format!("floors: {nothing}"));
+    assert_eq!(status["policies"]["warnings"], json!(warnings), "{status}");
     // it judges messages all the same, and keeps what there is
     assert_eq!(gateway.post(&payment(120)).status, 204);
     let config = gateway.audit.parent().unwrap().with_extension("toml");
@@ -149,7 +170,9 @@ fn a_member_that_records_could_never_keep_is_told_of_and_no_check_passes_with_it
     let good = text.replace("amuont", "amount").replace("\"paymnt::transfer.amount\" = \"digests\"\n", "");
     std::fs::write(&config, good).unwrap();
     let output = check();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains(&format!("warning: `[floors]`: {nothing}")), "a line may come later: {errors}");
 }
 
 #[test]

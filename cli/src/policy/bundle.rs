@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use semgate_certs::{Chain, ChainLimits, KeyPair, SpiffeId};
-use semgate_policies::{PolicyLimits, PolicySource};
+use semgate_policies::{Policies, PolicyLimits, PolicySource};
 use semgate_statement::SigningIdentity;
 use semgate_statement::bundle::{self, Rules};
 use serde_json::json;
 
+use super::inputs::{self, Contexts};
 use crate::fault::{Doing, Fault};
 use crate::system::{now, read, read_roots, ring_random};
 
@@ -42,6 +43,11 @@ pub struct Bundle {
     /// The id of a signer whose bundles count
     #[arg(long = "signer", value_name = "SPIFFE-ID", id = "signers")]
     signers: Vec<String>,
+    /// Sign only what would be loaded beside the shipped contexts; so it is wherever `--context` or `--floor` is given
+    #[arg(long, requires = "policies")]
+    check: bool,
+    #[command(flatten)]
+    contexts: Contexts,
 }
 
 impl Bundle {
@@ -65,6 +71,7 @@ impl Bundle {
             (given(&self.key, "--key")?, given(&self.cert, "--cert")?, given(&self.out, "--out")?);
         let random = ring_random();
         let source = PolicySource::read_dir(directory).doing("policies")?;
+        self.is_a_set(&source, json)?;
         let digest = source.digest();
         let files = source.contents();
         let chain = Chain::from_pem(&read(&cert)?, &ChainLimits::default()).doing("certificate")?;
@@ -81,6 +88,17 @@ impl Bundle {
             out!("{}: version {version}, {digest}", out.display());
         }
         Ok(0)
+    }
+
+    /// Nothing is signed that no gateway would load.
+    fn is_a_set(&self, source: &PolicySource, json: bool) -> Result<(), Fault> {
+        Policies::parse(source, &PolicyLimits::default())
+            .map_err(|faults| inputs::rejected(&faults, json))?;
+        if self.check || self.contexts.given() {
+            let contexts = self.contexts.read()?;
+            inputs::load(source, &contexts, &self.contexts.floors(), json)?;
+        }
+        Ok(())
     }
 
     fn verify(&self, file: &Path, json: bool) -> Result<u8, Fault> {

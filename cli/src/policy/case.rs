@@ -27,6 +27,8 @@ pub struct Case {
     /// The binding: `l8`, `a2a` or `mcp`.
     #[serde(default = "l8")]
     pub protocol: String,
+    /// The version of the protocol, as it writes it; the newest unless given.
+    pub binding_version: Option<String>,
     /// The clock: RFC 3339.
     pub time: Option<String>,
     /// A message as it is sent.

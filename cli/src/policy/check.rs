@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use semgate_policies::Policies;
+use semgate_policies::{Policies, PolicySource};
 use serde_json::json;
 
 use super::inputs::{self, Contexts};
@@ -33,22 +33,91 @@ impl Check {
             let schema = semgate_policies::schema_text(&contexts).doing("schema")?;
             out!("{schema}");
         }
-        let policies =
-            inputs::load(&inputs::source(&self.policies)?, &contexts, &self.contexts.floors(), json)?;
-        report(&self.policies, &policies, json)
+        let source = inputs::source(&self.policies)?;
+        let floors = self.contexts.floors();
+        let policies = inputs::load(&source, &contexts, &floors, json)?;
+        if let Some(why) = policies.floors_of_nothing(&floors).first() {
+            return Err(Fault::new(format_args!("`--floor`: {why}"))
+                .hint("name a line as in `payment=v2.0`, and the file of its context with `--context`"));
+        }
+        let counts = Counts {
+            files: source.files.len(),
+            policies: policies.ids().count(),
+            contexts: contexts.len(),
+            warnings: unread(&self.policies, &source, &policies),
+        };
+        report(&self.policies, &policies, &counts, json)
     }
 }
 
+/// What was looked at.
+struct Counts {
+    files: usize,
+    policies: usize,
+    contexts: usize,
+    /// What lies there and does nothing.
+    warnings: Vec<String>,
+}
+
+/// What looks like policies and is not read, and files that hold none.
+fn unread(dir: &Path, source: &PolicySource, policies: &Policies) -> Vec<String> {
+    let mut found = Vec::new();
+    let names = |dir: &Path| {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    };
+    let like = |name: &str| {
+        let lower = name.to_ascii_lowercase();
+        let is = [".cedar", ".cedar.txt", ".cedar.bak", ".cedar.json"].iter().any(|end| lower.ends_with(end));
+        !name.starts_with('.') && (is || lower == "entities.json" || lower == "limits.json")
+    };
+    for name in names(dir) {
+        let path = dir.join(&name);
+        if path.is_dir() && !name.starts_with('.') {
+            let within = names(&path).into_iter().filter(|name| name.ends_with(".cedar")).count();
+            if within > 0 {
+                found.push(format!(
+                    "`{name}/` holds {within} `*.cedar` and is not read: subdirectories are not"
+                ));
+            }
+        } else if like(&name) && !PolicySource::takes(&name) {
+            found.push(format!("`{name}` is not read: files of a set end in `.cedar`, or are `entities.json` and `limits.json`"));
+        }
+    }
+    for (name, _) in &source.files {
+        let of_file = format!("{name}#");
+        if !policies.ids().any(|id| id.starts_with(&of_file)) {
+            found.push(format!("`{name}` holds no policy"));
+        }
+    }
+    found
+}
+
 /// Says what would be live. A context that the set leaves out is refused in every message, so the check does not call it good.
-fn report(dir: &Path, policies: &Policies, json: bool) -> Result<u8, Fault> {
+fn report(dir: &Path, policies: &Policies, counts: &Counts, json: bool) -> Result<u8, Fault> {
     let digest = policies.digest().to_string();
     let left_out: Vec<String> = policies.left_out().iter().map(ToString::to_string).collect();
     if json {
-        out!("{}", json!({"policies": dir, "digest": digest, "left_out": left_out}));
+        let said = json!({
+            "policies": dir, "digest": digest, "left_out": left_out, "files": counts.files,
+            "count": counts.policies, "contexts": counts.contexts, "warnings": counts.warnings,
+        });
+        out!("{said}");
+    } else {
+        for why in &counts.warnings {
+            out!("warning: {why}");
+        }
     }
     if left_out.is_empty() {
         if !json {
-            out!("{}: good, {digest}", dir.display());
+            let Counts { files, policies, contexts, .. } = counts;
+            out!(
+                "{}: good, {digest}: {policies} policies in {files} file(s), beside {contexts} context(s)",
+                dir.display()
+            );
         }
         return Ok(0);
     }

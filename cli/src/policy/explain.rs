@@ -56,23 +56,25 @@ impl Explain {
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
         let explainer = inputs::explainer(&self.policies, &contexts, json)?;
-        let (headline, recalled) = match (&self.message, &self.decision, &self.audit) {
+        let told = match (&self.message, &self.decision, &self.audit) {
             (Some(message), ..) => {
                 let stage = Stage::new(
                     inputs::load(&inputs::source(&self.policies)?, &contexts, &self.contexts.floors(), json)?,
                     contexts,
                 );
-                self.message(message, &stage, &explainer)?
+                vec![self.message(message, &stage, &explainer)?]
             }
             (None, Some(id), Some(log)) => decision(id, log, &explainer)?,
             _ => return Err(Fault::new("name a message, or a decision and its log")),
         };
-        if json {
-            let questions: Vec<Value> = recalled.iter().map(as_json).collect();
-            out!("{}", json!({"verdict": headline, "questions": questions}));
-        } else {
-            out!("{headline}");
-            recalled.iter().for_each(show);
+        for (headline, recalled) in told {
+            if json {
+                let questions: Vec<Value> = recalled.iter().map(as_json).collect();
+                out!("{}", json!({"verdict": headline, "questions": questions}));
+            } else {
+                out!("{headline}");
+                recalled.iter().for_each(show);
+            }
         }
         Ok(0)
     }
@@ -92,6 +94,7 @@ impl Explain {
             receiver: &self.receiver.clone().unwrap_or_default(),
             direction: if answers.is_some() { Way::Reply } else { Way::Request },
             protocol: &self.protocol,
+            version: None,
             time: self.time.as_deref(),
             shows: [&[], &[]],
             pinned: None,
@@ -124,24 +127,40 @@ fn decision(
     id: &str,
     log: &std::path::Path,
     explainer: &Explainer,
-) -> Result<(String, Vec<Recalled>), Fault> {
-    let mut found = None;
+) -> Result<Vec<(String, Vec<Recalled>)>, Fault> {
+    let mut found = Vec::new();
     audit::each(log, |entry| {
         if entry.text("decision_id") == Some(id) {
-            found = Some(of_entry(entry, explainer));
+            found.push(of_entry(entry, explainer));
         }
         Ok(())
     })?;
-    found.ok_or_else(|| {
-        Fault::new(format_args!("`{}` holds no decision of that id", log.display()))
-            .hint("logs rotate: look in the older ones too")
-    })?
+    if found.is_empty() {
+        return Err(Fault::new(format_args!("`{}` holds no decision of that id", log.display()))
+            .hint("logs rotate: look in the older ones too"));
+    }
+    // a request and its reply are one decision, and a record that kept nothing hides none that did
+    let (mut told, mut fault) = (Vec::new(), None);
+    for one in found {
+        match one {
+            Ok(one) => told.push(one),
+            Err(why) => fault = Some(why),
+        }
+    }
+    match fault {
+        Some(why) if told.is_empty() => Err(why),
+        _ => Ok(told),
+    }
 }
 
 fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> Result<(String, Vec<Recalled>), Fault> {
     let code = entry.text("code").map_or_else(String::new, |code| format!(" ({code})"));
+    let direction = match entry.text("direction") {
+        Some("reply") => "reply ",
+        _ => "",
+    };
     let headline = format!(
-        "{}{code}, as it was decided; explained by the policies named here",
+        "{direction}{}{code}, as it was decided; explained by the policies named here",
         entry.text("verdict").unwrap_or("?")
     );
     let Some(asked) = entry.asked() else {
@@ -182,6 +201,9 @@ fn show(recalled: &Recalled) {
 fn show_policy(policy: &Weighed) {
     let effect = if policy.permits { "permit" } else { "forbid" };
     out!("    {effect} {} ({})", policy.id, policy.place);
+    if let Some(asks) = &policy.asks {
+        out!("      asks a human: {asks}");
+    }
     for wish in &policy.out_of_scope {
         out!("      scope: {wish}");
     }
@@ -228,6 +250,7 @@ fn as_json(recalled: &Recalled) -> Value {
                 "effect": if policy.permits { "permit" } else { "forbid" },
                 "place": policy.place.to_string(),
                 "part": part,
+                "asks": policy.asks,
                 "out_of_scope": policy.out_of_scope,
                 "conditions": conditions,
             })

@@ -31,6 +31,11 @@ fn floor(text: &str) -> Result<(Line, Version), String> {
 }
 
 impl Contexts {
+    /// Whether some of this was asked for, and not only the shipped library.
+    pub const fn given(&self) -> bool {
+        !self.contexts.is_empty() || !self.floors.is_empty() || self.no_library
+    }
+
     /// The floors, by line; the last of a line counts.
     pub fn floors(&self) -> Floors {
         self.floors.iter().cloned().collect()
@@ -88,8 +93,8 @@ pub fn explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Ex
         .map_err(|faults| rejected(&faults, json))
 }
 
-/// Prints every fault.
-fn rejected(faults: &[PolicyFault], json: bool) -> Fault {
+/// Prints every fault; what to end with.
+pub fn rejected(faults: &[PolicyFault], json: bool) -> Fault {
     for fault in faults {
         if json {
             out!("{}", json!({"fault": fault.to_string()}));

@@ -118,6 +118,7 @@ fn as_json(matrix: &Matrix) -> Value {
     let cell = |cell: &Cell| match cell {
         Cell::Never => json!("never"),
         Cell::Always => json!("always"),
+        Cell::Asks(members) => json!({"asks": members}),
         Cell::Depends(members) => json!({"depends": members}),
     };
     let concepts: Map<String, Value> = matrix

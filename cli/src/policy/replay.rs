@@ -25,7 +25,13 @@ pub struct Replay {
     /// Status 1 if a decision would change
     #[arg(long)]
     fail_on_change: bool,
+    /// With `--fail-on-change`: decisions that cannot be decided do not make the status 3
+    #[arg(long, requires = "fail_on_change")]
+    allow_undecided: bool,
 }
+
+/// The status of a gate that has nothing to go by: neither a change nor none.
+const UNDECIDED: u8 = 3;
 
 /// A record that would come out otherwise, or of which that cannot be said.
 struct Line {
@@ -53,7 +59,8 @@ impl Replay {
     /// Replays the log.
     ///
     /// # Errors
-    /// The log or the candidate cannot be read. What would change is a result, and status 1 only with `--fail-on-change`.
+    /// The log or the candidate cannot be read. What would change is a result, and status 1 only with
+    /// `--fail-on-change`; with that, status 3 where nothing could be replayed or a decision cannot be decided.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
         let explainer = inputs::explainer(&self.policies, &contexts, json)?;
@@ -66,7 +73,21 @@ impl Replay {
             Ok(())
         })?;
         report.print(json);
-        Ok(u8::from(self.fail_on_change && !report.changed.is_empty()))
+        if !self.fail_on_change || !report.changed.is_empty() {
+            return Ok(u8::from(self.fail_on_change));
+        }
+        if report.same == 0 && report.undecidable.is_empty() {
+            return Err(Fault::new("nothing could be replayed: no record of the log holds what was asked")
+                .hint("a gateway keeps it with `[audit_values]` (docs/gateway-operations.md)")
+                .status(UNDECIDED));
+        }
+        if report.same == 0 || (!report.undecidable.is_empty() && !self.allow_undecided) {
+            let count = report.undecidable.len();
+            return Err(Fault::new(format_args!("{count} decision(s) cannot be decided"))
+                .hint("keep what they depend on (`[audit_values]`), or let them be with `--allow-undecided`")
+                .status(UNDECIDED));
+        }
+        Ok(0)
     }
 }
 

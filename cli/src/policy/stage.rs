@@ -53,6 +53,8 @@ pub struct Sent<'a> {
     pub direction: Way,
     /// The binding.
     pub protocol: &'a str,
+    /// The version of the binding; the newest unless given.
+    pub version: Option<&'a str>,
     /// The clock.
     pub time: Option<&'a str>,
     /// What the sender and the receiver show.
@@ -85,6 +87,7 @@ impl Stage {
             receiver: &case.receiver,
             direction: case.direction,
             protocol: &case.protocol,
+            version: case.binding_version.as_deref(),
             time: case.time.as_deref(),
             shows: [&case.sender_shows, &case.receiver_shows],
             pinned: match subject {
@@ -129,6 +132,7 @@ impl Stage {
         let (sender, receiver) = &self.parties(case)?;
         let now = Now { unix: instant(case.time)?, monotonic_ms: 0 };
         let binding = binding(case.protocol)?;
+        let version = version(binding, case.version)?;
         let view = View::of_documents(self.contexts.iter().map(Arc::clone));
         let generation = Generation::new(
             vec![Arc::new(view)],
@@ -140,8 +144,13 @@ impl Stage {
         let inspector = Inspector::new(InspectLimits::default(), generation).with_kept(Keep::everything());
         let call = |bytes: &[u8]| match binding {
             Binding::L8 => Call::l8(),
+            Binding::A2a if version == Version::V03.as_str() => Call::a2a(Version::V03, Form::JsonRpc),
             Binding::A2a => Call::a2a(Version::V10, Form::JsonRpc),
-            Binding::Mcp => Call::mcp(head(bytes)),
+            Binding::Mcp => {
+                let told = case.version.map(str::to_owned);
+                let head = head(bytes);
+                Call::mcp(mcp::Head { version: told.or_else(|| head.version.clone()), ..head })
+            }
         };
         let peer = |id: &str, shows: &[String]| Peer::configured(id).showing(shown(shows));
         let [sender, receiver] = [peer(sender, case.shows[0]), peer(receiver, case.shows[1])];
@@ -204,7 +213,9 @@ impl Stage {
         let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous: 0 };
         let lock = case.lock_until.as_deref().map(|until| instant(Some(until))).transpose()?;
         let [sender_holds, receiver_holds] = [shown(&case.sender_shows), shown(&case.receiver_shows)];
+        let spoken = binding(&case.protocol)?;
         let circumstances = Circumstances {
+            protocol_version: version(spoken, case.binding_version.as_deref())?,
             sender_holds: &sender_holds,
             receiver_holds: &receiver_holds,
             session: lock.map(|expires_at| Session { expires_at }),
@@ -219,7 +230,7 @@ impl Stage {
             shape,
             value,
             without: None,
-            binding: binding(&case.protocol)?.as_str(),
+            binding: spoken.as_str(),
             direction: case.direction.as_str(),
             circumstances,
         };
@@ -336,6 +347,21 @@ fn binding(name: &str) -> Result<Binding, Fault> {
     [Binding::L8, Binding::A2a, Binding::Mcp].into_iter().find(|binding| binding.as_str() == name).ok_or_else(
         || Fault::new(format_args!("there is no protocol `{name}`")).hint("write `l8`, `a2a` or `mcp`"),
     )
+}
+
+/// The version of a binding by its name; the newest without one.
+fn version(binding: Binding, name: Option<&str>) -> Result<&'static str, Fault> {
+    let all: &[&'static str] = match binding {
+        Binding::L8 => &[""],
+        Binding::A2a => &[Version::V10.as_str(), Version::V03.as_str()],
+        Binding::Mcp => &[mcp::Version::V2026_07_28.as_str(), mcp::Version::V2025_11_25.as_str()],
+    };
+    let Some(name) = name else { return Ok(all.first().copied().unwrap_or_default()) };
+    all.iter().find(|known| **known == name).copied().ok_or_else(|| {
+        let known: Vec<String> = all.iter().map(|known| format!("`{known}`")).collect();
+        Fault::new(format_args!("`{}` has no version `{name}`", binding.as_str()))
+            .hint(format_args!("write {}", known.join(" or ")))
+    })
 }
 
 fn instant(text: Option<&str>) -> Result<u64, Fault> {

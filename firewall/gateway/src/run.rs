@@ -48,6 +48,8 @@ pub struct Checked {
     /// Members that `[audit_values]` names and of which nothing could be kept, beside the contexts that are known; none while the policies
     /// wait for them.
     pub unkept: Vec<String>,
+    /// Floors of the configuration that name no line which any context has: a line may come later, so they stop nothing.
+    pub floors: Vec<String>,
 }
 
 /// Looks at everything that a start needs (keys, roots, followers' memory, policies, and that they go together); binds nothing and writes nothing.
@@ -60,9 +62,11 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let shadow_faults = follow::shadow_faults(config, &parts.documents());
     let follow::First { policies, state, .. } = parts.policies;
     // while nothing is known nobody can tell what there will be
+    let current = state.report().current && contexts > 0;
+    let floors = if current { state.floors_of_nothing(&policies) } else { Vec::new() };
     let unkept = if state.report().current { state.unkept(&policies) } else { Vec::new() };
     let _ = start::generation(config, &parts.followers, Arc::new(policies))?;
-    Ok(Checked { contexts, policies_waiting: state.report().faults, shadow_faults, unkept })
+    Ok(Checked { contexts, policies_waiting: state.report().faults, shadow_faults, unkept, floors })
 }
 
 /// Runs until `shutdown` resolves, then drains: no new connection, messages in flight end within the drain limit. `ready`

@@ -35,6 +35,7 @@ impl Explainer {
                 format!("so that `{}` applies: {}", written.id, wish.as_deref().unwrap_or("its conditions")),
             );
             policies.push(Weighed {
+                asks: written.obligation.as_ref().and_then(|one| one.approve.as_deref()).map(str::to_owned),
                 id: written.id.to_string(),
                 permits: true,
                 place: parse::place(file, text, written.start),

@@ -21,6 +21,9 @@ pub enum Cell {
     Never,
     /// Policies let it pass, whatever is in it.
     Always,
+    /// Nothing passes without a human's approval (`@approve`): whatever is in it, or, where members are named, as far as policies let it
+    /// pass at all by these.
+    Asks(BTreeSet<String>),
     /// It depends on these members, as policies write them.
     Depends(BTreeSet<String>),
 }
@@ -198,8 +201,34 @@ impl Explainer {
         };
         let all: Vec<Against<'_>> =
             self.near(sender, action, &found, &scene).filter(Against::in_scope).collect();
-        settled(&all).unwrap_or_else(|open| Cell::Depends(open.reads))
+        asking(&all, settled(&all).unwrap_or_else(|open| Cell::Depends(open.reads)))
     }
+}
+
+/// The same with approvals: one permit that applies and asks for one is enough to need it.
+fn asking(all: &[Against<'_>], cell: Cell) -> Cell {
+    if cell == Cell::Never {
+        return cell;
+    }
+    let asks = |one: &&Against<'_>| {
+        one.written.obligation.as_ref().is_some_and(|obligation| obligation.approve.is_some())
+    };
+    let permits = || all.iter().filter(|one| one.written.permits() && one.truth != Truth::False);
+    let always = permits().filter(asks).any(|one| one.truth == Truth::True);
+    let reads = match &cell {
+        Cell::Depends(reads) => reads.clone(),
+        _ => BTreeSet::new(),
+    };
+    if always || permits().all(|one| asks(&one)) {
+        return Cell::Asks(reads);
+    }
+    // whether it asks depends on what its permit reads
+    let open = permits().filter(asks).filter_map(|one| match &one.truth {
+        Truth::Open(open) => Some(open.reads.clone()),
+        _ => None,
+    });
+    let more: BTreeSet<String> = open.flatten().collect();
+    if more.is_empty() { cell } else { Cell::Depends(reads.into_iter().chain(more).collect()) }
 }
 
 /// The verdict over policies of which some are open; or what it depends on.
@@ -268,6 +297,11 @@ impl fmt::Display for Cell {
         match self {
             Self::Never => f.write_str("never"),
             Self::Always => f.write_str("always"),
+            Self::Asks(members) if members.is_empty() => f.write_str("asks"),
+            Self::Asks(members) => {
+                let members: Vec<&str> = members.iter().map(String::as_str).collect();
+                write!(f, "asks, depends on {}", members.join(", "))
+            }
             Self::Depends(members) => {
                 let members: Vec<&str> = members.iter().map(String::as_str).collect();
                 write!(f, "depends on {}", members.join(", "))

@@ -147,12 +147,13 @@ fn where_the_matrix_says_never_or_always_no_message_comes_out_otherwise() {
                         let passes = matches!(house.ask(ask), Verdict::Permitted { .. });
                         let why = format!("{name} {action} {concept} {direction}: {cell}");
                         match cell {
-                            Cell::Always => assert!(passes, "{why}"),
+                            Cell::Always | Cell::Asks(_) => assert!(passes, "{why}"),
                             Cell::Never => assert!(!passes, "{why}"),
                             Cell::Depends(_) => {}
                         }
                         cells.insert(match cell {
                             Cell::Always => "always",
+                            Cell::Asks(_) => "asks",
                             Cell::Never => "never",
                             Cell::Depends(_) => "depends",
                         });
@@ -188,6 +189,25 @@ fn the_matrix_names_what_a_cell_depends_on_and_nothing_that_changes_nothing() {
     assert_eq!(cell(plan, "retailer-7", Performative::Propose), on(&["context.major"]), "it could overflow");
     assert_eq!(cell(plan, "retailer-7", Performative::Request), Cell::Always, "both branches are true");
     assert_eq!(cell(plan, "retailer-7", Performative::Agree), on(&["context.receiver"]));
+}
+
+#[test]
+fn what_passes_only_with_an_approval_has_its_own_word_in_the_matrix() {
+    let told = |policies: &str| {
+        let matrix = explainer(&one_file(policies)).matrix(&PolicyLimits::default()).unwrap();
+        matrix.concepts["payment::transfer"][0].cells[&Performative::Request].to_string()
+    };
+    let always = "permit (principal, action == Action::\"REQUEST\", resource is payment::transfer);\n";
+    let asked = format!("@approve(\"sign it\") {always}");
+    let large = asked.replace(");\n", ") when { resource.amount.greaterThan(decimal(\"1.0\")) };\n");
+    let no_usd =
+        "forbid (principal, action, resource is payment::transfer) when { resource.currency == \"USD\" };\n";
+    assert_eq!(told(always), "always");
+    assert_eq!(told(&asked), "asks");
+    assert_eq!(told(&format!("{asked}{always}")), "asks", "one is enough");
+    assert_eq!(told(&large), "asks, depends on resource.amount");
+    assert_eq!(told(&format!("{asked}{no_usd}")), "asks, depends on resource.currency");
+    assert_eq!(told(&format!("{always}{large}")), "depends on resource.amount", "whether it asks");
 }
 
 #[test]

@@ -219,6 +219,22 @@ fn syntax_is_refused_with_its_place() {
 }
 
 #[test]
+fn characters_that_hide_what_is_read_are_refused_in_comments_too() {
+    broken(
+        CONTINGENCY,
+        "permit",
+        "// everybody \u{202e}else\npermit",
+        &["p.cedar:1:14: a bidirectional control character (U+202E): what is read here is not what is shown"],
+    );
+    broken(
+        CONTINGENCY,
+        "permit",
+        "\u{feff}permit",
+        &["p.cedar:1:1: a byte-order mark: save the file as UTF-8 without one"],
+    );
+}
+
+#[test]
 fn every_fault_is_reported_in_one_go_in_the_order_of_the_file() {
     let text = format!("{}\n{}", PAYMENT.replace("amount", "amuont"), AMBIGUITY.replace("snl::", "sln::"));
     let faults = faults(&text);

@@ -1,6 +1,7 @@
 //! A member that nothing has is an error wherever in a policy it stands, and so is a line that there is not.
 
-use super::House;
+use super::{House, one_file, shipped_contexts};
+use crate::PolicyLimits;
 
 fn faults(text: &str) -> Vec<String> {
     House::with(text).err().unwrap_or_default()
@@ -90,6 +91,48 @@ fn where_the_resource_is_open_some_type_that_it_can_be_must_have_the_field() {
     );
     loads(
         "permit (principal, action, resource) when { resource is payment::transfer && resource.currency == \"EUR\" };",
+    );
+}
+
+#[test]
+fn what_was_meant_is_told_in_any_case_and_within_its_kind() {
+    let typed =
+        |scope: &str, condition: &str| format!("permit ({scope}, resource is payment::transfer){condition};");
+    for (text, part) in [
+        (typed("principal, action == Action::\"request\"", ""), "did you mean `Action::\"REQUEST\"`?"),
+        (
+            typed("principal == Agent::\"Retailer-7\", action", ""),
+            "`retailer-7` is an alias: write `Agent::\"spiffe://",
+        ),
+        (format!("@Id(\"x\") {}", typed("principal, action", "")), "did you mean `@id`?"),
+        (
+            "deny (principal, action, resource);".to_owned(),
+            "invalid policy effect: deny (did you mean `forbid`?)",
+        ),
+        (
+            typed("principal, action", " when { resource.amount.lessThan(decimal(\"922337203685478.0\")) }"),
+            "(a decimal is from `-922337203685477.5808` to `922337203685477.5807`)",
+        ),
+        (
+            typed("principal, action", " when { context.session.expires > context.now }"),
+            "(it is there under a lock only: ask `context has session &&` first)",
+        ),
+    ] {
+        let faults = faults(&text).join("\n");
+        assert!(faults.contains(part), "{part} is not in:\n{faults}");
+    }
+    // beside contexts that are live none is left out for it
+    let source = one_file(
+        "permit (principal, action, resource)\nwhen { resource.amount.lessThan(decimal(\"1.0\")) };",
+    );
+    let live = House::shipped();
+    let open = live.policies.reload(&source, &shipped_contexts(), &PolicyLimits::default()).unwrap_err();
+    let open: Vec<String> = open.iter().map(ToString::to_string).collect();
+    assert_eq!(open.len(), 1, "{open:?}");
+    assert!(open[0].starts_with("p.cedar:2:8: policy `p.cedar#1`: attribute `amount` is not on every entity type that `resource` can be: "));
+    assert!(
+        open[0].ends_with("(write `resource is …` in the scope, or ask `resource has amount &&` first)"),
+        "{open:?}"
     );
 }
 

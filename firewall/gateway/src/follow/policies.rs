@@ -294,8 +294,11 @@ impl Task {
                 for left_out in left_out {
                     tracing::warn!(%left_out, "a context cannot be typed beside the live policies: its messages are refused");
                 }
-                for why in self.state.unkept(&policies) {
-                    tracing::warn!(why, "`[audit_values]` keeps nothing of a member");
+                for why in self.state.warnings(&policies) {
+                    tracing::warn!(
+                        why,
+                        "the policies are live, and something in them or around them does nothing"
+                    );
                 }
                 self.publisher.policies_changed(policies);
             }

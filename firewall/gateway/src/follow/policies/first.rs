@@ -46,7 +46,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
     let tries = config.limits.policy_read_tries;
     let Found { steady: Steady { source, .. }, version } =
         place.read(&limits, tries).map_err(|why| fault(&[why]))?;
-    let state = PolicyState::keeping(config.kept());
+    let state = PolicyState::keeping(config.kept(), config.floors.iter().cloned().collect());
     match Policies::load(&source, contexts, &limits) {
         Ok(policies) => {
             state.accepted(&policies);
@@ -57,7 +57,11 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
             let policies = waiting(&source, &limits).map_err(|faults| fault(&faults))?;
             Ok(First { policies, state, source: None, place, version })
         }
-        Err(faults) => Err(fault(&faults)),
+        Err(mut faults) => {
+            // what may be gone once the contexts are known hides what will not
+            faults.retain(|fault| !fault.is_about_contexts());
+            Err(fault(&faults))
+        }
     }
 }
 

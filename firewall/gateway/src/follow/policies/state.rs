@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use semgate_contexts::Digest;
 use semgate_inspect::ShadowCounts;
-use semgate_policies::{Keep, Policies, PolicyFault};
+use semgate_policies::{Floors, Keep, Policies, PolicyFault};
 
 /// The state of every set, for whoever tells of it.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,8 @@ pub(crate) struct PolicyState {
     report: Mutex<PolicyReport>,
     /// What records keep of what this set is asked.
     keep: Option<Keep>,
+    /// The operator's own floors.
+    floors: Floors,
 }
 
 /// What [`PolicyState::report`] tells.
@@ -43,9 +45,14 @@ pub(crate) struct PolicyReport {
 }
 
 impl PolicyState {
-    /// The state of a set of whose questions records keep this.
-    pub(crate) fn keeping(keep: Option<Keep>) -> Self {
-        Self { keep, ..Self::default() }
+    /// The state of a set of whose questions records keep this, above these floors of the operator.
+    pub(crate) fn keeping(keep: Option<Keep>, floors: Floors) -> Self {
+        Self { keep, floors, ..Self::default() }
+    }
+
+    /// Floors of the operator that name no line which any context has.
+    pub(crate) fn floors_of_nothing(&self, policies: &Policies) -> Vec<String> {
+        policies.floors_of_nothing(&self.floors)
     }
 
     /// What records are to keep and cannot beside these contexts.
@@ -53,9 +60,10 @@ impl PolicyState {
         self.keep.as_ref().map(|keep| policies.unkept(keep)).unwrap_or_default()
     }
 
-    fn warnings(&self, policies: &Policies) -> Vec<String> {
+    pub(super) fn warnings(&self, policies: &Policies) -> Vec<String> {
         let unkept = self.unkept(policies).into_iter().map(|why| format!("audit_values: {why}"));
-        policies.warnings().iter().map(ToString::to_string).chain(unkept).collect()
+        let floors = self.floors_of_nothing(policies).into_iter().map(|why| format!("floors: {why}"));
+        policies.warnings().iter().map(ToString::to_string).chain(unkept).chain(floors).collect()
     }
 
     pub(crate) fn report(&self) -> PolicyReport {
