@@ -192,7 +192,7 @@ fn attack_a_directory_that_is_still_being_written_goes_live_half() {
     let link = up.dir.join("current");
     turn(&link, &a);
     let limits = "[limits]\npolicy_poll = \"10ms\"\npolicy_settle = \"200ms\"\n";
-    let gateway = gateway(&up, &behind, limits);
+    let mut gateway = gateway(&up, &behind, limits);
     let whole = digest_of(&a);
     assert_eq!(shown_live(&gateway), std::slice::from_ref(&whole));
     // written without a pause: nothing of it may count meanwhile
@@ -210,4 +210,13 @@ fn attack_a_directory_that_is_still_being_written_goes_live_half() {
     let last = digest_of(&a);
     wait_for("the whole set", || (shown_live(&gateway) == [last.clone()]).then_some(()));
     assert_eq!(status(&gateway)["policies"]["faults"], json!([]));
+    std::fs::write(a.join("b.cedar"), permit("b", "local_obsevation")).unwrap();
+    wait_for("the fault", || gateway.log().contains("the last good ones stay live").then_some(()));
+    Command::new("kill").args(["-TERM", &gateway.child.id().to_string()]).status().unwrap();
+    gateway.child.wait().unwrap();
+    gateway.start_again();
+    let told = "none are live: nothing passes";
+    wait_for("the log of the start", || gateway.log().contains(told).then_some(()));
+    assert!(gateway.log().contains("local_obsevation"), "{}", gateway.log());
+    assert!(metrics(&gateway).contains("semgate_policy_loads_total{outcome=\"rejected\"} 1"));
 }

@@ -61,6 +61,11 @@ pub enum Right {
 /// What kept it from playing; a wrong verdict is status 1, with every line shown.
 pub async fn run(args: DemoArgs, json: bool) -> Result<u8, Fault> {
     let (dir, throw_away) = match args.dir {
+        // contexts that it revoked stay revoked, and floors that it raised stay up
+        Some(dir) if std::fs::read_dir(&dir).is_ok_and(|mut files| files.next().is_some()) => {
+            return Err(Fault::new(format_args!("`{}` is not empty", dir.display()))
+                .hint("the demo revokes what it publishes: give it a directory of its own"));
+        }
         Some(dir) => (dir, false),
         None => (std::env::temp_dir().join(format!("semgate-demo-{}", std::process::id())), true),
     };

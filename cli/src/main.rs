@@ -101,7 +101,7 @@ fn main() -> ExitCode {
 fn run(words: Words) -> Result<u8, Fault> {
     let json = words.json;
     match words.job {
-        Job::Up(args) => block_on(up::run(args)),
+        Job::Up(args) => block_on(up::run(args, json)),
         Job::Demo(args) => block_on(demo::run(args, json)),
         Job::Say(say) => block_on(say.run(json)),
         Job::Authority(job) => authority::run(job, json),

@@ -57,9 +57,23 @@ impl UpArgs {
 ///
 /// # Errors
 /// Whatever kept a part from starting, or stopped it.
-pub async fn run(args: UpArgs) -> Result<u8, Fault> {
+pub async fn run(args: UpArgs, json: bool) -> Result<u8, Fault> {
     let running = start(&args, &|what| eprintln!("{what}")).await?;
     let up = running.place.up();
+    if json {
+        out!("{}", serde_json::to_string(up).doing("`up.json`")?);
+    } else {
+        show(up);
+    }
+    tokio::select! {
+        () = signals::end() => {}
+        () = running.parts.any_ended() => {}
+    }
+    eprintln!("ending");
+    running.stop().await.map(|()| 0)
+}
+
+fn show(up: &UpFile) {
     out!("authority   {}", up.authority_url);
     out!("firewall    {} (L8), {} (A2A)", up.gateway.l8, up.gateway.a2a);
     out!("admin       {}", up.admin_url);
@@ -67,12 +81,6 @@ pub async fn run(args: UpArgs) -> Result<u8, Fault> {
     out!(
         r#"say something: semgate say supplyChain:v1.0 current_decision '{{"item_id":"beer","quantity":120}}'"#
     );
-    tokio::select! {
-        () = signals::end() => {}
-        () = running.parts.any_ended() => {}
-    }
-    eprintln!("ending");
-    running.stop().await.map(|()| 0)
 }
 
 /// Everything, running.

@@ -78,6 +78,7 @@ impl Proof {
         };
         match &self.out {
             Some(file) => write_new(file, text.as_bytes(), 0o644)?,
+            None if json => print(&json!({"proof": text}), json),
             None => out_raw!("{text}"),
         }
         Ok(0)

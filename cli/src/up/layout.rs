@@ -120,6 +120,9 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
     let notes_file = dir.join(NOTES);
     let mut ports = Ports::default();
     let notes = if notes_file.exists() {
+        if [args.authority, args.l8, args.a2a, args.admin, args.agent].iter().any(Option::is_some) {
+            tell("addresses count at the first start only: they stand in authority.toml and firewall.toml");
+        }
         let text = read(&notes_file)?;
         toml::from_str(&text).doing(format_args!("`{}`", notes_file.display()))?
     } else {

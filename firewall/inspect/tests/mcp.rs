@@ -466,7 +466,7 @@ fn a_route_that_requires_locks_lets_clients_open_and_list_and_call_nothing() {
     strict.options.require_lock = true;
     let house = (inspector, Arc::new(strict));
     for method in ["server/discover", "tools/list"] {
-        ask(&house, "retailer-7", method, json!({})).unwrap();
+        let _unspent = ask(&house, "retailer-7", method, json!({})).unwrap();
     }
     assert_eq!(call(&house, "retailer-7", "add", json!({"a": 1, "b": 2})).unwrap_err(), Code::LockMismatch);
 }

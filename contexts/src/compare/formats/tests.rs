@@ -1,8 +1,8 @@
 //! What is assumed of formats, held against the validator.
 
-use crate::compare::hunt::random::Random;
 use super::super::words::Pattern;
 use super::*;
+use crate::compare::hunt::random::Random;
 
 /// Samples, long texts, and near misses of both.
 fn texts() -> Vec<String> {
