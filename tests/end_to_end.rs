@@ -30,6 +30,12 @@ fn the_demo_plays_the_papers_scenes_and_every_verdict_is_right() {
         assert!(shown.contains(code), "no scene ends in `{code}`:\n{shown}");
     }
     assert!(!shown.contains("WRONG"), "{shown}");
+    // what it revokes stays revoked, so it plays nowhere twice
+    let used = tempfile::tempdir().unwrap();
+    std::fs::write(used.path().join("up.json"), "{}").unwrap();
+    let again = Command::new(SEMGATE).arg("demo").arg("--dir").arg(used.path()).output().unwrap();
+    let why = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(!again.status.success() && why.contains("is not empty"), "{why}");
 }
 
 #[test]

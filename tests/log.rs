@@ -107,6 +107,9 @@ fn proofs_are_made_from_tiles_and_checked_offline_here_and_by_others() {
         ("acme:v1.1", "last", "urn:contexts:acme:v1.1"),
     ] {
         let (proof, entry) = made(what, name);
+        let said = good(&told.words(&["--json", "log", "proof", what, "--from", &url]));
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(said["proof"], std::fs::read_to_string(&proof).unwrap());
         let said = good(&told.words(&["log", "proof", "--check", &proof]));
         assert!(said.contains(about) && said.contains("kind: publish"), "{said}");
         good(&told.words(&["log", "proof", "--check", &proof, "--entry-bytes", &entry]));
