@@ -3,11 +3,13 @@
 
 use crate::read::{Facts, Role};
 use crate::twin::twin;
+use crate::verify::ALGORITHMS;
 use crate::{Chain, ChainFault, ChainLimits, Family, Thumbprint};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rustls_pki_types::CertificateDer;
 use std::fmt;
+use webpki::EndEntityCert;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 
@@ -61,28 +63,65 @@ impl SignerId {
 }
 
 impl Chain {
-    /// The names of the signer whose certificate is the leaf: its key, and those of the issuers that the chain gives for it by name. Nothing
-    /// of the chain is verified; whichever issuing certificate makes it verify has the key that signed the leaf.
+    /// The names of the signer whose certificate is the leaf: its key, and those of the chain whose keys certified it, or one that did, by a
+    /// signature that verifies and under the name that it gives to its issuer, in whatever order they stand; the root's apart. Nothing else of
+    /// the chain is verified: of one that verifies, these are all keys of the path, and where it holds more than one path those of each.
     pub fn signer_id(&self) -> SignerId {
         let leaf = self.leaf();
         let twin = twin(leaf).map(|der| Thumbprint::of(&der));
         let certificates = std::iter::once(Thumbprint::of(leaf)).chain(twin).collect();
-        let mut keys = Vec::new();
-        let mut wanted: Option<Vec<u8>> = None;
-        for der in self.certificates() {
-            let Ok((_, certificate)) = X509Certificate::from_der(der) else { continue };
-            let subject = certificate.subject().as_raw();
-            if wanted.as_deref().is_none_or(|wanted| wanted == subject) {
-                keys.push(KeyId::of(certificate.public_key().raw));
-                wanted = Some(certificate.issuer().as_raw().to_vec());
+        SignerId { certificates, keys: self.certifying().unwrap_or_default() }
+    }
+
+    /// The key of the leaf, then those that certified it, each once; none if the leaf cannot be read.
+    fn certifying(&self) -> Option<Vec<KeyId>> {
+        let mut all = self.certificates().iter();
+        let (_, leaf) = X509Certificate::from_der(all.next()?).ok()?;
+        let mut rest: Vec<Stated<'_>> = all.filter_map(Stated::read).collect();
+        // a root certifies itself, and whatever it signed says so to anyone who trusts it
+        rest.retain(|one| one.certified(&one.certificate).is_none());
+        let mut keys = vec![KeyId::of(leaf.public_key().raw)];
+        let mut below = vec![leaf];
+        while let Some(certificate) = below.pop() {
+            let (above, others): (Vec<_>, Vec<_>) =
+                rest.into_iter().partition(|one| one.certified(&certificate).is_some());
+            for one in above {
+                let key = KeyId::of(one.certificate.public_key().raw);
+                if !keys.contains(&key) {
+                    keys.push(key);
+                }
+                below.push(one.certificate);
             }
+            rest = others;
         }
-        SignerId { certificates, keys }
+        Some(keys)
     }
 
     /// The keys of its certificates, leaf first, each with the thumbprint of the certificate.
     pub fn named_keys(&self) -> impl Iterator<Item = (Thumbprint, KeyId)> + '_ {
         self.certificates().iter().filter_map(|der| Some((Thumbprint::of(der), key_of(der)?)))
+    }
+}
+
+/// A certificate of a chain as an issuer of others.
+struct Stated<'c> {
+    certificate: X509Certificate<'c>,
+    key: EndEntityCert<'c>,
+}
+
+impl<'c> Stated<'c> {
+    fn read(der: &'c CertificateDer<'c>) -> Option<Stated<'c>> {
+        let (_, certificate) = X509Certificate::from_der(der).ok()?;
+        Some(Stated { certificate, key: EndEntityCert::try_from(der).ok()? })
+    }
+
+    /// That its key signed this one, which names it as issuer.
+    fn certified(&self, below: &X509Certificate<'_>) -> Option<()> {
+        if self.certificate.subject().as_raw() != below.issuer().as_raw() {
+            return None;
+        }
+        let (said, signature) = (below.tbs_certificate.as_ref(), below.signature_value.data.as_ref());
+        ALGORITHMS.iter().find_map(|one| self.key.verify_signature(*one, said, signature).ok())
     }
 }
 
@@ -147,3 +186,6 @@ impl Suspect {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

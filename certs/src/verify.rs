@@ -13,7 +13,7 @@ use webpki::{
 };
 
 /// Signatures that a chain may carry. No RSA: none of ours is, and one family of algorithms fewer is one attack fewer.
-const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
+pub(crate) const ALGORITHMS: &[&dyn SignatureVerificationAlgorithm] = &[
     webpki::ring::ECDSA_P256_SHA256,
     webpki::ring::ECDSA_P256_SHA384,
     webpki::ring::ECDSA_P384_SHA256,

@@ -2,7 +2,7 @@
 
 use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
 use ring::rand::SecureRandom;
-use semgate_certs::{Chain, Roots, Thumbprint, Usage};
+use semgate_certs::{Chain, Roots, SignerId, Thumbprint, Usage};
 use semgate_contexts::{Context, DocumentFault, DocumentLimits, Prefix, Referenced};
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +24,7 @@ pub const MAX_SIGNED_BYTES: usize = 256 * 1024;
 pub struct SignedContext {
     context: Arc<Context>,
     signer: Thumbprint,
+    names: SignerId,
     chain: Chain,
 }
 
@@ -41,6 +42,11 @@ impl SignedContext {
     /// The thumbprint of the certificate that signed it.
     pub fn signer(&self) -> Thumbprint {
         self.signer
+    }
+
+    /// The names under which something may be said against who signed it: of the path by which its chain was verified.
+    pub fn signer_id(&self) -> &SignerId {
+        &self.names
     }
 }
 
@@ -120,5 +126,6 @@ pub fn verify_context_among(
     let context =
         Context::from_canonical(&payload, prefix, limits, others).map_err(ContextFault::Document)?;
     leaf.allows_line(context.urn().line()).map_err(|_| ContextFault::LineNotDelegated)?;
-    Ok(SignedContext { context: Arc::new(context), signer: leaf.thumbprint(), chain })
+    let (signer, names) = (leaf.thumbprint(), leaf.signer_id().clone());
+    Ok(SignedContext { context: Arc::new(context), signer, names, chain })
 }

@@ -12,7 +12,7 @@ use crate::statement::Statement;
 use crate::status::{Shard, StatusList};
 use crate::tiles::TreeHash;
 use crate::trust::Trust;
-use semgate_certs::{Chain, Roots, Usage, verify_chain};
+use semgate_certs::{Chain, Roots, SignerId, Usage, verify_chain};
 use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault, Line, Version};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -183,8 +183,8 @@ pub(super) fn under(known: &Known, trust: &Trust, roots: &Roots, retry_at: u64) 
 
 /// A document that was judged.
 pub(super) enum Judged {
-    /// It holds; with the chain of its signer.
-    Good(Arc<Context>, Chain),
+    /// It holds; with the names of its signer, by the path that was verified, and the chain.
+    Good(Arc<Context>, SignerId, Chain),
     /// It is the published one and refers to this context, which is not loaded.
     Needs(ContextUrn, Digest),
 }
@@ -229,5 +229,5 @@ pub(super) fn document(
     if signed.signer() != known.signer {
         return Err(FollowFault::Signer);
     }
-    Ok(Judged::Good(Arc::clone(signed.context()), signed.chain().clone()))
+    Ok(Judged::Good(Arc::clone(signed.context()), signed.signer_id().clone(), signed.chain().clone()))
 }

@@ -246,10 +246,10 @@ impl Follower {
         let judged =
             judge::document(&bytes, urn, known, &self.state.known, self.state.anchors.roots(), &self.config)
                 .map_err(drop)?;
-        if let judge::Judged::Good(context, chain) = judged
+        if let judge::Judged::Good(context, signer, chain) = judged
             && let Some(known) = self.state.known.get_mut(urn)
         {
-            known.load(context, &chain.signer_id());
+            known.load(context, &signer);
             self.state.trust.insert(chain);
             self.memory.verified(Part::Contexts, name);
         }

@@ -228,7 +228,7 @@ impl Follower {
         bytes: &[u8],
     ) -> Result<Option<(ContextUrn, Digest)>, FollowFault> {
         let known = self.state.known.get(urn).ok_or(FollowFault::Unasked)?;
-        let (context, chain) = match judge::document(
+        let (context, signer, chain) = match judge::document(
             bytes,
             urn,
             known,
@@ -237,10 +237,10 @@ impl Follower {
             &self.config,
         )? {
             judge::Judged::Needs(urn, digest) => return Ok(Some((urn, digest))),
-            judge::Judged::Good(context, chain) => (context, chain),
+            judge::Judged::Good(context, signer, chain) => (context, signer, chain),
         };
         let known = self.state.known.get_mut(urn).ok_or(FollowFault::Unasked)?;
-        known.load(context, &chain.signer_id());
+        known.load(context, &signer);
         self.state.trust.insert(chain);
         self.memory.write_part(super::memory::Part::Contexts, &known.digest.hex(), bytes)?;
         Ok(None)

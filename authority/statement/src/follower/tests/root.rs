@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::checkpoint::{CheckpointFault, LogKey};
+use crate::context::sign_context;
 use crate::listing::Listed;
 use crate::root::{KeyList, RootAct, RootFault};
 use crate::testing::ORIGIN;
@@ -9,8 +10,8 @@ use crate::trust::RootEntry;
 use crate::verify_log::{LogFault, verify_log};
 use ring::rand::SystemRandom;
 use semgate_certs::{
-    CertificateDer, ChainLimits, Family, Issuer, IssuingProfile, RootProfile, Roots, Suspect, SuspectFault,
-    Thumbprint,
+    CertificateDer, Chain, ChainLimits, Family, Issuer, IssuingProfile, RootProfile, Roots, Suspect,
+    SuspectFault, Thumbprint,
 };
 
 fn document(short: &str) -> Vec<u8> {
@@ -193,6 +194,87 @@ fn a_compromised_issuing_key_takes_along_what_those_signed_whom_it_certified() {
     };
     let refused = authority.replay.check_by(authority.now, &statement, Some(signer.thumbprint()));
     assert_eq!(refused, Err(crate::ReplayFault::SignerCompromised));
+}
+
+/// A certificate of this key under the name of the authority's issuing one, by a root "Z" that nobody trusts.
+fn decoy(authority: &MemoryAuthority, key: KeyPair) -> CertificateDer<'static> {
+    let (since, random) = (authority.keys.since, &authority.keys.random);
+    let root = KeyPair::generate(random).unwrap();
+    let root = Issuer::root(&RootProfile::new("Z", since), root, random).unwrap();
+    let profile = IssuingProfile::new("test contexts", Family::Contexts, since);
+    root.issuing(&profile, key, random).unwrap().chain().certificates()[0].clone()
+}
+
+/// The signer with these certificates between its own and that of its issuer.
+fn with_strays(signer: &SigningIdentity, strays: Vec<CertificateDer<'static>>) -> SigningIdentity {
+    let mut chain = signer.chain.certificates().to_vec();
+    chain.splice(1..1, strays);
+    let chain = Chain::from_der(chain, &ChainLimits::default()).unwrap();
+    SigningIdentity::new(Arc::clone(&signer.key), chain)
+}
+
+#[test]
+fn attack_a_stray_certificate_before_the_compromised_issuing_one_hides_nothing() {
+    let (mut authority, mut follower) = followed();
+    let keys = Arc::clone(&authority.keys);
+    let random = &keys.random;
+    // the feed goes on below another issuing certificate
+    let profile = IssuingProfile::new("other", Family::Contexts, keys.since);
+    let other = keys.root_key.issuing(&profile, KeyPair::generate(random).unwrap(), random).unwrap();
+    let pair = KeyPair::generate(random).unwrap();
+    let profile = LeafProfile::role(Usage::Feed, LineScope::All, keys.since);
+    let chain = other.leaf(&profile, pair.public(), random).unwrap();
+    authority.new_feed = Some(Arc::new(SigningIdentity::new(pair, chain)));
+    authority.publish(&document("shop:v1.0"));
+    let stray = decoy(&authority, KeyPair::generate(random).unwrap());
+    let thief = with_strays(&keys.signer(&["shop"]), vec![stray]);
+    let context = authority.pretend(&document("shop:v1.1"));
+    let from = authority.publish_by(&context, &thief, &thief);
+    authority.follow(&mut follower).unwrap();
+    assert_eq!(standing(&follower, "shop:v1.1", authority.now), Standing::Valid);
+    let before = authority.replay.statuses().get(from);
+    authority.root(suspected(&keys.contexts.chain().certificates()[0], from), &[]);
+    let after = authority.replay.statuses().get(from);
+    assert_eq!((before, after), (Some(Status::Valid), Some(Status::Invalid)), "for whoever replays the log");
+    authority.follow(&mut follower).unwrap();
+    let standings = ["shop:v1.0", "shop:v1.1"].map(|s| standing(&follower, s, authority.now));
+    assert_eq!(standings, [Standing::Valid, Standing::Revoked]);
+    let known = follower.state.known.get(&urn("shop:v1.1")).unwrap();
+    let issuing = Suspect::key_of(&keys.contexts.chain().certificates()[0]).unwrap();
+    assert!(known.keys.contains(&issuing), "the follower draws the conclusion by itself");
+    assert!(verify_log(&mut authority.clone(), &authority.config(), authority.now).is_ok());
+}
+
+#[test]
+fn attack_a_mirror_that_adds_a_compromised_key_to_a_chain_revokes_nothing() {
+    let (mut authority, mut follower) = followed();
+    let keys = Arc::clone(&authority.keys);
+    let random = &keys.random;
+    let stolen = authority.signer(&Line::parse("other").unwrap());
+    authority.publish(&document("other:v1.0"));
+    authority.publish(&document("shop:v1.0"));
+    authority.publish(&document("shop:v1.1"));
+    authority.root(suspected(&stolen.chain.certificates()[0], 0), &[]);
+    let pair = || KeyPair::from_pem(&stolen.key.pem().unwrap(), random).unwrap();
+    let signer = authority.signer(&Line::parse("shop").unwrap());
+    // the key under the issuer's name, which certified nothing
+    let stray = decoy(&authority, pair());
+    let strays = with_strays(&signer, vec![stray]);
+    let context = MemoryAuthority::context(&document("shop:v1.0"));
+    authority.documents.insert(*context.digest(), sign_context(&context, &strays, random).unwrap());
+    authority.trust.insert(strays.chain.clone());
+    // and one by which a mirror that has the key certifies the true issuer: no root stands above it
+    let issuing = &keys.contexts.chain().certificates()[0];
+    let thief = Issuer::root(&RootProfile::new("K", keys.since), pair(), random).unwrap();
+    let lines = [Line::parse("shop").unwrap()];
+    let above = thief.cross(issuing, &lines, keys.since + 86_400, random).unwrap();
+    let strays = with_strays(&signer, vec![above, thief.chain().certificates()[0].clone()]);
+    let context = MemoryAuthority::context(&document("shop:v1.1"));
+    authority.documents.insert(*context.digest(), sign_context(&context, &strays, random).unwrap());
+    authority.follow(&mut follower).unwrap();
+    let standings = ["other:v1.0", "shop:v1.0", "shop:v1.1"].map(|s| standing(&follower, s, authority.now));
+    assert_eq!(standings, [Standing::Revoked, Standing::Valid, Standing::Valid]);
+    assert!(verify_log(&mut authority.clone(), &authority.config(), authority.now).is_ok());
 }
 
 #[test]
