@@ -354,6 +354,34 @@ fn a_recognition_that_is_not_good_is_refused_by_reason() {
 }
 
 #[test]
+fn authorities_are_counted_while_they_are_recognised_and_those_that_ended_give_their_place_away() {
+    let [mut ours, theirs, _] = three();
+    let until = START + 100;
+    let named = |ours: &MemoryAuthority, n: usize, until: u64| {
+        let line = format!("line{n}");
+        let mut one = ours.recognition(&theirs, &[(&line, None)], until);
+        one.recognised = format!("a{n}.test");
+        one
+    };
+    let all: Vec<Recognition> = (0..MAX_RECOGNISED).map(|n| named(&ours, n, until)).collect();
+    let (again, more) = (named(&ours, 0, UNTIL), named(&ours, MAX_RECOGNISED, UNTIL));
+    ours.batch = true;
+    for one in all {
+        ours.recognise(one);
+    }
+    let next = |at: u64, one: &Recognition| {
+        let mut anchors = anchors(&ours);
+        let entry = Entry::new(at, ours.signed_by_root(RootAct::Recognise(one.clone()), &[])).unwrap();
+        anchors.accept(u64::MAX, &entry).map(|()| anchors.recognised().count())
+    };
+    let full = Err(RootFault::Recognition(RecognitionFault::TooMany));
+    assert_eq!(next(until - 1, &more), full);
+    assert_eq!(next(until - 1, &again), Ok(MAX_RECOGNISED), "one that is there already");
+    assert_eq!(next(until, &more), Ok(1));
+    assert_eq!(next(until, &again), Ok(MAX_RECOGNISED), "nobody came");
+}
+
+#[test]
 fn lines_of_two_recognised_authorities_never_meet_and_a_withdrawal_names_the_recognition_in_effect() {
     let [mut ours, theirs, third] = three();
     let index = ours.recognise(ours.recognition(&theirs, &[("payment", None)], UNTIL));

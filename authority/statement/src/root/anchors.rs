@@ -92,7 +92,7 @@ pub struct Anchors {
     compromised: Suspects,
     /// The newest statement that lowered the floor of a line: its index and the floor.
     lowered: BTreeMap<Line, (u64, Version)>,
-    /// The newest recognition of each other authority, whatever became of it.
+    /// The newest recognition of each other authority; those that have ended until another authority is recognised.
     recognised: BTreeMap<String, Recognised>,
 }
 
@@ -206,6 +206,9 @@ impl Anchors {
                 let cross = self.judge_recognition(recognition, at).map_err(RootFault::Recognition)?;
                 let recognition = Arc::new(recognition.clone());
                 let name = recognition.recognised.clone();
+                if !self.recognised.contains_key(&name) {
+                    self.recognised.retain(|_, one| one.recognition.until > at);
+                }
                 self.recognised.insert(name, Recognised { index, recognition, cross: cross.into() });
             }
         }
@@ -262,7 +265,11 @@ impl Anchors {
         if recognition.until <= at {
             return Err(RecognitionFault::Ended);
         }
-        if !self.recognised.contains_key(&recognition.recognised) && self.recognised.len() >= MAX_RECOGNISED {
+        let others = self
+            .recognised
+            .iter()
+            .filter(|(name, one)| **name != recognition.recognised && one.recognition.until > at);
+        if others.count() >= MAX_RECOGNISED {
             return Err(RecognitionFault::TooMany);
         }
         let cross = recognition.check(&self.keys, self.roots.limits())?;
@@ -337,7 +344,8 @@ impl Anchors {
         self.compromised.since(certificates, keys)
     }
 
-    /// The newest recognition of each other authority. That one was withdrawn, its status says.
+    /// The newest recognition of each other authority, but for those that ended before a later one was recognised. That one was withdrawn,
+    /// its status says.
     pub fn recognised(&self) -> impl Iterator<Item = &Recognised> {
         self.recognised.values()
     }
