@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use semgate_certs::{
-    Chain, ChainFault, Roots, SpiffeId, Suspect, Thumbprint, Usage, VerifiedLeaf, verify_chain,
+    Chain, ChainFault, KeyId, Roots, SpiffeId, Suspect, Thumbprint, Usage, VerifiedLeaf, verify_chain,
 };
 use semgate_contexts::{ContextUrn, Digest, Line, Version};
 use semgate_statement::{
-    Act, Anchors, Checkpoint, Entry, JwsFault, ReplayFault, RootAct, SignedPermission, SignedStatement,
-    Statement, StatementFault, VerifiedStatement,
+    Act, Anchors, Checkpoint, Entry, JwsFault, Replay, ReplayFault, RootAct, SignedPermission,
+    SignedStatement, Statement, StatementFault, VerifiedStatement,
 };
 
 use super::{Consent, Request, Sequencer};
@@ -186,7 +186,7 @@ impl Sequencer {
             return Ok(Judged::Known(known));
         }
         self.ledger.replay().check(at, signed.unverified()).map_err(|fault| refused(&fault))?;
-        self.names_a_key(signed.unverified()).map_err(|what| refused(&what))?;
+        self.names_a_key(signed.unverified(), at).map_err(|what| refused(&what))?;
         let entry = Entry::new(at, signed.clone()).map_err(|fault| Problem::new(Code::Internal, fault))?;
         let mut next = self.anchors.clone();
         next.accept(self.ledger.replay().size(), &entry).map_err(|fault| refused(&fault))?;
@@ -194,24 +194,12 @@ impl Sequencer {
         Ok(Judged::New(Box::new(entry)))
     }
 
-    /// A statement that a key is compromised must name the key, and one whose being so has an effect: not that of a root, which leaves by a
-    /// trust list, and not another one than that of the certificate it names, where that is known.
-    fn names_a_key(&self, statement: &Statement) -> Result<(), &'static str> {
+    fn names_a_key(&self, statement: &Statement, at: u64) -> Result<(), &'static str> {
         let Statement::Root(said) = statement else { return Ok(()) };
-        let RootAct::Compromised { key, spki, .. } = &said.act else { return Ok(()) };
-        let spki = spki.ok_or("the statement names a certificate and not its key: draft it again")?;
-        let mut roots = self.anchors.roots().certificates();
-        if roots.any(|der| Suspect::key_of(der) == Some(spki)) {
-            return Err("the key is that of a root, which leaves by a trust list");
-        }
         let chains = self.trust.chains().flat_map(|(_, chain)| chain.named_keys());
         let ours = self.keys.chains();
-        let known = chains.chain(ours.iter().flat_map(|chain| chain.named_keys()));
-        let mut others = known.filter(|(certificate, other)| certificate == key && *other != spki);
-        match others.next() {
-            Some(_) => Err("the key is not that of the certificate that the statement names"),
-            None => Ok(()),
-        }
+        let known: Vec<_> = chains.chain(ours.iter().flat_map(|chain| chain.named_keys())).collect();
+        names_a_key(&said.act, &self.anchors, self.ledger.replay(), &known, at)
     }
 
     fn said_before(&self, signed: &SignedStatement) -> Option<u64> {
@@ -310,3 +298,42 @@ impl Sequencer {
         serde_json::to_vec(&record).ok()
     }
 }
+
+/// A statement that a key is compromised must name the key, and one whose being so has an effect: not that of a root, which leaves by a
+/// trust list, not another one than that of the certificate it names, where that is known, and not one by which a recognised authority alone
+/// signs: what that one signs is in its own log, and counts here until the recognition is withdrawn.
+fn names_a_key(
+    act: &RootAct,
+    anchors: &Anchors,
+    replay: &Replay,
+    known: &[(Thumbprint, KeyId)],
+    at: u64,
+) -> Result<(), &'static str> {
+    let RootAct::Compromised { key, spki, .. } = act else { return Ok(()) };
+    let spki = spki.ok_or("the statement names a certificate and not its key: draft it again")?;
+    let mut roots = anchors.roots().certificates();
+    if roots.any(|der| Suspect::key_of(der) == Some(spki)) {
+        return Err("the key is that of a root, which leaves by a trust list");
+    }
+    if known.iter().any(|(certificate, other)| certificate == key && *other != spki) {
+        return Err("the key is not that of the certificate that the statement names");
+    }
+    let ours = known.iter().any(|(_, other)| *other == spki);
+    match !ours && recognised_by(anchors, replay, spki, at) {
+        true => Err("the key is that of a recognised authority: withdraw the recognition instead"),
+        false => Ok(()),
+    }
+}
+
+/// Whether a recognition that is in force at `at` certifies this key.
+fn recognised_by(anchors: &Anchors, replay: &Replay, key: KeyId, at: u64) -> bool {
+    let in_force = anchors.recognised().filter(|one| {
+        let name = &one.recognition.recognised;
+        one.recognition.until > at && replay.recognition(name).is_some_and(|(index, _)| index == one.index)
+    });
+    let mut certified = in_force.flat_map(|one| one.recognition.cross.iter());
+    certified.any(|der| Suspect::key_of(der) == Some(key))
+}
+
+#[cfg(test)]
+mod tests;
