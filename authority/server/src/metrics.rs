@@ -24,6 +24,10 @@ impl Metrics {
         for (name, what) in [
             ("semgate_authority_requests_total", "requests answered, by method and status"),
             ("semgate_authority_connections_refused_total", "connections closed because there were too many"),
+            (
+                "semgate_authority_strangers_refused_total",
+                "attempts to write of holders of certificates who are no publishers",
+            ),
             ("semgate_authority_handshakes_failed_total", "connections whose tls handshake failed"),
             ("semgate_authority_tls_reloads_total", "changed tls files, by whether they were taken up"),
             (

@@ -89,10 +89,12 @@ impl Drop for Attempt {
     }
 }
 
-/// Those without a verified certificate are counted (`semgate_authority_requests_total`) and not recorded: a stranger must not be able to
-/// fill the disk.
+/// Those without a verified certificate are counted (`semgate_authority_requests_total`) and not recorded, and so are refusals of those who
+/// have one and are no publishers (`semgate_authority_strangers_refused_total`): a stranger must not be able to fill the disk.
 fn record(app: &App, entry: &Entry, end: End) {
-    if entry.by.is_none() {
+    let Some(by) = &entry.by else { return };
+    if matches!(end.outcome, Outcome::Refused) && !app.config.publishers.iter().any(|one| one.id == *by) {
+        app.metrics.count("semgate_authority_strangers_refused_total", &[]);
         return;
     }
     let durable = matches!(end.outcome, Outcome::Proposed | Outcome::Approved);
