@@ -197,3 +197,74 @@ async fn the_name_of_the_checkpoint_is_made_durable_before_anything_is_served_by
     turn(&state, None);
     place.start().await.stop().await;
 }
+
+const ADA: &str = "spiffe://semgate.test/ada";
+const GRACE: &str = "spiffe://semgate.test/grace";
+
+/// An authority that asks two persons for suspending, over a disk that is slow while one agrees: neither a caller who leaves nor one whom
+/// the answer reaches too late has an agreement left that would do it again.
+#[tokio::test(flavor = "multi_thread")]
+async fn attack_an_agreement_that_nobody_waited_for_is_spent() {
+    let slow = |step: Step, _: &Path| step == Step::Sync;
+    for leaves in [true, false] {
+        let place = Place::new();
+        let mut config = place.config();
+        config.publishers = [ADA, GRACE].map(crate::Publisher::of_everything).to_vec();
+        config.four_eyes = vec![semgate_policies::PublisherAct::Suspend];
+        if !leaves {
+            config.limits.answer_timeout = Duration::from_millis(500);
+        }
+        let state = state(&place);
+        let running = place.start_with(config.clone()).await;
+        let (ada, grace) = (running.client_of(&place, Some(ADA)), running.client_of(&place, Some(GRACE)));
+        let urn = "urn:contexts:payment:v1.0";
+        assert_eq!(ada.publish(&document(urn, "")).await.status, StatusCode::CREATED);
+        let proposed = ada.act(urn, "suspend").await;
+        assert_eq!(proposed.status, StatusCode::ACCEPTED);
+        let id = proposed.json()["proposal"].as_str().unwrap().to_owned();
+        let path = format!("/v1/proposals/{id}/approve");
+        let delay = Duration::from_millis(400);
+        turn(&state, Some(Plan { good: 0, fault: None, bad: 0, delay, counts: slow }));
+        if leaves {
+            let asked = grace.post(&path, "application/json", "");
+            assert!(
+                tokio::time::timeout(Duration::from_millis(100), asked).await.is_err(),
+                "it was answered"
+            );
+        } else {
+            assert_eq!(grace.post(&path, "application/json", "").await.code(), "unfinished");
+        }
+        turn(&state, None);
+        let began = std::time::Instant::now();
+        while ada.ok("/v1/contexts").await.json()["contexts"][0]["status"] != "suspended" {
+            assert!(began.elapsed() < Duration::from_secs(20), "it is done whoever leaves");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(ada.act(urn, "resume").await.status, StatusCode::CREATED);
+        assert_eq!(grace.post(&path, "application/json", "").await.code(), "proposal_unknown", "{leaves}");
+        assert_eq!(ada.ok("/v1/contexts").await.json()["contexts"][0]["status"], "valid");
+        running.stop().await;
+        let recorded = std::fs::read_to_string(&config.audit).unwrap();
+        assert_eq!(recorded.contains(r#""outcome":"approved""#), leaves, "{recorded}");
+        assert!(!recorded.contains(r#""outcome":"abandoned""#), "{recorded}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attack_certificates_of_the_domain_that_are_no_publishers_do_not_fill_the_audit_log() {
+    let place = Place::new();
+    let config = place.config();
+    let running = place.start().await;
+    let before = std::fs::read_to_string(&config.audit).unwrap_or_default();
+    let stranger = running.client_of(&place, Some("spiffe://semgate.test/nobody"));
+    for _ in 0..3 {
+        assert_eq!(stranger.act("urn:contexts:payment:v1.0", "revoke").await.code(), "not_permitted");
+    }
+    let (_, metrics) = running.admin("/metrics").await;
+    assert!(metrics.contains("semgate_authority_strangers_refused_total 3"), "{metrics}");
+    assert_eq!(std::fs::read_to_string(&config.audit).unwrap_or_default(), before);
+    // a publisher's is written
+    assert_eq!(running.client.act("urn:contexts:payment:v1.0", "revoke").await.code(), "context_unknown");
+    assert!(std::fs::read_to_string(&config.audit).unwrap().contains("context_unknown"));
+    running.stop().await;
+}

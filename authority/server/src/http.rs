@@ -62,8 +62,8 @@ pub(crate) struct App {
     pub proposals: Proposals,
     /// Every attempt to write.
     pub audit: Arc<Audit>,
-    /// Under whose roots persons sign, as publishers do.
-    pub people: PeerRoots,
+    /// What connections are answered with.
+    pub tls: Arc<Tls>,
     pub signers: Signers,
     pub documents: Documents,
     pub index: SharedIndex,
@@ -92,5 +92,10 @@ impl App {
     /// What is public now.
     pub fn public(&self) -> Arc<Published> {
         Arc::clone(&self.public.borrow())
+    }
+
+    /// Under whose roots persons sign: those of clients, as new connections are judged by now.
+    pub fn people(&self) -> Arc<PeerRoots> {
+        self.tls.now().peers.clone().unwrap_or_default()
     }
 }

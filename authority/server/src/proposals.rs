@@ -179,6 +179,7 @@ impl Written {
 pub(crate) struct Proposals {
     dir: PathBuf,
     most: usize,
+    most_of_one: usize,
     lifetime: u64,
     waiting: Mutex<BTreeMap<String, Proposal>>,
 }
@@ -199,6 +200,7 @@ impl Proposals {
         Ok(Self {
             dir: layout.proposals.clone(),
             most: limits.proposals,
+            most_of_one: (limits.proposals / limits.proposal_share.max(1)).max(1),
             lifetime: limits.proposal_lifetime.as_secs(),
             waiting: Mutex::new(waiting),
         })
@@ -216,23 +218,37 @@ impl Proposals {
         waiting
     }
 
-    /// Keeps what somebody proposes; what another person proposed already is answered as it is.
+    /// Keeps what somebody proposes; what another person proposed already is answered as it is while it `stands`, and is replaced where
+    /// whoever proposed it may not do it any more.
     ///
     /// # Errors
-    /// The same person proposed it before, too many wait, or the disk.
+    /// The same person proposed it before, too many wait, of everybody or of this person, or the disk.
     pub fn propose(
         &self,
         by: &str,
         target: Target,
         now: u64,
         random: &dyn SecureRandom,
+        stands: impl Fn(&Proposal) -> bool,
     ) -> Result<Proposal, Problem> {
         let mut waiting = self.waiting(now);
-        if let Some(known) = waiting.values().find(|one| one.target.is_as(&target)) {
-            return if known.by == by { Err(same_person(known)) } else { Ok(known.clone()) };
+        let known = waiting.values().find(|one| one.target.is_as(&target)).cloned();
+        match known {
+            Some(known) if known.by == by => return Err(same_person(&known)),
+            Some(known) if stands(&known) => return Ok(known),
+            Some(dead) => {
+                waiting.remove(&dead.id);
+                self.forget_file(&dead.id);
+            }
+            None => {}
         }
         if waiting.len() >= self.most {
             return Err(Problem::new(Code::ProposalsFull, format_args!("{} proposals wait", self.most)));
+        }
+        if waiting.values().filter(|one| one.by == by).count() >= self.most_of_one {
+            let detail =
+                format!("{} proposals of `{by}` wait, and one person may have no more", self.most_of_one);
+            return Err(Problem::new(Code::ProposalsFull, detail));
         }
         let mut drawn = [0; 16];
         random.fill(&mut drawn).map_err(|_| Problem::new(Code::Internal, "no randomness"))?;
@@ -264,7 +280,30 @@ impl Proposals {
         self.waiting(now).values().cloned().collect()
     }
 
-    /// Forgets one that was carried out or never can be.
+    /// Takes one out for good, before the act is asked for: after this returns it waits nowhere, also not after a crash, so that nothing
+    /// is ever done twice by one agreement. Whoever wants it again, because it came to nothing, proposes it anew.
+    ///
+    /// # Errors
+    /// Another agreement took it, or the disk does not let it go; then nothing may be done by it.
+    pub fn spend(&self, id: &str) -> Result<(), Problem> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let spent = waiting.remove(id).ok_or(Code::ProposalUnknown)?;
+        let path = self.dir.join(format!("{id}.json"));
+        if let Err(e) = std::fs::remove_file(&path)
+            && e.kind() != std::io::ErrorKind::NotFound
+        {
+            let fault = RunFault::io("removing", &path)(e);
+            tracing::error!("{fault}");
+            waiting.insert(spent.id.clone(), spent);
+            return Err(Code::of_write(&fault).into());
+        }
+        disk::sync_dir(&self.dir).map_err(|fault| {
+            tracing::error!("{fault}");
+            Problem::from(Code::of_write(&fault))
+        })
+    }
+
+    /// Forgets one that never can be carried out.
     pub fn forget(&self, id: &str) {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         self.forget_file(id);
@@ -272,7 +311,7 @@ impl Proposals {
 
     fn forget_file(&self, id: &str) {
         let path = self.dir.join(format!("{id}.json"));
-        // one that stays behind is carried out already, or too late, and is found to be so
+        // one that stays behind is too late, or its maker may not do it, and it is found to be so
         if let Err(e) = std::fs::remove_file(&path) {
             tracing::warn!("`{}` could not be removed: {e}", path.display());
         }

@@ -205,7 +205,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         rules: Arc::new(Rules::load(&config)?),
         proposals: Proposals::open(&layout, &config.limits, &config.prefix)?,
         audit: Arc::new(Audit::open(&config.audit)?),
-        people: keys::peers(&config)?,
+        tls: Arc::clone(&tls),
         signers,
         keys,
         layout,

@@ -207,7 +207,11 @@ async fn policies_narrow_rights_and_two_persons_revoke_over_a_restart() {
     hangup();
     until_refused(&ada).await;
     let id = floor.json()["proposal"].as_str().unwrap().to_owned();
+    // who agrees may not either: it waits on; whose it is may not: it does not
+    let mallory = as_of(&running, MALLORY);
+    assert_eq!(approve(&mallory, &id).await.code(), "not_permitted");
     assert_eq!(approve(&grace, &id).await.code(), "not_permitted");
+    assert_eq!(approve(&grace, &id).await.code(), "proposal_unknown");
     running.stop().await;
     every_attempt_is_recorded(&attempts(&config));
 }

@@ -289,3 +289,49 @@ async fn anybody_may_compare_documents_schemas_and_published_versions() {
     }
     running.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attack_a_permission_that_two_must_agree_to_is_proposed_by_who_signed_it_and_shows_what_it_permits() {
+    let place = Place::new();
+    let mut config = place.config();
+    let clerk = "spiffe://semgate.test/clerk";
+    config.publishers.extend([GRACE, clerk].map(semgate_authority::Publisher::of_everything));
+    config.four_eyes = vec![semgate_policies::PublisherAct::Override];
+    let running = place.start_with(config.clone()).await;
+    let (grace, clerk) = (running.client_of(&place, Some(GRACE)), running.client_of(&place, Some(clerk)));
+    let of = |number: &str, most: u64| version(number, concept(most), results(&["known"]));
+    let (first, draft) = (of("1.0", 20), of("1.1", 10));
+    assert_eq!(clerk.publish(&first).await.status, StatusCode::CREATED);
+    let by_grace = permission(&place, GRACE, &draft, &[&first]);
+    let submit =
+        async |client: &Client| client.post("/v1/overrides", "application/jose+json", &by_grace).await;
+    let refused = submit(&clerk).await;
+    assert_eq!(refused.code(), "not_permitted");
+    assert!(refused.json()["detail"].as_str().unwrap().contains("who signed it, hands it in"), "{refused:?}");
+    assert_eq!(clerk.ok("/v1/proposals").await.json(), json!({ "proposals": [] }));
+    let proposed = submit(&grace).await;
+    assert_eq!(proposed.status, StatusCode::ACCEPTED, "{proposed:?}");
+    let shown = proposed.json();
+    let document = Context::check(draft.as_bytes(), &Prefix::default(), &DocumentLimits::default()).unwrap();
+    assert_eq!(shown["digest"], document.digest().to_string());
+    assert_eq!(shown["beside"], json!(["urn:contexts:stock.test:v1.0"]));
+    assert_eq!((&shown["name"], &shown["permission"]), (&json!("Grace Hopper"), &json!(by_grace)));
+    assert_eq!(clerk.ok("/v1/proposals").await.json(), json!({ "proposals": [shown] }));
+    let path = format!("/v1/proposals/{}/approve", shown["proposal"].as_str().unwrap());
+    assert_eq!(clerk.post(&path, JSON, "").await.status, StatusCode::CREATED);
+    // said before: whoever hands it in
+    assert_eq!(submit(&clerk).await.status, StatusCode::OK);
+
+    // the roots of clients change: what is signed under the old ones is nobody's, for connections of before as well
+    let mut kept = clerk.connect().await.unwrap();
+    let other = Place::new();
+    std::fs::copy(other.config().tls.client_roots, &config.tls.client_roots).unwrap();
+    let began = std::time::Instant::now();
+    while !running.admin("/metrics").await.1.contains(r#"tls_reloads_total{result="taken"} 1"#) {
+        assert!(began.elapsed().as_secs() < 60, "the roots were not taken up");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let late = request(http::Method::POST, "/v1/overrides", Some("application/jose+json"), &by_grace);
+    assert_eq!(send_on(&mut kept, late).await.unwrap().code(), "signature_invalid");
+    running.stop().await;
+}

@@ -54,12 +54,13 @@ impl Proposals {
         for one in listed.get("proposals").and_then(Value::as_array).into_iter().flatten() {
             let text = |name: &str| one.get(name).and_then(Value::as_str).unwrap_or_default();
             let until = one.get("until").and_then(Value::as_u64).unwrap_or_default();
+            // a floor's lowest version; of an override, the one document that it permits
+            let more = [text("min"), text("digest")].concat();
             out!(
-                "{}  {} {} {}  by {} until {until}: {}",
+                "{}  {} {} {more}  by {} until {until}: {}",
                 text("proposal"),
                 text("act"),
                 text("on"),
-                text("min"),
                 text("by"),
                 text("reason")
             );

@@ -61,6 +61,9 @@ pub struct Limits {
     pub compare_steps: usize,
     /// What may wait for a second person at once; each is a file of at most 41 kB.
     pub proposals: usize,
+    /// Into how many shares these places are divided, of which one person may take one: it takes as many persons who hold a right to leave
+    /// no place for the others' revocations.
+    pub proposal_share: usize,
     /// How long it waits: over a night, and not over a change of mind.
     pub proposal_lifetime: Duration,
     /// How long connections may take to end at shutdown.
@@ -109,6 +112,7 @@ impl Default for Limits {
             comparisons: 2,
             compare_steps: 2_000_000,
             proposals: 256,
+            proposal_share: 8,
             proposal_lifetime: Duration::from_secs(86_400),
             grace: Duration::from_secs(10),
         }

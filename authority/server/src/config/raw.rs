@@ -153,6 +153,7 @@ limits! {
     (comparisons, count, 1, 1024),
     (compare_steps, count, 1_000, 1 << 30),
     (proposals, count, 1, 65_536),
+    (proposal_share, count, 1, 65_536),
     (proposal_lifetime, span, 1_000, 2_592_000_000),
     (grace, span, 0, 600_000),
 }

@@ -8,6 +8,7 @@ use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use http::StatusCode;
 use semgate_certs::SpiffeId;
+use semgate_contexts::ContextUrn;
 use semgate_policies::PublisherAct;
 use serde_json::{Value, json};
 
@@ -18,6 +19,7 @@ use super::author::{Author, Right, holds};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
 use super::write::{ask_with, status_of, submission};
+use crate::audit::Entry;
 use crate::clock::now;
 use crate::proposals::{Proposal, Target};
 use crate::submit::{Consent, Done, Request};
@@ -36,7 +38,8 @@ fn right(act: PublisherAct) -> Right {
     }
 }
 
-/// Does what somebody who holds the right asks for, or keeps it for a second person.
+/// Does what somebody who holds the right asks for, or keeps it for a second person. What waits is proposed by whoever asks: what another
+/// person signed is kept only where that person hands it in.
 pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target: Target) -> Answer {
     attempt.about(&target);
     let consent = ruled(app, &mut attempt.entry, by, target.act(), target.version())?;
@@ -47,7 +50,12 @@ pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target
         }
         // it would be a new entry: all that needs no second look was answered by now
         Err(problem) if problem.code == Code::SecondPersonRequired => {
-            let proposal = app.proposals.propose(by, target, now(), &app.keys.random);
+            if attempt.entry.by.as_deref() != Some(by) {
+                let detail = format!("it needs a second person, and then `{by}`, who signed it, hands it in");
+                return Err(Problem::new(Code::NotPermitted, detail));
+            }
+            let stands = |known: &Proposal| stands(app, &mut Entry::default(), known).is_ok();
+            let proposal = app.proposals.propose(by, target, now(), &app.keys.random, stands);
             let proposal = proposal.inspect_err(|problem| note(attempt, problem))?;
             attempt.entry.proposal = Some(proposal.id.clone());
             Ok(answer::json(StatusCode::ACCEPTED, &shown(&proposal)))
@@ -97,11 +105,20 @@ fn said(target: &Target, by: &str, done: &Done) -> Value {
 /// A proposal, for those who may see it.
 fn shown(proposal: &Proposal) -> Value {
     let target = &proposal.target;
-    json!({
+    let mut shown = json!({
         "proposal": proposal.id, "by": proposal.by, "act": target.act().as_str(), "on": target.on(),
         "min": target.min().map(|min| min.to_string()), "reason": target.reason(), "at": proposal.at,
         "until": proposal.until,
-    })
+    });
+    if let (Target::Override(permission), Some(members)) = (target, shown.as_object_mut()) {
+        let permitted = permission.unverified();
+        let beside: Vec<&str> = permitted.beside.keys().map(ContextUrn::as_str).collect();
+        members.insert("digest".to_owned(), permitted.digest.to_string().into());
+        members.insert("beside".to_owned(), beside.into());
+        members.insert("name".to_owned(), permitted.name.as_str().into());
+        members.insert("permission".to_owned(), permission.as_str().into());
+    }
+    shown
 }
 
 /// `GET /v1/proposals`: for publishers only.
@@ -121,8 +138,12 @@ pub(super) async fn approve(
     let author = Author::of_any_right(&app, &request);
     // a body says nothing here, and is not waited for
     drop(request);
-    let answer = approved(&app, &mut attempt, id, author).await;
-    attempt.end(answer).await
+    // in a task of its own: a caller who leaves changes nothing, neither of what is done nor of what is recorded
+    let task = tokio::spawn(async move {
+        let answer = approved(&app, &mut attempt, id, author).await;
+        attempt.end(answer).await
+    });
+    task.await.unwrap_or_else(|_| Err(Code::Internal.into()))
 }
 
 async fn approved(
@@ -142,13 +163,10 @@ async fn approved(
     attempt.entry.proposed_by = Some(proposal.by.clone());
     may_both(app, attempt, &author, &proposal)?;
     let by = author.id().to_owned();
-    let asked = ask_with(app, self::request(&proposal.target, &proposal.by)?, by, Consent::Enough).await;
-    // what can never be done waits for nobody
-    let never = |problem: &Problem| problem.code.status().is_client_error();
-    if asked.as_ref().map_or_else(never, |_| true) {
-        app.proposals.forget(&proposal.id);
-    }
-    let done = asked?;
+    let request = self::request(&proposal.target, &proposal.by)?;
+    // whatever comes of it: what is handed to the sequencer may be done after the answer that says it was not done in time
+    app.proposals.spend(&proposal.id)?;
+    let done = ask_with(app, request, by, Consent::Enough).await?;
     attempt.entry.index = Some(done.index);
     let mut body = said(&proposal.target, &proposal.by, &done);
     if let Some(members) = body.as_object_mut() {
@@ -158,19 +176,31 @@ async fn approved(
     Ok(answer::json(status_of(&done), &body))
 }
 
-/// Both persons must hold right and permission now, whatever they held when it was proposed.
+/// Both persons must hold right and permission now, whatever they held when it was proposed. What its maker may not do any more waits for
+/// nobody and is forgotten.
 fn may_both(app: &App, attempt: &mut Attempt, author: &Author, proposal: &Proposal) -> Result<(), Problem> {
-    let target = &proposal.target;
-    let (act, about) = (target.act(), target.version());
-    for who in [author.id(), &proposal.by] {
-        holds(app, who, right(act), about.0)?;
-        ruled(app, &mut attempt.entry, who, act, about)?;
-    }
+    may(app, &mut attempt.entry, author.id(), &proposal.target)?;
+    stands(app, &mut attempt.entry, proposal).inspect_err(|_| app.proposals.forget(&proposal.id))?;
     attempt.entry.policies.sort();
     attempt.entry.policies.dedup();
-    if let Target::Override(permission) = target {
-        attempt.entry.signed_by = Some(proposal.by.clone());
-        permission.verify(&app.people, now()).map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
+    Ok(())
+}
+
+/// Whether somebody holds right and permission now.
+fn may(app: &App, entry: &mut Entry, who: &str, target: &Target) -> Result<(), Problem> {
+    let (act, about) = (target.act(), target.version());
+    holds(app, who, right(act), about.0)?;
+    ruled(app, entry, who, act, about).map(drop)
+}
+
+/// Whether who proposed it may do it now; of a permission, also whether its signature holds.
+fn stands(app: &App, entry: &mut Entry, proposal: &Proposal) -> Result<(), Problem> {
+    may(app, entry, &proposal.by, &proposal.target)?;
+    if let Target::Override(permission) = &proposal.target {
+        entry.signed_by = Some(proposal.by.clone());
+        permission
+            .verify(&app.people(), now())
+            .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
     }
     Ok(())
 }

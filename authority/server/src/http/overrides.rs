@@ -24,7 +24,8 @@ use crate::ledger::Override;
 use crate::proposals::Target;
 use crate::publish::Document;
 
-/// `POST /v1/overrides`: handed in by any publisher; whoever signed it must hold the right on the line.
+/// `POST /v1/overrides`: handed in by any publisher; whoever signed it must hold the right on the line, and hands it in where a second
+/// person is needed.
 pub(super) async fn submit(
     State(app): State<Arc<App>>,
     request: HttpRequest<Body>,
@@ -43,8 +44,9 @@ async fn permit(app: &App, attempt: &mut Attempt, request: HttpRequest<Body>) ->
     }
     let bytes = body::read(request.into_body(), MAX_SIGNED_BYTES, app.config.limits.body_timeout).await?;
     let permission = read(app, &bytes)?;
-    let person =
-        permission.verify(&app.people, now()).map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
+    let person = permission
+        .verify(&app.people(), now())
+        .map_err(|fault| Problem::new(Code::SignatureInvalid, fault))?;
     let person = person.id().as_str();
     let target = Target::Override(Box::new(permission));
     attempt.about(&target);

@@ -7,6 +7,8 @@ use super::*;
 const ADA: &str = "spiffe://semgate.test/ada";
 const GRACE: &str = "spiffe://semgate.test/grace";
 
+const SIXTY: std::time::Duration = std::time::Duration::from_secs(60);
+
 fn revoke(minor: u32, reason: &str) -> Target {
     let urn = format!("urn:contexts:payment:v1.{minor}");
     let urn = ContextUrn::parse(&urn, &Prefix::default()).unwrap();
@@ -16,13 +18,12 @@ fn revoke(minor: u32, reason: &str) -> Target {
 fn open(dir: &Path) -> Proposals {
     let layout = Layout::new(dir);
     disk::make_dir(&layout.proposals).unwrap();
-    let limits =
-        Limits { proposals: 2, proposal_lifetime: std::time::Duration::from_secs(60), ..Limits::default() };
+    let limits = Limits { proposals: 2, proposal_share: 1, proposal_lifetime: SIXTY, ..Limits::default() };
     Proposals::open(&layout, &limits, &Prefix::default()).unwrap()
 }
 
 fn propose(proposals: &Proposals, by: &str, target: Target, now: u64) -> Result<Proposal, Code> {
-    proposals.propose(by, target, now, &SystemRandom::new()).map_err(|problem| problem.code)
+    proposals.propose(by, target, now, &SystemRandom::new(), |_| true).map_err(|problem| problem.code)
 }
 
 #[test]
@@ -80,4 +81,47 @@ fn a_file_that_was_tampered_with_proposes_nothing() {
     }
     std::fs::write(&path, text).unwrap();
     assert_eq!(open(dir.path()).all(100), [made]);
+}
+
+#[test]
+fn attack_an_agreement_is_spent_before_anything_is_done_by_it_also_where_the_disk_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    let proposals = open(dir.path());
+    let made = propose(&proposals, ADA, revoke(0, "a"), 100).unwrap();
+    proposals.spend(&made.id).unwrap();
+    assert_eq!(open(dir.path()).all(100), [], "it does not come back");
+    assert_eq!(proposals.spend(&made.id).unwrap_err().code, Code::ProposalUnknown, "two agree at once");
+    // what may come back after a power cut is not carried out before it
+    let made = propose(&proposals, ADA, revoke(0, "a"), 100).unwrap();
+    let plan = disk::hostile::Plan::after(0, std::io::ErrorKind::Other);
+    disk::hostile::turn(dir.path(), Some(plan));
+    assert_eq!(proposals.spend(&made.id).unwrap_err().code, Code::StorageFailed);
+    disk::hostile::turn(dir.path(), None);
+    assert_eq!(proposals.spend(&made.id).unwrap_err().code, Code::ProposalUnknown);
+}
+
+#[test]
+fn what_its_maker_may_not_do_any_more_makes_place_and_nobody_takes_more_than_a_share() {
+    let dir = tempfile::tempdir().unwrap();
+    let proposals = open(dir.path());
+    let dead = propose(&proposals, ADA, revoke(0, "a"), 100).unwrap();
+    let again =
+        |stands| proposals.propose(GRACE, revoke(0, "b"), 101, &SystemRandom::new(), |_| stands).unwrap();
+    assert_eq!(again(true), dead);
+    let anew = again(false);
+    assert_eq!((anew.by.as_str(), anew.id == dead.id), (GRACE, false));
+    assert_eq!(open(dir.path()).all(101), [anew]);
+
+    let limits = Limits { proposals: 4, proposal_share: 2, proposal_lifetime: SIXTY, ..Limits::default() };
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::new(dir.path());
+    disk::make_dir(&layout.proposals).unwrap();
+    let proposals = Proposals::open(&layout, &limits, &Prefix::default()).unwrap();
+    for minor in 0..2 {
+        propose(&proposals, ADA, revoke(minor, "a"), 100).unwrap();
+    }
+    let refused = proposals.propose(ADA, revoke(2, "a"), 100, &SystemRandom::new(), |_| true).unwrap_err();
+    assert_eq!(refused.code, Code::ProposalsFull);
+    assert!(refused.detail.contains("one person may have no more"), "{}", refused.detail);
+    assert!(propose(&proposals, GRACE, revoke(2, "a"), 100).is_ok());
 }
