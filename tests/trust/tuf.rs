@@ -7,7 +7,7 @@ use semgate_certs::KeyPair;
 use serde_json::{Value, json};
 
 use crate::support::{Up, python};
-use crate::{good, semgate, text};
+use crate::{another_log_key, good, semgate, text};
 
 /// What python-tuf makes of a repository, days from now.
 fn python_tuf(repository: &Path, state: &Path, days: &str) -> Value {
@@ -48,6 +48,12 @@ fn the_trust_list_is_a_repository_that_python_tuf_reads_and_follows_over_a_chang
     let draft = || up.semgate(&["trust", "tuf", "draft", text(&repository), "--online", text(&online)]);
     let why = String::from_utf8_lossy(&draft().stderr).into_owned();
     assert!(why.contains("the authority has no trust list"), "{why}");
+    // nothing is drafted from a log of another key
+    let (_, foreign) = another_log_key(&up.dir);
+    let asked =
+        ["trust", "tuf", "draft", text(&repository), "--online", text(&online), "--log-key", &foreign];
+    let why = String::from_utf8_lossy(&up.semgate(&asked).stderr).into_owned();
+    assert!(why.contains("what the authority serves does not hold") && !repository.exists(), "{why}");
     hand_in(&["trust", "draft", "--add-log", &vkey], "list-1.json", &[&old]);
     good(&draft());
     let publish =
@@ -63,6 +69,8 @@ fn the_trust_list_is_a_repository_that_python_tuf_reads_and_follows_over_a_chang
     assert!(why.contains("targets: metadata signed by 0 of the 1 keys"), "{why}");
     good(&sign("targets.json", &old));
     good(&publish());
+    let oldest = up.dir.join("tuf-oldest");
+    copy_tree(&repository, &oldest);
     let list = |up: &Up| {
         let shown: Value = serde_json::from_str(&good(&up.semgate(&["--json", "trust", "show"]))).unwrap();
         shown["list"]["roots"].clone()
@@ -103,6 +111,18 @@ fn the_trust_list_is_a_repository_that_python_tuf_reads_and_follows_over_a_chang
     assert_eq!(python_tuf(&repository, &state, "+0d")["root"], 2);
     assert_eq!(python_tuf(&before, &state, "+0d")["refused"], "BadVersionNumberError");
     assert_eq!(python_tuf(&repository, &state, "+3d")["refused"], "ExpiredMetadataError");
+    // targets that were drafted for the repository as it is are not those of an older copy
+    good(&draft());
+    for key in [&old, &new] {
+        good(&sign("targets.json", key));
+    }
+    std::fs::copy(repository.join("metadata/2.root.json"), oldest.join("metadata/2.root.json")).unwrap();
+    copy_tree(&repository.join("draft"), &oldest.join("draft"));
+    let stale = semgate(&["trust", "tuf", "publish", text(&oldest), "--online", text(&online)]);
+    let why = String::from_utf8_lossy(&stale.stderr).into_owned();
+    assert!(why.contains("targets of the draft are version 3, and 1 is published"), "{why}");
+    assert!(!oldest.join("metadata/3.targets.json").exists());
+    good(&publish());
     // a list that nobody signed
     let forged = repository.join("targets");
     for file in std::fs::read_dir(&forged).unwrap().map(|file| file.unwrap().path()) {

@@ -7,7 +7,7 @@ use semgate_certs::{CertificateDer, Chain, ChainLimits, Suspect, Thumbprint};
 use semgate_contexts::{Line, Prefix, Version};
 use semgate_statement::jws::Many;
 use semgate_statement::statement::TYPE;
-use semgate_statement::{KeyList, RootAct, RootStatement, Statement, Trust};
+use semgate_statement::{KeyList, RootAct, RootEntry, RootStatement, Statement, Trust};
 use serde_json::{Value, json};
 
 use super::{said_as, verified};
@@ -26,6 +26,13 @@ pub(super) struct Out {
     /// Why, for the log
     #[arg(long, default_value = "asked for by the operator")]
     reason: String,
+    #[command(flatten)]
+    basis: Basis,
+}
+
+/// What is drafted from, and what it is verified by.
+#[derive(Debug, Args)]
+pub(super) struct Basis {
     /// The verifier key of the log, to verify by what is drafted from; that of `--dir`, or of the trust list in effect, without this
     #[arg(long, value_name = "VKEY")]
     log_key: Option<String>,
@@ -93,18 +100,18 @@ pub struct LowerArgs {
 pub(super) struct Now {
     pub trust: Trust,
     /// Statements of the root so far.
-    said: u64,
+    pub said: Vec<RootEntry>,
     pub list: Option<KeyList>,
     log_keys: Vec<String>,
 }
 
 impl Now {
-    pub async fn ask(reach: &Reach) -> Result<Now, Fault> {
+    async fn ask(reach: &Reach) -> Result<Now, Fault> {
         let reply = reach.client.get(&format!("{}/v1/trust", reach.url)).await?;
         answer(&reply)?;
         let trust = Trust::read(&reply.body, &ChainLimits::default()).doing("trust document")?;
         let list = verified::lists(trust.root())?.pop();
-        let said = trust.root().len() as u64;
+        let said = trust.root().to_vec();
         Ok(Now { trust, said, list, log_keys: Vec::new() })
     }
 
@@ -112,13 +119,13 @@ impl Now {
     async fn verified(reach: &Reach, keys: &[String], threshold: u64) -> Result<Now, Fault> {
         let mut now = Now::ask(reach).await?;
         let said = verified::root_statements(reach, &now.trust, keys, threshold).await?;
-        now.said = said.len() as u64;
         now.list = verified::lists(&said)?.pop();
+        now.said = said;
         Ok(now)
     }
 
     fn number(&self) -> u64 {
-        self.said + 1
+        self.said.len() as u64 + 1
     }
 
     /// The list in effect; before the first one what is in use: the configured roots, the issuing certificates of everything that has
@@ -157,13 +164,9 @@ pub(super) async fn show_authority(reach: &Reach, json: bool) -> Result<(), Faul
     Ok(())
 }
 
-impl Out {
-    pub(super) async fn ask(&self) -> Result<(Reach, Now), Fault> {
-        self.ask_with(&[]).await
-    }
-
-    /// The same, where a log key may have been named otherwise.
-    async fn ask_with(&self, more: &[String]) -> Result<(Reach, Now), Fault> {
+impl Basis {
+    /// What the authority says about its root, verified: see [`verified::root_statements`]. A log key may have been named otherwise.
+    pub(super) async fn verified(&self, more: &[String]) -> Result<(Reach, Now), Fault> {
         let reach = self.at.reach()?;
         let known = self.at.log_keys()?;
         let keys = match &self.log_key {
@@ -177,6 +180,12 @@ impl Out {
         let mut now = Now::verified(&reach, &keys, self.root_threshold).await?;
         now.log_keys = known;
         Ok((reach, now))
+    }
+}
+
+impl Out {
+    pub(super) async fn ask(&self) -> Result<(Reach, Now), Fault> {
+        self.basis.verified(&[]).await
     }
 
     /// Writes the draft, which nobody has signed.
@@ -218,7 +227,7 @@ impl Out {
 
 impl ListArgs {
     pub(super) async fn run(self, json: bool) -> Result<(), Fault> {
-        let (reach, now) = self.out.ask_with(&self.add_log).await?;
+        let (reach, now) = self.out.basis.verified(&self.add_log).await?;
         let old = now.list(&reach)?;
         let mut roots = old.roots;
         for file in &self.add_root {

@@ -13,9 +13,8 @@ use semgate_statement::tuf::{self, Metadata, Role, Roles};
 use semgate_statement::{RootAct, Statement};
 use serde_json::json;
 
-use super::draft::Now;
+use super::draft::Basis;
 use crate::authority::print_members as print;
-use crate::context::At;
 use crate::fault::{Doing, Fault};
 use crate::system::{now, ring_random};
 use store::{Draft, Repository};
@@ -45,7 +44,7 @@ pub struct DraftArgs {
     #[arg(long, default_value_t = 365)]
     days: u64,
     #[command(flatten)]
-    at: At,
+    basis: Basis,
 }
 
 /// A signature.
@@ -97,7 +96,7 @@ fn in_days(days: u64) -> u64 {
 
 impl DraftArgs {
     async fn run(self, json: bool) -> Result<(), Fault> {
-        let said = Now::ask(&self.at.reach()?).await?;
+        let (_, said) = self.basis.verified(&[]).await?;
         let list = said.list.ok_or_else(|| {
             Fault::new("the authority has no trust list")
                 .hint("hand in the first one: `semgate trust submit trust-1.json`")
@@ -110,7 +109,7 @@ impl DraftArgs {
             online: signing_key(&self.online)?.public().clone(),
         };
         let mut files = Vec::new();
-        for entry in said.trust.root() {
+        for entry in &said.said {
             let signed = entry.entry(&Prefix::default()).doing("trust document")?;
             if let Statement::Root(root) = signed.unverified()
                 && matches!(root.act, RootAct::Keys(_))
@@ -208,6 +207,13 @@ impl PublishArgs {
             }
         }
         let version = targets.version().doing("targets")?;
+        let published = repository.targets.as_ref().map_or(Ok(0), Metadata::version).doing("targets")?;
+        if draft.targets.is_some() && Some(version) != published.checked_add(1) {
+            return Err(Fault::new(format_args!(
+                "targets of the draft are version {version}, and {published} is published"
+            ))
+            .hint("the repository is not the one that it was drafted for; draft and sign it anew"));
+        }
         let known = repository.snapshot.as_ref();
         let snapshot = match known {
             Some(known) if self.is_good(known, root, version)? => known.clone(),

@@ -59,8 +59,25 @@ fn hex(bytes: &[u8]) -> String {
     digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Whether a directory of metadata, which may not be there yet, has targets of any version.
+fn has_targets(metadata: &Path) -> Result<bool, Fault> {
+    if !metadata.exists() {
+        return Ok(false);
+    }
+    let what = format!("`{}`", metadata.display());
+    for entry in std::fs::read_dir(metadata).doing(&what)? {
+        if entry.doing(&what)?.file_name().to_string_lossy().ends_with(".targets.json") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 impl Repository {
     /// What lies in a directory, which may be empty or not there yet. The newest of each role counts; every root must follow the one before.
+    ///
+    /// # Errors
+    /// What cannot be read or does not hold; targets without the timestamp that says which are the newest.
     pub fn open(dir: &Path) -> Result<Repository, Fault> {
         let metadata = dir.join("metadata");
         let mut root: Option<Metadata> = None;
@@ -74,6 +91,10 @@ impl Repository {
             root = Some(next);
         }
         let timestamp = read_if_there(&metadata.join("timestamp.json"))?;
+        if timestamp.is_none() && has_targets(&metadata)? {
+            return Err(Fault::new("there are targets and no `timestamp.json`, so that it is not known which were published")
+                .hint("copy the metadata back from where it is served; where nothing was published yet, remove `metadata/`"));
+        }
         let named = |from: &Option<Metadata>, name: &str| {
             let version = from.as_ref().and_then(|from| from.names(name));
             match version {
@@ -140,20 +161,66 @@ impl Repository {
     }
 
     /// Writes everything new; the timestamp last, for it is what makes clients look at the rest.
+    ///
+    /// # Errors
+    /// Another file of the same version is there: then nothing is written, for clients that have it would take no other.
     pub fn publish(&self, draft: &Draft, snapshot: &Metadata, timestamp: &Metadata) -> Result<(), Fault> {
-        for (name, bytes) in &draft.files {
-            write(&self.at("targets", &format!("{}.{name}", hex(bytes))), bytes)?;
-        }
+        let mut new = Vec::new();
         for (role, metadata) in
             [("targets", draft.targets.as_ref()), ("snapshot", Some(snapshot)), ("root", draft.root.as_ref())]
         {
             let Some(metadata) = metadata else { continue };
             let path = self.at("metadata", &format!("{}.{role}.json", metadata.version().doing(role)?));
+            let bytes = metadata.to_bytes();
             if !path.exists() {
-                write(&path, &metadata.to_bytes())?;
+                new.push((path, bytes));
+            } else if std::fs::read(&path).doing(format_args!("`{}`", path.display()))? != bytes {
+                return Err(Fault::new(format_args!("`{}` is there and says something else", path.display()))
+                    .hint("if a publication before this one was cut short, remove it and publish again; else the repository is an older copy of the one that is served"));
             }
+        }
+        for (name, bytes) in &draft.files {
+            write(&self.at("targets", &format!("{}.{name}", hex(bytes))), bytes)?;
+        }
+        for (path, bytes) in new {
+            write(&path, &bytes)?;
         }
         write(&self.at("metadata", "timestamp.json"), &timestamp.to_bytes())?;
         self.clear_draft()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use semgate_statement::tuf;
+
+    fn targets(text: &str) -> Draft {
+        let files = vec![("trust-list.json".to_owned(), text.as_bytes().to_vec())];
+        let targets = Some(Metadata::draft(tuf::targets(&files, 1, 2_000_000_000).unwrap()));
+        Draft { root: None, targets, files }
+    }
+
+    #[test]
+    fn attack_a_version_is_published_once_and_targets_without_a_timestamp_are_no_repository() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |said| Metadata::draft(said);
+        let snapshot = of(tuf::snapshot(1, 1, 2_000_000_000).unwrap());
+        let timestamp = of(tuf::timestamp(1, 1, 2_000_000_000).unwrap());
+        let open = || Repository::open(dir.path());
+        open().unwrap().publish(&targets("one"), &snapshot, &timestamp).unwrap();
+        // cut short and done again: the same bytes are there
+        open().unwrap().publish(&targets("one"), &snapshot, &timestamp).unwrap();
+        let before = std::fs::read(dir.path().join("metadata/1.targets.json")).unwrap();
+        let refused = open().unwrap().publish(&targets("another"), &snapshot, &timestamp).unwrap_err();
+        assert!(
+            refused.to_string().contains("1.targets.json` is there and says something else"),
+            "{refused}"
+        );
+        assert_eq!(std::fs::read(dir.path().join("metadata/1.targets.json")).unwrap(), before);
+        assert_eq!(std::fs::read_dir(dir.path().join("targets")).unwrap().count(), 1, "nothing was written");
+        std::fs::remove_file(dir.path().join("metadata/timestamp.json")).unwrap();
+        let refused = open().err().unwrap();
+        assert!(refused.to_string().contains("targets and no `timestamp.json`"), "{refused}");
     }
 }
