@@ -202,7 +202,7 @@ fn only_what_an_allowed_signer_vouched_for_is_ever_live() {
 }
 
 #[test]
-fn a_bundle_whose_version_could_not_be_kept_is_tried_again() {
+fn a_bundle_whose_version_could_not_be_kept_is_tried_again_and_the_same_set_buries_what_is_older() {
     let up = Up::start();
     let behind = Scripted::saying(REPLY.to_owned());
     let signers = Signers::new(&up.dir.join("signers"));
@@ -224,6 +224,17 @@ fn a_bundle_whose_version_could_not_be_kept_is_tried_again() {
     std::fs::remove_dir(&blocked).unwrap();
     wait_for("the newer one", || (shown_live(&gateway) == [digest_of(&b)]).then_some(()));
     assert_eq!((gateway.post(&decision()).status, gateway.post(&observation()).status), (403, 200));
+    // the same set again, in a bundle that buries those between
+    let put = |set: &Path, version: u64| {
+        signers.bundle(set, version, "signer", &up.dir.join("next.bundle"));
+        std::fs::rename(up.dir.join("next.bundle"), &file).unwrap();
+    };
+    put(&b, 9);
+    let kept = || std::fs::read_to_string(state.join("policy-bundle.json")).unwrap_or_default();
+    wait_for("its version", || kept().contains("\"version\":9").then_some(()));
+    put(&a, 8);
+    wait_for("the refusal", || (status(&gateway)["policies"]["current"] == false).then_some(()));
+    assert_eq!(shown_live(&gateway), [digest_of(&b)]);
 }
 
 #[test]

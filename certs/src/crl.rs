@@ -275,6 +275,11 @@ pub fn newer_crl<'a>(held: &'a [u8], offered: &'a [u8]) -> Result<&'a [u8], CrlF
     }
 }
 
+/// The second from which a list counts (RFC 5280 §5.1.2.4); `None` for what is no list.
+pub fn crl_begins(der: &[u8]) -> Option<u64> {
+    crl_name(der).map(|list| list.this_update)
+}
+
 /// The PEM form of a list.
 pub fn crl_pem(der: &[u8]) -> String {
     pem::write("X509 CRL", der)

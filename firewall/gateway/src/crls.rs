@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use semgate_certs::{CrlFault, CrlStore, Crls, MAX_CRL_BYTES, Roots, newer_crl};
+use semgate_certs::{CrlFault, CrlStore, Crls, MAX_CRL_BYTES, Roots, crl_begins, newer_crl};
 
 use crate::config::{Config, CrlSource};
 
@@ -55,13 +55,16 @@ impl Lists {
     }
 
     /// Takes a list of a shard, unless the one that is held is newer. Nothing of its signature is known here: a list that its issuer did not sign
-    /// speaks for nobody, and so lets nobody in.
+    /// speaks for nobody, and so lets nobody in. One that begins after `at` is left for later: what is held speaks until then.
     ///
     /// # Errors
     /// [`CrlFault`] for what is no list of this shard.
-    pub(crate) fn offer(&mut self, shard: u32, der: &[u8]) -> Result<Taken, CrlFault> {
+    pub(crate) fn offer(&mut self, shard: u32, der: &[u8], at: u64) -> Result<Taken, CrlFault> {
         if der.len() > MAX_CRL_BYTES {
             return Err(CrlFault::TooLarge);
+        }
+        if crl_begins(der).is_some_and(|begins| begins > at) {
+            return Ok(Taken::Known);
         }
         match self.held.get(&shard) {
             Some(held) if newer_crl(held, der)? == held.as_slice() => return Ok(Taken::Known),

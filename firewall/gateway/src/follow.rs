@@ -142,6 +142,11 @@ struct Publisher {
 }
 
 impl Publisher {
+    /// Whether this view of an authority is the one that messages are judged by.
+    fn shows(&self, place: usize, view: &Arc<View>) -> bool {
+        self.views.borrow().get(place).is_some_and(|shown| Arc::ptr_eq(shown, view))
+    }
+
     fn view_changed(&self, place: usize, view: Arc<View>) {
         if let Some(slot) = self.views.borrow_mut().get_mut(place) {
             *slot = view;
@@ -204,7 +209,9 @@ impl Publisher {
     fn floors(&self) -> Floors {
         let mut floors = self.floors.clone();
         for view in self.views.borrow().iter() {
-            for (line, version) in view.floors() {
+            // of its own lines: what an authority says of another's lowers or raises nothing there
+            let own = view.floors().iter().filter(|(line, _)| view.lines().holds(line).is_some());
+            for (line, version) in own {
                 let floor = floors.entry(line.clone()).or_insert(*version);
                 *floor = (*floor).max(*version);
             }

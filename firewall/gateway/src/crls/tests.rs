@@ -44,15 +44,21 @@ fn a_revoked_agent_is_refused_and_an_older_list_gives_nothing_back() {
     };
     // nothing was fetched yet: nobody is let in
     assert_eq!(judged(&lists, NOW), Err(ChainFault::RevocationUnknown));
-    assert_eq!(lists.offer(0, &world.list(1, &[])), Ok(Taken::Newer));
+    assert_eq!(lists.offer(0, &world.list(1, &[]), NOW), Ok(Taken::Newer));
     assert_eq!(judged(&lists, NOW), Ok(()));
     assert_eq!(judged(&lists, NOW + 3601), Err(ChainFault::CrlExpired), "what nobody renews ends");
     let revoked = Revoked::of(&chain.certificates()[0], NOW).unwrap();
-    assert_eq!(lists.offer(0, &world.list(2, &[revoked])), Ok(Taken::Newer));
+    assert_eq!(lists.offer(0, &world.list(2, &[revoked]), NOW), Ok(Taken::Newer));
+    assert_eq!(judged(&lists, NOW), Err(ChainFault::Revoked));
+    // the next edition, signed ahead of its time, takes nothing from the one that counts
+    let early =
+        CrlProfile { shard: 0, number: 3, this_update: NOW + 60, next_update: NOW + 3660, revoked: &[] };
+    let early = world.tls.crl(&world.places, &early, &random).unwrap();
+    assert_eq!(lists.offer(0, &early, NOW), Ok(Taken::Known));
     assert_eq!(judged(&lists, NOW), Err(ChainFault::Revoked));
     // rollback, garbage, and a list of another shard or issuer
-    assert_eq!(lists.offer(0, &world.list(1, &[])), Ok(Taken::Known));
-    assert_eq!(lists.offer(0, b"no list"), Err(CrlFault::Malformed));
-    assert_eq!(lists.offer(0, &World::new().list(9, &[])), Ok(Taken::Newer), "of a ca of the same name");
+    assert_eq!(lists.offer(0, &world.list(1, &[]), NOW), Ok(Taken::Known));
+    assert_eq!(lists.offer(0, b"no list", NOW), Err(CrlFault::Malformed));
+    assert_eq!(lists.offer(0, &World::new().list(9, &[]), NOW), Ok(Taken::Newer), "of a ca of the same name");
     assert_eq!(judged(&lists, NOW), Err(ChainFault::CrlInvalid), "which lets nobody in");
 }

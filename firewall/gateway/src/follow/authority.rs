@@ -137,9 +137,7 @@ impl Task {
         };
         let counted = match outcome {
             Ok(Progress::ViewChanged) => {
-                self.publisher.view_changed(self.place, self.follower.view());
-                self.tell();
-                self.unsettled = true;
+                self.show();
                 self.failed = false;
                 "changed"
             }
@@ -151,6 +149,10 @@ impl Task {
                 if !std::mem::replace(&mut self.failed, true) {
                     tracing::warn!(authority = self.name, %why, "following failed, the last good view stays");
                 }
+                // a head that is refused counts for what it revokes, and at once
+                if !self.publisher.shows(self.place, &self.follower.view()) {
+                    self.show();
+                }
                 "failed"
             }
         };
@@ -159,6 +161,13 @@ impl Task {
         for report in self.follower.reports() {
             tracing::warn!(authority = self.name, %report, "reported by the follower");
         }
+    }
+
+    /// Lets messages be judged by what the follower knows now.
+    fn show(&mut self) {
+        self.publisher.view_changed(self.place, self.follower.view());
+        self.tell();
+        self.unsettled = true;
     }
 
     /// Hands on a hint that came during a round: what was revoked meanwhile must not wait for the end of a long one.

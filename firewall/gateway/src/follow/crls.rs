@@ -8,6 +8,7 @@ use semgate_statement::follower::Request;
 
 use super::Publisher;
 use super::fetch::Fetcher;
+use crate::clock::unix_now;
 use crate::config::CrlSource;
 use crate::crls::{Lists, Taken};
 
@@ -28,7 +29,7 @@ pub(super) async fn fetch(
             let path = format!("/v1/crl/{}/{shard}.crl", source.shards);
             let wanted = Request { path, if_none_match: None, max_bytes: MAX_CRL_BYTES as u64 };
             let outcome = match fetcher.get(&wanted).await {
-                Ok(answer) if answer.status == 200 => match lists.offer(shard, &answer.body) {
+                Ok(answer) if answer.status == 200 => match lists.offer(shard, &answer.body, unix_now()) {
                     Ok(Taken::Newer) => "taken",
                     Ok(Taken::Known) => "known",
                     Err(_) => "malformed",

@@ -74,6 +74,8 @@ enum Stands {
 #[derive(Clone, PartialEq, Eq)]
 struct Tried {
     set: Digest,
+    /// Of a signed bundle: the same set in a newer one buries those between, so its version is remembered too.
+    version: Option<u64>,
     contexts: Vec<Digest>,
     floors: Floors,
 }
@@ -89,6 +91,7 @@ impl Task {
         // what the start tried is not tried again beside the same contexts
         let tried = report.live.or(report.rejected).map(|set| Tried {
             set,
+            version: begun.version,
             contexts: publisher.digests(),
             // the start knows none, so that no floor which rose meanwhile keeps a gateway from starting
             floors: Floors::new(),
@@ -113,7 +116,7 @@ impl Task {
     /// The task of the set that decides beside the live one; that it cannot be loaded stops nothing, not even the start.
     pub(super) fn shadow(config: &Config, publisher: Rc<Publisher>, state: Arc<PolicyState>) -> Option<Self> {
         let shadow = config.shadow.as_ref()?;
-        let begun = Begun { source: None, place: Place::Directory(shadow.policies.clone()) };
+        let begun = Begun { source: None, place: Place::Directory(shadow.policies.clone()), version: None };
         let task = Self::new(config, begun, publisher, state);
         Some(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, ..task })
     }
@@ -164,7 +167,12 @@ impl Task {
         match read {
             Ok(Ok(Found { steady: Steady { source, stamp }, version })) => {
                 self.seen = Some(stamp);
-                let tried = Tried { set: source.digest(), contexts: digests.clone(), floors: floors.clone() };
+                let tried = Tried {
+                    set: source.digest(),
+                    version,
+                    contexts: digests.clone(),
+                    floors: floors.clone(),
+                };
                 if self.tried.as_ref() != Some(&tried) {
                     self.tried = Some(tried);
                     self.load((source, version), contexts, (digests, floors)).await;

@@ -79,7 +79,7 @@ impl First {
 
     /// What the task that keeps it live begins with.
     pub(crate) fn begun(&mut self) -> Begun {
-        Begun { source: self.source.take(), place: self.place.clone() }
+        Begun { source: self.source.take(), place: self.place.clone(), version: self.version }
     }
 }
 
@@ -87,6 +87,7 @@ impl First {
 pub(crate) struct Begun {
     pub(super) source: Option<PolicySource>,
     pub(super) place: Place,
+    pub(super) version: Option<u64>,
 }
 
 /// What is wrong with the shadow policies beside these contexts; nothing where there are none.
