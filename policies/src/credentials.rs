@@ -18,6 +18,27 @@ pub fn is_shown(name: &str) -> bool {
     name.starts_with(CERTIFICATE_SPACE) || name.starts_with(TOKEN_SPACE)
 }
 
+/// Whether an agent can ever show this name: `cert:eku:OID`, `cert:policy:OID` or `token:ISSUER:NAME` (`docs/policy-questions.md`).
+#[must_use]
+pub fn can_be_shown(name: &str) -> bool {
+    if let Some(of) = name.strip_prefix(CERTIFICATE_SPACE) {
+        let oid = of.strip_prefix("eku:").or_else(|| of.strip_prefix("policy:"));
+        return oid.is_some_and(is_oid);
+    }
+    let token = name.strip_prefix(TOKEN_SPACE).and_then(|of| of.split_once(':'));
+    token.is_some_and(|(issuer, name)| !issuer.is_empty() && !name.is_empty())
+}
+
+/// Dotted decimals, two at least, without leading zeros (X.660).
+fn is_oid(text: &str) -> bool {
+    let arc = |arc: &str| {
+        !arc.is_empty()
+            && arc.bytes().all(|byte| byte.is_ascii_digit())
+            && (arc == "0" || !arc.starts_with('0'))
+    };
+    text.contains('.') && text.split('.').all(arc)
+}
+
 /// What an agent shows beyond its identity: credentials of its certificate and of a token. Cheap to clone.
 ///
 /// A credential is held up to the second at which it expires, and not at that second.

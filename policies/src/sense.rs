@@ -20,6 +20,7 @@ use semgate_contexts::{Performative, PerformativeSet, Version};
 pub(crate) use world::World;
 
 use crate::check::{Texts, closest};
+use crate::credentials::is_shown;
 use crate::parse::{Written, place};
 use crate::{Place, PolicyFault};
 use facts::Where;
@@ -316,6 +317,10 @@ impl Texts<'_> {
                 let near = closest(&text.text, world.credentials());
                 let hint = near.map_or_else(
                     || {
+                        if is_shown(&text.text) {
+                            return "what agents show is named `cert:eku:OID`, `cert:policy:OID` or `token:ISSUER:NAME`"
+                                .to_owned();
+                        }
                         "a credential is there once an agent has it, or the list `credentials` names it"
                             .to_owned()
                     },

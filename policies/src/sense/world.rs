@@ -124,7 +124,7 @@ impl<'a> World<'a> {
 
     /// Whether somebody has a credential, or may show it.
     pub fn held(&self, name: &str) -> bool {
-        credentials::is_shown(name)
+        credentials::can_be_shown(name)
             || self.agents.is_none_or(|(agents, _)| agents.credentials().contains(name))
     }
 

@@ -82,8 +82,8 @@ pub(super) fn around() -> impl Strategy<Value = Around> {
     let shown = || {
         let all: Vec<Credentials> = [
             vec![],
-            vec![("cert:a", 1_800_000_100)],
-            vec![("cert:a", 1_800_000_100), ("token:hr:b", 1_800_000_050)],
+            vec![("cert:policy:1.1", 1_800_000_100)],
+            vec![("cert:policy:1.1", 1_800_000_100), ("token:hr:b", 1_800_000_050)],
             vec![("token:hr:b", 1_800_000_050)],
             vec![("token:hr:b", 1_800_000_200)],
         ]

@@ -146,9 +146,9 @@ fn shown_credentials_join_those_of_the_entry_until_they_expire() {
 
 #[test]
 fn a_stranger_holds_what_it_shows_and_a_receiver_too() {
-    let shows = shown(&[("cert:1.2.3", NOON + 10)]);
-    let own = house(r#"principal.credentials.contains("cert:1.2.3")"#);
-    let heard = house(r#"context.receiver.credentials.contains("cert:1.2.3")"#);
+    let shows = shown(&[("cert:eku:1.2.3", NOON + 10)]);
+    let own = house(r#"principal.credentials.contains("cert:eku:1.2.3")"#);
+    let heard = house(r#"context.receiver.credentials.contains("cert:eku:1.2.3")"#);
     let with = |sender_holds, receiver_holds| Ask {
         sender: STRANGER,
         around: Circumstances { sender_holds, receiver_holds, ..Circumstances::at(NOON) },
@@ -164,7 +164,7 @@ fn a_stranger_holds_what_it_shows_and_a_receiver_too() {
 
 #[test]
 fn attack_an_entry_cannot_give_what_only_can_be_shown() {
-    for name in ["cert:1.2.3", "token:hr:clerk"] {
+    for name in ["cert:eku:1.2.3", "token:hr:clerk"] {
         let entities =
             format!(r#"{{"agents":[{{"id":"spiffe://d/a","groups":[],"credentials":["{name}"]}}]}}"#);
         let source = PolicySource {

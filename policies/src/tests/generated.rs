@@ -86,10 +86,10 @@ const CONDITIONS: [&str; 42] = [
     "when { context.now.toTime() < duration(\"8h\") }",
     "when { context.scores.text_length > 3 || context.scores.concepts > 1 }",
     "unless { context.scores.message_bytes < 1000 && context.scores.ambiguous == 0 }",
-    "when { principal.credentials.contains(\"cert:a\") }",
+    "when { principal.credentials.contains(\"cert:policy:1.1\") }",
     "unless { principal.credentials.contains(\"token:hr:b\") }",
     "when { context.receiver.credentials.contains(\"token:hr:b\") }",
-    "when { Agent::\"spiffe://semgate.test/agent/retailer-7\".credentials.contains(\"cert:a\") }",
+    "when { Agent::\"spiffe://semgate.test/agent/retailer-7\".credentials.contains(\"cert:policy:1.1\") }",
     "when { Agent::\"spiffe://semgate.test/agent/wholesaler-1\".trust_domain == principal.trust_domain }",
     "when { context.binding_version like \"*\" && principal in Group::\"partners\" }",
 ];

@@ -113,8 +113,11 @@ fn what_is_so_meanwhile_is_told_apart() {
 #[test]
 fn what_is_shown_and_until_when_is_told_apart() {
     let shown = |name: &str, until| Credentials::new([(name.to_owned(), until)]);
-    let (held, other, longer) =
-        (shown("cert:a", NOW + 9), shown("cert:b", NOW + 9), shown("cert:a", NOW + 99));
+    let (held, other, longer) = (
+        shown("cert:policy:1.1", NOW + 9),
+        shown("cert:policy:1.2", NOW + 9),
+        shown("cert:policy:1.1", NOW + 99),
+    );
     let sends = |holds, now| Ask {
         around: Circumstances { sender_holds: holds, ..Circumstances::at(now) },
         ..base()
@@ -123,16 +126,16 @@ fn what_is_shown_and_until_when_is_told_apart() {
         around: Circumstances { receiver_holds: holds, ..Circumstances::at(now) },
         ..base()
     };
-    let own = "principal.credentials.contains(\"cert:a\")";
+    let own = "principal.credentials.contains(\"cert:policy:1.1\")";
     told_apart(own, sends(&held, NOW), sends(&other, NOW));
     told_apart(own, sends(&held, NOW), sends(&Credentials::NONE, NOW));
     told_apart(own, sends(&held, NOW + 8), sends(&held, NOW + 9));
     told_apart(own, sends(&longer, NOW + 9), sends(&held, NOW + 9));
-    let heard = "context.receiver.credentials.contains(\"cert:a\")";
+    let heard = "context.receiver.credentials.contains(\"cert:policy:1.1\")";
     told_apart(heard, hears(&held, NOW), hears(&other, NOW));
     told_apart(heard, hears(&held, NOW + 8), hears(&held, NOW + 9));
     told_apart(heard, hears(&held, NOW), sends(&held, NOW));
-    let named = format!("Agent::\"{RETAILER}\".credentials.contains(\"cert:a\")");
+    let named = format!("Agent::\"{RETAILER}\".credentials.contains(\"cert:policy:1.1\")");
     told_apart(&named, sends(&held, NOW), sends(&other, NOW));
 }
 

@@ -216,7 +216,24 @@ fn a_credential_that_nobody_has_is_named() {
         ],
     );
     // What certificates and tokens show is not known before it is shown.
-    loads(&unless("cert:1.2.3"));
+    for shown in ["cert:eku:1.2.3", "cert:policy:2.5.29.32.0", "token:hr:treasury", "token:hr:a:b"] {
+        loads(&unless(shown));
+    }
+    // but not what can be no name of theirs
+    for never in [
+        "cert:1.2.3",
+        "cert:eku:treasury",
+        "cert:ekus:1.2.3",
+        "cert:policy:1.02",
+        "token:treasury",
+        "token::x",
+    ] {
+        let fault = format!(
+            "p.cedar:2:41: policy `p.cedar#1`: nobody has the credential `{never}` (what agents show is named `cert:eku:OID`, \
+             `cert:policy:OID` or `token:ISSUER:NAME`)"
+        );
+        refused(&unless(never), &[&fault]);
+    }
     let entities = String::from_utf8(PolicySource::shipped().entities).unwrap();
     let declared = entities.replacen(
         "\"groups\"",
