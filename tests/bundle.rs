@@ -251,7 +251,7 @@ fn the_command_line_signs_and_verifies_and_openssl_agrees() {
             std::fs::copy(file.path(), policies.join(file.file_name())).unwrap();
         }
     }
-    let limits = r#"{"costs": [{"performative": "QUERY", "cost": 0}]}"#;
+    let limits = r#"{"budgets": [{"name": "everything", "limit": "600/minute"}]}"#;
     std::fs::write(policies.join("limits.json"), limits).unwrap();
     std::fs::write(policies.join("README.md"), "no policy").unwrap();
     let policies = policies.to_str().unwrap();
