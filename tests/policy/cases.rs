@@ -97,11 +97,11 @@ fn a_message_is_judged_as_it_is_sent_duplicate_members_included() {
 /// Policies that ask for what cases can set, beside the shipped ones.
 const ASKING: &str = r#"
 @id("locked") forbid (principal, action, resource is payment::transfer)
-unless { context.locked || principal.credentials.contains("cert:desk") };
+unless { context.locked || principal.credentials.contains("cert:eku:1.2.3.1") };
 @id("short") forbid (principal, action, resource is payment::transfer)
 when { context has session && context.session.expires < datetime("2026-06-01T12:10:00Z") };
 @id("audited") forbid (principal, action, resource is payment::transfer)
-when { principal.credentials.contains("token:audit") && !context.receiver.credentials.contains("cert:vault") };
+when { principal.credentials.contains("token:hr:audit") && !context.receiver.credentials.contains("cert:eku:1.2.3.2") };
 "#;
 
 #[test]
@@ -149,9 +149,9 @@ fn cases_may_set_a_lock_and_what_both_ends_show() {
         "receiver_id": "wholesaler-1", "context": "urn:contexts:payment:v1.1",
         "content": {"concept_type": "transfer", "sender_id": "a", "receiver_id": "b", "amount": 12, "currency": "EUR"}});
     let message = json!({"shows": "a message of who shows a certificate's word", "sender": "retailer-7", "receiver": "wholesaler-1",
-        "message": sent, "sender_shows": ["cert:desk"], "expect": "permitted", "policies": ["lines.cedar#transfers"]});
+        "message": sent, "sender_shows": ["cert:eku:1.2.3.1"], "expect": "permitted", "policies": ["lines.cedar#transfers"]});
     let (lock, desk) =
-        (json!({"lock_until": "2026-06-01T13:00:00Z"}), json!({"sender_shows": ["cert:desk"]}));
+        (json!({"lock_until": "2026-06-01T13:00:00Z"}), json!({"sender_shows": ["cert:eku:1.2.3.1"]}));
     let (status, shown, errors) = played(
         dir.path(),
         &[
@@ -166,13 +166,13 @@ fn cases_may_set_a_lock_and_what_both_ends_show() {
             case("its certificate says so", desk, "permitted", "lines.cedar#transfers"),
             case(
                 "a token",
-                json!({"sender_shows": ["cert:desk", "token:audit"]}),
+                json!({"sender_shows": ["cert:eku:1.2.3.1", "token:hr:audit"]}),
                 "denied",
                 "lines-more.cedar#audited",
             ),
             case(
                 "both",
-                json!({"sender_shows": ["cert:desk", "token:audit"], "receiver_shows": ["cert:vault"]}),
+                json!({"sender_shows": ["cert:eku:1.2.3.1", "token:hr:audit"], "receiver_shows": ["cert:eku:1.2.3.2"]}),
                 "permitted",
                 "lines.cedar#transfers",
             ),
