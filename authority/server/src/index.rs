@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use semgate_contexts::{ContextUrn, Digest, Prefix};
 use semgate_statement::{Listed, Status, TreeHash};
@@ -20,6 +20,8 @@ mod tests;
 
 /// sled's page cache: the whole index of ten thousand contexts fits.
 const CACHE: u64 = 16 << 20;
+/// How long whoever had it may take to let go of it: milliseconds on an idle machine, and less than a start is waited for.
+const LET_GO: Duration = Duration::from_secs(2);
 /// How long sled may take to open; a damaged file has been seen to hang it.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -254,7 +256,7 @@ fn apart<T: Send + 'static>(
         .name("index-open".to_owned())
         .spawn(move || {
             let opened = (|| {
-                let db = sled::Config::new().path(&dir).cache_capacity(CACHE).open()?;
+                let db = let_go(&sled::Config::new().path(&dir).cache_capacity(CACHE))?;
                 let urns = db.open_tree(BY_URN)?;
                 let digests = db.open_tree(BY_DIGEST)?;
                 keep_private(&dir)?;
@@ -268,6 +270,21 @@ fn apart<T: Send + 'static>(
         Ok(done) => done,
         Err(mpsc::RecvTimeoutError::Timeout) => Err(IndexFault("it does not open in time".to_owned())),
         Err(mpsc::RecvTimeoutError::Disconnected) => Err(IndexFault("sled panicked on it".to_owned())),
+    }
+}
+
+/// Opens it once whoever had it before lets go: sled gives up its lock on a thread of its own, a moment after the last handle is dropped.
+fn let_go(config: &sled::Config) -> sled::Result<sled::Db> {
+    let until = Instant::now() + LET_GO;
+    loop {
+        match config.open() {
+            Err(sled::Error::Io(why))
+                if why.to_string().contains("could not acquire lock") && Instant::now() < until =>
+            {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            opened => return opened,
+        }
     }
 }
 
