@@ -8,6 +8,7 @@ mod possible;
 mod shadow;
 mod tokens;
 mod values;
+mod walk;
 mod world;
 
 use std::collections::BTreeSet;

@@ -8,6 +8,7 @@ use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp};
 use super::World;
 use super::facts::Where;
 use super::possible::{Known, Looking};
+use super::walk;
 
 /// Characters of a piece that are shown.
 const MAX_SHOWN: usize = 100;
@@ -115,25 +116,9 @@ pub(super) fn shown(expr: &Expr) -> String {
 
 /// Every variable in the order of the text.
 pub(super) fn variables(expr: &Arc<Expr>, all: &mut Vec<*const Expr>) {
-    match &**expr {
-        Expr::Var(_) => all.push(Arc::as_ptr(expr)),
-        Expr::GetAttr { expr, .. }
-        | Expr::HasAttr { expr, .. }
-        | Expr::UnaryOp { expr, .. }
-        | Expr::Like { expr, .. } => variables(expr, all),
-        Expr::BinaryOp { left, right, .. } => {
-            variables(left, all);
-            variables(right, all);
+    walk::each(expr, &mut |part| {
+        if matches!(&**part, Expr::Var(_)) {
+            all.push(Arc::as_ptr(part));
         }
-        Expr::Is { expr, in_expr, .. } => {
-            variables(expr, all);
-            in_expr.iter().for_each(|parent| variables(parent, all));
-        }
-        Expr::IfThenElse { cond, then_expr, else_expr } => {
-            [cond, then_expr, else_expr].into_iter().for_each(|part| variables(part, all));
-        }
-        Expr::Set(items) => items.iter().for_each(|item| variables(item, all)),
-        Expr::Record(members) => members.values().for_each(|member| variables(member, all)),
-        _ => {}
-    }
+    });
 }

@@ -12,6 +12,7 @@ use super::facts::Where;
 use super::values::{
     EITHER, Values, compare, decimal, equal, is_number, itself, matches, negative, only, over,
 };
+use super::walk;
 use crate::numbers::{DECIMAL_PLACES, Numbers};
 
 /// A part that says something which is never so.
@@ -438,27 +439,11 @@ pub(crate) fn before(clauses: &[Clause], literal: &Literally) -> usize {
 }
 
 fn literals(expr: &Arc<Expr>, all: &mut Vec<(String, *const Expr)>) {
-    match &**expr {
-        Expr::Literal(Literal::String(text)) => all.push((text.to_string(), Arc::as_ptr(expr))),
-        Expr::GetAttr { expr, .. }
-        | Expr::HasAttr { expr, .. }
-        | Expr::UnaryOp { expr, .. }
-        | Expr::Like { expr, .. } => literals(expr, all),
-        Expr::BinaryOp { left, right, .. } => {
-            literals(left, all);
-            literals(right, all);
+    walk::each(expr, &mut |part| {
+        if let Expr::Literal(Literal::String(text)) = &**part {
+            all.push((text.to_string(), Arc::as_ptr(part)));
         }
-        Expr::Is { expr, in_expr, .. } => {
-            literals(expr, all);
-            in_expr.iter().for_each(|parent| literals(parent, all));
-        }
-        Expr::IfThenElse { cond, then_expr, else_expr } => {
-            [cond, then_expr, else_expr].into_iter().for_each(|part| literals(part, all));
-        }
-        Expr::Set(items) => items.iter().for_each(|item| literals(item, all)),
-        Expr::Record(members) => members.values().for_each(|member| literals(member, all)),
-        _ => {}
-    }
+    });
 }
 
 fn literally(expr: &Arc<Expr>) -> Option<Literally> {

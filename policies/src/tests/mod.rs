@@ -148,3 +148,18 @@ pub(super) fn denied(by: &[&str], notices: &[&str]) -> Verdict {
 pub(super) fn transfer(amount: &str) -> String {
     format!(r#"{{"sender_id":"a","receiver_id":"b","amount":{amount},"currency":"EUR"}}"#)
 }
+
+/// What keeps this one file from being loaded.
+pub(super) fn faults(text: &str) -> Vec<String> {
+    House::with(text).err().unwrap_or_default()
+}
+
+#[track_caller]
+pub(super) fn refused(text: &str, expected: &[&str]) {
+    assert_eq!(faults(text), expected, "{text}");
+}
+
+#[track_caller]
+pub(super) fn loads(text: &str) {
+    assert_eq!(faults(text), Vec::<String>::new(), "{text}");
+}

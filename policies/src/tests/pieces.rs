@@ -1,20 +1,6 @@
 //! Parts of a condition that are true for no message, or for every one, are refused although the whole could be either.
 
-use super::{House, context, one_file, shipped_contexts};
-
-fn faults(text: &str) -> Vec<String> {
-    House::with(text).err().unwrap_or_default()
-}
-
-#[track_caller]
-fn refused(text: &str, expected: &[&str]) {
-    assert_eq!(faults(text), expected, "{text}");
-}
-
-#[track_caller]
-fn loads(text: &str) {
-    assert_eq!(faults(text), Vec::<String>::new(), "{text}");
-}
+use super::{House, context, loads, one_file, refused, shipped_contexts};
 
 const NEVER: &str = "(a part that is never true does nothing: leave it out, or say what was meant)";
 const ALWAYS: &str = "(what is true of every message asks for nothing: leave it out)";

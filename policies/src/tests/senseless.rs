@@ -4,25 +4,8 @@ use std::sync::Arc;
 
 use semgate_contexts::{Context, Line, Version};
 
-use super::{House, context, one_file, shipped_contexts};
+use super::{House, context, loads, one_file, refused, shipped_contexts};
 use crate::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
-
-fn faults(text: &str) -> Vec<String> {
-    match House::with(text) {
-        Ok(_) => Vec::new(),
-        Err(faults) => faults,
-    }
-}
-
-#[track_caller]
-fn refused(text: &str, expected: &[&str]) {
-    assert_eq!(faults(text), expected, "{text}");
-}
-
-#[track_caller]
-fn loads(text: &str) {
-    assert_eq!(faults(text), Vec::<String>::new(), "{text}");
-}
 
 #[test]
 fn an_action_that_the_concept_never_takes_is_named_with_those_that_it_takes() {

@@ -1,21 +1,12 @@
 //! A member that nothing has is an error wherever in a policy it stands, and so is a line that there is not.
 
-use super::{House, one_file, shipped_contexts};
+use super::{House, faults, loads, one_file, shipped_contexts};
 use crate::PolicyLimits;
-
-fn faults(text: &str) -> Vec<String> {
-    House::with(text).err().unwrap_or_default()
-}
 
 #[track_caller]
 fn refused(text: &str, expected: &str) {
     let faults = faults(text);
     assert_eq!(faults, [format!("p.cedar:{expected}")], "{text}");
-}
-
-#[track_caller]
-fn loads(text: &str) {
-    assert_eq!(faults(text), Vec::<String>::new(), "{text}");
 }
 
 const AMUONT: &str = "policy `p.cedar#1`: attribute `amuont` on entity type `payment::transfer` not found (did you mean `amount`?)";

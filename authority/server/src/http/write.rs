@@ -242,10 +242,7 @@ async fn changed(
     urn: Result<Segment, Problem>,
     request: HttpRequest<Body>,
 ) -> Answer {
-    attempt.ready()?;
-    let author = Author::of(app, &request, Right::Revoke)?;
-    let _waiting = submission(app)?;
-    body::only_json(request.headers())?;
+    let (author, _waiting) = heard(app, attempt, &request, Right::Revoke)?;
     let [reason] = small(app, request, ["reason"]).await?;
     let Segment(urn) = urn?;
     let urn = ContextUrn::parse(&urn, &app.config.prefix)
@@ -300,10 +297,7 @@ pub(super) async fn floor(State(app): Shared, request: HttpRequest<Body>) -> Ans
 }
 
 async fn raised(app: &App, attempt: &mut Attempt, request: HttpRequest<Body>) -> Answer {
-    attempt.ready()?;
-    let author = Author::of(app, &request, Right::Floor)?;
-    let _waiting = submission(app)?;
-    body::only_json(request.headers())?;
+    let (author, _waiting) = heard(app, attempt, &request, Right::Floor)?;
     let [line, min, reason] = small(app, request, ["line", "min", "reason"]).await?;
     let line = Line::parse(&line).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
     attempt.entry.on = Some(line.as_str().to_owned());
@@ -330,10 +324,7 @@ async fn withdrawn(
     recognised: Result<Segment, Problem>,
     request: HttpRequest<Body>,
 ) -> Answer {
-    attempt.ready()?;
-    let author = Author::of(app, &request, Right::Revoke)?;
-    let _waiting = submission(app)?;
-    body::only_json(request.headers())?;
+    let (author, _waiting) = heard(app, attempt, &request, Right::Revoke)?;
     let [reason] = small(app, request, ["reason"]).await?;
     let Segment(recognised) = recognised?;
     let lines = recognised_lines(app, &recognised)?;
@@ -375,6 +366,20 @@ fn checked(app: &App, reason: String) -> Result<String, Problem> {
     }
     check_reason(&reason).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
     Ok(reason)
+}
+
+/// What every small request in JSON begins with: that the attempt can be recorded, who asks, and a place among those who wait.
+fn heard<'a>(
+    app: &'a App,
+    attempt: &mut Attempt,
+    request: &HttpRequest<Body>,
+    right: Right,
+) -> Result<(Author, SemaphorePermit<'a>), Problem> {
+    attempt.ready()?;
+    let author = Author::of(app, request, right)?;
+    let waiting = submission(app)?;
+    body::only_json(request.headers())?;
+    Ok((author, waiting))
 }
 
 /// A place among the submissions that are under way: past `limits.queue` of them a caller is told at once to come again.
