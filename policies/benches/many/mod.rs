@@ -18,13 +18,18 @@ pub fn shipped_contexts() -> Vec<Arc<Context>> {
     library::all().iter().map(|(_, bytes)| check(bytes)).collect()
 }
 
-/// The shipped contexts and as many more as the case has: `trade0` and so on, of the shape of `supplyChain`.
+/// The shipped contexts and as many more as the case has.
 pub fn contexts() -> Vec<Arc<Context>> {
+    contexts_and(CONTEXTS)
+}
+
+/// The shipped contexts and so many more: `trade0` and so on, of the shape of `supplyChain`.
+pub fn contexts_and(further: usize) -> Vec<Arc<Context>> {
     let (_, model) = library::all().iter().find(|(name, _)| name.contains("supplyChain")).unwrap();
     let model = std::str::from_utf8(model).unwrap();
     let own =
         |n: usize| check(model.replace("contexts:supplyChain:", &format!("contexts:trade{n}:")).as_bytes());
-    shipped_contexts().into_iter().chain((0..CONTEXTS).map(own)).collect()
+    shipped_contexts().into_iter().chain((0..further).map(own)).collect()
 }
 
 fn check(bytes: &[u8]) -> Arc<Context> {
@@ -56,22 +61,27 @@ pub fn ten() -> PolicySource {
     PolicySource { files: vec![("ten.cedar".to_owned(), text)], ..PolicySource::shipped() }
 }
 
-/// Those ten, and ten for each further context.
+/// Those ten, and ten for each further context of the case.
 pub fn ten_thousand() -> PolicySource {
+    ten_and(CONTEXTS)
+}
+
+/// Those ten, and ten for each of so many further contexts.
+pub fn ten_and(further: usize) -> PolicySource {
     let mut source = ten();
-    for (file, first) in (0..CONTEXTS).step_by(50).enumerate() {
+    for (file, first) in (0..further).step_by(50).enumerate() {
         let mut text = String::new();
-        for n in first..CONTEXTS.min(first + 50) {
+        for n in first..further.min(first + 50) {
             of_context(n, &mut text);
         }
         source.files.push((format!("trade-{file:02}.cedar"), text));
     }
     let mut entities: serde_json::Value = serde_json::from_slice(&source.entities).unwrap();
     let groups = entities["groups"].as_array_mut().unwrap();
-    groups.extend((0..CONTEXTS).map(|n| format!("trade-{n}").into()));
+    groups.extend((0..further).map(|n| format!("trade-{n}").into()));
     let agents = entities["agents"].as_array_mut().unwrap();
     agents.extend((0..AGENTS).map(|n| {
-        let group = n % CONTEXTS;
+        let group = n % further;
         serde_json::json!({
             "id": agent(n), "groups": [format!("trade-{group}")], "credentials": [format!("member-{group}")],
         })
@@ -103,7 +113,7 @@ fn of_context(n: usize, text: &mut String) {
         "permit (principal == Agent::\"{}\", action, resource is trade{n}::current_decision);
          forbid (principal == Agent::\"{}\", action == Action::\"REQUEST\", resource is trade{n}::local_observation);
          forbid (principal in Group::\"trade-{n}\", action, resource is trade{n}::decision_contingency) when {{ context.free_text && context.direction == \"reply\" }};
-         permit (principal == Agent::\"{}\", action, resource) when {{ resource has quantity && resource.quantity < {n} }};",
+         permit (principal == Agent::\"{}\", action, resource) when {{ resource has quantity && resource.quantity <= {n} }};",
         agent(n),
         agent(n + CONTEXTS),
         agent(n + 2 * CONTEXTS),
