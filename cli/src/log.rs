@@ -78,7 +78,14 @@ impl Verify {
         if !json {
             eprintln!("verifying {}", source.shown);
         }
-        let report = verify_log(source.fetch.as_mut(), &source.config, now()).map_err(fault)?;
+        let report = verify_log(source.fetch.as_mut(), &source.config, now());
+        let report = report.map_err(|found| match (&found, self.which.lends(self.at.as_deref())) {
+            (LogFault::Fetch { .. }, _) | (_, None) => fault(found),
+            (_, Some(dir)) => fault(found).hint(format_args!(
+                "it was judged by the keys of `{}`: if the log is another authority's, give `--roots` and `--log-key`; else keep what is served as evidence",
+                dir.display()
+            )),
+        })?;
         print(&shown(&report), json);
         Ok(0)
     }

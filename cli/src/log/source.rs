@@ -78,6 +78,12 @@ impl Which {
         Ok(Source { fetch, config, shown })
     }
 
+    /// The directory whose keys a log at a named address is judged by, where not all were given: it may be of another authority.
+    pub fn lends(&self, at: Option<&str>) -> Option<&Path> {
+        let given = self.roots.is_some() && self.log_key.is_some();
+        (at.is_some() && !given).then_some(self.dir.as_path())
+    }
+
     /// Roots and log key alone, for what needs no log at hand; and the authority's name, if `--dir` knows it.
     ///
     /// # Errors

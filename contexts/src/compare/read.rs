@@ -25,6 +25,13 @@ pub(super) struct Emitted {
     pub(super) codes: BTreeMap<String, Vec<String>>,
 }
 
+impl Emitted {
+    /// Whether one schema means the same on both sides, wherever it refers to.
+    pub(super) fn leads_to_the_same(&self, other: &Self) -> bool {
+        self.definitions == other.definitions && self.codes == other.codes
+    }
+}
+
 /// A formula and its denial.
 pub(super) type Pair = (Id, Id);
 

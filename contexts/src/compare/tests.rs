@@ -285,6 +285,21 @@ fn open_objects_have_no_members_that_differ_in_case() {
 }
 
 #[test]
+fn what_leads_to_a_changed_definition_is_not_called_unchanged() {
+    let with = |minor: u32, maximum: u32| {
+        json!({ "context": format!("urn:contexts:test:v1.{minor}"), "concepts": { "c": object(&json!({ "$ref": "#/$defs/few" })) },
+            "$defs": { "few": { "type": "integer", "maximum": maximum } } })
+    };
+    let part = |old: &Value, new: &Value| compared(old, new).parts.remove(0);
+    assert_eq!(part(&with(0, 3), &with(1, 3)).reason, "it is unchanged");
+    let wider = part(&with(0, 3), &with(1, 4));
+    assert_eq!(
+        (wider.verdict, wider.reason.as_str()),
+        (Verdict::Compatible, "whatever the older version accepts, the newer one accepts")
+    );
+}
+
+#[test]
 fn members_added_required_removed_or_renamed() {
     let old = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" } }, "required": ["a"] });
     let added = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" }, "c": { "type": "string" } }, "required": ["a"] });

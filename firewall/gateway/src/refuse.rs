@@ -37,8 +37,7 @@ struct Problem<'a> {
     status: u16,
     detail: &'a str,
     code: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    decision_id: Option<&'a str>,
+    decision_id: &'a str,
     hint: &'a str,
     delivered: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,7 +101,7 @@ pub(crate) fn refuse(refusal: &Refusal, manner: Manner, decision: DecisionId) ->
         again(&mut answer, refusal);
         return answer;
     }
-    let Said { status, mut kind, mut body } = say(refusal, manner, Some(decision));
+    let Said { status, mut kind, mut body } = say(refusal, manner, decision);
     if manner == Manner::JsonRpcEvents && status == 200 {
         kind = EVENT_STREAM;
         body = events::write(&Event { data: Some(body), ..Event::default() });
@@ -123,9 +122,8 @@ fn again(answer: &mut Answer, refusal: &Refusal) {
     quota::tell(answer, refusal.quotas().to_vec());
 }
 
-/// What is said of a refusal. A stream says the id of the decision in its head, and not in its last event, which is the same for all
-/// who hear it.
-pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: Option<DecisionId>) -> Said {
+/// What is said of a refusal.
+pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Said {
     let code = refusal.code();
     let mut buffer = [0; 26];
     let problem = Problem {
@@ -134,7 +132,7 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: Option<DecisionId
         status: code.status(),
         detail: refusal.reason(),
         code: code.as_str(),
-        decision_id: decision.as_ref().map(|decision| decision.text(&mut buffer)),
+        decision_id: decision.text(&mut buffer),
         hint: refusal.hint(),
         delivered: refusal.delivered().as_str(),
         cause: refusal.cause().map(Code::as_str),
@@ -164,8 +162,9 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: Option<DecisionId
 }
 
 /// A refusal on a stream that answers no request: an error without an id (2025-11-25, JSONRPCErrorResponse).
-pub(crate) fn unasked(refusal: &Refusal) -> Bytes {
-    let Said { body, .. } = say(&refusal.clone().with_rpc_id(Some(RpcId::Integer(0))), Manner::Mcp, None);
+pub(crate) fn unasked(refusal: &Refusal, decision: DecisionId) -> Bytes {
+    let answers = refusal.clone().with_rpc_id(Some(RpcId::Integer(0)));
+    let Said { body, .. } = say(&answers, Manner::Mcp, decision);
     let read = serde_json::from_slice::<serde_json::Value>(&body).unwrap_or_default();
     Bytes::from(json!({"jsonrpc": "2.0", "error": read.get("error")}).to_string())
 }

@@ -241,10 +241,10 @@ impl Relay {
         if self.course.is_of_session() {
             // who resumes after it goes on with what comes behind
             self.course.told(self.at.as_deref());
-            let data = Some(refuse::unasked(&refusal));
+            let data = Some(refuse::unasked(&refusal, of.decision));
             return events::write(&Event { data, id: self.at.take(), ..Event::default() });
         }
-        let said = refuse::say(&refusal, of.manner.read(), None);
+        let said = refuse::say(&refusal, of.manner.read(), of.decision);
         let error = !of.manner.is_rpc();
         events::write(&Event { data: Some(said.body), error, ..Event::default() })
     }

@@ -6,7 +6,7 @@
 
 use crate::{
     Answered, Code, Inspector, Now, Peer, Permit, Refusal, ReplyPermit, Sent, StreamState,
-    parse::{read, reading},
+    parse::{self, read, reading},
     reply::refused,
     subscriptions::out_of_turn,
 };
@@ -135,7 +135,7 @@ impl Inspector {
             let case = self.reply_case(&generation, &first.sent, (replier, said.len()), now);
             let strict = read(&case, &said).map_err(refused)?;
             let message = native::read(strict.json(), &reading(&case));
-            let message = message.map_err(|fault| refused(Refusal::from(&fault).with_facts(case.facts())))?;
+            let message = message.map_err(|fault| refused(parse::refused(&case, &fault)))?;
             // what names no context, or one that nothing is open of, is told so by the path of every message
             let elsewhere =
                 |one: &Exchange| message.claims.iter().all(|c| c.urn != one.sent.about.urn.as_str());

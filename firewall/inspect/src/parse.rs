@@ -62,7 +62,9 @@ pub(crate) fn read<'b>(case: &Case<'_>, bytes: &'b Bytes) -> Result<Strict<'b>, 
             json::Fault::DuplicateKey { .. } => Code::DuplicateKey,
             json::Fault::Malformed { .. } => Code::Malformed,
         };
-        Refusal::new(code, fault.to_string()).with_hint(hint(code)).with_facts(case.facts())
+        Refusal::new(code, fault.to_string())
+            .with_hint(hint(code, case.call.binding))
+            .with_facts(case.facts())
     })
 }
 
@@ -411,16 +413,18 @@ impl<'c, 'j> Parsed<'c, 'j> {
 }
 
 fn malformed(case: &Case<'_>, reason: &str) -> Refusal {
-    Refusal::new(Code::Malformed, reason).with_hint(hint(Code::Malformed)).with_facts(case.facts())
+    let hint = hint(Code::Malformed, case.call.binding);
+    Refusal::new(Code::Malformed, reason).with_hint(hint).with_facts(case.facts())
 }
 
-fn refused(case: &Case<'_>, fault: &MessageFault) -> Refusal {
-    Refusal::from(fault).with_facts(case.facts())
+pub(crate) fn refused(case: &Case<'_>, fault: &MessageFault) -> Refusal {
+    Refusal::of_message(fault, case.call.binding).with_facts(case.facts())
 }
 
-/// What a binding finds wrong, also with the head of a request (`a2a::Version::of`, `a2a::rest`), as a refusal without facts.
-impl From<&MessageFault> for Refusal {
-    fn from(fault: &MessageFault) -> Self {
+impl Refusal {
+    /// What a binding finds wrong with a message or the head of a request, without facts.
+    #[must_use]
+    pub fn of_message(fault: &MessageFault, binding: Binding) -> Self {
         let code = match fault.kind {
             FaultKind::Malformed => Code::Malformed,
             FaultKind::DuplicateKey => Code::DuplicateKey,
@@ -431,20 +435,35 @@ impl From<&MessageFault> for Refusal {
             FaultKind::VersionUnsupported => Code::VersionUnsupported,
             FaultKind::HeaderMismatch => Code::HeaderMismatch,
         };
-        Self::new(code, fault.to_string()).with_hint(hint(code))
+        Self::new(code, fault.to_string()).with_hint(hint(code, binding))
     }
 }
 
-const fn hint(code: Code) -> &'static str {
+/// What a caller of this binding can do about it.
+const fn hint(code: Code, binding: Binding) -> &'static str {
     match code {
         Code::TooLarge => "send less in one message",
         Code::TooDeep => "nest arrays and objects less deeply",
         Code::TooComplex => "send fewer values or concepts in one message",
         Code::DuplicateKey => "send each member once, in the case of letters that the binding has",
         Code::MethodUnsupported => "use an operation of the protocol, in the version that the request speaks",
-        Code::VersionUnsupported => "name a version that this address speaks, such as `A2A-Version: 1.0`",
-        _ => {
-            "send exactly the members that docs/spec/native-l8.md or docs/spec/a2a-binding.md lists, and nothing else"
+        Code::HeaderMismatch => {
+            "send `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` as the message has them"
         }
+        _ => match (code, binding) {
+            (Code::VersionUnsupported, Binding::Mcp) => "name a version of MCP that this address speaks",
+            (Code::VersionUnsupported, _) => {
+                "name a version that this address speaks, such as `A2A-Version: 1.0`"
+            }
+            (_, Binding::L8) => {
+                "send exactly the members that docs/spec/native-l8.md lists, and nothing else"
+            }
+            (_, Binding::A2a) => {
+                "send exactly the members that docs/spec/a2a-binding.md lists, and nothing else"
+            }
+            (_, Binding::Mcp) => {
+                "send exactly the members that docs/spec/mcp-binding.md lists, and nothing else"
+            }
+        },
     }
 }

@@ -224,7 +224,7 @@ impl Scene<'_> {
         let call = if a2a {
             let version = Version::of(&version, &header("query")).map_err(|fault| {
                 let facts = Facts { sender: peer.id().to_owned(), ..Facts::default() };
-                Refusal::from(&fault).with_facts(facts)
+                Refusal::of_message(&fault, Binding::A2a).with_facts(facts)
             })?;
             Call::a2a(version, form(&said.form))
         } else {

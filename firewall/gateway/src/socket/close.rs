@@ -60,10 +60,11 @@ pub(super) fn binary() -> End {
 /// What the caller's frames were wrong about.
 pub(super) fn of_caller(fault: &Error) -> End {
     let refused = |code, reason: &str, close| {
-        End::Refused(
-            Box::new(Refusal::new(code, reason).with_hint("speak as RFC 6455 has it, without extensions")),
-            close,
-        )
+        let hint = match code {
+            Code::TooLarge => "send less in one message",
+            _ => "speak as RFC 6455 has it, without extensions",
+        };
+        End::Refused(Box::new(Refusal::new(code, reason).with_hint(hint)), close)
     };
     match fault {
         Error::Capacity(_) => {

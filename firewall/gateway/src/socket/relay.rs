@@ -87,7 +87,7 @@ impl Socket {
         let Stopped(_, end) = stopped;
         let farewell = async {
             if let End::Refused(refusal, _) = &end {
-                let said = refuse::say(refusal, Manner::Plain, Some(self.decision.get()));
+                let said = refuse::say(refusal, Manner::Plain, self.decision.get());
                 if let Ok(text) = Utf8Bytes::try_from(said.body) {
                     let _ = to_caller.send(Message::Text(text)).await;
                 }
