@@ -1,4 +1,4 @@
-//! A revocation on its way through the running binary: from the answer to the revoke call to everybody who listens, and to the first refusal
+//! A revocation, and an operator's own word, on its way through the running binary: from the answer to the revoke call to everybody who listens, and to the first refusal
 //! in a gateway that messages pass through. `SEMGATE_FOLLOWERS` sets how many listen:
 //!
 //!     SEMGATE_FOLLOWERS=1000 cargo test --release -p semgate --test feed -- --nocapture
@@ -7,13 +7,14 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Write};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use support::gateway::{Gateway, Scripted};
-use support::policies::{REPLY, message};
-use support::{Answer, PATIENCE, Up, address};
+use support::policies::{REPLY, message, metrics, status, under};
+use support::{Answer, PATIENCE, Up, address, wait_for};
 
 /// Listens on the stream; tells the size of the log of every head as it comes.
 fn follower(up: &Up, seen: &mpsc::Sender<(u64, Instant)>) {
@@ -63,6 +64,64 @@ fn traffic(gateway: &Gateway, stop: &Arc<AtomicBool>) -> mpsc::Receiver<(String,
         }
     });
     from
+}
+
+/// F0-50, at one gateway and by nobody's leave: no feed and no authority has to agree.
+#[test]
+fn an_authority_that_the_operator_distrusts_is_refused_at_once_under_traffic_and_after_a_restart() {
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let limits = "[limits]\nrate_per_second = 1000000\nrate_burst = 1000000\n";
+    let mut gateway = Gateway::before(&up, behind.address, limits);
+    let file = up.dir.join(format!("gateway-{}.toml", gateway.l8.port()));
+    let trusted = std::fs::read_to_string(&file).unwrap();
+    let lines = "lines = [\"*\"]";
+    assert_eq!(trusted.matches(lines).count(), 1, "{trusted}");
+    let write = |text: &str, gateway: &Gateway| {
+        std::fs::write(&file, text).unwrap();
+        Command::new("kill").args(["-HUP", &gateway.child.id().to_string()]).status().unwrap();
+    };
+    let content = serde_json::json!({"concept": "current_decision", "item_id": "beer", "quantity": 120});
+    let code = |gateway: &Gateway, context: &str| {
+        let answer = gateway.post(&under(context, &content));
+        if answer.status == 200 { "allowed".to_owned() } else { answer.code() }
+    };
+    let known = "supplyChain:v1.0";
+    assert!(metrics(&gateway).contains("semgate_distrusted{authority=\"semgate.test\"} 0"));
+
+    let stop = Arc::new(AtomicBool::new(false));
+    let refused = traffic(&gateway, &stop);
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(refused.try_recv().is_err(), "messages pass before");
+    let began = Instant::now();
+    write(&trusted.replace(lines, &format!("{lines}\ndistrusted = true")), &gateway);
+    let (first, at) = refused.recv_timeout(PATIENCE).unwrap();
+    stop.store(true, Ordering::Relaxed);
+    println!("first refusal {:.1?} after the signal", at.saturating_duration_since(began));
+    assert_eq!(first, "context_untrusted");
+    assert!(at.saturating_duration_since(began) < Duration::from_secs(1));
+    // of its lines nothing is told apart any more, what it never published neither
+    for context in [known, "supplyChain:v9.9"] {
+        assert_eq!(code(&gateway, context), "context_untrusted", "{context}");
+    }
+    let told = |gateway: &Gateway| {
+        assert!(metrics(gateway).contains("semgate_distrusted{authority=\"semgate.test\"} 1"));
+        assert_eq!(status(gateway)["authorities"][0]["distrusted"], true);
+    };
+    told(&gateway);
+
+    // a file that cannot be read brings no trust back, and is told
+    write("state = ", &gateway);
+    wait_for("the fault", || metrics(&gateway).contains("semgate_config_current 0").then_some(()));
+    assert_eq!(code(&gateway, known), "context_untrusted");
+    std::fs::write(&file, trusted.replace(lines, &format!("{lines}\ndistrusted = true"))).unwrap();
+    // ready all the same: what the operator distrusts is not waited for
+    gateway.restart("TERM");
+    assert_eq!(code(&gateway, known), "context_untrusted");
+    told(&gateway);
+    write(&trusted, &gateway);
+    wait_for("trust", || (code(&gateway, known) == "allowed").then_some(()));
+    assert!(metrics(&gateway).contains("semgate_config_current 1"));
 }
 
 #[test]

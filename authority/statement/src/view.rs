@@ -22,7 +22,8 @@ pub enum Standing {
     Deprecated,
     /// Published by an authority that showed two histories: nothing of it counts, what it revoked stays revoked.
     Split,
-    /// Published by an authority that is not recognised for it: see [`crate::Recogniser`]. What it revoked stays revoked.
+    /// Of an authority that is not recognised for it, or that the operator distrusts: see [`crate::Recogniser`] and
+    /// [`View::distrusted`]. What it revoked stays revoked.
     Unrecognised(NotRecognised),
     /// Suspended, as far as is known.
     Suspended,
@@ -97,6 +98,8 @@ pub struct View {
     pub(crate) next_update: u64,
     /// Whether it contradicted itself.
     pub(crate) split: bool,
+    /// Whether the reader's own operator distrusts it.
+    pub(crate) distrusted: bool,
     /// Whether contexts may be missing that were known before a restart.
     pub(crate) partial: bool,
     pub(crate) floors: Arc<BTreeMap<Line, Version>>,
@@ -123,6 +126,7 @@ impl View {
             issued_at: 0,
             next_update: 0,
             split: false,
+            distrusted: false,
             partial: false,
             floors: Arc::default(),
             contexts: HashMap::new(),
@@ -190,6 +194,17 @@ impl View {
         self.split.then(Contradicted::new)
     }
 
+    /// The same view of an authority that the reader's own operator distrusts: nothing of its lines counts, whatever it or anybody else
+    /// says, and what it revoked stays revoked.
+    pub fn distrusted(&self) -> View {
+        View { distrusted: true, ..self.clone() }
+    }
+
+    /// Whether it was made by [`View::distrusted`].
+    pub fn is_distrusted(&self) -> bool {
+        self.distrusted
+    }
+
     /// Whether what is known may still be believed at `now`. The clock never counts as earlier than the head.
     pub fn freshness(&self, now: u64) -> Freshness {
         if now.max(self.issued_at) < self.next_update { Freshness::Fresh } else { Freshness::Stale }
@@ -201,6 +216,7 @@ impl View {
         let Some(loaded) = self.contexts.get(urn) else {
             return match self.lines.holds(urn.line()) {
                 None => Standing::UnknownAuthority,
+                Some(_) if self.distrusted => Standing::Unrecognised(NotRecognised::Distrusted),
                 Some(_) if self.partial => Standing::Stale,
                 Some(_) => Standing::NotCovered,
             };
@@ -212,6 +228,9 @@ impl View {
     pub fn standing_of(&self, loaded: &LoadedContext, now: u64) -> Standing {
         if loaded.status == Some(Status::Invalid) {
             return Standing::Revoked;
+        }
+        if self.distrusted {
+            return Standing::Unrecognised(NotRecognised::Distrusted);
         }
         if self.split {
             return Standing::Split;

@@ -48,7 +48,9 @@ impl Admin {
     fn obstacles(&self) -> Vec<String> {
         let now = unix_now();
         let mut obstacles = Vec::new();
-        for view in self.shared.inspector.generation().views() {
+        let generation = self.shared.inspector.generation();
+        // what the operator distrusts is nothing that is waited for
+        for view in generation.views().iter().filter(|view| !view.is_distrusted()) {
             if let Some(what) = self.exchange.is_split(view.authority()) {
                 obstacles.push(format!("authority `{}` {what}", view.authority()));
             }
@@ -122,6 +124,7 @@ fn authority(view: &View, now: u64) -> Value {
     json!({
         "name": view.authority(),
         "recognised": recognised,
+        "distrusted": view.is_distrusted(),
         "size": view.size(),
         "issued_at": view.issued_at(),
         "next_update": view.next_update(),

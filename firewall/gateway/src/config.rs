@@ -93,6 +93,8 @@ pub struct AuthorityConfig {
     pub lines: Vec<String>,
     /// The authority that must recognise it for its lines (F0-50); none: it counts by itself.
     pub recognised_by: Option<String>,
+    /// Whether nothing of it counts, whatever it says; the one setting that SIGHUP reads again.
+    pub distrusted: bool,
     /// The longest life of a head that is accepted.
     pub max_status_age: Duration,
     /// How often the head is asked for when no event comes.
@@ -204,6 +206,8 @@ pub struct ShadowConfig {
 /// that the files exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
+    /// The file that it was read from; none where it was parsed from text.
+    pub source: Option<PathBuf>,
     /// The state directory: the followers' memory.
     pub state: PathBuf,
     /// The admin address (plain HTTP, loopback).
@@ -252,7 +256,34 @@ impl Config {
         let text = std::fs::read_to_string(path)
             .map_err(|e| ConfigFault::Read { path: path.to_owned(), what: e.kind().to_string() })?;
         let base = path.parent().unwrap_or_else(|| Path::new(""));
-        Self::parse(&text, base)
+        Self::parse(&text, base).map(|config| Self { source: Some(path.to_owned()), ..config })
+    }
+
+    /// The names of the followed authorities that its file distrusts as it stands now: those that say so, and those that the file does
+    /// not name any more. Also whether that is all that it says otherwise; without a file nothing is.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub(crate) fn distrusted_now(&self) -> Result<(Vec<String>, bool), ConfigFault> {
+        let Some(source) = &self.source else { return Ok((self.distrusted(), true)) };
+        let mut fresh = Self::load(source)?;
+        let mut distrusted = Vec::new();
+        for authority in &self.authorities {
+            let found = fresh.authorities.iter_mut().find(|other| other.name == authority.name);
+            if found.as_ref().is_none_or(|found| found.distrusted) {
+                distrusted.push(authority.name.clone());
+            }
+            if let Some(found) = found {
+                found.distrusted = authority.distrusted;
+            }
+        }
+        Ok((distrusted, fresh == *self))
+    }
+
+    /// The names of the authorities that are distrusted from the start.
+    pub(crate) fn distrusted(&self) -> Vec<String> {
+        let distrusted = self.authorities.iter().filter(|authority| authority.distrusted);
+        distrusted.map(|authority| authority.name.clone()).collect()
     }
 
     /// As [`Config::load`], from text; relative paths are relative to `base`.

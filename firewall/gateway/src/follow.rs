@@ -66,6 +66,7 @@ impl Follow {
     /// SIGHUP cannot be listened for, or an authority's roots cannot be used.
     pub(crate) fn spawn(mut self) -> Result<(), RunFault> {
         let views = self.followers.iter().map(Follower::view).collect();
+        self.metrics.gauge("semgate_config_current", &[]).set(1.0);
         let publisher = Rc::new(Publisher {
             views: RefCell::new(views),
             recognisers: RefCell::new(Recognisers::of(&self.config)),
@@ -152,6 +153,29 @@ impl Publisher {
             *slot = view;
         }
         self.publish();
+    }
+
+    /// Takes up whom the operator's file distrusts now. A file that cannot be used changes nothing, and is told.
+    fn distrust(&self, config: &Config) {
+        let read = config.distrusted_now();
+        self.metrics.gauge("semgate_config_current", &[]).set(f64::from(u8::from(read.is_ok())));
+        match read {
+            Ok((names, the_rest)) => {
+                if !the_rest {
+                    tracing::warn!(
+                        "of what changed in the configuration only `distrusted` is taken up before a restart"
+                    );
+                }
+                let told = names.join(", ");
+                if self.recognisers.borrow_mut().distrust(names) {
+                    tracing::warn!(authorities = told, "these authorities are distrusted now, and no others");
+                    self.publish();
+                }
+            }
+            Err(why) => {
+                tracing::error!(%why, "the configuration cannot be read, who is distrusted stays as it was")
+            }
+        }
     }
 
     fn policies(&self) -> Arc<Policies> {
@@ -244,6 +268,7 @@ impl Publisher {
             let labels = [("authority", view.authority().to_owned())];
             set("semgate_log_size", &labels, view.size());
             set("semgate_split_view", &labels, u64::from(view.is_split().is_some()));
+            set("semgate_distrusted", &labels, u64::from(view.is_distrusted()));
             set("semgate_status_expires", &labels, view.counts_until());
             set("semgate_contexts", &labels, view.contexts().count() as u64);
         }
@@ -264,7 +289,7 @@ async fn upkeep(publisher: Rc<Publisher>) {
     }
 }
 
-/// SIGHUP: the audit file is opened again, keys and certificates are read again, the policies are looked at again.
+/// SIGHUP: whom the operator distrusts is read first, then the audit file is opened again, keys and certificates are read again, the policies are looked at again.
 fn hangup(
     publisher: Rc<Publisher>,
     config: Arc<Config>,
@@ -275,6 +300,7 @@ fn hangup(
         .map_err(|why| RunFault::system("signals", why))?;
     tokio::task::spawn_local(async move {
         while signal.recv().await.is_some() {
+            publisher.distrust(&config);
             publisher.shared.audit.reopen();
             match Materials::load(&config, &stores) {
                 Ok(fresh) => {

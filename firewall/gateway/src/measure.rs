@@ -63,6 +63,11 @@ impl Metrics {
             ("semgate_log_size", "Size of the authority's log as followed."),
             ("semgate_status_expires", "Unix time at which the authority's status turns stale."),
             ("semgate_contexts", "Contexts known of the authority."),
+            ("semgate_distrusted", "1 if the operator distrusts the authority."),
+            (
+                "semgate_config_current",
+                "1 if the configuration could be read when it last was, 0 if whom it distrusts is not known.",
+            ),
             (
                 "semgate_policy_set_current",
                 "1 if the policies on disk are the live ones, 0 if they were rejected.",

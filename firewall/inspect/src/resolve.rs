@@ -199,10 +199,11 @@ fn undocumented(case: &Case<'_>, source: &Source, urn: &ContextUrn, digests: &[D
     let Some(loaded) = source.loaded(urn) else {
         // nothing was ever heard of the authority, or what was remembered is damaged: what it has published cannot be known
         let never_heard = source.view().next_update() == 0;
-        return if never_heard || source.view().standing(urn, case.now.unix) == Standing::Stale {
-            stale()
-        } else {
-            unknown("the context is not published", "")
+        return match source.view().standing(urn, case.now.unix) {
+            Standing::Unrecognised(why) => unrecognised(why),
+            Standing::Stale => stale(),
+            _ if never_heard => stale(),
+            _ => unknown("the context is not published", ""),
         };
     };
     if digests.iter().any(|digest| *digest != loaded.digest) {

@@ -14,6 +14,8 @@ use std::sync::Arc;
 /// Why the authority of a context is not recognised for it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NotRecognised {
+    /// The operator of this reader distrusts it, or the one that must recognise it.
+    Distrusted,
     /// Nothing is said of it.
     Absent,
     /// The recognition was withdrawn.
@@ -36,6 +38,7 @@ impl NotRecognised {
     /// A short stable name, such as `outside_scope`.
     pub fn as_str(self) -> &'static str {
         match self {
+            NotRecognised::Distrusted => "distrusted",
             NotRecognised::Absent => "absent",
             NotRecognised::Withdrawn => "withdrawn",
             NotRecognised::Ended => "ended",
@@ -51,6 +54,9 @@ impl NotRecognised {
 impl fmt::Display for NotRecognised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            NotRecognised::Distrusted => {
+                f.write_str("the operator distrusts its authority, or the one that recognises it")
+            }
             NotRecognised::Absent => f.write_str("there is no recognition of its authority"),
             NotRecognised::Withdrawn => f.write_str("the recognition of its authority was withdrawn"),
             NotRecognised::Ended => f.write_str("the recognition of its authority has ended"),
@@ -170,6 +176,9 @@ impl Recogniser {
     }
 
     fn granted(&mut self, view: &View, by: &View) -> Result<Granted, NotRecognised> {
+        if by.distrusted {
+            return Err(NotRecognised::Distrusted);
+        }
         if by.foreign.is_some() {
             return Err(NotRecognised::Indirect);
         }

@@ -562,3 +562,21 @@ fn the_longest_recognition_fits_an_entry() {
     let entry = Entry::new(START, signed).unwrap();
     assert!(Entry::read(entry.bytes(), &Prefix::default()).is_ok());
 }
+
+#[test]
+fn whoever_a_distrusted_authority_recognises_does_not_count_either() {
+    let [mut ours, mut theirs, _] = three();
+    let mut side = Side::new(&ours, &theirs, &["payment"]);
+    ours.recognise(ours.recognition(&theirs, &[("payment", None)], UNTIL));
+    side.follow(&mut ours, &mut theirs);
+    assert_eq!(side.standing("payment:v1.0", START), Standing::Valid);
+    let (own, other) = (side.ours.view(), side.theirs.view());
+    let urn = MemoryAuthority::urn("payment:v1.0");
+    for (view, by) in [(other.clone(), own.distrusted().into()), (other.distrusted().into(), own)] {
+        let judged = side.recogniser.judge(&view, &by);
+        // also long after both feeds turned stale
+        for now in [START, START + 86_400] {
+            assert_eq!(why(judged.standing(&urn, now)), NotRecognised::Distrusted);
+        }
+    }
+}

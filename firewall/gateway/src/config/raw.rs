@@ -127,6 +127,7 @@ pub(super) struct FileAuthority {
     pub witness_quorum: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recognised_by: Option<String>,
+    pub distrusted: Option<bool>,
     pub max_status_age: Option<Span>,
     pub poll: Option<Span>,
 }
@@ -289,6 +290,7 @@ impl FileAuthority {
             witnesses: authority.witnesses.clone(),
             witness_quorum: Some(authority.witness_quorum as u64),
             recognised_by: authority.recognised_by.clone(),
+            distrusted: Some(authority.distrusted),
             max_status_age: Some(Span(authority.max_status_age)),
             poll: Some(Span(authority.poll)),
         }

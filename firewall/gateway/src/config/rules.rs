@@ -32,6 +32,7 @@ pub(super) fn check(mut file: File, base: &Path) -> Result<Config, ConfigFault> 
     let limits = file.limits.check()?;
     let prefix = prefix(file.prefix.as_deref())?;
     let config = Config {
+        source: None,
         state: base.join(&file.state),
         admin: admin(file.admin.as_deref().unwrap_or(ADMIN))?,
         policies: policies(&file, base)?,
@@ -200,6 +201,7 @@ fn authority(file: &FileAuthority, base: &Path) -> Result<AuthorityConfig, Confi
         witnesses: file.witnesses.clone(),
         witness_quorum,
         recognised_by: file.recognised_by.clone(),
+        distrusted: file.distrusted.unwrap_or(false),
         max_status_age: within(
             &key("max_status_age"),
             file.max_status_age,

@@ -283,3 +283,26 @@ fn what_records_keep_is_named_by_member_and_nothing_unless_it_is_asked_for() {
         assert!(fault.contains(key), "{fault}");
     }
 }
+
+#[test]
+fn whom_the_file_distrusts_now_is_read_again_and_nothing_else_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("firewall.toml");
+    let second = "[[authority]]\nname = \"other.test\"\nurl = \"https://127.0.0.1:9002\"\nroots = \"other.pem\"\norigin = \"other.test/log\"\nlog_key = \"other.test/log+00000000+AAAA\"\nlines = [\"goods\"]\n";
+    let text = GOOD.replacen("lines = [\"*\"]", "lines = [\"payment\"]", 1) + second;
+    std::fs::write(&path, &text).unwrap();
+    let config = Config::load(&path).unwrap();
+    assert_eq!(config.distrusted_now(), Ok((Vec::new(), true)));
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+
+    std::fs::write(&path, format!("{text}distrusted = true\n")).unwrap();
+    assert_eq!(config.distrusted_now(), Ok((names(&["other.test"]), true)));
+    assert_eq!(Config::load(&path).unwrap().distrusted(), ["other.test"], "and after a restart");
+    // who is not named any more is trusted no more
+    std::fs::write(&path, GOOD.replacen("lines = [\"*\"]", "lines = [\"payment\"]", 1)).unwrap();
+    assert_eq!(config.distrusted_now(), Ok((names(&["other.test"]), false)));
+    std::fs::write(&path, text.replacen("headers = 40", "headers = 41", 1)).unwrap();
+    assert_eq!(config.distrusted_now(), Ok((Vec::new(), false)), "another change waits for a restart");
+    std::fs::write(&path, "state = ").unwrap();
+    assert!(config.distrusted_now().is_err());
+}
