@@ -95,8 +95,8 @@ fn serve(
     let mut stream = stream;
     let endless = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n\r\n";
     let (status, body) = match lie {
-        // mirrors of plain files have none
-        _ if path == "/v1/feed/stream" => (404, Vec::new()),
+        // mirrors of plain files have neither
+        _ if path == "/v1/feed/stream" || path.starts_with("/v1/feed/deltas/") => (404, Vec::new()),
         Some(Lie::Bytes(bytes)) => (200, bytes),
         Some(Lie::Endless) => {
             stream.write_all(endless.as_bytes()).ok()?;

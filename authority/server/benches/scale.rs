@@ -15,7 +15,8 @@ use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use semgate_statement::testing::{AUTHORITY, Keys, MemoryAuthority, ORIGIN, START};
 use semgate_statement::token::{Claims, Token};
 use semgate_statement::{
-    Act, Entry, Head, NamedShards, Replay, SignedStatement, Statement, Tree, Trust, View,
+    Act, Delta, Entry, Head, HeadParts, NamedShards, Replay, ShardRef, SignedStatement, Statement,
+    StatusList, Tree, Trust, View,
 };
 
 const LINES: u64 = 1000;
@@ -125,6 +126,27 @@ impl Heads<'_> {
         head.sign(&self.keys.feed, &self.keys.random).unwrap()
     }
 
+    /// What a reader of a log of `from` entries is told, and that it comes to the newest head by it.
+    fn delta(&self, log: &Log, from: &(StatusList, Vec<ShardRef>), head: &[u8]) -> usize {
+        let (list, shards) = from;
+        let changed = log.replay.changes().after(list.len()).unwrap();
+        let bytes = HeadParts::of(head).unwrap().delta(list.len(), changed).unwrap();
+        let began = Instant::now();
+        let applied = Delta::read(&bytes).unwrap().apply(shards, list, &self.keys.feed.chain).unwrap();
+        println!(
+            "a delta of {} bytes is read and put together to the head in {:.1?}",
+            bytes.len(),
+            began.elapsed()
+        );
+        assert_eq!(applied.head, head);
+        bytes.len()
+    }
+
+    /// What a reader has of the log as it was last named.
+    fn known(&self, log: &Log) -> (StatusList, Vec<ShardRef>) {
+        (log.replay.statuses().clone(), self.named.references().cloned().collect())
+    }
+
     /// Names what changed and signs head and tokens; answers their bytes and how many shards changed.
     fn renew(&mut self, log: &Log) -> (usize, usize, usize) {
         let changed = self.named.update(log.replay.statuses());
@@ -157,22 +179,25 @@ impl Heads<'_> {
 
     fn one_more(&mut self, log: &mut Log) {
         let mut took = Vec::new();
-        let mut bytes = 0;
+        let (mut bytes, mut delta) = (0, 0);
         for _ in 0..20 {
+            let known = self.known(log);
             let mut dice = log.dice.take().unwrap();
             while !log.revoke(dice.below(1000)) {}
             log.dice = Some(dice);
             let began = Instant::now();
             let changed = self.named.update(log.replay.statuses());
-            let head = self.head(log).len();
+            let signed = self.head(log);
             took.push(began.elapsed());
+            let head = signed.len();
+            delta = self.delta(log, &known, &signed);
             let claims = Claims { sub: String::new(), iat: START, exp: None, ttl: None };
             let token = |s| Token::sign(s, &claims, &self.keys.feed, &self.keys.random).unwrap().len();
             bytes = head + changed.iter().map(token).sum::<usize>();
         }
         took.sort_unstable();
         println!(
-            "one more revocation: its head is made in {:.1?} (median of {}); a follower fetches {} kB",
+            "one more revocation: its head is made in {:.1?} (median of {}); a follower fetches {delta} bytes, without deltas {} kB",
             took[took.len() / 2],
             took.len(),
             bytes >> 10
@@ -182,6 +207,7 @@ impl Heads<'_> {
     fn day(&mut self, log: &mut Log, versions: u64, revoked: u64) {
         let (published, more) = (versions * DAY.0 / 1000, versions / 1000 / DAY.1);
         let before = resident();
+        let known = self.known(log);
         (0..published).for_each(|n| log.publish(versions + n));
         let mut dice = log.dice.take().unwrap();
         let mut done = 0;
@@ -190,8 +216,13 @@ impl Heads<'_> {
         }
         let (head, shards, count) = self.renew(log);
         let bound = ln_choose(versions - revoked, more) / 8.0;
+        let delta = self.delta(log, &known, &self.head(log));
         println!(
-            "one day, {published} published and {more} revoked: {count} shards changed, {} kB; the bound is {:.1} kB: {:.0} times; {} kB more memory",
+            "one day as a delta: {delta} bytes; the bound is {bound:.0} bytes: {:.2} times",
+            delta as f64 / bound
+        );
+        println!(
+            "the same in whole lists, {published} published and {more} revoked: {count} shards changed, {} kB; the bound is {:.1} kB: {:.0} times; {} kB more memory",
             (head + shards) >> 10,
             bound / 1024.0,
             (head + shards) as f64 / bound,

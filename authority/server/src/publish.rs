@@ -9,10 +9,10 @@ use bytes::Bytes;
 use http::HeaderValue;
 use ring::rand::SecureRandom;
 use semgate_contexts::Digest;
-use semgate_statement::status::Shard;
+use semgate_statement::status::{Changes, Shard};
 use semgate_statement::token::{Claims, Token};
 use semgate_statement::{
-    Head, NamedShards, ShardRef, SignFault, SigningIdentity, StatusList, TreeHash, Trust,
+    Head, HeadParts, NamedShards, ShardRef, SignFault, SigningIdentity, StatusList, TreeHash, Trust,
 };
 use tokio::sync::OnceCell;
 
@@ -99,9 +99,21 @@ pub(crate) struct Published {
     /// What named persons permitted.
     pub overrides: Arc<Overrides>,
     kept: Arc<HashMap<String, Arc<ServedShard>>>,
+    /// Which statuses changed last.
+    changes: Changes,
+    /// The head taken apart for those who know one before it, once it is asked for.
+    parts: OnceLock<Option<HeadParts>>,
 }
 
 impl Published {
+    /// What leads from a log of `from` entries to this head, under the name of the head; none if that is not remembered.
+    pub fn delta(&self, from: u64) -> Option<Document> {
+        let changed = self.changes.after(from).filter(|_| from <= self.size)?;
+        let parts = self.parts.get_or_init(|| HeadParts::of(&self.head.bytes).ok()).as_ref()?;
+        let bytes = parts.delta(from, changed).ok()?.into();
+        Some(Document { bytes, etag: self.head.etag.clone() })
+    }
+
     /// The shard with this digest, if it is of this head or of a recent one.
     pub fn shard(&self, hex: &str) -> Option<&Arc<ServedShard>> {
         self.kept.get(hex)
@@ -215,6 +227,8 @@ impl Heads {
             listing: OnceCell::new(),
             overrides: Arc::clone(ledger.overrides()),
             kept: Arc::clone(&self.kept),
+            changes: replay.changes().clone(),
+            parts: OnceLock::new(),
         })
     }
 

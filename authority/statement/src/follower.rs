@@ -5,6 +5,7 @@
 
 mod accept;
 mod config;
+mod delta;
 mod fault;
 mod judge;
 mod memory;
@@ -93,6 +94,8 @@ pub struct Follower {
     /// `ETag` of the accepted head.
     etag: Option<String>,
     next_poll: u64,
+    /// Before this time the head is asked for whole.
+    next_delta: u64,
     hinted: bool,
     failures: u32,
     /// When the last round ended in a fault.
@@ -134,6 +137,7 @@ impl Follower {
             round: None,
             etag: None,
             next_poll: 0,
+            next_delta: 0,
             hinted: false,
             failures: 0,
             failed_at: 0,
@@ -166,8 +170,9 @@ impl Follower {
         }
         self.hinted = false;
         let mut round = Round { requests: 1, ..Round::default() };
-        let request = self.request(&round, &Want::Head);
-        round.asked = Some((request.clone(), Want::Head));
+        let want = self.first_want(now);
+        let request = self.request(&round, &want);
+        round.asked = Some((request.clone(), want));
         self.round = Some(round);
         Step::Get(request)
     }
@@ -178,7 +183,8 @@ impl Follower {
         self.settle(&mut round, now);
         let mut round = round.again();
         round.requests += 1;
-        round.asked = Some((self.request(&round, &Want::Head), Want::Head));
+        let want = self.first_want(now);
+        round.asked = Some((self.request(&round, &want), want));
         self.round = Some(round);
     }
 

@@ -56,6 +56,16 @@ impl NamedShards {
         NamedShards::default()
     }
 
+    /// Those of this list, by names that are known already. None if they are not of such a list.
+    pub fn known(names: &[ShardRef], list: &StatusList) -> Option<NamedShards> {
+        let shards = list.shards();
+        let fits = |(name, shard): (&ShardRef, &Shard)| (name.n, name.entries) == (shard.n, shard.entries);
+        if names.len() != shards.len() || !names.iter().zip(&shards).all(fits) {
+            return None;
+        }
+        Some(NamedShards(names.iter().cloned().zip(shards.into_iter().map(|shard| shard.bytes)).collect()))
+    }
+
     /// Names the shards of this list; answers those that are not what they were, in order.
     pub fn update(&mut self, list: &StatusList) -> Vec<Shard> {
         let shards = list.shards();

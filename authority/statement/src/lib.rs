@@ -12,6 +12,7 @@ pub mod bundle;
 pub mod checkpoint;
 pub mod context;
 pub mod cosignature;
+pub mod delta;
 pub mod entry;
 pub mod floors;
 pub mod follower;
@@ -39,6 +40,7 @@ pub mod witnessing;
 pub use checkpoint::{Checkpoint, CheckpointFault, LogKey, LogVerifier};
 pub use context::{SignedContext, sign_context, verify_context, verify_context_among};
 pub use cosignature::{CosignatureFault, CosignerKey, CosignerVerifier, Quorum};
+pub use delta::{Delta, HeadParts};
 pub use entry::{Entry, VerifiedEntry};
 pub use floors::FloorsDocument;
 pub use follower::{

@@ -1,6 +1,7 @@
 //! The one fold: entries of a log prefix → index by URN, statuses, floors. The authority and everyone who checks it
 //! use this same function, so that they get the same bytes. It refuses sequences that no honest authority logs.
 
+mod fault;
 mod keys;
 
 use crate::entry::Entry;
@@ -10,15 +11,16 @@ use crate::permission::Permission;
 use crate::recognition::{Recognition, meet};
 use crate::root::{RootAct, RootStatement};
 use crate::statement::{Act, Statement};
-use crate::status::{Status, StatusList};
+use crate::status::{Changes, Status, StatusList};
 use keys::Signed;
 use semgate_certs::{Chain, SignerId, Thumbprint};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use std::collections::BTreeMap;
-use std::fmt;
 
 #[cfg(test)]
 mod tests;
+
+pub use fault::ReplayFault;
 
 /// A published context, by its statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,104 +35,13 @@ pub struct Published {
     pub logged_at: u64,
 }
 
-/// Why an entry cannot follow the ones before it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ReplayFault {
-    /// Logged earlier than the entry before.
-    LoggedBack,
-    /// The URN is published already, with another digest: evidence of poisoning (F0-35).
-    SecondDigest,
-    /// The URN is published already, with the same digest: the same bytes again are the same statement.
-    PublishedTwice {
-        /// Where it is published.
-        index: u64,
-    },
-    /// A line that differs from a published one only in case; DNS knows no case.
-    LineDiffersInCase,
-    /// A status change or its index names nothing that was published.
-    NotPublished,
-    /// The status change's index is not that of its URN.
-    WrongIndex {
-        /// Where the URN is published.
-        index: u64,
-    },
-    /// A change of a revoked context: INVALID never returns.
-    Revoked,
-    /// Suspend of what is suspended already.
-    SuspendedAlready,
-    /// Resume of what is not suspended.
-    NotSuspended,
-    /// Retire of what is retired already.
-    RetiredAlready,
-    /// A floor that is not above the one before.
-    FloorNotRaised,
-    /// A floor above every published version of its line.
-    FloorAboveVersions,
-    /// A statement, or a document, by a key that is compromised.
-    SignerCompromised,
-    /// A root statement whose number is not the next one.
-    RootNumber,
-    /// A key compromised since an index past the log, or since an earlier one already.
-    CompromisedFrom,
-    /// A floor lowered that there is none of, or to what is not below it.
-    FloorNotLowered,
-    /// A recognition for a line that is published here, or that another authority is recognised for: a line belongs to one authority.
-    LineTaken,
-    /// A context of a line that another authority is recognised for.
-    LineRecognised,
-    /// A recognition that has ended before it is logged.
-    RecognitionEnded,
-    /// A withdrawal of what is not recognised, or not for these lines.
-    NotRecognised,
-    /// An override of a version that is published already.
-    OverrideLate,
-    /// An override beside a version that is not published with this digest.
-    OverrideUnknown,
-    /// A key is compromised, and which key stands behind the certificate of a signer is not known.
-    SignerUnknown,
-}
-
-impl fmt::Display for ReplayFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ReplayFault::LoggedBack => "entry logged earlier than the one before",
-            ReplayFault::SecondDigest => "the context is published already with another digest",
-            ReplayFault::PublishedTwice { .. } => "the context is published already",
-            ReplayFault::LineDiffersInCase => "a published line differs from this one only in case",
-            ReplayFault::NotPublished => "the context is not published",
-            ReplayFault::WrongIndex { .. } => "the index is not that of the context",
-            ReplayFault::Revoked => "the context is revoked",
-            ReplayFault::SuspendedAlready => "the context is suspended already",
-            ReplayFault::NotSuspended => "the context is not suspended",
-            ReplayFault::RetiredAlready => "the context is retired already",
-            ReplayFault::FloorNotRaised => "the floor is not above the one before",
-            ReplayFault::FloorAboveVersions => "the floor is above every published version",
-            ReplayFault::SignerCompromised => "the key that signed is compromised",
-            ReplayFault::RootNumber => "the root statement is not the next one by its number",
-            ReplayFault::CompromisedFrom => {
-                "the key is compromised since then already, or the log has no such index"
-            }
-            ReplayFault::FloorNotLowered => "there is no floor above this one",
-            ReplayFault::LineTaken => {
-                "a line of the recognition is published here, or another authority is recognised for it"
-            }
-            ReplayFault::LineRecognised => "another authority is recognised for this line",
-            ReplayFault::RecognitionEnded => "the recognition has ended before it is logged",
-            ReplayFault::NotRecognised => "the authority is not recognised for these lines",
-            ReplayFault::OverrideLate => "the version that is overridden for is published already",
-            ReplayFault::OverrideUnknown => "the override names a version that is not published so",
-            ReplayFault::SignerUnknown => "a key is compromised, and the certificate of a signer is missing",
-        })
-    }
-}
-
-impl std::error::Error for ReplayFault {}
-
 /// What a log prefix amounts to. A pure function of its entries.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Replay {
     last_logged_at: u64,
     statuses: StatusList,
+    /// What of them changed last.
+    changes: Changes,
     published: BTreeMap<ContextUrn, Published>,
     /// Suspended entries that were retired before: where resume goes back to.
     retired: BTreeMap<u64, ()>,
@@ -207,7 +118,7 @@ impl Replay {
             }
             Statement::Withdraw { recognised, index: of, .. } => {
                 self.recognised.remove(recognised);
-                self.statuses.set(*of, Status::Invalid);
+                self.set(*of, Status::Invalid);
             }
             // a record: what it permits is published by a statement of its own
             Statement::Override { .. } => {}
@@ -364,11 +275,11 @@ impl Replay {
             RootAct::Compromised { key, spki, from } => {
                 let (published, resumed) = self.signed.compromise(*key, *spki, *from);
                 for index in published {
-                    self.statuses.set(index, Status::Invalid);
+                    self.set(index, Status::Invalid);
                 }
                 for index in resumed {
                     if matches!(self.statuses.get(index), Some(Status::Valid | Status::Deprecated)) {
-                        self.statuses.set(index, Status::Suspended);
+                        self.set(index, Status::Suspended);
                     }
                 }
             }
@@ -412,7 +323,15 @@ impl Replay {
                 }
             }
         };
-        self.statuses.set(index, status);
+        self.set(index, status);
+    }
+
+    /// The newest entry gives this index that status.
+    fn set(&mut self, index: u64, status: Status) {
+        if self.statuses.get(index) != Some(status) {
+            self.statuses.set(index, status);
+            self.changes.note(self.statuses.len(), index, status);
+        }
     }
 
     /// Counts an entry without its meaning: only the authority in `testing` lies so.
@@ -450,6 +369,11 @@ impl Replay {
     /// The status list of this prefix.
     pub fn statuses(&self) -> &StatusList {
         &self.statuses
+    }
+
+    /// What changed in it last: those who know an earlier prefix need no more to know this one.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// A published context.

@@ -4,8 +4,12 @@ use crate::encoding::sha256;
 use std::fmt;
 use std::sync::Arc;
 
+mod changes;
+
 #[cfg(test)]
 mod tests;
+
+pub use changes::{Changes, MAX_CHANGES};
 
 /// Entries covered by a full shard: 2^16, so that a full one inflates to 16 KiB.
 pub const SHARD_ENTRIES: u64 = 65_536;

@@ -4,6 +4,7 @@
 
 use crate::checkpoint::LogKey;
 use crate::context::sign_context;
+use crate::delta::HeadParts;
 use crate::encoding::{sha256, to_hex};
 use crate::entry::Entry;
 use crate::follower::{Answer, FollowFault, Follower, FollowerConfig, Step};
@@ -100,6 +101,8 @@ pub struct MemoryAuthority {
     pub signed_head: Vec<u8>,
     pub floors: Vec<u8>,
     pub shards: BTreeMap<String, Vec<u8>>,
+    /// Whether what changed since a head is served.
+    pub deltas: bool,
     /// Statements are logged without a new head, until [`MemoryAuthority::renew`].
     pub batch: bool,
     /// Answers that are given in place of the true ones: lies.
@@ -114,6 +117,9 @@ pub struct MemoryAuthority {
     /// What was published: documents may refer to it.
     contexts: BTreeMap<ContextUrn, Arc<Context>>,
 }
+
+/// Where what changed since a head is.
+pub const DELTAS: &str = "/v1/feed/deltas/";
 
 impl MemoryAuthority {
     /// An authority of new keys with an empty log and a first head.
@@ -153,6 +159,7 @@ impl MemoryAuthority {
             floors: Vec::new(),
             shards: BTreeMap::new(),
             batch: false,
+            deltas: false,
             lies: BTreeMap::new(),
             asked: Vec::new(),
             new_log: None,
@@ -413,7 +420,11 @@ impl MemoryAuthority {
             return lie.clone();
         }
         let found = self.body(path);
-        let etag = found.as_ref().map(|body| format!("\"{}\"", to_hex(&sha256(body))));
+        // a delta is named by the head that it leads to, as at an authority
+        let etag = found.as_ref().map(|body| {
+            let named = if path.starts_with(DELTAS) { &self.signed_head } else { body };
+            format!("\"{}\"", to_hex(&sha256(named)))
+        });
         match found {
             Some(_) if etag.as_deref() == if_none_match => Answer { status: 304, etag, body: Vec::new() },
             Some(body) => Answer { status: 200, etag, body },
@@ -424,6 +435,11 @@ impl MemoryAuthority {
     fn body(&self, path: &str) -> Option<Vec<u8>> {
         if let Some(name) = path.strip_prefix("/v1/feed/shards/") {
             return self.shards.get(name).cloned();
+        }
+        if let Some(from) = path.strip_prefix(DELTAS).filter(|_| self.deltas) {
+            let from = from.parse().unwrap();
+            let changed = self.replay.changes().after(from)?;
+            return HeadParts::of(&self.signed_head).unwrap().delta(from, changed).ok();
         }
         if let Some(digest) = path.strip_prefix("/v1/contexts/by-digest/") {
             return self.documents.get(&Digest::parse(digest).ok()?).cloned();

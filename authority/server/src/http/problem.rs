@@ -61,6 +61,8 @@ codes! {
     ContextUnknown, "context_unknown", NOT_FOUND, "see /v1/contexts for what is published";
     /// No authority of that name is recognised here.
     RecognitionUnknown, "recognition_unknown", NOT_FOUND, "see `semgate trust show` for the authorities that are recognised";
+    /// What changed since that size is not known, or no longer.
+    DeltaUnknown, "delta_unknown", NOT_FOUND, "read /v1/feed/head and the shards that it names";
     /// No shard of that number or digest, or no longer.
     ShardUnknown, "shard_unknown", NOT_FOUND, "read /v1/feed/head anew and ask for the shards that it names";
     /// No such tile in the published log.

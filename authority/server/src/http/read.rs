@@ -83,6 +83,13 @@ pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: H
     Ok(document(&headers, &newest, token::MEDIA_TYPE, REVALIDATE))
 }
 
+/// `GET /v1/feed/deltas/{from}`: what changed since the log had this size.
+pub(super) async fn delta(State(app): Shared, Segment(from): Segment, headers: HeaderMap) -> Answer {
+    let size: u64 = from.parse().map_err(|_| Code::DeltaUnknown)?;
+    let delta = Some(size).filter(|size| size.to_string() == from).and_then(|size| app.public().delta(size));
+    Ok(document(&headers, &delta.ok_or(Code::DeltaUnknown)?, JSON, REVALIDATE))
+}
+
 fn feed_of(app: &App) -> Result<Arc<Role>, Problem> {
     app.keys.feed().map_err(|fault| Problem::new(Code::Internal, fault))
 }

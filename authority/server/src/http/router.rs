@@ -51,6 +51,7 @@ pub(super) fn table() -> Vec<Row> {
         ("/v1/feed/head", get(read::head), GET),
         ("/v1/feed/stream", get(read::feed), GET),
         ("/v1/feed/shards/{name}", get(read::shard), GET),
+        ("/v1/feed/deltas/{from}", get(read::delta), GET),
         ("/v1/crl/{*list}", get(crl::list), GET),
         ("/v1/trust", get(read::trust).post(trust::submit), "GET, HEAD, POST"),
         ("/checkpoint", get(read::checkpoint), GET),

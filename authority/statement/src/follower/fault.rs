@@ -38,6 +38,8 @@ pub enum FollowFault {
     TooManyContexts,
     /// The head by itself.
     Head(HeadFault),
+    /// What changed since the accepted head cannot be read or does not begin there. The whole head is asked for in its place.
+    Delta(FormatFault),
     /// The head is signed by a key that is compromised.
     FeedCompromised,
     /// A statement of the root.
@@ -179,6 +181,7 @@ impl FollowFault {
             FollowFault::TooManyRequests => "too_many_requests",
             FollowFault::TooManyContexts => "too_many_contexts",
             FollowFault::Head(_) => "head",
+            FollowFault::Delta(_) => "delta",
             FollowFault::FeedCompromised => "feed_compromised",
             FollowFault::Root(_) => "root",
             FollowFault::RootWithdrawn { .. } => "root_withdrawn",
@@ -230,6 +233,7 @@ impl fmt::Display for FollowFault {
             FollowFault::TooManyRequests => f.write_str("following takes more requests than the limit"),
             FollowFault::TooManyContexts => f.write_str("the authority lists more contexts than the limit"),
             FollowFault::Head(fault) => write!(f, "{fault}"),
+            FollowFault::Delta(fault) => write!(f, "delta: {fault}"),
             FollowFault::FeedCompromised => f.write_str("the head is signed by a compromised key"),
             FollowFault::Root(fault) => write!(f, "{fault}"),
             FollowFault::RootWithdrawn { had, offered } => {

@@ -20,6 +20,8 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Want {
     Head,
+    /// What changed since the accepted head, of a log of this size, in place of the newest one.
+    Delta(u64),
     Tile(TilePath),
     Shard(usize),
     Floors,
@@ -36,6 +38,7 @@ impl Want {
     pub(super) fn what(&self) -> &'static str {
         match self {
             Want::Head => "head",
+            Want::Delta(_) => "delta",
             Want::Tile(_) | Want::Other(..) => "tile",
             Want::Shard(_) => "status shard",
             Want::Floors => "floors",
@@ -146,7 +149,7 @@ impl Follower {
     pub(super) fn plan(&mut self, round: &mut Round, now: u64) -> Result<Option<Want>, FollowFault> {
         if round.candidate.is_none() {
             let keys_first = round.keys_first && !round.root_fetched;
-            return Ok(Some(if keys_first { Want::Trust } else { Want::Head }));
+            return Ok(Some(if keys_first { Want::Trust } else { self.first_want(now) }));
         }
         if let Some(tile) = round.missing.pop() {
             return Ok(Some(Want::Tile(tile)));

@@ -3,6 +3,7 @@
 use super::reference::Waiting;
 use super::state::{Document, Pinned};
 use super::{Answer, FollowFault, Follower, Request, Round, Want, judge};
+use crate::delta::MAX_DELTA_BYTES;
 use crate::encoding::sha256;
 use crate::floors::{FloorsDocument, MAX_FLOORS_BYTES};
 use crate::format::FormatFault;
@@ -20,6 +21,7 @@ impl Follower {
         let here = |path: &TilePath| if round.full.contains(path) { path.full() } else { *path };
         let (path, max_bytes) = match want {
             Want::Head => ("/v1/feed/head".to_owned(), MAX_HEAD_BYTES as u64),
+            Want::Delta(from) => (format!("/v1/feed/deltas/{from}"), MAX_DELTA_BYTES as u64),
             Want::Tile(path) => (here(path).to_string(), 256 * 32),
             Want::Other(note, path) => (self.other_path(note, path).to_string(), 256 * 32),
             Want::Shard(at) => {
@@ -41,15 +43,20 @@ impl Follower {
             }
         };
         // Only a poll of the head can be answered by "nothing new".
-        let if_none_match = if *want == Want::Head { self.etag.clone() } else { None };
+        let polls = matches!(want, Want::Head | Want::Delta(_));
+        let if_none_match = if polls { self.etag.clone() } else { None };
         Request { path, if_none_match, max_bytes }
     }
 
     /// Takes the answer to what was asked. Faults of one context are reported and the round goes on.
     pub(super) fn take(&mut self, round: &mut Round, answer: Answer, now: u64) -> Result<(), FollowFault> {
         let Some((request, want)) = round.asked.take() else { return Err(FollowFault::Unasked) };
-        if want == Want::Head && answer.status == 304 && self.etag.is_some() {
+        let polls = matches!(want, Want::Head | Want::Delta(_));
+        if polls && answer.status == 304 && self.etag.is_some() {
             return self.take_unchanged(round, now);
+        }
+        if let Want::Delta(_) = want {
+            return self.take_delta(round, &request, answer, now);
         }
         if let Want::Other(note, path) = &want {
             self.take_other(note, *path, (answer.status, &answer.body), now);
@@ -88,7 +95,7 @@ impl Follower {
             Want::Head => self.take_head(round, body?, etag, now),
             Want::Tile(path) => take_tile(round, path, body?),
             // Taken above, whatever its status.
-            Want::Other(..) => Ok(()),
+            Want::Other(..) | Want::Delta(_) => Ok(()),
             Want::Shard(at) => take_shard(round, at, body?),
             Want::Floors => self.take_floors(round, body?),
             Want::Listing => self.take_listing(round, body?),
@@ -107,7 +114,7 @@ impl Follower {
         Ok(())
     }
 
-    fn take_head(
+    pub(super) fn take_head(
         &mut self,
         round: &mut Round,
         bytes: &[u8],

@@ -11,6 +11,7 @@ use semgate_certs::{ChainFault, KeyPair, LeafProfile, LineScope, Usage};
 use semgate_contexts::{Digest, Line, Version};
 
 mod attacks;
+mod delta;
 mod disk;
 mod fuzz;
 mod others;
@@ -97,24 +98,26 @@ fn all_seven_states_are_told_apart() {
 #[test]
 fn a_poll_that_finds_nothing_new_costs_one_304() {
     let mut authority = MemoryAuthority::with_library(START);
+    authority.deltas = true;
     let mut follower = authority.follower();
     let before = follower.view();
     authority.asked.clear();
     authority.now += 5;
     authority.follow(&mut follower).unwrap();
-    assert_eq!(authority.asked, ["/v1/feed/head"]);
+    assert_eq!(authority.asked, [format!("/v1/feed/deltas/{}", authority.tree.size())]);
     assert!(Arc::ptr_eq(&before, &follower.view()));
 }
 
 #[test]
 fn a_renewed_head_costs_one_request_and_moves_the_time_only() {
     let mut authority = MemoryAuthority::with_library(START);
+    authority.deltas = true;
     let mut follower = authority.follower();
     authority.asked.clear();
     authority.now += 300;
     authority.renew();
     authority.follow(&mut follower).unwrap();
-    assert_eq!(authority.asked, ["/v1/feed/head"]);
+    assert_eq!(authority.asked, [format!("/v1/feed/deltas/{}", authority.tree.size())]);
     assert_eq!(follower.view().next_update(), START + 900);
     assert_eq!(standing(&follower, "travel:v2.1", START + 899), Standing::Valid);
 }

@@ -27,15 +27,17 @@ impl General {
         let protected = Header::write(identity.key.public().algorithm(), typ, &identity.thumbprint())?;
         let payload = to_base64url(payload);
         let signature = identity.key.sign(random, format!("{protected}.{payload}").as_bytes())?;
-        let object = serde_json::json!({
-            "payload": payload,
-            "signatures": [{
-                "header": {"x5c": identity.chain.to_x5c()},
-                "protected": protected,
-                "signature": to_base64url(&signature),
-            }],
-        });
-        Ok(write(&object)?)
+        Ok(written(&payload, &protected, &to_base64url(&signature), &identity.chain)?)
+    }
+
+    /// What [`General::sign`] answered, from its parts. Nothing is verified.
+    pub(crate) fn put_together(
+        payload: &[u8],
+        protected: &str,
+        signature: &str,
+        chain: &Chain,
+    ) -> Result<Vec<u8>, FormatFault> {
+        written(&to_base64url(payload), protected, signature, chain)
     }
 
     /// Reads a general JWS of exactly one signature whose protected header is the closed set with this `typ`, and whose
@@ -86,6 +88,16 @@ impl General {
         &self.chain
     }
 
+    /// The protected header as it was signed, not verified.
+    pub(crate) fn protected(&self) -> &str {
+        self.signed.split('.').next().unwrap_or_default()
+    }
+
+    /// The signature in base64url, not verified.
+    pub(crate) fn signature(&self) -> String {
+        to_base64url(&self.signature)
+    }
+
     /// The leaf's thumbprint, not verified.
     pub fn key(&self) -> Thumbprint {
         self.header.key
@@ -102,4 +114,16 @@ impl General {
         leaf.public_key().verify(self.header.algorithm, self.signed.as_bytes(), &self.signature)?;
         Ok((self.payload, leaf))
     }
+}
+
+/// The JCS form of parts in base64url.
+fn written(payload: &str, protected: &str, signature: &str, chain: &Chain) -> Result<Vec<u8>, FormatFault> {
+    write(&serde_json::json!({
+        "payload": payload,
+        "signatures": [{
+            "header": {"x5c": chain.to_x5c()},
+            "protected": protected,
+            "signature": signature,
+        }],
+    }))
 }

@@ -41,11 +41,13 @@ fn a_restart_without_the_authority_has_the_whole_view() {
 #[test]
 fn a_restart_costs_one_request_if_nothing_moved() {
     let (mut authority, dir) = remembered();
+    authority.deltas = true;
     let mut again = open(&authority, dir.path());
     authority.asked.clear();
     authority.follow(&mut again).unwrap();
     // Without an ETag the listing is looked at once more; no entry, tile or document is.
-    assert_eq!(authority.asked, ["/v1/feed/head", "/v1/contexts"]);
+    let delta = format!("/v1/feed/deltas/{}", authority.tree.size());
+    assert_eq!(authority.asked, [delta, "/v1/contexts".to_owned()]);
     assert_eq!(standing(&again, "travel:v2.1", START), Standing::Valid);
 }
 

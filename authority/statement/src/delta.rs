@@ -1,0 +1,213 @@
+//! What changed between a head that a reader knows and the newest one: that head without its shards, and the statuses that are different
+//! (`docs/spec/head-delta.md`).
+//!
+//! A delta has no signature of its own and needs none. From it and from what the reader has, the newest head is put together again, to the
+//! byte; that head is signed, and names every shard by its hash. So a delta leads to what the authority signed, or to nothing.
+
+use crate::encoding::{from_base64url, to_base64url};
+use crate::format::{FormatFault, Members, limits, write};
+use crate::head::{self, Head, HeadFault, MAX_HEAD_BYTES, NamedShards, ShardRef};
+use crate::jws::General;
+use crate::status::{MAX_CHANGES, SHARD_ENTRIES, Status, StatusList};
+use semgate_certs::{Chain, ChainLimits};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
+
+/// The media type that deltas are served as.
+pub const MEDIA_TYPE: &str = "application/json";
+/// The longest delta that is read: as many changes as are remembered, at four bytes, in base64, beside a head without shards.
+pub const MAX_DELTA_BYTES: usize = 512 * 1024;
+/// By how many entries a delta may make a list longer, which costs a quarter of a byte each before any signature is looked at: a million are
+/// three months of ten thousand publications a day.
+pub const MAX_GROWTH: u64 = 16 * SHARD_ENTRIES;
+/// The longest index in base 128: 56 bits, more than a log can have entries.
+const MAX_INDEX_BYTES: usize = 8;
+
+/// A signed head taken apart, but for its shards and its chain.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HeadParts {
+    /// The payload as if there were no shards.
+    head: Head,
+    protected: String,
+    signature: String,
+}
+
+impl HeadParts {
+    /// Takes a signed head apart. Nothing is verified: the one who signed it does this.
+    ///
+    /// # Errors
+    /// It is no head.
+    pub fn of(signed: &[u8]) -> Result<HeadParts, HeadFault> {
+        let jws = General::read_within(signed, head::TYPE, &ChainLimits::default(), MAX_HEAD_BYTES)?;
+        let mut head = Head::read(jws.unverified_payload())?;
+        head.shards.clear();
+        Ok(HeadParts { head, protected: jws.protected().to_owned(), signature: jws.signature() })
+    }
+
+    /// The delta that leads from a log of `from` entries to this head.
+    ///
+    /// # Errors
+    /// More changes than a reader takes, or other than between the two.
+    pub fn delta(&self, from: u64, changed: BTreeMap<u64, Status>) -> Result<Vec<u8>, FormatFault> {
+        Delta { from, changed, parts: self.clone() }.checked()?.to_bytes()
+    }
+}
+
+/// A delta that was read: nothing in it is believed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Delta {
+    from: u64,
+    changed: BTreeMap<u64, Status>,
+    parts: HeadParts,
+}
+
+/// What a delta leads to, neither of it verified.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Applied {
+    /// The signed head.
+    pub head: Vec<u8>,
+    /// The packed lists that are not what they were, by their SHA-256.
+    pub shards: Vec<([u8; 32], Arc<Vec<u8>>)>,
+}
+
+impl Delta {
+    /// Reads canonical bytes, at most [`MAX_DELTA_BYTES`].
+    ///
+    /// # Errors
+    /// Another form, an index twice, out of order, in another spelling or past the head, more than [`MAX_CHANGES`] of them, or a head that
+    /// names shards or is of a smaller log.
+    pub fn read(bytes: &[u8]) -> Result<Delta, FormatFault> {
+        let json = semgate_contexts::json::read(bytes, &limits(MAX_DELTA_BYTES))?;
+        let members = Members::closed(&json, &["changed", "from", "head", "protected", "signature"], &[])?;
+        let names = ["deprecated", "invalid", "suspended", "valid"];
+        let lists = Members::closed(members.get("changed")?, &[], &names)?;
+        let mut changed = BTreeMap::new();
+        for status in (0..4).map(Status::from_bits) {
+            let Ok(list) = lists.text(status.as_str()) else { continue };
+            let indexes = from_base64url(list).as_deref().and_then(read_indexes);
+            for index in indexes.ok_or(FormatFault::Member("changed"))? {
+                if changed.insert(index, status).is_some() {
+                    return Err(FormatFault::Member("changed"));
+                }
+            }
+        }
+        let parts = HeadParts {
+            head: Head::read(members.text("head")?.as_bytes())?,
+            protected: members.text("protected")?.to_owned(),
+            signature: members.text("signature")?.to_owned(),
+        };
+        let delta = Delta { from: members.integer("from")?, changed, parts }.checked()?;
+        if delta.to_bytes()? != bytes {
+            return Err(FormatFault::NotCanonical);
+        }
+        Ok(delta)
+    }
+
+    fn checked(self) -> Result<Delta, FormatFault> {
+        let head = &self.parts.head;
+        if !head.shards.is_empty() || head.seq < self.from {
+            return Err(FormatFault::Member("head"));
+        }
+        let past = self.changed.last_key_value().is_some_and(|(last, _)| *last >= head.seq);
+        if past || self.changed.len() > MAX_CHANGES {
+            return Err(FormatFault::Member("changed"));
+        }
+        Ok(self)
+    }
+
+    fn to_bytes(&self) -> Result<Vec<u8>, FormatFault> {
+        let mut changed = serde_json::Map::new();
+        for status in (0..4).map(Status::from_bits) {
+            let indexes = self.changed.iter().filter(|(_, to)| **to == status).map(|(index, _)| *index);
+            let bytes = write_indexes(indexes);
+            if !bytes.is_empty() {
+                changed.insert(status.as_str().to_owned(), to_base64url(&bytes).into());
+            }
+        }
+        let head = String::from_utf8(self.parts.head.to_bytes()?).map_err(|_| FormatFault::Unwritable)?;
+        write(&json!({
+            "changed": changed,
+            "from": self.from,
+            "head": head,
+            "protected": self.parts.protected,
+            "signature": self.parts.signature,
+        }))
+    }
+
+    /// The head and the lists that it leads to, from the shards and the list of the log that it begins at, and the chain of who signs heads.
+    ///
+    /// # Errors
+    /// It begins at another size, or grows the list by more than [`MAX_GROWTH`].
+    pub fn apply(
+        &self,
+        known: &[ShardRef],
+        list: &StatusList,
+        chain: &Chain,
+    ) -> Result<Applied, FormatFault> {
+        let size = self.parts.head.seq;
+        if list.len() != self.from || size - self.from > MAX_GROWTH {
+            return Err(FormatFault::Member("from"));
+        }
+        let mut named = NamedShards::known(known, list).ok_or(FormatFault::Member("from"))?;
+        let mut list = list.clone();
+        while list.len() < size {
+            list.push(Status::Valid);
+        }
+        for (index, status) in &self.changed {
+            list.set(*index, *status);
+        }
+        let changed = named.update(&list);
+        let head = Head { shards: named.references().cloned().collect(), ..self.parts.head.clone() };
+        let of = |n: u64| head.shards.get(usize::try_from(n).ok()?);
+        let shards =
+            changed.iter().filter_map(|it| Some((of(it.n)?.sha256, Arc::clone(&it.bytes)))).collect();
+        let (protected, signature) = (&self.parts.protected, &self.parts.signature);
+        Ok(Applied { head: General::put_together(&head.to_bytes()?, protected, signature, chain)?, shards })
+    }
+}
+
+/// Rising indexes: the first one, then what lies between each and the one before, in base 128, lowest digit first, all but the last digit of
+/// a number with the high bit set.
+fn write_indexes(indexes: impl Iterator<Item = u64>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut next = 0;
+    for index in indexes {
+        let mut gap = index - next;
+        next = index + 1;
+        while gap >= 0x80 {
+            bytes.push((gap & 0x7f) as u8 | 0x80);
+            gap >>= 7;
+        }
+        bytes.push(gap as u8);
+    }
+    bytes
+}
+
+/// The indexes that these bytes say, at least one; each in its one spelling.
+fn read_indexes(mut bytes: &[u8]) -> Option<Vec<u64>> {
+    let mut indexes = Vec::new();
+    let mut next = 0u64;
+    while !bytes.is_empty() {
+        let (gap, rest) = read_number(bytes)?;
+        let index = next.checked_add(gap)?;
+        indexes.push(index);
+        (next, bytes) = (index.checked_add(1)?, rest);
+    }
+    (!indexes.is_empty()).then_some(indexes)
+}
+
+fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut number = 0;
+    for (at, byte) in bytes.iter().enumerate().take(MAX_INDEX_BYTES) {
+        number |= u64::from(byte & 0x7f) << (7 * at);
+        if byte & 0x80 == 0 {
+            let whole = at == 0 || *byte != 0;
+            return whole.then_some((number, bytes.get(at + 1..)?));
+        }
+    }
+    None
+}

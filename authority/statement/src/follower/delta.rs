@@ -1,0 +1,72 @@
+//! What changed since the accepted head, asked for in place of the head: what it leads to is judged like a head that was fetched whole, and
+//! anything odd is answered by fetching it whole.
+
+use super::round::Want;
+use super::{Answer, FollowFault, Follower, Request, Round};
+use crate::delta::Delta;
+use crate::format::FormatFault;
+use crate::head::{MAX_HEAD_BYTES, TYPE};
+use crate::jws::General;
+
+/// Seconds without deltas after one that could not be had or led nowhere: the one request that it costs must not be paid with every poll.
+pub(super) const RETRY_DELTA: u64 = 600;
+
+impl Follower {
+    /// What a round asks for first.
+    pub(super) fn first_want(&self, now: u64) -> Want {
+        // a clock that was set back must not put it off for longer
+        let waits = self.next_delta > now && self.next_delta <= now.saturating_add(RETRY_DELTA);
+        match &self.state.head {
+            Some(pinned) if self.state.complete && !waits => Want::Delta(pinned.head.head().seq),
+            _ => Want::Head,
+        }
+    }
+
+    /// Takes what changed; if that leads to no head that verifies, the head is asked for.
+    pub(super) fn take_delta(
+        &mut self,
+        round: &mut Round,
+        request: &Request,
+        answer: Answer,
+        now: u64,
+    ) -> Result<(), FollowFault> {
+        let Answer { status, etag, body } = answer;
+        let led = match (status, body.len() as u64 <= request.max_bytes) {
+            (200, true) => self.lead(round, &body, etag, now),
+            (200, false) => Err(FollowFault::TooLarge { what: "delta" }),
+            // an authority without deltas, a mirror, a log that changed too much
+            _ => {
+                self.next_delta = now.saturating_add(RETRY_DELTA);
+                return Ok(());
+            }
+        };
+        match led {
+            Err(fault @ (FollowFault::Delta(_) | FollowFault::TooLarge { .. } | FollowFault::Head(_))) => {
+                self.next_delta = now.saturating_add(RETRY_DELTA);
+                round.refused_head = None;
+                self.report(None, fault, None, now);
+                Ok(())
+            }
+            led => led,
+        }
+    }
+
+    fn lead(
+        &mut self,
+        round: &mut Round,
+        bytes: &[u8],
+        etag: Option<String>,
+        now: u64,
+    ) -> Result<(), FollowFault> {
+        let Some(had) = &self.state.head else { return Err(FollowFault::Unasked) };
+        let delta = Delta::read(bytes).map_err(FollowFault::Delta)?;
+        // the chain is that of the head before: who signs heads by another key now is asked for the whole
+        let before = General::read(&had.bytes, TYPE, self.state.anchors.roots(), MAX_HEAD_BYTES)
+            .map_err(|_| FollowFault::Delta(FormatFault::Member("protected")))?;
+        let applied = delta
+            .apply(&had.head.head().shards, &self.state.statuses, before.chain())
+            .map_err(FollowFault::Delta)?;
+        round.shards.extend(applied.shards);
+        self.take_head(round, &applied.head, etag, now)
+    }
+}

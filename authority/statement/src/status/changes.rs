@@ -1,0 +1,86 @@
+//! Which statuses changed, and at which size of the log: of the newest changes alone, so that who knows an earlier prefix can be told what
+//! is different. Like the list itself a pure function of the log prefix.
+
+use super::Status;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// The most changes that are remembered: two months of a thousand a day, in a megabyte.
+pub const MAX_CHANGES: usize = 65_536;
+/// Changes in one piece: as many are copied where a clone is written to.
+const PIECE: usize = 1024;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Change {
+    /// Size of the smallest prefix that has it.
+    size: u64,
+    index: u64,
+    status: Status,
+}
+
+/// The newest changes of a status list. A clone costs a pointer for each thousand of them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Changes {
+    /// Oldest first; none is empty.
+    pieces: VecDeque<Arc<Vec<Change>>>,
+    /// Everything after this size is here.
+    since: u64,
+}
+
+impl Changes {
+    /// The entry that makes the log this large gives an index this status.
+    pub(crate) fn note(&mut self, size: u64, index: u64, status: Status) {
+        if self.pieces.back().is_none_or(|piece| piece.len() >= PIECE) {
+            self.pieces.push_back(Arc::default());
+        }
+        if let Some(piece) = self.pieces.back_mut() {
+            Arc::make_mut(piece).push(Change { size, index, status });
+        }
+        if self.pieces.len() > MAX_CHANGES / PIECE
+            && let Some(last) = self.pieces.pop_front().and_then(|oldest| oldest.last().copied())
+        {
+            self.since = last.size;
+        }
+    }
+
+    /// What has changed since the log had this size: each index that did, with its status now. None if that is not remembered any more.
+    pub fn after(&self, size: u64) -> Option<BTreeMap<u64, Status>> {
+        if size < self.since {
+            return None;
+        }
+        let later = |change: &&Change| change.size > size;
+        let pieces = self.pieces.iter().filter(|piece| piece.last().as_ref().is_some_and(later));
+        Some(pieces.flat_map(|piece| piece.iter().filter(later)).map(|it| (it.index, it.status)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_status_of_each_index_after_a_size_is_told_and_nothing_that_is_forgotten() {
+        let mut changes = Changes::default();
+        for (size, index, status) in [
+            (5, 1, Status::Suspended),
+            (6, 2, Status::Invalid),
+            (7, 1, Status::Valid),
+            (7, 3, Status::Invalid),
+        ] {
+            changes.note(size, index, status);
+        }
+        let told = |size| changes.after(size).unwrap().into_iter().collect::<Vec<_>>();
+        assert_eq!(told(0), [(1, Status::Valid), (2, Status::Invalid), (3, Status::Invalid)]);
+        assert_eq!(told(6), [(1, Status::Valid), (3, Status::Invalid)]);
+        assert_eq!(told(7), []);
+        let kept = changes.clone();
+        for n in 0..MAX_CHANGES as u64 {
+            changes.note(10 + n, n, Status::Invalid);
+        }
+        assert_eq!(changes.after(9), None, "some of what came after is forgotten");
+        let since = changes.since;
+        assert_eq!(changes.after(since - 1), None);
+        assert_eq!(changes.after(since).unwrap().len() as u64, MAX_CHANGES as u64 + 9 - since);
+        assert_eq!(kept.after(0).unwrap().len(), 3, "a clone stays what it was");
+    }
+}
