@@ -5,6 +5,10 @@
 mod crls;
 #[path = "trust/devices.rs"]
 mod devices;
+#[path = "trust/federation.rs"]
+mod federation;
+#[path = "trust/persons.rs"]
+mod persons;
 #[path = "trust/rotation.rs"]
 mod rotation;
 mod support;
