@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod support;
+#[path = "authority/volume.rs"]
+mod volume;
 
 use std::process::{Command, Stdio};
 

@@ -1,0 +1,148 @@
+//! A volume of its own that is really full or read-only, under authority and gateway: nothing is acknowledged that is not there, everybody is
+//! told what is wrong, and when there is room again it goes on by itself.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::DECISION;
+use crate::support::{SEMGATE, Up, wait_for};
+
+/// A file system in memory of a few megabytes, gone with the value.
+struct Volume(PathBuf);
+
+impl Volume {
+    /// Needs a machine on which this process may mount; where it may not, the test says so by failing.
+    fn mount(at: &Path, size: &str) -> Volume {
+        std::fs::create_dir_all(at).unwrap();
+        let options = format!("size={size},mode=0700");
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", &options, "semgate-test"]).arg(at);
+        let output = command.output().expect("the command `mount`");
+        assert!(
+            output.status.success(),
+            "nothing can be mounted here, so what a full or read-only volume does is not shown; run as root: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Volume(at.to_owned())
+    }
+
+    /// Until not a byte more is taken.
+    fn fill(&self) {
+        let mut file =
+            std::fs::File::options().create(true).append(true).open(self.0.join("filling")).unwrap();
+        for piece in [64 * 1024, 4096, 1] {
+            while file.write_all(&vec![7; piece]).is_ok() {}
+        }
+    }
+
+    fn make_room(&self) {
+        std::fs::remove_file(self.0.join("filling")).unwrap();
+    }
+
+    fn mounted(&self, how: &str) {
+        let output =
+            Command::new("mount").args(["-o", &format!("remount,{how}")]).arg(&self.0).output().unwrap();
+        assert!(output.status.success(), "{how}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+impl Drop for Volume {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+/// Offers contexts to the authority of an `up`; documents lie on another volume.
+struct Publisher {
+    documents: PathBuf,
+    /// Acknowledged.
+    told: Vec<String>,
+}
+
+impl Publisher {
+    fn offer(&mut self, up: &Up, short: &str) -> Output {
+        let file = self.documents.join(format!("{}.json", short.replace(':', "-")));
+        let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
+        let document = format!(r#"{{"context":"urn:contexts:{short}","concepts":{{"thing":{schema}}}}}"#);
+        std::fs::write(&file, document).unwrap();
+        let output = up.semgate(&["context", "publish", file.to_str().unwrap()]);
+        if output.status.success() {
+            self.told.push(short.to_owned());
+        }
+        output
+    }
+
+    /// Everything acknowledged is there, and the log holds from outside.
+    fn holds(&self, up: &Up) {
+        let listed = String::from_utf8(up.semgate(&["context", "list"]).stdout).unwrap();
+        for short in &self.told {
+            assert!(listed.contains(short.as_str()), "`{short}` was acknowledged and is not there: {listed}");
+        }
+        let verified = up.semgate(&["log", "verify", up.text("/authority_url")]);
+        assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_volume_that_is_full_or_read_only_gets_nothing_acknowledged_that_is_lost_and_needs_nobody_to_go_on() {
+    let place = tempfile::tempdir().unwrap();
+    let volume = Volume::mount(&place.path().join("volume"), "48m");
+    let dir = volume.0.join("semgate");
+    let up = Up::start_in(&dir);
+    let mut publisher = Publisher { documents: place.path().to_owned(), told: Vec::new() };
+    let say =
+        |up: &Up| up.say(&["supplyChain:v1.0", "current_decision", DECISION, "--performative", "INFORM"]).1;
+    for round in 0..3 {
+        let minor = |n: u32| format!("goods:v1.{}", 10 * round + n);
+        assert!(publisher.offer(&up, &minor(0)).status.success());
+        assert_eq!(say(&up)["verdict"], "ALLOWED", "round {round}");
+        volume.fill();
+        for n in 1..4 {
+            let refused = said(&publisher.offer(&up, &minor(n)));
+            assert!(refused.contains("storage_full"), "round {round}: {refused}");
+            // a line that nobody signed for yet needs a key of its own
+            let refused = said(&publisher.offer(&up, &format!("fresh{round}{n}:v1.0")));
+            assert!(refused.contains("storage_full"), "round {round}: {refused}");
+        }
+        // what was begun may fit into the last page of the file; then no record is taken, and so no message
+        wait_for("the audit to be full", || (say(&up)["code"] == "audit_unavailable").then_some(()));
+        publisher.holds(&up);
+        volume.make_room();
+        for n in 1..4 {
+            let output = publisher.offer(&up, &minor(n));
+            assert!(output.status.success(), "round {round}: {}", said(&output));
+        }
+        wait_for("the audit to go on", || (say(&up)["verdict"] == "ALLOWED").then_some(()));
+        publisher.holds(&up);
+    }
+    let numbers: Vec<u64> = up.audit().iter().map(|record| record["n"].as_u64().unwrap()).collect();
+    assert!(numbers.windows(2).all(|two| two[0] < two[1]), "records are whole and in order: {numbers:?}");
+
+    // a power cut while it is full
+    volume.fill();
+    up.kill();
+    volume.make_room();
+    let up = Up::start_in(&dir);
+    publisher.holds(&up);
+    assert!(publisher.offer(&up, "goods:v1.100").status.success());
+    up.stop();
+
+    // read-only: neither starts, each says why, and both start when it is writable
+    volume.mounted("ro");
+    for job in ["authority", "firewall"] {
+        let config = dir.join(format!("{job}.toml"));
+        let output = Command::new(SEMGATE).args([job, "run", "--config"]).arg(config).output().unwrap();
+        assert!(!output.status.success());
+        assert!(said(&output).to_lowercase().contains("read-only file system"), "{job}: {}", said(&output));
+    }
+    volume.mounted("rw");
+    let up = Up::start_in(&dir);
+    publisher.holds(&up);
+    assert!(publisher.offer(&up, "goods:v1.101").status.success());
+    assert_eq!(say(&up)["verdict"], "ALLOWED");
+}
