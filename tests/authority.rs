@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use semgate_contexts::library;
 use serde_json::Value;
+use support::authorities::{Other, good, run};
 use support::{Ended, SEMGATE, Up, wait_for};
 
 const DECISION: &str = r#"{"item_id":"beer","quantity":120}"#;
@@ -211,4 +212,66 @@ fn log_verify_tells_a_bad_log_from_one_that_cannot_be_reached() {
         "a flag is never ignored: {}",
         String::from_utf8_lossy(&other.stderr)
     );
+}
+
+/// What was recognised and could not be taken back would count until its end, whatever the other authority did.
+#[test]
+fn a_recognition_that_nobody_could_withdraw_is_refused_and_its_withdrawal_takes_two_where_revoking_does() {
+    let place = tempfile::tempdir().unwrap();
+    let mut ours = Other::start(place.path(), "ours.test");
+    let theirs = Other::start(place.path(), "theirs.test");
+    ours.publish("acme:v1.0");
+    let config = ours.dir.join("authority.toml");
+    let whole = std::fs::read_to_string(&config).unwrap();
+    let (head, publisher) = whole.split_once("[[publisher]]").unwrap();
+    assert!(publisher.contains("revoke = [\"*\"]"), "{publisher}");
+    let file = |name: &str| ours.dir.join(name).to_str().unwrap().to_owned();
+    let (key, draft) = (file("offline/root.key"), file("list.json"));
+    good(&ours.semgate(&["trust", "draft", "--add-log", &ours.log_key(), "--out", &draft]));
+    good(&run(&["trust", "sign", &draft, "--key", &key]));
+    good(&ours.semgate(&["trust", "submit", &draft]));
+    let issuer = file("offline/tls-issuing");
+    let words = ["cert", "leaf", "--usage", "agent", "--spiffe", "spiffe://ours.test/grace", "--by", &issuer];
+    good(&run(&[&words[..], &["--out", &file("grace")]].concat()));
+    let (roots, cert, key_of_grace) = (file("roots.pem"), file("grace.pem"), file("grace.key"));
+    let mut words = theirs.introduced();
+    words.extend(["--line", "goods", "--root-key", &key].map(str::to_owned));
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut recognise = |text: String| {
+        ours.stop();
+        std::fs::write(&config, text).unwrap();
+        ours.run();
+        ours.semgate(&words)
+    };
+    let refused = |output: std::process::Output, why: &str| {
+        assert!(!output.status.success());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(why) && said.contains("hint: give publishers the right `revoke`"), "{said}");
+    };
+    let narrow = publisher.replace("revoke = [\"*\"]", "revoke = [\"acme\"]");
+    refused(recognise(format!("{head}[[publisher]]{narrow}")), "0 publishers may revoke on every line");
+    let two = format!("four_eyes = [\"revoke\"]\n{head}[[publisher]]{publisher}");
+    refused(
+        recognise(two.clone()),
+        "1 publishers may revoke on every line of it, and its withdrawal takes 2",
+    );
+    let grace = "\n[[publisher]]\nid = \"spiffe://ours.test/grace\"\nrevoke = [\"goods\"]\n";
+    good(&recognise(two + grace));
+    let withdraw = || ours.semgate(&["--json", "authority", "withdraw", "theirs.test"]);
+    let proposed = withdraw();
+    assert_eq!(proposed.status.code(), Some(5), "{proposed:?}");
+    let proposed: Value = serde_json::from_slice(&proposed.stdout).unwrap();
+    assert_eq!((&proposed["act"], &proposed["on"]), (&"withdraw".into(), &"theirs.test".into()));
+    let id = proposed["proposal"].as_str().unwrap();
+    let at = ["--authority", &ours.url, "--roots", &roots, "--cert", &cert, "--key", &key_of_grace];
+    let done: Value =
+        serde_json::from_str(&good(&run(&[&["--json", "authority", "approve", id], &at[..]].concat())))
+            .unwrap();
+    assert_eq!((&done["recognised"], &done["kind"]), (&"theirs.test".into(), &"withdraw".into()));
+    let again: Value = serde_json::from_str(&good(&withdraw())).unwrap();
+    assert_eq!(again["index"], done["index"], "what was done is answered at once");
+    let audit = std::fs::read_to_string(ours.dir.join("authority/audit.jsonl")).unwrap();
+    let lines: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let approved = lines.iter().find(|line| line["outcome"] == "approved").unwrap();
+    assert_eq!((&approved["act"], &approved["on"]), (&"withdraw".into(), &"theirs.test".into()));
 }

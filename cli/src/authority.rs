@@ -151,7 +151,7 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
             print_members(&serde_json::to_value(&restored).doing("result")?, json);
         }
         AuthorityJob::Recognise(args) => crate::block_on(args.run(json))?,
-        AuthorityJob::Withdraw(args) => crate::block_on(args.run(json))?,
+        AuthorityJob::Withdraw(args) => return crate::block_on(args.run(json)),
         AuthorityJob::Approve(approve) => return crate::block_on(approve.run(json)),
         AuthorityJob::Proposals(proposals) => return crate::block_on(proposals.run(json)),
         AuthorityJob::Policy(policy) => return policy.run(json),

@@ -9,7 +9,7 @@ mod overriding;
 mod remote;
 
 pub use among::Documents;
-pub use remote::answer;
+pub use remote::{answer, done};
 
 use std::path::PathBuf;
 

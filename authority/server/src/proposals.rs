@@ -27,10 +27,12 @@ pub(crate) enum Target {
     Floor { line: Line, min: Version, reason: String },
     /// Have a permission logged.
     Override(Box<SignedPermission>),
+    /// End the recognition of another authority for these lines, each with its floor there, or the lowest version.
+    Withdraw { recognised: String, lines: Vec<(Line, Version)>, reason: String },
 }
 
 impl Target {
-    /// What policies call it.
+    /// What policies call it: a withdrawal takes back what was said of each of its lines.
     pub fn act(&self) -> PublisherAct {
         match self {
             Self::Change { act: Act::Revoke, .. } => PublisherAct::Revoke,
@@ -39,27 +41,38 @@ impl Target {
             Self::Change { act: Act::Retire, .. } => PublisherAct::Retire,
             Self::Floor { .. } => PublisherAct::Floor,
             Self::Override(_) => PublisherAct::Override,
+            Self::Withdraw { .. } => PublisherAct::Revoke,
         }
     }
 
-    /// The line and the version that it is about.
-    pub fn version(&self) -> (&Line, Version) {
+    /// What callers and records call it.
+    pub fn name(&self) -> &'static str {
         match self {
-            Self::Change { urn, .. } => (urn.line(), urn.version()),
-            Self::Floor { line, min, .. } => (line, *min),
+            Self::Withdraw { .. } => "withdraw",
+            _ => self.act().as_str(),
+        }
+    }
+
+    /// The lines that it is about, each with a version.
+    pub fn versions(&self) -> Vec<(&Line, Version)> {
+        match self {
+            Self::Change { urn, .. } => vec![(urn.line(), urn.version())],
+            Self::Floor { line, min, .. } => vec![(line, *min)],
             Self::Override(permission) => {
                 let urn = &permission.unverified().urn;
-                (urn.line(), urn.version())
+                vec![(urn.line(), urn.version())]
             }
+            Self::Withdraw { lines, .. } => lines.iter().map(|(line, version)| (line, *version)).collect(),
         }
     }
 
-    /// The version, or the line of a floor, as text.
+    /// The version, the line of a floor, or the authority that was recognised, as text.
     pub fn on(&self) -> &str {
         match self {
             Self::Change { urn, .. } => urn.as_str(),
             Self::Floor { line, .. } => line.as_str(),
             Self::Override(permission) => permission.unverified().urn.as_str(),
+            Self::Withdraw { recognised, .. } => recognised,
         }
     }
 
@@ -74,7 +87,9 @@ impl Target {
     /// Why.
     pub fn reason(&self) -> &str {
         match self {
-            Self::Change { reason, .. } | Self::Floor { reason, .. } => reason,
+            Self::Change { reason, .. } | Self::Floor { reason, .. } | Self::Withdraw { reason, .. } => {
+                reason
+            }
             Self::Override(permission) => &permission.unverified().reason,
         }
     }
@@ -85,6 +100,10 @@ impl Target {
             (Self::Change { act, urn, .. }, Self::Change { act: a, urn: u, .. }) => act == a && urn == u,
             (Self::Floor { line, min, .. }, Self::Floor { line: l, min: m, .. }) => line == l && min == m,
             (Self::Override(permission), Self::Override(other)) => permission == other,
+            (
+                Self::Withdraw { recognised, lines, .. },
+                Self::Withdraw { recognised: other, lines: others, .. },
+            ) => recognised == other && lines == others,
             _ => false,
         }
     }
@@ -123,6 +142,11 @@ struct Written {
     reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     permission: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recognised: Option<String>,
+    /// Each as `line:v1.0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lines: Option<Vec<String>>,
 }
 
 impl Written {
@@ -133,12 +157,14 @@ impl Written {
             by,
             at,
             until,
-            act: target.act().as_str().to_owned(),
+            act: target.name().to_owned(),
             urn: None,
             line: None,
             min: None,
             reason: None,
             permission: None,
+            recognised: None,
+            lines: None,
         };
         match target {
             Target::Change { urn, reason, .. } => {
@@ -149,12 +175,42 @@ impl Written {
                 written.reason = Some(reason);
             }
             Target::Override(permission) => written.permission = Some(permission.as_str().to_owned()),
+            Target::Withdraw { recognised, lines, reason } => {
+                (written.recognised, written.reason) = (Some(recognised), Some(reason));
+                let lines = lines.iter().map(|(line, version)| format!("{}:{version}", line.as_str()));
+                written.lines = Some(lines.collect());
+            }
         }
         written
     }
 
     fn read(self, prefix: &Prefix) -> Option<Proposal> {
-        let target = match (self.act.as_str(), &self.urn, &self.line, &self.min, &self.permission) {
+        let target = match self.withdrawal() {
+            Some(target) => target,
+            None => self.about_one(prefix)?,
+        };
+        Some(Proposal { id: self.id, by: self.by, at: self.at, until: self.until, target })
+    }
+
+    fn withdrawal(&self) -> Option<Target> {
+        let ("withdraw", Some(recognised), Some(lines)) = (self.act.as_str(), &self.recognised, &self.lines)
+        else {
+            return None;
+        };
+        let lines = lines.iter().map(|text| {
+            let (line, version) = text.rsplit_once(':')?;
+            Some((Line::parse(line).ok()?, Version::parse(version).ok()?))
+        });
+        let reason = check_reason(self.reason.as_deref()?).ok()?.to_owned();
+        Some(Target::Withdraw {
+            recognised: recognised.clone(),
+            lines: lines.collect::<Option<Vec<_>>>()?,
+            reason,
+        })
+    }
+
+    fn about_one(&self, prefix: &Prefix) -> Option<Target> {
+        Some(match (self.act.as_str(), &self.urn, &self.line, &self.min, &self.permission) {
             ("override", None, None, None, Some(text)) => {
                 Target::Override(Box::new(SignedPermission::read(text.as_bytes(), prefix).ok()?))
             }
@@ -169,8 +225,7 @@ impl Written {
                 reason: check_reason(self.reason.as_deref()?).ok()?.to_owned(),
             },
             _ => return None,
-        };
-        Some(Proposal { id: self.id, by: self.by, at: self.at, until: self.until, target })
+        })
     }
 }
 

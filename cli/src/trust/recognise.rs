@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 
 use super::draft::Out;
 use super::{hand_in, root_key};
-use crate::authority::print_members as print;
-use crate::context::{At, answer};
+use crate::context::{At, done};
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::system::{now, read, ring_random};
@@ -97,13 +96,12 @@ impl WithdrawArgs {
     ///
     /// # Errors
     /// An authority that cannot be reached or refuses.
-    pub async fn run(self, json: bool) -> Result<(), Fault> {
+    pub async fn run(self, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
         let url = format!("{}/v1/recognitions/{}/withdraw", reach.url, self.recognised);
         let body = json!({"reason": self.reason}).to_string();
         let reply = reach.client.post(&url, "application/json", body.into_bytes()).await?;
-        print(&answer(&reply)?, json);
-        Ok(())
+        done(&reply, json)
     }
 }
 

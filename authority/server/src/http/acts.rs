@@ -8,8 +8,9 @@ use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use http::StatusCode;
 use semgate_certs::SpiffeId;
-use semgate_contexts::ContextUrn;
+use semgate_contexts::{ContextUrn, Version};
 use semgate_policies::PublisherAct;
+use semgate_statement::Recognition;
 use serde_json::{Value, json};
 
 use super::App;
@@ -42,7 +43,13 @@ fn right(act: PublisherAct) -> Right {
 /// person signed is kept only where that person hands it in.
 pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target: Target) -> Answer {
     attempt.about(&target);
-    let consent = ruled(app, &mut attempt.entry, by, target.act(), target.version())?;
+    let mut consent = Consent::Enough;
+    for about in target.versions() {
+        if ruled(app, &mut attempt.entry, by, target.act(), about)? == Consent::SecondMissing {
+            consent = Consent::SecondMissing;
+        }
+    }
+    tidy(&mut attempt.entry);
     match ask_with(app, request(&target, by)?, by.to_owned(), consent).await {
         Ok(done) => {
             attempt.entry.index = Some(done.index);
@@ -79,6 +86,10 @@ fn request(target: &Target, by: &str) -> Result<Request, Problem> {
             let by = SpiffeId::parse(by).map_err(|fault| Problem::new(Code::Internal, fault))?;
             Request::Override { by, permission }
         }
+        Target::Withdraw { recognised, lines, reason } => {
+            let lines = lines.into_iter().map(|(line, _)| line).collect();
+            Request::Withdraw { recognised, lines, reason }
+        }
     })
 }
 
@@ -99,6 +110,9 @@ fn said(target: &Target, by: &str, done: &Done) -> Value {
                 "by": by, "index": index, "seq": seq,
             })
         }
+        Target::Withdraw { recognised, .. } => {
+            json!({"recognised": recognised, "kind": "withdraw", "index": index, "seq": seq})
+        }
     }
 }
 
@@ -106,7 +120,7 @@ fn said(target: &Target, by: &str, done: &Done) -> Value {
 fn shown(proposal: &Proposal) -> Value {
     let target = &proposal.target;
     let mut shown = json!({
-        "proposal": proposal.id, "by": proposal.by, "act": target.act().as_str(), "on": target.on(),
+        "proposal": proposal.id, "by": proposal.by, "act": target.name(), "on": target.on(),
         "min": target.min().map(|min| min.to_string()), "reason": target.reason(), "at": proposal.at,
         "until": proposal.until,
     });
@@ -181,16 +195,59 @@ async fn approved(
 fn may_both(app: &App, attempt: &mut Attempt, author: &Author, proposal: &Proposal) -> Result<(), Problem> {
     may(app, &mut attempt.entry, author.id(), &proposal.target)?;
     stands(app, &mut attempt.entry, proposal).inspect_err(|_| app.proposals.forget(&proposal.id))?;
-    attempt.entry.policies.sort();
-    attempt.entry.policies.dedup();
+    tidy(&mut attempt.entry);
     Ok(())
+}
+
+/// Several lines may be decided by one policy, and so may two persons.
+fn tidy(entry: &mut Entry) {
+    entry.policies.sort();
+    entry.policies.dedup();
 }
 
 /// Whether somebody holds right and permission now.
 fn may(app: &App, entry: &mut Entry, who: &str, target: &Target) -> Result<(), Problem> {
-    let (act, about) = (target.act(), target.version());
-    holds(app, who, right(act), about.0)?;
-    ruled(app, entry, who, act, about).map(drop)
+    let act = target.act();
+    target.versions().into_iter().try_for_each(|about| {
+        holds(app, who, right(act), about.0)?;
+        ruled(app, entry, who, act, about).map(drop)
+    })
+}
+
+/// Whether those can be found who would have to agree to the withdrawal of a recognition: what nobody could take back is not said.
+///
+/// # Errors
+/// [`Code::WithdrawalImpossible`] with how many there are.
+pub(super) fn withdrawable(app: &App, recognition: &Recognition) -> Result<(), Problem> {
+    let target = withdrawal(recognition, String::new());
+    let mut needed = 1;
+    let may = app.config.publishers.iter().filter(|one| {
+        target.versions().into_iter().all(|(line, version)| {
+            let ruled = holds(app, &one.id, Right::Revoke, line).and_then(|()| {
+                app.rules.rule(&one.id, target.act(), line, version).map_err(|why| why.problem)
+            });
+            if ruled.as_ref().is_ok_and(|ruled| ruled.four_eyes) {
+                needed = 2;
+            }
+            ruled.is_ok()
+        })
+    });
+    let found = may.count();
+    if found >= needed {
+        return Ok(());
+    }
+    let detail =
+        format!("{found} publishers may revoke on every line of it, and its withdrawal takes {needed}");
+    Err(Problem::new(Code::WithdrawalImpossible, detail))
+}
+
+/// The withdrawal of a recognition: of each line, judged by its floor there.
+pub(super) fn withdrawal(recognition: &Recognition, reason: String) -> Target {
+    let lines = recognition.lines.iter().map(|scoped| {
+        let version = scoped.min.unwrap_or(Version::new(0, 0));
+        (scoped.line.clone(), version)
+    });
+    Target::Withdraw { recognised: recognition.recognised.clone(), lines: lines.collect(), reason }
 }
 
 /// Whether who proposed it may do it now; of a permission, also whether its signature holds.

@@ -46,7 +46,7 @@ impl Attempt {
 
     /// Says what it is about.
     pub(super) fn about(&mut self, target: &Target) {
-        self.entry.act = target.act().as_str();
+        self.entry.act = target.name();
         self.entry.on = Some(target.on().to_owned());
         self.entry.min = target.min().map(|min| min.to_string());
         self.entry.reason = Some(target.reason().to_owned());

@@ -51,7 +51,9 @@ async fn permit(app: &App, attempt: &mut Attempt, request: HttpRequest<Body>) ->
     let target = Target::Override(Box::new(permission));
     attempt.about(&target);
     attempt.entry.signed_by = Some(person.to_owned());
-    holds(app, person, Right::Override, target.version().0)?;
+    for (line, _) in target.versions() {
+        holds(app, person, Right::Override, line)?;
+    }
     carry_out(app, attempt, person, target).await
 }
 

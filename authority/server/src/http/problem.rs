@@ -95,6 +95,8 @@ codes! {
     OverrideRefused, "override_refused", CONFLICT, "list what is published anew and sign again; a permission comes before its version";
     /// A statement of the root that is not the next one, that too few root keys signed, or that would leave the authority without keys.
     TrustRefused, "trust_refused", CONFLICT, "see `semgate trust show`; draft it anew and collect the signatures that it takes";
+    /// Nobody could withdraw the recognition again: too few publishers may, or the status key may not speak of its lines.
+    WithdrawalImpossible, "withdrawal_impossible", CONFLICT, "give publishers the right `revoke` on every line of the recognition, and the status key a certificate for these lines; then hand it in again";
     /// The body is longer than its limit.
     TooLarge, "too_large", PAYLOAD_TOO_LARGE, "a context has at most 90 kB of payload";
     /// Neither a bare nor a signed context, or not JSON.

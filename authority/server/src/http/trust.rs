@@ -8,9 +8,10 @@ use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use semgate_statement::jws::Many;
 use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
-use semgate_statement::{SignedStatement, Statement, context};
+use semgate_statement::{RootAct, SignedStatement, Statement, context};
 use serde_json::json;
 
+use super::acts::withdrawable;
 use super::attempt::Attempt;
 use super::author::Author;
 use super::problem::{Code, Problem};
@@ -46,6 +47,9 @@ async fn submitted(
     let Statement::Root(said) = signed.unverified().clone() else {
         return Err(Code::ParameterInvalid.into());
     };
+    if let RootAct::Recognise(recognition) = &said.act {
+        withdrawable(app, recognition)?;
+    }
     let by = author.id().to_owned();
     attempt.entry.on = Some(format!("{} {}", said.kind(), said.number));
     let done = ask(app, Request::Root(Box::new(signed)), by).await?;

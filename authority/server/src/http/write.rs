@@ -20,7 +20,7 @@ use tokio::sync::{SemaphorePermit, oneshot};
 use tokio::time::timeout;
 
 use super::App;
-use super::acts::carry_out;
+use super::acts::{carry_out, withdrawal};
 use super::answer;
 use super::attempt::{Attempt, ruled};
 use super::author::{Author, Right};
@@ -327,23 +327,14 @@ async fn withdrawn(
     let (author, _waiting) = heard(app, attempt, &request, Right::Revoke)?;
     let [reason] = small(app, request, ["reason"]).await?;
     let Segment(recognised) = recognised?;
-    let lines = recognised_lines(app, &recognised)?;
-    attempt.entry.on = Some(recognised.clone());
-    lines.iter().try_for_each(|line| author.may(line))?;
-    let reason = checked(app, reason)?;
-    attempt.entry.reason = Some(reason.clone());
-    let by = author.id().to_owned();
-    let done = ask(app, Request::Withdraw { recognised: recognised.clone(), lines, reason }, by).await?;
-    attempt.entry.index = Some(done.index);
-    let body = json!({"recognised": recognised, "kind": "withdraw", "index": done.index, "seq": done.seq});
-    Ok(answer::json(status_of(&done), &body))
-}
-
-/// The lines of the newest recognition of an authority, whatever became of it.
-fn recognised_lines(app: &App, recognised: &str) -> Result<Vec<Line>, Problem> {
+    // the newest recognition of that authority, whatever became of it
     let anchors = app.keys.anchors();
     let known = anchors.recognised().find(|one| one.recognition.recognised == recognised);
-    Ok(known.ok_or(Code::RecognitionUnknown)?.recognition.names())
+    let recognition = &known.ok_or(Code::RecognitionUnknown)?.recognition;
+    attempt.entry.on = Some(recognised);
+    recognition.names().iter().try_for_each(|line| author.may(line))?;
+    let target = withdrawal(recognition, checked(app, reason)?);
+    carry_out(app, attempt, author.id(), target).await
 }
 
 async fn small<const N: usize>(

@@ -186,12 +186,27 @@ impl Sequencer {
             return Ok(Judged::Known(known));
         }
         self.ledger.replay().check(at, signed.unverified()).map_err(|fault| refused(&fault))?;
+        self.can_withdraw(signed.unverified())?;
         self.names_a_key(signed.unverified(), at).map_err(|what| refused(&what))?;
         let entry = Entry::new(at, signed.clone()).map_err(|fault| Problem::new(Code::Internal, fault))?;
         let mut next = self.anchors.clone();
         next.accept(self.ledger.replay().size(), &entry).map_err(|fault| refused(&fault))?;
         self.still_counts(&next, at)?;
         Ok(Judged::New(Box::new(entry)))
+    }
+
+    /// A recognition whose end the status key could not sign is not said.
+    fn can_withdraw(&self, statement: &Statement) -> Result<(), Problem> {
+        let Statement::Root(said) = statement else { return Ok(()) };
+        let RootAct::Recognise(recognition) = &said.act else { return Ok(()) };
+        let refused = |what: String| Problem::new(Code::WithdrawalImpossible, what);
+        let role =
+            self.keys.status().ok_or_else(|| refused("there is no status key that counts".to_owned()))?;
+        let beyond = recognition.names().into_iter().find(|line| role.leaf.allows_line(line).is_err());
+        match beyond {
+            Some(line) => Err(refused(format!("the status key may not speak of `{}`", line.as_str()))),
+            None => Ok(()),
+        }
     }
 
     fn names_a_key(&self, statement: &Statement, at: u64) -> Result<(), &'static str> {
