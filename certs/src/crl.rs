@@ -3,8 +3,8 @@
 
 use crate::issue::{IssueFault, Issuer};
 use crate::pem;
-use crate::read::{CrlName, Named, crl_name, serial_of};
-use crate::{ChainFault, PemFault};
+use crate::read::{CrlName, Named, serial_of};
+use crate::{ChainFault, KeyId, PemFault};
 use rcgen::{
     CertificateRevocationListParams, CrlDistributionPoint, CrlIssuingDistributionPoint, CrlScope,
     KeyIdMethod, RevokedCertParams, SerialNumber,
@@ -16,6 +16,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use webpki::{CertRevocationList, OwnedCertRevocationList};
+
+mod kept;
+
+pub use kept::{CrlLimits, CrlTaken, KeptCrls};
 
 /// Shards of one issuer: 1,024 lists of a thousand entries are a million revoked certificates.
 pub const MAX_SHARDS: u32 = 1_024;
@@ -43,6 +47,12 @@ pub enum CrlFault {
     TooLarge,
     /// Not a list of version 2 with what RFC 5280 asks for.
     Malformed,
+    /// No certificate that may sign lists here has the name of its issuer.
+    Issuer,
+    /// Its issuer did not sign it, or may sign no lists.
+    Signature,
+    /// There is no room for it.
+    Full,
     /// Not PEM.
     Pem(PemFault),
 }
@@ -54,6 +64,9 @@ impl fmt::Display for CrlFault {
             CrlFault::Shards => write!(f, "there is at least one shard and at most {MAX_SHARDS}"),
             CrlFault::TooLarge => f.write_str("the revocation lists are larger than the limit"),
             CrlFault::Malformed => f.write_str("not a certificate revocation list"),
+            CrlFault::Issuer => f.write_str("the revocation list is of no issuer that counts here"),
+            CrlFault::Signature => f.write_str("the revocation list is not signed by its issuer"),
+            CrlFault::Full => f.write_str("there is no room for more revocation lists"),
             CrlFault::Pem(fault) => fault.fmt(f),
         }
     }
@@ -179,6 +192,8 @@ pub struct Crls(Vec<Held>);
 #[derive(Clone, Debug)]
 struct Held {
     this_update: u64,
+    /// Whose signature it was verified by; none: that was not looked at.
+    key: Option<KeyId>,
     list: Arc<CertRevocationList<'static>>,
 }
 
@@ -194,16 +209,20 @@ impl Crls {
         }
         let read = |der: &D| {
             let owned = OwnedCertRevocationList::from_der(der.as_ref()).map_err(|_| CrlFault::Malformed)?;
-            let name = crl_name(der.as_ref()).ok_or(CrlFault::Malformed)?;
-            Ok(Held { this_update: name.this_update, list: Arc::new(CertRevocationList::from(owned)) })
+            let name = CrlName::read(der.as_ref()).ok_or(CrlFault::Malformed)?;
+            Ok(Held {
+                this_update: name.this_update,
+                key: None,
+                list: Arc::new(CertRevocationList::from(owned)),
+            })
         };
         // of two editions of one list the later counts: webpki takes the first that it finds
-        let mut newest: BTreeMap<Vec<u8>, (u64, usize)> = BTreeMap::new();
+        let mut newest: BTreeMap<(Vec<u8>, Vec<u8>), (u64, usize)> = BTreeMap::new();
         for (n, der) in lists.iter().enumerate() {
-            let CrlName { name, number, .. } = crl_name(der.as_ref()).ok_or(CrlFault::Malformed)?;
-            let known = newest.entry(name).or_insert((number, n));
-            if number > known.0 {
-                *known = (number, n);
+            let name = CrlName::read(der.as_ref()).ok_or(CrlFault::Malformed)?;
+            let known = newest.entry((name.issuer, name.point)).or_insert((name.number, n));
+            if name.number > known.0 {
+                *known = (name.number, n);
             }
         }
         let kept = newest.values().filter_map(|(_, n)| lists.get(*n));
@@ -231,10 +250,17 @@ impl Crls {
     }
 
     /// Those that had been made at `at`: webpki looks at the end of a list, not at its beginning. For a leaf that names no list only those of
-    /// a whole issuer: webpki takes any shard for such a leaf, and it might be on another.
-    pub(crate) fn lists(&self, at: u64, names_one: Named) -> Vec<&CertRevocationList<'static>> {
+    /// a whole issuer: webpki takes any shard for such a leaf, and it might be on another. Of those whose signer is known only those of `keys`:
+    /// webpki tells issuers by their names alone, and takes the first list that it finds.
+    pub(crate) fn lists(
+        &self,
+        at: u64,
+        names_one: Named,
+        keys: &[KeyId],
+    ) -> Vec<&CertRevocationList<'static>> {
         let whole = |held: &&Held| held.list.issuing_distribution_point().is_none();
-        let made = self.0.iter().filter(|held| held.this_update <= at);
+        let of_it = |held: &&Held| held.key.is_none_or(|key| keys.contains(&key));
+        let made = self.0.iter().filter(|held| held.this_update <= at).filter(of_it);
         made.filter(|held| names_one == Named::Yes || whole(held)).map(|held| held.list.as_ref()).collect()
     }
 }
@@ -258,26 +284,6 @@ impl CrlStore {
     pub fn now(&self) -> Arc<Crls> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// Of two editions of one list the newer: nobody is given back what a later edition took away.
-///
-/// # Errors
-/// [`CrlFault::Malformed`] for what is no list, and for two that are not of one issuer and shard; [`CrlFault::TooLarge`].
-pub fn newer_crl<'a>(held: &'a [u8], offered: &'a [u8]) -> Result<&'a [u8], CrlFault> {
-    Crls::from_der(&[offered])?;
-    let (old, new) = (crl_name(held), crl_name(offered));
-    let (old, new) = old.zip(new).ok_or(CrlFault::Malformed)?;
-    match old.name == new.name {
-        true if new.number > old.number => Ok(offered),
-        true => Ok(held),
-        false => Err(CrlFault::Malformed),
-    }
-}
-
-/// The second from which a list counts (RFC 5280 §5.1.2.4); `None` for what is no list.
-pub fn crl_begins(der: &[u8]) -> Option<u64> {
-    crl_name(der).map(|list| list.this_update)
 }
 
 /// The PEM form of a list.

@@ -23,6 +23,10 @@ impl KeyId {
         KeyId(*Thumbprint::of(spki).as_bytes())
     }
 
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// Reads the one base64url form without padding, 43 characters.
     pub fn parse(text: &str) -> Option<KeyId> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
@@ -103,24 +107,59 @@ impl Chain {
     }
 }
 
+/// The keys by which `leaf` may have been certified: of the certificates that bear the name of its issuer, and of several of those only of
+/// the ones whose signature it is.
+pub(crate) fn issuing_keys<'c>(
+    leaf: &[u8],
+    above: impl Iterator<Item = &'c CertificateDer<'static>>,
+) -> Vec<KeyId> {
+    let Ok((_, leaf)) = X509Certificate::from_der(leaf) else { return Vec::new() };
+    let mut named = Vec::new();
+    for der in above {
+        named.extend(Stated::read(der).filter(|one| one.is_named(leaf.issuer().as_raw())));
+    }
+    if named.len() > 1 {
+        named.retain(|one| one.certified(&leaf).is_some());
+    }
+    named.iter().map(|one| KeyId::of(one.certificate.public_key().raw)).collect()
+}
+
 /// A certificate of a chain as an issuer of others.
-struct Stated<'c> {
+pub(crate) struct Stated<'c> {
     certificate: X509Certificate<'c>,
     key: EndEntityCert<'c>,
 }
 
 impl<'c> Stated<'c> {
-    fn read(der: &'c CertificateDer<'c>) -> Option<Stated<'c>> {
+    pub(crate) fn read(der: &'c CertificateDer<'c>) -> Option<Stated<'c>> {
         let (_, certificate) = X509Certificate::from_der(der).ok()?;
         Some(Stated { certificate, key: EndEntityCert::try_from(der).ok()? })
     }
 
+    pub(crate) fn certificate(&self) -> &X509Certificate<'c> {
+        &self.certificate
+    }
+
+    /// Whether its subject is this DER name.
+    pub(crate) fn is_named(&self, name: &[u8]) -> bool {
+        self.certificate.subject().as_raw() == name
+    }
+
+    /// cRLSign, which must be written (RFC 5280 §4.2.1.3).
+    pub(crate) fn may_sign_lists(&self) -> bool {
+        self.certificate.key_usage().ok().flatten().is_some_and(|usage| usage.value.crl_sign())
+    }
+
     /// That its key signed this one, which names it as issuer.
-    fn certified(&self, below: &X509Certificate<'_>) -> Option<()> {
-        if self.certificate.subject().as_raw() != below.issuer().as_raw() {
+    pub(crate) fn certified(&self, below: &X509Certificate<'_>) -> Option<()> {
+        if !self.is_named(below.issuer().as_raw()) {
             return None;
         }
-        let (said, signature) = (below.tbs_certificate.as_ref(), below.signature_value.data.as_ref());
+        self.signed(below.tbs_certificate.as_ref(), below.signature_value.data.as_ref())
+    }
+
+    /// That its key signed these bytes.
+    pub(crate) fn signed(&self, said: &[u8], signature: &[u8]) -> Option<()> {
         ALGORITHMS.iter().find_map(|one| self.key.verify_signature(*one, said, signature).ok())
     }
 }

@@ -34,8 +34,8 @@ mod verify;
 
 pub use chain::{Chain, ChainLimits, PemFault, Roots, Thumbprint};
 pub use crl::{
-    CrlFault, CrlProfile, CrlShards, CrlStore, Crls, MAX_CRL_BYTES, MAX_CRLS, MAX_SHARDS, Revoked,
-    crl_begins, crl_pem, newer_crl,
+    CrlFault, CrlLimits, CrlProfile, CrlShards, CrlStore, CrlTaken, Crls, KeptCrls, MAX_CRL_BYTES, MAX_CRLS,
+    MAX_SHARDS, Revoked, crl_pem,
 };
 pub use cross::{CrossCertificate, CrossFault};
 pub use issue::{Family, IssueFault, Issuer, IssuingProfile, LeafNames, LeafProfile, LineScope, RootProfile};

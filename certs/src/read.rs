@@ -278,25 +278,40 @@ pub(crate) fn serial_of(der: &[u8]) -> Result<Vec<u8>, ChainFault> {
     Ok(raw.get(zeros..).unwrap_or_default().to_vec())
 }
 
-/// A revocation list beside others.
+/// A revocation list beside others. Nothing of it is verified.
+#[derive(Debug)]
 pub(crate) struct CrlName {
-    /// Its issuer with its distribution point.
-    pub(crate) name: Vec<u8>,
+    /// The name of its issuer, DER.
+    pub(crate) issuer: Vec<u8>,
+    /// Its distribution point as the extension says it; empty: it is of the whole issuer.
+    pub(crate) point: Vec<u8>,
     /// Its edition (RFC 5280 §5.2.3).
     pub(crate) number: u64,
     pub(crate) this_update: u64,
+    /// Until when it counts; 0 where it does not say.
+    pub(crate) next_update: u64,
 }
 
-/// What tells a revocation list from others.
-pub(crate) fn crl_name(der: &[u8]) -> Option<CrlName> {
+/// Reads a revocation list, and nothing behind it.
+pub(crate) fn read_crl(der: &[u8]) -> Option<CertificateRevocationList<'_>> {
     let (rest, list) = CertificateRevocationList::from_der(der).ok()?;
-    if !rest.is_empty() {
-        return None;
+    rest.is_empty().then_some(list)
+}
+
+impl CrlName {
+    /// What tells a revocation list from others.
+    pub(crate) fn of(list: &CertificateRevocationList<'_>) -> Option<CrlName> {
+        let point = list.extensions().iter().find(|one| one.oid == OID_X509_EXT_ISSUER_DISTRIBUTION_POINT);
+        Some(CrlName {
+            issuer: list.issuer().as_raw().to_vec(),
+            point: point.map(|one| one.value.to_vec()).unwrap_or_default(),
+            number: list.crl_number().and_then(|number| u64::try_from(number).ok())?,
+            this_update: seconds(list.last_update().timestamp()).ok()?,
+            next_update: list.next_update().and_then(|end| seconds(end.timestamp()).ok()).unwrap_or(0),
+        })
     }
-    let mut name = list.issuer().as_raw().to_vec();
-    let point = list.extensions().iter().find(|one| one.oid == OID_X509_EXT_ISSUER_DISTRIBUTION_POINT);
-    name.extend(point.map(|one| one.value).unwrap_or_default());
-    let number = list.crl_number().and_then(|number| u64::try_from(number).ok())?;
-    let this_update = seconds(list.last_update().timestamp()).ok()?;
-    Some(CrlName { name, number, this_update })
+
+    pub(crate) fn read(der: &[u8]) -> Option<CrlName> {
+        CrlName::of(&read_crl(der)?)
+    }
 }

@@ -5,7 +5,7 @@
 
 mod verifiers;
 
-use crate::{Chain, KeyPair, PeerRoots, Roots, SpiffeId};
+use crate::{Chain, ChainFault, KeyPair, PeerFault, PeerRoots, Roots, SpiffeId};
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -130,6 +130,25 @@ pub fn client_config(
     config.resumption = Resumption::disabled();
     config.enable_early_data = false;
     Ok(config)
+}
+
+/// Why a handshake failed, by the stable name of [`PeerFault::as_str`] where it was for the peer's certificate; else `tls`.
+pub fn reason(error: &rustls::Error) -> &'static str {
+    use rustls::{CertificateError, Error, OtherError};
+    let Error::InvalidCertificate(why) = error else { return "tls" };
+    match why {
+        CertificateError::Other(OtherError(why)) => {
+            why.downcast_ref::<PeerFault>().map_or("tls", |fault| fault.as_str())
+        }
+        CertificateError::Expired => ChainFault::Expired.as_str(),
+        CertificateError::NotValidYet => ChainFault::NotYetValid.as_str(),
+        CertificateError::UnknownIssuer => ChainFault::UnknownIssuer.as_str(),
+        CertificateError::BadSignature => ChainFault::BadSignature.as_str(),
+        CertificateError::InvalidPurpose => ChainFault::WrongUsage.as_str(),
+        CertificateError::BadEncoding => ChainFault::Malformed.as_str(),
+        CertificateError::Revoked => ChainFault::Revoked.as_str(),
+        _ => "tls",
+    }
 }
 
 /// ring, named here and nowhere taken from a process default.

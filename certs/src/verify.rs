@@ -1,11 +1,13 @@
 //! The check of a chain: rustls-webpki, then what it leaves open.
 
 use crate::chain::Root;
+use crate::key_id::issuing_keys;
 use crate::leaf;
 use crate::read::{Facts, Named, Role};
 use crate::{Chain, Crls, Family, KeyId, Roots, Thumbprint, Usage, VerifiedLeaf};
 use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use webpki::{
     EndEntityCert, ExpirationPolicy, KeyUsage, RevocationCheckDepth, RevocationOptionsBuilder,
@@ -161,7 +163,12 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
         Facts::read(der, limits)?;
     }
     let end = EndEntityCert::try_from(leaf_der).map_err(|error| fault_of(&error))?;
-    let path = build_path(&end, others, roots, (usage, facts.list), at)?;
+    let looked_up = roots.crls.as_ref().map(|store| LookedUp {
+        crls: store.now(),
+        named: facts.list,
+        keys: issuing_keys(leaf_der, others.iter().chain(roots.certificates())),
+    });
+    let path = build_path(&end, others, roots, (usage, looked_up.as_ref()), at)?;
     check_listed(&path, roots)?;
     let (mut issuers, mut keys) = (Vec::new(), Vec::new());
     let (mut not_before, mut not_after) = (facts.not_before, facts.not_after);
@@ -198,6 +205,15 @@ fn check_listed(path: &Path<'_>, roots: &Roots) -> Result<(), ChainFault> {
     }
 }
 
+/// What a leaf is looked up in.
+struct LookedUp {
+    crls: Arc<Crls>,
+    /// Whether the leaf names its list.
+    named: Named,
+    /// The keys that its issuer may have.
+    keys: Vec<KeyId>,
+}
+
 /// A path that webpki found: the issuing certificates and the root.
 struct Path<'a> {
     issuers: Vec<CertificateDer<'static>>,
@@ -208,20 +224,18 @@ fn build_path<'a>(
     end: &EndEntityCert<'_>,
     others: &[CertificateDer<'static>],
     roots: &'a Roots,
-    (usage, named): (Usage, Named),
+    (usage, crls): (Usage, Option<&LookedUp>),
     at: u64,
 ) -> Result<Path<'a>, ChainFault> {
     // webpki does not look at the validity of a root, so only those valid now are offered.
     let (valid, invalid): (Vec<&Root>, Vec<&Root>) =
         roots.roots.iter().partition(|root| (root.not_before..=root.not_after).contains(&at));
-    let crls = roots.crls.as_ref().map(|store| store.now());
-    let crls = crls.as_deref();
-    let found = try_roots(end, others, &valid, (crls, named), usage, at);
+    let found = try_roots(end, others, &valid, crls, usage, at);
     if invalid.is_empty() || !matches!(found, Err(ChainFault::UnknownIssuer)) {
         return found;
     }
     // Would one of the others have done? Then say what is wrong with it.
-    match try_roots(end, others, &invalid, (crls, named), usage, at) {
+    match try_roots(end, others, &invalid, crls, usage, at) {
         Ok(path) if at < path.root.not_before => Err(ChainFault::NotYetValid),
         Ok(_) => Err(ChainFault::Expired),
         Err(fault) => Err(fault),
@@ -232,7 +246,7 @@ fn try_roots<'a>(
     end: &EndEntityCert<'_>,
     others: &[CertificateDer<'static>],
     roots: &[&'a Root],
-    (crls, named): (Option<&Crls>, Named),
+    crls: Option<&LookedUp>,
     usage: Usage,
     at: u64,
 ) -> Result<Path<'a>, ChainFault> {
@@ -243,7 +257,7 @@ fn try_roots<'a>(
         // Issuers of other people's TLS identities often name no usage; the leaf must, see `leaf::check`.
         Family::Tls => KeyUsage::required_if_present(usage.oid_der()),
     };
-    let lists = crls.map(|crls| crls.lists(at, named)).unwrap_or_default();
+    let lists = crls.map(|of| of.crls.lists(at, of.named, &of.keys)).unwrap_or_default();
     let revocation = match (crls, RevocationOptionsBuilder::new(&lists)) {
         (None, _) => None,
         // to be held against lists, and there is none

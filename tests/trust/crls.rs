@@ -1,8 +1,11 @@
 //! Revocation lists of certificates, from the issuer's hand to a refused handshake.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 
+use crate::support::authorities::Other;
 use crate::support::{Up, wait_for};
 use crate::{good, semgate, set_line, text};
 
@@ -41,6 +44,8 @@ fn an_agent_whose_certificate_its_issuer_took_back_is_refused_and_so_is_one_that
     fs::copy(named.with_extension("pem"), up.path("/agents/retailer-7/cert")).unwrap();
     fs::copy(named.with_extension("key"), up.path("/agents/retailer-7/key")).unwrap();
     wait_for("the lists to be fetched", || say().status.success().then_some(()));
+    assert!(up.authority("/v1/crl/issuer.pem").body.starts_with(b"-----BEGIN CERTIFICATE-----"));
+    assert_eq!(up.authority("/v1/crl/next/issuer.pem").status, 404);
     // a mirror carries them too, byte for byte
     let mirror = dir.join("mirror");
     good(&up.semgate(&["authority", "mirror", text(&mirror), "--crl-shards", "2"]));
@@ -61,4 +66,59 @@ fn an_agent_whose_certificate_its_issuer_took_back_is_refused_and_so_is_one_that
     for _ in 0..3 {
         assert!(!say().status.success(), "it stays refused");
     }
+}
+
+/// What the authority counts.
+fn metrics(dir: &Path) -> String {
+    let config = fs::read_to_string(dir.join("authority.toml")).unwrap();
+    let admin = config.lines().find_map(|line| line.strip_prefix("admin = ")).unwrap().trim_matches('"');
+    let mut stream = TcpStream::connect(admin).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_publisher_whose_certificate_was_taken_back_is_refused_by_the_authority_with_its_reason() {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut other = Other::start(temporary.path(), "other.test");
+    let dir = other.dir.clone();
+    list(&dir);
+    other.stop();
+    set_line(&dir.join("authority.toml"), "[tls]", "[tls]\nclient_crls = \"lists\"");
+    // the certificate that it was started with names no list
+    let issuer = dir.join("offline/tls-issuing");
+    let old =
+        [dir.join("operator.pem"), dir.join("operator.key")].map(|file| (fs::read(&file).unwrap(), file));
+    let named = dir.join("named");
+    let base = ["--crl-base", "https://authority.test/v1/crl", "--crl-shards", "2"];
+    let words = ["cert", "leaf", "--usage", "agent", "--by", text(&issuer), "--out", text(&named)];
+    good(&semgate(&[&words[..], &base, &["--spiffe", "spiffe://other.test/operator"]].concat()));
+    let take = || {
+        for end in ["pem", "key"] {
+            fs::copy(dir.join(format!("named.{end}")), dir.join(format!("operator.{end}"))).unwrap();
+        }
+    };
+    take();
+    other.run();
+    other.publish("acme:v1.0");
+    let failed = |reason: &str| {
+        metrics(&dir).contains(&format!("semgate_authority_handshakes_failed_total{{reason=\"{reason}\"}}"))
+    };
+    let revoke = || other.semgate(&["context", "revoke", "acme:v1.0"]);
+    old.iter().for_each(|(bytes, file)| fs::write(file, bytes).unwrap());
+    assert!(!revoke().status.success(), "no list speaks for it, though nobody took it back");
+    wait_for("the reason", || failed("revocation_unknown").then_some(()));
+    take();
+    good(&other.semgate(&["context", "list"]));
+    assert!(!failed("revoked"));
+    good(&semgate(&["cert", "revoke", text(&dir.join("named.pem")), "--by", text(&issuer)]));
+    // an edition is told from the one before by the second in which it was signed
+    wait_for("a later edition of the lists, and the refusal", || {
+        list(&dir);
+        (!other.semgate(&["context", "list"]).status.success()).then_some(())
+    });
+    wait_for("the reason", || failed("revoked").then_some(()));
+    assert!(!revoke().status.success());
 }

@@ -71,6 +71,9 @@ pub struct Tls {
     pub server: KeyFiles,
     /// PEM roots under which the certificates of publishers are verified.
     pub client_roots: PathBuf,
+    /// The directory with the revocation lists that these certificates are looked up in, as `semgate cert crl --out` writes it; none: they are
+    /// looked up in none.
+    pub client_crls: Option<PathBuf>,
     /// The trust domains that these roots speak for; those of the publishers and of the authority's own name unless given.
     pub trust_domains: Vec<TrustDomain>,
 }

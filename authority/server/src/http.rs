@@ -38,7 +38,7 @@ pub(crate) use admin::admin;
 pub(crate) use cache::Cache;
 pub(crate) use router::router;
 pub(crate) use serve::{Listening, serve};
-pub(crate) use tls::{Shown, Tls, load as load_tls, renew as renew_tls};
+pub(crate) use tls::{Files as TlsFiles, Shown, Tls, renew as renew_tls};
 
 use crate::Config;
 use crate::audit::Audit;

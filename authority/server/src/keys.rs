@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use ring::rand::SystemRandom;
 use semgate_certs::{
-    Chain, ChainFault, ChainLimits, IssueFault, Issuer, KeyFault, KeyPair, LeafProfile, PeerRoots, Roots,
-    SigningKey, Usage, VerifiedLeaf, verify_chain,
+    Chain, ChainFault, ChainLimits, CrlStore, IssueFault, Issuer, KeyFault, KeyPair, LeafProfile, PeerRoots,
+    Roots, SigningKey, Usage, VerifiedLeaf, verify_chain,
 };
 use semgate_contexts::{Line, Prefix};
 use semgate_statement::{Anchors, LogKey, SigningIdentity};
@@ -139,9 +139,18 @@ pub(crate) fn roots(path: &Path, prefix: &Prefix) -> Result<Roots, RunFault> {
     Ok(roots.with_prefix(prefix.clone()))
 }
 
-/// The roots of client certificates, under each configured trust domain.
-pub(crate) fn peers(config: &Config) -> Result<PeerRoots, RunFault> {
-    let roots = roots(&config.tls.client_roots, &config.prefix)?;
+/// The roots of client certificates.
+pub(crate) fn client_roots(config: &Config) -> Result<Roots, RunFault> {
+    roots(&config.tls.client_roots, &config.prefix)
+}
+
+/// The same under each configured trust domain; certificates are looked up in these lists, if there are any.
+pub(crate) fn peers(config: &Config, crls: Option<Arc<CrlStore>>) -> Result<PeerRoots, RunFault> {
+    let roots = client_roots(config)?;
+    let roots = match crls {
+        Some(crls) => roots.with_crls(crls),
+        None => roots,
+    };
     let mut peers = PeerRoots::new();
     for domain in &config.tls.trust_domains {
         peers = peers.with(domain.clone(), roots.clone());

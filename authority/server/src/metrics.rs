@@ -28,7 +28,14 @@ impl Metrics {
                 "semgate_authority_strangers_refused_total",
                 "attempts to write of holders of certificates who are no publishers",
             ),
-            ("semgate_authority_handshakes_failed_total", "connections whose tls handshake failed"),
+            (
+                "semgate_authority_handshakes_failed_total",
+                "connections whose tls handshake failed, by reason",
+            ),
+            (
+                "semgate_authority_client_crls_total",
+                "changed revocation lists of publishers, by whether they were taken",
+            ),
             ("semgate_authority_tls_reloads_total", "changed tls files, by whether they were taken up"),
             (
                 "semgate_authority_unsigned_total",

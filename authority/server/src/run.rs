@@ -22,7 +22,7 @@ pub use status::{HeadTimes, RoleStatus, Status, status};
 use crate::audit::Audit;
 use crate::clock::now;
 use crate::config::Config;
-use crate::http::{App, Cache, Listening, Tls, admin, load_tls, renew_tls, router, serve};
+use crate::http::{App, Cache, Listening, Tls, TlsFiles, admin, renew_tls, router, serve};
 use crate::index::{Index, Reason};
 use crate::keys::{self, Signers};
 use crate::metrics::Metrics;
@@ -72,7 +72,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), RunFault> {
     let prepared = away(move || prepare(config)).await??;
-    let Prepared { app, sequencer, queue, tls, submit, lock } = prepared;
+    let Prepared { app, sequencer, queue, tls, tls_files, submit, lock } = prepared;
     descriptors::provide(app.config.limits.connections);
     let public_listener = bind(app.config.listen).await?;
     let admin_listener = bind(app.config.admin).await?;
@@ -92,7 +92,7 @@ pub async fn run(
         limits: app.config.limits.clone(),
         metrics: Arc::clone(&app.metrics),
     };
-    let renewing = renew_tls(tls, app.config.clone(), Arc::clone(&app.metrics), stopping.clone());
+    let renewing = renew_tls(tls, tls_files, Arc::clone(&app.metrics), stopping.clone());
     tokio::spawn(renewing);
     let serving = tokio::spawn(serve(public_listener, listening, stopping.clone()));
     // before anybody is told that it runs: a hangup without a handler ends a process
@@ -166,6 +166,7 @@ struct Prepared {
     sequencer: Sequencer,
     queue: Queue,
     tls: Arc<Tls>,
+    tls_files: TlsFiles,
     submit: Submit,
     lock: disk::Lock,
 }
@@ -176,7 +177,8 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     disk::make_dir(&layout.state)?;
     let lock = disk::Lock::take(&layout.state)?;
     layout.prepare()?;
-    let tls = Arc::new(Tls::new(load_tls(&config)?));
+    let (tls_files, shown) = TlsFiles::open(&config)?;
+    let tls = Arc::new(Tls::new(shown));
     let metrics = Arc::new(Metrics::new());
     let (submit, queue) = queue(&config.limits);
     let opened = open::open(&config, &layout)?;
@@ -211,7 +213,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         layout,
         config,
     };
-    Ok(Prepared { app, sequencer, queue, tls, submit, lock })
+    Ok(Prepared { app, sequencer, queue, tls, tls_files, submit, lock })
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, RunFault> {

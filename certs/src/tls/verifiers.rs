@@ -159,6 +159,7 @@ fn error_of(fault: PeerFault) -> Error {
         PeerFault::Chain(ChainFault::UnknownIssuer) => CertificateError::UnknownIssuer,
         PeerFault::Chain(ChainFault::BadSignature) => CertificateError::BadSignature,
         PeerFault::Chain(ChainFault::WrongUsage) => CertificateError::InvalidPurpose,
+        PeerFault::Chain(ChainFault::Revoked) => CertificateError::Revoked,
         PeerFault::Chain(ChainFault::Malformed) => CertificateError::BadEncoding,
         other => CertificateError::Other(OtherError(Arc::new(other))),
     };

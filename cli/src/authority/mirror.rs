@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use semgate_certs::{Crls, MAX_CRL_BYTES, MAX_SHARDS, newer_crl};
+use semgate_certs::{ChainLimits, Crls, MAX_CRL_BYTES, MAX_SHARDS};
 use semgate_statement::verify_log::FetchFault;
 use semgate_statement::{Fetch, LogFault, LogReport, Stapled, verify_log};
 use serde_json::json;
@@ -42,6 +42,9 @@ pub struct Mirror {
     /// Copy the revocation lists of certificates too, of which there are so many; may be given for each number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SHARDS)))]
     crl_shards: Vec<u32>,
+    /// Of these lists also those of another issuer, in a directory of this name below `/v1/crl`; may be given for each
+    #[arg(long, value_name = "NAME", requires = "crl_shards")]
+    crl_set: Vec<String>,
     #[command(flatten)]
     which: Which,
 }
@@ -68,10 +71,10 @@ impl Mirror {
     fn once(&self) -> Result<serde_json::Value, Fault> {
         let source = self.which.open(self.from.as_deref())?;
         let staging = self.to.join(STAGING);
-        let (report, copied, kept) = match copy(source, &self.to, true, &self.crl_shards) {
+        let (report, copied, kept) = match copy(source, &self.to, true, self.lists()) {
             // A file of the mirror that was damaged must not be taken for a fault of the authority.
             Err(fault) if !is_unreachable(&fault) => {
-                copy(self.which.open(self.from.as_deref())?, &self.to, false, &self.crl_shards)
+                copy(self.which.open(self.from.as_deref())?, &self.to, false, self.lists())
             }
             other => other,
         }
@@ -83,6 +86,14 @@ impl Mirror {
             "size": report.size, "root": report.root.to_string(), "copied": copied, "kept": kept,
             "directory": self.to,
         }))
+    }
+}
+
+impl Mirror {
+    fn lists(&self) -> Lists<'_> {
+        let sets = self.crl_set.iter().map(|set| format!("/v1/crl/{set}"));
+        let below = std::iter::once("/v1/crl".to_owned()).chain(sets).collect();
+        Lists { below: if self.crl_shards.is_empty() { Vec::new() } else { below }, shards: &self.crl_shards }
     }
 }
 
@@ -110,12 +121,7 @@ fn is_unreachable(fault: &CopyFault) -> bool {
 
 /// Verifies the whole log while everything that is fetched is written aside; then puts it in place. Answers how many files were copied, and
 /// how many were there already.
-fn copy(
-    source: Source,
-    to: &Path,
-    reuse: bool,
-    crl_shards: &[u32],
-) -> Result<(LogReport, u64, u64), CopyFault> {
+fn copy(source: Source, to: &Path, reuse: bool, crls: Lists<'_>) -> Result<(LogReport, u64, u64), CopyFault> {
     let staging = to.join(STAGING);
     let io = |e: std::io::Error| {
         CopyFault::Other(Fault::new(format_args!("`{}` cannot be written: {e}", to.display())))
@@ -138,8 +144,11 @@ fn copy(
     let report = verified.map_err(CopyFault::Log)?;
     copying.names(&source.config.prefix).map_err(CopyFault::Log)?;
     copying.newest_shards(report.shards).map_err(CopyFault::Log)?;
-    for shards in crl_shards {
-        copying.crls(*shards)?;
+    for below in crls.below {
+        copying.issuer(&below)?;
+        for shards in crls.shards {
+            copying.crls(&below, *shards)?;
+        }
     }
     if let Some(failed) = copying.failed.take() {
         return Err(io(failed));
@@ -148,6 +157,12 @@ fn copy(
     put(&copied, &staging, to).map_err(io)?;
     fs::remove_dir_all(&staging).map_err(io)?;
     Ok((report, copied.len() as u64, kept))
+}
+
+/// Which revocation lists are copied.
+struct Lists<'a> {
+    below: Vec<String>,
+    shards: &'a [u32],
 }
 
 /// A source whose good answers are written aside.
@@ -196,23 +211,28 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// The revocation lists of one number of shards. Their signatures are for whoever holds a certificate against them; an edition that is
-    /// older than the mirror's is not taken.
-    fn crls(&mut self, shards: u32) -> Result<(), CopyFault> {
+    /// The certificate of who signs the lists beside it, if it is served.
+    fn issuer(&mut self, below: &str) -> Result<(), CopyFault> {
+        let path = format!("{below}/issuer.pem");
+        match self.from.get(&path, ChainLimits::default().max_pem_bytes as u64) {
+            Ok(bytes) => self.keep(&path, &bytes),
+            Err(FetchFault::HttpStatus(404)) => {}
+            Err(fault) => return Err(CopyFault::Log(LogFault::Fetch { path, fault })),
+        }
+        Ok(())
+    }
+
+    /// The revocation lists of one number of shards. Their signatures, and that no edition is older than one seen before, are for whoever
+    /// holds a certificate against them.
+    fn crls(&mut self, below: &str, shards: u32) -> Result<(), CopyFault> {
         for shard in 0..shards {
-            let path = format!("/v1/crl/{shards}/{shard}.crl");
+            let path = format!("{below}/{shards}/{shard}.crl");
             let bytes = self.from.get(&path, MAX_CRL_BYTES as u64);
             let bytes =
                 bytes.map_err(|fault| CopyFault::Log(LogFault::Fetch { path: path.clone(), fault }))?;
-            let held = read(&below(self.to, &path), MAX_CRL_BYTES as u64);
-            let judged = match &held {
-                Some(held) => newer_crl(held, &bytes),
-                None => Crls::from_der(&[&bytes]).map(|_| bytes.as_slice()),
-            };
-            let kept =
-                judged.map_err(|fault| CopyFault::Other(Fault::new(format_args!("`{path}`: {fault}"))))?;
-            let kept = kept.to_vec();
-            self.keep(&path, &kept);
+            Crls::from_der(&[&bytes])
+                .map_err(|fault| CopyFault::Other(Fault::new(format_args!("`{path}`: {fault}"))))?;
+            self.keep(&path, &bytes);
         }
         Ok(())
     }

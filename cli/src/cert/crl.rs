@@ -52,7 +52,7 @@ pub struct Crl {
     /// Hours until a list has expired and every certificate on or off it is refused; sign new ones in half of that
     #[arg(long, default_value_t = 168)]
     hours: u64,
-    /// The directory for `16/0.crl`, `16/1.crl` …; replaced by rename
+    /// The directory for `issuer.pem`, `16/0.crl`, `16/1.crl` …; replaced by rename
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -112,6 +112,9 @@ impl Crl {
             let der = issuer.crl(&places, &profile, &ring_random()).doing("revocation list")?;
             replace(&out.join(format!("{shard}.crl")), &der)?;
         }
+        // whoever holds certificates against the lists finds here whose signature to look for
+        let chain = issuer.chain().to_pem();
+        replace(&self.out.join("issuer.pem"), chain.as_bytes())?;
         let count = places.count();
         if json {
             out!("{}", json!({"lists": count, "revoked": revoked.len(), "next_update": next_update}));

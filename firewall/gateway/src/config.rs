@@ -64,6 +64,8 @@ pub struct CrlSource {
     pub authority: String,
     /// How many shards there are.
     pub shards: u32,
+    /// The directories below `/v1/crl` in which they are, one for each issuer; an empty name is `/v1/crl` itself.
+    pub sets: Vec<String>,
     /// How often they are fetched.
     pub every: Duration,
 }

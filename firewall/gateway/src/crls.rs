@@ -1,92 +1,128 @@
-//! Revocation lists of certificates, by trust domain: what was fetched last, in memory and on disk. Where a domain is configured with lists,
-//! every certificate of it must be spoken for by one that is current, else nobody with such a certificate is let in (RFC 5280 §6.3).
+//! Revocation lists of certificates, by trust domain: what was fetched last, in memory and on disk, each verified by its issuer. Where a domain
+//! is configured with lists, every certificate of it must be spoken for by one that is current, else nobody with such a certificate is let in
+//! (RFC 5280 §6.3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use semgate_certs::{CrlFault, CrlStore, Crls, MAX_CRL_BYTES, Roots, crl_begins, newer_crl};
+use semgate_certs::{CrlFault, CrlLimits, CrlStore, CrlTaken, KeptCrls, KeyId, MAX_CRL_BYTES, Roots};
 
-use crate::config::{Config, CrlSource};
+use crate::clock::unix_now;
+use crate::config::{Config, TrustDomain};
+use crate::materials;
 
 /// The lists of one trust domain.
 #[derive(Debug)]
 pub(crate) struct Lists {
     dir: PathBuf,
     store: Arc<CrlStore>,
-    /// DER by shard.
-    held: BTreeMap<u32, Vec<u8>>,
+    roots: Roots,
+    kept: KeptCrls,
 }
 
 /// The lists that verifiers look certificates up in, for each trust domain that has them. Stays the same while keys and roots are read again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stores(BTreeMap<String, Arc<CrlStore>>);
 
-/// What became of an offered list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
-    /// It is held from now on.
-    Newer,
-    /// What is held is as new.
-    Known,
-}
-
 impl Lists {
-    /// What was held when the last process ended. What cannot be read is as if it had never been fetched: nobody is let in for it.
-    fn open(config: &Config, domain: &str, source: &CrlSource) -> Lists {
-        let dir = config.state.join("crls").join(domain);
-        let read = |shard| {
-            let der = std::fs::read(dir.join(file(shard))).ok()?;
-            Crls::from_der(&[&der]).ok().map(|_| (shard, der))
-        };
-        let held = (0..source.shards).filter_map(read).collect();
-        let lists = Lists { dir, store: Arc::default(), held };
-        lists.show();
-        lists
+    /// What was held when the last process ended, verified again. What cannot be read is as if it had never been fetched: nobody is let in
+    /// for it.
+    fn open(config: &Config, domain: &TrustDomain) -> Option<Lists> {
+        // roots that cannot be read stop the start elsewhere
+        let roots = materials::roots(&domain.roots, config).ok()?;
+        let limits = CrlLimits { bytes: config.limits.crl_bytes, ..CrlLimits::default() };
+        let mut lists = Lists::new(config.state.join("crls").join(&domain.name), roots, limits);
+        lists.restore(unix_now());
+        Some(lists)
+    }
+
+    fn new(dir: PathBuf, roots: Roots, limits: CrlLimits) -> Lists {
+        Lists { dir, store: Arc::default(), roots, kept: KeptCrls::new(limits) }
+    }
+
+    /// Files that say nothing any more go: they are of issuers that do not count, or of another edition of this program.
+    fn restore(&mut self, at: u64) {
+        let issuers = std::fs::read_to_string(self.dir.join(ISSUERS)).unwrap_or_default();
+        self.kept.set_issuers(&self.roots, &issuers, at);
+        let files = std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        for file in files.filter(|file| file.extension().is_some_and(|end| end == "crl")) {
+            if let Some(der) = read(&file) {
+                let _ = self.kept.offer(&der, at);
+            }
+        }
+        self.sweep();
+        self.show();
+    }
+
+    fn sweep(&self) {
+        let held: BTreeSet<String> = self.kept.places().map(file).collect();
+        let files = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        for file in files {
+            let name = file.file_name();
+            let list = Path::new(&name).extension().is_some_and(|end| end == "crl");
+            if list && name.to_str().is_none_or(|name| !held.contains(name)) {
+                let _ = std::fs::remove_file(file.path());
+            }
+        }
     }
 
     fn show(&self) {
-        let all: Vec<&Vec<u8>> = self.held.values().collect();
-        match Crls::from_der(&all) {
-            Ok(crls) => self.store.replace(crls),
-            // each was read by itself before
-            Err(fault) => tracing::error!(%fault, "revocation lists could not be taken together"),
-        }
+        self.store.replace(self.kept.crls());
     }
 
-    /// Takes a list of a shard, unless the one that is held is newer. Nothing of its signature is known here: a list that its issuer did not sign
-    /// speaks for nobody, and so lets nobody in. One that begins after `at` is left for later: what is held speaks until then.
+    /// Who may sign lists from now on: by the roots, as they are now if they could be read again, and by what was offered. Answers whether
+    /// lists were dropped for it.
+    pub(crate) fn set_issuers(&mut self, roots: Option<Roots>, offered: &str, at: u64) -> bool {
+        if let Some(roots) = roots {
+            self.roots = roots;
+        }
+        let (before, dropped) = (self.kept.issuers(), self.kept.dropped());
+        self.kept.set_issuers(&self.roots, offered, at);
+        let after = self.kept.issuers();
+        if after != before {
+            self.keep(ISSUERS, after.as_bytes());
+        }
+        self.tidy(dropped)
+    }
+
+    /// Takes a list that its issuer signed, unless the one that is held is as new.
     ///
     /// # Errors
-    /// [`CrlFault`] for what is no list of this shard.
-    pub(crate) fn offer(&mut self, shard: u32, der: &[u8], at: u64) -> Result<Taken, CrlFault> {
-        if der.len() > MAX_CRL_BYTES {
-            return Err(CrlFault::TooLarge);
+    /// As [`KeptCrls::offer`]; nothing that is held changes then.
+    pub(crate) fn offer(&mut self, der: &[u8], at: u64) -> Result<CrlTaken, CrlFault> {
+        let dropped = self.kept.dropped();
+        let taken = self.kept.offer(der, at);
+        if let Ok(CrlTaken::Newer(place)) = taken {
+            self.keep(&file(place), der);
+            self.show();
         }
-        if crl_begins(der).is_some_and(|begins| begins > at) {
-            return Ok(Taken::Known);
+        self.tidy(dropped);
+        taken
+    }
+
+    fn tidy(&self, dropped: u64) -> bool {
+        let some = self.kept.dropped() != dropped;
+        if some {
+            self.sweep();
+            self.show();
         }
-        match self.held.get(&shard) {
-            Some(held) if newer_crl(held, der)? == held.as_slice() => return Ok(Taken::Known),
-            Some(_) => {}
-            None => drop(Crls::from_der(&[der])?),
-        }
-        if let Err(why) = write(&self.dir, shard, der) {
+        some
+    }
+
+    fn keep(&self, name: &str, bytes: &[u8]) {
+        if let Err(why) = write(&self.dir, name, bytes) {
             tracing::warn!(dir = %self.dir.display(), %why, "a revocation list is not kept for the next start");
         }
-        self.held.insert(shard, der.to_vec());
-        self.show();
-        Ok(Taken::Newer)
     }
 }
 
 impl Stores {
     /// Those of every trust domain that is configured with lists.
     pub(crate) fn open(config: &Config) -> (Stores, BTreeMap<String, Lists>) {
-        let domains = config.trust_domains.iter();
-        let with = domains.filter_map(|domain| Some((&domain.name, domain.crls.as_ref()?)));
+        let with = config.trust_domains.iter().filter(|domain| domain.crls.is_some());
         let lists: BTreeMap<String, Lists> =
-            with.map(|(name, source)| (name.clone(), Lists::open(config, name, source))).collect();
+            with.filter_map(|domain| Some((domain.name.clone(), Lists::open(config, domain)?))).collect();
         let stores = lists.iter().map(|(name, lists)| (name.clone(), Arc::clone(&lists.store))).collect();
         (Stores(stores), lists)
     }
@@ -100,15 +136,23 @@ impl Stores {
     }
 }
 
-fn file(shard: u32) -> String {
-    format!("{shard}.crl")
+/// The certificates of issuers, beside their lists.
+const ISSUERS: &str = "issuers.pem";
+
+fn file(place: KeyId) -> String {
+    format!("{place}.crl")
 }
 
-fn write(dir: &Path, shard: u32, der: &[u8]) -> std::io::Result<()> {
+fn read(file: &Path) -> Option<Vec<u8>> {
+    let size = std::fs::metadata(file).ok()?.len();
+    if size > MAX_CRL_BYTES as u64 { None } else { std::fs::read(file).ok() }
+}
+
+fn write(dir: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    let beside = dir.join(format!("{shard}.new"));
-    std::fs::write(&beside, der)?;
-    std::fs::rename(&beside, dir.join(file(shard)))
+    let beside = dir.join(format!("{name}.new"));
+    std::fs::write(&beside, bytes)?;
+    std::fs::rename(&beside, dir.join(name))
 }
 
 #[cfg(test)]

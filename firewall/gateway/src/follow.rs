@@ -97,8 +97,14 @@ impl Follow {
             let Some(from) = from else { continue };
             let tls = materials::authority(&self.config, from)?;
             let fetcher = fetch::Fetcher::new(&from.url, tls, self.config.limits.fetch_timeout);
-            let (name, source) = (domain.name.clone(), source.clone());
-            tokio::task::spawn_local(crls::fetch(name, source, fetcher, lists, Rc::clone(&publisher)));
+            let task = crls::Task {
+                domain: domain.name.clone(),
+                roots: domain.roots.clone(),
+                source: source.clone(),
+                config: Arc::clone(&self.config),
+                publisher: Rc::clone(&publisher),
+            };
+            tokio::task::spawn_local(task.run(fetcher, lists));
         }
         for peer in &self.config.peers {
             let tls = materials::peer(&self.config, peer)?;

@@ -66,6 +66,8 @@ pub struct Limits {
     pub proposal_share: usize,
     /// How long it waits: over a night, and not over a change of mind.
     pub proposal_lifetime: Duration,
+    /// Bytes of the revocation lists that publishers' certificates are looked up in: some two million revoked certificates.
+    pub crl_bytes: usize,
     /// How long connections may take to end at shutdown.
     pub grace: Duration,
 }
@@ -114,6 +116,7 @@ impl Default for Limits {
             proposals: 256,
             proposal_share: 8,
             proposal_lifetime: Duration::from_secs(86_400),
+            crl_bytes: 64 << 20,
             grace: Duration::from_secs(10),
         }
     }

@@ -53,6 +53,7 @@ struct RawTls {
     certificate: PathBuf,
     key: PathBuf,
     client_roots: PathBuf,
+    client_crls: Option<PathBuf>,
     trust_domains: Option<Vec<String>>,
 }
 
@@ -155,6 +156,7 @@ limits! {
     (proposals, count, 1, 65_536),
     (proposal_share, count, 1, 65_536),
     (proposal_lifetime, span, 1_000, 2_592_000_000),
+    (crl_bytes, count, 1024, 1 << 34),
     (grace, span, 0, 600_000),
 }
 
@@ -219,6 +221,7 @@ impl File {
             tls: Tls {
                 server: KeyFiles { certificate: at(self.tls.certificate), key: at(self.tls.key) },
                 client_roots: at(self.tls.client_roots),
+                client_crls: self.tls.client_crls.map(at),
                 trust_domains: domains,
             },
             keys: Keys {
@@ -259,6 +262,7 @@ impl File {
                 certificate: config.tls.server.certificate.clone(),
                 key: config.tls.server.key.clone(),
                 client_roots: config.tls.client_roots.clone(),
+                client_crls: config.tls.client_crls.clone(),
                 trust_domains: Some(config.tls.trust_domains.iter().map(|d| d.as_str().to_owned()).collect()),
             },
             keys: RawKeys {

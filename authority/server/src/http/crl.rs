@@ -1,4 +1,5 @@
-//! `GET /v1/crl/{shards}/{n}.crl`: revocation lists of certificates, as their issuers signed them and the operator put them.
+//! `GET /v1/crl/{shards}/{n}.crl`, and `GET /v1/crl/issuer.pem`, who signed them: revocation lists of certificates, as their issuers signed
+//! them and the operator put them. Lists of further issuers lie in directories of their own, `GET /v1/crl/{set}/{shards}/{n}.crl`.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -17,26 +18,47 @@ use crate::publish::Document;
 
 /// RFC 5280 §4.2.1.13 and RFC 2585 §4.2.
 const PKIX_CRL: &str = "application/pkix-crl";
+/// RFC 8555 §9.1.
+const PEM_CHAIN: &str = "application/pem-certificate-chain";
 
-/// One list. Its signature is for whoever verifies a certificate; nothing of it is looked at here.
+/// One list, or its issuer's certificate. Their signatures are for whoever verifies a certificate; nothing of them is looked at here.
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     Segment(name): Segment,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let dir = app.config.crls.clone().ok_or(Code::CrlUnknown)?;
-    let (shards, list) = name.split_once('/').ok_or(Code::CrlUnknown)?;
-    let shards = number(shards).filter(|shards| *shards <= MAX_SHARDS).ok_or(Code::CrlUnknown)?;
-    let shard = list.strip_suffix(".crl").and_then(number).filter(|shard| *shard < shards);
-    let shard = shard.ok_or(Code::CrlUnknown)?;
+    let (dir, rest) = match name.split_once('/') {
+        Some((set, rest)) if is_set(set) => (dir.join(set), rest),
+        _ => (dir, name.as_str()),
+    };
+    let (file, media_type) = match rest.split_once('/') {
+        None if rest == ISSUER => (dir.join(ISSUER), PEM_CHAIN),
+        None => return Err(Code::CrlUnknown.into()),
+        Some((shards, list)) => {
+            let shards = number(shards).filter(|shards| *shards <= MAX_SHARDS).ok_or(Code::CrlUnknown)?;
+            let shard = list.strip_suffix(".crl").and_then(number).filter(|shard| *shard < shards);
+            let shard = shard.ok_or(Code::CrlUnknown)?;
+            (dir.join(shards.to_string()).join(format!("{shard}.crl")), PKIX_CRL)
+        }
+    };
     let bytes = away(move || {
-        let file = dir.join(shards.to_string()).join(format!("{shard}.crl"));
         let mut bytes = Vec::new();
         let file = std::fs::File::open(file).map_err(|_| Code::CrlUnknown)?;
         file.take(MAX_CRL_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|_| Code::CrlUnknown)?;
         if bytes.len() > MAX_CRL_BYTES { Err(Code::CrlUnknown.into()) } else { Ok(bytes) }
     });
-    Ok(document(&headers, &Document::new(bytes.await?), PKIX_CRL, REVALIDATE))
+    Ok(document(&headers, &Document::new(bytes.await?), media_type, REVALIDATE))
+}
+
+/// The certificate of the issuer of the lists beside it, as `semgate cert crl` leaves it.
+pub(crate) const ISSUER: &str = "issuer.pem";
+
+/// The name of a directory with the lists of another issuer: a letter first, then letters, digits and `-`, at most 64.
+pub(crate) fn is_set(name: &str) -> bool {
+    name.bytes().next().is_some_and(|b| b.is_ascii_lowercase())
+        && name.len() <= 64
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 /// A number in its one decimal form.

@@ -9,7 +9,8 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
-use semgate_certs::Peer;
+use semgate_certs::tls::reason;
+use semgate_certs::{Peer, PeerRoots};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
@@ -70,17 +71,32 @@ async fn connection(
     let _ = socket.set_nodelay(true);
     let socket = Patient::new(socket, limits.write_timeout);
     let shown = listening.tls.now();
-    let Ok(Ok(stream)) = timeout(limits.handshake_timeout, shown.acceptor.accept(socket)).await else {
-        listening.metrics.count("semgate_authority_handshakes_failed_total", &[]);
-        return;
+    let stream = match timeout(limits.handshake_timeout, shown.acceptor.accept(socket)).await {
+        Ok(Ok(stream)) => stream,
+        failed => {
+            // a certificate that was refused is what an operator will be asked about
+            let reason = match &failed {
+                Ok(Err(why)) => why.get_ref().and_then(|why| why.downcast_ref()).map_or("closed", reason),
+                _ => "timeout",
+            };
+            let labels = [("reason", reason.to_owned())];
+            listening.metrics.count("semgate_authority_handshakes_failed_total", &labels);
+            return;
+        }
     };
-    let certificates = stream.get_ref().1.peer_certificates();
-    let peers = shown.peers.as_ref().zip(certificates);
-    let peer = peers.and_then(|(peers, shown)| peers.identify(shown, now()).ok().map(Arc::new));
-    let caller = Caller(peer);
+    let certificates = stream.get_ref().1.peer_certificates().map(<[_]>::to_vec).unwrap_or_default();
+    let identify = move |peers: Option<&Arc<PeerRoots>>| {
+        let peers = peers.filter(|_| !certificates.is_empty());
+        Caller(peers.and_then(|peers| peers.identify(&certificates, now()).ok().map(Arc::new)))
+    };
+    let caller = identify(shown.peers.as_ref());
     let router = TowerToHyperService::new(listening.router.clone());
+    let tls = Arc::clone(&listening.tls);
     let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(caller.clone());
+        // a connection may outlive what its certificate was worth when it began
+        let again = shown.looked_up && caller.0.is_some();
+        let caller = if again { identify(tls.now().peers.as_ref()) } else { caller.clone() };
+        request.extensions_mut().insert(caller);
         hyper::service::Service::call(&router, request)
     });
     let connection = http1::Builder::new()

@@ -74,7 +74,11 @@ pub async fn run_witness(
             let made = server_config(&chain, &key, ClientAuth::None, Arc::new(DefaultTimeProvider))
                 .map_err(|e| RunFault::keys(&files.certificate, e))?;
             let listening = Listening {
-                tls: Arc::new(Tls::new(Shown { acceptor: TlsAcceptor::from(Arc::new(made)), peers: None })),
+                tls: Arc::new(Tls::new(Shown {
+                    acceptor: TlsAcceptor::from(Arc::new(made)),
+                    peers: None,
+                    looked_up: false,
+                })),
                 router,
                 limits: Limits::default(),
                 metrics: Arc::new(Metrics::new()),

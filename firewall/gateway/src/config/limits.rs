@@ -143,6 +143,8 @@ pub struct Limits {
     /// Between two looks at the checkpoints of one peer. 30 s: an authority that shows two histories is found out long before a head of
     /// ten minutes runs out.
     pub peer_interval: Duration,
+    /// Bytes of the revocation lists of one trust domain, of all its issuers. 64 MiB: some two million revoked certificates.
+    pub crl_bytes: usize,
 }
 
 impl Default for Limits {
@@ -204,6 +206,7 @@ impl Default for Limits {
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
             peer_interval: Duration::from_secs(30),
+            crl_bytes: 64 << 20,
         }
     }
 }
@@ -319,4 +322,5 @@ file_limits! {
         policies: usize = 1..=10_000_000,
         entities_bytes: usize = 64..=1_073_741_824,
         agents: usize = 1..=10_000_000,
+        crl_bytes: usize = 1024..=17_179_869_184,
 }

@@ -97,6 +97,7 @@ pub(super) struct FileDomain {
 pub(super) struct FileCrls {
     pub authority: String,
     pub shards: u32,
+    pub sets: Option<Vec<String>>,
     pub every: Option<Span>,
 }
 
@@ -105,6 +106,7 @@ impl FileDomain {
         let crls = domain.crls.as_ref().map(|crls| FileCrls {
             authority: crls.authority.clone(),
             shards: crls.shards,
+            sets: Some(crls.sets.clone()),
             every: Some(Span(crls.every)),
         });
         Self { name: domain.name.clone(), roots: domain.roots.clone(), crls }

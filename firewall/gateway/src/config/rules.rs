@@ -146,6 +146,9 @@ fn trust_domains(file: &File, base: &Path) -> Result<Vec<TrustDomain>, ConfigFau
     Ok(domains)
 }
 
+/// As many issuers as lists are kept of.
+const MAX_CRL_SETS: usize = 16;
+
 fn crl_source(file: &File, crls: &FileCrls) -> Result<CrlSource, ConfigFault> {
     if !file.authority.iter().any(|authority| authority.name == crls.authority) {
         return Err(ConfigFault::value("trust_domain.crls.authority", "the name of an `[[authority]]`"));
@@ -153,8 +156,21 @@ fn crl_source(file: &File, crls: &FileCrls) -> Result<CrlSource, ConfigFault> {
     if crls.shards == 0 || crls.shards > semgate_certs::MAX_SHARDS {
         return Err(ConfigFault::value("trust_domain.crls.shards", "at least 1 and at most 1024"));
     }
+    let sets = crls.sets.clone().unwrap_or_else(|| vec![String::new()]);
+    let plain = |set: &String| {
+        let (first, mut all) = (set.bytes().next(), set.bytes());
+        set.is_empty()
+            || first.is_some_and(|b| b.is_ascii_lowercase())
+                && set.len() <= 64
+                && all.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    let distinct = sets.iter().collect::<HashSet<_>>().len() == sets.len();
+    if sets.is_empty() || sets.len() > MAX_CRL_SETS || !distinct || !sets.iter().all(plain) {
+        let must = "1 to 16 names of at most 64 of `a-z`, `0-9` and `-`, each once, the first of each a letter; `\"\"` is none";
+        return Err(ConfigFault::value("trust_domain.crls.sets", must));
+    }
     let every = within("trust_domain.crls.every", crls.every, CRLS_EVERY, 1, Duration::from_secs(86_400))?;
-    Ok(CrlSource { authority: crls.authority.clone(), shards: crls.shards, every })
+    Ok(CrlSource { authority: crls.authority.clone(), shards: crls.shards, sets, every })
 }
 
 fn authority(file: &FileAuthority, base: &Path) -> Result<AuthorityConfig, ConfigFault> {

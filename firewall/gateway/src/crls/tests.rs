@@ -29,36 +29,46 @@ impl World {
 }
 
 #[test]
-fn a_revoked_agent_is_refused_and_an_older_list_gives_nothing_back() {
+fn a_revoked_agent_is_refused_also_after_a_restart_and_a_forged_or_older_list_changes_nothing() {
     let (world, random) = (World::new(), SystemRandom::new());
     let dir = tempfile::tempdir().unwrap();
-    let mut lists = Lists { dir: dir.path().join("crls"), store: Arc::default(), held: BTreeMap::new() };
+    let roots = Roots::from_pem(&world.root.chain().to_pem(), &ChainLimits::default()).unwrap();
+    let start = || {
+        let mut lists = Lists::new(dir.path().join("crls"), roots.clone(), CrlLimits::default());
+        lists.restore(NOW);
+        lists
+    };
     let id = SpiffeId::parse("spiffe://semgate.test/agent/a").unwrap();
     let profile = LeafProfile::agent(id, NOW).crl(world.places.clone());
     let key = KeyPair::generate(&random).unwrap();
     let chain = world.tls.leaf(&profile, key.public(), &random).unwrap();
-    let roots = Roots::from_pem(&world.root.chain().to_pem(), &ChainLimits::default()).unwrap();
-    let judged = |lists: &Lists, at: u64| {
+    let judged = |lists: &Lists| {
         let roots = roots.clone().with_crls(Arc::clone(&lists.store));
-        verify_chain(&chain, &roots, Usage::Agent, at).map(drop)
+        verify_chain(&chain, &roots, Usage::Agent, NOW).map(drop)
     };
-    // nothing was fetched yet: nobody is let in
-    assert_eq!(judged(&lists, NOW), Err(ChainFault::RevocationUnknown));
-    assert_eq!(lists.offer(0, &world.list(1, &[]), NOW), Ok(Taken::Newer));
-    assert_eq!(judged(&lists, NOW), Ok(()));
-    assert_eq!(judged(&lists, NOW + 3601), Err(ChainFault::CrlExpired), "what nobody renews ends");
+    let takes = |lists: &mut Lists, list: &[u8]| lists.offer(list, NOW).map(CrlTaken::is_newer);
+    let mut lists = start();
+    assert_eq!(takes(&mut lists, &world.list(1, &[])), Err(CrlFault::Issuer), "its issuer is not known yet");
+    assert!(!lists.set_issuers(None, &world.tls.chain().to_pem(), NOW));
+    // a list by another ca of the same names
+    assert_eq!(takes(&mut lists, &World::new().list(u64::MAX, &[])), Err(CrlFault::Signature));
+    assert_eq!(judged(&lists), Err(ChainFault::RevocationUnknown));
+    assert_eq!(takes(&mut lists, &world.list(1, &[])), Ok(true));
+    assert_eq!(judged(&lists), Ok(()));
     let revoked = Revoked::of(&chain.certificates()[0], NOW).unwrap();
-    assert_eq!(lists.offer(0, &world.list(2, &[revoked]), NOW), Ok(Taken::Newer));
-    assert_eq!(judged(&lists, NOW), Err(ChainFault::Revoked));
-    // the next edition, signed ahead of its time, takes nothing from the one that counts
-    let early =
-        CrlProfile { shard: 0, number: 3, this_update: NOW + 60, next_update: NOW + 3660, revoked: &[] };
-    let early = world.tls.crl(&world.places, &early, &random).unwrap();
-    assert_eq!(lists.offer(0, &early, NOW), Ok(Taken::Known));
-    assert_eq!(judged(&lists, NOW), Err(ChainFault::Revoked));
-    // rollback, garbage, and a list of another shard or issuer
-    assert_eq!(lists.offer(0, &world.list(1, &[]), NOW), Ok(Taken::Known));
-    assert_eq!(lists.offer(0, b"no list", NOW), Err(CrlFault::Malformed));
-    assert_eq!(lists.offer(0, &World::new().list(9, &[]), NOW), Ok(Taken::Newer), "of a ca of the same name");
-    assert_eq!(judged(&lists, NOW), Err(ChainFault::CrlInvalid), "which lets nobody in");
+    assert_eq!(takes(&mut lists, &world.list(2, &[revoked])), Ok(true));
+    assert_eq!(judged(&lists), Err(ChainFault::Revoked));
+    // what somebody put beside the lists says nothing at the next start
+    let dir = dir.path().join("crls");
+    std::fs::write(dir.join("0.crl"), World::new().list(u64::MAX, &[])).unwrap();
+    let mut again = start();
+    assert_eq!(judged(&again), Err(ChainFault::Revoked));
+    assert!(!dir.join("0.crl").exists());
+    assert_eq!(takes(&mut again, &world.list(1, &[])), Ok(false));
+    assert_eq!(judged(&again), Err(ChainFault::Revoked));
+    // other roots: nothing of it counts, and nothing of it stays
+    let others = Roots::from_pem(&World::new().root.chain().to_pem(), &ChainLimits::default()).unwrap();
+    assert!(again.set_issuers(Some(others), "", NOW));
+    assert_eq!(again.store.now().len(), 0);
+    assert_eq!(std::fs::read_dir(&dir).unwrap().flatten().count(), 1, "the empty file of issuers");
 }

@@ -1,49 +1,132 @@
-//! Fetches the revocation lists of a trust domain's certificates from the authority that is configured for them, again and again.
+//! Fetches the revocation lists of a trust domain's certificates from the authority that is configured for them, again and again. Only the
+//! asking is done on the thread that follows authorities: what came is read, verified and kept on threads where nothing waits for it, one list
+//! at a time, and what did not change is not even sent again.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use semgate_certs::MAX_CRL_BYTES;
+use semgate_certs::{ChainLimits, CrlFault, CrlTaken, MAX_CRL_BYTES};
+use semgate_statement::Answer;
 use semgate_statement::follower::Request;
 
 use super::Publisher;
 use super::fetch::Fetcher;
 use crate::clock::unix_now;
-use crate::config::CrlSource;
-use crate::crls::{Lists, Taken};
+use crate::config::{Config, CrlSource};
+use crate::crls::Lists;
+use crate::materials;
 
 /// How soon a list that could not be had is asked for again.
 const AGAIN: Duration = Duration::from_secs(5);
+/// Bytes of an entity tag that is worth remembering: that of an authority has 66.
+const MAX_ETAG_BYTES: usize = 128;
 
-/// Asks for every shard, for ever. What cannot be had leaves what is held, which ends by its own time.
-pub(super) async fn fetch(
-    domain: String,
-    source: CrlSource,
-    mut fetcher: Fetcher,
-    mut lists: Lists,
-    publisher: Rc<Publisher>,
-) {
-    loop {
-        let mut failed = 0_u32;
-        for shard in 0..source.shards {
-            let path = format!("/v1/crl/{}/{shard}.crl", source.shards);
-            let wanted = Request { path, if_none_match: None, max_bytes: MAX_CRL_BYTES as u64 };
-            let outcome = match fetcher.get(&wanted).await {
-                Ok(answer) if answer.status == 200 => match lists.offer(shard, &answer.body, unix_now()) {
-                    Ok(Taken::Newer) => "taken",
-                    Ok(Taken::Known) => "known",
-                    Err(_) => "malformed",
-                },
-                Ok(_) => "refused",
-                Err(_) => "unreachable",
-            };
-            if !matches!(outcome, "taken" | "known") {
-                failed += 1;
-                tracing::warn!(domain, shard, outcome, "a revocation list was not had");
+/// The lists of one trust domain, and where they come from.
+pub(super) struct Task {
+    pub(super) domain: String,
+    pub(super) roots: PathBuf,
+    pub(super) source: CrlSource,
+    pub(super) config: Arc<Config>,
+    pub(super) publisher: Rc<Publisher>,
+}
+
+/// What was had before, by path.
+type Tags = BTreeMap<String, String>;
+
+impl Task {
+    /// Asks for every shard, for ever. What cannot be had leaves what is held, which ends by its own time.
+    pub(super) async fn run(self, mut fetcher: Fetcher, mut lists: Lists) {
+        let mut tags = Tags::new();
+        loop {
+            let mut failed = false;
+            for set in &self.source.sets {
+                let below = if set.is_empty() { "/v1/crl".to_owned() } else { format!("/v1/crl/{set}") };
+                let Some(back) = self.issuers(&below, &mut fetcher, lists, &mut tags).await else { return };
+                lists = back;
+                for shard in 0..self.source.shards {
+                    let path = format!("{below}/{}/{shard}.crl", self.source.shards);
+                    let answer = self.get(&path, MAX_CRL_BYTES, &mut fetcher, &tags).await;
+                    let Some((outcome, back)) = take(answer, &path, lists, &mut tags).await else { return };
+                    lists = back;
+                    let good = matches!(outcome, "taken" | "known");
+                    if !good {
+                        failed = true;
+                        tracing::warn!(domain = self.domain, path, outcome, "a revocation list was not had");
+                    }
+                    let labels = [("domain", self.domain.clone()), ("outcome", outcome.to_owned())];
+                    self.publisher.metrics.counter("semgate_crl_fetches_total", &labels).increment(1);
+                }
             }
-            let labels = [("domain", domain.clone()), ("outcome", outcome.to_owned())];
-            publisher.metrics.counter("semgate_crl_fetches_total", &labels).increment(1);
+            let every = self.source.every;
+            tokio::time::sleep(if failed { every.min(AGAIN) } else { every }).await;
         }
-        tokio::time::sleep(if failed > 0 { source.every.min(AGAIN) } else { source.every }).await;
     }
+
+    async fn get(&self, path: &str, most: usize, fetcher: &mut Fetcher, tags: &Tags) -> Option<Answer> {
+        let wanted =
+            Request { path: path.to_owned(), if_none_match: tags.get(path).cloned(), max_bytes: most as u64 };
+        fetcher.get(&wanted).await.ok()
+    }
+
+    /// Who issues, which nobody needs to be believed for, and the roots as they are now. `None` if the process ends.
+    async fn issuers(
+        &self,
+        below: &str,
+        fetcher: &mut Fetcher,
+        mut lists: Lists,
+        tags: &mut Tags,
+    ) -> Option<Lists> {
+        let path = format!("{below}/issuer.pem");
+        let answer = self.get(&path, ChainLimits::default().max_pem_bytes, fetcher, &Tags::new()).await;
+        let offered = answer.filter(|answer| answer.status == 200);
+        let offered = offered.and_then(|answer| String::from_utf8(answer.body).ok()).unwrap_or_default();
+        let (config, roots) = (Arc::clone(&self.config), self.roots.clone());
+        let done = tokio::task::spawn_blocking(move || {
+            let roots = materials::roots(&roots, &config).ok();
+            let dropped = lists.set_issuers(roots, &offered, unix_now());
+            (dropped, lists)
+        });
+        let (dropped, lists) = done.await.ok()?;
+        if dropped {
+            tags.clear();
+        }
+        Some(lists)
+    }
+}
+
+/// What became of an answer. `None` if the process ends.
+async fn take(
+    answer: Option<Answer>,
+    path: &str,
+    mut lists: Lists,
+    tags: &mut Tags,
+) -> Option<(&'static str, Lists)> {
+    let Some(answer) = answer else { return Some(("unreachable", lists)) };
+    match answer.status {
+        200 => {}
+        304 if tags.contains_key(path) => return Some(("known", lists)),
+        _ => return Some(("refused", lists)),
+    }
+    let done = tokio::task::spawn_blocking(move || {
+        let taken = lists.offer(&answer.body, unix_now());
+        (taken, answer.etag, lists)
+    });
+    let (taken, etag, lists) = done.await.ok()?;
+    let outcome = match taken {
+        Ok(CrlTaken::Newer(_)) => "taken",
+        Ok(CrlTaken::Known | CrlTaken::Early) => "known",
+        Err(CrlFault::Issuer | CrlFault::Signature) => "unverified",
+        Err(CrlFault::Full) => "full",
+        Err(_) => "malformed",
+    };
+    tags.remove(path);
+    // one that begins later is asked for until it does
+    let held = matches!(taken, Ok(CrlTaken::Newer(_) | CrlTaken::Known));
+    if let Some(etag) = etag.filter(|etag| held && etag.len() <= MAX_ETAG_BYTES) {
+        tags.insert(path.to_owned(), etag);
+    }
+    Some((outcome, lists))
 }

@@ -1,0 +1,76 @@
+use super::*;
+use ring::rand::SystemRandom;
+use semgate_certs::{
+    ChainFault, ChainLimits, CrlProfile, CrlShards, Family, Issuer, IssuingProfile, KeyPair, LeafProfile,
+    Revoked, RootProfile, SpiffeId, Usage, verify_chain,
+};
+
+const NOW: u64 = 1_800_000_000;
+
+fn key() -> KeyPair {
+    KeyPair::generate(&SystemRandom::new()).unwrap()
+}
+
+/// Writes as `semgate cert crl` does.
+fn write(dir: &Path, by: &Issuer, number: u64, revoked: &[Revoked]) {
+    let places = CrlShards::new("https://authority.test/v1/crl", 1).unwrap();
+    let profile = CrlProfile { shard: 0, number, this_update: NOW, next_update: NOW + 3600, revoked };
+    let der = by.crl(&places, &profile, &SystemRandom::new()).unwrap();
+    std::fs::create_dir_all(dir.join("1")).unwrap();
+    std::fs::write(dir.join("new"), der).unwrap();
+    std::fs::rename(dir.join("new"), dir.join("1/0.crl")).unwrap();
+    std::fs::write(dir.join(ISSUER), by.chain().to_pem()).unwrap();
+}
+
+#[test]
+fn lists_of_two_issuers_are_read_again_when_they_change_and_a_forged_one_leaves_what_is_held() {
+    let random = SystemRandom::new();
+    let root = Issuer::root(&RootProfile::new("root", NOW - 10), key(), &random).unwrap();
+    let stranger = Issuer::root(&RootProfile::new("root", NOW - 10), key(), &random).unwrap();
+    let profile = IssuingProfile::new("tls", Family::Tls, NOW - 10);
+    let issuing = |by: &Issuer| by.issuing(&profile, key(), &random).unwrap();
+    let (first, second, forger) = (issuing(&root), issuing(&root), issuing(&stranger));
+    let places = CrlShards::new("https://authority.test/v1/crl", 1).unwrap();
+    let leaf = |by: &Issuer| {
+        let id = SpiffeId::parse("spiffe://semgate.test/publisher/a").unwrap();
+        by.leaf(&LeafProfile::agent(id, NOW).crl(places.clone()), key().public(), &random).unwrap()
+    };
+    let (one, two) = (leaf(&first), leaf(&second));
+    let dir = tempfile::tempdir().unwrap();
+    let roots = Roots::from_pem(&root.chain().to_pem(), &ChainLimits::default()).unwrap();
+    let mut crls = ClientCrls {
+        dir: dir.path().to_owned(),
+        kept: KeptCrls::new(CrlLimits::default()),
+        store: Arc::default(),
+        seen: BTreeMap::new(),
+    };
+    let judged = |crls: &ClientCrls, chain: &semgate_certs::Chain, at: u64| {
+        verify_chain(chain, &roots.clone().with_crls(crls.store()), Usage::Agent, at).map(drop)
+    };
+    crls.look(&roots, true, NOW, None);
+    assert_eq!(judged(&crls, &one, NOW), Err(ChainFault::RevocationUnknown), "there is no list yet");
+    write(dir.path(), &first, 1, &[]);
+    crls.look(&roots, false, NOW, None);
+    assert_eq!(judged(&crls, &one, NOW), Ok(()));
+    assert_eq!(
+        judged(&crls, &two, NOW),
+        Err(ChainFault::RevocationUnknown),
+        "of another key of the same name"
+    );
+    write(&dir.path().join("next"), &second, 1, &[]);
+    crls.look(&roots, false, NOW, None);
+    assert_eq!((judged(&crls, &one, NOW), judged(&crls, &two, NOW)), (Ok(()), Ok(())));
+    let revoked = Revoked::of(&one.certificates()[0], NOW).unwrap();
+    write(dir.path(), &first, 2, &[revoked]);
+    crls.look(&roots, false, NOW, None);
+    assert_eq!(judged(&crls, &one, NOW), Err(ChainFault::Revoked));
+    // lists by somebody else, and older ones put back
+    write(dir.path(), &forger, u64::MAX, &[]);
+    crls.look(&roots, false, NOW, None);
+    assert_eq!(judged(&crls, &one, NOW), Err(ChainFault::Revoked));
+    write(dir.path(), &first, 1, &[]);
+    crls.look(&roots, false, NOW, None);
+    assert_eq!(judged(&crls, &one, NOW), Err(ChainFault::Revoked));
+    assert_eq!(judged(&crls, &two, NOW), Ok(()));
+    assert_eq!(judged(&crls, &two, NOW + 3601), Err(ChainFault::CrlExpired), "a stale list lets nobody in");
+}

@@ -1,0 +1,230 @@
+//! Lists that were verified: the newest edition of each, by the key of its issuer. What somebody else than that issuer made is neither kept
+//! nor does it raise the number that the next edition must have.
+
+use super::{CrlFault, Crls, Held, MAX_CRL_BYTES};
+use crate::key_id::Stated;
+use crate::read::{CrlName, Facts, Role, read_crl};
+use crate::{KeyId, Roots, Thumbprint, pem};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::SectionKind;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use webpki::{CertRevocationList, OwnedCertRevocationList};
+
+#[cfg(test)]
+mod tests;
+
+/// Bounds of what is kept for one set of roots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrlLimits {
+    /// Issuing certificates beside the roots. 16: a handful of issuers, each with its successor.
+    pub issuers: usize,
+    /// Lists of all issuers together. [`MAX_CRLS`](super::MAX_CRLS): the most that a verifier holds.
+    pub lists: usize,
+    /// Bytes of all lists together. 64 MiB: some two million revoked certificates.
+    pub bytes: usize,
+}
+
+impl Default for CrlLimits {
+    fn default() -> Self {
+        CrlLimits { issuers: 16, lists: super::MAX_CRLS, bytes: 64 << 20 }
+    }
+}
+
+/// What became of an offered list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrlTaken {
+    /// It is kept from now on, in the place of this name, which is the same for all editions of the list.
+    Newer(KeyId),
+    /// What is kept is as new.
+    Known,
+    /// It is its issuer's and begins later: what is kept speaks until then.
+    Early,
+}
+
+/// The lists of the issuers under some roots, each verified by its issuer's key before it is kept, and the certificates of these issuers.
+#[derive(Debug, Default)]
+pub struct KeptCrls {
+    limits: CrlLimits,
+    /// Beside the roots, which come first.
+    issuers: Vec<Signer>,
+    lists: BTreeMap<Slot, Kept>,
+    known: BTreeSet<Thumbprint>,
+    bytes: usize,
+    dropped: u64,
+}
+
+impl CrlTaken {
+    /// Whether what is kept changed.
+    pub fn is_newer(self) -> bool {
+        matches!(self, CrlTaken::Newer(_))
+    }
+}
+
+/// The key that signs a list, and the list's distribution point.
+type Slot = (KeyId, Vec<u8>);
+
+#[derive(Debug)]
+struct Kept {
+    der: Vec<u8>,
+    name: CrlName,
+    list: Arc<CertRevocationList<'static>>,
+}
+
+#[derive(Clone, Debug)]
+struct Signer {
+    der: CertificateDer<'static>,
+    key: KeyId,
+    root: bool,
+}
+
+impl KeptCrls {
+    /// None yet, and nobody who may sign any.
+    pub fn new(limits: CrlLimits) -> KeptCrls {
+        KeptCrls { limits, ..KeptCrls::default() }
+    }
+
+    /// From now on lists may be signed by the roots, and by those of the known and of the `offered` certificates (PEM) that a root, or another
+    /// of them, certified as issuers and that are valid at `at`. What is offered needs no trust: whoever shows a certificate that the roots did
+    /// not certify shows nothing, and so does a text that is no PEM. Lists of a key that no longer counts are dropped.
+    pub fn set_issuers(&mut self, roots: &Roots, offered: &str, at: u64) {
+        let known = self.issuers.iter().filter(|one| !one.root).map(|one| one.der.clone());
+        let offered = pem::sections(offered, SectionKind::Certificate, roots.limits().max_pem_bytes);
+        let offered = offered.unwrap_or_default().into_iter().take(self.limits.issuers);
+        let mut pool: Vec<_> = known.chain(offered.map(CertificateDer::from)).collect();
+        let mut signers: Vec<Signer> = Vec::new();
+        for der in roots.certificates() {
+            signers.extend(signer(der, roots, at, true));
+        }
+        let most = signers.len() + self.limits.issuers;
+        loop {
+            let next = pool.iter().position(|der| signers.iter().any(|above| certified(der, above)));
+            let Some(next) = next else { break };
+            let der = pool.swap_remove(next);
+            let same = signers.iter().any(|one| one.der == der);
+            if !same && signers.len() < most {
+                signers.extend(signer(&der, roots, at, false));
+            }
+        }
+        self.issuers = signers;
+        let keys: BTreeSet<KeyId> = self.issuers.iter().map(|one| one.key).collect();
+        let gone: Vec<Slot> = self.lists.keys().filter(|(key, _)| !keys.contains(key)).cloned().collect();
+        gone.iter().for_each(|slot| self.drop_list(slot));
+    }
+
+    /// Takes a list that one of the issuers signed, unless the edition that is kept is as new.
+    ///
+    /// # Errors
+    /// [`CrlFault::TooLarge`], [`CrlFault::Malformed`]; [`CrlFault::Issuer`] if nobody who may sign has its issuer's name;
+    /// [`CrlFault::Signature`] if none of those signed it; [`CrlFault::Full`] past the limits, of which lists that have expired take no room.
+    /// Nothing that is kept changes then.
+    pub fn offer(&mut self, der: &[u8], at: u64) -> Result<CrlTaken, CrlFault> {
+        if der.len() > MAX_CRL_BYTES {
+            return Err(CrlFault::TooLarge);
+        }
+        let print = Thumbprint::of(der);
+        if self.known.contains(&print) {
+            return Ok(CrlTaken::Known);
+        }
+        let read = read_crl(der).ok_or(CrlFault::Malformed)?;
+        let name = CrlName::of(&read).ok_or(CrlFault::Malformed)?;
+        let key = self.signed_by(&name, read.tbs_cert_list.as_ref(), &read.signature_value.data)?;
+        let list = OwnedCertRevocationList::from_der(der).map_err(|_| CrlFault::Malformed)?;
+        if name.this_update > at {
+            return Ok(CrlTaken::Early);
+        }
+        let slot = (key, name.point.clone());
+        let name_of_place = place(&slot);
+        if self.lists.get(&slot).is_some_and(|kept| kept.name.number >= name.number) {
+            return Ok(CrlTaken::Known);
+        }
+        self.make_room(&slot, der.len(), at)?;
+        if let Some(before) = self.lists.remove(&slot) {
+            self.known.remove(&Thumbprint::of(&before.der));
+            self.bytes -= before.der.len();
+        }
+        self.bytes += der.len();
+        self.known.insert(print);
+        let list = Arc::new(CertRevocationList::from(list));
+        self.lists.insert(slot, Kept { der: der.to_vec(), name, list });
+        Ok(CrlTaken::Newer(name_of_place))
+    }
+
+    /// The key of the issuer that signed it: one that bears the name, may sign lists, and whose signature it is.
+    fn signed_by(&self, name: &CrlName, said: &[u8], signature: &[u8]) -> Result<KeyId, CrlFault> {
+        let mut fault = CrlFault::Issuer;
+        for issuer in &self.issuers {
+            let Some(stated) = Stated::read(&issuer.der).filter(|stated| stated.is_named(&name.issuer))
+            else {
+                continue;
+            };
+            if stated.may_sign_lists() && stated.signed(said, signature).is_some() {
+                return Ok(issuer.key);
+            }
+            fault = CrlFault::Signature;
+        }
+        Err(fault)
+    }
+
+    /// Lists that have expired give way, those that ended first first.
+    fn make_room(&mut self, slot: &Slot, more: usize, at: u64) -> Result<(), CrlFault> {
+        let old = self.lists.get(slot).map_or(0, |kept| kept.der.len());
+        let new = usize::from(!self.lists.contains_key(slot));
+        while self.bytes - old + more > self.limits.bytes || self.lists.len() + new > self.limits.lists {
+            let others = self.lists.iter().filter(|(of, kept)| *of != slot && kept.name.next_update < at);
+            let first = others.min_by_key(|(_, kept)| kept.name.next_update).map(|(of, _)| of.clone());
+            self.drop_list(&first.ok_or(CrlFault::Full)?);
+        }
+        Ok(())
+    }
+
+    fn drop_list(&mut self, slot: &Slot) {
+        if let Some(kept) = self.lists.remove(slot) {
+            self.known.remove(&Thumbprint::of(&kept.der));
+            self.bytes -= kept.der.len();
+            self.dropped += 1;
+        }
+    }
+
+    /// How many lists were dropped so far, with their issuer or for want of room.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The lists as verifiers take them: nothing is read anew for this.
+    pub fn crls(&self) -> Crls {
+        let held = |((key, _), kept): (&Slot, &Kept)| Held {
+            this_update: kept.name.this_update,
+            key: Some(*key),
+            list: Arc::clone(&kept.list),
+        };
+        Crls(self.lists.iter().map(held).collect())
+    }
+
+    /// The certificates of issuers beside the roots, PEM.
+    pub fn issuers(&self) -> String {
+        let issuers = self.issuers.iter().filter(|one| !one.root);
+        issuers.map(|one| pem::write("CERTIFICATE", &one.der)).collect()
+    }
+
+    /// The names of the places that are taken, as [`CrlTaken::Newer`] told them.
+    pub fn places(&self) -> impl Iterator<Item = KeyId> {
+        self.lists.keys().map(place)
+    }
+}
+
+fn place((key, point): &Slot) -> KeyId {
+    KeyId::of(&[key.as_bytes(), point.as_slice()].concat())
+}
+
+fn signer(der: &CertificateDer<'static>, roots: &Roots, at: u64, root: bool) -> Option<Signer> {
+    let facts = Facts::read(der, roots.limits()).ok()?;
+    let valid = (facts.not_before..=facts.not_after).contains(&at);
+    let issues = matches!(facts.role, Role::Issuer { may_sign: true, .. });
+    (valid && issues).then(|| Signer { der: der.clone(), key: KeyId::of(&facts.spki), root })
+}
+
+fn certified(der: &CertificateDer<'static>, above: &Signer) -> bool {
+    let (below, above) = (Stated::read(der), Stated::read(&above.der));
+    below.zip(above).is_some_and(|(below, above)| above.certified(below.certificate()).is_some())
+}
