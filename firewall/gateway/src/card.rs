@@ -12,6 +12,7 @@ mod signed;
 mod tests;
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -48,14 +49,24 @@ fn tag(body: &[u8]) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("\"{}\"", URL_SAFE_NO_PAD.encode(digest))).ok()
 }
 
+/// The keys that count now; none while there are none, and then no card passes.
+pub(crate) type KeysNow = Box<dyn Fn() -> Option<Arc<CardKeys>>>;
+
+/// A card that is served until then, if it passed, and the keys that it was held against.
+struct Kept {
+    until: Instant,
+    body: Option<Bytes>,
+    keys: Option<Arc<CardKeys>>,
+}
+
 /// The card of one route on one core.
 pub(crate) struct Card {
     says: Says,
     /// Where it is asked for, if not where messages go.
     from: Option<(Pool, Address)>,
     /// The keys that it must be signed by to pass as it is; `None`: it is rebuilt.
-    keys: Option<CardKeys>,
-    kept: RefCell<Option<(Instant, Option<Bytes>)>>,
+    keys: Option<KeysNow>,
+    kept: RefCell<Option<Kept>>,
     /// Held by who asks the agent; the others wait for what comes.
     asking: Mutex<()>,
 }
@@ -69,7 +80,7 @@ pub(crate) struct Behind<'b> {
 }
 
 impl Card {
-    pub(crate) fn new(says: Says, from: Option<(Pool, Address)>, keys: Option<CardKeys>) -> Self {
+    pub(crate) fn new(says: Says, from: Option<(Pool, Address)>, keys: Option<KeysNow>) -> Self {
         Self { says, from, keys, kept: RefCell::default(), asking: Mutex::new(()) }
     }
 
@@ -112,8 +123,13 @@ impl Card {
     }
 
     fn fresh(&self) -> Option<Option<Bytes>> {
-        let kept = self.kept.borrow();
-        kept.as_ref().filter(|(until, _)| Instant::now() < *until).map(|(_, body)| body.clone())
+        let (kept, keys) = (self.kept.borrow(), self.keys_now());
+        let same = |kept: &Kept| kept.keys.as_ref().map(Arc::as_ptr) == keys.as_ref().map(Arc::as_ptr);
+        kept.as_ref().filter(|kept| Instant::now() < kept.until && same(kept)).map(|kept| kept.body.clone())
+    }
+
+    fn keys_now(&self) -> Option<Arc<CardKeys>> {
+        self.keys.as_ref().and_then(|now| now())
     }
 
     async fn renewed(&self, behind: Behind<'_>) -> Option<Bytes> {
@@ -123,11 +139,13 @@ impl Card {
         }
         let theirs = self.fetch(behind).await;
         let life = if theirs.is_some() { KEPT } else { KEPT_BARE };
-        let body = match &self.keys {
-            Some(keys) => theirs.filter(|card| keys.verify(card).is_ok()),
-            None => Some(self.build(theirs.as_deref())),
+        let keys = self.keys_now();
+        let body = match (&self.keys, &keys) {
+            (None, _) => Some(self.build(theirs.as_deref())),
+            (Some(_), Some(keys)) => theirs.filter(|card| keys.verify(card).is_ok()),
+            (Some(_), None) => None,
         };
-        *self.kept.borrow_mut() = Some((Instant::now() + life, body.clone()));
+        *self.kept.borrow_mut() = Some(Kept { until: Instant::now() + life, body: body.clone(), keys });
         body
     }
 
@@ -151,7 +169,7 @@ impl Card {
 
     /// The extended card in a reply that may pass, rebuilt like the public one, or as it is where cards pass untouched.
     pub(crate) fn extended(&self, reply: Bytes, form: Form, id: Option<&RpcId>) -> Bytes {
-        if self.keys.as_ref().is_some_and(|keys| keys.verify(&reply).is_ok()) {
+        if self.keys_now().is_some_and(|keys| keys.verify(&reply).is_ok()) {
             return reply;
         }
         let read = json::read(&reply, &json::Limits::default()).ok();

@@ -79,15 +79,16 @@ impl Follow {
             shadow: RefCell::default(),
             counts: Arc::clone(&self.states.counts),
             reload: watch::Sender::new(()),
+            roots: watch::Sender::new(()),
             retired: RefCell::default(),
         });
         for (place, (follower, settings)) in
             self.followers.into_iter().zip(&self.config.authorities).enumerate()
         {
             let tls = materials::authority(&self.config, settings)?;
-            let timeout = self.config.limits.fetch_timeout;
             let (publisher, exchange) = (Rc::clone(&publisher), Arc::clone(&self.exchange));
-            let task = authority::Task::new(place, settings, follower, tls, timeout, publisher, exchange);
+            let task =
+                authority::Task::new(place, &self.config, settings, follower, tls, publisher, exchange);
             tokio::task::spawn_local(task.run());
         }
         for domain in &self.config.trust_domains {
@@ -123,7 +124,7 @@ impl Follow {
             tokio::task::spawn_local(task.run());
         }
         tokio::task::spawn_local(upkeep(Rc::clone(&publisher)));
-        hangup(publisher, self.config, self.materials, self.stores)
+        hangup(publisher, self.config, self.materials, self.stores, self.exchange)
     }
 }
 
@@ -144,6 +145,8 @@ struct Publisher {
     metrics: Metrics,
     /// Rung when the policies should be looked at again.
     reload: watch::Sender<()>,
+    /// Rung when the roots of authorities should be looked at.
+    roots: watch::Sender<()>,
     /// What was in force, until nobody holds it.
     retired: RefCell<Vec<Arc<Generation>>>,
 }
@@ -301,12 +304,15 @@ fn hangup(
     config: Arc<Config>,
     materials: Arc<ArcSwap<Materials>>,
     stores: Stores,
+    exchange: Arc<Exchange>,
 ) -> Result<(), RunFault> {
     let mut signal = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
         .map_err(|why| RunFault::system("signals", why))?;
     tokio::task::spawn_local(async move {
         while signal.recv().await.is_some() {
             publisher.distrust(&config);
+            publisher.roots.send_replace(());
+            config.authorities.iter().for_each(|authority| exchange.bell(&authority.name).notify_one());
             publisher.shared.audit.reopen();
             match Materials::load(&config, &stores) {
                 Ok(fresh) => {

@@ -14,9 +14,11 @@ use semgate_negotiation::{Endpoint, FleetSecret, Identity as HandshakeIdentity, 
 use semgate_statement::SigningIdentity;
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 
+use crate::card::CardKeys;
 use crate::clock::unix_now;
 use crate::config::{
-    AuthorityConfig, Config, CredentialIssuer, HandshakeChoice, IdentityFiles, PeerConfig, RouteConfig,
+    AuthorityConfig, CardChoice, Config, CredentialIssuer, HandshakeChoice, IdentityFiles, PeerConfig,
+    RouteConfig,
 };
 use crate::crls::Stores;
 use crate::fault::RunFault;
@@ -31,6 +33,8 @@ pub(crate) struct Materials {
     pub(crate) upstreams: Vec<Option<Arc<ClientConfig>>>,
     /// For each route that takes handshakes, by the same place. A new one after SIGHUP forgets handshakes that are under way.
     pub(crate) endpoints: Vec<Option<Shaker>>,
+    /// For each route that passes cards on untouched, by the same place: the keys that must have signed them.
+    pub(crate) card_keys: Vec<Option<Arc<CardKeys>>>,
     /// Whose tokens count as credentials.
     pub(crate) issuers: Arc<TokenIssuers>,
 }
@@ -76,7 +80,12 @@ impl Materials {
             None => Ok(None),
         };
         let endpoints = config.routes.iter().map(endpoint).collect::<Result<_, _>>()?;
-        Ok(Self { peers, server, upstreams, endpoints, issuers: Arc::new(issuers(config)?) })
+        let card_keys = |route: &RouteConfig| match &route.choices.card {
+            CardChoice::Untouched { keys } => CardKeys::load(keys).map(|keys| Some(Arc::new(keys))),
+            CardChoice::Rebuilt => Ok(None),
+        };
+        let card_keys = config.routes.iter().map(card_keys).collect::<Result<_, _>>()?;
+        Ok(Self { peers, server, upstreams, endpoints, card_keys, issuers: Arc::new(issuers(config)?) })
     }
 }
 

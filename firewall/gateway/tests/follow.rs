@@ -9,6 +9,7 @@ use common::{Gateway, House, message, plain_route, reply, wait};
 use semgate_gateway::RunFault;
 use semgate_policies::PolicySource;
 use semgate_statement::Act;
+use semgate_statement::testing::MemoryAuthority;
 use std::time::{Duration, Instant};
 
 fn code(gateway: &Gateway) -> String {
@@ -111,6 +112,32 @@ fn a_revocation_is_remembered_over_a_restart_without_the_authority() {
     let agent = Agent::saying(&reply());
     let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
     assert_eq!(code(&gateway), "context_revoked");
+}
+
+#[test]
+fn the_roots_of_an_authority_are_read_again_on_sighup_and_what_is_remembered_is_judged_by_them() {
+    let mut house = House::new();
+    let live = Live::start(&house);
+    house.url = live.url();
+    let agent = Agent::saying(&reply());
+    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
+    gateway.ready();
+    assert_eq!(code(&gateway), "allowed");
+    let path = house.path("contexts.pem");
+    let roots = std::fs::read(&path).unwrap();
+    let write = |roots: &[u8]| {
+        std::fs::write(&path, roots).unwrap();
+        let pid = std::process::id().to_string();
+        assert!(std::process::Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    };
+    // a file without roots changes nothing
+    write(b"no certificate");
+    let other = MemoryAuthority::new(common::now()).keys.root.to_pem();
+    write(other.as_bytes());
+    wait("the other root", || code(&gateway) == "status_stale");
+    write(&roots);
+    wait("the root again", || code(&gateway) == "allowed");
+    assert_eq!(gateway.admin("/readyz").status, 200);
 }
 
 #[test]

@@ -175,6 +175,32 @@ mod tests {
     }
 
     #[test]
+    fn a_card_is_held_against_the_keys_of_now_and_none_is_kept_that_others_let_through() {
+        use crate::card::{Card, Kept, Says};
+        use arc_swap::ArcSwapOption;
+        use bytes::Bytes;
+        use semgate_message::Form;
+        use std::sync::Arc;
+
+        let (pair, keys) = signer();
+        let listed = Arc::new(ArcSwapOption::from_pointee(keys));
+        let now = Arc::clone(&listed);
+        let says = Says::new(&crate::card::tests::route(""), "https://gw.test:1/".into(), "urn:x".into());
+        let card = Card::new(says, None, Some(Box::new(move || now.load_full())));
+        let theirs = sign(&pair, &json!({"name": "a"}), &json!({"alg": "EdDSA", "kid": "k-1"}));
+        let theirs = Bytes::from(theirs.to_string());
+        let passes = || card.extended(theirs.clone(), Form::JsonRpc, None) == theirs;
+        let until = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
+        let kept = Kept { until, body: Some(theirs.clone()), keys: listed.load_full() };
+        *card.kept.borrow_mut() = Some(kept);
+        assert!(passes());
+        assert_eq!(card.fresh(), Some(Some(theirs.clone())));
+        listed.store(Some(Arc::new(signer().1)));
+        assert!(!passes(), "the key is not listed any more");
+        assert_eq!(card.fresh(), None);
+    }
+
+    #[test]
     fn another_key_algorithm_or_a_critical_header_does_not_count() {
         let ((pair, keys), (other, _)) = (signer(), signer());
         let card = json!({"name": "a"});

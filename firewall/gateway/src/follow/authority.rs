@@ -8,6 +8,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use semgate_statement::{
     Compared, CosignerVerifier, Follower, FollowerConfig, Lines, LogVerifier, Progress, Quorum, Step,
 };
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_rustls::rustls::ClientConfig;
 
 use super::Publisher;
@@ -80,26 +82,57 @@ pub(super) struct Task {
     failed: bool,
     /// When a hint last made it ask.
     hinted: Option<Instant>,
+    /// What its roots are read from, and as they were read.
+    roots: Roots,
+    /// Listens for its events.
+    listening: JoinHandle<()>,
+}
+
+/// The roots of an authority and of its TLS certificate, as their files were.
+struct Roots {
+    config: Arc<Config>,
+    read: [Option<Vec<u8>>; 2],
+    /// Rung when they should be looked at again.
+    look: watch::Receiver<()>,
+}
+
+impl Roots {
+    fn files(authority: &AuthorityConfig) -> [Option<Vec<u8>>; 2] {
+        [&authority.roots, &authority.tls_roots].map(|file| std::fs::read(file).ok())
+    }
+}
+
+/// How an authority is asked, and its events listened for.
+fn reach(
+    config: &Config,
+    authority: &AuthorityConfig,
+    tls: Arc<ClientConfig>,
+    exchange: &Exchange,
+) -> (JoinHandle<()>, Fetcher) {
+    let (timeout, bell) = (config.limits.fetch_timeout, exchange.bell(&authority.name));
+    let stream = hints::listen(authority.url.clone(), Arc::clone(&tls), timeout, bell);
+    (tokio::task::spawn_local(stream), Fetcher::new(&authority.url, tls, timeout))
 }
 
 impl Task {
     pub(super) fn new(
         place: usize,
+        config: &Arc<Config>,
         authority: &AuthorityConfig,
         follower: Follower,
         tls: Arc<ClientConfig>,
-        timeout: Duration,
         publisher: Rc<Publisher>,
         exchange: Arc<Exchange>,
     ) -> Self {
-        let stream =
-            hints::listen(authority.url.clone(), Arc::clone(&tls), timeout, exchange.bell(&authority.name));
-        tokio::task::spawn_local(stream);
+        let (look, read) = (publisher.roots.subscribe(), Roots::files(authority));
+        let (listening, fetcher) = reach(config, authority, tls, &exchange);
         Self {
             place,
             name: authority.name.clone(),
             follower,
-            fetcher: Fetcher::new(&authority.url, tls, timeout),
+            fetcher,
+            roots: Roots { config: Arc::clone(config), read, look },
+            listening,
             publisher,
             exchange,
             random: SystemRandom::new(),
@@ -113,6 +146,10 @@ impl Task {
         self.tell();
         loop {
             self.compare();
+            if self.roots.look.has_changed().unwrap_or(false) {
+                self.roots.look.mark_unchanged();
+                self.read_roots();
+            }
             match self.follower.next(unix_now()) {
                 Step::Get(request) => self.get(request).await,
                 Step::Idle { until } => {
@@ -121,6 +158,31 @@ impl Task {
                     }
                     self.wait(until).await;
                 }
+            }
+        }
+    }
+
+    /// Follows on by the roots in the files as they are now. What is remembered is verified again by them; if they cannot be used, those
+    /// from before stay.
+    fn read_roots(&mut self) {
+        let config = Arc::clone(&self.roots.config);
+        let Some(authority) = config.authorities.get(self.place) else { return };
+        let read = Roots::files(authority);
+        if read == self.roots.read {
+            return;
+        }
+        let fresh = open(&config, authority, Memory::Keep)
+            .and_then(|follower| Ok((follower, materials::authority(&config, authority)?)));
+        match fresh {
+            Ok((follower, tls)) => {
+                tracing::warn!(authority = self.name, "its roots are those of the files now");
+                self.listening.abort();
+                (self.listening, self.fetcher) = reach(&config, authority, tls, &self.exchange);
+                (self.follower, self.roots.read) = (follower, read);
+                self.show();
+            }
+            Err(why) => {
+                tracing::error!(authority = self.name, %why, "its roots are not reloaded, the old ones are kept")
             }
         }
     }

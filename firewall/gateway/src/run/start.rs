@@ -17,8 +17,7 @@ use semgate_negotiation::Sessions;
 use semgate_policies::Policies;
 use semgate_statement::Follower;
 
-use crate::card::CardKeys;
-use crate::config::{CardChoice, Config, Limits, Protocol, RouteConfig};
+use crate::config::{Config, Limits, Protocol, RouteConfig};
 use crate::crls::{Lists, Stores};
 use crate::egress::Egress;
 use crate::fault::RunFault;
@@ -72,9 +71,6 @@ impl Parts {
         for route in &config.routes {
             if let Some(push) = &route.choices.push {
                 let _ = Egress::new(push, "")?;
-            }
-            if let CardChoice::Untouched { keys } = &route.choices.card {
-                let _ = CardKeys::load(keys)?;
             }
         }
         let views: Vec<_> = followers.iter().map(Follower::view).collect();

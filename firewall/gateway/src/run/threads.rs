@@ -16,7 +16,7 @@ use crate::address::Address;
 use crate::admin::Admin;
 use crate::admit::HANDSHAKE_PATH;
 use crate::admit::door::Door;
-use crate::card::{Card, CardKeys, Says};
+use crate::card::{Card, KeysNow, Says};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
 use crate::decision::Decisions;
 use crate::egress::Egress;
@@ -408,7 +408,11 @@ impl Core {
         };
         let keys = match &route.choices.card {
             CardChoice::Rebuilt => None,
-            CardChoice::Untouched { keys } => Some(CardKeys::load(keys)?),
+            CardChoice::Untouched { .. } => {
+                let (materials, at) = (Arc::clone(&self.materials), seat.at);
+                let now = move || materials.load().card_keys.get(at).cloned().flatten();
+                Some(Box::new(now) as KeysNow)
+            }
         };
         Ok(Card::new(Says::new(route, seat.url.clone(), seat.extension.clone()), from, keys))
     }
