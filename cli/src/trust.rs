@@ -9,9 +9,10 @@ mod verified;
 pub use recognise::{RecogniseArgs, WithdrawArgs};
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use semgate_certs::{Chain, ChainLimits, KeyPair, RootKey, Thumbprint};
+use semgate_certs::{Chain, ChainLimits, RootKey, SigningKey, Thumbprint};
 use semgate_contexts::Prefix;
 use semgate_statement::jws::Many;
 use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
@@ -58,10 +59,10 @@ pub enum TrustJob {
 pub struct SignArgs {
     /// The draft; the signature is added to this file
     file: PathBuf,
-    /// The root key, PEM
+    /// The root key: a PEM file, or a `pkcs11:` URI (RFC 7512)
     #[arg(long)]
-    key: PathBuf,
-    /// Its certificate; `KEY.pem` beside `KEY.key` without this
+    key: String,
+    /// Its certificate; `KEY.pem` beside `KEY.key` without this, and needed where the key is in a token
     #[arg(long)]
     cert: Option<PathBuf>,
 }
@@ -101,7 +102,7 @@ impl SignArgs {
     fn run(self, json: bool) -> Result<(), Fault> {
         let (mut jws, said) = read_draft(&self.file)?;
         let (root, key) = root_key(&self.key, self.cert.as_deref(), "--cert")?;
-        jws.sign(&key, &root.thumbprint(), &ring_random()).doing("signature")?;
+        jws.sign(key.as_ref(), &root.thumbprint(), &ring_random()).doing("signature")?;
         let text = jws.to_text().doing("draft")?;
         std::fs::write(&self.file, text).doing(format_args!("writing `{}`", self.file.display()))?;
         show(&(jws, said), json);
@@ -110,18 +111,28 @@ impl SignArgs {
 }
 
 /// A root key with its certificate, which lies beside it as `KEY.pem` unless it is named.
-fn root_key(file: &Path, cert: Option<&Path>, option: &str) -> Result<(RootKey, KeyPair), Fault> {
-    let cert = cert.map_or_else(|| file.with_extension("pem"), Path::to_path_buf);
+fn root_key(place: &str, cert: Option<&Path>, option: &str) -> Result<(RootKey, Arc<dyn SigningKey>), Fault> {
+    let named = || format!("name the certificate of this key with `{option}`");
+    if cert.is_none() && place.starts_with("pkcs11:") {
+        return Err(Fault::new("a key in a token has no certificate beside it").hint(named()));
+    }
+    let cert = cert.map_or_else(|| Path::new(place).with_extension("pem"), Path::to_path_buf);
     let chain = Chain::from_pem(&read(&cert)?, &ChainLimits::default())
         .doing(format_args!("`{}`", cert.display()))?;
-    let key = KeyPair::from_pem(&read(file)?, &ring_random()).doing(format_args!("`{}`", file.display()))?;
+    let key = signing_key(place)?;
     let root = chain.certificates().first().ok_or_else(|| Fault::new("there is no certificate"))?;
     let root = RootKey::of(root, &ChainLimits::default()).doing(format_args!("`{}`", cert.display()))?;
     if root.key() != key.public() {
-        return Err(Fault::new(format_args!("`{}` is not the key of `{}`", file.display(), cert.display()))
-            .hint(format_args!("name the certificate of this key with `{option}`")));
+        return Err(
+            Fault::new(format_args!("`{place}` is not the key of `{}`", cert.display())).hint(named())
+        );
     }
     Ok((root, key))
+}
+
+/// A key in a PEM file or a token.
+fn signing_key(place: &str) -> Result<Arc<dyn SigningKey>, Fault> {
+    semgate_authority::signing_key(place).doing(format_args!("key `{place}`"))
 }
 
 /// A draft with the signatures that it has.

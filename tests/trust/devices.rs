@@ -271,4 +271,19 @@ fn an_authority_signs_with_keys_in_a_token_and_says_so_when_the_token_is_lost_or
     assert_eq!(stage.verified(), 2);
     wait_for("the token to move again", || stage.publish("v1.2").status.success().then_some(()));
     assert_eq!(stage.verified(), 3);
+
+    // the root's key lies in a token too
+    let (key, certificate) = (stage.at("offline/root.key"), stage.at("offline/root.pem"));
+    stage.import(&key, "root", 10);
+    fs::remove_file(&key).unwrap();
+    let draft = stage.at("list.json");
+    good(&stage.ask(&["trust", "draft", "--add-log", &stage.log_key, "--out", text(&draft)]));
+    let sign = |key: &str, more: &[&str]| {
+        stage.semgate(&[&["trust", "sign", text(&draft), "--key", &stage.uri(key)], more].concat())
+    };
+    says(&sign("root", &[]), "name the certificate of this key with `--cert`");
+    says(&sign("status", &["--cert", text(&certificate)]), "is not the key of");
+    good(&sign("root", &["--cert", text(&certificate)]));
+    good(&stage.ask(&["trust", "submit", text(&draft)]));
+    assert_eq!(stage.verified(), 3);
 }

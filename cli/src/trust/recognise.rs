@@ -38,10 +38,10 @@ pub struct RecogniseArgs {
     /// The longest time in seconds for which a head of it counts
     #[arg(long, default_value_t = 900)]
     max_status_age: u64,
-    /// The root key that certifies and signs, PEM
+    /// The root key that certifies and signs: a PEM file, or a `pkcs11:` URI (RFC 7512)
     #[arg(long)]
-    root_key: PathBuf,
-    /// Its certificate; `KEY.pem` beside `KEY.key` without this
+    root_key: String,
+    /// Its certificate; `KEY.pem` beside `KEY.key` without this, and needed where the key is in a token
     #[arg(long)]
     root_cert: Option<PathBuf>,
     #[command(flatten)]

@@ -4,16 +4,16 @@
 mod store;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use semgate_certs::{ChainLimits, RootKey, SigningKey};
+use semgate_certs::{ChainLimits, RootKey};
 use semgate_contexts::Prefix;
 use semgate_statement::tuf::{self, Metadata, Role, Roles};
 use semgate_statement::{RootAct, Statement};
 use serde_json::json;
 
 use super::draft::Basis;
+use super::signing_key;
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::system::{now, ring_random};
@@ -83,10 +83,6 @@ pub async fn run(job: TufJob, json: bool) -> Result<(), Fault> {
         TufJob::Sign(args) => args.run(json),
         TufJob::Publish(args) => args.run(json),
     }
-}
-
-fn signing_key(place: &str) -> Result<Arc<dyn SigningKey>, Fault> {
-    semgate_authority::signing_key(place).doing(format_args!("key `{place}`"))
 }
 
 /// Seconds from now, never past what a date can say.
