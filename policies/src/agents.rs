@@ -5,8 +5,12 @@ use std::collections::{BTreeSet, HashMap};
 use semgate_contexts::Digest;
 use semgate_contexts::json::{self, Json, Object};
 
+use crate::check::closest;
 use crate::credentials::is_shown;
-use crate::{PolicyFault, PolicyLimits};
+use crate::{PolicyFault, PolicyLimits, spots};
+
+/// The file, as faults name it.
+const FILE: &str = "entities.json";
 
 /// One agent as `entities.json` describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,11 +55,18 @@ impl Agents {
             max_nodes: limits.max_entities_bytes,
             ..json::Limits::default()
         };
-        let document = json::read(bytes, &bounds).map_err(|fault| vec![at("", fault.to_string())])?;
+        let document = json::read(bytes, &bounds).map_err(|fault| {
+            let (place, why) = (spots::of_fault(FILE, bytes, fault), fault.to_string());
+            vec![PolicyFault::Entities { place, pointer: String::new(), why }]
+        })?;
         let mut agents = Self::default();
         let mut faults = Vec::new();
         agents.document(&document, limits, &mut faults);
-        if faults.is_empty() { Ok(agents) } else { Err(faults) }
+        if faults.is_empty() {
+            return Ok(agents);
+        }
+        spots::placed(FILE, bytes, &mut faults);
+        Err(faults)
     }
 
     fn document(&mut self, document: &Json<'_>, limits: &PolicyLimits, faults: &mut Vec<PolicyFault>) {
@@ -83,14 +94,18 @@ impl Agents {
             let pointer = format!("/agents/{position}");
             if let Some(entry) = entry(item, &pointer, limits, faults) {
                 for group in &entry.groups {
-                    if self.groups.insert(group.clone()) && groups.is_some() {
-                        faults.push(at(&pointer, format!("group `{group}` is not in the list `groups`")));
+                    if self.groups.insert(group.clone())
+                        && let Some(declared) = &groups
+                    {
+                        faults.push(undeclared(item, &pointer, ("group", "groups"), group, declared));
                     }
                 }
                 for held in &entry.credentials {
-                    if self.credentials.insert(held.clone()) && credentials.is_some() {
-                        let why = format!("credential `{held}` is not in the list `credentials`");
-                        faults.push(at(&pointer, why));
+                    if self.credentials.insert(held.clone())
+                        && let Some(declared) = &credentials
+                    {
+                        let of = ("credential", "credentials");
+                        faults.push(undeclared(item, &pointer, of, held, declared));
                     }
                 }
                 self.add(entry, &pointer, faults);
@@ -144,14 +159,33 @@ impl Agents {
     }
 }
 
+/// A fault whose place is sought once all are known.
 fn at(pointer: &str, why: impl Into<String>) -> PolicyFault {
-    PolicyFault::Entities { pointer: pointer.to_owned(), why: why.into() }
+    PolicyFault::Entities { place: spots::unplaced(FILE), pointer: pointer.to_owned(), why: why.into() }
+}
+
+/// A name of an entry that the list of such names at the top does not have.
+fn undeclared(
+    item: &Json<'_>,
+    pointer: &str,
+    (kind, list): (&str, &str),
+    name: &str,
+    declared: &[String],
+) -> PolicyFault {
+    let own = item.as_object().and_then(|entry| entry.get(list)).and_then(Json::as_array).unwrap_or_default();
+    let position = own.iter().position(|one| one.as_str() == Some(name)).unwrap_or_default();
+    let near = closest(name, declared.iter().map(String::as_str));
+    let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+    at(&format!("{pointer}/{list}/{position}"), format!("{kind} `{name}` is not in the list `{list}`{near}"))
 }
 
 fn closed(object: &Object<'_>, members: &[&str], pointer: &str, faults: &mut Vec<PolicyFault>) {
     for (name, _) in object.iter() {
         if !members.contains(&name) {
-            faults.push(at(pointer, format!("a member that is not one of `{}`", members.join("`, `"))));
+            let near = closest(name, members.iter().copied());
+            let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+            let why = format!("a member that is not one of `{}`{near}", members.join("`, `"));
+            faults.push(at(&spots::member(pointer, name), why));
         }
     }
 }

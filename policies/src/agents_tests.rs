@@ -35,7 +35,7 @@ fn an_alias_never_looks_like_a_spiffe_id() {
         let faults = one(&format!(r#""id":"spiffe://d/a","alias":"{alias}","groups":[],"credentials":[]"#))
             .unwrap_err();
         assert!(
-            faults[0].starts_with("entities.json: at `/agents/0/alias`: an alias is"),
+            faults[0].starts_with("entities.json:1:33: at `/agents/0/alias`: an alias is"),
             "{alias}: {faults:?}"
         );
     }
@@ -70,7 +70,7 @@ fn the_form_is_closed_and_nothing_is_assumed() {
         (format!("{id},\"groups\":\"x\",\"credentials\":[]"), "at `/agents/0/groups`: not a list"),
         (
             format!("{id},\"groups\":[],\"credentials\":[],\"Disabled\":true"),
-            "at `/agents/0`: a member that is not one of",
+            "at `/agents/0/Disabled`: a member that is not one of `id`, `alias`, `groups`, `credentials`, `disabled` (did you mean `disabled`?)",
         ),
         (
             format!("{id},\"groups\":[],\"credentials\":[],\"disabled\":\"yes\""),
@@ -101,11 +101,11 @@ fn two_agents_share_neither_id_nor_alias() {
     assert!(two(agent("a", "x"), agent("b", "y")).is_ok());
     assert_eq!(
         two(agent("a", "x"), agent("a", "y")).unwrap_err(),
-        ["entities.json: at `/agents/1/id`: a second agent with this id"]
+        ["entities.json:1:76: at `/agents/1/id`: a second agent with this id"]
     );
     assert_eq!(
         two(agent("a", "x"), agent("b", "x")).unwrap_err(),
-        ["entities.json: at `/agents/1/alias`: a second agent with this alias"]
+        ["entities.json:1:96: at `/agents/1/alias`: a second agent with this alias"]
     );
 }
 
@@ -113,13 +113,28 @@ fn two_agents_share_neither_id_nor_alias() {
 fn with_a_list_of_groups_a_group_outside_it_is_a_fault() {
     let text = |groups: &str| {
         format!(
-            r#"{{"groups":[{groups}],"agents":[{{"id":"spiffe://d/a","groups":["x"],"credentials":[]}}]}}"#
+            "{{\"groups\":[{groups}],\n \"agents\":[{{\"id\":\"spiffe://d/a\",\"groups\":[\"z\",\"partners\"],\"credentials\":[]}}]}}"
         )
     };
-    assert!(read(&text("\"x\",\"y\"")).unwrap().groups().contains("y"));
+    assert!(read(&text("\"partners\",\"z\"")).unwrap().groups().contains("z"));
     assert_eq!(
-        read(&text("\"y\"")).unwrap_err(),
-        ["entities.json: at `/agents/0`: group `x` is not in the list `groups`"]
+        read(&text("\"y\",\"partner\"")).unwrap_err(),
+        [
+            "entities.json:2:47: at `/agents/0/groups/1`: group `partners` is not in the list `groups` (did you mean `partner`?)",
+            "entities.json:2:43: at `/agents/0/groups/0`: group `z` is not in the list `groups`",
+        ]
+    );
+}
+
+#[test]
+fn a_text_that_is_no_json_is_refused_with_its_line_and_column() {
+    assert_eq!(
+        read("{\n  \"agents\": [],\n  \"groups\": [,]\n}").unwrap_err(),
+        ["entities.json:3:14: malformed json at byte 31: not the beginning of a value"]
+    );
+    assert_eq!(
+        read("{\n  \"agents\": [],\n  \"agents\": []}").unwrap_err(),
+        ["entities.json:3:3: duplicate member name at byte 20"]
     );
 }
 

@@ -1,6 +1,7 @@
 //! `limits.json`: what messages cost, and how much of it an agent may spend. Optional; without it nothing is counted but what
 //! annotations count.
 
+mod known;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -11,7 +12,8 @@ use semgate_contexts::Performative;
 
 use crate::{Rate, RateKey};
 
-pub(crate) use read::{known, read};
+pub(crate) use known::known;
+pub(crate) use read::{Read, read};
 
 /// What a message says, as far as costs and budgets look at it.
 #[derive(Debug, Clone, Copy)]

@@ -146,6 +146,12 @@ pub(crate) fn place_in(fault: &PolicyFault) -> Option<&Place> {
     match fault {
         PolicyFault::Invalid { place, .. }
         | PolicyFault::BelowFloor { place, .. }
+        | PolicyFault::NoPermit { place }
+        | PolicyFault::UnknownIssuer { place, .. }
+        | PolicyFault::UnknownLine { place, .. }
+        | PolicyFault::UnknownToContexts { place, .. }
+        | PolicyFault::Entities { place, .. }
+        | PolicyFault::Limits { place, .. }
         | PolicyFault::UnknownEntity { place, .. } => Some(place),
         _ => None,
     }

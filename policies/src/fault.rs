@@ -45,6 +45,11 @@ pub enum PolicyFault {
     },
     /// There is no policy at all: absent is not "allow" (and not "deny in silence" either).
     Empty,
+    /// There is no `permit`, and no `forbid` of everything that says so: nothing could ever pass.
+    NoPermit {
+        /// The first policy.
+        place: Place,
+    },
     /// A policy file does not parse, or holds a template.
     Syntax {
         /// Where.
@@ -91,8 +96,30 @@ pub enum PolicyFault {
         /// What was probably meant, where that can be told.
         hint: Option<String>,
     },
+    /// A policy asks for a credential of an issuer of tokens that the gateway does not configure, so that nobody ever shows it.
+    UnknownIssuer {
+        /// Where.
+        place: Place,
+        /// The policy, `file#id`.
+        policy: String,
+        /// The credential, `token:ISSUER:NAME`.
+        credential: String,
+        /// What was probably meant, or which issuers there are.
+        hint: String,
+    },
+    /// No context is known that has a type of this name space: told once for all policies that speak of it.
+    UnknownLine {
+        /// The first policy that does.
+        place: Place,
+        /// The name space, as policies write it.
+        space: String,
+        /// How many policies do.
+        policies: usize,
+    },
     /// `entities.json` is not strict JSON of the documented form.
     Entities {
+        /// Where the member stands, or what lacks it.
+        place: Place,
         /// JSON Pointer of the member, or empty for the whole document.
         pointer: String,
         /// What is wrong with it.
@@ -100,15 +127,19 @@ pub enum PolicyFault {
     },
     /// `limits.json` is not strict JSON of the documented form, or names what `entities.json` does not have.
     Limits {
+        /// Where the member stands, or what lacks it.
+        place: Place,
         /// JSON Pointer of the member, or empty for the whole document.
         pointer: String,
         /// What is wrong with it.
         why: String,
     },
-    /// `limits.json` names a line or a concept that no context has.
+    /// `limits.json` names a line, a concept or a performative of it that no context has.
     UnknownToContexts {
-        /// The line or concept.
-        what: String,
+        /// Where it names it.
+        place: Place,
+        /// What there is not, as in `no context has the line ...`.
+        why: String,
         /// What was probably meant, where that can be told.
         hint: Option<String>,
     },
@@ -124,7 +155,7 @@ impl PolicyFault {
     /// them has.
     #[must_use]
     pub const fn is_about_contexts(&self) -> bool {
-        matches!(self, Self::Invalid { .. } | Self::UnknownToContexts { .. })
+        matches!(self, Self::Invalid { .. } | Self::UnknownLine { .. } | Self::UnknownToContexts { .. })
     }
 }
 
@@ -138,6 +169,11 @@ impl fmt::Display for PolicyFault {
             Self::Unreadable { path, why } => write!(f, "`{path}` cannot be read: {why}"),
             Self::TooLarge { what, limit } => write!(f, "{what}: more than {limit}"),
             Self::Empty => f.write_str("no policy: an empty policy set permits nothing and is never loaded"),
+            Self::NoPermit { place } => write!(
+                f,
+                "{place}: no policy of the set is a `permit`, so that nothing can ever pass (permit what may; a set that is to stop \
+                 everything says `forbid (principal, action, resource);`)"
+            ),
             Self::Syntax { place, why } => write!(f, "{place}: {why}"),
             Self::DuplicatePolicy { place, id } => {
                 write!(f, "{place}: a second policy with the id `{id}`")
@@ -151,12 +187,33 @@ impl fmt::Display for PolicyFault {
                 write!(f, "{place}: policy `{policy}`: `{entity}` is not in entities.json")?;
                 with_hint(f, hint)
             }
-            Self::Entities { pointer, why } if pointer.is_empty() => write!(f, "entities.json: {why}"),
-            Self::Entities { pointer, why } => write!(f, "entities.json: at `{pointer}`: {why}"),
-            Self::Limits { pointer, why } if pointer.is_empty() => write!(f, "limits.json: {why}"),
-            Self::Limits { pointer, why } => write!(f, "limits.json: at `{pointer}`: {why}"),
-            Self::UnknownToContexts { what, hint } => {
-                write!(f, "limits.json: no context has the {what}")?;
+            Self::UnknownIssuer { place, policy, credential, hint } => {
+                write!(
+                    f,
+                    "{place}: policy `{policy}`: nobody can show `{credential}`: no issuer of that name is configured ({hint})"
+                )
+            }
+            Self::UnknownLine { place, space, policies } => {
+                let others = match policies.saturating_sub(1) {
+                    0 => String::new(),
+                    1 => " (one more policy speaks of it)".to_owned(),
+                    others => format!(" ({others} more policies speak of it)"),
+                };
+                write!(
+                    f,
+                    "{place}: no context is known that has types of `{space}`{others}: they come with the authority that serves the line, \
+                     or with `--context FILE` of `semgate policy check`"
+                )
+            }
+            Self::Entities { place, pointer, why } | Self::Limits { place, pointer, why } => {
+                write!(f, "{place}: ")?;
+                if !pointer.is_empty() {
+                    write!(f, "at `{pointer}`: ")?;
+                }
+                f.write_str(why)
+            }
+            Self::UnknownToContexts { place, why, hint } => {
+                write!(f, "{place}: {why}")?;
                 with_hint(f, hint)
             }
             Self::Schema { why } => write!(f, "the generated schema is not accepted: {why}"),

@@ -1,8 +1,11 @@
 //! Contexts beside policies: a document that would make a policy invalid is left out alone, and the rest goes live.
 //!
 //! Whoever may publish on a line must not be able to keep the policies of others from being loaded, by one document or by
-//! several, nor with a lower or a higher version than the ones that the policies were written for.
+//! several, nor with a lower or a higher version than the ones that the policies were written for, nor by many lines at once.
 
+mod lines;
+
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -23,6 +26,8 @@ struct Fitting<'a> {
     texts: Texts<'a>,
     live: &'a HashSet<Digest>,
     tries: usize,
+    /// Looks that are left at one line beside one policy.
+    looks: Cell<usize>,
 }
 
 /// Types the contexts so that the policies validate. Where they do not, what goes is each time the least without which
@@ -33,7 +38,8 @@ pub(crate) fn fit(
     live: &HashSet<Digest>,
     limits: &PolicyLimits,
 ) -> Result<Fitted, Vec<PolicyFault>> {
-    let mut fitting = Fitting { texts, live, tries: limits.max_left_out_tries };
+    let (tries, looks) = (limits.max_left_out_tries, Cell::new(limits.max_line_looks));
+    let mut fitting = Fitting { texts, live, tries, looks };
     let (catalogue, at_first) = fitting.validate(contexts, None)?;
     if at_first.is_empty() {
         return Ok((catalogue, at_first));
@@ -72,6 +78,9 @@ impl<'a> Fitting<'a> {
         kept: &[Arc<Context>],
         before: &BTreeSet<String>,
     ) -> Result<Option<Step>, Vec<PolicyFault>> {
+        if let Some(step) = self.line_by_line(kept, before)? {
+            return Ok(Some(step));
+        }
         let blamed = self.at_fault(kept, before)?;
         for candidate in candidates(kept, &blamed) {
             let goes = |context: &Arc<Context>| candidate.contains(context.urn());
@@ -127,7 +136,7 @@ impl<'a> Fitting<'a> {
         let mut all = Blamed::new();
         for written in self.texts.written.iter().filter(|written| before.contains(&*written.id)) {
             let named = named_lines(kept, written);
-            if !matches!(written.policy.resource_constraint(), ResourceConstraint::Is(_)) {
+            if is_open(written) {
                 for line in self.mistyped_by(kept, written, &named)? {
                     all.entry(line).or_default().push(written);
                 }
@@ -212,8 +221,14 @@ impl<'a> Fitting<'a> {
 /// Lines that may be to blame, each with the policies about every type that are mistyped by it.
 type Blamed<'w> = BTreeMap<Line, Vec<&'w Written>>;
 
-/// A policy that is mistyped beside more lines than these is itself the mistake: what every line lacks, none took away.
+/// A policy that is mistyped also by what has no members, and beside more lines than these, is itself the mistake: what every line lacks,
+/// none took away.
 const MAX_BLAMED: usize = 16;
+
+/// Whether a policy is about every type.
+fn is_open(written: &Written) -> bool {
+    !matches!(written.policy.resource_constraint(), ResourceConstraint::Is(_))
+}
 
 /// Whether a policy does not fit the types.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -46,6 +46,8 @@ mod rule;
 mod scope;
 mod sense;
 mod source;
+mod spots;
+mod told;
 
 pub use agents::AgentEntry;
 pub use annotations::{FieldPath, Obligation};

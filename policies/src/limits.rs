@@ -1,5 +1,7 @@
 //! Bounds on what is loaded and remembered.
 
+use std::collections::BTreeSet;
+
 /// Bounds on the policy directory and on remembered verdicts.
 ///
 /// Everything here is the operator's own material, so the bounds guard against mistakes (a wrong directory, a
@@ -31,6 +33,13 @@ pub struct PolicyLimits {
     /// How often loading tries again without a context, when policies do not validate with all of them. A try types the
     /// contexts and validates the invalid policies: some 20 ms for 100 contexts.
     pub max_left_out_tries: usize,
+    /// Looks at one line of contexts beside one policy about every type, over all of one load. One takes some 0.2 ms, and a line takes one for
+    /// each such policy that is mistyped, so that ten such policies are fitted beside ten thousand lines within half a minute; past it
+    /// such a policy is a fault.
+    pub max_line_looks: usize,
+    /// The issuers whose tokens count where the policies are asked (`[[credential_issuer]]`), by name: a policy that asks for a credential
+    /// of another one is a fault. `None` where no configuration is known, so that nobody can tell.
+    pub token_issuers: Option<BTreeSet<String>>,
 }
 
 impl Default for PolicyLimits {
@@ -46,6 +55,8 @@ impl Default for PolicyLimits {
             max_budgets: 1_024,
             max_matrix_looks: 100_000_000,
             max_left_out_tries: 512,
+            max_line_looks: 100_000,
+            token_issuers: None,
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::memory::Memory;
 use crate::parse::{self, Written};
 use crate::rule::Rule;
 use crate::sense::World;
+use crate::told::{no_permit, told};
 use crate::{
     AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault,
     PolicyLimits, PolicySource, Question, Verdict,
@@ -36,6 +37,8 @@ pub struct Policies {
     said: HashMap<Arc<str>, Digest>,
     warnings: Vec<PolicyFault>,
     redacts: bool,
+    /// Issuers of tokens that policies ask for, each with the first policy that does.
+    issuers: BTreeMap<String, String>,
 }
 
 /// The lowest version of each line of which messages come to be judged: the highest of its authority's and the operator's floor.
@@ -48,11 +51,12 @@ impl Policies {
     /// # Errors
     /// Every fault found, at least one.
     pub fn parse(source: &PolicySource, limits: &PolicyLimits) -> Result<(), Vec<PolicyFault>> {
-        let (_, agents) = parsed(source, limits)?;
+        let (written, agents) = parsed(source, limits)?;
         if let Some(bytes) = &source.limits {
             budgets::read(bytes, &agents, limits)?;
         }
-        Ok(())
+        no_permit(Checked { files: &source.files, written: &written })
+            .map_or(Ok(()), |fault| Err(vec![fault]))
     }
 
     /// Loads a policy directory as a whole, or says everything that is wrong with it.
@@ -63,7 +67,7 @@ impl Policies {
     /// [`Verdict::Errored`].
     ///
     /// # Errors
-    /// Every fault found, at least one: an empty set, syntax, a name that does not exist, a comparison of the wrong
+    /// Every fault found, at least one: an empty set, one without a `permit`, syntax, a name that does not exist, a comparison of the wrong
     /// types, a policy that can never match, an `entities.json` that is not of the documented form.
     pub fn load(
         source: &PolicySource,
@@ -126,19 +130,23 @@ impl Policies {
         let live: HashSet<Digest> =
             before.into_iter().flat_map(|live| live.asker.catalogue.digests()).copied().collect();
         let (written, agents) = parsed(source, limits)?;
-        let budgets = match &source.limits {
+        let spent = match &source.limits {
             Some(bytes) => budgets::read(bytes, &agents, limits)?,
-            None => Budgets::default(),
+            None => budgets::Read::default(),
         };
         let texts = Checked { files: &source.files, written: &written };
-        let unknown = texts.unknown_names(&agents);
+        let mut faults = texts.unknown_names(&agents);
+        faults.extend(no_permit(texts));
+        if let Some(issuers) = &limits.token_issuers {
+            faults.extend(texts.unknown_issuers(issuers));
+        }
         let (catalogue, unfit) = fit(texts, contexts, &live, limits)?;
-        let mut faults = unknown;
         let said: HashMap<Arc<str>, Digest> =
             written.iter().map(|policy| said(policy, &source.files)).collect();
         let mut warnings = Vec::new();
         let world = World::new(&catalogue, &agents, floors);
-        let unfit = if unfit.is_empty() { unfit } else { told(unfit, texts.unknown_members(&world)) };
+        let unfit =
+            if unfit.is_empty() { unfit } else { told(unfit, texts.unknown_members(&world), &catalogue) };
         if unfit.is_empty() {
             let same = |id: &str| before.is_some_and(|live| live.said.get(id) == said.get(id));
             let senseless = texts.senseless(&world);
@@ -148,7 +156,7 @@ impl Policies {
             }
         }
         faults.extend(unfit);
-        faults.extend(budgets::known(&budgets, contexts));
+        faults.extend(budgets::known(&spent, source.limits.as_deref().unwrap_or_default(), contexts));
         if !faults.is_empty() {
             faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
             return Err(faults);
@@ -168,7 +176,8 @@ impl Policies {
             memory: Memory::new(limits.remembered_verdicts),
             actions,
         };
-        Ok(Self { digest: source.digest(), asker, ids, budgets, said, warnings, redacts })
+        let (digest, budgets, issuers) = (source.digest(), spent.budgets, texts.issuers());
+        Ok(Self { digest, asker, ids, budgets, said, warnings, redacts, issuers })
     }
 
     /// What is live: SHA-256 over name, length and bytes of every policy file, of `entities.json` and of `limits.json` if there
@@ -227,6 +236,12 @@ impl Policies {
     #[must_use]
     pub fn warnings(&self) -> &[PolicyFault] {
         &self.warnings
+    }
+
+    /// Issuers whose tokens policies ask about (`token:ISSUER:NAME`), each with the id of the first policy that does. Whether a gateway
+    /// takes tokens of theirs its configuration says ([`PolicyLimits::token_issuers`]).
+    pub fn token_issuers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.issuers.iter().map(|(issuer, policy)| (issuer.as_str(), policy.as_str()))
     }
 
     /// Floors of lines that no context has, which keep nothing away: each with what was probably meant, in words for the operator.
@@ -308,40 +323,6 @@ impl Policies {
     }
 }
 
-/// A member that many types of an open `resource` lack is told once, with what is to be done about it.
-fn once_for_all_types(faults: Vec<PolicyFault>) -> Vec<PolicyFault> {
-    let key = |fault: &PolicyFault| match fault {
-        PolicyFault::Invalid { place, policy, why, .. } => {
-            let member = why.strip_prefix("attribute `")?.split_once("` on entity type `")?.0;
-            why.ends_with("` not found").then(|| (place.clone(), policy.clone(), member.to_owned()))
-        }
-        _ => None,
-    };
-    let mut lacking: HashMap<_, usize> = HashMap::new();
-    for found in faults.iter().filter_map(key) {
-        *lacking.entry(found).or_default() += 1;
-    }
-    let mut told = HashSet::new();
-    let once = |fault: PolicyFault| match key(&fault) {
-        Some(found) if lacking.get(&found).is_some_and(|count| *count > 1) => {
-            let count = lacking.get(&found).copied().unwrap_or_default();
-            let (place, policy, member) = found.clone();
-            told.insert(found).then(|| PolicyFault::Invalid {
-                place,
-                policy,
-                why: format!(
-                    "attribute `{member}` is not on every entity type that `resource` can be: {count} lack it"
-                ),
-                hint: Some(format!(
-                    "write `resource is …` in the scope, or ask `resource has {member} &&` first"
-                )),
-            })
-        }
-        _ => Some(fault),
-    };
-    faults.into_iter().filter_map(once).collect()
-}
-
 fn parsed(source: &PolicySource, limits: &PolicyLimits) -> Result<(Vec<Written>, Agents), Vec<PolicyFault>> {
     match (parse::parse(&source.files, limits), Agents::read(&source.entities, limits)) {
         (Ok(written), Ok(agents)) => Ok((written, agents)),
@@ -351,26 +332,6 @@ fn parsed(source: &PolicySource, limits: &PolicyLimits) -> Result<(Vec<Written>,
             Err(faults)
         }
     }
-}
-
-/// What does not fit, with the members that nothing has: of those is not said again what only follows from them.
-fn told(unfit: Vec<PolicyFault>, unknown: Vec<PolicyFault>) -> Vec<PolicyFault> {
-    let follows = |fault: &PolicyFault| {
-        unknown.iter().any(|first| match (first, fault) {
-            (
-                PolicyFault::Invalid { place: a, policy: one, why: says, .. },
-                PolicyFault::Invalid { place: b, policy: other, why, .. },
-            ) => {
-                let member = says.split('`').nth(1).unwrap_or_default();
-                let same = why.starts_with(&format!("attribute `{member}` "));
-                one == other && ((a == b && same) || why.ends_with("true for no message"))
-            }
-            _ => false,
-        })
-    };
-    let mut all = once_for_all_types(unfit.into_iter().filter(|fault| !follows(fault)).collect());
-    all.extend(unknown);
-    all
 }
 
 /// A policy's id, and the digest of what it says.

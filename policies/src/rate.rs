@@ -154,6 +154,15 @@ impl RateKey {
     }
 }
 
+/// As it is written, with the names in one order; `agent` where the sender alone is counted.
+impl fmt::Display for RateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = [(self.receiver, "pair"), (self.concept, "concept"), (self.line, "line")];
+        let named: Vec<&str> = named.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect();
+        f.write_str(&if named.is_empty() { "agent".to_owned() } else { named.join(", ") })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Period, Rate, RateKey};
@@ -197,6 +206,10 @@ mod tests {
         assert_eq!(RateKey::parse("agent"), Ok(RateKey::default()));
         let all = RateKey { receiver: true, concept: true, line: true };
         assert_eq!(RateKey::parse("pair, concept,line"), Ok(all));
+        assert_eq!(
+            (all.to_string().as_str(), RateKey::default().to_string().as_str()),
+            ("pair, concept, line", "agent")
+        );
         assert_eq!(RateKey::parse("agent, pair"), RateKey::parse("pair"));
         for wrong in ["", "Agent", "pair,", "pair, pair", "everybody", "pair concept"] {
             assert!(RateKey::parse(wrong).is_err(), "{wrong}");

@@ -1,7 +1,11 @@
 //! Policies that fit the schema and yet could do nothing: an action that is never taken, a value that never occurs, a credential
 //! that nobody has, a version below its floor, a permit that a forbid covers.
 
+mod compared;
 mod facts;
+mod issuers;
+mod members;
+mod never;
 mod owners;
 mod pieces;
 mod possible;
@@ -9,26 +13,23 @@ mod shadow;
 mod tokens;
 mod values;
 mod walk;
+mod words;
 mod world;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cedar_policy::pst::{Clause, Expr};
 use cedar_policy::{ActionConstraint, EntityUid, PrincipalConstraint};
 use semgate_contexts::{Performative, PerformativeSet, Version};
 
 pub(crate) use world::World;
 
-use crate::check::{Texts, closest};
-use crate::credentials::is_shown;
-use crate::parse::{Written, place};
-use crate::{Place, PolicyFault};
+use crate::PolicyFault;
+use crate::check::Texts;
+use crate::parse::Written;
 use facts::Where;
-use possible::{Looking, Never, before};
-
-/// Values that a hint lists; of more it names the nearest.
-const MAX_LISTED: usize = 16;
+use never::Never;
+use possible::Looking;
 
 /// What the scope of a policy leaves open.
 #[derive(Debug, Clone)]
@@ -171,6 +172,9 @@ impl Texts<'_> {
         if !idle.is_empty() {
             return idle.iter().map(|idle| self.idle(written, idle)).collect();
         }
+        if written.notice.is_some() && only_replies(written, &here, holds) {
+            return vec![self.notice_of_replies(written)];
+        }
         match scope.of_type {
             Some(of_type) => {
                 let floor = world.floor(of_type).filter(|floor| asked.iter().all(|version| version < floor));
@@ -209,174 +213,6 @@ impl Texts<'_> {
             })
             .find(|(_, _, asked)| !asked.is_empty())
             .map(|(at, floor, asked)| self.below_floor(written, at, (&asked, floor), world))
-    }
-
-    fn idle(&self, written: &Written, idle: &pieces::Idle<'_>) -> PolicyFault {
-        let shown = pieces::shown(idle.piece);
-        let (why, hint) = if idle.always {
-            (
-                format!("`{shown}` is true for every message"),
-                "what is true of every message asks for nothing: leave it out",
-            )
-        } else {
-            (
-                format!("`{shown}` is true for no message that comes to it"),
-                "a part that is never true does nothing: leave it out, or say what was meant",
-            )
-        };
-        PolicyFault::Invalid {
-            place: self.place_of_variable(written, pieces::first_variable(idle.piece)),
-            policy: written.id.to_string(),
-            why,
-            hint: Some(hint.to_owned()),
-        }
-    }
-
-    /// Where a variable of the conditions stands.
-    fn place_of_variable(&self, written: &Written, variable: Option<*const Expr>) -> Place {
-        let mut all = Vec::new();
-        for clause in written.clauses.iter() {
-            let (Clause::When(condition) | Clause::Unless(condition)) = clause;
-            pieces::variables(condition, &mut all);
-        }
-        let number = variable.and_then(|one| all.iter().position(|other| std::ptr::eq(*other, one)));
-        let words = self.words(written);
-        let at = number.and_then(|number| tokens::variables(&words).get(number).copied());
-        match at {
-            Some(at) => self.place_at(written, at),
-            None => self.place_of_clause(written, Some(0)),
-        }
-    }
-
-    fn never_true(&self, written: &Written, clause: Option<usize>) -> PolicyFault {
-        let why = if clause.is_some() {
-            "its condition is true for no message"
-        } else {
-            "its conditions together are true for no message"
-        };
-        PolicyFault::Invalid {
-            place: self.place_of_clause(written, clause),
-            policy: written.id.to_string(),
-            why: why.to_owned(),
-            hint: None,
-        }
-    }
-
-    fn below_floor(
-        &self,
-        written: &Written,
-        of_type: usize,
-        (asked, floor): (&[Version], Version),
-        world: &World<'_>,
-    ) -> PolicyFault {
-        let line = world.catalogue.types.get(of_type).map_or("", |info| info.line.as_str());
-        let asked: Vec<String> = asked.iter().map(|version| format!("`{version}`")).collect();
-        let at = ["major", "minor"]
-            .into_iter()
-            .find_map(|member| self.offset_of(written, &["context", ".", member]));
-        PolicyFault::BelowFloor {
-            place: self.place_at(written, at.unwrap_or_default()),
-            policy: written.id.to_string(),
-            why: format!(
-                "of `{line}` it can match {} only, and the floor lets nothing below `{floor}` through",
-                asked.join(", ")
-            ),
-        }
-    }
-
-    fn never(&self, written: &Written, never: Never, world: &World<'_>) -> PolicyFault {
-        let literal = |literal: &possible::Literally| {
-            let words = self.words(written);
-            let at = tokens::literal(&words, &literal.text, before(&written.clauses, literal));
-            self.place_at(written, at.unwrap_or_default())
-        };
-        let (place, why, hint) = match never {
-            Never::Text { member, literal: text, values } => {
-                let folded =
-                    values.iter().map(String::as_str).find(|value| value.eq_ignore_ascii_case(&text.text));
-                let near = folded.or_else(|| closest(&text.text, values.iter().map(String::as_str)));
-                let hint = match near {
-                    Some(near) => format!("did you mean `\"{near}\"`?"),
-                    None if values.len() <= MAX_LISTED => {
-                        let listed: Vec<String> =
-                            values.iter().map(|value| format!("`\"{value}\"`")).collect();
-                        format!("it is one of {}", listed.join(", "))
-                    }
-                    None => format!("it is one of {} values", values.len()),
-                };
-                (literal(&text), format!("`{member}` is never `\"{}\"`", text.text), hint)
-            }
-            Never::Number { path, literal, places, numbers } => {
-                let mut words = vec!["resource"];
-                path.iter().for_each(|name| words.extend([".", name]));
-                let place = self.place_of_words(written, &words);
-                let number = crate::numbers::Shown { number: literal, places };
-                let why = format!("`resource.{}` is never `{number}`", path.join("."));
-                (place, why, numbers.described(places))
-            }
-            Never::Credential { literal: text } => {
-                let near = closest(&text.text, world.credentials());
-                let hint = near.map_or_else(
-                    || {
-                        if is_shown(&text.text) {
-                            return "what agents show is named `cert:eku:OID`, `cert:policy:OID` or `token:ISSUER:NAME`"
-                                .to_owned();
-                        }
-                        "a credential is there once an agent has it, or the list `credentials` names it"
-                            .to_owned()
-                    },
-                    |near| format!("did you mean `\"{near}\"`?"),
-                );
-                (literal(&text), format!("nobody has the credential `{}`", text.text), hint)
-            }
-            Never::Unknown { member, of, near, at } => {
-                let why = format!("attribute `{member}` {of} not found");
-                let place = self.place_of_variable(written, Some(at));
-                return PolicyFault::Invalid { place, policy: written.id.to_string(), why, hint: near };
-            }
-            Never::Hidden { member, of_type } => {
-                let name = world.catalogue.types.get(of_type).map_or("", |info| &info.name);
-                let at = [["has", &member], [".", &member]]
-                    .into_iter()
-                    .find_map(|words| Some(self.offset_of(written, &words)? + words[0].len()));
-                let why = format!("`{member}` of `{name}` is not visible to policies");
-                let hint = "a number needs a `multipleOf` that is a multiple of 0.0001, and any other member one type";
-                (self.place_at(written, self.blank(written, at.unwrap_or_default())), why, hint.to_owned())
-            }
-        };
-        PolicyFault::Invalid { place, policy: written.id.to_string(), why, hint: Some(hint) }
-    }
-
-    /// Past the blanks at an offset.
-    fn blank(&self, written: &Written, at: usize) -> usize {
-        let rest = self.text(written).get(at..).unwrap_or_default();
-        at + (rest.len() - rest.trim_start().len())
-    }
-
-    fn text(&self, written: &Written) -> &str {
-        self.file(written).1.get(written.start..).unwrap_or_default()
-    }
-
-    fn words(&self, written: &Written) -> Vec<tokens::Token<'_>> {
-        tokens::of(self.text(written))
-    }
-
-    fn offset_of(&self, written: &Written, words: &[&str]) -> Option<usize> {
-        tokens::sequence(&self.words(written), words)
-    }
-
-    fn place_of_words(&self, written: &Written, words: &[&str]) -> Place {
-        self.place_at(written, self.offset_of(written, words).unwrap_or_default())
-    }
-
-    fn place_of_clause(&self, written: &Written, clause: Option<usize>) -> Place {
-        let all = tokens::clauses(&self.words(written));
-        self.place_at(written, clause.and_then(|at| all.get(at)).copied().unwrap_or_default())
-    }
-
-    fn place_at(&self, written: &Written, within: usize) -> Place {
-        let (file, text) = self.file(written);
-        place(file, text, written.start + within)
     }
 }
 
@@ -452,6 +288,12 @@ fn around(written: &Written, here: &Where) -> Vec<Where> {
         bindings.iter().map(move |binding| Where { direction, binding: *binding, ..here.clone() })
     };
     each(&world::DIRECTIONS, reads("direction")).into_iter().flat_map(of).collect()
+}
+
+/// Whether a policy that asks for the direction decides no request.
+fn only_replies(written: &Written, here: &Where, holds: impl Fn(Where) -> bool) -> bool {
+    let mut asked = around(written, here).into_iter().filter(|here| here.direction != Some("reply"));
+    written.reads.context.wants("direction") && !asked.any(holds)
 }
 
 /// A group is no agent; who is in it is asked with `in`.

@@ -3,6 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
+use super::support::wait_for;
 use super::{policy, rules, word};
 
 fn mistakes(group: &str) -> PathBuf {
@@ -73,6 +76,55 @@ fn a_good_set_is_counted_and_what_lies_beside_and_is_not_read_is_told() {
     );
     assert!(lines[3].contains(": good, ") && lines[3].ends_with(" context(s)"), "{shown}");
     assert!(lines[3].contains(" policies in 8 file(s), beside "), "{shown}");
+}
+
+#[test]
+fn a_token_of_an_issuer_that_a_gateway_does_not_configure_is_refused_beside_its_configuration_and_told_without()
+ {
+    let dir = super::copied();
+    let policies = dir.path().join("policies");
+    std::fs::create_dir(&policies).unwrap();
+    std::fs::copy(rules().join("entities.json"), policies.join("entities.json")).unwrap();
+    let text = "permit (principal, action, resource is payment::transfer)\nwhen { principal.credentials.contains(\"token:hr:payer\") };\n";
+    std::fs::write(policies.join("p.cedar"), text).unwrap();
+    let (status, shown, errors) = policy(&["check", word(&policies)]);
+    assert_eq!(status, 0, "{shown}{errors}");
+    let warning = "warning: `p.cedar#1` asks for a credential that tokens of `hr` vouch for: whether a gateway takes such, `--config \
+                   firewall.toml` says";
+    assert!(shown.lines().any(|line| line == warning), "{shown}");
+    let up = super::support::Up::start();
+    let config = up.path("/firewall_config");
+    let (status, shown, _) = policy(&["check", word(&policies), "--config", word(&config)]);
+    let fault = "p.cedar:2:39: policy `p.cedar#1`: nobody can show `token:hr:payer`: no issuer of that name is configured (the configuration \
+                 has no `[[credential_issuer]]`)";
+    assert_eq!((status, shown.lines().next()), (1, Some(fault)), "{shown}");
+}
+
+/// What `docs/policy-questions.md` says of a certificate that shows credentials, with the directory of this `up`.
+fn recipe(up: &super::support::Up) -> String {
+    let page = include_str!("../../docs/policy-questions.md");
+    let block = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    format!("set -e\n{}", block.replace(".semgate", word(&up.dir)))
+}
+
+#[test]
+fn a_certificate_by_the_recipe_of_the_page_shows_its_credentials() {
+    let up = super::support::Up::start();
+    let text = "forbid (principal, action, resource is payment::transfer)\nunless {\n  \
+                principal.credentials.containsAll([\"cert:eku:1.3.6.1.4.1.99999.1\", \"cert:policy:1.3.6.1.4.1.99999.7\"])\n};\n";
+    std::fs::write(up.path("/policies").join("desk.cedar"), text).unwrap();
+    let transfer = json!({"concept_type": "transfer", "sender_id": "a", "receiver_id": "b", "amount": 12, "currency": "USD"});
+    let body = json!({
+        "protocol": "L8/1.0", "message_id": "m-1", "performative": "REQUEST", "sender_id": "retailer-7",
+        "receiver_id": up.text("/sample_agent/id"), "context": "urn:contexts:payment:v1.1", "content": transfer,
+    })
+    .to_string();
+    let say = || up.post("retailer-7", up.text("/gateway/l8"), &[], body.as_bytes());
+    wait_for("the policy to be live", || (say().status == 403).then_some(()));
+    let output = std::process::Command::new("sh").args(["-c", &recipe(&up)]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer = say();
+    assert_ne!(answer.status, 403, "{}", String::from_utf8_lossy(&answer.body));
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use semgate_policies::{Policies, PolicySource};
+use semgate_gateway::Config;
+use semgate_policies::{Floors, Policies, PolicyLimits, PolicySource};
 use serde_json::json;
 
 use super::inputs::{self, Contexts};
@@ -17,6 +18,9 @@ pub struct Check {
     policies: PathBuf,
     #[command(flatten)]
     contexts: Contexts,
+    /// A gateway's configuration: its floors, and the issuers of tokens that policies may ask for (`[[credential_issuer]]`)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Print the Cedar schema that the contexts give
     #[arg(long)]
     schema: bool,
@@ -34,8 +38,8 @@ impl Check {
             out!("{schema}");
         }
         let source = inputs::source(&self.policies)?;
-        let floors = self.contexts.floors();
-        let policies = inputs::load(&source, &contexts, &floors, json)?;
+        let (floors, limits) = self.beside()?;
+        let policies = inputs::load_within(&source, &contexts, (&floors, &limits), json)?;
         if let Some(why) = policies.floors_of_nothing(&floors).first() {
             return Err(Fault::new(format_args!("`--floor`: {why}"))
                 .hint("name a line as in `payment=v2.0`, and the file of its context with `--context`"));
@@ -44,9 +48,25 @@ impl Check {
             files: source.files.len(),
             policies: policies.ids().count(),
             contexts: contexts.len(),
-            warnings: unread(&self.policies, &source, &policies),
+            warnings: unread(&self.policies, &source, &policies)
+                .into_iter()
+                .chain(self.config.is_none().then(|| unvouched(&policies)).into_iter().flatten())
+                .collect(),
         };
         report(&self.policies, &policies, &counts, json)
+    }
+
+    /// What a gateway's configuration says beside the policies, and the floors of the command line over those in it.
+    fn beside(&self) -> Result<(Floors, PolicyLimits), Fault> {
+        let (mut floors, mut limits) = (Floors::new(), PolicyLimits::default());
+        if let Some(file) = &self.config {
+            let config = Config::load(file).doing(format_args!("`{}`", file.display()))?;
+            let names = config.credential_issuers.iter().map(|issuer| issuer.name.clone());
+            limits.token_issuers = Some(names.collect());
+            floors.extend(config.floors);
+        }
+        floors.extend(self.contexts.floors());
+        Ok((floors, limits))
     }
 }
 
@@ -57,6 +77,16 @@ struct Counts {
     contexts: usize,
     /// What lies there and does nothing.
     warnings: Vec<String>,
+}
+
+/// Credentials of tokens that only a gateway which configures their issuer lets anybody show.
+fn unvouched(policies: &Policies) -> Vec<String> {
+    let told = |(issuer, policy): (&str, &str)| {
+        format!(
+            "`{policy}` asks for a credential that tokens of `{issuer}` vouch for: whether a gateway takes such, `--config firewall.toml` says"
+        )
+    };
+    policies.token_issuers().map(told).collect()
 }
 
 /// What looks like policies and is not read, and files that hold none.

@@ -80,8 +80,20 @@ pub fn load(
     floors: &Floors,
     json: bool,
 ) -> Result<Policies, Fault> {
-    Policies::load_above(source, contexts, floors, &PolicyLimits::default())
-        .map_err(|faults| rejected(&faults, json))
+    load_within(source, contexts, (floors, &PolicyLimits::default()), json)
+}
+
+/// The same within other bounds.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_within(
+    source: &PolicySource,
+    contexts: &[Arc<Context>],
+    (floors, limits): (&Floors, &PolicyLimits),
+    json: bool,
+) -> Result<Policies, Fault> {
+    Policies::load_above(source, contexts, floors, limits).map_err(|faults| rejected(&faults, json))
 }
 
 /// The same with the text that they came from.

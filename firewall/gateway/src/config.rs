@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use semgate_contexts::{Line, Prefix, Version};
-use semgate_policies::{Keep, KeepAs};
+use semgate_policies::{Keep, KeepAs, PolicyLimits};
 
 pub use address::{Listen, Place, Upstream};
 pub use choices::{Admit, CardChoice, GroupChoice, HandshakeChoice, RouteChoices, Transport};
@@ -248,6 +248,12 @@ impl Config {
     /// What records keep of what policies were asked; nothing unless the operator names it.
     pub(crate) fn kept(&self) -> Option<Keep> {
         self.audit.values.as_ref().map(|values| Keep::new(values.clone(), self.limits.audit_asked_bytes))
+    }
+
+    /// The bounds that policies are loaded within, and whose tokens count beside them.
+    pub(crate) fn policy_limits(&self) -> PolicyLimits {
+        let names = self.credential_issuers.iter().map(|issuer| issuer.name.clone());
+        PolicyLimits { token_issuers: Some(names.collect()), ..self.limits.policies() }
     }
 
     /// Reads and checks a file. Relative paths in it are relative to its own directory.

@@ -1,15 +1,18 @@
 //! Reading `limits.json`, strictly: closed members, no name that nobody has, no budget that can never pay.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use semgate_contexts::Performative;
 use semgate_contexts::json::{self, Json, Object};
-use semgate_contexts::{Context, Performative};
 
 use super::{Budget, Budgets, Selector};
 use crate::agents::Agents;
 use crate::check::closest;
-use crate::{PolicyFault, PolicyLimits, Rate, RateKey};
+use crate::{PolicyFault, PolicyLimits, Rate, RateKey, spots};
+
+/// The file, as faults name it.
+pub(super) const FILE: &str = "limits.json";
 
 /// The most that one message can cost: as much as the largest budget holds.
 const MAX_COST: u32 = 1_000_000;
@@ -19,18 +22,31 @@ const TAKEN: [&str; 2] = ["messages", "ambiguity"];
 /// How the names of limits by annotation begin.
 const BY_POLICY: &str = "policy-";
 
-/// A budget and whom it is for; `None`: everybody.
-type Entry = (Arc<Budget>, Option<Vec<bool>>);
+/// A budget, whom it is for (`None`: everybody), and where it is written.
+struct Entry {
+    budget: Arc<Budget>,
+    whom: Option<Vec<bool>>,
+    at: String,
+}
+
+/// Messages that the file names, with the pointer to where it does.
+pub(crate) type Named = Vec<(String, Selector)>;
+
+/// What the file says, and which messages it names where.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    pub budgets: Budgets,
+    /// Of `costs`.
+    pub costs: Named,
+    /// Of each budget, with its own pointer; empty: all.
+    pub paid: Vec<(String, Named)>,
+}
 
 /// Reads the file against the agents that there are.
 ///
 /// # Errors
 /// Every fault in it.
-pub(crate) fn read(
-    bytes: &[u8],
-    agents: &Agents,
-    limits: &PolicyLimits,
-) -> Result<Budgets, Vec<PolicyFault>> {
+pub(crate) fn read(bytes: &[u8], agents: &Agents, limits: &PolicyLimits) -> Result<Read, Vec<PolicyFault>> {
     if bytes.len() > limits.max_file_bytes {
         return Err(vec![PolicyFault::TooLarge {
             what: "bytes of `limits.json`".to_owned(),
@@ -38,60 +54,29 @@ pub(crate) fn read(
         }]);
     }
     let bounds = json::Limits { max_bytes: limits.max_file_bytes, max_depth: 8, ..json::Limits::default() };
-    let document = json::read(bytes, &bounds).map_err(|fault| vec![fault_at("", fault.to_string())])?;
-    let mut reader = Reader { agents, limits, faults: Vec::new() };
+    let document = json::read(bytes, &bounds).map_err(|fault| {
+        let (place, why) = (spots::of_fault(FILE, bytes, fault), fault.to_string());
+        vec![PolicyFault::Limits { place, pointer: String::new(), why }]
+    })?;
+    let mut reader = Reader { agents, limits, faults: Vec::new(), costs: Vec::new(), paid: Vec::new() };
     let budgets = reader.document(&document);
     match budgets {
-        Some(budgets) if reader.faults.is_empty() => Ok(budgets),
-        _ => Err(reader.faults),
-    }
-}
-
-/// Lines and concepts that no context has.
-pub(crate) fn known(budgets: &Budgets, contexts: &[Arc<Context>]) -> Vec<PolicyFault> {
-    let mut selectors: Vec<&Selector> = budgets.costs.iter().map(|(selector, _)| selector).collect();
-    let lists = budgets.of_agent.iter().chain([&budgets.of_others]);
-    let mut seen: BTreeSet<&str> = BTreeSet::new();
-    for budget in lists.flat_map(|list| list.iter()) {
-        if seen.insert(&budget.name) {
-            selectors.extend(&budget.of);
+        Some(budgets) if reader.faults.is_empty() => {
+            Ok(Read { budgets, costs: reader.costs, paid: reader.paid })
+        }
+        _ => {
+            spots::placed(FILE, bytes, &mut reader.faults);
+            Err(reader.faults)
         }
     }
-    let mut faults: Vec<PolicyFault> =
-        selectors.iter().filter_map(|selector| unknown(selector, contexts)).collect();
-    faults.dedup();
-    faults
-}
-
-fn unknown(selector: &Selector, contexts: &[Arc<Context>]) -> Option<PolicyFault> {
-    let line = selector.line.as_deref()?;
-    let of_line: Vec<&Arc<Context>> =
-        contexts.iter().filter(|context| context.urn().line().as_str() == line).collect();
-    let did_you_mean = |near: Option<&str>| near.map(|near| format!("did you mean `{near}`?"));
-    if of_line.is_empty() {
-        let near = closest(line, contexts.iter().map(|context| context.urn().line().as_str()));
-        return Some(PolicyFault::UnknownToContexts {
-            what: format!("line `{line}`"),
-            hint: did_you_mean(near),
-        });
-    }
-    let concept = selector.concept.as_deref()?;
-    let names: Vec<&str> =
-        of_line.iter().flat_map(|context| context.terms()).map(|term| term.name()).collect();
-    if names.contains(&concept) {
-        return None;
-    }
-    let near = closest(concept, names.into_iter());
-    Some(PolicyFault::UnknownToContexts {
-        what: format!("concept `{concept}` of the line `{line}`"),
-        hint: did_you_mean(near),
-    })
 }
 
 struct Reader<'a> {
     agents: &'a Agents,
     limits: &'a PolicyLimits,
     faults: Vec<PolicyFault>,
+    costs: Named,
+    paid: Vec<(String, Named)>,
 }
 
 impl Reader<'_> {
@@ -119,7 +104,7 @@ impl Reader<'_> {
             let known = format!("a member that is not one of `{}`", members.join("`, `"));
             let near = closest(name, members.iter().copied());
             self.fault(
-                pointer,
+                &spots::member(pointer, name),
                 near.map_or(known.clone(), |near| format!("{known} (did you mean `{near}`?)")),
             );
         }
@@ -159,6 +144,7 @@ impl Reader<'_> {
                 if all.iter().any(|(other, _)| *other == selector) {
                     self.fault(&pointer, "the same messages a second time");
                 }
+                self.costs.push((pointer, selector.clone()));
                 all.push((selector, cost));
             }
         }
@@ -211,13 +197,13 @@ impl Reader<'_> {
             let name = self.name(object, &pointer);
             let rate = self.parsed(object, "limit", &pointer, Rate::parse, None);
             let key = self.parsed(object, "per", &pointer, RateKey::parse, Some(RateKey::default()));
-            let mut of = Vec::new();
+            let mut of: Named = Vec::new();
             for (n, item) in self.list(object.get("of"), &format!("{pointer}/of")).iter().enumerate() {
                 let pointer = format!("{pointer}/of/{n}");
                 match item {
                     Json::Object(object) => {
                         self.closed(object, &["line", "concept", "performative"], &pointer);
-                        of.extend(self.selector(object, &pointer));
+                        of.extend(self.selector(object, &pointer).map(|selector| (pointer, selector)));
                     }
                     _ => self.fault(&pointer, "not an object"),
                 }
@@ -227,10 +213,13 @@ impl Reader<'_> {
             }
             let whom = self.whom(object, &pointer);
             if let (Some(name), Some(rate), Some(key)) = (name, rate, key) {
-                if all.iter().any(|(other, _)| other.name == name) {
+                if all.iter().any(|other| other.budget.name == name) {
                     self.fault(&format!("{pointer}/name"), "a second budget of this name");
                 }
-                all.push((Arc::new(Budget { name, rate, key, of }), whom));
+                let selectors = of.iter().map(|(_, selector)| selector.clone()).collect();
+                self.paid.push((pointer.clone(), of));
+                let budget = Arc::new(Budget { name, rate, key, of: selectors });
+                all.push(Entry { budget, whom, at: pointer });
             }
         }
         all
@@ -312,7 +301,7 @@ impl Reader<'_> {
 
     /// A budget that holds less than one message costs would refuse it for ever.
     fn payable(&mut self, costs: &[(Selector, u32)], entries: &[Entry]) {
-        for (budget, _) in entries {
+        for Entry { budget, at, .. } in entries {
             let concerns =
                 |selector: &Selector| budget.of.is_empty() || budget.of.iter().any(|of| of.meets(selector));
             let dear =
@@ -320,7 +309,7 @@ impl Reader<'_> {
             if let Some((_, cost)) = dear.max_by_key(|(_, cost)| *cost) {
                 let (name, burst) = (&budget.name, budget.rate.burst);
                 self.fault(
-                    "/budgets",
+                    &format!("{at}/limit"),
                     format!("`{name}` holds {burst} and can never pay for a message that costs {cost}"),
                 );
             }
@@ -331,20 +320,16 @@ impl Reader<'_> {
         let mut alike: HashMap<Vec<bool>, Arc<[Arc<Budget>]>> = HashMap::new();
         let mut of = |has: Vec<bool>| {
             let made = || {
-                entries
-                    .iter()
-                    .zip(&has)
-                    .filter(|(_, has)| **has)
-                    .map(|((budget, _), _)| Arc::clone(budget))
-                    .collect()
+                let own = entries.iter().zip(&has).filter(|(_, has)| **has);
+                own.map(|(entry, _)| Arc::clone(&entry.budget)).collect()
             };
             let list: Arc<[Arc<Budget>]> = alike.get(&has).cloned().unwrap_or_else(made);
             alike.insert(has, Arc::clone(&list));
             list
         };
         let has = |position: usize| {
-            let one = |(_, whom): &Entry| {
-                whom.as_ref().is_none_or(|whom| whom.get(position).copied().unwrap_or(false))
+            let one = |entry: &Entry| {
+                entry.whom.as_ref().is_none_or(|whom| whom.get(position).copied().unwrap_or(false))
             };
             entries.iter().map(one).collect()
         };
@@ -354,7 +339,7 @@ impl Reader<'_> {
 }
 
 fn fault_at(pointer: &str, why: impl Into<String>) -> PolicyFault {
-    PolicyFault::Limits { pointer: pointer.to_owned(), why: why.into() }
+    PolicyFault::Limits { place: spots::unplaced(FILE), pointer: pointer.to_owned(), why: why.into() }
 }
 
 fn unknown_name(what: &str, near: Option<&str>) -> String {

@@ -79,13 +79,19 @@ fn without_the_file_nobody_has_a_budget() {
 fn what_is_wrong_with_the_file_is_told_with_its_place() {
     let budget = r#""budgets": [{"name": "all", "limit": "10/minute"}]"#;
     for (limits, expected) in [
-        ("[]", "limits.json: not an object"),
-        ("{}", "limits.json: at `/budgets`: no budget"),
-        (r#"{"budget": []}"#, "did you mean `budgets`?"),
+        ("[]", "limits.json:1:1: not an object"),
+        ("{}", "limits.json:1:1: at `/budgets`: no budget"),
+        (
+            r#"{"budget": []}"#,
+            "limits.json:1:2: at `/budget`: a member that is not one of `costs`, `budgets` (did you mean `budgets`?)",
+        ),
         (r#"{"budgets": [{"name": "a b", "limit": "1/day"}]}"#, "at `/budgets/0/name`: a name is 1 to 64"),
         (r#"{"budgets": [{"name": "ambiguity", "limit": "1/day"}]}"#, "that of another limit"),
         (r#"{"budgets": [{"name": "policy-1", "limit": "1/day"}]}"#, "that of another limit"),
-        (r#"{"budgets": [{"name": "a", "limit": "1/days"}]}"#, "at `/budgets/0/limit`: `second`, `minute`"),
+        (
+            r#"{"budgets": [{"name": "a", "limit": "1/days"}]}"#,
+            "limits.json:1:28: at `/budgets/0/limit`: `second`, `minute`",
+        ),
         (r#"{"budgets": [{"name": "a"}]}"#, "at `/budgets/0/limit`: a limit is written as"),
         (r#"{"budgets": [{"name": "a", "limit": "1/day", "per": "agents"}]}"#, "did you mean `agent`?"),
         (r#"{"budgets": [{"name": "a", "limit": "1/day", "pers": "agent"}]}"#, "did you mean `per`?"),
@@ -113,11 +119,23 @@ fn what_is_wrong_with_the_file_is_told_with_its_place() {
         ),
         (
             r#"{"budgets": [{"name": "a", "limit": "1/day", "of": [{"line": "payments"}]}]}"#,
-            "no context has the line `payments` (did you mean `payment`?)",
+            "limits.json:1:53: at `/budgets/0/of/0`: no context has the line `payments` (did you mean `payment`?)",
         ),
         (
             r#"{"budgets": [{"name": "a", "limit": "1/day", "of": [{"line": "payment", "concept": "transfers"}]}]}"#,
             "no context has the concept `transfers` of the line `payment` (did you mean `transfer`?)",
+        ),
+        (
+            r#"{"budgets": [{"name": "a", "limit": "1/day", "of": [{"line": "snl", "concept": "ambiguous_parameter", "performative": "INFORM"}]}]}"#,
+            "at `/budgets/0/of/0`: no context has `INFORM` for the concept `ambiguous_parameter` of the line `snl` (it takes `REQUEST`, `QUERY`)",
+        ),
+        (
+            r#"{"costs": [{"line": "payment", "cost": 2}], "budgets": [{"name": "a", "limit": "9/day", "of": [{"line": "travel"}]}]}"#,
+            "limits.json:1:12: at `/costs/0`: no budget pays for these messages, so what they cost is never counted",
+        ),
+        (
+            r#"{"costs": [{"line": "payment", "cost": 0}], "budgets": [{"name": "a", "limit": "9/day", "of": [{"line": "payment"}]}]}"#,
+            "at `/budgets/0`: everything that this budget pays for is free, so that it is never spent",
         ),
     ] {
         refused(limits, expected);
@@ -134,7 +152,7 @@ fn what_is_wrong_with_the_file_is_told_with_its_place() {
         ),
         (
             r#"[{"line": "payment", "cost": 11}]"#,
-            "`all` holds 10 and can never pay for a message that costs 11",
+            "at `/budgets/0/limit`: `all` holds 10 and can never pay for a message that costs 11",
         ),
         (r#"[{"line": "paiment", "cost": 1}]"#, "did you mean `payment`?"),
     ] {

@@ -40,7 +40,8 @@ pub(super) fn load(
     let mut faults = Vec::new();
     if source.limits.is_some() {
         let why = "budgets are of messages: a directory about publishers has no such file".to_owned();
-        faults.push(PolicyFault::Limits { pointer: String::new(), why });
+        let place = crate::spots::unplaced("limits.json");
+        faults.push(PolicyFault::Limits { place, pointer: String::new(), why });
     }
     let agents = Agents::read(&source.entities, limits).unwrap_or_else(|found| {
         faults.extend(found);

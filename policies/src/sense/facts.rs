@@ -6,7 +6,9 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp, Var};
 use semgate_contexts::PerformativeSet;
 
-use super::possible::{Known, Looking, named_action, path_of};
+use super::compared::named_action;
+use super::members::path_of;
+use super::possible::{Known, Looking};
 use super::values::Values;
 use crate::numbers::Numbers;
 

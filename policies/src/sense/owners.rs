@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use cedar_policy::pst::{Expr, Literal, Var};
 
 use super::facts::Where;
-use super::possible::{Looking, Never, path_of};
+use super::members::path_of;
+use super::never::Never;
+use super::possible::Looking;
 use crate::catalogue::{CONTEXT_MEMBERS, SCORES};
 use crate::check::closest;
 
@@ -78,7 +80,7 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Opti
 }
 
 /// The variable that a member begins with, else what it is asked of.
-fn anchor(expr: &Expr) -> *const Expr {
+pub(super) fn anchor(expr: &Expr) -> *const Expr {
     match expr {
         Expr::GetAttr { expr, .. } => anchor(expr),
         other => std::ptr::from_ref(other),

@@ -104,8 +104,8 @@ fn the_faults_of_the_page_are_the_faults_that_are_printed() {
         ("lines.cedar", "permit (principal, action, resource) when { false };"),
     ];
     for (name, text) in mistakes {
-        let source =
-            PolicySource { files: vec![(name.to_owned(), text.to_owned())], ..PolicySource::shipped() };
+        let mut source = one_file(text);
+        source.files[0].0 = name.to_owned();
         let fault = House::load(&source, shipped_contexts()).err().unwrap().remove(0);
         assert!(PAGE.contains(&fault), "the page does not show:\n{fault}");
     }

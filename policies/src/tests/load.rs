@@ -1,6 +1,6 @@
 //! What a tired operator writes is refused when it is loaded, with file, line, column and what was meant.
 
-use super::{House, one_file, shipped_contexts};
+use super::{House, alone, one_file, shipped_contexts};
 use crate::{Policies, PolicyFault, PolicyLimits, PolicySource};
 
 const CONTINGENCY: &str = r#"permit (
@@ -257,6 +257,67 @@ fn no_policy_is_never_loaded() {
 }
 
 #[test]
+fn a_set_of_forbids_alone_is_refused_unless_it_says_that_everything_is_forbidden() {
+    let load = |text: &str| {
+        let loaded = Policies::load(&alone(text), &shipped_contexts(), &PolicyLimits::default());
+        let told = |faults: Vec<PolicyFault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let parsed = Policies::parse(&alone(text), &PolicyLimits::default()).map_err(told);
+        let loaded = loaded.map(drop).map_err(told);
+        assert_eq!(loaded, parsed, "it is found without contexts too");
+        loaded
+    };
+    let fault = "p.cedar:2:1: no policy of the set is a `permit`, so that nothing can ever pass (permit what may; a set that is to stop \
+                 everything says `forbid (principal, action, resource);`)";
+    for text in [
+        format!("\n{PAYMENT}"),
+        "\nforbid (principal, action, resource) when { true };".to_owned(),
+        "\nforbid (principal in Group::\"partners\", action, resource);\nforbid (principal, action == Action::\"QUERY\", resource);"
+            .to_owned(),
+    ] {
+        assert_eq!(load(&text), Err(vec![fault.to_owned()]), "{text}");
+    }
+    assert_eq!(load("forbid (principal, action, resource);"), Ok(()));
+    assert_eq!(load(&format!("{PAYMENT}forbid (principal, action, resource);")), Ok(()));
+    // it waits for no context
+    assert!(matches!(
+        &Policies::load(&alone("\nforbid (principal, action, resource is demo::note);"), &[], &PolicyLimits::default()).unwrap_err()[..],
+        faults if faults.iter().any(|fault| matches!(fault, PolicyFault::NoPermit { .. }) && !fault.is_about_contexts())
+    ));
+}
+
+#[test]
+fn types_of_lines_that_no_context_has_are_told_once_for_each_line() {
+    let faults = Policies::load(&PolicySource::shipped(), &[], &PolicyLimits::default()).unwrap_err();
+    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    assert!(faults.iter().all(PolicyFault::is_about_contexts), "{told:#?}");
+    let spaces: Vec<&str> = faults
+        .iter()
+        .filter_map(|fault| match fault {
+            PolicyFault::UnknownLine { space, .. } => Some(space.as_str()),
+            _ => None,
+        })
+        .collect();
+    let mut each = spaces.clone();
+    each.sort_unstable();
+    each.dedup();
+    assert_eq!((spaces.len(), told.len()), (each.len(), each.len()), "{told:#?}");
+    assert!(each.contains(&"payment") && each.contains(&"supplyChain"), "{told:#?}");
+    let payment = told.iter().find(|fault| fault.contains("`payment`")).unwrap();
+    assert!(
+        payment.starts_with("lines.cedar:")
+            && payment.contains(" more policies speak of it): they come with the authority"),
+        "{payment}"
+    );
+    // a slip of the pen is no line to come
+    assert_eq!(
+        House::with("permit (principal, action, resource is paiment::transfer);").err().unwrap(),
+        [
+            "p.cedar:1:40: policy `p.cedar#1`: unrecognized entity type `paiment::transfer` (`transfer` is known as `payment::transfer`)"
+        ]
+    );
+}
+
+#[test]
 fn a_directory_is_read_as_it_is() {
     let dir = std::env::temp_dir().join(format!("semgate-policies-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
@@ -285,7 +346,7 @@ fn bounds_hold() {
     let limits = PolicyLimits { max_policies: 1, max_files: 1, ..PolicyLimits::default() };
     let twice = format!("{PAYMENT}{CONTINGENCY}");
     let load = |source: &PolicySource| Policies::load(source, &shipped_contexts(), &limits).map(drop);
-    assert!(load(&one_file(PAYMENT)).is_ok());
+    assert!(load(&one_file(CONTINGENCY)).is_ok());
     assert!(matches!(load(&one_file(&twice)).unwrap_err()[0], PolicyFault::TooLarge { .. }));
     assert!(matches!(load(&PolicySource::shipped()).unwrap_err()[0], PolicyFault::TooLarge { .. }));
 }

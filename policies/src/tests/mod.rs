@@ -3,6 +3,7 @@
 mod around;
 mod cedar;
 mod circumstances;
+mod crowds;
 mod docs;
 mod generated;
 mod learnt;
@@ -18,6 +19,7 @@ mod remembered;
 mod senseless;
 mod unions;
 mod unknown;
+mod vain;
 mod versions;
 
 use std::sync::{Arc, OnceLock};
@@ -133,7 +135,18 @@ impl House {
     }
 }
 
+/// In one file; forbids alone are no set, so a permit for times long past stands beside them.
 pub(super) fn one_file(policies: &str) -> PolicySource {
+    let mut files = vec![("p.cedar".to_owned(), policies.to_owned())];
+    if policies.contains("forbid") && !policies.contains("permit") {
+        let past = "permit (principal, action, resource) when { context.now < datetime(\"1970-01-02\") };";
+        files.push(("past.cedar".to_owned(), past.to_owned()));
+    }
+    PolicySource { files, ..PolicySource::shipped() }
+}
+
+/// In one file, exactly.
+pub(super) fn alone(policies: &str) -> PolicySource {
     PolicySource { files: vec![("p.cedar".to_owned(), policies.to_owned())], ..PolicySource::shipped() }
 }
 

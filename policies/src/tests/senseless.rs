@@ -229,7 +229,7 @@ fn a_credential_that_nobody_has_is_named() {
     let faults = House::load(&source(&undeclared), shipped_contexts()).err().unwrap();
     assert_eq!(
         faults[0],
-        "entities.json: at `/agents/2`: credential `high-value-authorized` is not in the list `credentials`"
+        "entities.json:21:23: at `/agents/2/credentials/0`: credential `high-value-authorized` is not in the list `credentials`"
     );
 }
 

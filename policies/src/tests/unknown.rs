@@ -1,7 +1,7 @@
 //! A member that nothing has is an error wherever in a policy it stands, and so is a line that there is not.
 
-use super::{House, faults, loads, one_file, shipped_contexts};
-use crate::PolicyLimits;
+use super::{House, context, faults, loads, one_file, shipped_contexts};
+use crate::{Policies, PolicyLimits};
 
 #[track_caller]
 fn refused(text: &str, expected: &str) {
@@ -125,6 +125,29 @@ fn what_was_meant_is_told_in_any_case_and_within_its_kind() {
         open[0].ends_with("(write `resource is …` in the scope, or ask `resource has amount &&` first)"),
         "{open:?}"
     );
+}
+
+#[test]
+fn a_member_that_some_types_lack_and_others_need_not_have_is_told_once() {
+    let note = |line: &str, properties: &str| {
+        context(&format!(
+            r#"{{"context":"urn:contexts:{line}:v1.0","concepts":{{"note":{{"type":"object","properties":{{{properties}}},"additionalProperties":false}}}}}}"#
+        ))
+    };
+    let contexts =
+        [note("a", r#""x":{"type":"integer"}"#), note("b", r#""x":{"type":"integer"}"#), note("c", "")];
+    let live = Policies::load(
+        &one_file("permit (principal, action, resource);"),
+        &contexts,
+        &PolicyLimits::default(),
+    );
+    let text = "permit (principal, action, resource)\nwhen { resource.x > 1 && resource.x < 5 };";
+    let faults = live.unwrap().reload(&one_file(text), &contexts, &PolicyLimits::default()).unwrap_err();
+    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let expected = "p.cedar:2:8: policy `p.cedar#1`: attribute `x` is not on every entity type that `resource` can be: 1 lack it, 2 may be \
+                    without it (write `resource is …` in the scope, or ask `resource has x &&` first)";
+    assert_eq!(told[0], expected, "{told:#?}");
+    assert_eq!(told.iter().filter(|fault| fault.starts_with("p.cedar:2:8:")).count(), 1, "{told:#?}");
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl Task {
             poll: limits.policy_poll,
             settle: limits.policy_settle,
             tries: limits.policy_read_tries,
-            limits: limits.policies(),
+            limits: config.policy_limits(),
             publisher,
             state,
             seen: None,

@@ -42,7 +42,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
     let place = Place::live(config)?;
     let path = place.path().to_owned();
     let fault = |faults: &[PolicyFault]| RunFault::Policies { path: path.clone(), why: join(faults) };
-    let limits = config.limits.policies();
+    let limits = config.policy_limits();
     let tries = config.limits.policy_read_tries;
     let Found { steady: Steady { source, .. }, version } =
         place.read(&limits, tries).map_err(|why| fault(&[why]))?;
@@ -93,7 +93,7 @@ pub(crate) struct Begun {
 /// What is wrong with the shadow policies beside these contexts; nothing where there are none.
 pub(crate) fn shadow_faults(config: &Config, contexts: &[Arc<Context>]) -> Vec<String> {
     let Some(shadow) = &config.shadow else { return Vec::new() };
-    let limits = config.limits.policies();
+    let limits = config.policy_limits();
     let place = Place::Directory(shadow.policies.clone());
     let faults = match place.read(&limits, config.limits.policy_read_tries) {
         Ok(found) => Policies::load(&found.steady.source, contexts, &limits).err().unwrap_or_default(),

@@ -1,0 +1,113 @@
+//! `limits.json` beside the contexts that there are: what names nothing that can be said, and what could never be counted.
+
+use std::sync::Arc;
+
+use semgate_contexts::{Context, Performative, Term};
+
+use super::read::{FILE, Read};
+use super::{Selector, Spoken};
+use crate::check::closest;
+use crate::spots::Spots;
+use crate::{Place, PolicyFault};
+
+/// Lines, concepts and performatives that no context has; costs that no budget pays, and budgets that nothing costs anything of.
+/// `bytes` are those that were read.
+pub(crate) fn known(read: &Read, bytes: &[u8], contexts: &[Arc<Context>]) -> Vec<PolicyFault> {
+    let named = || read.costs.iter().chain(read.paid.iter().flat_map(|(_, of)| of));
+    let unknown: Vec<(&str, (String, Option<String>))> =
+        named().filter_map(|(at, selector)| Some((at.as_str(), unknown(selector, contexts)?))).collect();
+    // what is counted in vain is said of what exists
+    let found = if unknown.is_empty() { idle(read, contexts) } else { unknown };
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let pointers: Vec<&str> = found.iter().map(|(at, _)| *at).collect();
+    let spots = Spots::of(FILE, bytes, &pointers);
+    let fault = |(at, (why, hint)): (&str, (String, Option<String>))| {
+        let place: Place = spots.at(at);
+        PolicyFault::UnknownToContexts { place, why: format!("at `{at}`: {why}"), hint }
+    };
+    found.into_iter().map(fault).collect()
+}
+
+/// What a selector names and no context has, and what was meant.
+fn unknown(selector: &Selector, contexts: &[Arc<Context>]) -> Option<(String, Option<String>)> {
+    let did_you_mean = |near: Option<&str>| near.map(|near| format!("did you mean `{near}`?"));
+    let of_line = |context: &&Arc<Context>| {
+        selector.line.as_deref().is_none_or(|line| context.urn().line().as_str() == line)
+    };
+    let held: Vec<&Arc<Context>> = contexts.iter().filter(of_line).collect();
+    if let Some(line) = selector.line.as_deref().filter(|_| held.is_empty()) {
+        let near = closest(line, contexts.iter().map(|context| context.urn().line().as_str()));
+        return Some((format!("no context has the line `{line}`"), did_you_mean(near)));
+    }
+    let terms = || held.iter().flat_map(|context| context.terms());
+    if let (Some(line), Some(concept)) = (selector.line.as_deref(), selector.concept.as_deref())
+        && !terms().any(|term| term.name() == concept)
+    {
+        let near = closest(concept, terms().map(Term::name));
+        let why = format!("no context has the concept `{concept}` of the line `{line}`");
+        return Some((why, did_you_mean(near)));
+    }
+    let performative = selector.performative?;
+    let of_concept = |term: &&Term| selector.concept.as_deref().is_none_or(|concept| term.name() == concept);
+    if terms().filter(of_concept).any(|term| takes(term, performative)) {
+        return None;
+    }
+    let what = match (selector.line.as_deref(), selector.concept.as_deref()) {
+        (Some(line), Some(concept)) => format!("the concept `{concept}` of the line `{line}`"),
+        (Some(line), None) => format!("any concept of the line `{line}`"),
+        _ => "any concept".to_owned(),
+    };
+    let others =
+        Performative::ALL.into_iter().filter(|one| terms().filter(of_concept).any(|term| takes(term, *one)));
+    let others: Vec<String> = others.map(|one| format!("`{one}`")).collect();
+    let hint = (!others.is_empty()).then(|| format!("it takes {}", others.join(", ")));
+    Some((format!("no context has `{performative}` for {what}"), hint))
+}
+
+/// Entries that count nothing: a cost that no budget pays, and a budget all of whose messages are free.
+fn idle<'r>(read: &'r Read, contexts: &[Arc<Context>]) -> Vec<(&'r str, (String, Option<String>))> {
+    let mut found = Vec::new();
+    for (at, selector) in &read.costs {
+        let paid =
+            |of: &[(String, Selector)]| of.is_empty() || of.iter().any(|(_, other)| selector.meets(other));
+        if !read.paid.iter().any(|(_, of)| paid(of)) {
+            let hint = "name these messages in `of` of a budget, or leave the cost out".to_owned();
+            found.push((
+                at.as_str(),
+                (
+                    "no budget pays for these messages, so what they cost is never counted".to_owned(),
+                    Some(hint),
+                ),
+            ));
+        }
+    }
+    for (at, of) in read.paid.iter().filter(|(_, of)| !of.is_empty()) {
+        let pays = |spoken: &Spoken<'_>| of.iter().any(|(_, selector)| selector.takes(spoken));
+        if !anything(contexts, |spoken| pays(spoken) && read.budgets.cost(spoken) > 0) {
+            let why = "everything that this budget pays for is free, so that it is never spent".to_owned();
+            found.push((
+                at.as_str(),
+                (why, Some("give these messages a cost, or leave the budget out".to_owned())),
+            ));
+        }
+    }
+    found
+}
+
+/// Whether something that can be said is so.
+fn anything(contexts: &[Arc<Context>], is: impl Fn(&Spoken<'_>) -> bool) -> bool {
+    contexts.iter().any(|context| {
+        let line = context.urn().line().as_str();
+        context.terms().any(|term| {
+            Performative::ALL.into_iter().any(|performative| {
+                takes(term, performative) && is(&Spoken { line, concept: term.name(), performative })
+            })
+        })
+    })
+}
+
+fn takes(term: &Term, performative: Performative) -> bool {
+    term.shapes().any(|shape| shape.performatives().contains(performative))
+}

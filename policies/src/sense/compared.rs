@@ -1,0 +1,222 @@
+//! Comparisons: what can be equal, what a set can hold, and literals that a member never is.
+
+use std::sync::Arc;
+
+use cedar_policy::pst::{BinaryOp, Expr, Literal, PatternElem, Var};
+use semgate_contexts::PerformativeSet;
+
+use super::facts::Where;
+use super::members::path_of;
+use super::never::{Never, literally};
+use super::possible::{Known, Looking, action};
+use super::values::{EITHER, Values, equal, is_number, matches, over};
+use crate::numbers::DECIMAL_PLACES;
+
+/// Bytes of the longest trust domain (SPIFFE-ID §2.1).
+const MAX_DOMAIN: usize = 255;
+
+impl Looking<'_, '_> {
+    pub(super) fn same(&mut self, left: &Arc<Expr>, right: &Arc<Expr>, here: &Where) -> (bool, bool) {
+        self.unfit(left, right, here);
+        self.unfit(right, left, here);
+        for (set, items) in [(left, right), (right, left)] {
+            if let Expr::Set(items) = &**items {
+                let can = items.iter().map(|item| self.can_hold(set, item, here)).collect::<Vec<_>>();
+                if can.contains(&false) {
+                    return (false, true);
+                }
+            }
+        }
+        let whom = match (&**left, &**right) {
+            (Expr::Var(Var::Principal), Expr::Literal(_)) => Some(right),
+            (Expr::Literal(_), Expr::Var(Var::Principal)) => Some(left),
+            _ => None,
+        };
+        if let Some(whom) = whom {
+            return self.among(whom, here).truth();
+        }
+        equal(&self.values(left, here), &self.values(right, here))
+    }
+
+    /// Whether the sender can be one of these, and another.
+    pub(super) fn among(&mut self, whom: &Expr, here: &Where) -> Values {
+        let (Some(can_be), Some(asked)) = (&here.who, self.world.agents_of(whom)) else { return EITHER };
+        if self.known != Known::All {
+            return EITHER;
+        }
+        Values::Bool { yes: !can_be.is_disjoint(&asked), no: !can_be.is_subset(&asked) }
+    }
+
+    pub(super) fn action_in(&self, right: &Expr, here: &Where) -> Values {
+        let listed = match right {
+            Expr::Set(items) => items.iter().map(|item| named_action(item)).collect::<Option<Vec<_>>>(),
+            one => named_action(one).map(|one| vec![one]),
+        };
+        let Some(listed) = listed else { return EITHER };
+        over(here.actions.iter(), |action| listed.iter().any(|set| set.contains(action)))
+    }
+
+    pub(super) fn contains(
+        &mut self,
+        op: BinaryOp,
+        left: &Arc<Expr>,
+        right: &Arc<Expr>,
+        here: &Where,
+    ) -> Values {
+        if let Expr::Set(items) = &**left
+            && op == BinaryOp::Contains
+        {
+            items.iter().for_each(|item| self.unfit(right, item, here));
+            let each: Vec<Values> = items.iter().map(|item| self.values(item, here)).collect();
+            let asked = self.values(right, here);
+            let yes = each.iter().any(|item| equal(item, &asked).0);
+            return Values::Bool { yes, no: true };
+        }
+        let wanted: Vec<&Arc<Expr>> = match &**right {
+            Expr::Set(items) if op != BinaryOp::Contains => items.iter().collect(),
+            _ if op == BinaryOp::Contains => vec![right],
+            _ => return self.ignored(&[left, right], here),
+        };
+        self.values(left, here);
+        let held: Vec<bool> = wanted.iter().map(|item| self.can_hold(left, item, here)).collect();
+        let yes = match op {
+            BinaryOp::ContainsAny => held.contains(&true),
+            _ => !held.contains(&false),
+        };
+        Values::Bool { yes, no: true }
+    }
+
+    /// Whether a set that is looked up can have this item.
+    fn can_hold(&mut self, set: &Expr, item: &Arc<Expr>, here: &Where) -> bool {
+        self.values(item, here);
+        let Some(literal) = literally(item) else { return true };
+        if is_credentials(set) {
+            let held = self.world.held(&literal.text);
+            if !held {
+                self.never.push(Never::Credential { literal });
+            }
+            return held;
+        }
+        match self.resource_path(set).map(|path| self.world.items(&path, here)) {
+            Some(Values::Texts(values)) if !values.contains(&literal.text) => {
+                self.never.push(Never::Text { member: written(set), literal, values });
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Notes a literal that a member is compared with and never has.
+    pub(super) fn unfit(&mut self, member: &Arc<Expr>, literal: &Arc<Expr>, here: &Where) {
+        if !matches!(**member, Expr::GetAttr { .. }) {
+            return;
+        }
+        let Some(literal) = literally(literal) else {
+            return self.never_number(member, literal, here);
+        };
+        self.member(member, here);
+        if is_domain(member) && !is_trust_domain(&literal.text) {
+            return self.never_domain(member, &literal.text);
+        }
+        let by_schema = path_of(member).map(|(var, path)| self.by_schema(&var, &path, here));
+        if let Some(Values::Texts(values)) = by_schema
+            && !values.contains(&literal.text)
+        {
+            self.never.push(Never::Text { member: written(member), literal, values });
+        }
+    }
+
+    fn never_number(&mut self, member: &Arc<Expr>, literal: &Expr, here: &Where) {
+        let Some(path) = self.resource_path(member) else { return };
+        // of a literal nothing is noted
+        let (known, said) = (self.world.member(&path, here), self.values(literal, here));
+        let (numbers, number, places) = match (known, said) {
+            (Values::Numbers(numbers), Values::Numbers(one)) => (numbers, one, 0),
+            (Values::Decimals(numbers), Values::Decimals(one)) => (numbers, one, DECIMAL_PLACES),
+            _ => return,
+        };
+        let (low, high) = number.ends();
+        if is_number(literal) && low == high && !numbers.contains(low) {
+            self.never.push(Never::Number { path, literal: low, places, numbers });
+        }
+    }
+
+    /// Whether a text is as a pattern says.
+    pub(super) fn like(&mut self, expr: &Arc<Expr>, pattern: &[PatternElem], here: &Where) -> Values {
+        let known = self.values(expr, here);
+        if is_domain(expr) {
+            let text: String = pattern.iter().map(shown).collect();
+            let plain: String = text.chars().filter(|c| *c != '*').collect();
+            if !plain.is_empty() && !is_trust_domain(&plain) {
+                self.never_domain(expr, &text);
+            }
+        }
+        match known {
+            Values::Texts(texts) => over(texts.iter(), |text| matches(pattern, text)),
+            _ => EITHER,
+        }
+    }
+
+    fn never_domain(&mut self, member: &Expr, text: &str) {
+        let at = super::owners::anchor(member);
+        let meant = meant_domain(text);
+        self.never.push(Never::TrustDomain { member: written(member), text: text.to_owned(), meant, at });
+    }
+}
+
+/// A part of a pattern as it is written.
+const fn shown(part: &PatternElem) -> char {
+    match part {
+        PatternElem::Char(c) => *c,
+        _ => '*',
+    }
+}
+
+/// `trust_domain` of whomever.
+fn is_domain(expr: &Expr) -> bool {
+    matches!(expr, Expr::GetAttr { attr, .. } if attr == "trust_domain")
+}
+
+/// Whether it has the form of a trust domain (SPIFFE-ID §2.1).
+fn is_trust_domain(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
+    (1..=MAX_DOMAIN).contains(&text.len()) && text.bytes().all(plain)
+}
+
+/// The trust domain of a URL, an id or a name in capitals.
+fn meant_domain(text: &str) -> Option<String> {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let domain = rest.split(['/', ':']).next()?.trim().to_ascii_lowercase();
+    let plain: String = domain.chars().filter(|c| *c != '*').collect();
+    is_trust_domain(&plain).then_some(domain)
+}
+
+/// `principal.credentials`, of the receiver, or of a named agent.
+pub(super) fn is_credentials(expr: &Expr) -> bool {
+    match expr {
+        Expr::GetAttr { expr, attr } if attr == "credentials" => match &**expr {
+            Expr::Var(Var::Principal) => true,
+            Expr::GetAttr { expr, attr } => matches!(**expr, Expr::Var(Var::Context)) && attr == "receiver",
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// A member as it is written.
+fn written(expr: &Expr) -> String {
+    match expr {
+        Expr::GetAttr { expr, attr } => format!("{}.{attr}", written(expr)),
+        Expr::Var(Var::Principal) => "principal".to_owned(),
+        Expr::Var(Var::Resource) => "resource".to_owned(),
+        Expr::Var(Var::Context) => "context".to_owned(),
+        _ => "it".to_owned(),
+    }
+}
+
+pub(super) fn named_action(expr: &Expr) -> Option<PerformativeSet> {
+    match expr {
+        Expr::Literal(Literal::EntityUID(uid)) => action(uid),
+        _ => None,
+    }
+}

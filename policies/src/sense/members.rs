@@ -1,0 +1,105 @@
+//! Members: what one can be, whether it is there, and the names that lead to it.
+
+use std::sync::Arc;
+
+use cedar_policy::pst::{Expr, Var};
+
+use super::facts::Where;
+use super::never::Never;
+use super::possible::{Known, Looking};
+use super::values::{EITHER, Values, only};
+
+impl Looking<'_, '_> {
+    pub(super) fn member(&mut self, expr: &Expr, here: &Where) -> Values {
+        let Expr::GetAttr { expr: of, attr } = expr else { return Values::Any };
+        self.ignored(&[of], here);
+        self.unknown(of, attr, here);
+        let Some((var, path)) = path_of(expr) else { return Values::Any };
+        self.known_of(&var, &path, here)
+    }
+
+    /// What a member can be, by its schema and by what the conditions before say.
+    pub(super) fn known_of(&self, var: &Var, path: &[String], here: &Where) -> Values {
+        let by_schema = self.by_schema(var, path, here);
+        match here.said(var, path) {
+            Some(said) => by_schema.and(said).unwrap_or(by_schema),
+            None => by_schema,
+        }
+    }
+
+    pub(super) fn by_schema(&self, var: &Var, path: &[String], here: &Where) -> Values {
+        match (var, path) {
+            _ if self.known == Known::Nothing => Values::Any,
+            (Var::Context, [member]) => {
+                let of_version = matches!(member.as_str(), "major" | "minor");
+                let open = here.fact(&Var::Context, &["line"]).is_none();
+                if self.known == Known::Structure && of_version && open {
+                    Values::Any
+                } else {
+                    self.world.circumstance(member, here)
+                }
+            }
+            (Var::Resource, path) => self.world.member(path, here),
+            _ => Values::Any,
+        }
+    }
+
+    pub(super) fn has(&mut self, of: &Arc<Expr>, names: &[&str], here: &Where) -> Values {
+        self.ignored(&[of], here);
+        let mut owner = Arc::clone(of);
+        for name in names {
+            if self.unknown(&owner, name, here) {
+                return if self.known == Known::Nothing { EITHER } else { only(false) };
+            }
+            owner = Arc::new(Expr::GetAttr { expr: owner, attr: (*name).into() });
+        }
+        let Some((var, mut path)) = path_of(of) else { return EITHER };
+        if var == Var::Principal && path.is_empty() {
+            // what is unknown was told above, and an agent has all that it can have
+            return only(true);
+        }
+        if var != Var::Resource || self.known == Known::Nothing {
+            return EITHER;
+        }
+        let mut certain = true;
+        for name in names {
+            path.push((*name).to_owned());
+            if let Some(of_type) = self.world.hidden(&path, here) {
+                let member = (*name).to_owned();
+                self.never.push(Never::Hidden { member, of_type });
+                return EITHER;
+            }
+            if self.world.absent(&path, here) {
+                return only(false);
+            }
+            certain &= self.world.present(&path, here);
+        }
+        if certain && self.known == Known::All { only(true) } else { EITHER }
+    }
+
+    /// The names from `resource` to a member.
+    pub(super) fn resource_path(&self, expr: &Expr) -> Option<Vec<String>> {
+        match expr {
+            Expr::Var(Var::Resource) => Some(Vec::new()),
+            Expr::GetAttr { expr, attr } => {
+                let mut path = self.resource_path(expr)?;
+                path.push(attr.to_string());
+                Some(path)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The variable that a member begins with, and the names behind it.
+pub(super) fn path_of(expr: &Expr) -> Option<(Var, Vec<String>)> {
+    match expr {
+        Expr::Var(var) => Some((var.clone(), Vec::new())),
+        Expr::GetAttr { expr, attr } => {
+            let (var, mut path) = path_of(expr)?;
+            path.push(attr.to_string());
+            Some((var, path))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,203 @@
+//! What is wrong with a policy that could do nothing, in words, with its place in the text.
+
+use cedar_policy::pst::{Clause, Expr};
+use semgate_contexts::Version;
+
+use super::never::{self, Never, before};
+use super::{World, pieces, tokens};
+use crate::check::{Texts, closest};
+use crate::credentials::is_shown;
+use crate::parse::{Written, annotated, place};
+use crate::{Place, PolicyFault};
+
+/// Values that a hint lists; of more it names the nearest.
+const MAX_LISTED: usize = 16;
+
+impl Texts<'_> {
+    pub(super) fn idle(&self, written: &Written, idle: &pieces::Idle<'_>) -> PolicyFault {
+        let shown = pieces::shown(idle.piece);
+        let (why, hint) = if idle.always {
+            (
+                format!("`{shown}` is true for every message"),
+                "what is true of every message asks for nothing: leave it out",
+            )
+        } else {
+            (
+                format!("`{shown}` is true for no message that comes to it"),
+                "a part that is never true does nothing: leave it out, or say what was meant",
+            )
+        };
+        PolicyFault::Invalid {
+            place: self.place_of_variable(written, pieces::first_variable(idle.piece)),
+            policy: written.id.to_string(),
+            why,
+            hint: Some(hint.to_owned()),
+        }
+    }
+
+    /// Where a variable of the conditions stands.
+    pub(super) fn place_of_variable(&self, written: &Written, variable: Option<*const Expr>) -> Place {
+        let mut all = Vec::new();
+        for clause in written.clauses.iter() {
+            let (Clause::When(condition) | Clause::Unless(condition)) = clause;
+            pieces::variables(condition, &mut all);
+        }
+        let number = variable.and_then(|one| all.iter().position(|other| std::ptr::eq(*other, one)));
+        let words = self.words(written);
+        let at = number.and_then(|number| tokens::variables(&words).get(number).copied());
+        match at {
+            Some(at) => self.place_at(written, at),
+            None => self.place_of_clause(written, Some(0)),
+        }
+    }
+
+    pub(super) fn never_true(&self, written: &Written, clause: Option<usize>) -> PolicyFault {
+        let why = if clause.is_some() {
+            "its condition is true for no message"
+        } else {
+            "its conditions together are true for no message"
+        };
+        PolicyFault::Invalid {
+            place: self.place_of_clause(written, clause),
+            policy: written.id.to_string(),
+            why: why.to_owned(),
+            hint: None,
+        }
+    }
+
+    /// A refused reply tells its caller nothing of why, so nobody reads such a notice.
+    pub(super) fn notice_of_replies(&self, written: &Written) -> PolicyFault {
+        PolicyFault::Invalid {
+            place: self.place_at(written, annotated(self.text(written), "notice")),
+            policy: written.id.to_string(),
+            why: "`@notice` is never shown: this policy decides replies only, and of a refused reply its caller learns no reason"
+                .to_owned(),
+            hint: Some("leave it out, or let the policy decide requests too".to_owned()),
+        }
+    }
+
+    pub(super) fn below_floor(
+        &self,
+        written: &Written,
+        of_type: usize,
+        (asked, floor): (&[Version], Version),
+        world: &World<'_>,
+    ) -> PolicyFault {
+        let line = world.catalogue.types.get(of_type).map_or("", |info| info.line.as_str());
+        let asked: Vec<String> = asked.iter().map(|version| format!("`{version}`")).collect();
+        let at = ["major", "minor"]
+            .into_iter()
+            .find_map(|member| self.offset_of(written, &["context", ".", member]));
+        PolicyFault::BelowFloor {
+            place: self.place_at(written, at.unwrap_or_default()),
+            policy: written.id.to_string(),
+            why: format!(
+                "of `{line}` it can match {} only, and the floor lets nothing below `{floor}` through",
+                asked.join(", ")
+            ),
+        }
+    }
+
+    pub(super) fn never(&self, written: &Written, never: Never, world: &World<'_>) -> PolicyFault {
+        let literal = |literal: &never::Literally| {
+            let words = self.words(written);
+            let at = tokens::literal(&words, &literal.text, before(&written.clauses, literal));
+            self.place_at(written, at.unwrap_or_default())
+        };
+        let (place, why, hint) = match never {
+            Never::Text { member, literal: text, values } => {
+                let folded =
+                    values.iter().map(String::as_str).find(|value| value.eq_ignore_ascii_case(&text.text));
+                let near = folded.or_else(|| closest(&text.text, values.iter().map(String::as_str)));
+                let hint = match near {
+                    Some(near) => format!("did you mean `\"{near}\"`?"),
+                    None if values.len() <= MAX_LISTED => {
+                        let listed: Vec<String> =
+                            values.iter().map(|value| format!("`\"{value}\"`")).collect();
+                        format!("it is one of {}", listed.join(", "))
+                    }
+                    None => format!("it is one of {} values", values.len()),
+                };
+                (literal(&text), format!("`{member}` is never `\"{}\"`", text.text), hint)
+            }
+            Never::Number { path, literal, places, numbers } => {
+                let mut words = vec!["resource"];
+                path.iter().for_each(|name| words.extend([".", name]));
+                let place = self.place_of_words(written, &words);
+                let number = crate::numbers::Shown { number: literal, places };
+                let why = format!("`resource.{}` is never `{number}`", path.join("."));
+                (place, why, numbers.described(places))
+            }
+            Never::Credential { literal: text } => {
+                let near = closest(&text.text, world.credentials());
+                let hint = near.map_or_else(
+                    || {
+                        if is_shown(&text.text) {
+                            return "what agents show is named `cert:eku:OID`, `cert:policy:OID` or `token:ISSUER:NAME`"
+                                .to_owned();
+                        }
+                        "a credential is there once an agent has it, or the list `credentials` names it"
+                            .to_owned()
+                    },
+                    |near| format!("did you mean `\"{near}\"`?"),
+                );
+                (literal(&text), format!("nobody has the credential `{}`", text.text), hint)
+            }
+            Never::TrustDomain { member, text, meant, at } => {
+                let form = "a trust domain is what stands between `spiffe://` and the next `/`";
+                let hint = match meant {
+                    Some(meant) => format!("{form}: did you mean `\"{meant}\"`?"),
+                    None => format!("{form}: lower-case letters, digits, `.`, `_` and `-`"),
+                };
+                (self.place_of_variable(written, Some(at)), format!("`{member}` is never `\"{text}\"`"), hint)
+            }
+            Never::Unknown { member, of, near, at } => {
+                let why = format!("attribute `{member}` {of} not found");
+                let place = self.place_of_variable(written, Some(at));
+                return PolicyFault::Invalid { place, policy: written.id.to_string(), why, hint: near };
+            }
+            Never::Hidden { member, of_type } => {
+                let name = world.catalogue.types.get(of_type).map_or("", |info| &info.name);
+                let at = [["has", &member], [".", &member]]
+                    .into_iter()
+                    .find_map(|words| Some(self.offset_of(written, &words)? + words[0].len()));
+                let why = format!("`{member}` of `{name}` is not visible to policies");
+                let hint = "a number needs a `multipleOf` that is a multiple of 0.0001, and any other member one type";
+                (self.place_at(written, self.blank(written, at.unwrap_or_default())), why, hint.to_owned())
+            }
+        };
+        PolicyFault::Invalid { place, policy: written.id.to_string(), why, hint: Some(hint) }
+    }
+
+    /// Past the blanks at an offset.
+    fn blank(&self, written: &Written, at: usize) -> usize {
+        let rest = self.text(written).get(at..).unwrap_or_default();
+        at + (rest.len() - rest.trim_start().len())
+    }
+
+    fn text(&self, written: &Written) -> &str {
+        self.file(written).1.get(written.start..).unwrap_or_default()
+    }
+
+    pub(super) fn words(&self, written: &Written) -> Vec<tokens::Token<'_>> {
+        tokens::of(self.text(written))
+    }
+
+    fn offset_of(&self, written: &Written, words: &[&str]) -> Option<usize> {
+        tokens::sequence(&self.words(written), words)
+    }
+
+    pub(super) fn place_of_words(&self, written: &Written, words: &[&str]) -> Place {
+        self.place_at(written, self.offset_of(written, words).unwrap_or_default())
+    }
+
+    pub(super) fn place_of_clause(&self, written: &Written, clause: Option<usize>) -> Place {
+        let all = tokens::clauses(&self.words(written));
+        self.place_at(written, clause.and_then(|at| all.get(at)).copied().unwrap_or_default())
+    }
+
+    pub(super) fn place_at(&self, written: &Written, within: usize) -> Place {
+        let (file, text) = self.file(written);
+        place(file, text, written.start + within)
+    }
+}

@@ -1,0 +1,67 @@
+//! Many lines that a policy about every type cannot be typed beside: whose documents go, and when the policy itself is the mistake.
+
+use super::one_file;
+use super::versions::{ONE_AGENT, X_TEXT, Y_INT, crowd, load, note};
+use crate::{Policies, PolicyLimits, PolicySource};
+
+#[test]
+fn attack_documents_of_many_lines_never_keep_a_policy_about_every_type_from_loading() {
+    let policies = "permit (principal, action, resource) when { resource has x && resource.x > 1 };";
+    let mut contexts = crowd(5);
+    // two versions of each line fit, and the third does not
+    for n in 0..60 {
+        contexts.extend([
+            note(&format!("bad{n:02}:v1.0"), Y_INT, ""),
+            note(&format!("bad{n:02}:v2.0"), X_TEXT, ""),
+        ]);
+    }
+    // and one line has more of them than are sought through
+    contexts.extend((0..40).map(|minor| note(&format!("flood:v1.{minor}"), X_TEXT, "")));
+    let few = PolicyLimits { max_left_out_tries: 4, ..PolicyLimits::default() };
+    let source = PolicySource { files: one_file(policies).files, entities: ONE_AGENT.into(), limits: None };
+    let loaded = Policies::load(&source, &contexts, &few).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let looks = PolicyLimits { max_line_looks: 60, ..few.clone() };
+    assert!(Policies::load(&source, &contexts, &looks).is_err(), "the work is bounded");
+    let out: Vec<String> = loaded.left_out().iter().map(|left| left.urn.short().to_string()).collect();
+    assert_eq!(out.len(), 100, "{out:?}");
+    assert!(out.iter().all(|urn| urn.starts_with("flood:") || urn.ends_with(":v2.0")), "{out:?}");
+    assert!(
+        loaded.left_out()[0].to_string().contains("it would make a policy invalid"),
+        "{:?}",
+        loaded.left_out()[0]
+    );
+}
+
+#[test]
+fn a_policy_that_asks_every_type_for_a_member_is_itself_the_mistake_and_takes_no_document_away() {
+    let (limits, house) =
+        (PolicyLimits::default(), load("permit (principal, action, resource);", crowd(20)).unwrap());
+    for (policies, expected) in [
+        // what has no members is asked for one
+        (
+            "permit (principal, action, resource) when { resource.y > 1 };",
+            "attribute `y` on any entity type that `resource` can be here not found",
+        ),
+        // every line that has it would have to go
+        (
+            "permit (principal, action, resource) when { resource has x && resource.x == \"a\" };",
+            "not compatible",
+        ),
+    ] {
+        let source =
+            PolicySource { files: one_file(policies).files, entities: ONE_AGENT.into(), limits: None };
+        let faults = Policies::load(&source, &crowd(20), &limits).unwrap_err();
+        assert!(faults.iter().any(|fault| fault.to_string().contains(expected)), "{faults:?}");
+        assert!(house.policies.reload(&source, &crowd(20), &limits).is_err());
+    }
+}
+
+#[test]
+fn what_is_live_is_never_left_out_for_a_new_policy_of_many_lines() {
+    let mut contexts = crowd(3);
+    contexts.extend((0..20).map(|n| note(&format!("bad{n}:v1.0"), X_TEXT, "")));
+    let live = load("permit (principal, action, resource);", contexts.clone()).unwrap();
+    let open = "permit (principal, action, resource) when { resource has x && resource.x > 1 };";
+    let source = PolicySource { files: one_file(open).files, entities: ONE_AGENT.into(), limits: None };
+    assert!(live.policies.reload(&source, &contexts, &PolicyLimits::default()).is_err());
+}

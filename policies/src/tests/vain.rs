@@ -1,0 +1,106 @@
+//! What could never be so or never be read: trust domains that are none, tokens that nobody vouches for, notices to nobody.
+
+use super::{loads, one_file, refused, shipped_contexts};
+use crate::{Policies, PolicyLimits};
+
+#[test]
+fn a_trust_domain_that_is_written_as_a_url_is_refused_with_the_one_that_was_meant() {
+    let form = "a trust domain is what stands between `spiffe://` and the next `/`";
+    for (condition, column, member, wrong, meant) in [
+        (
+            "principal.trust_domain == \"https://semgate.test\"",
+            8,
+            "principal",
+            "https://semgate.test",
+            "semgate.test",
+        ),
+        (
+            "\"spiffe://semgate.test/agent\" != principal.trust_domain",
+            41,
+            "principal",
+            "spiffe://semgate.test/agent",
+            "semgate.test",
+        ),
+        (
+            "context.receiver.trust_domain == \"Semgate.test\"",
+            8,
+            "context.receiver",
+            "Semgate.test",
+            "semgate.test",
+        ),
+        (
+            "[\"a.test\", \"semgate.test:443\"].contains(principal.trust_domain)",
+            48,
+            "principal",
+            "semgate.test:443",
+            "semgate.test",
+        ),
+        ("principal.trust_domain like \"spiffe://*.test\"", 8, "principal", "spiffe://*.test", "*.test"),
+    ] {
+        let text =
+            format!("permit (principal, action, resource is payment::transfer)\nwhen {{ {condition} }};");
+        let fault = format!(
+            "p.cedar:2:{column}: policy `p.cedar#1`: `{member}.trust_domain` is never `\"{wrong}\"` ({form}: did you mean `\"{meant}\"`?)"
+        );
+        refused(&text, &[&fault]);
+    }
+    loads(
+        "permit (principal, action, resource is payment::transfer)\nwhen { principal.trust_domain like \"*.semgate.test\" || \
+         principal.trust_domain == \"semgate.test\" };",
+    );
+}
+
+#[test]
+fn a_notice_on_what_decides_replies_only_is_refused_since_nobody_reads_it() {
+    let fault = |column: usize| {
+        format!(
+            "p.cedar:1:{column}: policy `p.cedar#x`: `@notice` is never shown: this policy decides replies only, and of a refused reply its \
+             caller learns no reason (leave it out, or let the policy decide requests too)"
+        )
+    };
+    let scope = "(principal, action, resource is payment::transfer)";
+    for condition in
+        ["when { context.direction == \"reply\" }", "unless { context.direction == \"request\" }"]
+    {
+        refused(&format!("@id(\"x\") @notice(\"ask us\") forbid {scope} {condition};"), &[&fault(10)]);
+        let permit =
+            format!("@id(\"x\") @limit(\"1/minute\") @notice(\"ask us\") permit {scope} {condition};");
+        refused(&permit, &[&fault(29)]);
+        loads(&format!("@id(\"x\") forbid {scope} {condition};"));
+    }
+    loads(&format!(
+        "@notice(\"ask us\") forbid {scope} when {{ context.direction == \"request\" || resource.currency == \"EUR\" }};"
+    ));
+}
+
+#[test]
+fn a_credential_of_an_issuer_that_is_not_configured_is_refused_where_the_configuration_is_known() {
+    let text = "permit (principal, action, resource is payment::transfer)\n\
+                when { principal.credentials.containsAny([\"token:hr:payer\", \"high-value-authorized\"]) ||\n  \
+                context.receiver.credentials.contains(\"token:hq:bank\") };";
+    let load = |issuers: Option<&[&str]>| {
+        let token_issuers = issuers.map(|names| names.iter().map(ToString::to_string).collect());
+        let limits = PolicyLimits { token_issuers, ..PolicyLimits::default() };
+        Policies::load(&one_file(text), &shipped_contexts(), &limits)
+            .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let unknown = load(None).unwrap();
+    assert_eq!(unknown.token_issuers().collect::<Vec<_>>(), [("hq", "p.cedar#1"), ("hr", "p.cedar#1")]);
+    assert!(load(Some(&["hq", "hr"])).is_ok());
+    let fault = |at: &str, name: &str, hint: &str| {
+        format!(
+            "p.cedar:{at}: policy `p.cedar#1`: nobody can show `token:{name}`: no issuer of that name is configured ({hint})"
+        )
+    };
+    assert_eq!(
+        load(Some(&["hr"])).unwrap_err(),
+        [fault("3:41", "hq:bank", "its name is `name` of a `[[credential_issuer]]`")]
+    );
+    let none = "the configuration has no `[[credential_issuer]]`";
+    assert_eq!(
+        load(Some(&[])).unwrap_err(),
+        [fault("2:43", "hr:payer", none), fault("3:41", "hq:bank", none)]
+    );
+    let near = load(Some(&["hr", "HQ"])).unwrap_err();
+    assert_eq!(near, [fault("3:41", "hq:bank", "did you mean `HQ`?")]);
+}
