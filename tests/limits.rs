@@ -79,6 +79,28 @@ fn one_agent_spends_its_budget_and_the_other_still_has_its_own() {
     let record =
         wait_for("the record", || up.audit().into_iter().find(|record| record["code"] == "rate_limited"));
     assert_eq!(record["sender"], "spiffe://semgate.test/agent/retailer-7");
+    let limited = &record["limited"][0];
+    let again = limited["again_in"].as_u64().unwrap();
+    assert!(wait.abs_diff(again) <= 1, "{record}");
+    assert_eq!(
+        *limited,
+        json!({"kind": "budget", "name": "hourly", "rate": "6/hour", "per": "agent", "cost": 2, "left": 0, "again_in": again})
+    );
+    explained(&up, record["decision_id"].as_str().unwrap(), again);
+}
+
+/// Nothing of what was asked is kept, and the limit is told all the same.
+fn explained(up: &Up, decision: &str, again: u64) {
+    let log = up.path("/audit");
+    let words = ["policy", "explain", "--decision", decision, "--audit", log.to_str().unwrap(), "--policies"];
+    let output = Command::new(support::SEMGATE).args(words).arg(up.path("/policies")).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
+    let sentence = format!(
+        "  stopped by the budget `hourly` of limits.json: 6/hour, counted for the sender; it costs 2, 0 were left; it would have passed \
+         {again} s later, at "
+    );
+    assert!(told.lines().any(|line| line.starts_with(&sentence)), "{told}");
 }
 
 #[test]
@@ -96,5 +118,7 @@ fn a_mistake_in_the_limits_is_told_by_the_check() {
     check("few.cedar:1:12: `@limits`: no annotation of this name");
     check("did you mean `@limit`?");
     std::fs::write(policies.join("few.cedar"), POLICY).unwrap();
-    check("limits.json: at `/budgets`: `hourly` holds 1 and can never pay for a message that costs 2");
+    check(
+        "limits.json:2:36: at `/budgets/0/limit`: `hourly` holds 1 and can never pay for a message that costs 2",
+    );
 }

@@ -119,6 +119,52 @@ fn replay_says_exactly_which_recorded_decision_another_payment_policy_would_chan
 }
 
 #[test]
+fn every_record_of_a_decision_is_explained_and_so_is_what_a_permit_asks_a_human() {
+    let up = Up::start();
+    let asks = "@id(\"large\") @approve(\"the treasurer signs these\") permit (principal in Group::\"partners\", action == Action::\"REQUEST\", \
+                resource is payment::transfer) when { resource.amount.greaterThan(decimal(\"500.0\")) };\n";
+    std::fs::write(up.path("/policies").join("large.cedar"), asks).unwrap();
+    let told = json!({"protocol": "L8/1.0", "message_id": "m-2", "performative": "INFORM", "sender_id": "wholesaler-1",
+        "receiver_id": "retailer-7", "context": "urn:contexts:supplyChain:v1.0",
+        "content": {"concept": "current_decision", "item_id": "beer", "quantity": 2}});
+    let behind = Scripted::saying(told.to_string());
+    let keep = "[audit_values]\n\"payment::transfer.amount\" = \"values\"\n";
+    let gateway = Gateway::before(&up, behind.address, keep);
+    assert_eq!(gateway.post(&paper()).status, 200);
+    let refused = gateway.post(&payment(900));
+    assert_eq!((refused.status, refused.code().as_str()), (403, "approval_required"));
+    let records: Vec<Value> = wait_for("the records", || {
+        let text = std::fs::read_to_string(&gateway.audit).ok()?;
+        let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        (lines.len() == 3).then_some(lines)
+    });
+    let decision = |code: &Value| {
+        records.iter().find(|line| line["code"] == *code).unwrap()["decision_id"].as_str().unwrap()
+    };
+    let policies = up.path("/policies");
+    let explain = |id: &str| {
+        let words =
+            ["explain", "--decision", id, "--audit", word(&gateway.audit), "--policies", word(&policies)];
+        let (status, shown, errors) = policy(&words);
+        assert_eq!(status, 0, "{errors}");
+        shown
+    };
+    let shown = explain(decision(&Value::Null));
+    let headlines: Vec<&str> = shown.lines().filter(|line| line.contains("as it was decided")).collect();
+    let as_decided = "as it was decided; explained by the policies named here";
+    assert_eq!(
+        headlines,
+        [format!("allowed, {as_decided}"), format!("reply allowed, {as_decided}")],
+        "{shown}"
+    );
+    assert!(shown.contains("supplyChain::decision_contingency: permitted"), "{shown}");
+    let shown = explain(decision(&json!("approval_required")));
+    for line in ["payment::transfer: approval", "      asks a human: the treasurer signs these"] {
+        assert!(shown.lines().any(|shown| shown == line), "no `{line}` in:\n{shown}");
+    }
+}
+
+#[test]
 fn a_gate_does_not_pass_on_a_log_of_which_nothing_can_be_replayed() {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("audit.jsonl");
@@ -153,6 +199,9 @@ fn a_member_that_records_could_never_keep_is_told_of_and_no_check_passes_with_it
     let mut warnings = wrong.map(|why| format!("audit_values: {why}")).to_vec();
     warnings.push(format!("floors: {nothing}"));
     assert_eq!(status["policies"]["warnings"], json!(warnings), "{status}");
+    let log = gateway.log();
+    let warned = |line: &&str| line.contains("WARN") && line.contains("paiment");
+    assert!(log.lines().any(|line| warned(&line)), "the floor of no line is in the log too: {log}");
     // it judges messages all the same, and keeps what there is
     assert_eq!(gateway.post(&payment(120)).status, 204);
     let config = gateway.audit.parent().unwrap().with_extension("toml");
@@ -200,6 +249,57 @@ fn a_sender_whom_no_policy_lets_use_a_line_is_told_to_the_operator_with_the_perm
     ] {
         assert!(shown.lines().any(|shown| shown == line), "no `{line}` in:\n{shown}");
     }
+}
+
+#[test]
+fn a_call_of_a_tool_over_mcp_is_explained_by_the_context_that_its_route_pins() {
+    let rules = copied();
+    let (file, tools) = (rules.path().join("call.json"), rules.path().join("tools.json"));
+    let whole = json!({"type": "integer"});
+    let pin = format!("mcp-tool add sha-256:{}", "0".repeat(64));
+    let parameters = json!({"$comment": pin, "type": "object", "properties": {"a": whole, "b": whole}, "required": ["a", "b"],
+        "additionalProperties": false});
+    let results = json!({"type": "object", "properties": {"sum": whole}, "required": ["sum"], "additionalProperties": false});
+    let document = json!({"context": "urn:contexts:acme.tools:v1.0", "tasks": {"add": {"parameters": parameters, "results": results,
+        "performatives": ["REQUEST", "INFORM"]}}});
+    std::fs::write(&tools, document.to_string()).unwrap();
+    let permit = "@id(\"adds\") permit (principal in Group::\"partners\", action == Action::\"REQUEST\", resource is acme::tools::add)\n\
+                  when { context.binding == \"mcp\" && resource.a < 1000 };\n";
+    std::fs::write(rules.path().join("tools.cedar"), permit).unwrap();
+    let explain = |a: u32, more: &[&str]| {
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "add", "arguments": {"a": a, "b": 2}}});
+        std::fs::write(&file, call.to_string()).unwrap();
+        let words = [
+            "explain",
+            "--message",
+            word(&file),
+            "--sender",
+            "retailer-7",
+            "--receiver",
+            "wholesaler-1",
+            "--protocol",
+            "mcp",
+        ];
+        let beside = ["--policies", word(rules.path()), "--context", word(&tools)];
+        policy(&[&words[..], &beside, more].concat())
+    };
+    let (status, shown, errors) = explain(1, &["--pinned", "acme.tools:v1.0"]);
+    assert_eq!(status, 0, "{errors}");
+    assert!(shown.starts_with("permitted\n\nacme::tools::add: permitted\n"), "{shown}");
+    for line in [
+        "    permit tools.cedar#adds (tools.cedar:1:1)",
+        "      tools.cedar:2:1 when context.binding == \"mcp\": true",
+        "      tools.cedar:2:1 when resource.a < 1000: true",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "no `{line}` in:\n{shown}");
+    }
+    let (status, shown, _) =
+        explain(1000, &["--pinned", "acme.tools:v1.0", "--binding-version", "2025-11-25"]);
+    assert!(status == 0 && shown.starts_with("policy_denied") && shown.contains("came near"), "{shown}");
+    assert!(shown.contains("`resource.a` would have to be"), "{shown}");
+    // without it the call names no context
+    let (_, shown, errors) = explain(1, &[]);
+    assert!(shown.starts_with("context_missing"), "{shown}{errors}");
 }
 
 #[test]

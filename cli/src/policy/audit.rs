@@ -37,6 +37,17 @@ impl<'a> Entry<'a> {
         self.0.get("asked")?.as_object()
     }
 
+    /// When the verdict fell, in seconds since the Unix epoch.
+    pub fn time(&self) -> u64 {
+        let time = self.0.get("time").and_then(Json::as_number).and_then(|number| number.as_i64_exact());
+        time.and_then(|time| u64::try_from(time).ok()).unwrap_or_default()
+    }
+
+    /// The limits that stopped it.
+    pub fn limited(&self) -> &'a [Json<'a>] {
+        self.0.get("limited").and_then(Json::as_array).unwrap_or_default()
+    }
+
     /// Who said it to whom.
     pub fn parties(&self) -> Parties<'a> {
         let text = |name| self.text(name).unwrap_or_default();

@@ -1,5 +1,7 @@
 //! `semgate policy explain`: why a message is permitted or denied. For operators; no caller ever sees it.
 
+mod limited;
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -29,9 +31,15 @@ pub struct Explain {
     /// The request that the message replies to
     #[arg(long, value_name = "FILE", requires = "message")]
     answers: Option<PathBuf>,
-    /// The binding of the message: `l8` or `a2a`
+    /// The binding of the message: `l8`, or `a2a` or `mcp` with a JSON-RPC request (in MCP a call of a tool, say)
     #[arg(long, default_value = "l8")]
     protocol: String,
+    /// The version of the protocol, as it writes it; the newest unless given
+    #[arg(long, value_name = "VERSION", requires = "message")]
+    binding_version: Option<String>,
+    /// MCP: the context of the tools that the route pins (its `default_context`), such as `acme.tools:v1.0`
+    #[arg(long, value_name = "CONTEXT", requires = "message")]
+    pinned: Option<String>,
     /// The clock: RFC 3339
     #[arg(long)]
     time: Option<String>,
@@ -46,6 +54,20 @@ pub struct Explain {
     policies: PathBuf,
     #[command(flatten)]
     contexts: Contexts,
+}
+
+/// What is told of a message, or of one record of a decision.
+struct Told {
+    headline: String,
+    /// The limits that stopped it, a sentence each.
+    limits: Vec<String>,
+    recalled: Vec<Recalled>,
+}
+
+impl Told {
+    const fn unlimited(headline: String, recalled: Vec<Recalled>) -> Self {
+        Self { headline, limits: Vec::new(), recalled }
+    }
 }
 
 impl Explain {
@@ -67,24 +89,20 @@ impl Explain {
             (None, Some(id), Some(log)) => decision(id, log, &explainer)?,
             _ => return Err(Fault::new("name a message, or a decision and its log")),
         };
-        for (headline, recalled) in told {
+        for Told { headline, limits, recalled } in told {
             if json {
                 let questions: Vec<Value> = recalled.iter().map(as_json).collect();
-                out!("{}", json!({"verdict": headline, "questions": questions}));
+                out!("{}", json!({"verdict": headline, "limits": limits, "questions": questions}));
             } else {
                 out!("{headline}");
+                limits.iter().for_each(|limit| out!("  {limit}"));
                 recalled.iter().for_each(show);
             }
         }
         Ok(0)
     }
 
-    fn message(
-        &self,
-        file: &std::path::Path,
-        stage: &Stage,
-        explainer: &Explainer,
-    ) -> Result<(String, Vec<Recalled>), Fault> {
+    fn message(&self, file: &std::path::Path, stage: &Stage, explainer: &Explainer) -> Result<Told, Fault> {
         let bytes = |file: &std::path::Path| {
             std::fs::read(file).doing(format_args!("cannot read `{}`", file.display()))
         };
@@ -94,10 +112,10 @@ impl Explain {
             receiver: &self.receiver.clone().unwrap_or_default(),
             direction: if answers.is_some() { Way::Reply } else { Way::Request },
             protocol: &self.protocol,
-            version: None,
+            version: self.binding_version.as_deref(),
             time: self.time.as_deref(),
             shows: [&[], &[]],
-            pinned: None,
+            pinned: self.pinned.as_deref(),
         };
         let outcome = stage.message(&sent, &bytes(file)?, answers.as_deref())?;
         let why = if outcome.why.is_empty() { String::new() } else { format!(": {}", outcome.why) };
@@ -108,7 +126,7 @@ impl Explain {
             let urn = outcome.context.filter(|_| outcome.verdict == Code::PolicyDenied.as_str());
             let line = urn.and_then(|urn| ContextUrn::parse(&urn, &Prefix::default()).ok());
             let near = line.map(|urn| explainer.refused_line(&sender, urn.line()));
-            return Ok((headline, near.into_iter().flatten().collect()));
+            return Ok(Told::unlimited(headline, near.into_iter().flatten().collect()));
         };
         let parties = Parties {
             sender: &sender,
@@ -118,16 +136,12 @@ impl Explain {
         };
         let read = json::read(asked.as_bytes(), &audit::LIMITS).doing("the questions of the message")?;
         let asked = read.as_object().ok_or_else(|| Fault::new("the questions of the message are none"))?;
-        Ok((headline, explainer.recall(parties, asked).map_err(Fault::new)?))
+        Ok(Told::unlimited(headline, explainer.recall(parties, asked).map_err(Fault::new)?))
     }
 }
 
 /// Looks a decision up in the log.
-fn decision(
-    id: &str,
-    log: &std::path::Path,
-    explainer: &Explainer,
-) -> Result<Vec<(String, Vec<Recalled>)>, Fault> {
+fn decision(id: &str, log: &std::path::Path, explainer: &Explainer) -> Result<Vec<Told>, Fault> {
     let mut found = Vec::new();
     audit::each(log, |entry| {
         if entry.text("decision_id") == Some(id) {
@@ -153,7 +167,7 @@ fn decision(
     }
 }
 
-fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> Result<(String, Vec<Recalled>), Fault> {
+fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> Result<Told, Fault> {
     let code = entry.text("code").map_or_else(String::new, |code| format!(" ({code})"));
     let direction = match entry.text("direction") {
         Some("reply") => "reply ",
@@ -163,12 +177,16 @@ fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> Result<(String, Vec<Rec
         "{direction}{}{code}, as it was decided; explained by the policies named here",
         entry.text("verdict").unwrap_or("?")
     );
+    let limits = limited::sentences(entry);
     let Some(asked) = entry.asked() else {
+        if !limits.is_empty() {
+            return Ok(Told { headline, limits, recalled: Vec::new() });
+        }
         let why = "the record does not hold what was asked: it was refused before the policies' conditions, or the gateway keeps nothing (`[audit_values]`)";
-        return Err(Fault::new(why).hint("docs/gateway-operations.md says how a gateway keeps it"));
+        return Err(Fault::new(why).hint("put `[audit_values]`, even without a line below it, at the end of firewall.toml (of `up`: .semgate/firewall.toml) and start again"));
     };
     let recalled = explainer.recall(entry.parties(), asked).map_err(Fault::new)?;
-    Ok((headline, recalled))
+    Ok(Told { headline, limits, recalled })
 }
 
 fn show(recalled: &Recalled) {

@@ -1,6 +1,6 @@
 //! What is known about a message when its verdict falls: the audit record's share of the inspection.
 
-use crate::{Code, Differs};
+use crate::{Code, Differs, Limited};
 use semgate_contexts::{Digest, Performative};
 use semgate_policies::Texts;
 use std::sync::Arc;
@@ -56,6 +56,8 @@ pub struct Facts {
     pub learnt: Vec<String>,
     /// The tool of MCP that is called or answers, where no context names it and the route takes such.
     pub unnamed_tool: Option<String>,
+    /// The limits that stopped it (`rate_limited`, `ambiguity_limited`).
+    pub limited: Vec<Limited>,
     /// What policies took out of the reply: `concept.member`, names of the schema.
     pub redacted: Vec<String>,
     /// `gateway` where the message is the gateway's own, said in the place of its sender.

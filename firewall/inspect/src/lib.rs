@@ -76,7 +76,7 @@ pub use facts::{Direction, Facts};
 pub use generation::{Generation, GenerationFault};
 pub use inspector::Inspector;
 pub use limits::InspectLimits;
-pub use meter::{Left, Quota};
+pub use meter::{Left, Limited, Quota};
 pub use owners::{Delivery, Journal, Kind, Owned, Owners, Scope};
 pub use permit::{Notice, Permit, ReplyPermit, Sent, Written};
 pub use push::Notification;

@@ -7,12 +7,14 @@
 mod ambiguity;
 mod buckets;
 mod charges;
+mod limited;
 mod quota;
 mod rate;
 mod shards;
 
 pub use ambiguity::{AmbiguityMeter, TooAmbiguous};
 pub use buckets::Buckets;
+pub use limited::Limited;
 pub use quota::{Left, Quota};
 pub use rate::{RateMeter, TooOften};
 
@@ -33,8 +35,9 @@ const MINUTE: u64 = 60;
 #[derive(Debug)]
 pub struct Meters {
     rate: RateMeter,
-    /// What the cheap limit is to who reads of it.
+    /// What the cheap limit is to who reads of it, and to the operator.
     messages: Quota,
+    arrivals: String,
     ambiguity: AmbiguityMeter,
     buckets: Buckets,
 }
@@ -69,6 +72,7 @@ impl Meters {
                 window: most.div_ceil(u64::from(rate.get())),
                 left: None,
             },
+            arrivals: format!("{rate}/second burst {burst}"),
             ambiguity: AmbiguityMeter::new(limits.ambiguous_per_minute, limits.metered_agents),
             buckets: Buckets::new(limits.rate_buckets),
         }
@@ -85,6 +89,10 @@ impl Meters {
                 .with_hint("send less often; retry after the time given")
                 .with_retry_after(wait)
                 .with_quotas(vec![Quota { left: Some(left), ..self.messages.clone() }])
+                .with_facts(Facts {
+                    limited: vec![Limited::plain("arrivals", self.arrivals.clone(), 1, wait)],
+                    ..Facts::default()
+                })
         })
     }
 
@@ -111,7 +119,11 @@ pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result
     if asked > 0 {
         match meters.ambiguity.ask(case.sender_key(), asked, case.now.monotonic_ms) {
             Ok(units) => quotas.push(ambiguity(meters, Left { units, more_in: None })),
-            Err(too) => return Err(too_ambiguous(meters, too).with_facts(decided.facts())),
+            Err(too) => {
+                let rate = format!("{}/minute", meters.ambiguity.most());
+                let limited = vec![Limited::plain("ambiguity", rate, asked, too.wait)];
+                return Err(too_ambiguous(meters, too).with_facts(Facts { limited, ..decided.facts() }));
+            }
         }
     }
     let sender = (asked > 0).then(|| Arc::clone(case.sender_key()));
@@ -121,7 +133,8 @@ pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result
             Ok(left) => quotas.extend(Quota::tightest(left)),
             Err(exhausted) => {
                 meters.give_back(&spent);
-                return Err(too_often(&charges, exhausted).with_facts(decided.facts()));
+                let limited = Limited::all(&charges, &exhausted);
+                return Err(too_often(&charges, exhausted).with_facts(Facts { limited, ..decided.facts() }));
             }
         }
     }

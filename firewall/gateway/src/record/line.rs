@@ -28,6 +28,9 @@ struct Line<'a> {
     /// Names that the message settled for its pair and session.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     learnt: &'a [String],
+    /// The limits that stopped it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    limited: Vec<Limited<'a>>,
     /// What policies took out of the reply.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     redacted: &'a [String],
@@ -52,6 +55,24 @@ struct Line<'a> {
     /// What was asked of the policies, where the operator keeps it.
     #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct Limited<'a> {
+    kind: &'static str,
+    name: &'a str,
+    rate: &'a str,
+    per: &'a str,
+    cost: u64,
+    left: u64,
+    again_in: Option<u64>,
+}
+
+impl<'a> Limited<'a> {
+    fn of(one: &'a semgate_inspect::Limited) -> Self {
+        let semgate_inspect::Limited { kind, name, rate, per, cost, left, again_in } = one;
+        Self { kind, name, rate, per, cost: *cost, left: *left, again_in: *again_in }
+    }
 }
 
 #[derive(Serialize)]
@@ -87,6 +108,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         generation: facts.generation,
         duration_us: record.duration_us,
         learnt: &facts.learnt,
+        limited: facts.limited.iter().map(Limited::of).collect(),
         redacted: &facts.redacted,
         said_by: facts.said_by,
         tool_drift: &facts.drifted,

@@ -5,7 +5,7 @@
 //! names are that agents bring along.
 
 use super::quota::{Left, Quota};
-use semgate_policies::Rate;
+use semgate_policies::{Rate, RateKey};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, hash_map::RandomState},
     hash::{BuildHasher, BuildHasherDefault, Hash, Hasher},
@@ -33,8 +33,10 @@ pub(crate) struct Charge {
     pub cost: u64,
     /// What the limit is called to outsiders.
     pub name: Arc<str>,
-    /// For the operator: which budget or policy it is.
+    /// For the operator: which budget or policy it is, of which kind, and what it is counted for.
     pub by: Arc<str>,
+    pub kind: &'static str,
+    pub per: RateKey,
     /// What outsiders read when it is this one that stops them.
     pub hint: Option<Arc<str>>,
 }

@@ -24,6 +24,8 @@ pub(crate) fn charges(decided: &Decided<'_, '_>, buckets: &Buckets) -> Vec<Charg
                     cost: 1,
                     name: Arc::clone(&obligation.quota),
                     by: Arc::clone(&obligation.policy),
+                    kind: "policy",
+                    per: key,
                     hint: obligation.notice.clone(),
                 },
             );
@@ -60,6 +62,8 @@ fn of_budget(
         cost,
         name: Arc::clone(&budget.name),
         by: Arc::clone(&budget.name),
+        kind: "budget",
+        per: budget.key,
         hint: None,
     }
 }

@@ -2,7 +2,16 @@ use super::*;
 
 fn charge(buckets: &Buckets, who: &str, rate: &str, cost: u64) -> Charge {
     let rate = Rate::parse(rate).unwrap();
-    Charge { key: buckets.key((who, rate)), rate, cost, name: Arc::from(who), by: Arc::from(who), hint: None }
+    Charge {
+        key: buckets.key((who, rate)),
+        rate,
+        cost,
+        name: Arc::from(who),
+        by: Arc::from(who),
+        kind: "budget",
+        per: RateKey::default(),
+        hint: None,
+    }
 }
 
 fn spend(buckets: &Buckets, who: &str, rate: &str, now_ms: u64) -> Result<u64, Duration> {
