@@ -1,9 +1,11 @@
-//! The hunt for a wrong verdict: random pairs of schemas, and random documents against what is said of them.
+//! The hunt for a wrong verdict: random pairs of schemas, and documents against what is said of them: random ones, and for schemas of a
+//! small world all that there are.
 //!
 //! A verdict of Compatible is wrong if any document is accepted by the first and refused by the second; a verdict of Breaking is wrong if
 //! its witness is not. The seed is an argument and so is the end: what it finds can be found again.
 
 pub(crate) mod random;
+mod small;
 
 use std::collections::BTreeMap;
 
@@ -13,8 +15,11 @@ use super::{CompareLimits, Comparison, Verdict, compare};
 use crate::{Context, DocumentLimits, Prefix, json};
 use random::{Random, documents, value_for};
 
-/// Documents that are held against a verdict of Compatible.
+/// Random documents that are held against a verdict of Compatible.
 const DOCUMENTS: usize = 40;
+
+/// Of a hundred pairs so many are of the small world.
+const SMALL: usize = 50;
 
 /// A hunt that is under way, and what it met so far.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +73,12 @@ impl Hunt {
         let seed = self.seed;
         self.seed = seed.wrapping_add(1);
         let mut random = Random::new(seed);
-        let (old, new) = documents(&mut random);
+        let (old, new, world) = if random.chance(SMALL) {
+            small::documents(&mut random)
+        } else {
+            let (old, new) = documents(&mut random);
+            (old, new, Vec::new())
+        };
         let (Some(left), Some(right)) = (read(&old), read(&new)) else {
             self.refused += 1;
             return None;
@@ -85,7 +95,8 @@ impl Hunt {
         match comparison.verdict {
             Verdict::Compatible => {
                 self.compatible += 1;
-                self.against((&left, &right), &old, &mut random).map(|content| wrong(Some(content)))
+                let contents = if world.is_empty() { drawn(&old, &mut random) } else { world };
+                self.against((&left, &right), contents).map(|content| wrong(Some(content)))
             }
             Verdict::Breaking => {
                 self.breaking += 1;
@@ -102,22 +113,18 @@ impl Hunt {
     }
 
     /// Looks for a document that the first accepts and the second refuses.
-    fn against(
-        &mut self,
-        (left, right): (&Context, &Context),
-        old: &Value,
-        random: &mut Random,
-    ) -> Option<Value> {
-        let at = |pointer| old.pointer(pointer).unwrap_or(&Value::Null);
-        for _ in 0..DOCUMENTS {
-            let content = value_for(at("/concepts/c"), at("/$defs"), random, 0);
-            self.documents += u64::from(accepts(left, &content) == Some(Taken::Yes));
-            if parts(left, right, &content) {
-                return Some(content);
-            }
-        }
-        None
+    fn against(&mut self, (left, right): (&Context, &Context), contents: Vec<Value>) -> Option<Value> {
+        contents.into_iter().find(|content| {
+            self.documents += u64::from(accepts(left, content) == Some(Taken::Yes));
+            parts(left, right, content)
+        })
     }
+}
+
+/// Documents that probably fit the first.
+fn drawn(old: &Value, random: &mut Random) -> Vec<Value> {
+    let at = |pointer| old.pointer(pointer).unwrap_or(&Value::Null);
+    (0..DOCUMENTS).map(|_| value_for(at("/concepts/c"), at("/$defs"), random, 0)).collect()
 }
 
 #[derive(PartialEq, Eq)]

@@ -300,6 +300,24 @@ fn what_leads_to_a_changed_definition_is_not_called_unchanged() {
 }
 
 #[test]
+fn attack_items_behind_a_prefix_are_not_forgotten() {
+    let (number, integer) = (json!({ "type": "number" }), json!({ "type": "integer" }));
+    let three = json!({ "type": "array", "items": number, "minItems": 2, "maxItems": 3 });
+    let two = json!({ "type": "array", "prefixItems": [number, number], "items": false, "minItems": 2 });
+    let part = concept(&object(&three), &object(&two));
+    assert_eq!(part.verdict, Verdict::Breaking, "{part:?}");
+    assert_eq!(part.witness.unwrap().refused.path, "/m/2");
+    let any = json!({ "type": "array", "items": number });
+    for prefix in 1..4 {
+        let places = vec![number.clone(); prefix];
+        let tail = json!({ "type": "array", "prefixItems": places, "items": integer });
+        let part = concept(&object(&any), &object(&tail));
+        assert_eq!(part.witness.expect("a break").refused.path, format!("/m/{prefix}"));
+        within(object(&tail)["properties"]["m"].clone(), any.clone());
+    }
+}
+
+#[test]
 fn members_added_required_removed_or_renamed() {
     let old = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" } }, "required": ["a"] });
     let added = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" }, "c": { "type": "string" } }, "required": ["a"] });

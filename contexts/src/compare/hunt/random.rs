@@ -19,12 +19,12 @@ impl Random {
         drawn.checked_rem(bound).unwrap_or_default()
     }
 
-    fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
     /// One of a list.
-    fn of<T: Clone + Default>(&mut self, list: &[T]) -> T {
+    pub(crate) fn of<T: Clone + Default>(&mut self, list: &[T]) -> T {
         let at = self.below(list.len());
         list.get(at).cloned().unwrap_or_default()
     }

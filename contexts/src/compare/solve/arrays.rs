@@ -22,7 +22,8 @@ struct Asked {
     at_most: Vec<(u64, Id, Id)>,
     unique: bool,
     repeats: bool,
-    /// The first place from which on all places are alike.
+    /// The first place from which on all places are alike: in what items there must be, and in which wishes they may fulfil. So whatever is
+    /// possible at all is possible with one further place for each wish: the other items behind can be left out.
     alike: u64,
 }
 
@@ -47,8 +48,9 @@ impl Asked {
                 _ => {}
             }
         }
-        let at = asked.at.iter().map(|(at, _)| at + 1);
-        asked.alike = at.chain(asked.from.iter().map(|(from, _)| *from)).max().unwrap_or(0);
+        let at = asked.at.iter().map(|(at, _)| at.saturating_add(1));
+        let from = asked.from.iter().chain(&asked.some).map(|(from, _)| *from);
+        asked.alike = at.chain(from).max().unwrap_or(0);
         asked
     }
 
