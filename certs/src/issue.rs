@@ -78,6 +78,9 @@ pub enum LineScope {
     Trees(Vec<Line>),
 }
 
+/// Seconds that new certificates begin in the past, for verifiers whose clocks run behind; never before their issuer, see
+/// [`Issuer::begins`].
+pub const BACKDATE: u64 = 300;
 /// Longest life of a leaf in seconds: 90 days (DESIGN §3).
 pub(crate) const MAX_LEAF_LIFETIME: u64 = 90 * 86_400;
 /// Longest life of a root or issuing certificate in seconds: ten years with three leap days.

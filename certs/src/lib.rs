@@ -38,7 +38,9 @@ pub use crl::{
     MAX_SHARDS, Revoked, crl_pem,
 };
 pub use cross::{CrossCertificate, CrossFault};
-pub use issue::{Family, IssueFault, Issuer, IssuingProfile, LeafNames, LeafProfile, LineScope, RootProfile};
+pub use issue::{
+    BACKDATE, Family, IssueFault, Issuer, IssuingProfile, LeafNames, LeafProfile, LineScope, RootProfile,
+};
 pub use key::{KeyFault, KeyPair, PublicKey, SignatureAlgorithm, SignatureFault, signature_der};
 pub use key_id::{KeyId, SignerId, Suspect, SuspectFault};
 pub use leaf::{LineAllowed, LineNotDelegated, VerifiedLeaf};

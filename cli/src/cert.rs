@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use semgate_certs::{
-    Chain, ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope, RootProfile,
-    SigningKey, SpiffeId, Usage,
+    BACKDATE, Chain, ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope,
+    RootProfile, SigningKey, SpiffeId, Usage,
 };
 use semgate_contexts::Line;
 use serde_json::json;
@@ -127,7 +127,9 @@ pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
     match job {
         CertJob::Root(root) => {
             let key = KeyPair::generate(&random).doing("key")?;
-            let issuer = Issuer::root(&RootProfile::new(root.name, now), key, &random).doing("root")?;
+            let issuer =
+                Issuer::root(&RootProfile::new(root.name, now.saturating_sub(BACKDATE)), key, &random)
+                    .doing("root")?;
             store(&root.out.out, issuer.chain(), issuer.key().as_ref(), json)
         }
         CertJob::Issuing(issuing) => {
@@ -136,17 +138,19 @@ pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
                 FamilyName::Tls => Family::Tls,
             };
             let scope = scope(&issuing.lines)?;
-            let profile = IssuingProfile::new(issuing.name, family, now).lines(scope);
+            let by = issuer(&issuing.by.by)?;
+            let profile = IssuingProfile::new(issuing.name, family, by.begins(now, BACKDATE)).lines(scope);
             let key = subject(issuing.key.as_deref())?;
-            let issuer =
-                issuer(&issuing.by.by)?.issuing(&profile, key, &random).doing("issuing certificate")?;
+            let issuer = by.issuing(&profile, key, &random).doing("issuing certificate")?;
             store(&issuing.out.out, issuer.chain(), issuer.key().as_ref(), json)
         }
         CertJob::Leaf(leaf) => {
             let key = subject(leaf.key.as_deref())?;
-            let mut profile = leaf.profile(now)?.lifetime(leaf.days.saturating_mul(86_400));
+            let by = issuer(&leaf.by.by)?;
+            let mut profile =
+                leaf.profile(by.begins(now, BACKDATE))?.lifetime(leaf.days.saturating_mul(86_400));
             profile.crl = leaf.places.shards()?;
-            let chain = issuer(&leaf.by.by)?.leaf(&profile, key.public(), &random).doing("leaf")?;
+            let chain = by.leaf(&profile, key.public(), &random).doing("leaf")?;
             store(&leaf.out.out, &chain, key.as_ref(), json)
         }
         CertJob::Revoke(revoke) => revoke.run(json),
@@ -155,7 +159,7 @@ pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
 }
 
 impl Leaf {
-    fn profile(&self, now: u64) -> Result<LeafProfile, Fault> {
+    fn profile(&self, from: u64) -> Result<LeafProfile, Fault> {
         let usage = Usage::parse(&self.usage).ok_or_else(|| {
             Fault::new("no such usage")
                 .status(2)
@@ -171,24 +175,24 @@ impl Leaf {
                     .hint("add `--line payment`")
                     .status(2));
             }
-            Usage::Context => LeafProfile::context(lines(&self.lines)?, now),
-            Usage::Status | Usage::Feed | Usage::Log => LeafProfile::role(usage, scope(&self.lines)?, now),
+            Usage::Context => LeafProfile::context(lines(&self.lines)?, from),
+            Usage::Status | Usage::Feed | Usage::Log => LeafProfile::role(usage, scope(&self.lines)?, from),
             Usage::Policy => {
                 let id = id.ok_or_else(|| {
                     Fault::new("a policy signer needs its identity")
                         .hint("add `--spiffe spiffe://domain/policy-signer`")
                         .status(2)
                 })?;
-                LeafProfile::policy(id, now)
+                LeafProfile::policy(id, from)
             }
-            Usage::Server => LeafProfile::server(id, self.dns.clone(), self.ip.clone(), now).also_client(),
+            Usage::Server => LeafProfile::server(id, self.dns.clone(), self.ip.clone(), from).also_client(),
             Usage::Agent => {
                 let id = id.ok_or_else(|| {
                     Fault::new("an agent needs its identity")
                         .hint("add `--spiffe spiffe://domain/agent/name`")
                         .status(2)
                 })?;
-                LeafProfile::agent(id, now)
+                LeafProfile::agent(id, from)
             }
         })
     }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use ring::rand::SystemRandom;
 use semgate_certs::{
-    Chain, ChainFault, ChainLimits, CrlStore, IssueFault, Issuer, KeyFault, KeyPair, LeafProfile, PeerRoots,
-    Roots, SigningKey, Usage, VerifiedLeaf, verify_chain,
+    BACKDATE, Chain, ChainFault, ChainLimits, CrlStore, IssueFault, Issuer, KeyFault, KeyPair, LeafProfile,
+    PeerRoots, Roots, SigningKey, Usage, VerifiedLeaf, verify_chain,
 };
 use semgate_contexts::{Line, Prefix};
 use semgate_statement::{Anchors, LogKey, SigningIdentity};
@@ -28,8 +28,6 @@ const DAY: u64 = 86_400;
 /// Minted signers live as long as DESIGN §3 lets a leaf live.
 /// An issuing certificate near its end issues shorter ones.
 const SIGNER_LIFETIMES: [u64; 4] = [90 * DAY, 60 * DAY, 45 * DAY, 31 * DAY];
-/// Certificates begin a little in the past, for verifiers whose clocks run behind.
-const BACKDATE: u64 = 300;
 /// A signer with less than this left is replaced before its next use.
 const RENEW_BEFORE: u64 = 30 * DAY;
 
@@ -115,6 +113,15 @@ impl Keys {
     /// The key of heads and shards.
     pub fn feed(&self) -> Result<Arc<Role>, RunFault> {
         self.feed.get().ok_or_else(|| RunFault::Stopped("there is no feed key".to_owned()))
+    }
+
+    /// Why what the feed key signs now counts for nobody: the time of its certificate, or what the root said of it.
+    pub fn feed_fault(&self, now: u64) -> Option<ChainFault> {
+        let (feed, anchors) = (self.feed.get()?, self.anchors());
+        match anchors.compromised(feed.leaf.signer_id()) {
+            Some(_) => Some(ChainFault::IssuerRevoked),
+            None => verify_chain(&feed.identity.chain, anchors.roots(), Usage::Feed, now).err(),
+        }
     }
 
     /// The key of status statements; none while its certificate does not count.
@@ -226,8 +233,10 @@ fn text(path: &Path) -> Result<String, RunFault> {
 /// Why no signer can be had for a line.
 #[derive(Debug)]
 pub(crate) enum SignerFault {
-    /// The issuing certificate was not delegated the line, or has expired.
+    /// The issuing certificate was not delegated the line.
     NotDelegated(String),
+    /// The issuing certificate makes no leaf that counts now: its times, or what the root said of it.
+    Issuing(String),
     /// The issuing key did not sign now.
     Unsigned(KeyFault),
     /// The signer could not be stored; nothing is signed with a key that a restart would not know.
@@ -292,9 +301,10 @@ impl Signers {
 
     fn mint(&self, line: &Line, now: u64) -> Result<(Arc<SigningIdentity>, u64), SignerFault> {
         let random = &SystemRandom::new();
-        let refused = |what: &dyn std::fmt::Display| SignerFault::NotDelegated(what.to_string());
+        let refused = |what: &dyn std::fmt::Display| SignerFault::Issuing(what.to_string());
+        let undelegated = |what: &dyn std::fmt::Display| SignerFault::NotDelegated(what.to_string());
         let key = KeyPair::generate(random).map_err(|e| refused(&e))?;
-        let from = now.saturating_sub(BACKDATE);
+        let from = self.issuer.begins(now, BACKDATE);
         let issued = SIGNER_LIFETIMES.into_iter().map(|lifetime| {
             let mut profile = LeafProfile::context(vec![line.clone()], from).lifetime(lifetime);
             profile.prefix = self.prefix.clone();
@@ -312,10 +322,14 @@ impl Signers {
         }
         let chain = chain.ok_or_else(|| match last {
             IssueFault::Key(fault) => SignerFault::Unsigned(fault),
+            last @ IssueFault::NotDelegated => undelegated(&last),
             last => refused(&last),
         })?;
-        let leaf = self.counts(&chain, now).map_err(|e| refused(&e))?;
-        leaf.allows_line(line).map_err(|e| refused(&e))?;
+        let leaf = self.counts(&chain, now).map_err(|e| match e {
+            ChainFault::NotPermittedByNameConstraints => undelegated(&e),
+            e => refused(&e),
+        })?;
+        leaf.allows_line(line).map_err(|e| undelegated(&e))?;
         let (certificate_file, key_file) = self.files(line);
         disk::write(&key_file, key.to_pem().as_bytes()).map_err(SignerFault::Storage)?;
         disk::write(&certificate_file, chain.to_pem().as_bytes()).map_err(SignerFault::Storage)?;

@@ -4,7 +4,10 @@
 mod support;
 
 use http::StatusCode;
-use semgate_statement::verify_log;
+use ring::rand::SystemRandom;
+use semgate_certs::{Chain, ChainLimits, Family, Issuer, IssuingProfile, KeyPair, Suspect};
+use semgate_statement::jws::Many;
+use semgate_statement::{RootAct, RootStatement, Statement, verify_log};
 use support::*;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -308,5 +311,80 @@ async fn two_persons_may_be_asked_for_by_the_configuration_alone() {
     assert_eq!(grace.act("urn:contexts:acme:v1.1", "revoke").await.code(), "proposals_full");
     // what cannot be done is said at once and proposes nothing
     assert_eq!(grace.act("urn:contexts:acme:v9.0", "revoke").await.code(), "context_unknown");
+    running.stop().await;
+}
+
+fn pem_pair(name: &std::path::Path) -> (Chain, KeyPair) {
+    let read = |end: &str| std::fs::read_to_string(name.with_extension(end)).unwrap();
+    let key = KeyPair::from_pem(&read("key"), &SystemRandom::new()).unwrap();
+    (Chain::from_pem(&read("pem"), &ChainLimits::default()).unwrap(), key)
+}
+
+/// The compromise of the issuing certificate of `old`, signed by the root.
+fn stolen(place: &Place, old: &Chain) -> String {
+    let suspect = Suspect::of(&old.certificates()[0], &ChainLimits::default()).unwrap();
+    let act = RootAct::Compromised { key: suspect.certificate, spki: Some(suspect.key), from: 0 };
+    let said =
+        RootStatement { authority: "semgate.test".to_owned(), number: 1, act, reason: "stolen".to_owned() };
+    let payload = Statement::Root(Box::new(said)).to_bytes().unwrap();
+    let mut jws = Many::draft(&payload, semgate_statement::statement::TYPE);
+    let (root, key) = pem_pair(&place.path().join("offline/root"));
+    jws.sign(&key, &root.thumbprint(), &SystemRandom::new()).unwrap();
+    jws.to_text().unwrap()
+}
+
+/// Another issuing certificate of the same root, valid from then, in the place of the first.
+fn issuing_from(place: &Place, from: u64) {
+    let (chain, key) = pem_pair(&place.path().join("offline/root"));
+    let (root, random) = (Issuer::from_parts(chain, key).unwrap(), SystemRandom::new());
+    let profile = IssuingProfile::new("next", Family::Contexts, from);
+    let next = root.issuing(&profile, KeyPair::generate(&random).unwrap(), &random).unwrap();
+    let issuing = place.state().join("keys/context-issuing");
+    std::fs::write(issuing.with_extension("pem"), next.chain().to_pem()).unwrap();
+    std::fs::write(issuing.with_extension("key"), next.key().pem().unwrap()).unwrap();
+}
+
+/// The leaves that an authority makes are backdated; its issuing certificate may be younger than that.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_issuing_certificate_of_this_second_serves_at_once_and_after_the_old_one_was_stolen() {
+    let place = Place::new();
+    let (old, _) = pem_pair(&place.state().join("keys/context-issuing"));
+    issuing_from(&place, now());
+    let running = place.start().await;
+    let client = &running.client;
+    let works = async |client: &Client, urn: &str| {
+        let published = client.publish(&document(urn, "")).await;
+        assert_eq!(published.status, StatusCode::CREATED, "{published:?}");
+        let revoked = client.act(urn, "revoke").await;
+        assert_eq!(revoked.status, StatusCode::CREATED, "{revoked:?}");
+    };
+    works(client, "urn:contexts:acme:v1.0").await;
+    let said = client.post("/v1/trust", "application/jose+json", &stolen(&place, &old)).await;
+    assert_eq!(said.status, StatusCode::CREATED, "{said:?}");
+    works(client, "urn:contexts:acme:v2.0").await;
+    assert_eq!(running.admin("/readyz").await.0, StatusCode::OK);
+    verify_log(&mut client.clone(), &place.follower_config(), now()).unwrap();
+    running.stop().await;
+    let running = place.start().await;
+    works(&running.client, "urn:contexts:acme:v3.0").await;
+    running.stop().await;
+}
+
+/// A feed key that the root took back and that cannot be replaced signs heads that count for nobody, and the authority says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authority_whose_heads_count_for_nobody_is_not_ready() {
+    let place = Place::new();
+    issuing_from(&place, now() + 3600);
+    let running = place.start().await;
+    assert_eq!(running.admin("/readyz").await.0, StatusCode::OK);
+    let refused = running.client.publish(&document("urn:contexts:acme:v1.0", "")).await;
+    assert_eq!((refused.status.as_u16(), refused.code().as_str()), (503, "signer_unavailable"));
+    assert!(refused.json()["detail"].as_str().unwrap().contains("issuing certificate"), "{refused:?}");
+    let feed = pem_pair(&place.state().join("keys/feed")).0;
+    let said = running.client.post("/v1/trust", "application/jose+json", &stolen(&place, &feed)).await;
+    assert_eq!(said.status, StatusCode::CREATED, "{said:?}");
+    let (status, why) = running.admin("/readyz").await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(why.contains("no head counts: the feed certificate"), "{why}");
     running.stop().await;
 }

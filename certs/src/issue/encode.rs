@@ -155,6 +155,12 @@ impl Issuer {
         }
     }
 
+    /// Where a certificate of this issuer begins that is made `now`: `backdate` seconds ago, but never before the issuer's own, which may
+    /// be as new. Later than `now` where the issuer's own begins later.
+    pub fn begins(&self, now: u64, backdate: u64) -> u64 {
+        now.saturating_sub(backdate).max(self.facts.not_before)
+    }
+
     /// The last second at which the issuer's certificate is valid; no leaf of it lives longer.
     pub fn not_after(&self) -> u64 {
         self.facts.not_after

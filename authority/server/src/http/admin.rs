@@ -35,8 +35,9 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
     if now() >= public.next_update {
         return (StatusCode::SERVICE_UNAVAILABLE, "the head has expired\n").into_response();
     }
-    if app.keys.feed().is_ok_and(|feed| now() > feed.leaf.not_after()) {
-        return (StatusCode::SERVICE_UNAVAILABLE, "the feed certificate has expired\n").into_response();
+    if let Some(fault) = app.keys.feed_fault(now()) {
+        let what = format!("no head counts: the feed certificate: {fault}\n");
+        return (StatusCode::SERVICE_UNAVAILABLE, what).into_response();
     }
     match app.documents.missing() {
         0 => (StatusCode::OK, "ok\n").into_response(),

@@ -204,6 +204,11 @@ fn publish_request(
 fn signer(app: &App, line: &Line) -> Result<Arc<semgate_statement::SigningIdentity>, Problem> {
     app.signers.of(line, now()).map_err(|fault| match fault {
         SignerFault::NotDelegated(what) => Problem::new(Code::LineNotDelegated, what),
+        SignerFault::Issuing(what) => {
+            tracing::error!("the issuing certificate for contexts makes no signer: {what}");
+            let what = format!("the issuing certificate of this authority makes no signer now: {what}");
+            Problem::new(Code::SignerUnavailable, what)
+        }
         SignerFault::Unsigned(fault) => Problem::unsigned(&fault.into()),
         SignerFault::Storage(fault) => {
             tracing::error!("{fault}");

@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ring::rand::SystemRandom;
 use semgate_certs::{
-    Chain, ChainLimits, Family, IssueFault, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope,
-    RootProfile, SpiffeId, Usage,
+    BACKDATE, Chain, ChainLimits, Family, IssueFault, Issuer, IssuingProfile, KeyPair, LeafProfile,
+    LineScope, RootProfile, SpiffeId, Usage,
 };
 
 use semgate_contexts::Line;
@@ -23,9 +23,6 @@ use crate::disk;
 const DAY: u64 = 86_400;
 /// Leaves live as long as DESIGN §3 lets them; `init` is for machines without an issuing service beside them.
 const LEAF_LIFETIME: u64 = 90 * DAY;
-/// Certificates begin a little in the past, for verifiers whose clocks run behind.
-const BACKDATE: u64 = 300;
-
 /// The state directory below the directory of the configuration.
 const STATE: &str = "authority";
 /// The last checkpoint, apart from the state: to be moved to another volume.

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use ring::rand::SystemRandom;
 use semgate_certs::{
-    Chain, ChainFault, IssueFault, Issuer, KeyPair, LeafProfile, SigningKey, Usage, VerifiedLeaf,
+    BACKDATE, Chain, ChainFault, IssueFault, Issuer, KeyPair, LeafProfile, SigningKey, Usage, VerifiedLeaf,
     verify_chain,
 };
 use semgate_statement::{Anchors, SigningIdentity};
 
-use super::{BACKDATE, DAY, Keys, identity};
+use super::{DAY, Keys, identity};
 use crate::config::KeyFiles;
 use crate::pkcs11::names_device;
 use crate::{Config, RunFault, disk};
@@ -71,10 +71,11 @@ impl Renewal {
             (key.into(), Some(pem))
         };
         let scope = self.issuer.scope().map_err(|e| refused(&e))?;
-        let backdate = BACKDATE.min(self.lifetime / 3);
+        let from = self.issuer.begins(now, BACKDATE.min(self.lifetime / 3));
+        let backdate = now.saturating_sub(from);
         let mut lifetime = self.lifetime;
         let chain = loop {
-            let profile = LeafProfile::role(places.usage, scope.clone(), now.saturating_sub(backdate));
+            let profile = LeafProfile::role(places.usage, scope.clone(), from);
             match self.issuer.leaf(&profile.lifetime(lifetime + backdate), key.public(), random) {
                 Ok(chain) => break chain,
                 // the issuing certificate ends earlier
