@@ -7,6 +7,7 @@ mod support;
 #[path = "log/threats.rs"]
 mod threats;
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -79,11 +80,46 @@ fn an_arbitrary_artefact_in_a_mirror_is_refused_by_its_name() {
         std::fs::write(&file, kept).unwrap();
     }
     good(&told.words(&["log", "verify", &text(&dir)]));
+    assert_what_is_asked_by_number_and_name_is_judged(&told, &up.dir, &dir);
     // A mirror that was damaged heals from the authority, and not from itself.
     let tile = dir.join(format!("tile/entries/000.p/{size}"));
     std::fs::write(&tile, b"scribble").unwrap();
     mirror(&up, &dir);
     good(&told.words(&["log", "verify", &text(&dir)]));
+}
+
+/// A forged token by number and a swapped context by name are refused, and the token goes into no other mirror.
+fn assert_what_is_asked_by_number_and_name_is_judged(told: &Told, up: &Path, dir: &Path) {
+    let read = |path: &Path| std::fs::read(path).unwrap();
+    let (number, name) = (dir.join("v1/feed/shards/0"), dir.join("v1/contexts/urn:contexts:payment:v1.1"));
+    let (token, context) = (read(&number), read(&name));
+    let mut forged = token.clone();
+    let signature = forged.iter().rposition(|byte| *byte == b'.').unwrap() + 1;
+    forged[signature..].fill(b'A');
+    std::fs::write(&number, &forged).unwrap();
+    let (status, said) = bad(&told.words(&["log", "verify", &text(dir)]));
+    assert!(status == 1 && said.contains("status shard 0"), "{said}");
+    let copy = up.join("copy-of-a-lie");
+    let (status, said) = bad(&told.words(&["authority", "mirror", &text(&copy), "--from", &text(dir)]));
+    assert!(status == 1 && said.contains("status shard 0"), "{said}");
+    assert!(!copy.join("v1").exists(), "nothing of it was put in place");
+    std::fs::write(&number, token).unwrap();
+    std::fs::copy(dir.join("v1/contexts/urn:contexts:payment:v1.0"), &name).unwrap();
+    let (status, said) = bad(&told.words(&["log", "verify", &text(dir)]));
+    assert!(status == 1 && said.contains("payment:v1.1"), "{said}");
+    std::fs::write(&name, context).unwrap();
+    // the next key of a log is made where nobody else reads it, and over no other
+    let next = text(&up.join("log-2.key"));
+    let words = ["log", "key", "--new", &next, "--origin", "semgate.test/log"];
+    assert!(good(&words).contains("semgate.test/log+"));
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&next).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    bad(&words);
+    // what is past the end is a wrong argument and no accusation
+    for words in [["log", "proof", "99999"], ["log", "proof", "--since=99999"]] {
+        let (status, said) = bad(&told.words(&[&words[..], &["--from", &text(dir)]].concat()));
+        assert!(status == 2 && said.contains("past the end") && !said.contains("evidence"), "{said}");
+    }
 }
 
 #[test]
@@ -239,6 +275,7 @@ fn a_gateway_works_from_a_mirror_until_it_lies_or_is_too_old() {
     drop(alive);
     wait_for("the old mirror to go stale", || (verdict(&gateway).1 == "status_stale").then_some(()));
     let told = Told::of(&up);
-    let (_, said) = bad(&told.words(&["log", "verify", &url]));
-    assert!(said.contains("expired"), "{said}");
+    let (status, said) = bad(&told.words(&["log", "verify", &url]));
+    assert!(status == 4 && said.contains("the log itself holds, but its head has expired"), "{said}");
+    good(&told.words(&["log", "verify", "--allow-expired", &url]));
 }

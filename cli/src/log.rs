@@ -7,13 +7,14 @@ mod witness;
 pub use source::{Source, Which, followed, quorum, reach};
 
 use clap::{Args, Subcommand};
-use semgate_statement::verify_log::Overridden;
-use semgate_statement::{LogFault, LogKey, LogReport, verify_log};
+use semgate_statement::head::HeadFault;
+use semgate_statement::verify_log::{Overridden, verify_log_or_expired};
+use semgate_statement::{LogFault, LogKey, LogReport};
 use serde_json::json;
 
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
-use crate::system::now;
+use crate::system::{now, ring_random, write_new};
 
 /// The exit status when the log could not be fetched: neither good nor bad.
 const NOT_VERIFIED: u8 = 4;
@@ -25,7 +26,7 @@ pub enum LogJob {
     Verify(Verify),
     /// Prove that an entry is in the log, or that the log continues an older one; or check such a proof offline
     Proof(proof::Proof),
-    /// Print the verifier key of a log whose key lies in a device: what followers configure
+    /// Make a log key, or print the verifier key of one in a device: what followers configure
     Key(Key),
     /// Cosign checkpoints of logs that one knows, and refuse forks: for a second party to run
     Witness(witness::Witness),
@@ -36,15 +37,23 @@ pub enum LogJob {
 pub struct Verify {
     /// The authority's address, that of a mirror, or a mirror's directory; the authority of `--dir` without this
     at: Option<String>,
+    /// Take a log whose head has expired for good if it held when that head was issued: for a mirror or a backup to restore from. Nobody
+    /// may follow it
+    #[arg(long)]
+    allow_expired: bool,
     #[command(flatten)]
     which: Which,
 }
 
-/// A log key in a device.
+/// A log key.
 #[derive(Debug, Args)]
 pub struct Key {
-    /// Its `pkcs11:` URI (RFC 7512); an Ed25519 key
-    key: String,
+    /// The `pkcs11:` URI (RFC 7512) of an Ed25519 key in a device
+    #[arg(required_unless_present = "new")]
+    key: Option<String>,
+    /// Make a new key in this file (0600) instead; nothing is overwritten
+    #[arg(long, value_name = "FILE", conflicts_with = "key")]
+    new: Option<std::path::PathBuf>,
     /// The origin of the log
     #[arg(long)]
     origin: String,
@@ -52,8 +61,19 @@ pub struct Key {
 
 impl Key {
     fn run(&self, json: bool) -> Result<u8, Fault> {
-        let key = semgate_authority::signing_key(&self.key).doing(format_args!("key `{}`", self.key))?;
-        let key = LogKey::of_key(&self.origin, key).doing("log key")?;
+        let key = match (&self.key, &self.new) {
+            (Some(place), _) => {
+                let key = semgate_authority::signing_key(place).doing(format_args!("key `{place}`"))?;
+                LogKey::of_key(&self.origin, key).doing("log key")?
+            }
+            (None, Some(file)) => {
+                let key = LogKey::generate(&self.origin, &ring_random()).doing("log key")?;
+                let text = key.to_text().ok_or_else(|| Fault::new("the key has no text"))?;
+                write_new(file, format!("{text}\n").as_bytes(), 0o600)?;
+                key
+            }
+            (None, None) => return Err(Fault::new("no key is named").status(2)),
+        };
         print(&json!({"log_key": key.verifier().to_string()}), json);
         Ok(0)
     }
@@ -78,16 +98,25 @@ impl Verify {
         if !json {
             eprintln!("verifying {}", source.shown);
         }
-        let report = verify_log(source.fetch.as_mut(), &source.config, now());
+        let now = now();
+        let report = verify_log_or_expired(source.fetch.as_mut(), &source.config, now);
         let report = report.map_err(|found| match (&found, self.which.lends(self.at.as_deref())) {
-            (LogFault::Fetch { .. }, _) | (_, None) => fault(found),
+            (LogFault::Fetch { .. } | LogFault::Head(HeadFault::Expired), _) | (_, None) => fault(found),
             (_, Some(dir)) => fault(found).hint(format_args!(
                 "it was judged by the keys of `{}`: if the log is another authority's, give `--roots` and `--log-key`; else keep what is served as evidence",
                 dir.display()
             )),
         })?;
         print(&shown(&report), json);
-        Ok(0)
+        if report.next_update > now || self.allow_expired {
+            return Ok(0);
+        }
+        Err(Fault::new(format_args!(
+            "the log itself holds, but its head has expired: it was good until {} (seconds since the epoch)",
+            report.next_update
+        ))
+        .hint("it is not fit to be followed: bring the mirror up to date, or start the authority; to restore from it, `--allow-expired`")
+        .status(NOT_VERIFIED))
     }
 }
 
@@ -99,6 +128,16 @@ pub fn fault(fault: LogFault) -> Fault {
         ))
         .hint("nothing is said about the log itself; is the authority running, and is this its address?")
         .status(NOT_VERIFIED),
+        LogFault::Head(HeadFault::Expired) => {
+            Fault::new("the log could not be judged: what is served is of a head that has expired")
+                .hint(
+                    "nothing is said about the log itself; bring the mirror up to date, or ask the authority",
+                )
+                .status(NOT_VERIFIED)
+        }
+        LogFault::PastEnd { .. } => Fault::new(fault)
+            .hint("positions count from 0; of a larger log than is served here, ask the authority itself")
+            .status(2),
         LogFault::Unpublished => Fault::new(fault).hint("`semgate context list` shows what is published"),
         fault => {
             Fault::new(format_args!("the log does not hold: {fault}")).hint("keep what is served as evidence")
@@ -117,6 +156,7 @@ fn shown(report: &LogReport) -> serde_json::Value {
     json!({
         "size": report.size, "root": report.root.to_string(), "statements": report.statements,
         "documents": report.documents, "tiles": report.tiles, "shards": report.shards, "floors": report.floors,
+        "issued_at": report.issued_at, "next_update": report.next_update,
         "overrides": report.overrides.iter().map(overridden).collect::<Vec<_>>(),
     })
 }

@@ -126,4 +126,8 @@ impl Fetch for Copy<'_> {
         self.files.insert(path.to_owned(), bytes.clone());
         Ok(bytes)
     }
+
+    fn by_name(&self) -> bool {
+        false
+    }
 }

@@ -16,6 +16,9 @@ pub const LISTING_PATH: &str = "/v1/contexts";
 /// Where a mirror of plain files keeps it: there [`LISTING_PATH`] is a directory.
 pub const LISTING_FILE: &str = "/v1/contexts/index.json";
 
+/// Bytes of a file's name (`NAME_MAX` of POSIX systems). A mirror has no file named after a longer URN: readers ask by digest.
+pub const LONGEST_NAME: usize = 255;
+
 /// Whether an answer for [`LISTING_PATH`] is what web servers say of a directory, so that [`LISTING_FILE`] is worth asking for. A redirect
 /// is never followed.
 pub fn listing_is_a_file(status: u16) -> bool {

@@ -444,6 +444,10 @@ impl MemoryAuthority {
         if let Some(digest) = path.strip_prefix("/v1/contexts/by-digest/") {
             return self.documents.get(&Digest::parse(digest).ok()?).cloned();
         }
+        if let Some(urn) = path.strip_prefix("/v1/contexts/") {
+            let urn = ContextUrn::parse(urn, &Prefix::default()).ok()?;
+            return self.documents.get(&self.replay.published(&urn)?.digest).cloned();
+        }
         match path {
             "/v1/feed/head" => Some(self.signed_head.clone()),
             "/v1/floors" => Some(self.floors.clone()),

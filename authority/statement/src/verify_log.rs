@@ -18,7 +18,9 @@ use crate::floors::MAX_FLOORS_BYTES;
 use crate::follower::FollowerConfig;
 use crate::head::{self, Head, HeadRules, MAX_AHEAD, MAX_HEAD_BYTES, VerifiedHead};
 use crate::jws::General;
-use crate::listing::{LISTING_FILE, LISTING_PATH, Listing, MAX_LISTING_BYTES, listing_is_a_file};
+use crate::listing::{
+    LISTING_FILE, LISTING_PATH, LONGEST_NAME, Listing, MAX_LISTING_BYTES, listing_is_a_file,
+};
 use crate::replay::{Published, Replay};
 use crate::root::Anchors;
 use crate::statement::{Statement, StatementFault};
@@ -58,6 +60,23 @@ pub fn verify_log(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> R
 pub fn verify_log_of_its_head(fetch: &mut dyn Fetch, config: &FollowerConfig) -> Result<LogReport, LogFault> {
     let issued_at = unverified_head(fetch, &config.roots)?.issued_at;
     verify_log(fetch, config, issued_at)
+}
+
+/// As [`verify_log`] at `now`; where the head has expired by then, at the time at which it was issued: the report's `next_update` is past then,
+/// and the log holds although nobody follows it any more. What does not hold at either time is told as of `now`.
+pub fn verify_log_or_expired(
+    fetch: &mut dyn Fetch,
+    config: &FollowerConfig,
+    now: u64,
+) -> Result<LogReport, LogFault> {
+    match verify_log(fetch, config, now) {
+        Err(fault @ LogFault::Head(_)) => {
+            let expired = |report: &LogReport| report.next_update <= now;
+            let then = verify_log_of_its_head(fetch, config).ok();
+            then.filter(expired).ok_or(fault)
+        }
+        other => other,
+    }
 }
 
 fn unverified_head(fetch: &mut dyn Fetch, roots: &Roots) -> Result<Head, LogFault> {
@@ -160,6 +179,8 @@ impl Check<'_> {
         let documents = self.documents(&replay)?;
         Ok(LogReport {
             size: head.seq,
+            issued_at: head.issued_at,
+            next_update: head.next_update,
             root: self.head.checkpoint().root,
             tiles,
             statements: head.seq,
@@ -266,14 +287,27 @@ impl Check<'_> {
                 return Err(LogFault::Shard { n });
             }
             let bytes = self.get(&format!("/v1/feed/shards/{}", named.hex()), MAX_TOKEN_BYTES)?;
-            let text = String::from_utf8(bytes).map_err(|_| LogFault::Shard { n })?;
-            let token = Token::read(&text).map_err(|fault| LogFault::Token { n, fault })?;
-            token.verify(self.head.leaf()).map_err(|fault| LogFault::Token { n, fault })?;
-            if token.list() != *list.bytes {
-                return Err(LogFault::Shard { n });
-            }
+            self.token(n, bytes, &list.bytes)?;
+            self.token_by_number(n, &list.bytes)?;
         }
         Ok(lists.len() as u64)
+    }
+
+    /// What stock status-list readers are given, who know no digest. A mirror may lack it; another list or signature is a lie to them.
+    fn token_by_number(&mut self, n: u64, list: &[u8]) -> Result<(), LogFault> {
+        let path = format!("/v1/feed/shards/{n}");
+        match self.fetch.get(&path, MAX_TOKEN_BYTES as u64) {
+            Ok(bytes) => self.token(n, bytes, list),
+            Err(FetchFault::HttpStatus(404)) => Ok(()),
+            Err(fault) => Err(LogFault::Fetch { path, fault }),
+        }
+    }
+
+    fn token(&self, n: u64, bytes: Vec<u8>, list: &[u8]) -> Result<(), LogFault> {
+        let text = String::from_utf8(bytes).map_err(|_| LogFault::Shard { n })?;
+        let token = Token::read(&text).map_err(|fault| LogFault::Token { n, fault })?;
+        token.verify(self.head.leaf()).map_err(|fault| LogFault::Token { n, fault })?;
+        if token.list() == list { Ok(()) } else { Err(LogFault::Shard { n }) }
     }
 
     fn floors(&mut self, replay: &Replay, head: &Head) -> Result<(), LogFault> {
@@ -323,10 +357,18 @@ impl Check<'_> {
         let same = signed.context().urn() == urn
             && *signed.context().digest() == published.digest
             && signed.signer() == published.signer;
-        if !same {
+        if !same || !self.is_so_named(urn, &bytes)? {
             return Err(LogFault::DocumentDiffers { urn: urn.clone() });
         }
         Ok(Arc::clone(signed.context()))
+    }
+
+    /// Whether the name leads to the same bytes as the digest.
+    fn is_so_named(&mut self, urn: &ContextUrn, bytes: &[u8]) -> Result<bool, LogFault> {
+        if !self.fetch.by_name() || urn.as_str().len() > LONGEST_NAME {
+            return Ok(true);
+        }
+        Ok(self.get(&format!("/v1/contexts/{urn}"), MAX_SIGNED_BYTES)? == bytes)
     }
 }
 

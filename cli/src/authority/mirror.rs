@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use semgate_certs::{ChainLimits, Crls, MAX_CRL_BYTES, MAX_SHARDS};
+use semgate_statement::listing::LONGEST_NAME;
 use semgate_statement::verify_log::FetchFault;
 use semgate_statement::{Fetch, LogFault, LogReport, Stapled, verify_log};
 use serde_json::json;
@@ -23,8 +24,8 @@ const STAGING: &str = ".new";
 /// still fits the immutable files, or asks again.
 const LAST: [&str; 5] =
     ["/v1/trust", "/v1/floors", "/v1/contexts/index.json", "/checkpoint", "/v1/feed/head"];
-/// Bytes of a file's name (`NAME_MAX`). A longer URN has no file of its own: followers ask by digest.
-const LONGEST_NAME: usize = 255;
+/// Hexadecimal digits of a shard's digest; a shorter name is the number of a shard, whose newest token changes.
+const DIGEST: usize = 64;
 /// Where the listing is at an authority; in a mirror there is a directory of this name.
 const LISTING: &str = "/v1/contexts";
 
@@ -143,7 +144,6 @@ fn copy(source: Source, to: &Path, reuse: bool, crls: Lists<'_>) -> Result<(LogR
     }
     let report = verified.map_err(CopyFault::Log)?;
     copying.names(&source.config.prefix).map_err(CopyFault::Log)?;
-    copying.newest_shards(report.shards).map_err(CopyFault::Log)?;
     for below in crls.below {
         copying.issuer(&below)?;
         for shards in crls.shards {
@@ -193,20 +193,6 @@ impl Copying<'_> {
             // As the authority serves it: never with a proof that somebody stapled to it.
             let signed = Stapled::read(&bytes).map_err(LogFault::Proof)?.signed;
             self.keep(&format!("/v1/contexts/{}", listed.urn), &signed);
-        }
-        Ok(())
-    }
-
-    /// The tokens of the newest shards by number, for stock status-list readers, who check them by their own rules. A mirror of a
-    /// mirror may lack them.
-    fn newest_shards(&mut self, count: u64) -> Result<(), LogFault> {
-        for n in 0..count {
-            let path = format!("/v1/feed/shards/{n}");
-            match self.from.get(&path, semgate_statement::token::MAX_TOKEN_BYTES as u64) {
-                Ok(bytes) => self.keep(&path, &bytes),
-                Err(FetchFault::HttpStatus(404)) => {}
-                Err(fault) => return Err(LogFault::Fetch { path, fault }),
-            }
         }
         Ok(())
     }
@@ -263,12 +249,16 @@ impl Fetch for Copying<'_> {
         self.keep(path, &bytes);
         Ok(bytes)
     }
+
+    fn by_name(&self) -> bool {
+        false
+    }
 }
 
 /// What has the same bytes for ever: documents by digest, shards by the hash of their list, and tiles of one width.
 fn is_immutable(path: &str) -> bool {
     path.starts_with("/v1/contexts/by-digest/")
-        || path.starts_with("/v1/feed/shards/")
+        || path.strip_prefix("/v1/feed/shards/").is_some_and(|name| name.len() == DIGEST)
         || path.starts_with("/tile/")
 }
 

@@ -101,14 +101,12 @@ impl Proof {
             return Ok(shown(&under, proof.index));
         }
         let rules = ProofRules { roots: &roots, checkpoint, prefix: &prefix, documents: &documents };
-        let (entry, under) = rules.verify_entry(&proof).map_err(|e| refused(&e))?;
-        let mut value = shown(&under, proof.index);
-        if let Some(members) = value.as_object_mut() {
-            members.insert("logged_at".to_owned(), entry.logged_at().into());
-            members.insert("kind".to_owned(), entry.statement().kind().into());
-            members.insert("about".to_owned(), about(entry.statement()).into());
+        if let Some((entry, signed, under)) = rules.verify_root_entry(&proof).map_err(|e| refused(&e))? {
+            let more = ("signed_by_roots", signed.into());
+            return Ok(told(&under, proof.index, entry.logged_at(), entry.unverified(), Some(more)));
         }
-        Ok(value)
+        let (entry, under) = rules.verify_entry(&proof).map_err(|e| refused(&e))?;
+        Ok(told(&under, proof.index, entry.logged_at(), entry.statement(), None))
     }
 
     fn checked_continuation(&self, text: &str, log: &LogVerifier, quorum: &Quorum) -> Result<Value, Fault> {
@@ -182,6 +180,26 @@ fn shown(checkpoint: &Checkpoint, index: u64) -> Value {
     json!({
         "index": index, "size": checkpoint.size, "root": checkpoint.root.to_string(), "origin": checkpoint.origin,
     })
+}
+
+/// The same with what the entry says.
+fn told(
+    checkpoint: &Checkpoint,
+    index: u64,
+    logged_at: u64,
+    statement: &Statement,
+    more: Option<(&str, Value)>,
+) -> Value {
+    let mut value = shown(checkpoint, index);
+    let what = [
+        ("logged_at", logged_at.into()),
+        ("kind", statement.kind().into()),
+        ("about", about(statement).into()),
+    ];
+    if let Some(members) = value.as_object_mut() {
+        members.extend(what.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value)));
+    }
+    value
 }
 
 fn about(statement: &Statement) -> String {

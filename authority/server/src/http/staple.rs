@@ -40,7 +40,8 @@ pub(super) fn stapled(app: &App, signed: Vec<u8>, index: u64) -> Result<Vec<u8>,
     let note = std::str::from_utf8(&public.checkpoint.bytes).map_err(|e| internal(&e))?;
     let log = LogVerifier::parse(&app.log_key).map_err(|e| internal(&e))?;
     let checkpoint = Checkpoint::verify(note.as_bytes(), &log, log.name()).map_err(|e| internal(&e))?;
-    let proof = prove_entry(entry, &chain, index, (note, &checkpoint), &tiles).map_err(|e| internal(&e))?;
+    let proof =
+        prove_entry(entry, Some(&chain), index, (note, &checkpoint), &tiles).map_err(|e| internal(&e))?;
     Stapled { signed, proof: Some(proof) }.to_bytes().map_err(|e| internal(&e))
 }
 

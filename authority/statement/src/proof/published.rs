@@ -9,26 +9,26 @@ use crate::format::{FormatFault, Members, limits, write};
 use crate::statement::Statement;
 use crate::tiles::{TileSource, TreeHash, inclusion_proof};
 use crate::trust::Trust;
-use semgate_certs::{Chain, Roots};
+use semgate_certs::{Chain, RootKey, Roots};
 use semgate_contexts::{DocumentLimits, Prefix, Referenced};
 use serde_json::Value;
 
 /// The member of the unprotected header that holds the text of the proof.
 const MEMBER: &str = "tlog-proof";
 
-/// Makes the proof for an entry that is in the tree of `checkpoint`, whose verified form is `at`.
+/// Makes the proof for an entry that is in the tree of `checkpoint`, whose verified form is `at`; no chain for a statement of the root.
 ///
 /// Errors: [`TextProofFault::Proof`]; among them the tiles that are missing.
 pub fn prove_entry(
     entry: &[u8],
-    chain: &Chain,
+    chain: Option<&Chain>,
     index: u64,
     (checkpoint, at): (&str, &Checkpoint),
     tiles: &dyn TileSource,
 ) -> Result<TlogProof, TextProofFault> {
     let hashes = inclusion_proof(index, at.size, at.root, tiles).map_err(TextProofFault::Proof)?;
     let entry = std::str::from_utf8(entry).map_err(|_| TextProofFault::Extra)?;
-    let extra = serde_json::json!({"entry": entry, "x5c": chain.to_x5c()});
+    let extra = serde_json::json!({"entry": entry, "x5c": chain.map(Chain::to_x5c).unwrap_or_default()});
     let extra = write(&extra).map_err(|_| TextProofFault::Extra)?;
     Ok(TlogProof { extra: Some(extra), index, hashes, checkpoint: checkpoint.to_owned() })
 }
@@ -125,11 +125,27 @@ impl ProofRules<'_> {
         let (entry, chain) = self.extra(proof)?;
         let checkpoint = proof.verify(TreeHash::of_leaf(entry.bytes()), &self.checkpoint)?;
         let mut trust = Trust::default();
-        trust.insert(chain);
+        trust.insert(chain.ok_or(TextProofFault::Extra)?);
         Ok((entry.verify(&trust, self.roots).map_err(TextProofFault::Statement)?, checkpoint))
     }
 
-    fn extra(&self, proof: &TlogProof) -> Result<(Entry, Chain), TextProofFault> {
+    /// Verifies a proof whose entry is a statement of the root; none where it is another entry. Which root keys count changes by such
+    /// statements, so the proof shows that the log holds this one, and beside it how many of the configured roots signed it.
+    pub fn verify_root_entry(
+        &self,
+        proof: &TlogProof,
+    ) -> Result<Option<(Entry, u64, Checkpoint)>, TextProofFault> {
+        let (entry, _) = self.extra(proof)?;
+        let Some(jws) = entry.signed().many() else { return Ok(None) };
+        let checkpoint = proof.verify(TreeHash::of_leaf(entry.bytes()), &self.checkpoint)?;
+        let roots = self.roots.certificates().map(|der| RootKey::of(der, self.roots.limits()));
+        let keys: Vec<RootKey> = roots.filter_map(Result::ok).collect();
+        let signed = jws.signers(&keys, entry.logged_at());
+        Ok(Some((entry, signed, checkpoint)))
+    }
+
+    /// The entry and the chain of its signer; a statement of the root has none.
+    fn extra(&self, proof: &TlogProof) -> Result<(Entry, Option<Chain>), TextProofFault> {
         let wrong = |_| TextProofFault::Extra;
         let bytes = proof.extra.as_deref().ok_or(TextProofFault::Extra)?;
         let json = semgate_contexts::json::read(bytes, &limits(super::MAX_PROOF_BYTES))
@@ -139,7 +155,11 @@ impl ProofRules<'_> {
             .map_err(TextProofFault::Statement)?;
         let texts: Option<Vec<&str>> =
             members.list("x5c").map_err(wrong)?.iter().map(|c| c.as_str()).collect();
-        let chain = texts.and_then(|texts| Chain::from_x5c(texts, self.roots.limits()).ok());
-        Ok((entry, chain.ok_or(TextProofFault::Extra)?))
+        let texts = texts.ok_or(TextProofFault::Extra)?;
+        if entry.signed().many().is_some() {
+            return if texts.is_empty() { Ok((entry, None)) } else { Err(TextProofFault::Extra) };
+        }
+        let chain = Chain::from_x5c(texts, self.roots.limits()).map_err(|_| TextProofFault::Extra)?;
+        Ok((entry, Some(chain)))
     }
 }

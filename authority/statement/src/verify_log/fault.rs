@@ -19,6 +19,11 @@ pub trait Fetch {
     /// Gets a path under the authority's address, at most `max_bytes`. Only a 200 is an answer; redirects are not
     /// followed.
     fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault>;
+
+    /// Whether contexts are read by their names too. Not where the names are written from what was read by digest.
+    fn by_name(&self) -> bool {
+        true
+    }
 }
 
 /// Why a path could not be fetched.
@@ -66,6 +71,10 @@ pub struct Overridden {
 pub struct LogReport {
     /// Size of the log.
     pub size: u64,
+    /// When its head was issued, in seconds since the epoch.
+    pub issued_at: u64,
+    /// When its head expires.
+    pub next_update: u64,
     /// Root hash, computed from the entries.
     pub root: TreeHash,
     /// Hash tiles compared.
@@ -177,6 +186,13 @@ pub enum LogFault {
     Cosignatures(CosignatureFault),
     /// A proof that could not be made or does not hold.
     Proof(TextProofFault),
+    /// No entry is there, or no log of that size came before: what was asked for is past the end. Says nothing against the log.
+    PastEnd {
+        /// The position or size that was asked for.
+        at: u64,
+        /// Entries of the log.
+        size: u64,
+    },
     /// The listing does not name this context.
     Unpublished,
     /// The trust document does not name the signer of an entry.
@@ -230,6 +246,9 @@ impl fmt::Display for LogFault {
             LogFault::Moving => f.write_str("the head moved too often to compare"),
             LogFault::Cosignatures(fault) => write!(f, "{fault}"),
             LogFault::Proof(fault) => write!(f, "{fault}"),
+            LogFault::PastEnd { at, size } => {
+                write!(f, "{at} is past the end of the log that is served, which has {size} entries")
+            }
             LogFault::Unpublished => f.write_str("the context is not listed as published"),
             LogFault::SignerMissing => {
                 f.write_str("the trust document does not name the signer of the entry")

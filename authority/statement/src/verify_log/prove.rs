@@ -45,20 +45,24 @@ impl<'a> Prover<'a> {
         found.map(|listed| listed.index).ok_or(LogFault::Unpublished)
     }
 
-    /// The entry at an index and its proof; the entry and the chain of its signer are the proof's extra data.
+    /// The entry at an index and its proof; the entry and the chain of its signer are the proof's extra data, of a statement of the root the
+    /// entry alone. Errors: [`LogFault::PastEnd`] where the log has no such entry.
     pub fn inclusion(&mut self, index: u64) -> Result<(Vec<u8>, TlogProof), LogFault> {
         let size = self.size();
-        let out_of_range = || LogFault::Proof(TextProofFault::Proof(ProofFault::OutOfRange));
-        let path = TilePath::entries_holding(index, size).ok_or_else(out_of_range)?;
+        let past_end = || LogFault::PastEnd { at: index, size };
+        if index >= size {
+            return Err(past_end());
+        }
+        let path = TilePath::entries_holding(index, size).ok_or_else(past_end)?;
         let (bytes, width) = tile(self.fetch, path, MAX_BUNDLE_BYTES)?;
         let entries =
             decode_bundle(&bytes, width).map_err(|fault| LogFault::Tile { path: path.to_string(), fault })?;
-        let within = usize::try_from(index % u64::from(TILE_WIDTH)).map_err(|_| out_of_range())?;
-        let entry = entries.get(within).ok_or_else(out_of_range)?.to_vec();
+        let within = usize::try_from(index % u64::from(TILE_WIDTH)).map_err(|_| past_end())?;
+        let entry = entries.get(within).ok_or_else(past_end)?.to_vec();
         let trust = get(self.fetch, "/v1/trust", MAX_TRUST_BYTES)?;
         let trust = Trust::read(&trust, self.config.roots.limits()).map_err(LogFault::Trust)?;
         let key = signer(&entry, &self.config.prefix, index)?;
-        let chain = trust.chain(&key).ok_or(LogFault::SignerMissing)?;
+        let chain = key.map(|key| trust.chain(&key).ok_or(LogFault::SignerMissing)).transpose()?;
         let checkpoint = self.head.checkpoint().clone();
         let note = self.head.head().checkpoint.clone();
         let proof =
@@ -69,9 +73,13 @@ impl<'a> Prover<'a> {
         Ok((entry, proof.map_err(LogFault::Proof)?))
     }
 
-    /// That the head's checkpoint continues the tree of its first `old` entries; and that tree's root.
+    /// That the head's checkpoint continues the tree of its first `old` entries; and that tree's root. Errors: [`LogFault::PastEnd`] where
+    /// the log is smaller.
     pub fn continuation(&mut self, old: u64) -> Result<(ContinuationProof, TreeHash), LogFault> {
         let (size, root) = (self.size(), self.head.checkpoint().root);
+        if old > size {
+            return Err(LogFault::PastEnd { at: old, size });
+        }
         let note = self.head.head().checkpoint.clone();
         let hashes = self.with_tiles(|tiles| consistency_proof(old, size, root, tiles))?;
         let old_root = self.with_tiles(|tiles| root_of_prefix(old, size, root, tiles))?;
@@ -102,9 +110,9 @@ impl<'a> Prover<'a> {
     }
 }
 
-fn signer(entry: &[u8], prefix: &Prefix, index: u64) -> Result<semgate_certs::Thumbprint, LogFault> {
+/// Whose chain vouches for an entry; none for what root keys signed, which are configured.
+fn signer(entry: &[u8], prefix: &Prefix, index: u64) -> Result<Option<semgate_certs::Thumbprint>, LogFault> {
     let entry =
         crate::entry::Entry::read(entry, prefix).map_err(|fault| LogFault::Statement { index, fault })?;
-    // what root keys signed has no chain to be shown
-    entry.signed().key().ok_or(LogFault::SignerMissing)
+    Ok(entry.signed().key())
 }

@@ -1,7 +1,10 @@
 use super::*;
+use crate::jws::JwsFault;
+use crate::proof::TextProofFault;
 use crate::replay::ReplayFault;
 use crate::statement::{Act, Statement};
 use crate::testing::{MemoryAuthority, START};
+use crate::token::TokenFault;
 use semgate_contexts::{Line, Version};
 use std::sync::Arc;
 
@@ -70,6 +73,85 @@ fn every_served_file_is_held_against_the_replayed_log() {
         lied(&format!("/v1/contexts/by-digest/{first}"), swapped),
         LogFault::DocumentDiffers { .. }
     ));
+}
+
+/// What stock readers and people ask for: a token by number, a context by name.
+#[test]
+fn what_is_served_by_number_and_by_name_is_held_against_the_log_too() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let before = authority.shards["0"].clone();
+    authority.change(Act::Revoke, "travel:v2.1");
+    let lied = |path: &str, body: Vec<u8>| {
+        let mut authority = authority.clone();
+        authority.lie(path, body);
+        verify(&mut authority).unwrap_err()
+    };
+    assert_eq!(lied("/v1/feed/shards/0", before), LogFault::Shard { n: 0 }, "as before the revocation");
+    let token = String::from_utf8(authority.shards["0"].clone()).unwrap();
+    let (signed, signature) = token.rsplit_once('.').unwrap();
+    let void = format!("{signed}.{}", "A".repeat(signature.len()));
+    let fault = lied("/v1/feed/shards/0", void.into_bytes());
+    let refused = |fault: &LogFault| {
+        matches!(fault, LogFault::Token { n: 0, fault: TokenFault::Jws(JwsFault::Signature(_)) })
+    };
+    assert!(refused(&fault), "{fault}");
+    let other = authority.documents
+        [&authority.replay.published(&MemoryAuthority::urn("payment:v1.0")).unwrap().digest]
+        .clone();
+    let urn = MemoryAuthority::urn("travel:v2.1");
+    assert_eq!(lied(&format!("/v1/contexts/{urn}"), other), LogFault::DocumentDiffers { urn });
+    // a mirror may lack the tokens by number
+    authority.shards.remove("0");
+    verify(&mut authority).unwrap();
+}
+
+#[test]
+fn a_log_whose_head_has_expired_holds_as_of_that_head_and_a_forged_one_does_not() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let config = authority.config();
+    let later = authority.now + 90_000_000;
+    let report = verify_log_or_expired(&mut authority, &config, later).unwrap();
+    assert_eq!(
+        (report.issued_at, report.next_update),
+        (authority.head.issued_at, authority.head.next_update)
+    );
+    assert!(report.next_update <= later);
+    let now = authority.now;
+    assert!(verify_log_or_expired(&mut authority, &config, now).unwrap().next_update > now);
+    authority.lie("/v1/floors", b"{\"authority\":\"semgate.test\",\"floors\":[]}".to_vec());
+    // nor is a log excused by the age of its head
+    let fault = verify_log_or_expired(&mut authority, &config, later).unwrap_err();
+    assert!(matches!(fault, LogFault::Head(_)), "{fault}");
+}
+
+#[test]
+fn every_entry_is_proved_and_a_position_past_the_end_is_no_fault_of_the_log() {
+    let mut authority = MemoryAuthority::new(START);
+    authority.root(crate::root::RootAct::Keys(authority.key_list()), &[]);
+    authority.publish(&MemoryAuthority::document("money:v1.0", "thing"));
+    let (config, now) = (authority.config(), authority.now);
+    let quorum = crate::cosignature::Quorum::default();
+    let (prefix, documents) = (Prefix::default(), semgate_contexts::DocumentLimits::default());
+    let checkpoint = crate::proof::CheckpointRules { log: &config.log, quorum: &quorum, latest: now };
+    let rules =
+        crate::proof::ProofRules { roots: &config.roots, checkpoint, prefix: &prefix, documents: &documents };
+    let mut prover = Prover::new(&mut authority, &config, now).unwrap();
+    let (_, root) = prover.inclusion(0).unwrap();
+    let (_, published) = prover.inclusion(1).unwrap();
+    for (at, fault) in
+        [(2, LogFault::PastEnd { at: 2, size: 2 }), (u64::MAX, LogFault::PastEnd { at: u64::MAX, size: 2 })]
+    {
+        assert_eq!(prover.inclusion(at).unwrap_err(), fault);
+    }
+    assert_eq!(prover.continuation(3).unwrap_err(), LogFault::PastEnd { at: 3, size: 2 });
+    let (entry, signed, under) = rules.verify_root_entry(&root).unwrap().unwrap();
+    assert_eq!((entry.unverified().kind(), signed, under.size), ("key", 1, 2));
+    assert!(rules.verify_root_entry(&published).unwrap().is_none());
+    rules.verify_entry(&published).unwrap();
+    // a statement of the root has no chain, and is none of a signer
+    assert_eq!(rules.verify_entry(&root).unwrap_err(), TextProofFault::Extra);
+    let moved = crate::proof::TlogProof { index: 1, ..root };
+    assert!(matches!(rules.verify_root_entry(&moved), Err(TextProofFault::Proof(_))));
 }
 
 #[test]
