@@ -27,6 +27,8 @@ struct Known {
     verifier: LogVerifier,
     file: PathBuf,
     last: Option<Checkpoint>,
+    /// As it is in the file: the same checkpoint may come again signed by the next key of the log.
+    note: Vec<u8>,
 }
 
 /// Why nothing was cosigned.
@@ -48,14 +50,14 @@ impl Memory {
             let origin = verifier.name().to_owned();
             let name = semgate_contexts::Digest::of(origin.as_bytes());
             let file = state.join(format!("{}.checkpoint", name.hex()));
-            let last = match disk::read(&file)? {
-                Some(bytes) => Some(
-                    Checkpoint::verify(&bytes, &verifier, &origin)
-                        .map_err(|e| RunFault::damaged(&file, e))?,
-                ),
-                None => None,
+            let (last, note) = match disk::read(&file)? {
+                Some(bytes) => {
+                    let last = Checkpoint::verify(&bytes, &verifier, &origin);
+                    (Some(last.map_err(|e| RunFault::damaged(&file, e))?), bytes)
+                }
+                None => (None, Vec::new()),
             };
-            known.insert(origin, Mutex::new(Known { verifier, file, last }));
+            known.insert(origin, Mutex::new(Known { verifier, file, last, note }));
         }
         Ok(Self { key, logs: known })
     }
@@ -70,9 +72,9 @@ impl Memory {
         let new = judge(&request, &known.verifier, known.last.as_ref()).map_err(Refused::Request)?;
         let (text, _) =
             cosignature::split(&request.checkpoint).map_err(|_| Refused::Request(WitnessFault::Malformed))?;
-        if known.last.as_ref() != Some(&new) {
+        if known.note != request.checkpoint.as_bytes() {
             disk::write(&known.file, request.checkpoint.as_bytes()).map_err(Refused::Disk)?;
-            known.last = Some(new);
+            (known.last, known.note) = (Some(new), request.checkpoint.clone().into_bytes());
         }
         Ok(self.key.cosign(text, now))
     }
@@ -145,6 +147,39 @@ mod tests {
         std::fs::remove_dir_all(dir.path()).unwrap();
         assert!(matches!(witness.add(&request("true", 0, 3), 100), Err(Refused::Disk(_))));
         assert_eq!(witness.seen()[0].1, None);
+    }
+
+    /// The log goes over to another key: old alone, both, new alone; the witness goes along, and nothing is forgotten.
+    #[test]
+    fn a_log_changes_its_key_and_the_witness_goes_along() {
+        let dir = tempfile::tempdir().unwrap();
+        let key = |seed| semgate_statement::LogKey::from_seed(ORIGIN, &[seed; 32]).unwrap();
+        let witness = |keys: &[u8]| {
+            let own = CosignerKey::from_seed("w.example", &[9; 32]).unwrap();
+            let keys = keys.iter().map(|seed| key(*seed).verifier().clone()).collect();
+            Memory::open(own, dir.path(), vec![LogVerifier::any_of(keys).unwrap()])
+        };
+        let by = |old: u64, size: u64, log: semgate_statement::LogKey| {
+            let mut request = ContinuationProof::read(&request("true", old, size)).unwrap();
+            let root =
+                Checkpoint::verify(request.checkpoint.as_bytes(), key(5).verifier(), ORIGIN).unwrap().root;
+            request.checkpoint = log.sign(size, root).unwrap();
+            request.to_text()
+        };
+        let both = || key(6).beside(key(5)).unwrap();
+        assert_eq!(status(witness(&[5]).unwrap().add(&by(0, 3, key(5)), 100)), 200);
+        // a key that it does not know signs for nobody
+        assert_eq!(status(witness(&[5]).unwrap().add(&by(3, 4, key(6)), 100)), 403);
+        assert!(witness(&[6]).is_err(), "what the old key alone signed is not given up");
+        let overlap = witness(&[5, 6]).unwrap();
+        assert_eq!(overlap.seen()[0].1, Some(3));
+        // the same checkpoint, now by both keys: the file is the new key's too
+        assert_eq!(status(overlap.add(&by(3, 3, both()), 100)), 200);
+        assert_eq!(witness(&[6]).unwrap().seen()[0].1, Some(3));
+        assert_eq!(status(witness(&[6, 5]).unwrap().add(&by(3, 7, both()), 100)), 200);
+        let after = witness(&[6]).unwrap();
+        assert_eq!(status(after.add(&by(7, 9, key(6)), 100)), 200);
+        assert_eq!(status(after.add(&by(9, 10, key(5)), 100)), 403, "the old key is gone");
     }
 
     #[test]

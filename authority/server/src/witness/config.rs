@@ -55,6 +55,19 @@ struct Tls {
 #[serde(deny_unknown_fields)]
 struct Log {
     key: String,
+    #[serde(default)]
+    also: Vec<String>,
+}
+
+impl Log {
+    /// The verifier of any of its keys, which must have one origin.
+    fn verifier(&self) -> Result<LogVerifier, String> {
+        let wrong = |key: &str, what: &dyn std::fmt::Display| format!("`log.key` `{key}`: {what}");
+        let keys = std::iter::once(&self.key).chain(&self.also);
+        let keys = keys.map(|key| LogVerifier::parse(key).map_err(|e| wrong(key, &e)));
+        LogVerifier::any_of(keys.collect::<Result<_, _>>()?)
+            .ok_or_else(|| wrong(&self.key, &"`also` names a key of another origin"))
+    }
 }
 
 impl WitnessSettings {
@@ -71,11 +84,7 @@ impl WitnessSettings {
 
     fn parse(text: &str, base: &Path) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|e| e.message().replace('\n', "; "))?;
-        let logs = file
-            .log
-            .iter()
-            .map(|log| LogVerifier::parse(&log.key).map_err(|e| format!("`log.key` `{}`: {e}", log.key)));
-        let logs = logs.collect::<Result<Vec<_>, _>>()?;
+        let logs = file.log.iter().map(Log::verifier).collect::<Result<Vec<_>, _>>()?;
         let names: std::collections::BTreeSet<&str> = logs.iter().map(LogVerifier::name).collect();
         if names.len() != logs.len() || logs.len() > MAX_LOGS {
             return Err(format!("two logs have one origin, or there are more than {MAX_LOGS}"));
@@ -153,5 +162,14 @@ mod tests {
         }
         let twice = format!("{text}\n[[log]]\nkey = \"{}\"\n", log.verifier());
         assert!(WitnessSettings::parse(&twice, dir.path()).unwrap_err().contains("one origin"));
+        let of = |origin: &str| semgate_statement::LogKey::from_seed(origin, &[6; 32]).unwrap();
+        let also = |origin: &str| format!("{text}also = [\"{}\"]\n", of(origin).verifier());
+        let both = WitnessSettings::parse(&also("semgate.test/log"), dir.path()).unwrap();
+        assert_eq!(
+            both.logs[0].to_string(),
+            format!("{} {}", log.verifier(), of("semgate.test/log").verifier())
+        );
+        let fault = WitnessSettings::parse(&also("other.test/log"), dir.path()).unwrap_err();
+        assert!(fault.contains("another origin"), "{fault}");
     }
 }
