@@ -46,6 +46,8 @@ pub(crate) enum Request {
         chains: Vec<Chain>,
         /// A size of the log: the document was compared with every version of its major that was published by then.
         seen: u64,
+        /// Every context that the document refers to, directly or by another: each must count when it is published.
+        references: Vec<ContextUrn>,
     },
     /// A second digest for a published URN: to be kept as evidence.
     Conflict {

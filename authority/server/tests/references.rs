@@ -138,3 +138,36 @@ async fn nothing_new_refers_to_what_does_not_count_and_what_is_published_stays_s
     assert_eq!(running.client.publish(&late).await.code(), "internal");
     running.stop().await;
 }
+
+/// A document that was checked is held against the log once more where it is appended: whatever comes first counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reference_that_is_revoked_meanwhile_is_never_published_above_its_revocation() {
+    let place = Place::new();
+    let running = place.start().await;
+    let client = &running.client;
+    let (mut refused, mut taken) = (0, 0);
+    for n in 0..30 {
+        let money = format!("urn:contexts:money{n}:v1.0");
+        let text = document(&money, "money");
+        let context =
+            Context::check(text.as_bytes(), &Prefix::default(), &DocumentLimits::default()).unwrap();
+        assert_eq!(client.publish(&text).await.status, StatusCode::CREATED);
+        let shop =
+            referring(&format!("urn:contexts:shop{n}:v1.0"), &money, "thing", &context.digest().to_string());
+        let (published, revoked) = tokio::join!(client.publish(&shop), client.act(&money, "revoke"));
+        assert_eq!(revoked.status, StatusCode::CREATED);
+        if published.status == StatusCode::CREATED {
+            assert!(
+                published.json()["index"].as_u64() < revoked.json()["index"].as_u64(),
+                "{published:?} {revoked:?}"
+            );
+            taken += 1;
+        } else {
+            assert_eq!(published.code(), "document_invalid");
+            assert!(detail(&published).contains("which is revoked"), "{published:?}");
+            refused += 1;
+        }
+    }
+    assert_eq!(taken + refused, 30);
+    running.stop().await;
+}

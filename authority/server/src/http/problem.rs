@@ -7,7 +7,8 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
 use semgate_certs::KeyFault;
-use semgate_statement::SignFault;
+use semgate_contexts::ContextUrn;
+use semgate_statement::{SignFault, Status};
 
 use crate::RunFault;
 
@@ -50,7 +51,7 @@ codes! {
     /// No client certificate on a request that writes.
     CertificateRequired, "certificate_required", UNAUTHORIZED, "connect with the client certificate of a publisher";
     /// The certificate is verified, but its owner has no such right on this line.
-    NotPermitted, "not_permitted", FORBIDDEN, "ask the operator for the right on this line (`[[publisher]]` in authority.toml)";
+    NotPermitted, "not_permitted", FORBIDDEN, "ask the operator: `detail` says whether the right on this line is missing (`[[publisher]]` in authority.toml) or a policy does not permit it (`policies`)";
     /// Another person than the one who proposed it has to agree.
     SecondPersonRequired, "second_person_required", FORBIDDEN, "another person who holds the right agrees with `semgate authority approve`";
     /// No such route.
@@ -100,7 +101,7 @@ codes! {
     /// The body is longer than its limit.
     TooLarge, "too_large", PAYLOAD_TOO_LARGE, "a context has at most 90 kB of payload";
     /// Neither a bare nor a signed context, or not JSON.
-    MediaTypeUnsupported, "media_type_unsupported", UNSUPPORTED_MEDIA_TYPE, "send application/json or, for a signed context, application/jose+json";
+    MediaTypeUnsupported, "media_type_unsupported", UNSUPPORTED_MEDIA_TYPE, "send what /openapi.json names for the route: application/jose+json for what was signed, else application/json";
     /// The document is not a context document, or its schemas are not within bounds.
     DocumentInvalid, "document_invalid", UNPROCESSABLE_ENTITY, "run `semgate context check` on the document";
     /// The signed context does not verify: form, signature or chain.
@@ -176,6 +177,18 @@ impl Problem {
         self.more = Some(Box::new((name, value)));
         self
     }
+}
+
+/// That a context which a new document refers to counts.
+pub(crate) fn reference_counts(urn: &ContextUrn, status: Option<Status>) -> Result<(), Problem> {
+    let state = match status {
+        Some(Status::Valid | Status::Deprecated) => return Ok(()),
+        Some(Status::Invalid) => "revoked",
+        Some(Status::Suspended) => "suspended",
+        None => "not published here",
+    };
+    let detail = format!("it refers to `{urn}`, which is {state}; refer to a version that counts");
+    Err(Problem::new(Code::DocumentInvalid, detail))
 }
 
 impl From<Code> for Problem {

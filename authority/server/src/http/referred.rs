@@ -1,7 +1,7 @@
 //! The contexts that a submitted document refers to: published here with the digests that it names, and, of a new document, neither
 //! revoked nor suspended.
 //!
-//! One that is revoked between this look and the append changes nothing: gateways ask again for every message. What is published
+//! The sequencer looks again at the place of the log where the document is to be published. What is published
 //! stays published: the same document again is answered as before, whatever became of what it refers to.
 
 use std::cell::RefCell;
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use semgate_contexts::{Context, ContextUrn, DocumentFault};
+use semgate_statement::context;
 use semgate_statement::jws::General;
-use semgate_statement::{Status, context};
 
 use super::App;
-use super::problem::{Code, Problem};
+use super::problem::{Code, Problem, reference_counts};
 use super::read::{broken, read_document};
 use crate::submit::index_of;
 
@@ -78,14 +78,7 @@ impl<'a> Referred<'a> {
         for other in document.references() {
             let urn = other.urn();
             let record = index_of(&self.app.index).get(urn).map_err(|fault| broken(self.app, &fault))?;
-            let state = match record.map(|record| record.status) {
-                Some(Status::Valid | Status::Deprecated) => continue,
-                Some(Status::Invalid) => "revoked",
-                Some(Status::Suspended) => "suspended",
-                None => "not published here",
-            };
-            let detail = format!("it refers to `{urn}`, which is {state}; refer to a version that counts");
-            return Err(Problem::new(Code::DocumentInvalid, detail));
+            reference_counts(urn, record.map(|record| record.status))?;
         }
         Ok(())
     }

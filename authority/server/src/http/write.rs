@@ -198,7 +198,8 @@ fn publish_request(
     let statement = SignedStatement::sign(statement, &ours, &app.keys.random)
         .map_err(|fault| Problem::unsigned(&fault))?;
     let chains = vec![ours.chain.clone(), chain];
-    Ok(Request::Publish { statement: Box::new(statement), document: signed, chains, seen })
+    let references = document.references().iter().map(|other| other.urn().clone()).collect();
+    Ok(Request::Publish { statement: Box::new(statement), document: signed, chains, seen, references })
 }
 
 fn signer(app: &App, line: &Line) -> Result<Arc<semgate_statement::SigningIdentity>, Problem> {

@@ -14,7 +14,7 @@ use semgate_statement::{
 
 use super::{Consent, Request, Sequencer};
 use crate::clock::now;
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Problem, reference_counts};
 
 /// What becomes of a request.
 pub(super) enum Judged {
@@ -58,7 +58,9 @@ impl Sequencer {
     /// Judges a request and signs what it asks for. Nothing is written and the ledger is not changed.
     pub(super) fn judge(&mut self, request: &Request, consent: Consent) -> Result<Judged, Problem> {
         let judged = match request {
-            Request::Publish { statement, chains, seen, .. } => self.judge_publish(statement, chains, *seen),
+            Request::Publish { statement, chains, seen, references, .. } => {
+                self.judge_publish(statement, chains, *seen, references)
+            }
             Request::Conflict { .. } => Err(Code::UrnTaken.into()),
             Request::Change { act, urn, reason } => self.judge_change(*act, urn, reason),
             Request::Floor { line, min, reason } => self.judge_floor(line, *min, reason),
@@ -80,6 +82,7 @@ impl Sequencer {
         signed: &SignedStatement,
         chains: &[Chain],
         seen: u64,
+        references: &[ContextUrn],
     ) -> Result<Judged, Problem> {
         let at = self.time();
         match self.ledger.replay().check_by(at, signed.unverified(), signed.key()) {
@@ -89,6 +92,7 @@ impl Sequencer {
                 {
                     return Err(Code::VersionRaced.into());
                 }
+                references.iter().try_for_each(|other| self.counts(other))?;
                 // The document's chain is judged at `logged_at` by everyone who reads it, so it must hold then and not only when checked.
                 for chain in chains {
                     let leaf = self.verified.leaf(chain, self.anchors.roots(), Usage::Context, at);
@@ -106,6 +110,14 @@ impl Sequencer {
             Err(fault @ ReplayFault::LineRecognised) => Err(Problem::new(Code::LineRecognised, fault)),
             Err(fault) => Err(Problem::new(Code::Internal, fault)),
         }
+    }
+
+    /// That what a new document refers to counts at this place of the log: it may have been taken back since the document was checked, also
+    /// in the same batch.
+    fn counts(&self, other: &ContextUrn) -> Result<(), Problem> {
+        let replay = self.ledger.replay();
+        let status = replay.published(other).and_then(|published| replay.statuses().get(published.index));
+        reference_counts(other, status)
     }
 
     fn judge_change(&mut self, act: Act, urn: &ContextUrn, reason: &str) -> Result<Judged, Problem> {
