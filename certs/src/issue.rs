@@ -4,7 +4,7 @@ mod encode;
 
 use crate::{CrlShards, KeyFault, NameFault, SpiffeId, Usage};
 pub use encode::Issuer;
-pub(crate) use encode::{ca_params, instant};
+pub(crate) use encode::{ca_params, instant, is_self_issued};
 use semgate_contexts::{Line, Prefix};
 use std::fmt;
 use std::net::IpAddr;

@@ -36,6 +36,11 @@ impl RootKey {
         &self.der
     }
 
+    /// Whether it names itself as its issuer, as roots do.
+    pub fn is_self_issued(&self) -> bool {
+        crate::issue::is_self_issued(&self.der)
+    }
+
     /// Its `x5t#S256`.
     pub fn thumbprint(&self) -> Thumbprint {
         self.thumbprint

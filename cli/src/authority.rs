@@ -117,8 +117,10 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
                 out!("followers need {} and the log key {}", made.roots.display(), made.log_key);
                 if let Some(list) = &made.first_list {
                     out!(
-                        "once it runs, hand in its first trust list: `semgate trust submit {}`",
-                        list.display()
+                        "once it runs, a publisher hands in its first trust list: `semgate trust submit {} --authority https://{} --roots {} --cert PUBLISHER.pem --key PUBLISHER.key`",
+                        list.display(),
+                        args.listen,
+                        made.roots.display()
                     );
                 }
             }

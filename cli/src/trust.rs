@@ -102,6 +102,21 @@ impl SignArgs {
     fn run(self, json: bool) -> Result<(), Fault> {
         let (mut jws, said) = read_draft(&self.file)?;
         let (root, key) = root_key(&self.key, self.cert.as_deref(), "--cert")?;
+        let in_list = match &said.act {
+            RootAct::Keys(list) => list.roots.iter().any(|der| Thumbprint::of(der) == root.thumbprint()),
+            _ => root.is_self_issued(),
+        };
+        if !in_list {
+            eprintln!(
+                "warning: `{}` is the certificate of no root key {}: its signature counts only where the list in effect names it",
+                root.thumbprint(),
+                if root.is_self_issued() {
+                    "of the list that it signs"
+                } else {
+                    "at all, but a key that a root certified"
+                }
+            );
+        }
         jws.sign(key.as_ref(), &root.thumbprint(), &ring_random()).doing("signature")?;
         let text = jws.to_text().doing("draft")?;
         std::fs::write(&self.file, text).doing(format_args!("writing `{}`", self.file.display()))?;

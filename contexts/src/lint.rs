@@ -84,7 +84,9 @@ fn one(map: &Map<String, Value>, path: &[String], answers: bool, found: &mut Vec
             "a string without `maxLength`: a bound can never be set in a later minor version",
         );
     }
-    if is("array") && !has("maxItems") && !has("const") {
+    // without `items: false` more may follow what `prefixItems` names
+    let closed = has("prefixItems") && map.get("items") == Some(&Value::Bool(false));
+    if is("array") && !has("maxItems") && !has("const") && !closed {
         warn(
             "unbounded-array",
             "an array without `maxItems`: a bound can never be set in a later minor version",

@@ -347,7 +347,7 @@ fn chain_of(certificates: Vec<CertificateDer<'static>>) -> Result<Chain, IssueFa
 }
 
 /// Roots stay out of chains: whoever verifies has them already.
-fn is_self_issued(der: &CertificateDer<'_>) -> bool {
+pub(crate) fn is_self_issued(der: &CertificateDer<'_>) -> bool {
     x509_parser::parse_x509_certificate(der)
         .is_ok_and(|(_, certificate)| certificate.subject().as_raw() == certificate.issuer().as_raw())
 }

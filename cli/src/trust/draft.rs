@@ -245,10 +245,21 @@ impl ListArgs {
         log.extend(self.add_log.iter().map(|key| key.trim().to_owned()));
         log.retain(|key| !self.remove_log.iter().any(|gone| gone.trim() == key));
         if log.is_empty() {
-            return Err(Fault::new("the list names no log key")
-                .hint("name the log key in use with `--add-log`; it is the first list"));
+            let hint = match self.remove_log.is_empty() {
+                true => "name the log key in use with `--add-log`; it is the first list",
+                false => "the last log key cannot be removed: add the next one with `--add-log` first",
+            };
+            return Err(Fault::new("the list would name no log key").hint(hint));
         }
         let threshold = self.threshold.unwrap_or(old.threshold);
+        if threshold == 0 || threshold > roots.len() as u64 {
+            return Err(Fault::new(format_args!(
+                "a threshold of {threshold} cannot be: the list has {} root keys",
+                roots.len()
+            ))
+            .hint("a threshold is from 1 to the number of root keys; `--add-root` adds one")
+            .status(2));
+        }
         let list = KeyList::new(threshold, roots, issuing, log);
         verified::compare(&list);
         self.out.write(&now, RootAct::Keys(list), json)

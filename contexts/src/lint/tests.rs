@@ -34,6 +34,7 @@ fn each_thing_that_will_hurt_is_named_where_it_stands() {
         json!({ "type": "string", "format": "date" }),
         json!({ "enum": ["a", "b"] }),
         json!({ "type": "array", "items": true, "maxItems": 5 }),
+        json!({ "type": "array", "prefixItems": [{ "type": "boolean" }], "items": false }),
         json!({ "type": "number", "multipleOf": 0.01 }),
         json!({ "type": "integer" }),
         json!({ "type": "object", "properties": { "a": { "type": "boolean" } }, "required": ["a"] }),

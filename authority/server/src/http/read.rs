@@ -50,6 +50,11 @@ pub(super) async fn feed(State(app): Shared, headers: HeaderMap) -> Answer {
     }))
 }
 
+/// `HEAD /v1/feed/stream`: there is nothing to say of what has no end.
+pub(super) async fn no_head() -> Problem {
+    Problem { allow: Some("GET"), ..Code::MethodNotAllowed.into() }
+}
+
 /// `GET /v1/feed/shards/{name}`: by digest of the inflated list, or by number.
 pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: HeaderMap) -> Answer {
     let public = app.public();

@@ -49,7 +49,7 @@ pub(super) fn table() -> Vec<Row> {
         ("/v1/proposals/{id}/approve", post(acts::approve), "POST"),
         ("/v1/compare", post(compare::route), "POST"),
         ("/v1/feed/head", get(read::head), GET),
-        ("/v1/feed/stream", get(read::feed), GET),
+        ("/v1/feed/stream", get(read::feed).head(read::no_head), "GET"),
         ("/v1/feed/shards/{name}", get(read::shard), GET),
         ("/v1/feed/deltas/{from}", get(read::delta), GET),
         ("/v1/crl/{*list}", get(crl::list), GET),

@@ -167,8 +167,10 @@ impl Log {
     /// Reads a log without changing anything: every entry in order, checked against the checkpoint.
     pub fn peek(dir: &Path, key: &LogVerifier, each: Each<'_>) -> Result<Checkpoint, RunFault> {
         let path = dir.join("checkpoint");
-        let (checkpoint, _) = read_checkpoint(&path, key)?
-            .ok_or_else(|| RunFault::damaged(&path, "there is none: no log was begun here"))?;
+        let (checkpoint, _) = read_checkpoint(&path, key)?.ok_or_else(|| RunFault::Missing {
+            path: path.clone(),
+            what: "no log was begun here; the first `semgate authority run` begins it".to_owned(),
+        })?;
         let mut tree = Tree::new();
         let mut index = 0;
         while let Some(bundle) = TilePath::entries_holding(index, checkpoint.size) {
