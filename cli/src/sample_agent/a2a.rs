@@ -227,7 +227,6 @@ pub async fn card(State(agent): State<Arc<Agent>>) -> Json<Value> {
         "name": "Semgate sample agent",
         "description": "restates what it was told, so that a gateway has something to stand in front of",
         "version": env!("CARGO_PKG_VERSION"),
-        "provider": {"organization": agent.id, "url": agent.url},
         "supportedInterfaces": [
             {"url": agent.url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
             {"url": agent.url, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},

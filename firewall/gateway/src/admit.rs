@@ -165,7 +165,9 @@ fn over_a2a(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arrival, Refu
         return call(door, parts, limits);
     }
     let path = parts.uri.path();
-    if parts.method == Method::GET && door.below(path).any(|rest| rest == CARD_PATH) {
+    // RFC 9110 §9.3.2: whoever asks for the head alone is told what the card's would be
+    let reads = matches!(parts.method, Method::GET | Method::HEAD);
+    if reads && door.below(path).any(|rest| rest == CARD_PATH) {
         no_query(parts)?;
         return card(parts);
     }

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::Response;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 
@@ -34,6 +35,17 @@ impl AnswerBody {
             Self::Stream(flow) => Self::Stream(Box::pin(Holding { flow, _with: with })),
         }
     }
+}
+
+/// The same answer without its body, whose length its head still says (RFC 9110 §9.3.2).
+pub(crate) fn head_of(answer: Answer) -> Answer {
+    let (mut parts, body) = answer.into_parts();
+    if parts.status != StatusCode::NOT_MODIFIED
+        && let Some(length) = body.size_hint().exact()
+    {
+        parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    Response::from_parts(parts, AnswerBody::from(Bytes::new()))
 }
 
 struct Holding<T> {

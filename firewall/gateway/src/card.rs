@@ -6,6 +6,7 @@
 //! what they ask for.
 
 mod build;
+mod inside;
 mod security;
 mod signed;
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, IF_NONE_MATCH, UPGRADE};
-use http::{HeaderName, HeaderValue, Request, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use semgate_inspect::{
     Clarification, Delivered, Direction, Facts, HeaderClaims, Notice, Peer, Permit, Refusal,
@@ -27,7 +27,7 @@ use semgate_message::Form;
 use semgate_message::a2a::Operation;
 
 use crate::admit::{self, Admitted, Arrival};
-use crate::answer::{Answer, AnswerBody};
+use crate::answer::{self, Answer, AnswerBody};
 use crate::clock::unix_now;
 use crate::decision::DecisionId;
 use crate::events::EVENT_STREAM;
@@ -56,12 +56,16 @@ pub(crate) async fn serve(
     let manner = lane.door.manner(request.uri().path(), request.headers());
     let decision = lane.decisions.next();
     let upgrades = request.headers().contains_key(UPGRADE);
+    let head_alone = request.method() == Method::HEAD;
     let way = Way { lane: &lane, identity: &identity, manner, decision, began: Instant::now() };
     let mut answer = match way.run(&serving, request).await {
         // while a stream lasts its connection is at work
         Ok(answer) => answer.map(|body| body.holding(serving)),
         Err(stopped) => way.stop(&stopped),
     };
+    if head_alone {
+        answer = answer::head_of(answer);
+    }
     if upgrades && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         // what follows such a head is nobody's: the guard reads it no more, and would hold the connection for ever
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

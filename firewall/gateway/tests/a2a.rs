@@ -225,6 +225,28 @@ fn a_card_that_the_caller_has_is_not_sent_again() {
 }
 
 #[test]
+fn the_head_of_the_card_is_that_of_get_without_a_body() {
+    let mut house = House::new();
+    let agent = Agent::start(|_| Act::Say(ok(br#"{"name":"Wholesaler"}"#)));
+    let gateway = start(&mut house, &agent);
+    let ask = |method: &str| {
+        let head = " /.well-known/agent-card.json HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n";
+        Answer::parse(&gateway.raw("a2a", format!("{method}{head}").as_bytes()))
+    };
+    let (whole, head) = (ask("GET"), ask("HEAD"));
+    assert_eq!((whole.status, head.status), (200, 200));
+    assert!(!whole.body.is_empty() && head.body.is_empty(), "{}", head.body);
+    for name in ["content-type", "etag", "cache-control", "content-length"] {
+        let of = |answer: &Answer| {
+            let line = answer.head.lines().find(|line| line.starts_with(&format!("{name}: ")));
+            line.map(str::to_owned)
+        };
+        assert!(of(&whole).is_some(), "{name}");
+        assert_eq!(of(&whole), of(&head), "{name}");
+    }
+}
+
+#[test]
 fn a_credential_reaches_the_agent_where_the_route_says_so_and_no_record_or_card_holds_it() {
     let mut house = House::new();
     house.remember();

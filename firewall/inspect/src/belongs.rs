@@ -55,12 +55,12 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
             }
             case.owners.of(scope, sender, Kind::Task, task).map_err(|NotOwned| not_found())?;
         }
-        let conversations: Vec<_> = threads.contexts.iter().map(|id| (Kind::Conversation, *id)).collect();
-        if !conversations.is_empty() {
-            case.owners.free(scope, sender, &conversations).map_err(|NotOwned| not_found())?;
-        }
-        if let Some(token) = threads.page.and_then(|page| page.token) {
-            case.owners.listing(scope, sender, token).ok_or_else(no_page)?;
+        match threads.page {
+            Some(page) => lists(case, threads, page.token)?,
+            None => {
+                let all: Vec<_> = threads.contexts.iter().map(|id| (Kind::Conversation, *id)).collect();
+                case.owners.free(scope, sender, &all).map_err(|NotOwned| not_found())?;
+            }
         }
     }
     match message.operation {
@@ -70,6 +70,27 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
         }
         _ => Ok(Arc::clone(named.about())),
     }
+}
+
+/// A list of a conversation that is another's is asked for like one of a conversation that there is not: what comes of either is
+/// filtered, so both are empty and over. A later page there is only of what is the caller's own: what the agent makes of a token in a
+/// conversation would tell of it.
+fn lists(case: &Case<'_>, threads: &Threads<'_>, token: Option<&str>) -> Result<(), Refusal> {
+    let Some(token) = token else { return Ok(()) };
+    if !is_own(case, case.sender.id(), threads.contexts.iter().copied()) {
+        return Err(no_page());
+    }
+    case.owners.listing(&case.route.scope(), case.sender.id(), token).map(drop).ok_or_else(no_page)
+}
+
+/// Whether all of these conversations are this agent's: those that nobody has are not.
+pub(crate) fn is_own<'t>(
+    case: &Case<'_>,
+    owner: &str,
+    mut conversations: impl Iterator<Item = &'t str>,
+) -> bool {
+    let scope = &case.route.scope();
+    conversations.all(|id| case.owners.of(scope, owner, Kind::Conversation, id).is_ok())
 }
 
 /// Whether the session that a message of MCP names is its sender's; of a reply, whether it is still that of who asked.

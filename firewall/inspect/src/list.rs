@@ -4,7 +4,7 @@
 use crate::{
     Code, Direction, Facts, Inspector, Kind, Refusal, ReplyPermit, Sent,
     arrived::Answered,
-    belongs::by_default,
+    belongs::{by_default, is_own},
     case::{Case, Look},
     inspector::{judged, taken},
     meter::{Spent, meter},
@@ -82,6 +82,10 @@ fn next<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>) -> Option<&'j str
         return Some(token);
     }
     let (scope, owner) = (&case.route.scope(), sent.caller.key());
+    let conversations = sent.threads.iter().filter(|(kind, _)| *kind == Kind::Conversation);
+    if !is_own(case, owner, conversations.map(|(_, id)| id.as_str())) {
+        return None; // that there is more of another's conversation says that there is one
+    }
     let before = sent.page.0.as_deref().and_then(|token| case.owners.listing(scope, owner, token));
     let listing = before.unwrap_or_default();
     let ids = list.tasks.iter().map(|task| task.message_id);

@@ -1,7 +1,7 @@
 //! First stage: from bytes to a message. Everything that can be wrong with the form is found here.
 
 use crate::{
-    Code, Facts, Refusal, Sent, UnnamedTools,
+    Code, Direction, Facts, Refusal, Sent, UnnamedTools,
     belongs::in_session,
     case::{Case, HeaderClaims, Turn},
     dialogue::NotOpen,
@@ -319,7 +319,8 @@ fn context_header(
 fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, Refusal> {
     let grammar = |claim: &Claim<'_>| {
         ContextUrn::parse(claim.urn, case.generation.prefix()).map_err(|fault| {
-            malformed(case, &format!("`{}` is no context urn in canonical form: {fault}", claim.place))
+            let place = named_at(case, claim);
+            malformed(case, &format!("`{place}` is no context urn in canonical form: {fault}"))
         })
     };
     let lookup = |text: &str| case.generation.named(text).map(Target::Known);
@@ -345,6 +346,14 @@ fn target<'c>(case: &'c Case<'c>, message: &Message<'_>) -> Result<Target<'c>, R
         return Ok(Target::Missing);
     }
     Ok(lookup(about.urn.as_str()).unwrap_or_else(|| Target::Unknown(about.urn.clone())))
+}
+
+/// Where a claim has its URN: in metadata under the name of the extension, which is our own constant.
+fn named_at(case: &Case<'_>, claim: &Claim<'_>) -> String {
+    match case.call.binding {
+        Binding::A2a => format!("{}/{}/context", claim.place, case.generation.extension()),
+        Binding::L8 | Binding::Mcp => claim.place.to_owned(),
+    }
 }
 
 /// The context of a request that names none: the protocol's own for what carries no message, else the route's default, else
@@ -418,7 +427,34 @@ fn malformed(case: &Case<'_>, reason: &str) -> Refusal {
 }
 
 pub(crate) fn refused(case: &Case<'_>, fault: &MessageFault) -> Refusal {
-    Refusal::of_message(fault, case.call.binding).with_facts(case.facts())
+    let refusal = Refusal::of_message(fault, case.call.binding).with_facts(case.facts());
+    match of_the_other_version(case, fault) {
+        Some(hint) => refusal.with_hint(hint),
+        None => refusal,
+    }
+}
+
+/// What a request of A2A most likely lacks that looks like one of another version.
+fn of_the_other_version(case: &Case<'_>, fault: &MessageFault) -> Option<&'static str> {
+    if case.call.binding != Binding::A2a || case.direction != Direction::Request {
+        return None;
+    }
+    match (fault.kind, fault.path.as_str(), case.call.version) {
+        (FaultKind::MethodUnsupported, "/method", a2a::Version::V03)
+            if case.route.options.versions.contains(&a2a::Version::V10) =>
+        {
+            Some(
+                "a request without the header `A2A-Version` speaks 0.3: send `A2A-Version: 1.0` with a method of 1.0",
+            )
+        }
+        (FaultKind::MethodUnsupported, "/method", a2a::Version::V10) => {
+            Some("`A2A-Version: 1.0` goes with the methods of 1.0, such as `SendMessage`")
+        }
+        (FaultKind::Malformed, "/tenant", _) if matches!(case.call.form, Form::Rest(_)) => Some(
+            "the paths of 1.0 have no `v1` before them: what stands there is a tenant, and must be the route's",
+        ),
+        _ => None,
+    }
 }
 
 impl Refusal {

@@ -469,3 +469,55 @@ fn the_policies_of_the_large_case_that_is_measured_load() {
     let loaded = Policies::load(&many::ten_and(3), &many::contexts_and(3), &PolicyLimits::default());
     assert_eq!(loaded.map(|policies| policies.ids().count()).map_err(|faults| format!("{faults:?}")), Ok(40));
 }
+
+#[test]
+fn attack_the_conversation_of_another_as_an_oracle_of_existence() {
+    let inspector = inspector(world("day"));
+    begin(&inspector, "retailer-7");
+    let own = changed("a2a flight", json!({"params": {"message": {"contextId": "c-2"}}}));
+    let sent = asked(&inspector, "treasurer-1", own);
+    let told = json!({"result": {"task": {"id": "t-2", "contextId": "c-2"}}});
+    let reply = Bytes::from(changed("a2a task reply", told));
+    let _ = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap();
+    let list = |conversation: &str, tasks: Value, next: &str| -> Value {
+        let body = changed("a2a list tasks", json!({"params": {"contextId": conversation}}));
+        let sent = asked(&inspector, "treasurer-1", body);
+        let change = json!({"result": {"nextPageToken": next, "totalSize": 7, "tasks": tasks}});
+        let reply = Bytes::from(changed("a2a list reply", change));
+        let permit = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap();
+        assert_eq!(permit.written(), Written::Anew);
+        serde_json::from_slice(&permit.spend().1).unwrap()
+    };
+    // the agent has the task of another there, and a page more; and of the caller there is a task that no list showed
+    let of_another = list("c-1", json!([{"id": "t-1", "status": {"state": "TASK_STATE_COMPLETED"}}]), "dC00");
+    let of_nobody = list("c-99", json!([]), "");
+    assert_eq!(of_another, of_nobody);
+    assert_eq!(of_nobody["result"]["totalSize"], 0);
+    // a page that the caller was told of in a list of its own
+    let first = list("c-2", json!([]), "dC01");
+    assert_eq!(first["result"]["nextPageToken"], "dC01");
+    for conversation in ["c-1", "c-99"] {
+        let body =
+            changed("a2a list tasks", json!({"params": {"contextId": conversation, "pageToken": "dC01"}}));
+        let refusal = say(&inspector, &route("a2a"), "treasurer-1", body, NOW).unwrap_err();
+        assert_eq!(refusal.code(), Code::NotFound);
+        assert!(refusal.reason().contains("no such page"), "{conversation}: {}", refusal.reason());
+    }
+}
+
+#[test]
+fn who_speaks_another_version_than_it_says_is_told_what_to_send() {
+    let inspector = inspector(world("day"));
+    let ask = |route_name: &str, call: Call, body: Vec<u8>| {
+        let arrived = Arrived::whole(call, body.into());
+        let headers = HeaderClaims::default();
+        inspector.inspect(&route(route_name), &agent("retailer-7"), &headers, arrived, NOW).unwrap_err()
+    };
+    let no_header = ask("a2a, both versions", Call::a2a(Version::V03, Form::JsonRpc), base("a2a flight"));
+    assert_eq!(no_header.code(), Code::MethodUnsupported);
+    assert!(no_header.hint().contains("without the header `A2A-Version` speaks 0.3"), "{}", no_header.hint());
+    let prefixed = json!({"tenant": "v1", "id": "t-1"}).to_string().into_bytes();
+    let prefixed = ask("a2a", Call::a2a(Version::V10, Form::Rest(Operation::GetTask)), prefixed);
+    assert_eq!(prefixed.code(), Code::Malformed);
+    assert!(prefixed.hint().contains("no `v1` before them"), "{}", prefixed.hint());
+}

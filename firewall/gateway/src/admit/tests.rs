@@ -47,6 +47,8 @@ fn method_and_path_are_those_of_the_binding() {
         (Protocol::L8, "POST", "/?", Some(Code::Malformed)),
         (Protocol::L8, "GET", CARD_PATH, Some(Code::MethodUnsupported)),
         (Protocol::A2a, "GET", CARD_PATH, None),
+        (Protocol::A2a, "HEAD", CARD_PATH, None),
+        (Protocol::A2a, "HEAD", "/", Some(Code::MethodUnsupported)),
         (Protocol::A2a, "POST", CARD_PATH, Some(Code::MethodUnsupported)),
         (Protocol::A2a, "GET", "/.well-known/agent-card.json?x", Some(Code::Malformed)),
         (Protocol::A2a, "POST", "/?A2A-Version=1.0", None),

@@ -6,6 +6,7 @@ use semgate_contexts::schema::refused_in_free_text;
 use semgate_message::a2a::Version;
 use serde_json::{Map, Value, json};
 
+use super::inside::Inside;
 use super::security::Passing;
 use crate::config::{RouteConfig, Transport};
 
@@ -30,6 +31,8 @@ pub(crate) struct Says {
     mixed: bool,
     /// What callers show the agent behind and the route passes on.
     passing: Passing,
+    /// Where the agent is behind: no text that names it passes.
+    inside: Inside,
 }
 
 impl Says {
@@ -50,6 +53,7 @@ impl Says {
                 authorization: choices.forward_authorization,
                 api_key: choices.api_key_header.clone(),
             },
+            inside: Inside::of([&route.upstream].into_iter().chain(&route.card_from)),
         }
     }
 
@@ -62,7 +66,7 @@ impl Says {
     pub(crate) fn card(&self, theirs: Option<&Object<'_>>) -> Value {
         let mut card = Map::new();
         let mut put = |name: &str, value: Value| card.insert(name.to_owned(), value);
-        let or = |name: &str, else_: &str| text(theirs, name).unwrap_or_else(|| else_.to_owned());
+        let or = |name: &str, else_: &str| self.text(theirs, name).unwrap_or_else(|| else_.to_owned());
         put("name", or("name", &self.name).into());
         put("description", or("description", "An agent behind Semgate").into());
         put("version", or("version", "1.0").into());
@@ -71,10 +75,10 @@ impl Says {
         put("defaultInputModes", self.modes(theirs, "defaultInputModes").unwrap_or_else(json_only));
         put("defaultOutputModes", self.modes(theirs, "defaultOutputModes").unwrap_or_else(json_only));
         put("skills", self.skills(theirs).into());
-        if let Some(provider) = provider(theirs) {
+        if let Some(provider) = self.provider(theirs) {
             put("provider", provider);
         }
-        self.passing.tell(theirs, &mut card);
+        self.passing.tell(theirs, &self.inside, &mut card);
         let mut put = |name: &str, value: Value| card.insert(name.to_owned(), value);
         if self.versions.contains(&Version::V03) && self.transports.contains(&Transport::JsonRpc) {
             put("url", self.url.clone().into());
@@ -139,14 +143,14 @@ impl Says {
         };
         let skill = |skill: &Json<'_>| {
             let Json::Object(skill) = skill else { return None };
-            let of = |name: &str| text(Some(skill), name);
+            let of = |name: &str| self.text(Some(skill), name);
             let mut said = Map::new();
             let mut put = |name: &str, value: Value| said.insert(name.to_owned(), value);
             put("id", of("id")?.into());
             put("name", of("name")?.into());
             put("description", of("description")?.into());
-            put("tags", texts(skill, "tags").unwrap_or_default().into());
-            if let Some(examples) = texts(skill, "examples") {
+            put("tags", self.texts(skill, "tags").unwrap_or_default().into());
+            if let Some(examples) = self.texts(skill, "examples") {
                 put("examples", examples.into());
             }
             for name in ["inputModes", "outputModes"] {
@@ -157,6 +161,27 @@ impl Says {
             Some(Value::Object(said))
         };
         skills.iter().filter_map(skill).take(MAX_LIST).collect()
+    }
+
+    /// A text that may pass, and that does not lead past the gateway.
+    fn text(&self, object: Option<&Object<'_>>, name: &str) -> Option<String> {
+        text(object, name).filter(|text| !self.inside.named_in(text))
+    }
+
+    fn texts(&self, object: &Object<'_>, name: &str) -> Option<Vec<Value>> {
+        let Json::Array(texts) = object.get(name)? else { return None };
+        let passes = |text: &&str| plain(text) && !self.inside.named_in(text);
+        let texts = texts.iter().filter_map(Json::as_str).filter(passes);
+        Some(texts.map(Value::from).take(MAX_LIST).collect())
+    }
+
+    /// Who provides the agent. A provider has a url: in the place of one that leads past the gateway, the gateway's.
+    fn provider(&self, theirs: Option<&Object<'_>>) -> Option<Value> {
+        let Json::Object(provider) = theirs?.get("provider")? else { return None };
+        let organization = self.text(Some(provider), "organization")?;
+        let url = text(Some(provider), "url").unwrap_or_default();
+        let url = if self.inside.named_in(&url) { self.url.clone() } else { url };
+        Some(json!({"organization": organization, "url": url}))
     }
 }
 
@@ -184,18 +209,6 @@ pub(super) fn text(object: Option<&Object<'_>>, name: &str) -> Option<String> {
     }
 }
 
-fn texts(object: &Object<'_>, name: &str) -> Option<Vec<Value>> {
-    let Json::Array(texts) = object.get(name)? else { return None };
-    let texts = texts.iter().filter_map(Json::as_str).filter(|text| plain(text));
-    Some(texts.map(Value::from).take(MAX_LIST).collect())
-}
-
 pub(super) fn plain(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_TEXT && !text.chars().any(|c| c != '\n' && refused_in_free_text(c))
-}
-
-fn provider(object: Option<&Object<'_>>) -> Option<Value> {
-    let Json::Object(provider) = object?.get("provider")? else { return None };
-    let organization = text(Some(provider), "organization")?;
-    Some(json!({"organization": organization, "url": text(Some(provider), "url").unwrap_or_default()}))
 }

@@ -7,6 +7,7 @@ use semgate_contexts::json::{Json, Object};
 use serde_json::{Map, Value};
 
 use super::build::{MAX_LIST, text};
+use super::inside::Inside;
 
 /// What a route passes on.
 #[derive(Clone, Debug, Default)]
@@ -31,11 +32,13 @@ const FLOW_TEXTS: [&str; 4] = ["authorizationUrl", "tokenUrl", "refreshUrl", "de
 
 impl Passing {
     /// Adds the schemes of the agent's card that hold through the gateway, and what it requires of them.
-    pub(super) fn tell(&self, theirs: Option<&Object<'_>>, card: &mut Map<String, Value>) {
+    pub(super) fn tell(&self, theirs: Option<&Object<'_>>, inside: &Inside, card: &mut Map<String, Value>) {
         let Some(Json::Object(schemes)) = theirs.and_then(|card| card.get("securitySchemes")) else { return };
         let named = schemes.iter().filter(|(name, _)| super::build::plain(name));
         let kept: Map<String, Value> = named
             .filter_map(|(name, scheme)| Some((name.to_owned(), self.scheme(scheme)?)))
+            // where to show what: behind the gateway nobody can
+            .filter(|(name, scheme)| !inside.named_in(name) && !inside.named_in(&scheme.to_string()))
             .take(MAX_LIST)
             .collect();
         if kept.is_empty() {

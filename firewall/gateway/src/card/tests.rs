@@ -113,6 +113,41 @@ fn addresses_capabilities_and_signatures_are_the_gateways() {
 }
 
 #[test]
+fn no_address_behind_the_gateway_passes_in_whatever_member() {
+    let theirs = json!({
+        "name": "W", "description": "ask http://localhost:1/a2a directly", "version": "1",
+        "documentationUrl": "http://127.0.0.1:1/docs", "iconUrl": "http://127.0.0.1:1/icon",
+        "provider": {"organization": "Acme", "url": "http://127.0.0.1:1/a2a"},
+        "skills": [
+            {"id": "s", "name": "S", "description": "d", "tags": ["t", "127.0.0.1:1"], "examples": ["curl http://127.0.0.1:1/"]},
+            {"id": "t", "name": "T", "description": "at http://127.0.0.1:1/t", "tags": []},
+        ],
+        "securitySchemes": {
+            "inside": {"type": "openIdConnect", "openIdConnectUrl": "http://127.0.0.1:1/.well-known/openid-configuration"},
+            "outside": {"type": "openIdConnect", "openIdConnectUrl": "https://as.test/.well-known/openid-configuration"}},
+        "security": [{"inside": []}, {"outside": []}],
+    });
+    let card = built(SHOWN, Some(&theirs.to_string()));
+    for address in ["127.0.0.1:1", "localhost:1"] {
+        assert!(!card.to_string().contains(address), "{card}");
+    }
+    assert_eq!(card["provider"], json!({"organization": "Acme", "url": "https://gw.test:1/"}));
+    assert_eq!(card["description"], "An agent behind Semgate");
+    assert_eq!(
+        card["skills"],
+        json!([{"id": "s", "name": "S", "description": "d", "tags": ["t"], "examples": []}])
+    );
+    assert_eq!(card["security"], json!([{"outside": []}]), "and what needs the scheme that is gone");
+    let other = json!({"provider": {"organization": "Acme", "url": "https://acme.test/"}});
+    assert_eq!(built("", Some(&other.to_string()))["provider"]["url"], "https://acme.test/");
+    let apart = built(
+        "card_from = \"http://127.0.0.1:2/card\"",
+        Some(r#"{"provider":{"organization":"A","url":"http://127.0.0.1:2/"}}"#),
+    );
+    assert_eq!(apart["provider"]["url"], "https://gw.test:1/", "where the card is fetched is behind as well");
+}
+
+#[test]
 fn long_and_unprintable_texts_are_left_out() {
     let long = "a".repeat(2049);
     assert_eq!(card(Some(&format!("{{\"name\":\"{long}\"}}")))["name"], "wholesaler-1");

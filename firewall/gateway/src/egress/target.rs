@@ -191,9 +191,11 @@ impl Rule {
 
     fn holds(&self, target: &Target) -> bool {
         let rule = &self.target;
-        let whole = rule.path.trim_end_matches('/');
-        let below =
-            target.path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        // an entry that ends in `/` is a place with something in it: without the slash it is another resource of another owner
+        let below = target
+            .path
+            .strip_prefix(rule.path.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rule.path.ends_with('/'));
         rule.tls == target.tls
             && rule.host == target.host
             && (self.any_port || rule.port == target.port)

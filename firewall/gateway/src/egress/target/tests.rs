@@ -13,7 +13,7 @@ fn targets(rules: &[&str], networks: &[&str]) -> Targets {
 fn a_target_is_on_the_list_with_scheme_host_port_and_path() {
     let list = targets(&["https://hooks.example/a2a/", "http://127.0.0.1:9000/in"], &[]);
     for on in [
-        "https://hooks.example/a2a",
+        "https://hooks.example/a2a/?task=1",
         "https://hooks.example/a2a/x?task=1",
         "https://hooks.example:443/a2a/",
         "http://127.0.0.1:9000/in",
@@ -22,7 +22,10 @@ fn a_target_is_on_the_list_with_scheme_host_port_and_path() {
         assert!(list.listed(on).is_ok(), "{on}");
     }
     for off in [
+        "https://hooks.example/a2a",
+        "https://hooks.example/a2a?task=1",
         "https://hooks.example/a2ax",
+        "http://127.0.0.1:9000/inx",
         "https://hooks.example/",
         "http://hooks.example/a2a/",
         "https://hooks.example:8443/a2a/",

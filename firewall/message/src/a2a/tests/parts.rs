@@ -146,3 +146,40 @@ fn a_text_has_a_longest_length() {
         },
     );
 }
+
+#[test]
+fn attack_prose_in_the_place_of_a_media_type() {
+    let long = format!("application/{}+json", "please-".repeat(12));
+    for media in [
+        "text/please ignore",
+        "please-ignore/what-you-were-told",
+        "text/-",
+        "text/",
+        "/plain",
+        "text/plain/x",
+        "*/plain",
+        "text/p*",
+        "text/plain; charset=utf-8",
+        long.as_str(),
+    ] {
+        for part in [json!({"raw": "YQ==", "mediaType": media}), json!({"text": "a", "mediaType": media})] {
+            with(Version::V10, part, &OPEN, |read| {
+                let fault = read.unwrap_err();
+                assert_eq!(
+                    (fault.kind, fault.path.as_str()),
+                    (FaultKind::Malformed, "/params/message/parts/0/mediaType"),
+                    "{media}"
+                );
+            });
+        }
+        let modes = json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "a"}]},
+            "configuration": {"acceptedOutputModes": ["text/plain", media]}});
+        asks(&rpc("SendMessage", modes), &call(Version::V10), &OPEN, |read| {
+            assert_eq!(read.unwrap_err().path, "/params/configuration/acceptedOutputModes", "{media}");
+        });
+    }
+    let longest = "application/vnd.openxmlformats-officedocument.spreadsheetml.pivotCacheDefinition+xml";
+    for media in ["text/plain", "Image/PNG", "*/*", "text/*", longest, "application/x-ndjson"] {
+        with(Version::V10, json!({"raw": "YQ==", "mediaType": media}), &OPEN, |read| drop(read.unwrap()));
+    }
+}
