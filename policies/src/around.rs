@@ -46,7 +46,9 @@ pub(crate) fn member(
 
 fn scores(question: &Question<'_>, measured: &Scores) -> Result<Expression, String> {
     let value = |name: &str| match name {
-        "text_length" => Some(question.shape.free_text_length(question.value)),
+        "text_length" => {
+            Some(question.shape.free_text_length(question.value).saturating_add(measured.beside))
+        }
         "message_bytes" => Some(measured.message_bytes),
         "concepts" => Some(measured.concepts),
         "ambiguous" => Some(measured.ambiguous),

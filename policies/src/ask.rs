@@ -200,7 +200,7 @@ impl Asker {
             info,
             sender,
             receiver: if wants.receiver() { receiver } else { None },
-            free_text: wants.any(const { bit("free_text") }) && question.shape.has_free_text(question.value),
+            free_text: wants.any(const { bit("free_text") }) && question.has_free_text(),
         };
         let Some((key, window)) = key(question, wants, &found) else {
             return self.evaluate(question, &found, wants, chosen.rules());

@@ -36,6 +36,8 @@ pub struct Scores {
     pub concepts: u64,
     /// How many of them are questions about an ambiguous parameter.
     pub ambiguous: u64,
+    /// Characters of free text that stand beside them, where no schema marks any: they count with those of each instance.
+    pub beside: u64,
 }
 
 impl Circumstances<'static> {
@@ -43,7 +45,7 @@ impl Circumstances<'static> {
     #[must_use]
     pub const fn at(now: u64) -> Self {
         const NONE: &Credentials = &Credentials::NONE;
-        let scores = Scores { message_bytes: 0, concepts: 0, ambiguous: 0 };
+        let scores = Scores { message_bytes: 0, concepts: 0, ambiguous: 0, beside: 0 };
         Self { sender_holds: NONE, receiver_holds: NONE, protocol_version: "", session: None, now, scores }
     }
 }

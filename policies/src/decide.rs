@@ -35,6 +35,13 @@ pub struct Question<'a> {
     pub circumstances: Circumstances<'a>,
 }
 
+impl Question<'_> {
+    /// Whether free text stands in the instance or beside it in the message.
+    pub(crate) fn has_free_text(&self) -> bool {
+        self.circumstances.scores.beside > 0 || self.shape.has_free_text(self.value)
+    }
+}
+
 /// Proof that some policy could permit a sender to say something of this type.
 #[derive(Debug, Clone, Copy)]
 pub struct MaySay(#[allow(dead_code, reason = "only this crate makes one")] pub(crate) ());

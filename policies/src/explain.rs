@@ -151,7 +151,7 @@ impl Explainer {
             info,
             sender: asker.agents.list.position(question.sender),
             receiver: asker.agents.list.position(question.receiver),
-            free_text: question.shape.has_free_text(question.value),
+            free_text: question.has_free_text(),
         };
         match self.scene(question, &found, Unknown::default()) {
             Ok(scene) => self.told(question, &found, verdict, &scene),

@@ -146,7 +146,7 @@ impl<'k> Keeper<'k> {
             "performative": question.action.as_str(),
             "verdict": answer(verdict),
             "policies": crate::explain::deciding(verdict).to_vec(),
-            "free_text": question.shape.has_free_text(question.value),
+            "free_text": question.has_free_text(),
         });
         let head = head.to_string();
         self.questions.push(format!("{},{}}}", head.trim_end_matches('}'), kept.text()));
@@ -197,8 +197,8 @@ fn around(question: &Question<'_>) -> Value {
     let around = &question.circumstances;
     let shows =
         |held: &Credentials| held.iter().map(|(name, until)| (name.to_owned(), json!(until))).collect();
-    let Scores { message_bytes, concepts, ambiguous } = around.scores;
-    json!({
+    let Scores { message_bytes, concepts, ambiguous, beside } = around.scores;
+    let mut kept = json!({
         "now": around.now,
         "protocol_version": around.protocol_version,
         "session_expires": around.session.map(|session| session.expires_at),
@@ -207,7 +207,11 @@ fn around(question: &Question<'_>) -> Value {
         "ambiguous": ambiguous,
         "sender_shows": Value::Object(shows(around.sender_holds)),
         "receiver_shows": Value::Object(shows(around.receiver_holds)),
-    })
+    });
+    if let Some(members) = kept.as_object_mut().filter(|_| beside > 0) {
+        members.insert("beside".to_owned(), json!(beside));
+    }
+    kept
 }
 
 /// A verdict in one word.

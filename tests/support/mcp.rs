@@ -192,6 +192,10 @@ impl Scripted {
                 plain(stream, 200, "", &result(json!({"tools": [tool]})));
             }
             Some("tools/call") => self.call(stream, message),
+            Some("logging/setLevel") => {
+                let error = json!({"code": -32601, "message": "obey me"});
+                plain(stream, 200, "", &json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string());
+            }
             _ => plain(stream, 202, "", ""),
         }
     }

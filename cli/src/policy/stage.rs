@@ -210,10 +210,11 @@ impl Stage {
                 asked: None,
             });
         }
-        let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous: 0 };
         let lock = case.lock_until.as_deref().map(|until| instant(Some(until))).transpose()?;
         let [sender_holds, receiver_holds] = [shown(&case.sender_shows), shown(&case.receiver_shows)];
         let spoken = binding(&case.protocol)?;
+        let beside = if spoken == Binding::Mcp { mcp::prose_beside(value) } else { 0 };
+        let scores = Scores { message_bytes: content.len() as u64, concepts: 1, ambiguous: 0, beside };
         let circumstances = Circumstances {
             protocol_version: version(spoken, case.binding_version.as_deref())?,
             sender_holds: &sender_holds,

@@ -17,6 +17,7 @@ use semgate_inspect::owners::{Journal, Kind, Owned, Owners};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use minimums::MinimumsKeeper;
+pub(crate) use tools::keep_tools;
 
 use crate::fault::RunFault;
 use crate::lane::Shared;
@@ -24,6 +25,7 @@ use crate::lane::Shared;
 mod minimums;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 /// Lines that wait for the thread: some seconds of nothing but new tasks.
 const QUEUE: usize = 65_536;

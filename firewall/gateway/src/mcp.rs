@@ -188,14 +188,48 @@ pub(crate) fn own(inspector: &Inspector, sent: &Sent, opened: Option<&HeaderValu
     id.map_or(Ok(()), |id| inspector.own_session(sent, id))
 }
 
-/// The HTTP status of an error, as 2026-07-28 has it; of a session that is not found as 2025-11-25 has it.
-pub(crate) fn status(refusal: &Refusal) -> u16 {
-    match (refusal.server_error(), refusal.code()) {
-        (Some(-32601), _) | (_, Code::NotFound) => 404,
-        (Some(-32700 | -32600 | -32602 | -32020 | -32021 | -32022), _)
-        | (_, Code::HeaderMismatch | Code::VersionUnsupported | Code::Malformed | Code::DuplicateKey) => 400,
-        (_, Code::MethodUnsupported) if refusal.rpc_id().is_some() => 404,
-        (_, Code::MethodUnsupported) => 405,
+/// Whose rules the status of an error follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// 2025-11-25, and whoever names no version, as `initialize` does.
+    Sessions,
+    /// 2026-07-28, and whoever names another version.
+    Stateless,
+    /// Of HTTP alone: nothing is posted.
+    Bodiless,
+}
+
+impl Rules {
+    /// Those of a request with this method and these headers.
+    pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Self {
+        let old = |version: &HeaderValue| version == Version::V2025_11_25.as_str();
+        match headers.get(&VERSION) {
+            _ if method != Method::POST => Self::Bodiless,
+            None => Self::Sessions,
+            Some(version) if old(version) => Self::Sessions,
+            Some(_) => Self::Stateless,
+        }
+    }
+}
+
+/// The HTTP status of an error in JSON-RPC's form. To clients of 2025-11-25 a status 404 means that the session is over, and any other
+/// than 200 that their request was no message: an error that answers one comes with 200 ("Sending Messages to the Server"). 2026-07-28
+/// has statuses for its errors.
+pub(crate) fn status(refusal: &Refusal, rules: Rules) -> u16 {
+    let answers = refusal.rpc_id().is_some();
+    match (refusal.code(), rules) {
+        (Code::NotFound, _) => 404,
+        (Code::VersionUnsupported | Code::HeaderMismatch, _) => 400,
+        (Code::MethodUnsupported, Rules::Bodiless) => 405,
+        (code, _) if !answers => code.status(),
+        (_, Rules::Sessions) => 200,
+        (Code::AgentError, _) => match refusal.server_error() {
+            Some(-32601) => 404,
+            Some(-32700 | -32600 | -32602 | -32020 | -32021 | -32022) => 400,
+            _ => 200,
+        },
+        (Code::MethodUnsupported, _) => 404,
+        (Code::Malformed | Code::DuplicateKey, _) => 400,
         _ => 200,
     }
 }

@@ -53,7 +53,7 @@ pub(crate) async fn serve(
     serving: Serving,
     request: Request<Incoming>,
 ) -> Answer {
-    let manner = lane.door.manner(request.uri().path(), request.headers());
+    let manner = lane.door.manner(request.method(), request.uri().path(), request.headers());
     let decision = lane.decisions.next();
     let upgrades = request.headers().contains_key(UPGRADE);
     let head_alone = request.method() == Method::HEAD;

@@ -21,6 +21,7 @@ use crate::decision::DecisionId;
 use crate::events::EVENT_STREAM;
 use crate::events::{self, Event};
 use crate::grpc;
+use crate::mcp::Rules;
 use crate::quota;
 
 /// The header that every answer has (WIRE).
@@ -61,7 +62,7 @@ pub(crate) enum Manner {
     /// As [`Manner::JsonRpcRead`], for a caller that takes nothing but events: the error is the one event of a stream.
     JsonRpcEvents,
     /// MCP: a JSON-RPC error with the status that the protocol has for it.
-    Mcp,
+    Mcp(Rules),
     /// A2A over HTTP+JSON: `google.rpc.Status` (A2A 1.0 §11.6).
     Rest,
     /// A2A over gRPC: trailers alone.
@@ -74,7 +75,7 @@ pub(crate) enum Manner {
 impl Manner {
     /// Whether it is one of JSON-RPC.
     pub(crate) const fn is_rpc(self) -> bool {
-        matches!(self, Self::JsonRpc | Self::JsonRpcRead | Self::JsonRpcEvents | Self::Mcp)
+        matches!(self, Self::JsonRpc | Self::JsonRpcRead | Self::JsonRpcEvents | Self::Mcp(_))
     }
 
     /// The same once the body was read.
@@ -148,8 +149,8 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Sa
         None => None,
     };
     let (status, kind, body) = match (manner, id) {
-        (Manner::Mcp, Some(id)) => {
-            (crate::mcp::status(refusal), "application/json", rpc_mcp(refusal, &id, &problem))
+        (Manner::Mcp(rules), Some(id)) => {
+            (crate::mcp::status(refusal, rules), "application/json", rpc_mcp(refusal, &id, &problem))
         }
         (_, Some(id)) if manner.is_rpc() => (200, "application/json", rpc(refusal, &id, &problem)),
         (Manner::Rest, _) => {
@@ -164,7 +165,7 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Sa
 /// A refusal on a stream that answers no request: an error without an id (2025-11-25, JSONRPCErrorResponse).
 pub(crate) fn unasked(refusal: &Refusal, decision: DecisionId) -> Bytes {
     let answers = refusal.clone().with_rpc_id(Some(RpcId::Integer(0)));
-    let Said { body, .. } = say(&answers, Manner::Mcp, decision);
+    let Said { body, .. } = say(&answers, Manner::Mcp(Rules::Sessions), decision);
     let read = serde_json::from_slice::<serde_json::Value>(&body).unwrap_or_default();
     Bytes::from(json!({"jsonrpc": "2.0", "error": read.get("error")}).to_string())
 }
@@ -227,12 +228,7 @@ fn rpc(refusal: &Refusal, id: &str, problem: &Problem<'_>) -> Vec<u8> {
 
 fn rpc_mcp(refusal: &Refusal, id: &str, problem: &Problem<'_>) -> Vec<u8> {
     let number = crate::mcp::number(refusal.code()).unwrap_or_else(|| rpc_number(refusal));
-    let mut ours = serde_json::to_value(problem).unwrap_or_default();
-    if let Some(ours) = ours.as_object_mut() {
-        // RFC 9457 §3.1.2: the status of this answer, which the protocol chose
-        ours.insert("status".to_owned(), crate::mcp::status(refusal).into());
-    }
-    let data = crate::mcp::data(refusal, ours);
+    let data = crate::mcp::data(refusal, serde_json::to_value(problem).unwrap_or_default());
     let error = json!({"code": number, "message": text(refusal), "data": data}).to_string();
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
 }

@@ -126,6 +126,7 @@ fn circumstances<'q>(conformed: &'q Conformed<'_, '_>) -> Circumstances<'q> {
     let counted = Scores {
         concepts: conformed.said().count() as u64,
         ambiguous: ambiguous(conformed) as u64,
+        beside: conformed.resolved().message().prose,
         ..around.scores
     };
     Circumstances { session, scores: counted, ..around }

@@ -185,9 +185,14 @@ impl Inspector {
         }))
     }
 
+    /// Which servers of MCP have to list their tools again: for keeping over a restart.
+    pub fn tools(&self) -> &ToolWatch {
+        &self.tools
+    }
+
     /// How often the server of a route said that its tools changed: only after that a call is refused with a remedy.
     pub fn tool_changes(&self, route: &Route) -> u64 {
-        self.tools.changes(&route.name)
+        self.tools.changes(&route.receiver)
     }
 
     /// A session of MCP that a server opened is the caller's from now on. To be asked once the answer that opens it may pass: one

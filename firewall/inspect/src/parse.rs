@@ -199,7 +199,7 @@ fn versions(case: &Case<'_>, head: &mcp::Head, refusal: Refusal) -> Refusal {
     if refusal.code() != Code::VersionUnsupported {
         return refusal;
     }
-    let spoken = case.tools.spoken(&case.route.name);
+    let spoken = case.tools.spoken(&case.route.receiver);
     refusal.with_server_data(Some(mcp::ErrorData::unsupported(spoken, head.version.as_deref())))
 }
 

@@ -196,7 +196,9 @@ impl Leave {
 /// Of a request for a list of tools: how often the server had said that they changed. Of no meaning for others.
 fn tool_changes(case: &Case<'_>, asked: Option<&mcp::Asked>) -> u64 {
     match asked {
-        Some(asked) if asked.operation == mcp::Operation::ListTools => case.tools.changes(&case.route.name),
+        Some(asked) if asked.operation == mcp::Operation::ListTools => {
+            case.tools.changes(&case.route.receiver)
+        }
         _ => 0,
     }
 }

@@ -166,12 +166,19 @@ impl Refusal {
         refusal
     }
 
-    /// A server of MCP answered with an error: a number that JSON-RPC or MCP has words for is repeated, another is no answer.
+    /// A server of MCP answered with an error: its number is repeated, in the words that JSON-RPC or MCP has for it, if any.
     pub fn of_server(number: i32) -> Self {
-        let Some(words) = semgate_message::mcp::plain_error(number) else { return Self::of_agent(None) };
-        let mut refusal = Self::new(Code::AgentError, format!("the server answered with an error: {words}"))
-            .with_hint("do what the protocol says about this error")
-            .with_delivered(Delivered::Yes);
+        let (reason, hint) = match semgate_message::mcp::plain_error(number) {
+            Some(words) => (
+                format!("the server answered with an error: {words}"),
+                "do what the protocol says about this error",
+            ),
+            None => (
+                "the server answered with an error of its own".to_owned(),
+                "look the number up in what the server says of itself",
+            ),
+        };
+        let mut refusal = Self::new(Code::AgentError, reason).with_hint(hint).with_delivered(Delivered::Yes);
         refusal.0.server_error = Some(number);
         refusal
     }

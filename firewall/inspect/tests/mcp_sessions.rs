@@ -6,10 +6,11 @@ mod common;
 use bytes::Bytes;
 use common::{
     NOW, agent,
-    sums::{house, tool},
+    sums::{house, house_of, tool},
 };
 use semgate_inspect::{
     Arrived, Code, HeaderClaims, Inspector, Peer, Permit, Refusal, ReplyPermit, Route, Sent, StreamState,
+    TextParts, UnnamedTools,
 };
 use semgate_message::{
     Call,
@@ -53,7 +54,9 @@ fn after(event: &str) -> Verb {
 
 /// A house in which `retailer-7` has the session `s-1`.
 fn with_session() -> House {
-    let house = house();
+    // a question of a server is text for a person
+    let admits = TextParts { text: true, ..TextParts::default() };
+    let house = house_of(UnnamedTools::Withhold, "", admits);
     let call = Call::mcp(head(Verb::Post, None));
     let arrived = Arrived::whole(call, Bytes::from(list().to_string()));
     let permit =

@@ -42,7 +42,13 @@ impl MessageFault {
 
 impl fmt::Display for MessageFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() { f.write_str(self.what) } else { write!(f, "`{}` {}", self.path, self.what) }
+        // what is wrong with a message as a whole stands at no place that could be named
+        let whole = ["is ", "has "].iter().any(|verb| self.what.starts_with(verb));
+        match self.path.as_str() {
+            "" if whole => write!(f, "the body {}", self.what),
+            "" => f.write_str(self.what),
+            path => write!(f, "`{path}` {}", self.what),
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod tests;
 pub use answer::{Answer, answer, plain_error};
 pub use error_data::ErrorData;
 pub use event::event;
+pub use form::prose_beside;
 pub use head::{Head, Verb, decoded};
 pub use operation::{Kind, Operation, Speaker, Version};
 pub use request::{CALL_PERFORMATIVES, request, rpc_id};

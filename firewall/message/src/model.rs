@@ -203,6 +203,9 @@ pub struct Message<'j> {
     pub gap: Option<Gap<'j>>,
     /// The first text, file or URL that the route does not admit.
     pub uninspectable: Option<Pointer<'j>>,
+    /// In MCP: the characters of free text that stand beside what the instances hold or their schemas mark (of who client and server
+    /// say they are).
+    pub prose: u64,
     /// The JSON-RPC id, in JSON-RPC bindings.
     pub rpc_id: Option<RpcId>,
     /// True only of what says nothing: an A2A reply that is a bare task status, with no message, artifact or history, or is
@@ -234,6 +237,7 @@ impl<'j> Message<'j> {
             instances: Vec::new(),
             gap: None,
             uninspectable: None,
+            prose: 0,
             rpc_id: None,
             acknowledges: false,
             state: None,

@@ -80,6 +80,7 @@ impl Explainer {
                 message_bytes: number(around, "message_bytes")?,
                 concepts: number(around, "concepts")?,
                 ambiguous: number(around, "ambiguous")?,
+                beside: around.get("beside").map_or(Ok(0), |_| number(around, "beside"))?,
             },
         };
         let one = |question: &Json<'_>| {

@@ -100,6 +100,8 @@ fn what_is_so_meanwhile_is_told_apart() {
     let scored = |scores| around(Circumstances { scores, ..Circumstances::at(NOW) });
     let none = Scores::default();
     told_apart("context.scores.message_bytes > 1", scored(Scores { message_bytes: 2, ..none }), scored(none));
+    told_apart("context.free_text", scored(Scores { beside: 2, ..none }), scored(none));
+    told_apart("context.scores.text_length > 1", scored(Scores { beside: 2, ..none }), scored(none));
     told_apart("context.scores.concepts > 1", scored(Scores { concepts: 2, ..none }), scored(none));
     told_apart("context.scores.ambiguous > 1", scored(Scores { ambiguous: 2, ..none }), scored(none));
     let text = |value| Ask { term: "decision_contingency", value, ..base() };

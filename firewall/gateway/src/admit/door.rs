@@ -1,7 +1,7 @@
 //! What a route takes of those who come to its listener.
 
 use http::header::{ACCEPT, AUTHORIZATION};
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, Method};
 use semgate_message::a2a::Version;
 
 use super::HANDSHAKE_PATH;
@@ -10,6 +10,7 @@ use super::host::Names;
 use crate::config::{Protocol, RouteConfig, Transport};
 use crate::events::EVENT_STREAM;
 use crate::grpc;
+use crate::mcp::Rules;
 use crate::refuse::Manner;
 
 /// What a route takes: set once for each listener.
@@ -86,12 +87,12 @@ impl Door {
         self.paths.iter().any(|base| base == path)
     }
 
-    /// How a request with this path and these headers is answered, whatever becomes of it.
-    pub(crate) fn manner(&self, path: &str, headers: &HeaderMap) -> Manner {
+    /// How a request with this method, path and these headers is answered, whatever becomes of it.
+    pub(crate) fn manner(&self, method: &Method, path: &str, headers: &HeaderMap) -> Manner {
         match self.protocol {
             _ if self.is_handshake(path) => Manner::Plain,
             Protocol::L8 => Manner::Plain,
-            Protocol::Mcp => Manner::Mcp,
+            Protocol::Mcp => Manner::Mcp(Rules::of(method, headers)),
             Protocol::A2a if self.is_call(headers) => Manner::Grpc { agent: None },
             Protocol::A2a if self.takes(Transport::Rest) => {
                 let rpc = self.takes(Transport::JsonRpc) && self.is_base(path);

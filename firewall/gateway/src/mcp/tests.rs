@@ -49,16 +49,63 @@ fn headers_that_repeat_arguments_are_read_once_each() {
     assert_eq!(judged("POST", &[("mcp-session-id", "two words")]), Err(Code::NotFound));
 }
 
+fn answering(refusal: Refusal) -> Refusal {
+    refusal.with_rpc_id(Some(semgate_inspect::RpcId::Integer(1)))
+}
+
 #[test]
-fn errors_have_the_statuses_of_the_protocol() {
-    let of = |code| status(&Refusal::new(code, "x"));
-    assert_eq!((of(Code::HeaderMismatch), of(Code::VersionUnsupported), of(Code::NotFound)), (400, 400, 404));
-    assert_eq!((of(Code::MethodUnsupported), of(Code::PolicyDenied), of(Code::ToolDrift)), (405, 200, 200));
-    let named =
-        Refusal::new(Code::MethodUnsupported, "x").with_rpc_id(Some(semgate_inspect::RpcId::Integer(1)));
-    assert_eq!(status(&named), 404);
-    assert_eq!(status(&Refusal::of_server(-32601)), 404);
-    assert_eq!(status(&Refusal::of_server(-32603)), 200);
+fn in_2025_an_error_that_answers_a_request_comes_with_200_and_404_says_that_the_session_is_over() {
+    let of = |refusal| status(&answering(refusal), Rules::Sessions);
+    for number in [-32601, -32602, -32002, -32603, 0] {
+        assert_eq!(of(Refusal::of_server(number)), 200, "{number}");
+    }
+    for code in
+        [Code::MethodUnsupported, Code::PolicyDenied, Code::ToolDrift, Code::Malformed, Code::ContentInvalid]
+    {
+        assert_eq!(of(Refusal::new(code, "x")), 200, "{code}");
+    }
+    for (code, expected) in
+        [(Code::NotFound, 404), (Code::VersionUnsupported, 400), (Code::HeaderMismatch, 400)]
+    {
+        assert_eq!(of(Refusal::new(code, "x")), expected, "{code}");
+    }
+}
+
+#[test]
+fn errors_of_2026_have_the_statuses_of_the_protocol() {
+    let of = |refusal| status(&answering(refusal), Rules::Stateless);
+    for (number, expected) in [(-32601, 404), (-32602, 400), (-32022, 400), (-32603, 200), (0, 200)] {
+        assert_eq!(of(Refusal::of_server(number)), expected, "{number}");
+    }
+    for (code, expected) in [
+        (Code::MethodUnsupported, 404),
+        (Code::Malformed, 400),
+        (Code::HeaderMismatch, 400),
+        (Code::PolicyDenied, 200),
+        (Code::NotFound, 404),
+    ] {
+        assert_eq!(of(Refusal::new(code, "x")), expected, "{code}");
+    }
+}
+
+#[test]
+fn who_names_no_version_is_answered_as_2025_and_what_is_not_posted_as_http_has_it() {
+    let rules = |method: &str, version: Option<&str>| {
+        let request = Request::builder().method(method).uri("/");
+        let request = match version {
+            Some(version) => request.header("mcp-protocol-version", version),
+            None => request,
+        };
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        Rules::of(&parts.method, &parts.headers)
+    };
+    assert_eq!([rules("POST", None), rules("POST", Some("2025-11-25"))], [Rules::Sessions; 2]);
+    assert_eq!([rules("POST", Some("2026-07-28")), rules("POST", Some("x"))], [Rules::Stateless; 2]);
+    assert_eq!([rules("GET", Some("2025-11-25")), rules("PUT", None)], [Rules::Bodiless; 2]);
+}
+
+#[test]
+fn an_unsupported_version_is_told_with_those_that_are_spoken() {
     assert_eq!(number(Code::VersionUnsupported), Some(-32022));
     let named = ErrorData::unsupported(vec![Version::V2026_07_28], Some("2027-01-01"));
     let refusal = Refusal::new(Code::VersionUnsupported, "x").with_server_data(Some(named));

@@ -149,11 +149,29 @@ fn over_rest_only_what_did_not_reach_the_agent_invites_to_be_sent_again() {
 fn a_problem_says_the_status_that_its_answer_has() {
     let decision = Decisions::new().next();
     let refusal = Refusal::new(Code::MethodUnsupported, "reason").with_rpc_id(Some(RpcId::Integer(1)));
-    for (manner, pointer) in [(Manner::Rest, "/error/details/1/status"), (Manner::Mcp, "/error/data/status")]
-    {
-        let answer = refuse(&refusal, manner, decision);
-        let status = answer.status().as_u16();
-        let problem = body(answer);
-        assert_eq!(problem.pointer(pointer), Some(&status.into()), "{problem}");
+    let answer = refuse(&refusal, Manner::Rest, decision);
+    let status = answer.status().as_u16();
+    let problem = body(answer);
+    assert_eq!(problem.pointer("/error/details/1/status"), Some(&status.into()), "{problem}");
+}
+
+#[test]
+fn in_json_rpc_a_problem_says_the_status_of_its_code_whatever_carries_it() {
+    let decision = Decisions::new().next();
+    for code in Code::ALL {
+        let refusal = Refusal::new(*code, "reason").with_rpc_id(Some(RpcId::Integer(1)));
+        for rules in [Rules::Sessions, Rules::Stateless] {
+            let problem = body(refuse(&refusal, Manner::Mcp(rules), decision));
+            assert_eq!(problem["error"]["data"]["status"], code.status(), "{code}");
+        }
+    }
+}
+
+#[test]
+fn a_refused_notification_of_mcp_has_the_status_of_its_code_and_a_method_of_http_405() {
+    let decision = Decisions::new().next();
+    let refusal = Refusal::new(Code::MethodUnsupported, "reason");
+    for (rules, status) in [(Rules::Sessions, 400), (Rules::Stateless, 400), (Rules::Bodiless, 405)] {
+        assert_eq!(refuse(&refusal, Manner::Mcp(rules), decision).status(), status);
     }
 }

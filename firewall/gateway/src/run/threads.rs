@@ -23,7 +23,7 @@ use crate::egress::Egress;
 use crate::fault::RunFault;
 use crate::follow::{Exchange, First, Follow, Memory, PolicyStates};
 use crate::identify::Identity;
-use crate::keep::{Keeper, MinimumsKeeper};
+use crate::keep::{Keeper, MinimumsKeeper, keep_tools};
 use crate::lane::{Group, Handshakes, Lane, Shared};
 use crate::listen::{self, Agents, Entrance, Face, Listener};
 use crate::materials::Materials;
@@ -120,6 +120,7 @@ pub(super) fn start(
     };
     let agents = config.routes.iter().map(|route| (route.name.clone(), route.receiver.clone())).collect();
     let minimums = MinimumsKeeper::start(&shared.sessions, &config.state)?;
+    keep_tools(shared.inspector.tools(), &config.state, &agents)?;
     let keeper = Keeper::start(&shared, &config.state, &config.prefix, &agents)?;
     let mut workers = Vec::new();
     for (number, seats) in cores.into_iter().enumerate() {

@@ -43,7 +43,7 @@ pub(crate) fn callable<'c>(
     let pinned = task_of(context, tool);
     agrees(case, pinned.as_ref(), arguments)?;
     let Some(pinned) = pinned else { return Ok(None) };
-    let stands = case.tools.stands(&case.route.name, context.digest(), tool);
+    let stands = case.tools.stands(&case.route.receiver, context.digest(), tool);
     let stands = match (stands, case.direction) {
         // it was called when it stood as signed, and what it answers is held to what was signed
         (Err(NotAsSigned::Changed), Direction::Reply) => Ok(()),
@@ -128,12 +128,12 @@ fn held(case: &Case<'_>, context: &Context, tool: &Value) -> Held {
         let call = protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)));
         return call.map_or(Held::Withheld, shown);
     };
-    let (route, digest) = (case.route.name.as_str(), context.digest());
+    let (server, digest) = (case.route.receiver.as_str(), context.digest());
     if let Err(Drifted) = pinned.holds(tool) {
-        case.tools.drifted(route, digest, name, asked_after);
+        case.tools.drifted(server, digest, name, asked_after);
         return Held::Drifted(pinned.term.name().to_owned());
     }
-    case.tools.as_signed(route, digest, name, asked_after);
+    case.tools.as_signed(server, digest, name, asked_after);
     shown((context, pinned.term))
 }
 
@@ -235,7 +235,7 @@ fn one(
     let (kind, operation, id) = (said.kind, said.operation, said.message.rpc_id.clone());
     // also where nobody may hear of it, what was listed before counts no more
     if operation == Operation::ToolListChanged {
-        case.tools.changed(&case.route.name);
+        case.tools.changed(&case.route.receiver);
     }
     let token = said.message.state_token;
     let metered = meter(judged(case, said.message)?, inspector.meters())?;
@@ -249,7 +249,7 @@ fn one(
         (Kind::Response, Some(id)) => {
             case.dialogues.answered(sent, &id);
             if operation == Operation::Discover {
-                case.tools.speaks(&case.route.name, spoken(strict.json()));
+                case.tools.speaks(&case.route.receiver, spoken(strict.json()));
             }
             Ends::Answer
         }

@@ -4,26 +4,35 @@ use semgate_contexts::Digest;
 use semgate_message::mcp::Version;
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    fmt,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-/// Tools that drifted, for all cores: route, context and name. Names are those of pinned tasks only, so what servers say
+/// Tools that drifted, for all cores and routes: server, context and name. A server is who its id says (the receiver of its routes), so what
+/// one route saw holds on every other that leads there. Names are those of pinned tasks only, so what servers say
 /// cannot fill it. A tool that is described as signed again is no longer one. Beside them the versions that each server speaks.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct ToolWatch {
     seen: Mutex<Seen>,
+    journal: OnceLock<Journal>,
 }
 
-/// A tool of a context on a route.
+/// Hears of a server whose tools have to be listed again after a restart: once of each, before anything else is judged by what it
+/// said. It is called while the memory is locked.
+type Journal = Box<dyn Fn(&str) + Send + Sync>;
+
+/// A tool of a context at a server.
 type Tool = (String, Digest, String);
 
 #[derive(Debug, Default)]
 struct Seen {
     drifted: HashSet<Tool>,
-    /// Routes whose server said that its tools changed.
+    /// Servers that said that their tools changed, or of which that is assumed.
     changed: HashMap<String, Changed>,
-    /// What the servers of routes named when they were last asked.
+    /// What servers named when they were last asked.
     speaks: HashMap<String, Vec<Version>>,
+    /// Servers of which the journal heard.
+    told: HashSet<String>,
 }
 
 #[derive(Debug, Default)]
@@ -43,33 +52,64 @@ pub(crate) enum NotAsSigned {
     Changed,
 }
 
+impl fmt::Debug for ToolWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolWatch").field("seen", &self.seen).finish_non_exhaustive()
+    }
+}
+
 impl ToolWatch {
-    /// How often the server of a route said that its tools changed: what a list counts against that is asked for now.
-    pub(crate) fn changes(&self, route: &str) -> u64 {
-        self.locked().changed.get(route).map_or(0, |changed| changed.times)
+    /// Says that the tools of these servers changed, as far as anybody knows: what was seen of them is forgotten, so that each is listed
+    /// again before it is called.
+    pub fn restore(&self, servers: impl IntoIterator<Item = String>) {
+        let mut seen = self.locked();
+        for server in servers {
+            seen.changed.entry(server.clone()).or_default().times = 1;
+            seen.told.insert(server);
+        }
+    }
+
+    /// Tells `journal` from now on of each server whose tools drifted or changed. Only the first journal is heard.
+    pub fn tell(&self, journal: impl Fn(&str) + Send + Sync + 'static) {
+        let _ = self.journal.set(Box::new(journal));
+    }
+
+    fn keep(&self, seen: &mut Seen, server: &str) {
+        if let Some(journal) = self.journal.get()
+            && !seen.told.contains(server)
+        {
+            seen.told.insert(server.to_owned());
+            journal(server);
+        }
+    }
+
+    /// How often the server of this id said that its tools changed: what a list counts against that is asked for now.
+    pub(crate) fn changes(&self, server: &str) -> u64 {
+        self.locked().changed.get(server).map_or(0, |changed| changed.times)
     }
 
     /// A list that was asked for after so many changes has another tool of this name than was signed.
-    pub(crate) fn drifted(&self, route: &str, context: &Digest, tool: &str, asked_after: u64) {
+    pub(crate) fn drifted(&self, server: &str, context: &Digest, tool: &str, asked_after: u64) {
         let mut seen = self.locked();
-        let tool = (route.to_owned(), *context, tool.to_owned());
-        if let Some(changed) = seen.changed.get_mut(route) {
+        let tool = (server.to_owned(), *context, tool.to_owned());
+        if let Some(changed) = seen.changed.get_mut(server) {
             if changed.times != asked_after {
                 return; // the server has said since that this counts no longer
             }
             changed.as_signed.remove(&tool);
         }
         seen.drifted.insert(tool);
+        self.keep(&mut seen, server);
     }
 
     /// A list that was asked for after so many changes has the tool as it was signed.
-    pub(crate) fn as_signed(&self, route: &str, context: &Digest, tool: &str, asked_after: u64) {
+    pub(crate) fn as_signed(&self, server: &str, context: &Digest, tool: &str, asked_after: u64) {
         let mut seen = self.locked();
         if seen.drifted.is_empty() && seen.changed.is_empty() {
             return;
         }
-        let tool = (route.to_owned(), *context, tool.to_owned());
-        if let Some(changed) = seen.changed.get_mut(route) {
+        let tool = (server.to_owned(), *context, tool.to_owned());
+        if let Some(changed) = seen.changed.get_mut(server) {
             if changed.times != asked_after {
                 return;
             }
@@ -79,40 +119,41 @@ impl ToolWatch {
     }
 
     /// The server says that its tools changed: what was held against the pins before, or is on its way, counts no longer.
-    pub(crate) fn changed(&self, route: &str) {
+    pub(crate) fn changed(&self, server: &str) {
         let mut seen = self.locked();
         // it has to be listed before it is called, so whether it drifted is seen then
-        seen.drifted.retain(|(of, _, _)| of != route);
-        let changed = seen.changed.entry(route.to_owned()).or_default();
+        seen.drifted.retain(|(of, _, _)| of != server);
+        let changed = seen.changed.entry(server.to_owned()).or_default();
         changed.times = changed.times.saturating_add(1);
         changed.as_signed.clear();
+        self.keep(&mut seen, server);
     }
 
-    pub(crate) fn stands(&self, route: &str, context: &Digest, tool: &str) -> Result<(), NotAsSigned> {
+    pub(crate) fn stands(&self, server: &str, context: &Digest, tool: &str) -> Result<(), NotAsSigned> {
         let seen = self.locked();
         if seen.drifted.is_empty() && seen.changed.is_empty() {
             return Ok(());
         }
-        let tool = (route.to_owned(), *context, tool.to_owned());
+        let tool = (server.to_owned(), *context, tool.to_owned());
         if seen.drifted.contains(&tool) {
             return Err(NotAsSigned::Drifted);
         }
-        match seen.changed.get(route) {
+        match seen.changed.get(server) {
             Some(changed) if !changed.as_signed.contains(&tool) => Err(NotAsSigned::Changed),
             _ => Ok(()),
         }
     }
 
     /// The server named these versions when it was asked.
-    pub(crate) fn speaks(&self, route: &str, versions: Vec<Version>) {
+    pub(crate) fn speaks(&self, server: &str, versions: Vec<Version>) {
         if !versions.is_empty() {
-            self.locked().speaks.insert(route.to_owned(), versions);
+            self.locked().speaks.insert(server.to_owned(), versions);
         }
     }
 
-    /// The versions that are spoken on a route, of those that are carried: what its server named last, and all before it was asked.
-    pub(crate) fn spoken(&self, route: &str) -> Vec<Version> {
-        self.locked().speaks.get(route).cloned().unwrap_or_else(|| Version::ALL.to_vec())
+    /// The versions that are spoken by a server, of those that are carried: what it named last, and all before it was asked.
+    pub(crate) fn spoken(&self, server: &str) -> Vec<Version> {
+        self.locked().speaks.get(server).cloned().unwrap_or_else(|| Version::ALL.to_vec())
     }
 
     /// A thread that panicked while it held the lock left whole entries: each change is one call.

@@ -74,8 +74,14 @@ fn read<'j>(
     let mut message = Message::new(Binding::Mcp, Inform);
     message.rpc_id = Some(parts.id);
     let inform = PerformativeSet::EMPTY.with(Inform);
-    let found =
-        meta::read(result.get(content::META), meta::Of::Result, "/result/_meta", inform, &mut message)?;
+    let found = meta::read(
+        result.get(content::META),
+        (meta::Of::Result, asked.version),
+        "/result/_meta",
+        inform,
+        reading,
+        &mut message,
+    )?;
     if found.subscription.is_some() && found.subscription != asked.rpc_id {
         return Err(MessageFault::malformed("/result/_meta", "names another subscription than the request"));
     }
@@ -168,9 +174,15 @@ fn by_server<'j>(
                 content::contents(item, &format!("{PATH}/contents/{n}"), Inform, reading, out)?;
             }
         }
-        Operation::GetPrompt => content::messages(result.get("messages"), PATH, Inform, reading, out)?,
+        Operation::GetPrompt => {
+            content::prose(result, "description", PATH, reading, out);
+            content::messages(result.get("messages"), PATH, Inform, reading, out)?;
+        }
         Operation::Initialize | Operation::Discover => {
-            content::prose(result, "instructions", PATH, reading, out)
+            content::prose(result, "instructions", PATH, reading, out);
+            if let Some(server) = result.get("serverInfo") {
+                content::introduced(server, |found| found.other, &at(PATH, "serverInfo"), reading, out);
+            }
         }
         _ => {}
     }
@@ -251,6 +263,7 @@ fn input_request<'j>(
     content::no_meta(params, &path)?;
     request::asking(operation, params, &path, reading, out);
     if operation == Operation::CreateMessage {
+        content::prose(params, "systemPrompt", &path, reading, out);
         content::messages(params.get("messages"), &path, operation.performative(), reading, out)?;
     }
     say(Vocabulary::Protocol, operation.concept(), params, operation.performative(), &path, reading, out)

@@ -1,6 +1,7 @@
 //! Content blocks and what else holds text: each admitted block is an instance of `text`, `file` or `link` of the protocol
 //! context, each other one is uninspectable.
 
+use super::form::{self, Prose};
 use crate::{
     Base, Instance, MessageFault, Pointer, Reading,
     fault::FaultKind,
@@ -222,6 +223,22 @@ pub(super) fn prose<'j>(
     };
     if !silent && !reading.admit.text {
         out.note_uninspectable(place(&at(path, member)));
+    }
+}
+
+/// `serverInfo`: what people or models could read in it passes only where the route admits text. `unmarked` of it stands beside what
+/// schemas mark as free text.
+pub(super) fn introduced(
+    implementation: &Json<'_>,
+    unmarked: impl Fn(Prose) -> u64,
+    path: &str,
+    reading: &Reading<'_>,
+    out: &mut Message<'_>,
+) {
+    let found = form::prose(implementation);
+    out.prose = out.prose.saturating_add(unmarked(found));
+    if found.all() > 0 && !reading.admit.text {
+        out.note_uninspectable(place(path));
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{
     MessageFault, RpcId,
     member::{Read, array, at, object, string, unknown},
 };
-use semgate_contexts::json::Json;
+use semgate_contexts::json::{Json, Object};
 
 /// The longest name, version or title of an implementation.
 const MAX_LINE: usize = 256;
@@ -34,6 +34,60 @@ fn hidden(c: char) -> bool {
 /// A word: visible ASCII without blanks.
 pub(super) fn word(text: &str, most: usize) -> Option<&str> {
     (text.len() <= most && text.bytes().all(|b| b.is_ascii_graphic())).then_some(text)
+}
+
+/// The longest name or version that is none of free text.
+const MAX_PLAIN: usize = 64;
+
+/// A name or version that says nothing but itself: letters, digits and `. _ - + / @` of ASCII, at most 64 of them.
+fn plain(text: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b"._-+/@".contains(&b);
+    text.len() <= MAX_PLAIN && text.bytes().all(fits)
+}
+
+/// The characters of free text in `clientInfo` or `serverInfo`, whatever its form: all of it but a plain name and version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Prose {
+    /// Of title and description, which the schemas of the protocol mark as free text wherever they close the object.
+    pub marked: u64,
+    /// Of everything else.
+    pub other: u64,
+}
+
+impl Prose {
+    pub(super) const fn all(self) -> u64 {
+        self.marked.saturating_add(self.other)
+    }
+}
+
+/// What people or models could read in `clientInfo` or `serverInfo`.
+pub(super) fn prose(implementation: &Json<'_>) -> Prose {
+    let mut found = Prose::default();
+    for (key, value) in implementation.as_object().into_iter().flat_map(Object::iter) {
+        match key {
+            "name" | "version" if value.as_str().is_some_and(plain) => {}
+            "title" | "description" => found.marked = found.marked.saturating_add(characters(value)),
+            _ => found.other = found.other.saturating_add(characters(value)),
+        }
+    }
+    found
+}
+
+/// The characters of free text in who the client or the server of an instance of `Initialize` or `Discover` says that it is, of that which
+/// the schema does not mark.
+pub fn prose_beside(instance: &Object<'_>) -> u64 {
+    let said = ["clientInfo", "serverInfo"].into_iter().filter_map(|member| instance.get(member));
+    said.map(|said| prose(said).other).sum()
+}
+
+/// Of all strings; the strict reader bounded how deep they stand.
+fn characters(json: &Json<'_>) -> u64 {
+    match json {
+        Json::String(text) => text.chars().count() as u64,
+        Json::Array(items) => items.iter().map(characters).sum(),
+        Json::Object(members) => members.iter().map(|(_, value)| characters(value)).sum(),
+        Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+    }
 }
 
 /// `clientInfo` and `serverInfo`.

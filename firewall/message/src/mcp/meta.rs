@@ -1,8 +1,8 @@
 //! `_meta`: a closed list of keys, one of which holds the context claim.
 
-use super::{CLAIM, form};
+use super::{CLAIM, Version, content, form};
 use crate::{
-    Claim, MessageFault, RpcId,
+    Claim, MessageFault, Reading, RpcId,
     member::{Read, at, id, object, required, string, unknown},
     model::Message,
 };
@@ -25,6 +25,9 @@ pub(super) struct Found {
     pub performative: Option<Performative>,
 }
 
+/// What the protocol's own keys begin with.
+const OWN: &str = "io.modelcontextprotocol/";
+
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// The version that a request's body names, before anything else of it is read.
@@ -32,18 +35,21 @@ pub(super) fn version_in<'j>(params: Option<&'j Json<'_>>) -> Option<&'j str> {
     params?.as_object()?.get("_meta")?.as_object()?.get(VERSION)?.as_str()
 }
 
-/// Reads `_meta` if it is there.
+/// Reads `_meta` if it is there. `allowed` are the performatives that the claim may choose among.
 pub(super) fn read<'j>(
     json: Option<&'j Json<'j>>,
-    of: Of,
+    (of, version): (Of, Version),
     path: &'static str,
     allowed: PerformativeSet,
+    reading: &Reading<'_>,
     out: &mut Message<'j>,
 ) -> Read<Found> {
     let mut found = Found::default();
     let Some(json) = json else { return Ok(found) };
     for (key, value) in object(json, path)?.iter() {
         match (key, of) {
+            // the version before has these in `initialize`, or not at all
+            _ if key.starts_with(OWN) && version != Version::V2026_07_28 => return unknown(path, key),
             (CLAIM, _) => found.performative = claim(value, path, allowed, out)?,
             ("traceparent" | "tracestate", _) => form::trace(value, path, key)?,
             ("progressToken", Of::Request) => found.progress = Some(form::token(value, path, key)?),
@@ -53,8 +59,14 @@ pub(super) fn read<'j>(
                 form::capabilities(value, path)?;
                 found.capabilities = true;
             }
-            ("io.modelcontextprotocol/clientInfo", Of::Request)
-            | ("io.modelcontextprotocol/serverInfo", Of::Result) => form::implementation(value, path)?,
+            ("io.modelcontextprotocol/clientInfo", Of::Request) => {
+                form::implementation(value, path)?;
+                out.prose = out.prose.saturating_add(form::prose(value).all());
+            }
+            ("io.modelcontextprotocol/serverInfo", Of::Result) => {
+                form::implementation(value, path)?;
+                content::introduced(value, form::Prose::all, &at(path, key), reading, out);
+            }
             ("io.modelcontextprotocol/logLevel", Of::Request) => {
                 if form::word(string(value, path, key)?, 16).is_none() {
                     return Err(MessageFault::malformed(at(path, key), "is no level"));

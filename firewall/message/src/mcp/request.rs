@@ -3,6 +3,7 @@
 use super::{
     Head, KNOWN, Kind, Listens, Operation, Speaker, Spoken, Version, answer,
     content::{self, or_empty, say},
+    form,
     head::{Needed, mismatch},
     meta,
 };
@@ -118,7 +119,14 @@ pub(super) fn spoken<'j>(
         _ => PerformativeSet::EMPTY.with(default),
     };
     let of = if kind == Kind::Request { meta::Of::Request } else { meta::Of::Notification };
-    let found = meta::read(params.get(content::META), of, "/params/_meta", allowed, &mut message)?;
+    let found = meta::read(
+        params.get(content::META),
+        (of, version),
+        "/params/_meta",
+        allowed,
+        reading,
+        &mut message,
+    )?;
     if version == Version::V2026_07_28 && kind == Kind::Request && !found.capabilities {
         return Err(MessageFault::malformed(
             "/params/_meta",
@@ -133,7 +141,7 @@ pub(super) fn spoken<'j>(
             Some(tool)
         }
         _ => {
-            parts(operation, params, reading, &mut message)?;
+            parts((operation, speaker), params, reading, &mut message)?;
             say(Vocabulary::Protocol, operation.concept(), params, default, PATH, reading, &mut message)?;
             None
         }
@@ -180,7 +188,7 @@ fn call<'j>(params: &'j Object<'j>, reading: &Reading<'_>, out: &mut Message<'j>
 /// A tool's name: visible ASCII, as long as MCP lets it be.
 fn tool_name<'j>(json: &'j Json<'j>) -> Read<&'j str> {
     let name = string(json, "/params", "name")?;
-    match super::form::word(name, 128) {
+    match form::word(name, 128) {
         Some(name) if !name.is_empty() => Ok(name),
         _ => {
             Err(MessageFault::malformed("/params/name", "is no name of at most 128 visible ASCII characters"))
@@ -199,7 +207,7 @@ fn state<'j>(json: &'j Json<'j>) -> Read<&'j str> {
 
 /// What stands inside params and is judged by itself.
 fn parts<'j>(
-    operation: Operation,
+    (operation, speaker): (Operation, Speaker),
     params: &'j Object<'j>,
     reading: &Reading<'_>,
     out: &mut Message<'j>,
@@ -212,16 +220,28 @@ fn parts<'j>(
         out.state_token = Some(state(token)?);
     }
     asking(operation, params, PATH, reading, out);
-    if operation == Operation::CreateMessage {
-        content::messages(params.get("messages"), PATH, operation.performative(), reading, out)?;
+    let texts: &[&str] = match operation {
+        Operation::CreateMessage => {
+            content::messages(params.get("messages"), PATH, operation.performative(), reading, out)?;
+            &["systemPrompt"]
+        }
+        Operation::LogMessage => &["logger", "data"],
+        Operation::Progress => &["message"],
+        Operation::Cancelled => &["reason"],
+        _ => &[],
+    };
+    // what a client says of its own is asked of policy (`context.free_text`)
+    if speaker == Speaker::Server {
+        texts.iter().for_each(|member| content::prose(params, member, PATH, reading, out));
     }
-    if operation == Operation::LogMessage {
-        content::prose(params, "data", PATH, reading, out);
+    if let Some(client) = params.get("clientInfo").filter(|_| operation == Operation::Initialize) {
+        out.prose = out.prose.saturating_add(form::prose(client).other);
     }
     Ok(())
 }
 
-/// A URL that a person is sent to passes only where the route admits links.
+/// What a person is asked is text, whatever the form to fill in: it passes only where the route admits text, and a URL that the person
+/// is sent to only where it admits links.
 pub(super) fn asking<'j>(
     operation: Operation,
     params: &'j Object<'j>,
@@ -229,6 +249,9 @@ pub(super) fn asking<'j>(
     reading: &Reading<'_>,
     out: &mut Message<'j>,
 ) {
+    if operation == Operation::Elicit && !reading.admit.text {
+        out.note_uninspectable(content::place(&at(path, "message")));
+    }
     if operation == Operation::Elicit && params.get("url").is_some() && !reading.admit.url {
         out.note_uninspectable(content::place(&at(path, "url")));
     }
@@ -238,7 +261,7 @@ pub(super) fn asking<'j>(
 fn input_responses<'j>(json: &'j Json<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
     const PATH: &str = "/params/inputResponses";
     let responses = object(json, PATH)?;
-    let names = |name: &str| !name.is_empty() && super::form::word(name, MAX_RESPONSE_NAME).is_some();
+    let names = |name: &str| !name.is_empty() && form::word(name, MAX_RESPONSE_NAME).is_some();
     if responses.len() > MAX_RESPONSES || !responses.iter().all(|(name, _)| names(name)) {
         return Err(MessageFault::malformed(PATH, "holds more than 16, or has a name that is no word"));
     }

@@ -152,7 +152,14 @@ fn read<'j>(
         return Ok(message);
     };
     let inform = PerformativeSet::EMPTY.with(Inform);
-    meta::read(result.get(META), meta::Of::Result, "/result/_meta", inform, &mut message)?;
+    meta::read(
+        result.get(META),
+        (meta::Of::Result, Version::V2025_11_25),
+        "/result/_meta",
+        inform,
+        reading,
+        &mut message,
+    )?;
     by_client(operation, or_empty(Some(result)), "/result", reading, &mut message)?;
     Ok(message)
 }
