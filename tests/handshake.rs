@@ -113,5 +113,7 @@ fn what_is_no_handshake_is_refused_at_its_address() {
     let about_another = body.to_string().replace("urn:contexts:snl:v1.0", URN);
     let refused = up.post("retailer-7", &url, &[], about_another.as_bytes());
     assert_eq!(code(&refused), (404, "context_unknown".to_owned()));
+    let beside = up.post("retailer-7", up.text("/gateway/l8"), &[], body.to_string().as_bytes());
+    assert_eq!(code(&beside), (422, "content_uninspectable".to_owned()));
     assert_eq!(up.received(), before);
 }

@@ -340,7 +340,12 @@ fn route(binding: Binding, receiver: &str) -> Route {
         contexts: vec![LineScope::All],
         text_parts: TextParts { text: true, raw: true, url: true, data: true },
         tenant: None,
-        options: RouteOptions { versions: vec![Version::V10, Version::V03], ..RouteOptions::default() },
+        // policies are asked about handshakes too, at the address that routes have for them
+        options: RouteOptions {
+            versions: vec![Version::V10, Version::V03],
+            passes_handshakes: true,
+            ..RouteOptions::default()
+        },
     }
 }
 

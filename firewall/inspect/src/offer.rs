@@ -69,7 +69,7 @@ impl Generation {
             contexts: vec![LineScope::Exact(line, version)],
             text_parts: TextParts::default(),
             tenant: None,
-            options: RouteOptions::default(),
+            options: RouteOptions { passes_handshakes: true, ..RouteOptions::default() },
         }
     }
 

@@ -20,7 +20,7 @@ use semgate_statement::Standing;
 use std::sync::Arc;
 
 /// What makes a lock, and so is said without one.
-const HANDSHAKE: [&str; 3] = ["HELLO", "SELECT", "LOCK"];
+pub(crate) const HANDSHAKE: [&str; 3] = ["HELLO", "SELECT", "LOCK"];
 
 /// A message whose sender is the peer, whose receiver is the route's, and whose context counts now. Only this stage builds one.
 #[derive(Debug)]

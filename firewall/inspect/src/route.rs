@@ -113,6 +113,9 @@ pub struct RouteOptions {
     pub default_context: Option<ContextUrn>,
     /// A message about a context of the route must hold a lock; one without is `lock_mismatch`.
     pub require_lock: bool,
+    /// HELLO, SELECT and LOCK pass between the two unopened, so that what is in them is for the agents alone to verify. Without it they are
+    /// `content_uninspectable` here: they are for the endpoint of the route.
+    pub passes_handshakes: bool,
     /// The agent behind tells its callers apart by itself (by `Client-Cert` or `Semgate-Sender`): the gateway does not refuse
     /// what names another's task, and still remembers which context each task is about.
     pub keeps_callers_apart: bool,
@@ -169,6 +172,7 @@ impl Default for RouteOptions {
             versions: vec![a2a::Version::V10],
             default_context: None,
             require_lock: false,
+            passes_handshakes: false,
             keeps_callers_apart: false,
             group: None,
             answer_from_code_lists: false,

@@ -42,6 +42,8 @@ pub struct Admit {
     pub file: bool,
     /// Data that names no concept.
     pub data: bool,
+    /// HELLO, SELECT and LOCK, end to end and unopened.
+    pub handshake: bool,
 }
 
 /// What becomes of the agent's card.
@@ -237,8 +239,9 @@ pub(super) fn choices(
         versions,
         transports,
         default_context,
-        admit: admit(file.admit.as_deref().unwrap_or_default())
-            .ok_or_else(|| ConfigFault::value(key("admit"), "some of `text`, `file`, `data`, each once"))?,
+        admit: admit(file.admit.as_deref().unwrap_or_default()).ok_or_else(|| {
+            ConfigFault::value(key("admit"), "some of `text`, `file`, `data`, `handshake`, each once")
+        })?,
         keeps_callers_apart: file.keeps_callers_apart.unwrap_or(false),
         require_lock: file.require_lock.unwrap_or(false),
         answer_from_code_lists: clarifies(file, protocol)?,
@@ -401,6 +404,7 @@ fn admit(written: &[String]) -> Option<Admit> {
             "text" => &mut admit.text,
             "file" => &mut admit.file,
             "data" => &mut admit.data,
+            "handshake" => &mut admit.handshake,
             _ => return None,
         };
         if std::mem::replace(slot, true) {
@@ -413,7 +417,8 @@ fn admit(written: &[String]) -> Option<Admit> {
 impl Admit {
     /// As the configuration writes it.
     pub(super) fn words(self) -> Vec<String> {
-        let all = [("text", self.text), ("file", self.file), ("data", self.data)];
+        let all =
+            [("text", self.text), ("file", self.file), ("data", self.data), ("handshake", self.handshake)];
         all.into_iter().filter(|(_, on)| *on).map(|(word, _)| word.to_owned()).collect()
     }
 }

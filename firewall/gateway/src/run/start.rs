@@ -184,6 +184,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
             versions: choices.versions.clone(),
             default_context: choices.default_context.clone(),
             require_lock: choices.require_lock,
+            passes_handshakes: choices.admit.handshake,
             keeps_callers_apart: choices.keeps_callers_apart,
             answer_from_code_lists: choices.answer_from_code_lists,
             group: None,
