@@ -35,6 +35,10 @@ pub enum DeviceFault {
     TokenAbsent,
     /// The token refused the PIN. It is not tried again: a few wrong ones lock a token.
     Pin,
+    /// The token says that a wrong PIN was tried since the last right one: a program that starts again and again would lock it.
+    PinTried,
+    /// One more wrong PIN locks the token, or it is locked.
+    PinLast,
     /// The PIN cannot be read from where it is said to be.
     PinMissing,
     /// The token holds no such private key, or several.
@@ -54,7 +58,13 @@ impl fmt::Display for DeviceFault {
         f.write_str(match self {
             DeviceFault::Module => "the pkcs#11 module cannot be loaded",
             DeviceFault::TokenAbsent => "there is no such token, or more than one",
-            DeviceFault::Pin => "the token refused the pin, and it is not tried again before a restart",
+            DeviceFault::Pin => "the token refused the pin, and it is not tried again",
+            DeviceFault::PinTried => {
+                "a wrong pin was tried at the token, so that none is tried before somebody logs in by hand"
+            }
+            DeviceFault::PinLast => {
+                "the token is locked, or one more wrong pin locks it, so that none is tried"
+            }
             DeviceFault::PinMissing => "the pin cannot be read from its source",
             DeviceFault::KeyAbsent => "the token holds no such private key, or several",
             DeviceFault::PublicKey => {

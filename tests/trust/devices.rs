@@ -98,7 +98,8 @@ impl Stage {
         fs::remove_file(stage.at("authority/keys/log.key")).unwrap();
         set_line(&config, "log =", &format!("log = {{ key = \"{}\" }}", stage.uri("log")));
         let text_of = fs::read_to_string(&config).unwrap();
-        fs::write(&config, format!("{text_of}\n[limits]\nsigner_timeout = \"1s\"\n")).unwrap();
+        let limits = "[limits]\nsigner_timeout = \"1s\"\n";
+        fs::write(&config, format!("four_eyes = [\"retire\"]\n{text_of}\n{limits}")).unwrap();
         let shown = good(&stage.semgate(&[
             "--json",
             "log",
@@ -227,6 +228,13 @@ fn an_authority_signs_with_keys_in_a_token_and_says_so_when_the_token_is_lost_or
     fs::write(stage.at("pin"), "999999").unwrap();
     let why = stage.refused();
     assert!(why.contains("the token refused the pin"), "{why}");
+    // who starts it again and again does not lock the token: nothing is tried, also not the right one, before a person did
+    for pin in ["999999", PIN] {
+        fs::write(stage.at("pin"), pin).unwrap();
+        let why = stage.refused();
+        assert!(why.contains("a wrong pin was tried at the token"), "{why}");
+    }
+    good(&stage.semgate(&["log", "key", &stage.uri("log"), "--origin", "semgate.test/log"]));
     fs::rename(stage.at("pin"), stage.at("pin.away")).unwrap();
     let why = stage.refused();
     assert!(why.contains("the pin cannot be read from its source"), "{why}");
@@ -251,6 +259,9 @@ fn an_authority_signs_with_keys_in_a_token_and_says_so_when_the_token_is_lost_or
 
     // the token is gone: nothing is acknowledged, reads go on, and nobody has to do anything when it is back
     fs::rename(stage.at("tokens"), stage.at("away")).unwrap();
+    // what waits for a second person is not signed, so it is proposed all the same
+    let proposed = stage.ask(&["context", "retire", "urn:contexts:shop:v1.0", "--reason", "a test"]);
+    assert_eq!(proposed.status.code(), Some(5), "{proposed:?}");
     says(&stage.publish("v1.1"), "signer_unavailable");
     good(&stage.ask(&["context", "list"]));
     fs::rename(stage.at("away"), stage.at("tokens")).unwrap();

@@ -12,6 +12,7 @@ mod tests;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ring::rand::{SecureRandom, SystemRandom};
@@ -64,6 +65,9 @@ impl SigningKey for DeviceKey {
     }
 }
 
+/// Whether a person began this process and sees what a token says: then a PIN is tried though a wrong one was.
+static ATTENDED: AtomicBool = AtomicBool::new(false);
+
 /// The key that a URI names, in whichever token that is now. Waits for it, at most `limit`.
 ///
 /// # Errors
@@ -100,13 +104,15 @@ impl fmt::Display for NamedKeyFault {
 
 impl std::error::Error for NamedKeyFault {}
 
-/// A key by its PEM file or its `pkcs11:` URI, for jobs of the command line.
+/// A key by its PEM file or its `pkcs11:` URI, for jobs of the command line, which a person begins: here a PIN is tried once although a wrong
+/// one was, and a right one lets the authority log in again.
 ///
 /// # Errors
 /// [`NamedKeyFault`].
 pub fn signing_key(place: &str) -> Result<Arc<dyn SigningKey>, NamedKeyFault> {
     if place.starts_with(SCHEME) {
         let uri = Pkcs11Uri::parse(place).map_err(NamedKeyFault::Uri)?;
+        ATTENDED.store(true, Ordering::Relaxed);
         return device_key(&uri, PATIENT).map_err(NamedKeyFault::Device);
     }
     let text = std::fs::read_to_string(place).map_err(NamedKeyFault::Io)?;

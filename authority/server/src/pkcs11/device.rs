@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use cryptoki::context::Pkcs11;
@@ -29,11 +29,23 @@ struct Job {
     until: Instant,
 }
 
-/// What names a token in this process.
-type Name = (PathBuf, Option<String>, Option<String>, PinSource);
+/// What names a token of a module in this process.
+type Name = (Option<String>, Option<String>, PinSource);
 
-/// A token. All keys in it share it: PKCS#11 keeps its state by process and token, so this list is the process's too.
-static DEVICES: Mutex<BTreeMap<Name, Arc<Device>>> = Mutex::new(BTreeMap::new());
+/// The tokens of one module. Locked while the module ends, which may take for ever.
+type Module = Arc<Mutex<BTreeMap<Name, Arc<Device>>>>;
+
+/// All keys in a token share it: PKCS#11 keeps its state by process and token, so this list is the process's too. Never locked while a
+/// module is called: one that hangs keeps nobody from the others.
+static MODULES: Mutex<BTreeMap<PathBuf, Module>> = Mutex::new(BTreeMap::new());
+
+/// How often a module that is ending is looked at.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+fn module_at(path: &Path) -> Module {
+    let mut modules = MODULES.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(modules.entry(path.to_owned()).or_default())
+}
 
 /// The calling end.
 pub(super) struct Device {
@@ -46,8 +58,16 @@ pub(super) struct Device {
 impl Device {
     /// The token that a URI names; the limit is that of whoever asked first.
     pub fn of(uri: &Pkcs11Uri, limit: Duration) -> Result<Arc<Device>, DeviceFault> {
-        let name = (uri.module.clone(), uri.token.clone(), uri.serial.clone(), uri.pin.clone());
-        let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = (uri.token.clone(), uri.serial.clone(), uri.pin.clone());
+        let (module, began) = (module_at(&uri.module), Instant::now());
+        let mut devices = loop {
+            match module.try_lock() {
+                Ok(devices) => break devices,
+                Err(TryLockError::Poisoned(devices)) => break devices.into_inner(),
+                Err(TryLockError::WouldBlock) if began.elapsed() > limit => return Err(DeviceFault::Timeout),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOOK_AGAIN),
+            }
+        };
         if let Some(device) = devices.get(&name) {
             return Ok(Arc::clone(device));
         }
@@ -94,9 +114,9 @@ impl Device {
 
 /// Ends a module, so that it can begin anew: only where no other token of it is in use, for the others' sessions would end with it.
 pub(super) fn begin_anew(path: &Path, module: &Pkcs11) -> bool {
-    let devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-    let alone = devices.keys().filter(|(module, ..)| module == path).count() <= 1;
-    alone && module.clone().finalize().is_ok()
+    let tokens = module_at(path);
+    let tokens = tokens.lock().unwrap_or_else(PoisonError::into_inner);
+    tokens.len() <= 1 && module.clone().finalize().is_ok()
 }
 
 fn serve(mut token: Token, from: &Receiver<Job>, busy: &Mutex<Option<Instant>>) {
@@ -118,3 +138,6 @@ fn serve(mut token: Token, from: &Receiver<Job>, busy: &Mutex<Option<Instant>>) 
         mark(None);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
 use cryptoki::error::{Error, RvError};
@@ -14,8 +15,8 @@ use cryptoki::types::AuthPin;
 use ring::digest::{SHA256, digest};
 use semgate_certs::{DeviceFault, PublicKey, SignatureAlgorithm};
 
-use super::device;
 use super::uri::{PinSource, Pkcs11Uri};
+use super::{ATTENDED, device};
 
 /// Bytes of a PIN: PKCS#11 tokens take far shorter ones.
 const MAX_PIN_BYTES: u64 = 1024;
@@ -39,12 +40,15 @@ pub(super) struct Token {
     found: BTreeMap<Pkcs11Uri, Found>,
     /// A wrong PIN is not tried again: tokens lock after a few.
     refused: Option<DeviceFault>,
+    /// Whether this PIN was right before.
+    right: bool,
 }
 
 impl Token {
     /// The token of a URI; nothing is opened yet.
     pub fn new(uri: &Pkcs11Uri) -> Token {
-        Token { uri: uri.clone(), module: None, session: None, found: BTreeMap::new(), refused: None }
+        let (uri, found) = (uri.clone(), BTreeMap::new());
+        Token { uri, module: None, session: None, found, refused: None, right: false }
     }
 
     /// The public half of a key.
@@ -113,8 +117,12 @@ impl Token {
         };
         let session = module.open_ro_session(slot).map_err(failed)?;
         let pin = pin(&self.uri.pin)?;
+        self.may_try(&module, slot)?;
         match session.login(UserType::User, Some(&pin)) {
-            Ok(()) | Err(Error::Pkcs11(RvError::UserAlreadyLoggedIn, _)) => Ok(session),
+            Ok(()) | Err(Error::Pkcs11(RvError::UserAlreadyLoggedIn, _)) => {
+                self.right = true;
+                Ok(session)
+            }
             Err(Error::Pkcs11(
                 RvError::PinIncorrect
                 | RvError::PinInvalid
@@ -128,6 +136,17 @@ impl Token {
             }
             Err(fault) => Err(failed(fault)),
         }
+    }
+
+    /// Whether a PIN may be tried. The token remembers what was tried before this process, so that one which is started again and again
+    /// does not lock it (`CKF_USER_PIN_COUNT_LOW`, PKCS#11 3.0 §3.2).
+    fn may_try(&self, module: &Pkcs11, slot: Slot) -> Result<(), DeviceFault> {
+        let info = module.get_token_info(slot).map_err(failed)?;
+        if info.user_pin_locked() || info.user_pin_final_try() {
+            return Err(DeviceFault::PinLast);
+        }
+        let by_itself = !self.right && !ATTENDED.load(Ordering::Relaxed);
+        if info.user_pin_count_low() && by_itself { Err(DeviceFault::PinTried) } else { Ok(()) }
     }
 
     /// The one slot whose token is called so.
