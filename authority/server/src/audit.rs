@@ -1,8 +1,10 @@
-//! The audit log of an authority: one JSON line for each attempt to write, allowed, refused, proposed or approved.
+//! The audit log of an authority: one JSON line for what is about to be done, and one for what became of each attempt to write.
 //!
-//! A line is handed to the system before the caller is answered, so it survives the end of this process. What the log of the authority does
-//! not hold (refusals apart), and everything that needed a second person, is on the disk too (fsync). While the file takes no lines nothing
-//! is written at all: what could not be recorded is not done. Half a line is never left behind but by a power cut.
+//! What is handed to the sequencer is written here first, and forced to the disk (once for each batch) before anything of it is: what could
+//! not be recorded is not done, and what was done is recorded, whoever left meanwhile. The line of what became of it is handed to the
+//! system before the caller is answered, so it survives the end of this process; of what the log of the authority does not hold (refusals
+//! apart), and of everything that needed a second person, it is on the disk too. Half a line is never left behind but by a power cut, and a
+//! line that is missing is missed by its number.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -26,6 +28,8 @@ const TAIL: u64 = 64 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outcome {
+    /// It is about to be done, unless the log does not allow it.
+    Intended,
     /// It was done, or had been done before.
     Allowed,
     /// It was not; `code` says why.
@@ -72,6 +76,9 @@ pub(crate) struct Entry {
     /// The policies that were asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_digest: Option<String>,
+    /// The number of the line that said that it was about to be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intended: Option<u64>,
     /// Position of the statement in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
@@ -104,6 +111,17 @@ pub(crate) struct End {
 pub(crate) struct Audit {
     path: PathBuf,
     inner: Mutex<Inner>,
+    /// Locked while the file is forced to the disk, and before `inner`.
+    forced: Mutex<Forced>,
+}
+
+/// What became of lines on their way to the disk.
+#[derive(Debug, Default)]
+struct Forced {
+    /// Lines below this number are there, but for those that are lost.
+    done: u64,
+    /// The system could not say of lines below this number that they are there, and will not say it of them later either.
+    lost: u64,
 }
 
 #[derive(Debug)]
@@ -123,7 +141,7 @@ impl Audit {
         let file = append(path).map_err(fault)?;
         let pending = if whole { Vec::new() } else { b"\n".to_vec() };
         let inner = Inner { file, n: last.saturating_add(1), pending };
-        Ok(Self { path: path.to_path_buf(), inner: Mutex::new(inner) })
+        Ok(Self { path: path.to_path_buf(), inner: Mutex::new(inner), forced: Mutex::default() })
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -135,33 +153,66 @@ impl Audit {
         self.inner().flush().map_err(RunFault::io("writing", &self.path))
     }
 
-    /// Writes a line; `durable` waits for the disk.
-    pub fn record(&self, entry: &Entry, end: End, durable: bool) -> Result<(), RunFault> {
+    /// Writes a line; `durable` waits for the disk. Answers its number, which is used up also where there was no room for the line.
+    pub fn record(&self, entry: &Entry, end: End, durable: bool) -> Result<u64, RunFault> {
         let fault = |e| RunFault::io("writing", &self.path)(e);
         let mut inner = self.inner();
+        let n = inner.n;
+        inner.n = n.saturating_add(1);
         let End { time, outcome, code, duration_us } = end;
-        let line = Line { time, n: inner.n, outcome, code, entry, duration_us };
+        let line = Line { time, n, outcome, code, entry, duration_us };
         let line = serde_json::to_vec(&line).map_err(|e| fault(io::Error::other(e)))?;
         if inner.pending.len().saturating_add(line.len()) > MAX_PENDING {
             return Err(fault(io::Error::other("too many lines wait for the file")));
         }
-        inner.n = inner.n.saturating_add(1);
         inner.pending.extend_from_slice(&line);
         inner.pending.push(b'\n');
         inner.flush().map_err(fault)?;
-        if !durable {
+        drop(inner);
+        if durable { self.force(n, n).map(|()| n) } else { Ok(n) }
+    }
+
+    /// Waits until the lines from the one number to the other are on the disk. Many wait for one write.
+    ///
+    /// # Errors
+    /// The system does not say so of one of them. It never will: what these lines stand for must not be done.
+    pub fn force(&self, first: u64, last: u64) -> Result<(), RunFault> {
+        let fault = |e| RunFault::io("writing", &self.path)(e);
+        let mut forced = self.forced();
+        if first < forced.lost {
+            return Err(fault(io::Error::other("a line was lost on its way to the disk")));
+        }
+        if last < forced.done {
             return Ok(());
         }
-        let file = inner.file.try_clone().map_err(fault)?;
+        let mut inner = self.inner();
+        inner.flush().map_err(fault)?;
+        let (file, next) = (inner.file.try_clone().map_err(fault)?, inner.n);
         // others may write while this one waits
         drop(inner);
-        file.sync_data().map_err(fault)
+        let forcing = file.sync_data();
+        match forcing {
+            Ok(()) => forced.done = next,
+            // the system tells this once, and takes what it could not write for written from then on
+            Err(_) => forced.lost = next,
+        }
+        forcing.map_err(fault)
+    }
+
+    fn forced(&self) -> MutexGuard<'_, Forced> {
+        self.forced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens the file again by its name, for log rotation; the old one is kept if that fails.
     pub fn reopen(&self) {
+        let mut forced = self.forced();
         let mut inner = self.inner();
         let _ = inner.flush();
+        // what waits to be forced is in the old file
+        match inner.file.sync_data() {
+            Ok(()) => forced.done = inner.n,
+            Err(_) => forced.lost = inner.n,
+        }
         match append(&self.path) {
             Ok(file) => inner.file = file,
             Err(e) => tracing::error!("the audit log cannot be opened again, the old file is kept: {e}"),

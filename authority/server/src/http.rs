@@ -77,6 +77,8 @@ pub(crate) struct App {
     pub submissions: Semaphore,
     pub checks: Arc<Semaphore>,
     pub comparisons: Arc<Semaphore>,
+    /// Places for signing status list tokens.
+    pub tokens: Arc<Semaphore>,
     /// The one place for making the listing of contexts.
     pub listings: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,

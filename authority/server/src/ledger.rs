@@ -2,12 +2,13 @@
 //! answered with the same index.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use semgate_certs::{Chain, Thumbprint};
 use semgate_contexts::{ContextUrn, Digest, Line};
 use semgate_statement::{Act, Entry, Replay, ReplayFault, RootAct, RootEntry, SignedPermission, Statement};
 
+use crate::publish::Document;
 use crate::store::Documents;
 
 /// Publish statements that are remembered by their major: as many as can be appended while one document is compared, many times over.
@@ -27,7 +28,31 @@ pub(crate) struct Override {
 }
 
 /// Every override of the log, by the version and the digest of the document that it permits, each in the order of the log.
-pub(crate) type Overrides = BTreeMap<(ContextUrn, Digest), Vec<Override>>;
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Overrides {
+    by_document: BTreeMap<(ContextUrn, Digest), Vec<Override>>,
+    count: usize,
+    /// The listing of them, made when first asked for.
+    listing: OnceLock<Document>,
+}
+
+impl Overrides {
+    fn insert(&mut self, key: (ContextUrn, Digest), one: Override) {
+        self.by_document.entry(key).or_default().push(one);
+        self.count += 1;
+        self.listing = OnceLock::new();
+    }
+
+    /// All of them, with what they are for.
+    pub fn all(&self) -> &BTreeMap<(ContextUrn, Digest), Vec<Override>> {
+        &self.by_document
+    }
+
+    /// The listing, which is made once for all who ask before there is another one.
+    pub fn listing(&self, make: impl FnOnce(&Self) -> Document) -> &Document {
+        self.listing.get_or_init(|| make(self))
+    }
+}
 
 /// A fold of every entry of the log.
 #[derive(Debug, Default)]
@@ -111,7 +136,7 @@ impl Ledger {
                     by: by.as_str().to_owned(),
                     permission: (**permission).clone(),
                 };
-                Arc::make_mut(&mut self.overrides).entry(key).or_default().push(one);
+                Arc::make_mut(&mut self.overrides).insert(key, one);
             }
             Statement::Root(said) => {
                 if let RootAct::LowerFloor { line, .. } = &said.act {
@@ -183,6 +208,11 @@ impl Ledger {
         }
     }
 
+    /// How many overrides there are.
+    pub fn override_count(&self) -> usize {
+        self.overrides.count
+    }
+
     /// The overrides so far.
     pub fn overrides(&self) -> &Arc<Overrides> {
         &self.overrides
@@ -191,7 +221,7 @@ impl Ledger {
     /// Where in the log this very permission is.
     pub fn override_at(&self, permission: &SignedPermission) -> Option<u64> {
         let permitted = permission.unverified();
-        let logged = self.overrides.get(&(permitted.urn.clone(), permitted.digest))?;
+        let logged = self.overrides.all().get(&(permitted.urn.clone(), permitted.digest))?;
         logged.iter().find(|one| one.permission == *permission).map(|one| one.index)
     }
 

@@ -184,8 +184,9 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     let opened = open::open(&config, &layout)?;
     let keys = Arc::new(keys::Keys::load(&config, &layout, opened.anchors.clone(), now())?);
     let signers = Signers::load(&config, &layout, Arc::clone(&keys))?;
-    let (sequencer, found) =
-        open::sequencer(&config, &layout, opened, Arc::clone(&keys), Arc::clone(&metrics))?;
+    let audit = Arc::new(Audit::open(&config.audit)?);
+    let watched = (Arc::clone(&audit), Arc::clone(&metrics));
+    let (sequencer, found) = open::sequencer(&config, &layout, opened, Arc::clone(&keys), watched)?;
     let (_, stopping) = watch::channel(false);
     let app = App {
         document_limits: semgate_contexts::DocumentLimits::default(),
@@ -200,13 +201,14 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         submissions: Semaphore::new(config.limits.queue),
         checks: Arc::new(Semaphore::new(config.limits.checks)),
         comparisons: Arc::new(Semaphore::new(config.limits.comparisons)),
+        tokens: Arc::new(Semaphore::new(config.limits.token_signings)),
         listings: Arc::new(Semaphore::new(1)),
         metrics,
         log_key: sequencer.log.verifier().to_string(),
         found,
         rules: Arc::new(Rules::load(&config)?),
         proposals: Proposals::open(&layout, &config.limits, &config.prefix)?,
-        audit: Arc::new(Audit::open(&config.audit)?),
+        audit,
         tls: Arc::clone(&tls),
         signers,
         keys,

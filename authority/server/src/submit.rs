@@ -18,6 +18,7 @@ use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use semgate_statement::{Act, Anchors, SignedPermission, SignedStatement, Trust};
 use tokio::sync::{oneshot, watch};
 
+use crate::audit::Audit;
 use crate::clock::now;
 use crate::cosign::Cosigners;
 use crate::http::problem::{Code, Problem};
@@ -122,6 +123,8 @@ pub(crate) struct Job {
     /// SPIFFE id of who asks, for evidence and the operator's log.
     pub by: String,
     pub consent: Consent,
+    /// The line of the audit log that says that it is about to be done; none where nothing is.
+    pub intended: Option<u64>,
     pub answer: oneshot::Sender<Result<Done, Problem>>,
 }
 
@@ -191,13 +194,17 @@ pub(crate) struct Sequencer {
     pub kept: Option<Kept>,
     pub heads: Heads,
     pub public: watch::Sender<Arc<Published>>,
+    /// Says what is about to be done.
+    pub audit: Arc<Audit>,
     pub verified: Verified,
     /// How long what followers read will be.
     pub room: Room,
     /// Bytes that the disk has to take before it is trusted with a batch again; 0 unless a write failed.
     pub doubt: usize,
-    /// When a key last did not sign, because its device failed; none while all do.
+    /// When a key last did not sign a batch, because its device failed; none while all do.
     pub unsigned: Option<Instant>,
+    /// The same of a head that was to be renewed: what keeps submissions waiting does not keep heads waiting.
+    pub unrenewed: Option<Instant>,
     pub metrics: Arc<Metrics>,
 }
 
@@ -237,7 +244,7 @@ impl Sequencer {
             }
             let cosigned = self.cosigners.as_ref().is_some_and(Cosigners::is_due);
             if (new_feed || cosigned || self.is_due(renewed))
-                && !self.waits_for_key()
+                && !Self::is_recent(self.unrenewed)
                 && self.renew_if_signed()?
             {
                 renewed = Instant::now();
@@ -250,7 +257,7 @@ impl Sequencer {
     /// How long to wait for a submission: never past the next renewal, and at most a second, so that a clock that was set or a machine
     /// that slept is noticed.
     fn nap(&self, renewed: Instant) -> Duration {
-        if self.unsigned.is_some() {
+        if self.unrenewed.is_some() {
             return ASK_AGAIN;
         }
         let left = self.renew_after.saturating_sub(renewed.elapsed());
@@ -258,8 +265,8 @@ impl Sequencer {
     }
 
     /// Whether a key failed within the last second: it is left alone so long.
-    pub(super) fn waits_for_key(&self) -> bool {
-        self.unsigned.is_some_and(|at| at.elapsed() < ASK_AGAIN)
+    fn is_recent(failed: Option<Instant>) -> bool {
+        failed.is_some_and(|at| at.elapsed() < ASK_AGAIN)
     }
 
     /// Renews the head. Where a device does not sign, the head that is public goes on and is renewed later: past its `next_update` followers
@@ -267,15 +274,15 @@ impl Sequencer {
     fn renew_if_signed(&mut self) -> Result<bool, RunFault> {
         match self.renew() {
             Ok(()) => {
-                if self.unsigned.take().is_some() {
-                    tracing::warn!("the keys sign again");
+                if self.unrenewed.take().is_some() {
+                    tracing::warn!("the key of heads signs again");
                 }
                 Ok(true)
             }
             Err(fault @ RunFault::Signer { .. }) => {
                 tracing::error!("the head could not be renewed: {fault}");
                 self.metrics.count("semgate_authority_unsigned_total", &[]);
-                self.unsigned = Some(Instant::now());
+                self.unrenewed = Some(Instant::now());
                 Ok(false)
             }
             Err(fault) => Err(fault),

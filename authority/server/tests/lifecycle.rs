@@ -148,8 +148,7 @@ fn narrowed(place: &Place) -> semgate_authority::Config {
 }
 
 fn attempts(config: &semgate_authority::Config) -> Vec<serde_json::Value> {
-    let text = std::fs::read_to_string(&config.audit).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    attempts_in(&config.audit)
 }
 
 #[tokio::test]
@@ -387,4 +386,58 @@ async fn an_authority_whose_heads_count_for_nobody_is_not_ready() {
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(why.contains("no head counts: the feed certificate"), "{why}");
     running.stop().await;
+}
+
+/// Issue 5: what could not be recorded is not done, not even once.
+#[tokio::test]
+async fn an_act_that_the_audit_log_cannot_take_is_not_carried_out_and_one_whose_caller_left_is_on_record() {
+    let place = Place::new();
+    let mut config = place.config();
+    config.publishers = vec![semgate_authority::Publisher::of_everything(ADA)];
+    let (link, file) = (place.path().join("audit.link"), place.path().join("audit.jsonl"));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    config.audit = link.clone();
+    let running = place.start_with(config.clone()).await;
+    let ada = running.client_of(&place, Some(ADA));
+    let publish =
+        async |minor: u32| ada.publish(&document(&format!("urn:contexts:acme.stock:v1.{minor}"), "")).await;
+    assert_eq!(publish(0).await.status, 201);
+    let (intended, allowed) = (&attempts(&config)[0], &attempts(&config)[1]);
+    assert_eq!((&intended["outcome"], &allowed["outcome"]), (&"intended".into(), &"allowed".into()));
+    assert_eq!(allowed["intended"], intended["n"]);
+    assert_eq!((&intended["on"], &intended["by"]), (&"urn:contexts:acme.stock:v1.0".into(), &ADA.into()));
+    // a volume that takes no more, which nobody found out yet
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("/dev/full", &link).unwrap();
+    hangup();
+    let mut refused = publish(0).await;
+    for minor in 1.. {
+        refused = publish(minor).await;
+        if refused.status != 201 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!((refused.status.as_u16(), refused.code().as_str()), (507, "storage_full"));
+    let listed = ada.ok("/v1/contexts").await.json()["contexts"].as_array().unwrap().len();
+    let recorded = attempts_in(&file).iter().filter(|line| line["outcome"] == "intended").count();
+    assert_eq!(listed, recorded, "each that is published is on record, also the last one before it was full");
+    // as soon as lines are taken again, so are acts
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    hangup();
+    let mut minor = 1000;
+    while publish(minor).await.status != 201 {
+        minor += 1;
+        assert!(minor < 1600, "it does not go on");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    running.stop().await;
+    let numbers: Vec<u64> = attempts_in(&file).iter().map(|line| line["n"].as_u64().unwrap()).collect();
+    assert!(numbers.windows(2).all(|two| two[0] < two[1]), "{numbers:?}");
+}
+
+fn attempts_in(file: &std::path::Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(file).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

@@ -335,3 +335,30 @@ async fn attack_a_permission_that_two_must_agree_to_is_proposed_by_who_signed_it
     assert_eq!(send_on(&mut kept, late).await.unwrap().code(), "signature_invalid");
     running.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn permissions_are_bounded_in_number_and_listed_as_they_are_at_each_moment() {
+    let place = Place::new();
+    let mut config = place.config();
+    config.publishers.push(semgate_authority::Publisher {
+        overrides: vec![semgate_authority::LinePattern::parse("stock.test").unwrap()],
+        ..publisher(GRACE, &[], &[], &[])
+    });
+    config.limits.overrides = 2;
+    let running = place.start_with(config).await;
+    let grace = running.client_of(&place, Some(GRACE));
+    let of = |number: &str, most: u64| version(number, concept(most), results(&["known"]));
+    let first = of("1.0", 20);
+    assert_eq!(running.client.publish(&first).await.status, StatusCode::CREATED);
+    let permit = async |number: &str| {
+        let signed = permission(&place, GRACE, &of(number, 10), &[&first]);
+        let got = grace.post("/v1/overrides", "application/jose+json", &signed).await;
+        let listed = grace.ok("/v1/overrides").await.json()["overrides"].as_array().unwrap().len();
+        (got.status.as_u16(), if got.status.is_success() { String::new() } else { got.code() }, listed)
+    };
+    assert_eq!(grace.ok("/v1/overrides").await.json(), json!({ "overrides": [] }));
+    assert_eq!(permit("1.1").await, (201, String::new(), 1));
+    assert_eq!(permit("1.2").await, (201, String::new(), 2));
+    assert_eq!(permit("1.3").await, (507, "overrides_full".to_owned(), 2));
+    running.stop().await;
+}

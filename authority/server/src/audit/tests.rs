@@ -44,6 +44,45 @@ fn a_file_that_takes_nothing_is_told_before_the_next_act_and_loses_no_line_once_
 }
 
 #[test]
+fn a_line_that_found_no_room_leaves_a_gap_in_the_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    let audit = Audit::open(&path).unwrap();
+    audit.inner().file = OpenOptions::new().append(true).open("/dev/full").unwrap();
+    let long = Entry { reason: Some("x".repeat(MAX_PENDING / 2)), ..entry() };
+    for _ in 0..3 {
+        assert!(audit.record(&long, END, false).is_err());
+    }
+    audit.inner().file = append(&path).unwrap();
+    assert_eq!(audit.record(&entry(), END, false).unwrap(), 4);
+    let numbers: Vec<u64> = lines(&path).iter().map(|line| line["n"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [1, 4], "two were lost, and one sees it");
+}
+
+#[test]
+fn what_the_disk_did_not_take_once_is_never_told_to_be_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("audit.jsonl");
+    let audit = Audit::open(&path).unwrap();
+    let first = audit.record(&entry(), END, false).unwrap();
+    audit.force(first, first).unwrap();
+    // takes every line, and cannot force one to any disk
+    audit.inner().file = OpenOptions::new().append(true).open("/dev/null").unwrap();
+    let lost = audit.record(&entry(), END, false).unwrap();
+    assert!(audit.force(lost, lost).is_err());
+    audit.inner().file = append(&path).unwrap();
+    assert!(audit.force(lost, lost).is_err(), "the system would say yes by now");
+    let next = audit.record(&entry(), END, false).unwrap();
+    assert!(audit.force(lost, next).is_err());
+    audit.force(next, next).unwrap();
+    // a file that is put in place of another takes nothing along that was not forced
+    let waits = audit.record(&entry(), END, false).unwrap();
+    audit.inner().file = OpenOptions::new().append(true).open("/dev/null").unwrap();
+    audit.reopen();
+    assert!(audit.force(waits, waits).is_err());
+}
+
+#[test]
 fn a_file_that_was_moved_away_is_opened_anew() {
     let dir = tempfile::tempdir().unwrap();
     let (path, old) = (dir.path().join("audit.jsonl"), dir.path().join("audit.1"));

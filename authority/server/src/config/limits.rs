@@ -66,6 +66,12 @@ pub struct Limits {
     pub proposal_share: usize,
     /// How long it waits: over a night, and not over a change of mind.
     pub proposal_lifetime: Duration,
+    /// Permissions to override that are logged here, for ever: each is in memory and in the listing, with some 2 kB. An authority that needs
+    /// ten a week fills this in eight years.
+    pub overrides: usize,
+    /// Status list tokens that are signed at once for whoever asks, each once for its list or head: what strangers ask for leaves the feed
+    /// key's device to the heads.
+    pub token_signings: usize,
     /// Bytes of the revocation lists that publishers' certificates are looked up in: some two million revoked certificates.
     pub crl_bytes: usize,
     /// How long connections may take to end at shutdown.
@@ -116,6 +122,8 @@ impl Default for Limits {
             proposals: 256,
             proposal_share: 8,
             proposal_lifetime: Duration::from_secs(86_400),
+            overrides: 4096,
+            token_signings: 2,
             crl_bytes: 64 << 20,
             grace: Duration::from_secs(10),
         }

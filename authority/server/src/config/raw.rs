@@ -156,6 +156,8 @@ limits! {
     (proposals, count, 1, 65_536),
     (proposal_share, count, 1, 65_536),
     (proposal_lifetime, span, 1_000, 2_592_000_000),
+    (overrides, count, 0, 1 << 20),
+    (token_signings, count, 1, 1024),
     (crl_bytes, count, 1024, 1 << 34),
     (grace, span, 0, 600_000),
 }

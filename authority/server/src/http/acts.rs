@@ -19,7 +19,7 @@ use super::attempt::{Attempt, ruled};
 use super::author::{Author, Right, holds};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
-use super::write::{ask_with, status_of, submission};
+use super::write::{ask, status_of, submission};
 use crate::audit::Entry;
 use crate::clock::now;
 use crate::proposals::{Proposal, Target};
@@ -50,7 +50,7 @@ pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target
         }
     }
     tidy(&mut attempt.entry);
-    match ask_with(app, request(&target, by)?, by.to_owned(), consent).await {
+    match ask(app, attempt, request(&target, by)?, by.to_owned(), consent).await {
         Ok(done) => {
             attempt.entry.index = Some(done.index);
             Ok(answer::json(status_of(&done), &said(&target, by, &done)))
@@ -180,7 +180,7 @@ async fn approved(
     let request = self::request(&proposal.target, &proposal.by)?;
     // whatever comes of it: what is handed to the sequencer may be done after the answer that says it was not done in time
     app.proposals.spend(&proposal.id)?;
-    let done = ask_with(app, request, by, Consent::Enough).await?;
+    let done = ask(app, attempt, request, by, Consent::Enough).await?;
     attempt.entry.index = Some(done.index);
     let mut body = said(&proposal.target, &proposal.by, &done);
     if let Some(members) = body.as_object_mut() {

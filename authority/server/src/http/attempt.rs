@@ -19,7 +19,7 @@ use crate::proposals::Target;
 use crate::submit::Consent;
 
 /// An attempt that is under way. Dropped before its end, because the caller left, it is recorded as abandoned: what was handed to the
-/// sequencer by then is done all the same, and the log says so.
+/// sequencer by then is done all the same, and is on the disk as intended.
 pub(super) struct Attempt {
     app: Arc<App>,
     began: Instant,
@@ -42,6 +42,18 @@ impl Attempt {
             tracing::error!("nothing is written while the audit log is not: {fault}");
             Code::of_write(&fault).into()
         })
+    }
+
+    /// Writes down what is about to be asked of the sequencer, which forces it to the disk before it does anything of it.
+    pub(super) fn intend(&mut self) -> Result<u64, Problem> {
+        self.entry.intended = None;
+        let end = self.at_end(Outcome::Intended, None);
+        let n = self.app.audit.record(&self.entry, end, false).map_err(|fault| {
+            tracing::error!("what cannot be recorded is not done: {fault}");
+            Problem::from(Code::of_write(&fault))
+        })?;
+        self.entry.intended = Some(n);
+        Ok(n)
     }
 
     /// Says what it is about.

@@ -17,10 +17,11 @@ use super::answer::{REVALIDATE, document};
 use super::attempt::Attempt;
 use super::author::{Author, Right, holds};
 use super::problem::{Code, Problem};
+use super::read::away;
 use super::write::submission;
 use super::{App, body};
 use crate::clock::now;
-use crate::ledger::Override;
+use crate::ledger::{Override, Overrides};
 use crate::proposals::Target;
 use crate::publish::Document;
 
@@ -70,12 +71,16 @@ fn read(app: &App, bytes: &[u8]) -> Result<SignedPermission, Problem> {
 
 /// `GET /v1/overrides`: a hint, as every listing is; each is a statement of the log.
 pub(super) async fn list(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
-    let public = app.public();
-    let mut all: Vec<&Override> = public.overrides.values().flatten().collect();
+    let overrides = Arc::clone(&app.public().overrides);
+    let made = away(move || Ok(overrides.listing(listing).clone())).await?;
+    Ok(document(&headers, &made, "application/json", REVALIDATE))
+}
+
+fn listing(overrides: &Overrides) -> Document {
+    let mut all: Vec<&Override> = overrides.all().values().flatten().collect();
     all.sort_by_key(|one| one.index);
     let listed = json!({ "overrides": all.into_iter().map(shown).collect::<Vec<Value>>() });
-    let made = Document::new(listed.to_string());
-    Ok(document(&headers, &made, "application/json", REVALIDATE))
+    Document::new(listed.to_string())
 }
 
 fn shown(one: &Override) -> Value {
@@ -99,8 +104,8 @@ pub(super) fn permitted(
 ) -> Result<(), Option<String>> {
     let public = app.public();
     let key = (urn.clone(), *digest);
-    let Some(logged) = public.overrides.get(&key) else {
-        let another = public.overrides.keys().any(|(other, _)| other == urn);
+    let Some(logged) = public.overrides.all().get(&key) else {
+        let another = public.overrides.all().keys().any(|(other, _)| other == urn);
         return Err(another.then(|| "what was permitted under this name is another document".to_owned()));
     };
     let mut lacking = None;

@@ -122,6 +122,8 @@ codes! {
     StorageFull, "storage_full", INSUFFICIENT_STORAGE, "try again when the operator has made room; nothing was published";
     /// What followers read would grow past what they take.
     AuthorityFull, "authority_full", INSUFFICIENT_STORAGE, "nothing was published; the operator has to spread lines over several authorities";
+    /// As many permissions to override are logged as may be.
+    OverridesFull, "overrides_full", INSUFFICIENT_STORAGE, "publish it under the next major; or the operator raises `limits.overrides`";
     /// The key that would sign it has no valid certificate, or its device does not answer.
     SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "try again; else the operator has to look after the key of the role and its certificate";
     /// The new head was not public in time; the statement may still be published.

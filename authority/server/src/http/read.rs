@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderValue};
 use semgate_contexts::{ContextUrn, Digest};
 use semgate_statement::tiles::{TILE_WIDTH, TilePath};
 use semgate_statement::{Listing, context, head, token};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::answer::{IMMUTABLE, REVALIDATE, document};
 use super::cache::{Key, Stamp};
@@ -63,8 +64,9 @@ pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: H
         if let Some(token) = shard.signed() {
             return Ok(document(&headers, &token, token::MEDIA_TYPE, IMMUTABLE));
         }
-        let (feed, keys) = (feed_of(&app)?, Arc::clone(&app.keys));
+        let (feed, keys, turn) = (feed_of(&app)?, Arc::clone(&app.keys), turn(&app).await?);
         let token = away(move || {
+            let _turn = turn;
             shard.token(&feed.identity, &keys.random).map_err(|fault| Problem::unsigned(&fault))
         });
         let token = token.await?;
@@ -78,8 +80,9 @@ pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: H
         return Ok(document(&headers, &newest, token::MEDIA_TYPE, REVALIDATE));
     }
     // a key in a device may take its time
-    let (feed, work) = (feed_of(&app)?, Arc::clone(&app));
+    let (feed, work, turn) = (feed_of(&app)?, Arc::clone(&app), turn(&app).await?);
     let newest = away(move || {
+        let _turn = turn;
         let random = &work.keys.random;
         let newest = newest_token(&public, n, &work.config.public_url, &feed.identity, random);
         newest.ok_or(Code::ShardUnknown)?.map_err(|fault| Problem::unsigned(&fault))
@@ -93,6 +96,11 @@ pub(super) async fn delta(State(app): Shared, Segment(from): Segment, headers: H
     let size: u64 = from.parse().map_err(|_| Code::DeltaUnknown)?;
     let delta = Some(size).filter(|size| size.to_string() == from).and_then(|size| app.public().delta(size));
     Ok(document(&headers, &delta.ok_or(Code::DeltaUnknown)?, JSON, REVALIDATE))
+}
+
+/// A place among the few tokens that are signed at once: who waits for one mostly finds it signed.
+async fn turn(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
+    Arc::clone(&app.tokens).acquire_owned().await.map_err(|_| Code::Stopping.into())
 }
 
 fn feed_of(app: &App) -> Result<Arc<Role>, Problem> {

@@ -17,7 +17,7 @@ use super::author::Author;
 use super::problem::{Code, Problem};
 use super::write::{ask, status_of};
 use super::{App, answer, body};
-use crate::submit::Request;
+use crate::submit::{Consent, Request};
 
 /// `POST /v1/trust`
 pub(super) async fn submit(
@@ -52,7 +52,7 @@ async fn submitted(
     }
     let by = author.id().to_owned();
     attempt.entry.on = Some(format!("{} {}", said.kind(), said.number));
-    let done = ask(app, Request::Root(Box::new(signed)), by).await?;
+    let done = ask(app, attempt, Request::Root(Box::new(signed)), by, Consent::Enough).await?;
     attempt.entry.index = Some(done.index);
     let body = json!({"kind": said.kind(), "number": said.number, "index": done.index, "seq": done.seq});
     Ok(answer::json(status_of(&done), &body))

@@ -72,7 +72,7 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
     let (urn, digest, prepared) = prepared?;
     let done = match prepared {
         Prepared::Known(index) => Done { fresh: false, index, seq: covered(app, index).await? },
-        Prepared::Ask(request) => ask(app, request, by).await?,
+        Prepared::Ask(request) => ask(app, attempt, request, by, Consent::Enough).await?,
     };
     attempt.entry.index = Some(done.index);
     let body = json!({"urn": urn, "digest": digest, "index": done.index, "seq": done.seq});
@@ -396,20 +396,21 @@ async fn covered(app: &App, index: u64) -> Result<u64, Problem> {
     }
 }
 
-/// Hands a request to the sequencer and waits for its head.
-pub(super) async fn ask(app: &App, request: Request, by: String) -> Result<Done, Problem> {
-    ask_with(app, request, by, Consent::Enough).await
-}
-
-/// As [`ask`]; where a second person's consent is missing, nothing new is appended.
-pub(super) async fn ask_with(
+/// Hands a request to the sequencer and waits for its head. Where a second person's consent is missing, nothing new is appended; else it is
+/// on record before.
+pub(super) async fn ask(
     app: &App,
+    attempt: &mut Attempt,
     request: Request,
     by: String,
     consent: Consent,
 ) -> Result<Done, Problem> {
+    let intended = match consent {
+        Consent::Enough => Some(attempt.intend()?),
+        Consent::SecondMissing => None,
+    };
     let (to, from) = oneshot::channel();
-    app.submit.send(Job { request, by, consent, answer: to })?;
+    app.submit.send(Job { request, by, consent, intended, answer: to })?;
     match timeout(app.config.limits.answer_timeout, from).await {
         Ok(Ok(answered)) => answered,
         Ok(Err(_)) => Err(Code::Stopping.into()),

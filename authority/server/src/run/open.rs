@@ -10,6 +10,7 @@ use semgate_statement::{Anchors, HeadFault, LogVerifier, Trust, VerifiedHead};
 use tokio::sync::watch;
 
 use super::Found;
+use crate::audit::Audit;
 use crate::clock::now;
 use crate::cosign::Cosigners;
 use crate::index::{Index, Position};
@@ -132,7 +133,7 @@ pub(super) fn sequencer(
     layout: &Layout,
     mut opened: Opened,
     keys: Arc<Keys>,
-    metrics: Arc<Metrics>,
+    (audit, metrics): (Arc<Audit>, Arc<Metrics>),
 ) -> Result<(Sequencer, Found), RunFault> {
     // After a crash between the two, what is kept apart is behind; before anything is served, it is not.
     if let Some(kept) = &mut opened.kept {
@@ -202,10 +203,12 @@ pub(super) fn sequencer(
         cosigners,
         heads,
         public,
+        audit,
         verified: Verified::default(),
         room: Room::default(),
         doubt: 0,
         unsigned: None,
+        unrenewed: None,
         metrics,
     };
     Ok((sequencer, found))

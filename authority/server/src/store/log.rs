@@ -244,6 +244,11 @@ impl Log {
         Ok(Append { tree, checkpoint, edge, tiles, superseded })
     }
 
+    /// Has the log key sign once more what it signed last, to see whether it does.
+    pub fn sign_again(&self) -> Result<(), RunFault> {
+        self.key.sign(self.size(), self.root()).map(drop).map_err(|e| unsigned(&self.dir, e))
+    }
+
     /// Brings an append to disk: `first` with the tiles before the checkpoint that names them, `last` after it. When this answers, all
     /// of it is durable.
     pub fn commit(

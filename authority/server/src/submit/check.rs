@@ -62,16 +62,15 @@ impl Sequencer {
                 self.judge_publish(statement, chains, *seen, references)
             }
             Request::Conflict { .. } => Err(Code::UrnTaken.into()),
-            Request::Change { act, urn, reason } => self.judge_change(*act, urn, reason),
-            Request::Floor { line, min, reason } => self.judge_floor(line, *min, reason),
-            Request::Withdraw { recognised, lines, reason } => self.judge_withdraw(recognised, lines, reason),
-            Request::Override { by, permission } => self.judge_override(by, permission),
+            Request::Change { act, urn, reason } => self.judge_change(*act, urn, reason, consent),
+            Request::Floor { line, min, reason } => self.judge_floor((line, *min), reason, consent),
+            Request::Withdraw { recognised, lines, reason } => {
+                self.judge_withdraw((recognised, lines), reason, consent)
+            }
+            Request::Override { by, permission } => self.judge_override(by, permission, consent),
             Request::Root(signed) => self.judge_root(signed),
         }?;
         if matches!(judged, Judged::New(_)) {
-            if consent == Consent::SecondMissing {
-                return Err(Code::SecondPersonRequired.into());
-            }
             self.has_room(request)?;
         }
         Ok(judged)
@@ -120,13 +119,19 @@ impl Sequencer {
         reference_counts(other, status)
     }
 
-    fn judge_change(&mut self, act: Act, urn: &ContextUrn, reason: &str) -> Result<Judged, Problem> {
+    fn judge_change(
+        &mut self,
+        act: Act,
+        urn: &ContextUrn,
+        reason: &str,
+        consent: Consent,
+    ) -> Result<Judged, Problem> {
         let replay = self.ledger.replay();
         let index = replay.published(urn).ok_or(Code::ContextUnknown)?.index;
         let at = self.time();
         let statement = Statement::Change { act, urn: urn.clone(), index, reason: reason.to_owned() };
         let done_before = match replay.check(at, &statement) {
-            Ok(()) => return self.by_status_key(at, statement),
+            Ok(()) => return self.by_status_key(at, statement, consent),
             Err(ReplayFault::Revoked) => act == Act::Revoke,
             Err(ReplayFault::SuspendedAlready | ReplayFault::RetiredAlready) => true,
             // Resumed and since then not suspended again: the same act again. Never suspended: nothing to resume.
@@ -140,12 +145,17 @@ impl Sequencer {
         }
     }
 
-    fn judge_floor(&mut self, line: &Line, min: Version, reason: &str) -> Result<Judged, Problem> {
+    fn judge_floor(
+        &mut self,
+        (line, min): (&Line, Version),
+        reason: &str,
+        consent: Consent,
+    ) -> Result<Judged, Problem> {
         let replay = self.ledger.replay();
         let at = self.time();
         let statement = Statement::Floor { line: line.clone(), min, reason: reason.to_owned() };
         match replay.check(at, &statement) {
-            Ok(()) => self.by_status_key(at, statement),
+            Ok(()) => self.by_status_key(at, statement, consent),
             Err(fault @ ReplayFault::FloorNotRaised) => {
                 match (replay.floors().get(line), self.ledger.floor_at(line)) {
                     (Some(floor), Some(known)) if *floor == min => Ok(Judged::Known(known)),
@@ -158,7 +168,12 @@ impl Sequencer {
     }
 
     /// The kill switch of a recognition; the same again is the same statement.
-    fn judge_withdraw(&mut self, recognised: &str, lines: &[Line], reason: &str) -> Result<Judged, Problem> {
+    fn judge_withdraw(
+        &mut self,
+        (recognised, lines): (&str, &[Line]),
+        reason: &str,
+        consent: Consent,
+    ) -> Result<Judged, Problem> {
         if let Some(known) = self.ledger.withdrawn_at(recognised) {
             return Ok(Judged::Known(known));
         }
@@ -173,18 +188,27 @@ impl Sequencer {
         let statement = Statement::Withdraw { recognised, index, lines, reason };
         let checked = self.ledger.replay().check(at, &statement);
         checked.map_err(|fault| Problem::new(Code::Internal, fault))?;
-        self.by_status_key(at, statement)
+        self.by_status_key(at, statement, consent)
     }
 
     /// What a person permits: once, before the version is published, beside what is published.
-    fn judge_override(&mut self, by: &SpiffeId, permission: &SignedPermission) -> Result<Judged, Problem> {
+    fn judge_override(
+        &mut self,
+        by: &SpiffeId,
+        permission: &SignedPermission,
+        consent: Consent,
+    ) -> Result<Judged, Problem> {
         if let Some(known) = self.ledger.override_at(permission) {
             return Ok(Judged::Known(known));
+        }
+        if self.ledger.override_count() >= self.limits.overrides {
+            let detail = format!("{} permissions are logged", self.limits.overrides);
+            return Err(Problem::new(Code::OverridesFull, detail));
         }
         let at = self.time();
         let statement = Statement::Override { by: by.clone(), permission: Box::new(permission.clone()) };
         match self.ledger.replay().check(at, &statement) {
-            Ok(()) => self.by_status_key(at, statement),
+            Ok(()) => self.by_status_key(at, statement, consent),
             Err(fault) => Err(Problem::new(Code::OverrideRefused, fault)),
         }
     }
@@ -262,13 +286,21 @@ impl Sequencer {
         Ok(())
     }
 
-    fn by_status_key(&mut self, at: u64, statement: Statement) -> Result<Judged, Problem> {
+    /// Signs what everybody who has to agreed to. What waits for a second person is not signed: nobody can take a signature back.
+    fn by_status_key(&mut self, at: u64, statement: Statement, consent: Consent) -> Result<Judged, Problem> {
         let role = self.keys.status().filter(|role| at <= role.leaf.not_after());
         let role = role.ok_or_else(|| {
             Problem::new(Code::SignerUnavailable, "the status key has no valid certificate")
         })?;
         if self.ledger.replay().compromised(role.leaf.signer_id()).is_some() {
             return Err(Problem::new(Code::SignerUnavailable, "the status key is compromised"));
+        }
+        if consent == Consent::SecondMissing {
+            // what could not be said is not proposed
+            for line in statement.lines() {
+                role.leaf.allows_line(line).map_err(|fault| Problem::new(Code::LineNotDelegated, fault))?;
+            }
+            return Err(Code::SecondPersonRequired.into());
         }
         let signed = SignedStatement::sign(statement, &role.identity, &self.keys.random)
             .map_err(|fault| Problem::unsigned(&fault))?;

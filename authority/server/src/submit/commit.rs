@@ -24,6 +24,9 @@ use crate::{RunFault, disk};
 /// The least that is written to see whether a disk that failed takes writes again: a few entries with their tiles.
 const MIN_PROBE: usize = 64 * 1024;
 
+/// What a key is asked to sign where nothing is to be said by it: no form of anything that is read anywhere.
+const ARE_YOU_THERE: &[u8] = b"semgate: nothing is said by this";
+
 /// A judged request, waiting for its head.
 struct Waiting {
     job: Job,
@@ -48,7 +51,9 @@ impl Sequencer {
     /// Commits a batch and answers it. `true` if a new head was published.
     pub(super) fn commit(&mut self, batch: Vec<Job>) -> Result<bool, RunFault> {
         let began = Instant::now();
-        let Some(batch) = self.writable(batch) else { return Ok(false) };
+        let Some(batch) = self.writable(batch).and_then(|batch| self.recorded(batch)) else {
+            return Ok(false);
+        };
         {
             let public = self.public.borrow();
             self.room.begin(public.trust.bytes.len(), public.floors.bytes.len());
@@ -250,10 +255,26 @@ impl Sequencer {
         Ok(made)
     }
 
+    /// After a key did not sign, a batch is taken only once all keys of the log sign again: what is refused here changes nothing, and the log
+    /// is not read again for each batch while a device is away.
+    fn asked_keys(&self) -> Result<(), RunFault> {
+        self.log.sign_again()?;
+        let signed = self.keys.feed()?.identity.key.sign(&self.keys.random, ARE_YOU_THERE);
+        signed.map(drop).map_err(|fault| RunFault::Signer { role: "feed", fault })
+    }
+
     /// After a write that failed, a batch is taken only once the disk takes as much again: what is refused here changes nothing, and the
     /// log is not read again for each batch of a long night with a full disk.
     fn writable(&mut self, batch: Vec<Job>) -> Option<Vec<Job>> {
-        if self.waits_for_key() {
+        if Self::is_recent(self.unsigned) {
+            refuse_batch(batch, Code::SignerUnavailable);
+            return None;
+        }
+        if self.unsigned.is_some()
+            && let Err(fault) = self.asked_keys()
+        {
+            tracing::error!("the keys do not sign yet: {fault}");
+            self.unsigned = Some(Instant::now());
             refuse_batch(batch, Code::SignerUnavailable);
             return None;
         }
@@ -267,6 +288,20 @@ impl Sequencer {
                 Some(batch)
             }
             Err(fault) => {
+                refuse_batch(batch, Code::of_write(&fault));
+                None
+            }
+        }
+    }
+
+    /// What is about to be done is on record, on the disk, before anything of it is done.
+    fn recorded(&self, batch: Vec<Job>) -> Option<Vec<Job>> {
+        let lines = || batch.iter().filter_map(|job| job.intended);
+        let (Some(first), Some(last)) = (lines().min(), lines().max()) else { return Some(batch) };
+        match self.audit.force(first, last) {
+            Ok(()) => Some(batch),
+            Err(fault) => {
+                tracing::error!("nothing of a batch was done, for it is not on record: {fault}");
                 refuse_batch(batch, Code::of_write(&fault));
                 None
             }
