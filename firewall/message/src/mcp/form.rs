@@ -39,10 +39,20 @@ pub(super) fn word(text: &str, most: usize) -> Option<&str> {
 /// The longest name or version that is none of free text.
 const MAX_PLAIN: usize = 64;
 
-/// A name or version that says nothing but itself: letters, digits and `. _ - + / @` of ASCII, at most 64 of them.
+/// The most words of a plain name: what servers are called in the examples of their SDKs, and too few for a sentence that asks for much.
+const MAX_WORDS: usize = 3;
+
+/// A version that says nothing but itself: letters, digits and `. _ - + / @` of ASCII, at most 64 of them.
 fn plain(text: &str) -> bool {
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"._-+/@".contains(&b);
     text.len() <= MAX_PLAIN && text.bytes().all(fits)
+}
+
+/// A name that says nothing but itself: up to three such words with one blank between, at most 64 characters together.
+fn plain_name(text: &str) -> bool {
+    let mut words = text.split(' ');
+    let few = words.by_ref().take(MAX_WORDS).all(|word| !word.is_empty() && plain(word));
+    text.is_empty() || (text.len() <= MAX_PLAIN && few && words.next().is_none())
 }
 
 /// The characters of free text in `clientInfo` or `serverInfo`, whatever its form: all of it but a plain name and version.
@@ -65,7 +75,8 @@ pub(super) fn prose(implementation: &Json<'_>) -> Prose {
     let mut found = Prose::default();
     for (key, value) in implementation.as_object().into_iter().flat_map(Object::iter) {
         match key {
-            "name" | "version" if value.as_str().is_some_and(plain) => {}
+            "name" if value.as_str().is_some_and(plain_name) => {}
+            "version" if value.as_str().is_some_and(plain) => {}
             "title" | "description" => found.marked = found.marked.saturating_add(characters(value)),
             _ => found.other = found.other.saturating_add(characters(value)),
         }
