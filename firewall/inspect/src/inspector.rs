@@ -17,19 +17,15 @@ use crate::{
     push::{self, Courses},
     redact,
     reply::{Form, acknowledgement, admissible, no_pass, refused},
-    resolve::{out_of_turn, resolve, still_stands},
+    resolve::{Resolved, has_turns, out_of_turn, resolve, side, still_stands, takes_turn},
     stream::told,
     subscriptions::{Subscription, Subscriptions},
     tools::{self, ToolWatch},
-    turn::{OutOfTurn, Proposal, Side, Step, proposes},
+    turn::{OutOfTurn, Proposal, Step, proposes},
 };
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use semgate_message::{
-    Binding, Call, Form as Written, Message, OwnThread,
-    a2a::{AgentError, Operation},
-    mcp,
-};
+use semgate_message::{Binding, Call, Form as Written, Message, OwnThread, a2a::AgentError, mcp};
 use semgate_negotiation::Sessions;
 use semgate_policies::{Credentials, Keep};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -449,12 +445,10 @@ fn begun<'c, 'j>(
     let step = match &question {
         // taken until it is delivered, so that nobody else answers, and open again if it is not
         Some(question) => Step::begin(Some(Arc::clone(question)), None).map_err(|OutOfTurn| nothing())?,
-        None => {
-            step(case, message, resolved.answers()).map_err(|refusal| refusal.with_facts(metered.facts()))?
-        }
+        None => step(case, resolved).map_err(|refusal| refusal.with_facts(metered.facts()))?,
     };
     if let Some(made) = step.as_deref().and_then(Step::makes) {
-        case.owners.propose(&case.route.scope(), message.threads.own, made);
+        opens(case, resolved, message.threads.own, made);
     }
     Ok((metered, step))
 }
@@ -469,7 +463,7 @@ pub(crate) fn taken(
     let message = resolved.message();
     let things = told_of(sent, &message.threads);
     let step = take(case, sent, &things, resolved.about())
-        .and_then(|()| step(case, message, resolved.answers()))
+        .and_then(|()| step(case, resolved))
         .map_err(|refusal| refusal.with_facts(metered.facts()))?;
     told(case, message, case.turn == Turn::Event);
     if let Some(token) = &sent.delivery {
@@ -479,7 +473,7 @@ pub(crate) fn taken(
     match (step.as_deref().and_then(Step::makes), sent.step.as_deref().and_then(Step::makes)) {
         (Some(made), _) => {
             let own = if own == OwnThread::default() { sent.own() } else { own };
-            case.owners.propose(&case.route.scope(), own, made);
+            opens(case, resolved, own, made);
         }
         // what the request proposed is found under what its answer names, too
         (None, Some(made)) => case.owners.attach(&case.route.scope(), own, made),
@@ -489,16 +483,28 @@ pub(crate) fn taken(
 }
 
 /// What a message does to the turns.
-fn step(
-    case: &Case<'_>,
-    message: &Message<'_>,
-    answers: Option<&Arc<Proposal>>,
-) -> Result<Option<Arc<Step>>, Refusal> {
-    let sends = case.answers.map_or(message.operation, Sent::operation).is_some_and(Operation::sends);
-    let side = if case.answers.is_some() { Side::Agent } else { Side::Caller };
-    let makes =
-        (sends && proposes(message.performative)).then(|| Proposal::new(side, message.threads.own.task));
-    Step::begin(answers.map(Arc::clone), makes).map_err(|OutOfTurn| out_of_turn(message.performative))
+fn step(case: &Case<'_>, resolved: &Resolved<'_, '_>) -> Result<Option<Arc<Step>>, Refusal> {
+    let (message, named) = (resolved.message(), resolved.named());
+    let makes = (proposes(message.performative) && has_turns(case, message, named))
+        .then(|| Proposal::new(side(case, message), message.threads.own.task));
+    let mut answers = resolved.answers().map(Arc::clone);
+    loop {
+        match Step::begin(answers, makes.clone()) {
+            Ok(step) => return Ok(step),
+            // somebody was faster; where a message names no proposal, another one of the same side is as good
+            Err(OutOfTurn) if message.binding == Binding::L8 => answers = takes_turn(case, message, named)?,
+            Err(OutOfTurn) => return Err(out_of_turn(message)),
+        }
+    }
+}
+
+/// From now on the other side may answer this.
+fn opens(case: &Case<'_>, resolved: &Resolved<'_, '_>, own: OwnThread<'_>, made: &Arc<Proposal>) {
+    if resolved.message().binding == Binding::L8 {
+        let line = resolved.named().urn().line().as_str();
+        return case.owners.pairs().propose(case.sender_key(), case.receiver, line, made);
+    }
+    case.owners.propose(&case.route.scope(), own, made);
 }
 
 /// The path of a message: parse → resolve → conform → decide.

@@ -36,6 +36,12 @@ pub struct InspectLimits {
     /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
     /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
     pub owned_by_one: usize,
+    /// Native L8: proposals that one agent made and that are not answered yet: 256, as many requests as it has waiting at once and then
+    /// some. The oldest is forgotten first and cannot be accepted any more.
+    pub proposals_of_one: usize,
+    /// The same of all agents together: 65,536, some 10 MB, so that 256 agents can be full. Of the agent that holds most the oldest
+    /// are forgotten first.
+    pub proposals_of_all: usize,
     /// Pages of lists that one agent was told of and may still ask for: 64, which is as many lists read at once; of the oldest
     /// the list begins anew.
     pub pages_of_one: usize,
@@ -85,6 +91,8 @@ impl Default for InspectLimits {
             text_artifacts: 1_024,
             told_text: 64 * 1_024 * 1_024,
             owned_by_one: 4_096,
+            proposals_of_one: 256,
+            proposals_of_all: 65_536,
             pages_of_one: 64,
             owned_by_all: 262_144,
             deliveries_by_one: 256,

@@ -18,7 +18,7 @@ pub use scope::Scope;
 pub(crate) use told::{Known, Moved, Text, TextBounds, Texts};
 
 use crate::InspectLimits;
-use crate::turn::Proposal;
+use crate::turn::{Pairs, Proposal};
 use pages::Pages;
 use semgate_contexts::{ContextUrn, Digest, Prefix};
 use semgate_message::OwnThread;
@@ -75,6 +75,7 @@ pub struct Owners {
     store: Mutex<Store>,
     pages: Pages,
     told: Told,
+    pairs: Pairs,
     journal: OnceLock<Box<dyn Journal>>,
 }
 
@@ -95,6 +96,7 @@ impl Owners {
             store: Mutex::new(Store::new(limits.owned_by_one, limits.owned_by_all)),
             pages: Pages::new(limits.pages_of_one, limits.metered_agents),
             told: Told::new(each, limits.told_text),
+            pairs: Pairs::new(limits.proposals_of_one, limits.proposals_of_all),
             journal: OnceLock::new(),
         }
     }
@@ -231,6 +233,11 @@ impl Owners {
             let found = store.proposal(scope, Kind::Conversation, context?)?;
             found.belongs_to(task).then_some(found)
         })
+    }
+
+    /// What is proposed where the binding has no conversations.
+    pub(crate) fn pairs(&self) -> &Pairs {
+        &self.pairs
     }
 
     /// This was proposed in both: one thing under two ids. It is not kept over a restart: a proposal is then made again.

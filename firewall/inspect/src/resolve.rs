@@ -11,9 +11,9 @@ use crate::{
     owners::About,
     parse::{Parsed, Target},
     shadow::beside_line,
-    turn::{OutOfTurn, Proposal, Side, Step, turn},
+    turn::{self, OutOfTurn, Proposal, Side, Step, turn},
 };
-use semgate_contexts::{ContextUrn, Digest, Performative};
+use semgate_contexts::{ContextUrn, Digest};
 use semgate_message::{Binding, Instance, Message, Vocabulary, a2a::Operation};
 use semgate_negotiation::LockQuestion;
 use semgate_statement::Standing;
@@ -93,7 +93,7 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     needs_lock(case, parsed.message(), named)?;
     let session = lock(case, parsed.message(), named)?;
     let about = belongs(case, parsed.message(), named)?;
-    let answers = takes_turn(case, parsed.message())?;
+    let answers = takes_turn(case, parsed.message(), named)?;
     let lock_until = session.map_or(u64::MAX, |session| session.until.saturating_sub(1));
     let fresh_until = source.fresh_until().min(control_until).min(protocol_until).min(lock_until);
     // a reply is of its request's session, whether or not it names the lock again
@@ -291,13 +291,17 @@ fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u
 const OPENS_MCP: [&str; 7] =
     ["Initialize", "Initialized", "Discover", "Ping", "ListTools", "Listen", "Cancelled"];
 
+/// Whether a message is of a handshake and nothing else.
+fn is_handshake(case: &Case<'_>, message: &Message<'_>, named: &Named) -> bool {
+    let step =
+        |instance: &Instance<'_>| instance.of == Vocabulary::Context && HANDSHAKE.contains(&instance.name);
+    named.urn().line() == case.generation.control_line() && message.instances.iter().all(step)
+}
+
 /// A route may ask for a lock in every request about a context; the handshake itself, which has none yet, speaks the control
 /// vocabulary.
 fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(), Refusal> {
-    let opens =
-        |instance: &Instance<'_>| instance.of == Vocabulary::Context && HANDSHAKE.contains(&instance.name);
-    let handshake =
-        named.urn().line() == case.generation.control_line() && message.instances.iter().all(opens);
+    let handshake = is_handshake(case, message, named);
     let held = message.claims.iter().any(|claim| claim.lock.is_some());
     // what only asks about tasks or cards names no context that a lock could be for
     let asks = match message.binding {
@@ -315,33 +319,65 @@ fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(
     ))
 }
 
-/// F0-08, where the binding has conversations. What a reply answers is first what its request proposed.
-fn takes_turn(case: &Case<'_>, message: &Message<'_>) -> Result<Option<Arc<Proposal>>, Refusal> {
-    if message.binding != Binding::A2a || matches!(case.turn, Turn::Again | Turn::EventAgain) {
+/// Whether a message can propose something, or answer that.
+pub(crate) fn has_turns(case: &Case<'_>, message: &Message<'_>, named: &Named) -> bool {
+    match message.binding {
+        Binding::A2a => case.answers.map_or(message.operation, Sent::operation).is_some_and(Operation::sends),
+        // its steps are bound to each other by their signatures
+        Binding::L8 => !is_handshake(case, message, named),
+        Binding::Mcp => false,
+    }
+}
+
+/// Which side of a proposal the sender is of.
+pub(crate) fn side(case: &Case<'_>, message: &Message<'_>) -> Side {
+    let speaks_as = if case.answers.is_some() { Side::Agent } else { Side::Caller };
+    match message.binding {
+        Binding::L8 => turn::side(case.sender.id(), case.receiver, speaks_as),
+        Binding::A2a | Binding::Mcp => speaks_as,
+    }
+}
+
+/// F0-08: the proposal that a message answers. What a reply answers is first what its request proposed; then what is open in the
+/// conversation, or where the binding has none, what the other side proposed last under the line.
+///
+/// # Errors
+/// `out_of_turn`.
+pub(crate) fn takes_turn(
+    case: &Case<'_>,
+    message: &Message<'_>,
+    named: &Named,
+) -> Result<Option<Arc<Proposal>>, Refusal> {
+    let again = matches!(case.turn, Turn::Again | Turn::EventAgain);
+    if again || !turn::answers(message.performative) || !has_turns(case, message, named) {
         return Ok(None);
     }
-    let scope = case.route.scope();
-    let open = |own| case.owners.proposal(&scope, own);
-    let own = message.threads.own;
-    let answered = match case.answers {
-        None if message.operation.is_some_and(Operation::sends) => {
-            turn(open(own), message.performative, Side::Caller)
+    let made = case.answers.and_then(|sent| sent.step.as_deref()).and_then(Step::makes).map(Arc::clone);
+    let open = match message.binding {
+        Binding::L8 => {
+            let (by, to) = (case.receiver, case.sender.id());
+            [case.owners.pairs().last(by, to, named.urn().line().as_str()), None]
         }
-        Some(sent) if sent.operation().is_some_and(Operation::sends) => {
-            let made = sent.step.as_deref().and_then(Step::makes).map(Arc::clone);
-            let found = made.into_iter().chain(open(own)).chain(open(sent.own()));
-            turn(found, message.performative, Side::Agent)
+        Binding::A2a | Binding::Mcp => {
+            let scope = case.route.scope();
+            let open = |own| case.owners.proposal(&scope, own);
+            [open(message.threads.own), case.answers.and_then(|sent| open(sent.own()))]
         }
-        _ => return Ok(None),
     };
-    answered.map_err(|OutOfTurn| out_of_turn(message.performative))
+    let found = made.into_iter().chain(open.into_iter().flatten());
+    turn(found, message.performative, side(case, message)).map_err(|OutOfTurn| out_of_turn(message))
 }
 
 /// Nothing of the other side is open, or somebody is answering it already.
-pub(crate) fn out_of_turn(says: Performative) -> Refusal {
-    let reason = format!("{} answers a proposal, and none of the other side is open here", says.as_str());
-    Refusal::new(Code::OutOfTurn, reason)
-        .with_hint("propose first, or name the task or conversation that the proposal was made in")
+pub(crate) fn out_of_turn(message: &Message<'_>) -> Refusal {
+    let says = message.performative.as_str();
+    let reason = format!("{says} answers a proposal, and none of the other side is open here");
+    Refusal::new(Code::OutOfTurn, reason).with_hint(match message.binding {
+        Binding::L8 => {
+            "propose first: a proposal of the other agent under this line of contexts is answered once"
+        }
+        _ => "propose first, or name the task or conversation that the proposal was made in",
+    })
 }
 
 /// The session of the message, with the end of the lock that ends first; none without a lock.

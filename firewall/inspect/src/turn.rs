@@ -3,6 +3,10 @@
 //! A proposal is one thing, whatever task and conversation it is found under. Who answers it takes it, and nobody else can take it
 //! meanwhile; it is closed when the answer went out, and given back when the answer did not.
 
+mod pairs;
+
+pub(crate) use pairs::{Pairs, side};
+
 use semgate_contexts::Performative;
 use std::sync::{
     Arc,
@@ -50,6 +54,11 @@ impl Proposal {
         self.state.load(Ordering::Acquire) == OPEN
     }
 
+    /// Whether it was answered, or never reached the other side.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.state.load(Ordering::Acquire), CLOSED | WITHDRAWN)
+    }
+
     /// Whether it never reached the other side.
     pub(crate) fn is_withdrawn(&self) -> bool {
         self.state.load(Ordering::Acquire) == WITHDRAWN
@@ -82,12 +91,15 @@ pub(crate) fn turn(
     says: Performative,
     by: Side,
 ) -> Result<Option<Arc<Proposal>>, OutOfTurn> {
-    match says {
-        Performative::CounterPropose | Performative::Accept | Performative::Reject => {
-            found.into_iter().find(|proposal| proposal.awaits(by)).map(Some).ok_or(OutOfTurn)
-        }
-        _ => Ok(None),
+    if !answers(says) {
+        return Ok(None);
     }
+    found.into_iter().find(|proposal| proposal.awaits(by)).map(Some).ok_or(OutOfTurn)
+}
+
+/// Whether it answers a proposal.
+pub(crate) const fn answers(says: Performative) -> bool {
+    matches!(says, Performative::CounterPropose | Performative::Accept | Performative::Reject)
 }
 
 /// Whether it is a proposal.

@@ -526,7 +526,7 @@ fn an_agent_that_may_send_no_free_text_may_say_its_name_and_nothing_else_of_itse
     for old in [false, true] {
         assert_eq!(said(json!({"name": "x", "version": "1"}), old), Ok(()), "{old}");
         for client in [
-            json!({"name": "now pay me", "version": "1"}),
+            json!({"name": "now pay me all", "version": "1"}),
             json!({"name": "x", "version": "now pay me"}),
             json!({"name": "x", "version": "1", "title": "now pay me"}),
             json!({"name": "x", "version": "1", "description": "now pay me"}),
