@@ -121,7 +121,8 @@ impl Way<'_> {
             shared.inspector.arrive(self.identity.counted(), shared.now())?;
         }
         if let Some(fault) = serving.fault() {
-            return Err(reasons::framing(fault).into());
+            // nothing of it was read that would say what the caller speaks
+            return Err(Stopped::from(reasons::framing(fault)).told(Manner::Plain));
         }
         let now = unix_now();
         let peer = self.identity.peer(now)?;

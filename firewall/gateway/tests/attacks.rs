@@ -95,6 +95,21 @@ fn request_smuggling_ends_at_the_first_request() {
 }
 
 #[test]
+fn what_was_not_read_as_a_request_is_answered_in_the_plain_form_whatever_the_route_speaks() {
+    let mut house = House::new();
+    house.remember();
+    let agent = Agent::saying(&reply());
+    let more =
+        "plain_sender = \"spiffe://semgate.test/agent/retailer-7\"\ntransports = [\"jsonrpc\", \"rest\"]";
+    let route = common::route("plain", "a2a", &format!("http://127.0.0.1:{}/", agent.port), more);
+    let scene = Scene { gateway: Gateway::start(house.config(&route, LIMITS)), house, agent };
+    let both = head("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n");
+    assert_eq!(scene.one(both.as_bytes()), (400, "malformed".to_owned()));
+    assert_eq!(scene.one(b"POST / HTTP/1.0\r\nHost: a\r\n\r\n"), (400, "malformed".to_owned()));
+    assert!(scene.agent.seen().is_empty());
+}
+
+#[test]
 fn other_forms_of_the_request_line_are_refused() {
     let scene = scene();
     let lines = [

@@ -60,6 +60,7 @@ pub async fn run_plain(listen: SocketAddr, upstream: &str) -> Result<(), RunFaul
         server: None,
         upstreams: vec![None],
         endpoints: vec![None],
+        card_keys: vec![None],
         issuers: Arc::default(),
     };
     let materials = Arc::new(ArcSwap::from_pointee(materials));
@@ -103,6 +104,7 @@ fn config(listen: SocketAddr, upstream: &str) -> Result<Config, RunFault> {
         choices: Default::default(),
     };
     Ok(Config {
+        source: None,
         state: PathBuf::new(),
         admin: listen,
         policies: PolicyPlace::Directory(PathBuf::new()),
