@@ -115,5 +115,13 @@ fn what_is_no_handshake_is_refused_at_its_address() {
     assert_eq!(code(&refused), (404, "context_unknown".to_owned()));
     let beside = up.post("retailer-7", up.text("/gateway/l8"), &[], body.to_string().as_bytes());
     assert_eq!(code(&beside), (422, "content_uninspectable".to_owned()));
+    // who asked for the key to seal to is on record too
+    let get = format!("GET /snl HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", support::address(&url));
+    let key = up.raw(Some("operator"), &url, get.as_bytes());
+    assert_eq!(key.status, 200);
+    let decision = key.header("semgate-decision").unwrap().to_owned();
+    wait_for("its record", || {
+        up.audit().into_iter().find(|record| record["decision_id"] == decision.as_str())
+    });
     assert_eq!(up.received(), before);
 }

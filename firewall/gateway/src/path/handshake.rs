@@ -133,6 +133,11 @@ impl Way<'_> {
             Shaker::Relays(relay) => self.appointed(&materials, &relay).await?.statement().to_vec(),
         };
         tracing::debug!(decision = %self.decision, peer = peer.id(), "stated the key that handshakes are sealed to");
+        let facts = self.bare_facts(Direction::Request);
+        if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
+            return Err(no_audit(Delivered::No).with_facts(facts).into());
+        }
+        self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
         Ok(refuse::answer(self.decision, 200, "application/json", Bytes::from(statement)))
     }
 }
