@@ -105,7 +105,8 @@ fn an_authority_that_the_operator_distrusts_is_refused_at_once_under_traffic_and
         assert_eq!(code(&gateway, context), "context_untrusted", "{context}");
     }
     let told = |gateway: &Gateway| {
-        assert!(metrics(gateway).contains("semgate_distrusted{authority=\"semgate.test\"} 1"));
+        let counted = "semgate_distrusted{authority=\"semgate.test\"} 1";
+        wait_for("its metric", || metrics(gateway).contains(counted).then_some(()));
         assert_eq!(status(gateway)["authorities"][0]["distrusted"], true);
     };
     told(&gateway);

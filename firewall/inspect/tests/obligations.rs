@@ -2,13 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
+#[path = "../../../policies/benches/many/mod.rs"]
+mod many;
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use common::{NOW, agent, base, generation_with, inspector, library, route, say, supply_chain, view};
 use semgate_inspect::{Code, Inspector, Now, Quota, Sent, Written};
-use semgate_policies::PolicySource;
+use semgate_policies::{Policies, PolicyLimits, PolicySource};
 
 /// The shipped agents and policies, and these.
 fn house(policies: &str) -> Inspector {
@@ -320,4 +322,10 @@ fn a_limit_on_replies_is_the_repliers_and_tells_the_caller_nothing() {
     let refusal = answer().unwrap_err();
     assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::RateLimited)));
     assert!(refusal.quotas().is_empty() && sent.quotas().is_empty());
+}
+
+#[test]
+fn the_policies_of_the_large_case_that_is_measured_load() {
+    let loaded = Policies::load(&many::ten_and(3), &many::contexts_and(3), &PolicyLimits::default());
+    assert_eq!(loaded.map(|policies| policies.ids().count()).map_err(|faults| format!("{faults:?}")), Ok(40));
 }

@@ -2,8 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
-#[path = "../../../policies/benches/many/mod.rs"]
-mod many;
 
 use bytes::Bytes;
 use common::{NOW, agent, base, generation, inspector, library, merge, route, say, world};
@@ -15,7 +13,7 @@ use semgate_message::{
     Call, Form,
     a2a::{Operation, Version},
 };
-use semgate_policies::{Policies, PolicyLimits, PolicySource};
+use semgate_policies::PolicySource;
 use semgate_statement::Act;
 use serde_json::{Value, json};
 
@@ -462,12 +460,6 @@ fn attack_text_is_put_behind_what_was_forgotten_meanwhile() {
     for event in [piece("a-2", "hello", false), piece("a-2", "you", true)] {
         let _ = inspector.inspect_event(&sent, &mut stream, &replier, event, NOW).unwrap();
     }
-}
-
-#[test]
-fn the_policies_of_the_large_case_that_is_measured_load() {
-    let loaded = Policies::load(&many::ten_and(3), &many::contexts_and(3), &PolicyLimits::default());
-    assert_eq!(loaded.map(|policies| policies.ids().count()).map_err(|faults| format!("{faults:?}")), Ok(40));
 }
 
 #[test]
