@@ -318,6 +318,17 @@ fn attack_items_behind_a_prefix_are_not_forgotten() {
 }
 
 #[test]
+fn attack_a_wish_that_one_place_fulfils_anyway_is_not_taken_for_one_that_binds_another() {
+    let text = json!({ "type": "string" });
+    let old = json!({ "type": "array", "items": true, "allOf": [
+        { "prefixItems": [true, text] }, { "not": { "items": { "not": text } } },
+        { "contains": { "type": "integer" } }, { "maxItems": 2 } ] });
+    let content = beyond(old, json!({ "type": "array", "items": true, "maxItems": 1 }));
+    let items = content["m"].as_array().unwrap();
+    assert!(items.len() == 2 && items[0].is_i64() && items[1].is_string(), "{content}");
+}
+
+#[test]
 fn members_added_required_removed_or_renamed() {
     let old = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" } }, "required": ["a"] });
     let added = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" }, "c": { "type": "string" } }, "required": ["a"] });

@@ -77,7 +77,10 @@ fn array(random: &mut Random) -> Value {
         0 | 1 => json!({ "minItems": random.below(4) }),
         2 | 3 => json!({ "maxItems": random.below(4) }),
         4 => json!({ "uniqueItems": true, "maxItems": 2 + random.below(2) }),
-        5 => json!({ "items": item(random) }),
+        5 => {
+            let all = json!({ "items": item(random) });
+            if random.chance(40) { json!({ "not": all }) } else { all }
+        }
         6..=8 => {
             let places: Vec<Value> = (0..1 + random.below(3)).map(|_| item(random)).collect();
             match random.below(5) {
@@ -93,6 +96,11 @@ fn array(random: &mut Random) -> Value {
 }
 
 fn item(random: &mut Random) -> Value {
+    let one = one_item(random);
+    if random.chance(15) { json!({ "not": one }) } else { one }
+}
+
+fn one_item(random: &mut Random) -> Value {
     random.of(&[
         json!({ "type": "integer" }),
         json!({ "type": "number" }),

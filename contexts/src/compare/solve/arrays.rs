@@ -126,11 +126,14 @@ impl Solver<'_> {
         for at in first..items.len() {
             let Some(here) = items.get(at) else { break };
             let mut here = here.clone();
+            here.sort_unstable();
+            here.dedup();
+            // places that are alike are one choice, unless a group needs the room behind them. One that is what is wished for anyway is not
+            // like one that it makes so: the wish binds nothing there
+            let place = (here.clone(), at.min(furthest));
             here.push(*is);
             here.sort_unstable();
             here.dedup();
-            // places that are alike are one choice, unless a group needs the room behind them
-            let place = (here.clone(), at.min(furthest));
             if group.is_none() && seen.contains(&place) {
                 continue;
             }
