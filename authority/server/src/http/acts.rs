@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 
 use super::App;
 use super::answer;
+use super::asked::{ask, status_of, submission};
 use super::attempt::{Attempt, ruled};
 use super::author::{Author, Right, holds};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
-use super::write::{ask, status_of, submission};
 use crate::audit::Entry;
 use crate::clock::now;
 use crate::proposals::{Proposal, Target};

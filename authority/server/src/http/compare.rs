@@ -18,9 +18,8 @@ use super::answer;
 use super::body;
 use super::overrides;
 use super::problem::{Code, Problem};
-use super::read::{away, broken};
-use super::referred::Referred;
-use super::write::document_code;
+use super::referred::{Referred, document_code};
+use super::stored::{away, broken};
 use crate::submit::index_of;
 
 /// Holds a new document against every published version of its major that is not revoked: earlier ones must be kept, and later ones

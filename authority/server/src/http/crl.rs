@@ -12,8 +12,8 @@ use semgate_certs::{MAX_CRL_BYTES, MAX_SHARDS};
 use super::App;
 use super::answer::{REVALIDATE, document};
 use super::problem::{Code, Problem};
-use super::read::away;
 use super::segment::Segment;
+use super::stored::away;
 use crate::publish::Document;
 
 /// RFC 5280 §4.2.1.13 and RFC 2585 §4.2.

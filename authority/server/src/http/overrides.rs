@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 
 use super::acts::carry_out;
 use super::answer::{REVALIDATE, document};
+use super::asked::submission;
 use super::attempt::Attempt;
 use super::author::{Author, Right, holds};
 use super::problem::{Code, Problem};
-use super::read::away;
-use super::write::submission;
+use super::stored::away;
 use super::{App, body};
 use crate::clock::now;
 use crate::ledger::{Override, Overrides};

@@ -1,6 +1,5 @@
 //! What anybody may read. Everything here comes from what is public under one head, from write-once files, or from the index.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
 
@@ -17,8 +16,8 @@ use super::answer::{IMMUTABLE, REVALIDATE, document};
 use super::cache::{Key, Stamp};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
+use super::stored::{away, broken, full_tile, read_document, read_full_tile};
 use super::{App, staple, stream};
-use crate::index::IndexFault;
 use crate::keys::Role;
 use crate::publish::{Document, newest_token, signed_token};
 use crate::store::{cut, widest, with_width};
@@ -26,6 +25,9 @@ use crate::submit::index_of;
 
 type Answer = Result<Response, Problem>;
 type Shared = State<Arc<App>>;
+
+/// The description of the interface.
+pub(super) const OPENAPI: &str = include_str!("openapi.json");
 
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -208,22 +210,9 @@ pub(super) async fn tile(State(app): Shared, Segment(rest): Segment, headers: He
     Ok(document(&headers, &found.await?, BYTES, IMMUTABLE))
 }
 
-/// Where a full tile lies.
-pub(super) fn full_tile(app: &App, tile: &TilePath) -> PathBuf {
-    app.layout.log.join(tile.full().to_string().trim_start_matches('/'))
-}
-
-/// A full tile that the public log has.
-pub(super) fn read_full_tile(path: &Path) -> Result<Vec<u8>, Problem> {
-    std::fs::read(path).map_err(|e| {
-        tracing::error!("reading `{}`: {e}", path.display());
-        Problem::from(Code::Internal)
-    })
-}
-
 /// `GET /openapi.json`
 pub(super) async fn openapi(headers: HeaderMap) -> Answer {
-    static SERVED: LazyLock<Document> = LazyLock::new(|| Document::new(super::router::OPENAPI));
+    static SERVED: LazyLock<Document> = LazyLock::new(|| Document::new(OPENAPI));
     Ok(document(&headers, &SERVED, JSON, REVALIDATE))
 }
 
@@ -246,38 +235,4 @@ fn stamped(app: &App, digest: &Digest) -> Result<(Vec<u8>, Option<Stamp>), Probl
     let stamp = Stamp::of(&app.documents.path(digest)).ok_or(Code::Internal);
     let bytes = read_document(app, digest)?;
     Ok((bytes, Some(stamp?)))
-}
-
-/// An index that cannot be read is rebuilt, and the caller asked to come again.
-pub(super) fn broken(app: &App, fault: &IndexFault) -> Problem {
-    tracing::error!("the index could not be read: {fault}");
-    app.submit.reindex();
-    Problem::new(Code::Busy, "the index is being rebuilt")
-}
-
-pub(super) fn read_document(app: &App, digest: &Digest) -> Result<Vec<u8>, Problem> {
-    match app.documents.read(digest) {
-        Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => {
-            tracing::error!("the document `{digest}` is published and its file is missing or damaged");
-            Err(Problem::new(
-                Code::Internal,
-                "the document is published, but its file is missing or damaged here",
-            ))
-        }
-        Err(fault) => {
-            tracing::error!("{fault}");
-            Err(Code::Internal.into())
-        }
-    }
-}
-
-/// Files and the index are read where a slow disk stops nobody else.
-pub(super) async fn away<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(_) => Err(Code::Internal.into()),
-    }
 }

@@ -14,7 +14,7 @@ use semgate_statement::jws::General;
 
 use super::App;
 use super::problem::{Code, Problem, reference_counts};
-use super::read::{broken, read_document};
+use super::stored::{broken, read_document};
 use crate::submit::index_of;
 
 /// Finds contexts for one submission; what was read once is not read again.
@@ -81,5 +81,17 @@ impl<'a> Referred<'a> {
             reference_counts(urn, record.map(|record| record.status))?;
         }
         Ok(())
+    }
+}
+
+/// What a document is refused as.
+pub(super) fn document_code(fault: &DocumentFault) -> Code {
+    use DocumentFault as F;
+    use semgate_contexts::json::Fault;
+    match fault {
+        F::Json(Fault::DuplicateKey { .. }) => Code::DuplicateKey,
+        F::Json(Fault::Malformed { .. }) => Code::Malformed,
+        F::Json(Fault::TooLarge) | F::TooLarge { .. } => Code::TooLarge,
+        _ => Code::DocumentInvalid,
     }
 }

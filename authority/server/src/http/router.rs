@@ -12,9 +12,6 @@ use super::App;
 use super::problem::{Code, Problem};
 use super::{acts, compare, crl, overrides, read, trust, write};
 
-/// The description of this interface, as it is served.
-pub(super) const OPENAPI: &str = include_str!("openapi.json");
-
 /// The router of the public address.
 pub(crate) fn router(app: Arc<App>) -> Router {
     let mut router = Router::new();

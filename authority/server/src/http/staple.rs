@@ -6,7 +6,7 @@ use semgate_statement::{Checkpoint, Entry, LogVerifier, Stapled, context, prove_
 
 use super::App;
 use super::problem::{Code, Problem};
-use super::read::{full_tile, read_full_tile};
+use super::stored::{full_tile, read_full_tile};
 use crate::publish::Published;
 use crate::store::{cut, widest, with_width};
 

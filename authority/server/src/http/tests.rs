@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::problem::Code;
-use super::router::{OPENAPI, table};
+use super::read::OPENAPI;
+use super::router::table;
 
 #[test]
 fn every_route_is_described_and_every_described_route_is_served() {

@@ -12,10 +12,10 @@ use semgate_statement::{RootAct, SignedStatement, Statement, context};
 use serde_json::json;
 
 use super::acts::withdrawable;
+use super::asked::{ask, status_of};
 use super::attempt::Attempt;
 use super::author::Author;
 use super::problem::{Code, Problem};
-use super::write::{ask, status_of};
 use super::{App, answer, body};
 use crate::submit::{Consent, Request};
 

@@ -7,33 +7,32 @@ use axum::extract::State;
 use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use bytes::Bytes;
-use http::StatusCode;
 use semgate_certs::Chain;
-use semgate_contexts::{Context, ContextUrn, DocumentFault, Line, Version};
+use semgate_contexts::{Context, ContextUrn, Line, Version};
 use semgate_policies::PublisherAct;
 use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::jws::General;
 use semgate_statement::statement::check_reason;
 use semgate_statement::{Act, SignedStatement, Statement, context, sign_context};
 use serde_json::json;
-use tokio::sync::{SemaphorePermit, oneshot};
-use tokio::time::timeout;
+use tokio::sync::SemaphorePermit;
 
 use super::App;
 use super::acts::{carry_out, withdrawal};
 use super::answer;
+use super::asked::{ask, covered, status_of, submission};
 use super::attempt::{Attempt, ruled};
 use super::author::{Author, Right};
 use super::body;
 use super::problem::{Code, Problem};
-use super::read::{away, broken};
-use super::referred::Referred;
+use super::referred::{Referred, document_code};
 use super::segment::Segment;
+use super::stored::{away, broken};
 use crate::audit::Entry;
 use crate::clock::now;
 use crate::keys::SignerFault;
 use crate::proposals::Target;
-use crate::submit::{Consent, Done, Job, Request, index_of};
+use crate::submit::{Consent, Done, Request, index_of};
 
 type Answer = Result<Response, Problem>;
 type Shared = State<Arc<App>>;
@@ -77,10 +76,6 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
     attempt.entry.index = Some(done.index);
     let body = json!({"urn": urn, "digest": digest, "index": done.index, "seq": done.seq});
     Ok(answer::json(status_of(&done), &body))
-}
-
-pub(super) fn status_of(done: &Done) -> StatusCode {
-    if done.fresh { StatusCode::CREATED } else { StatusCode::OK }
 }
 
 /// A submission before it goes to the sequencer.
@@ -216,17 +211,6 @@ fn signer(app: &App, line: &Line) -> Result<Arc<semgate_statement::SigningIdenti
             Code::of_write(&fault).into()
         }
     })
-}
-
-pub(super) fn document_code(fault: &DocumentFault) -> Code {
-    use DocumentFault as F;
-    use semgate_contexts::json::Fault;
-    match fault {
-        F::Json(Fault::DuplicateKey { .. }) => Code::DuplicateKey,
-        F::Json(Fault::Malformed { .. }) => Code::Malformed,
-        F::Json(Fault::TooLarge) | F::TooLarge { .. } => Code::TooLarge,
-        _ => Code::DocumentInvalid,
-    }
 }
 
 /// `POST /v1/contexts/{urn}/{act}`
@@ -377,43 +361,4 @@ fn heard<'a>(
     let waiting = submission(app)?;
     body::only_json(request.headers())?;
     Ok((author, waiting))
-}
-
-/// A place among the submissions that are under way: past `limits.queue` of them a caller is told at once to come again.
-pub(super) fn submission(app: &App) -> Result<SemaphorePermit<'_>, Problem> {
-    app.submissions.try_acquire().map_err(|_| Problem::new(Code::Busy, "too many submissions are under way"))
-}
-
-/// The size of the public log once its head covers an entry: the index runs ahead of the head by the moment of a commit, and by the time
-/// that witnesses take.
-async fn covered(app: &App, index: u64) -> Result<u64, Problem> {
-    let mut public = app.public.clone();
-    let covered = timeout(app.config.limits.answer_timeout, public.wait_for(|head| head.size > index)).await;
-    match covered {
-        Ok(Ok(head)) => Ok(head.size),
-        Ok(Err(_)) => Err(Code::Stopping.into()),
-        Err(_) => Err(Code::Unfinished.into()),
-    }
-}
-
-/// Hands a request to the sequencer and waits for its head. Where a second person's consent is missing, nothing new is appended; else it is
-/// on record before.
-pub(super) async fn ask(
-    app: &App,
-    attempt: &mut Attempt,
-    request: Request,
-    by: String,
-    consent: Consent,
-) -> Result<Done, Problem> {
-    let intended = match consent {
-        Consent::Enough => Some(attempt.intend()?),
-        Consent::SecondMissing => None,
-    };
-    let (to, from) = oneshot::channel();
-    app.submit.send(Job { request, by, consent, intended, answer: to })?;
-    match timeout(app.config.limits.answer_timeout, from).await {
-        Ok(Ok(answered)) => answered,
-        Ok(Err(_)) => Err(Code::Stopping.into()),
-        Err(_) => Err(Code::Unfinished.into()),
-    }
 }

@@ -1,0 +1,54 @@
+//! The way to the sequencer and back: a place among those who wait, the question, and the head that covers what came of it.
+
+use http::StatusCode;
+use tokio::sync::{SemaphorePermit, oneshot};
+use tokio::time::timeout;
+
+use super::App;
+use super::attempt::Attempt;
+use super::problem::{Code, Problem};
+use crate::submit::{Consent, Done, Job, Request};
+
+/// Of what is new, and of what was there.
+pub(super) fn status_of(done: &Done) -> StatusCode {
+    if done.fresh { StatusCode::CREATED } else { StatusCode::OK }
+}
+
+/// A place among the submissions that are under way: past `limits.queue` of them a caller is told at once to come again.
+pub(super) fn submission(app: &App) -> Result<SemaphorePermit<'_>, Problem> {
+    app.submissions.try_acquire().map_err(|_| Problem::new(Code::Busy, "too many submissions are under way"))
+}
+
+/// The size of the public log once its head covers an entry: the index runs ahead of the head by the moment of a commit, and by the time
+/// that witnesses take.
+pub(super) async fn covered(app: &App, index: u64) -> Result<u64, Problem> {
+    let mut public = app.public.clone();
+    let covered = timeout(app.config.limits.answer_timeout, public.wait_for(|head| head.size > index)).await;
+    match covered {
+        Ok(Ok(head)) => Ok(head.size),
+        Ok(Err(_)) => Err(Code::Stopping.into()),
+        Err(_) => Err(Code::Unfinished.into()),
+    }
+}
+
+/// Hands a request to the sequencer and waits for its head. Where a second person's consent is missing, nothing new is appended; else it is
+/// on record before.
+pub(super) async fn ask(
+    app: &App,
+    attempt: &mut Attempt,
+    request: Request,
+    by: String,
+    consent: Consent,
+) -> Result<Done, Problem> {
+    let intended = match consent {
+        Consent::Enough => Some(attempt.intend()?),
+        Consent::SecondMissing => None,
+    };
+    let (to, from) = oneshot::channel();
+    app.submit.send(Job { request, by, consent, intended, answer: to })?;
+    match timeout(app.config.limits.answer_timeout, from).await {
+        Ok(Ok(answered)) => answered,
+        Ok(Err(_)) => Err(Code::Stopping.into()),
+        Err(_) => Err(Code::Unfinished.into()),
+    }
+}
