@@ -177,6 +177,15 @@ impl Audit {
     /// # Errors
     /// The system does not say so of one of them. It never will: what these lines stand for must not be done.
     pub fn force(&self, first: u64, last: u64) -> Result<(), RunFault> {
+        self.force_by(first, last, File::sync_data)
+    }
+
+    fn force_by(
+        &self,
+        first: u64,
+        last: u64,
+        sync: impl FnOnce(&File) -> io::Result<()>,
+    ) -> Result<(), RunFault> {
         let fault = |e| RunFault::io("writing", &self.path)(e);
         let mut forced = self.forced();
         if first < forced.lost {
@@ -190,11 +199,11 @@ impl Audit {
         let (file, next) = (inner.file.try_clone().map_err(fault)?, inner.n);
         // others may write while this one waits
         drop(inner);
-        let forcing = file.sync_data();
+        let forcing = sync(&file);
         match forcing {
             Ok(()) => forced.done = next,
-            // the system tells this once, and takes what it could not write for written from then on
-            Err(_) => forced.lost = next,
+            // the system tells this once, and takes what it could not write for written from then on: also what others wrote meanwhile
+            Err(_) => forced.lost = self.inner().n,
         }
         forcing.map_err(fault)
     }

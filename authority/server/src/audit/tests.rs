@@ -83,6 +83,25 @@ fn what_the_disk_did_not_take_once_is_never_told_to_be_there() {
 }
 
 #[test]
+fn a_line_that_was_written_while_the_disk_failed_is_lost_with_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let audit = Audit::open(&dir.path().join("audit.jsonl")).unwrap();
+    let first = audit.record(&entry(), END, false).unwrap();
+    let mut meanwhile = 0;
+    let failed = audit.force_by(first, first, |_| {
+        meanwhile = audit.record(&entry(), END, false).unwrap();
+        Err(io::Error::other("the disk is gone"))
+    });
+    assert!(failed.is_err());
+    let Err(RunFault::Io { source, .. }) = audit.force(meanwhile, meanwhile) else {
+        panic!("it is told to be there")
+    };
+    assert!(source.to_string().contains("lost on its way to the disk"));
+    let next = audit.record(&entry(), END, false).unwrap();
+    audit.force(next, next).unwrap();
+}
+
+#[test]
 fn a_file_that_was_moved_away_is_opened_anew() {
     let dir = tempfile::tempdir().unwrap();
     let (path, old) = (dir.path().join("audit.jsonl"), dir.path().join("audit.1"));
