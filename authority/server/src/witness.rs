@@ -7,7 +7,7 @@ mod serve;
 pub use config::{WitnessSettings, init_witness};
 pub use serve::{WitnessBound, run_witness};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -25,10 +25,12 @@ pub(crate) struct Memory {
 /// One log. Whoever holds its lock compares, writes and cosigns, in this order, so that no two requests race.
 struct Known {
     verifier: LogVerifier,
+    /// Its keys, each alone.
+    keys: Vec<LogVerifier>,
     file: PathBuf,
     last: Option<Checkpoint>,
-    /// As it is in the file: the same checkpoint may come again signed by the next key of the log.
-    note: Vec<u8>,
+    /// Which of the keys signed it as it is in the file: the same checkpoint may come again signed by the next key of the log too.
+    signed: BTreeSet<usize>,
 }
 
 /// Why nothing was cosigned.
@@ -50,14 +52,15 @@ impl Memory {
             let origin = verifier.name().to_owned();
             let name = semgate_contexts::Digest::of(origin.as_bytes());
             let file = state.join(format!("{}.checkpoint", name.hex()));
-            let (last, note) = match disk::read(&file)? {
-                Some(bytes) => {
-                    let last = Checkpoint::verify(&bytes, &verifier, &origin);
-                    (Some(last.map_err(|e| RunFault::damaged(&file, e))?), bytes)
-                }
-                None => (None, Vec::new()),
-            };
-            known.insert(origin, Mutex::new(Known { verifier, file, last, note }));
+            let keys =
+                verifier.to_string().split(' ').filter_map(|key| LogVerifier::parse(key).ok()).collect();
+            let mut one = Known { verifier, keys, file, last: None, signed: BTreeSet::new() };
+            if let Some(bytes) = disk::read(&one.file)? {
+                let last = Checkpoint::verify(&bytes, &one.verifier, &origin);
+                one.last = Some(last.map_err(|e| RunFault::damaged(&one.file, e))?);
+                one.signed = one.own(&String::from_utf8_lossy(&bytes)).1;
+            }
+            known.insert(origin, Mutex::new(one));
         }
         Ok(Self { key, logs: known })
     }
@@ -72,9 +75,12 @@ impl Memory {
         let new = judge(&request, &known.verifier, known.last.as_ref()).map_err(Refused::Request)?;
         let (text, _) =
             cosignature::split(&request.checkpoint).map_err(|_| Refused::Request(WitnessFault::Malformed))?;
-        if known.note != request.checkpoint.as_bytes() {
-            disk::write(&known.file, request.checkpoint.as_bytes()).map_err(Refused::Disk)?;
-            (known.last, known.note) = (Some(new), request.checkpoint.clone().into_bytes());
+        let (note, signed) = known.own(&request.checkpoint);
+        // whoever read a checkpoint may send it again, with fewer lines of its log and more of anybody's
+        let more = signed.is_superset(&known.signed) && signed != known.signed;
+        if more || known.last.as_ref() != Some(&new) {
+            disk::write(&known.file, note.as_bytes()).map_err(Refused::Disk)?;
+            (known.last, known.signed) = (Some(new), signed);
         }
         Ok(self.key.cosign(text, now))
     }
@@ -85,6 +91,25 @@ impl Memory {
             known.lock().unwrap_or_else(PoisonError::into_inner).last.as_ref().map(|last| last.size)
         };
         self.logs.iter().map(|(origin, known)| (origin.clone(), size(known))).collect()
+    }
+}
+
+impl Known {
+    /// A note with one line of each key of the log that signed it and of nobody else, and which keys these are.
+    fn own(&self, note: &str) -> (String, BTreeSet<usize>) {
+        let (text, lines) = cosignature::split(note).unwrap_or_default();
+        let mut own = format!("{text}\n");
+        let mut signed = BTreeSet::new();
+        for (at, key) in self.keys.iter().enumerate() {
+            let alone = |line: &&str| {
+                Checkpoint::verify(format!("{text}\n{line}").as_bytes(), key, key.name()).is_ok()
+            };
+            if let Some(line) = lines.split_inclusive('\n').find(alone) {
+                own.push_str(line);
+                signed.insert(at);
+            }
+        }
+        (own, signed)
     }
 }
 
@@ -180,6 +205,41 @@ mod tests {
         let after = witness(&[6]).unwrap();
         assert_eq!(status(after.add(&by(7, 9, key(6)), 100)), 200);
         assert_eq!(status(after.add(&by(9, 10, key(5)), 100)), 403, "the old key is gone");
+    }
+
+    #[test]
+    fn attack_a_stranger_rewrites_what_a_witness_keeps_by_sending_a_checkpoint_again_with_other_lines() {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().unwrap();
+        let key = |seed| semgate_statement::LogKey::from_seed(ORIGIN, &[seed; 32]).unwrap();
+        let verifiers = [5, 6].map(|seed| key(seed).verifier().clone());
+        let own = CosignerKey::from_seed("w.example", &[9; 32]).unwrap();
+        let witness =
+            Memory::open(own, dir.path(), vec![LogVerifier::any_of(verifiers.to_vec()).unwrap()]).unwrap();
+        let first = ContinuationProof::read(&request("true", 0, 3)).unwrap();
+        let root = Checkpoint::verify(first.checkpoint.as_bytes(), &verifiers[0], ORIGIN).unwrap().root;
+        let both = key(5).beside(key(6)).unwrap().sign(3, root).unwrap();
+        let junk = |note: &str| {
+            let stranger = semgate_statement::LogKey::from_seed("stranger.test", &[7; 32]).unwrap();
+            let line = stranger.sign(3, root).unwrap().lines().last().unwrap().to_owned();
+            format!("{note}{line}\n")
+        };
+        let file = witness.logs[ORIGIN].lock().unwrap().file.clone();
+        let kept = || (std::fs::metadata(&file).unwrap().ino(), std::fs::read_to_string(&file).unwrap());
+        let send = |old, checkpoint: &str| {
+            let request = ContinuationProof { old, checkpoint: checkpoint.to_owned(), ..first.clone() };
+            assert_eq!(status(witness.add(&request.to_text(), 100)), 200);
+            kept()
+        };
+        let again = ContinuationProof::read(&request("true", 3, 3)).unwrap();
+        assert_eq!(again.hashes, first.hashes, "there is nothing to prove of either");
+        assert_eq!(send(0, &junk(&key(5).sign(3, root).unwrap())).1, key(5).sign(3, root).unwrap());
+        let (before, _) = kept();
+        let (file_of_both, note) = send(3, &junk(&both));
+        assert!(before != file_of_both && note == both, "the next key signs it too");
+        for one in [junk(&both), key(5).sign(3, root).unwrap(), junk(&key(6).sign(3, root).unwrap())] {
+            assert_eq!(send(3, &one), (file_of_both, both.clone()));
+        }
     }
 
     #[test]
