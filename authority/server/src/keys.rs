@@ -152,8 +152,7 @@ pub(crate) fn client_roots(config: &Config) -> Result<Roots, RunFault> {
 }
 
 /// The same under each configured trust domain; certificates are looked up in these lists, if there are any.
-pub(crate) fn peers(config: &Config, crls: Option<Arc<CrlStore>>) -> Result<PeerRoots, RunFault> {
-    let roots = client_roots(config)?;
+pub(crate) fn peers(config: &Config, roots: Roots, crls: Option<Arc<CrlStore>>) -> PeerRoots {
     let roots = match crls {
         Some(crls) => roots.with_crls(crls),
         None => roots,
@@ -162,7 +161,7 @@ pub(crate) fn peers(config: &Config, crls: Option<Arc<CrlStore>>) -> Result<Peer
     for domain in &config.tls.trust_domains {
         peers = peers.with(domain.clone(), roots.clone());
     }
-    Ok(peers)
+    peers
 }
 
 /// The log key, with those that sign beside it while it changes; each must be named after the origin.

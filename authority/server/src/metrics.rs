@@ -34,7 +34,7 @@ impl Metrics {
             ),
             (
                 "semgate_authority_client_crls_total",
-                "changed revocation lists of publishers, by whether they were taken",
+                "revocation lists of publishers, by what became of them; looks that found no directory",
             ),
             ("semgate_authority_tls_reloads_total", "changed tls files, by whether they were taken up"),
             (

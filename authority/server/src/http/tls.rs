@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use semgate_certs::PeerRoots;
+use semgate_certs::{PeerRoots, Roots};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
@@ -54,6 +54,8 @@ impl Tls {
 pub(crate) struct Files {
     config: Config,
     crls: Option<ClientCrls>,
+    /// Those of clients, as they were taken last: lists are verified under these, whatever the file says by now.
+    roots: Roots,
     seen: Vec<(PathBuf, Mark)>,
 }
 
@@ -63,39 +65,45 @@ impl Files {
     /// # Errors
     /// A file that cannot be read, or a pair that does not belong together; a directory of lists that cannot be listed.
     pub fn open(config: &Config) -> Result<(Self, Shown), RunFault> {
-        let crls = ClientCrls::of(config)?;
-        let mut files = Self { config: config.clone(), crls, seen: marks(config) };
-        files.look_up(true, None)?;
-        let shown = files.load()?;
-        Ok((files, shown))
+        let mut crls = ClientCrls::of(config)?;
+        let seen = marks(config);
+        let (shown, roots) = load(config, crls.as_ref())?;
+        if let Some(crls) = &mut crls {
+            crls.look(&roots, true, now(), None);
+        }
+        Ok((Self { config: config.clone(), crls, roots, seen }, shown))
     }
 
-    fn load(&self) -> Result<Shown, RunFault> {
-        let config = &self.config;
-        let (chain, key) = keys::pair(&config.tls.server)?;
-        let peers = Arc::new(keys::peers(config, self.crls.as_ref().map(ClientCrls::store))?);
-        let clients = semgate_certs::tls::ClientAuth::Optional(Arc::clone(&peers));
-        let clock = Arc::new(semgate_certs::tls::DefaultTimeProvider);
-        let made = semgate_certs::tls::server_config(&chain, &key, clients, clock)
-            .map_err(|e| RunFault::keys(&config.tls.server.certificate, e))?;
-        let looked_up = self.crls.is_some();
-        Ok(Shown { acceptor: TlsAcceptor::from(Arc::new(made)), peers: Some(peers), looked_up })
-    }
-
-    fn look_up(&mut self, anew: bool, metrics: Option<&Metrics>) -> Result<(), RunFault> {
-        let Some(crls) = &mut self.crls else { return Ok(()) };
-        crls.look(&keys::client_roots(&self.config)?, anew, now(), metrics);
-        Ok(())
-    }
-
-    /// What changed since the last look: lists are in use from now on, the rest is given back.
+    /// What changed since the last look: lists are in use from now on, under new roots once these are taken; the rest is given back.
     fn look(&mut self, metrics: &Metrics) -> Option<Result<Shown, RunFault>> {
-        let now = marks(&self.config);
-        let changed = now != self.seen;
-        self.seen = now;
-        let looked_up = self.look_up(changed, Some(metrics));
-        changed.then(|| looked_up.and_then(|()| self.load()))
+        let marks = marks(&self.config);
+        let changed = marks != self.seen;
+        self.seen = marks;
+        let loaded = changed.then(|| load(&self.config, self.crls.as_ref()));
+        let anew = matches!(loaded, Some(Ok(_)));
+        let taken = loaded.map(|loaded| {
+            loaded.map(|(shown, roots)| {
+                self.roots = roots;
+                shown
+            })
+        });
+        if let Some(crls) = &mut self.crls {
+            crls.look(&self.roots, anew, now(), Some(metrics));
+        }
+        taken
     }
+}
+
+fn load(config: &Config, crls: Option<&ClientCrls>) -> Result<(Shown, Roots), RunFault> {
+    let (chain, key) = keys::pair(&config.tls.server)?;
+    let roots = keys::client_roots(config)?;
+    let peers = Arc::new(keys::peers(config, roots.clone(), crls.map(ClientCrls::store)));
+    let clients = semgate_certs::tls::ClientAuth::Optional(Arc::clone(&peers));
+    let clock = Arc::new(semgate_certs::tls::DefaultTimeProvider);
+    let made = semgate_certs::tls::server_config(&chain, &key, clients, clock)
+        .map_err(|e| RunFault::keys(&config.tls.server.certificate, e))?;
+    let acceptor = TlsAcceptor::from(Arc::new(made));
+    Ok((Shown { acceptor, peers: Some(peers), looked_up: crls.is_some() }, roots))
 }
 
 /// What tells a file that was written or replaced.

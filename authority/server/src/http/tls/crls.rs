@@ -1,11 +1,11 @@
 //! Revocation lists that the certificates of publishers are looked up in: files as `semgate cert crl` writes them, each verified by its issuer
 //! before it counts, looked at again and again. A certificate that no current list speaks for says nobody's name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use semgate_certs::{CrlFault, CrlLimits, CrlStore, KeptCrls, MAX_CRL_BYTES, MAX_CRLS, Roots};
+use semgate_certs::{CrlFault, CrlLimits, CrlStore, CrlTaken, KeptCrls, MAX_CRL_BYTES, MAX_CRLS, Roots};
 
 use super::{Mark, mark};
 use crate::http::crl::{ISSUER, is_set};
@@ -22,6 +22,8 @@ pub(crate) struct ClientCrls {
     store: Arc<CrlStore>,
     /// What the files looked like when they were read.
     seen: BTreeMap<PathBuf, Mark>,
+    /// Those that were not taken as they are: read again at each look, since a list may only begin later, and a disk may fail once.
+    again: BTreeSet<PathBuf>,
 }
 
 impl ClientCrls {
@@ -34,7 +36,7 @@ impl ClientCrls {
         std::fs::read_dir(&dir).map_err(RunFault::io("listing", &dir))?;
         let limits = CrlLimits { bytes: config.limits.crl_bytes, ..CrlLimits::default() };
         let (kept, store) = (KeptCrls::new(limits), Arc::default());
-        Ok(Some(Self { dir, kept, store, seen: BTreeMap::new() }))
+        Ok(Some(Self { dir, kept, store, seen: BTreeMap::new(), again: BTreeSet::new() }))
     }
 
     /// What verifiers look certificates up in, now and later.
@@ -42,38 +44,75 @@ impl ClientCrls {
         Arc::clone(&self.store)
     }
 
-    /// Reads what changed since the last look, all of it under other roots. What cannot be read or verified leaves what is held, which ends by
-    /// its own time.
+    /// Reads what changed since the last look and what was not taken then, all of it under other roots. What cannot be read or verified leaves
+    /// what is held, which ends by its own time. What became of a file is told and counted when it changed and when it is taken, not at each look.
     pub fn look(&mut self, roots: &Roots, anew: bool, at: u64, metrics: Option<&Metrics>) {
+        if let Err(fault) = std::fs::read_dir(&self.dir) {
+            if !self.seen.is_empty() {
+                tracing::error!(
+                    "the revocation lists in `{}` cannot be looked at: {fault}",
+                    self.dir.display()
+                );
+            }
+            count(metrics, "unlisted");
+        }
         let files = files(&self.dir);
         let changed = |seen: &BTreeMap<_, _>, file: &PathBuf, mark: &Mark| seen.get(file) != Some(mark);
         let issuers = |file: &PathBuf| file.ends_with(ISSUER);
         let anew = anew || files.iter().any(|(file, mark)| issuers(file) && changed(&self.seen, file, mark));
-        if !anew && files == self.seen {
+        if !anew && files == self.seen && self.again.is_empty() {
             return;
         }
-        if anew {
-            let pems = files.keys().filter(|file| issuers(file));
-            let offered: String = pems.filter_map(|file| std::fs::read_to_string(file).ok()).collect();
-            self.kept.set_issuers(roots, &offered, at);
+        let before = std::mem::take(&mut self.again);
+        if anew || !before.is_empty() {
+            self.set_issuers(files.keys().filter(|file| issuers(file)), roots, at);
         }
-        self.seen.retain(|file, _| files.contains_key(file));
-        let lists = files.iter().filter(|(file, _)| !issuers(file));
-        for (file, _) in lists.filter(|(file, mark)| anew || changed(&self.seen, file, mark)) {
-            let outcome = match read(file).and_then(|der| self.kept.offer(&der, at)) {
-                Ok(taken) if taken.is_newer() => "taken",
-                Ok(_) => "known",
-                Err(fault) => {
-                    tracing::error!("the revocation list `{}` is not taken: {fault}", file.display());
-                    "refused"
-                }
-            };
-            let labels = [("result", outcome.to_owned())];
-            metrics.inspect(|metrics| metrics.count("semgate_authority_client_crls_total", &labels));
+        for (file, mark) in files.iter().filter(|(file, _)| !issuers(file)) {
+            let new = anew || changed(&self.seen, file, mark);
+            if new || before.contains(file) {
+                self.offer(file, new, at, metrics);
+            }
         }
         self.seen = files;
         self.store.replace(self.kept.crls());
     }
+
+    fn set_issuers<'a>(&mut self, files: impl Iterator<Item = &'a PathBuf>, roots: &Roots, at: u64) {
+        let mut offered = String::new();
+        for file in files {
+            match std::fs::read_to_string(file) {
+                Ok(pem) => offered.push_str(&pem),
+                Err(_) => drop(self.again.insert(file.clone())),
+            }
+        }
+        self.kept.set_issuers(roots, &offered, at);
+    }
+
+    fn offer(&mut self, file: &Path, new: bool, at: u64, metrics: Option<&Metrics>) {
+        let taken = read(file).and_then(|der| self.kept.offer(&der, at));
+        let outcome = match &taken {
+            Ok(CrlTaken::Newer(_)) => "taken",
+            Ok(CrlTaken::Known) => "known",
+            Ok(CrlTaken::Early) => "early",
+            Err(_) => "refused",
+        };
+        let settled = matches!(outcome, "taken" | "known");
+        if !settled {
+            self.again.insert(file.to_owned());
+        }
+        if !new && !settled {
+            return;
+        }
+        if let Err(fault) = taken {
+            tracing::error!("the revocation list `{}` is not taken: {fault}", file.display());
+        }
+        count(metrics, outcome);
+    }
+}
+
+fn count(metrics: Option<&Metrics>, result: &str) {
+    let labels = [("result", result.to_owned())];
+    metrics.inspect(|metrics| metrics.count("semgate_authority_client_crls_total", &labels));
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, CrlFault> {

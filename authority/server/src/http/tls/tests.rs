@@ -2,8 +2,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use semgate_certs::{Chain, ChainLimits};
+use ring::rand::SystemRandom;
+use semgate_certs::{
+    Chain, ChainFault, ChainLimits, CrlProfile, CrlShards, Family, Issuer, IssuingProfile, KeyPair,
+    LeafProfile, Revoked, RootProfile, SpiffeId, Usage, verify_chain,
+};
 
+use super::Files;
+use crate::clock::now;
+use crate::metrics::Metrics;
 use crate::support::{Place, Running};
 use crate::{TlsLeaf, TlsRequest, TlsUse, issue_tls};
 
@@ -90,4 +97,50 @@ async fn a_changed_tls_pair_is_taken_up_under_traffic_and_a_broken_one_leaves_th
     traffic.await.unwrap();
     assert!(asked.load(Ordering::SeqCst) > 0);
     running.stop().await;
+}
+
+#[test]
+fn roots_of_clients_that_cannot_be_read_keep_no_revocation_list_out() {
+    let (place, random) = (Place::new(), SystemRandom::new());
+    let key = || KeyPair::generate(&random).unwrap();
+    let began = now();
+    let root = Issuer::root(&RootProfile::new("root", began - 10), key(), &random).unwrap();
+    let by = root.issuing(&IssuingProfile::new("tls", Family::Tls, began - 10), key(), &random).unwrap();
+    let places = CrlShards::new("https://authority.test/v1/crl", 1).unwrap();
+    let id = SpiffeId::parse("spiffe://semgate.test/publisher/a").unwrap();
+    let profile = LeafProfile::agent(id, began).crl(places.clone());
+    let leaf = by.leaf(&profile, key().public(), &random).unwrap();
+    let (dir, client_roots) = (place.path().join("client-lists"), place.path().join("client-roots.pem"));
+    std::fs::create_dir_all(dir.join("1")).unwrap();
+    std::fs::write(dir.join("issuer.pem"), by.chain().to_pem()).unwrap();
+    let write = |number, revoked: &[Revoked]| {
+        let profile = CrlProfile { shard: 0, number, this_update: began, next_update: began + 3600, revoked };
+        let next = dir.join("next");
+        std::fs::write(&next, by.crl(&places, &profile, &random).unwrap()).unwrap();
+        std::fs::rename(next, dir.join("1/0.crl")).unwrap();
+    };
+    write(1, &[]);
+    std::fs::write(&client_roots, root.chain().to_pem()).unwrap();
+    let mut config = place.config();
+    (config.tls.client_roots, config.tls.client_crls) = (client_roots.clone(), Some(dir.clone()));
+    let (mut files, _) = Files::open(&config).unwrap();
+    let judged = |files: &Files| {
+        let roots = files.roots.clone().with_crls(files.crls.as_ref().unwrap().store());
+        verify_chain(&leaf, &roots, Usage::Agent, now()).map(drop)
+    };
+    assert_eq!(judged(&files), Ok(()));
+    let metrics = Metrics::new();
+    std::fs::write(&client_roots, "not a certificate").unwrap();
+    write(2, &[Revoked::of(&leaf.certificates()[0], began).unwrap()]);
+    assert!(matches!(files.look(&metrics), Some(Err(_))), "the roots are not taken");
+    assert_eq!(judged(&files), Err(ChainFault::Revoked), "and the list is, under those of before");
+    // whom others certify counts once their roots are taken, and not before
+    let other = Issuer::root(&RootProfile::new("root", began - 10), key(), &random).unwrap();
+    std::fs::write(&client_roots, other.chain().to_pem()).unwrap();
+    assert!(matches!(files.look(&metrics), Some(Ok(_))));
+    assert!(judged(&files).is_err());
+    std::fs::rename(&dir, place.path().join("gone")).unwrap();
+    assert!(files.look(&metrics).is_none());
+    let told = metrics.render();
+    assert!(told.contains(r#"semgate_authority_client_crls_total{result="unlisted"} 1"#), "{told}");
 }
