@@ -35,13 +35,14 @@ struct Open {
 }
 
 impl Open {
-    /// Makes room among those of one agent: what is over goes first, then the oldest.
+    /// Makes room among those of one agent: what is over goes first, then the oldest of those to the agent that most were made to, so that
+    /// no agent makes another one forget what it proposed to others.
     fn forget_some(&mut self, by: &str) {
         let Some(made) = self.by.get_mut(by) else { return };
         let before = made.len();
         made.retain(|made| !made.proposal.is_over());
         if made.len() == before {
-            made.drain(..before.div_ceil(PART));
+            forget_oldest(made);
         }
         self.held = self.held.saturating_sub(before.saturating_sub(made.len()));
         if made.is_empty() {
@@ -50,8 +51,24 @@ impl Open {
     }
 }
 
+/// Forgets an eighth of what was proposed to the agent that most was proposed to.
+fn forget_oldest(all: &mut VecDeque<Made>) {
+    let mut to: HashMap<&str, usize> = HashMap::new();
+    for made in all.iter() {
+        *to.entry(&made.to).or_default() += 1;
+    }
+    let fullest = to.into_iter().max_by_key(|(_, held)| *held).map(|(to, held)| (Box::<str>::from(to), held));
+    let Some((fullest, held)) = fullest else { return };
+    let mut goes = held.div_ceil(PART);
+    all.retain(|made| {
+        let stays = made.to != fullest || goes == 0;
+        goes -= usize::from(!stays);
+        stays
+    });
+}
+
 /// The open proposals of all pairs, for all cores. Bounded for each agent that proposes and in all, where the one that holds most
-/// forgets first. They are not kept over a restart: a proposal is then made again.
+/// forgets first, of those to the agent that most were made to. They are not kept over a restart: a proposal is then made again.
 pub(crate) struct Pairs {
     each: usize,
     all: usize,
@@ -146,5 +163,25 @@ mod tests {
         }
         assert!(pairs.locked().held <= 8);
         assert!(pairs.last("b", "x", "l").is_some(), "and nobody else's, while one holds more");
+    }
+
+    #[test]
+    fn attack_one_agent_makes_another_forget_what_it_proposed_to_a_third() {
+        // the bound of each agent, and the bound of all
+        for pairs in [Pairs::new(256, 65_536), Pairs::new(65_536, 256)] {
+            let agent = Arc::from("agent");
+            let kept = made();
+            pairs.propose(&agent, "x", "l", &kept);
+            let mut last = made();
+            for _ in 0..1_000 {
+                last = made();
+                pairs.propose(&agent, "z", "l", &last);
+            }
+            assert!(Arc::ptr_eq(&pairs.last("agent", "x", "l").unwrap(), &kept), "x was told of one");
+            assert!(Arc::ptr_eq(&pairs.last("agent", "z", "l").unwrap(), &last));
+            let open = pairs.locked();
+            assert_eq!(open.held, open.by["agent"].len());
+            assert!(open.held <= 256, "{}", open.held);
+        }
     }
 }
