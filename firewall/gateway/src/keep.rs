@@ -233,7 +233,7 @@ fn undisputed(mut all: Vec<Owned>) -> Vec<Owned> {
     all
 }
 
-/// The file anew, with these lines: durable before it takes the place of the old one.
+/// The file anew, with these lines: durable before it takes the place of the old one, which it has for good when this returns.
 fn rewrite<T: serde::Serialize>(
     lines: impl IntoIterator<Item = T>,
     path: &Path,
@@ -248,6 +248,8 @@ fn rewrite<T: serde::Serialize>(
     file.flush()?;
     file.get_ref().sync_all()?;
     std::fs::rename(&fresh, path)?;
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    File::open(dir.unwrap_or(Path::new(".")))?.sync_all()?;
     Ok(file)
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn callable<'c>(
     let stands = case.tools.stands(&case.route.receiver, context.digest(), tool);
     let stands = match (stands, case.direction) {
         // it was called when it stood as signed, and what it answers is held to what was signed
-        (Err(NotAsSigned::Changed), Direction::Reply) => Ok(()),
+        (Err(NotAsSigned::Changed | NotAsSigned::Unkept), Direction::Reply) => Ok(()),
         (stands, _) => stands,
     };
     stands.map_err(|why| {
@@ -62,9 +62,14 @@ pub(crate) fn callable<'c>(
                 "list the tools: one that is described as signed can be called then",
                 format!("no `tools/list` since the last `list_changed` had `{name}`"),
             ),
+            NotAsSigned::Unkept => (
+                "the tools of the server drifted or changed, and that cannot be kept over a restart",
+                "ask the operator: the state directory of the gateway has to take writes; then list the tools",
+                "it is written again with each `tools/list`".to_owned(),
+            ),
         };
         let refusal = Refusal::new(Code::ToolDrift, reason).with_hint(hint).with_detail(detail);
-        if why == NotAsSigned::Changed { refusal.with_remedy(Remedy::ListTools) } else { refusal }
+        if why == NotAsSigned::Drifted { refusal } else { refusal.with_remedy(Remedy::ListTools) }
     })?;
     Ok(Some((context, pinned.term)))
 }

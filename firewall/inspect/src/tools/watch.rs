@@ -17,9 +17,9 @@ pub struct ToolWatch {
     journal: OnceLock<Journal>,
 }
 
-/// Hears of a server whose tools have to be listed again after a restart: once of each, before anything else is judged by what it
-/// said. It is called while the memory is locked.
-type Journal = Box<dyn Fn(&str) + Send + Sync>;
+/// Hears of a server whose tools have to be listed again after a restart, before anything else is judged by what it said, and answers
+/// whether that is kept: once of each that is, again with each list of one that is not. It is called while the memory is locked.
+type Journal = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// A tool of a context at a server.
 type Tool = (String, Digest, String);
@@ -31,8 +31,17 @@ struct Seen {
     changed: HashMap<String, Changed>,
     /// What servers named when they were last asked.
     speaks: HashMap<String, Vec<Version>>,
-    /// Servers of which the journal heard.
+    /// Servers that the journal keeps.
     told: HashSet<String>,
+    /// Servers that the journal could not keep: after a restart they would be trusted.
+    unkept: HashSet<String>,
+}
+
+impl Seen {
+    /// Whether every tool stands as it was signed.
+    fn is_empty(&self) -> bool {
+        self.drifted.is_empty() && self.changed.is_empty() && self.unkept.is_empty()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +59,8 @@ pub(crate) enum NotAsSigned {
     Drifted,
     /// The server said that its tools changed, and no list that was asked for since has had it as signed.
     Changed,
+    /// Its server's tools drifted or changed, and that cannot be kept over a restart.
+    Unkept,
 }
 
 impl fmt::Debug for ToolWatch {
@@ -69,17 +80,22 @@ impl ToolWatch {
         }
     }
 
-    /// Tells `journal` from now on of each server whose tools drifted or changed. Only the first journal is heard.
-    pub fn tell(&self, journal: impl Fn(&str) + Send + Sync + 'static) {
+    /// Tells `journal` from now on of each server whose tools drifted or changed; it answers whether that is kept over a restart. While
+    /// it is not, no pinned tool of the server is called, and it is told again with each list. Only the first journal is heard.
+    pub fn tell(&self, journal: impl Fn(&str) -> bool + Send + Sync + 'static) {
         let _ = self.journal.set(Box::new(journal));
     }
 
     fn keep(&self, seen: &mut Seen, server: &str) {
-        if let Some(journal) = self.journal.get()
-            && !seen.told.contains(server)
-        {
+        let Some(journal) = self.journal.get() else { return };
+        if seen.told.contains(server) {
+            return;
+        }
+        if journal(server) {
             seen.told.insert(server.to_owned());
-            journal(server);
+            seen.unkept.remove(server);
+        } else {
+            seen.unkept.insert(server.to_owned());
         }
     }
 
@@ -105,8 +121,11 @@ impl ToolWatch {
     /// A list that was asked for after so many changes has the tool as it was signed.
     pub(crate) fn as_signed(&self, server: &str, context: &Digest, tool: &str, asked_after: u64) {
         let mut seen = self.locked();
-        if seen.drifted.is_empty() && seen.changed.is_empty() {
+        if seen.is_empty() {
             return;
+        }
+        if seen.unkept.contains(server) {
+            self.keep(&mut seen, server);
         }
         let tool = (server.to_owned(), *context, tool.to_owned());
         if let Some(changed) = seen.changed.get_mut(server) {
@@ -131,12 +150,15 @@ impl ToolWatch {
 
     pub(crate) fn stands(&self, server: &str, context: &Digest, tool: &str) -> Result<(), NotAsSigned> {
         let seen = self.locked();
-        if seen.drifted.is_empty() && seen.changed.is_empty() {
+        if seen.is_empty() {
             return Ok(());
         }
         let tool = (server.to_owned(), *context, tool.to_owned());
         if seen.drifted.contains(&tool) {
             return Err(NotAsSigned::Drifted);
+        }
+        if seen.unkept.contains(server) {
+            return Err(NotAsSigned::Unkept);
         }
         match seen.changed.get(server) {
             Some(changed) if !changed.as_signed.contains(&tool) => Err(NotAsSigned::Changed),
