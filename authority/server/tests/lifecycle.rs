@@ -1,7 +1,11 @@
 //! What revoke, suspend, resume, retire and floors do, and in which order they may.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "lifecycle/agreement.rs"]
+mod agreement;
 mod support;
+
+use std::path::Path;
 
 use http::StatusCode;
 use ring::rand::SystemRandom;
@@ -407,8 +411,7 @@ async fn an_act_that_the_audit_log_cannot_take_is_not_carried_out_and_one_whose_
     assert_eq!(allowed["intended"], intended["n"]);
     assert_eq!((&intended["on"], &intended["by"]), (&"urn:contexts:acme.stock:v1.0".into(), &ADA.into()));
     // a volume that takes no more, which nobody found out yet
-    std::fs::remove_file(&link).unwrap();
-    std::os::unix::fs::symlink("/dev/full", &link).unwrap();
+    point(&link, Path::new("/dev/full"));
     hangup();
     let mut refused = publish(0).await;
     for minor in 1.. {
@@ -423,8 +426,7 @@ async fn an_act_that_the_audit_log_cannot_take_is_not_carried_out_and_one_whose_
     let recorded = attempts_in(&file).iter().filter(|line| line["outcome"] == "intended").count();
     assert_eq!(listed, recorded, "each that is published is on record, also the last one before it was full");
     // as soon as lines are taken again, so are acts
-    std::fs::remove_file(&link).unwrap();
-    std::os::unix::fs::symlink(&file, &link).unwrap();
+    point(&link, &file);
     hangup();
     let mut minor = 1000;
     while publish(minor).await.status != 201 {
@@ -437,7 +439,14 @@ async fn an_act_that_the_audit_log_cannot_take_is_not_carried_out_and_one_whose_
     assert!(numbers.windows(2).all(|two| two[0] < two[1]), "{numbers:?}");
 }
 
-fn attempts_in(file: &std::path::Path) -> Vec<serde_json::Value> {
+/// Lets a link lead elsewhere at once: a signal is for all authorities of this process, and an audit log that is not there is made.
+fn point(link: &Path, to: &Path) {
+    let next = link.with_extension("next");
+    std::os::unix::fs::symlink(to, &next).unwrap();
+    std::fs::rename(next, link).unwrap();
+}
+
+fn attempts_in(file: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(file).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

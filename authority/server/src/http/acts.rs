@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::App;
 use super::answer;
-use super::asked::{ask, status_of, submission};
+use super::asked::{ask, hand_over, status_of, submission};
 use super::attempt::{Attempt, ruled};
 use super::author::{Author, Right, holds};
 use super::problem::{Code, Problem};
@@ -178,9 +178,11 @@ async fn approved(
     may_both(app, attempt, &author, &proposal)?;
     let by = author.id().to_owned();
     let request = self::request(&proposal.target, &proposal.by)?;
+    // what cannot be recorded costs nobody's agreement
+    let intended = attempt.intend()?;
     // whatever comes of it: what is handed to the sequencer may be done after the answer that says it was not done in time
     app.proposals.spend(&proposal.id)?;
-    let done = ask(app, attempt, request, by, Consent::Enough).await?;
+    let done = hand_over(app, request, by, Consent::Enough, Some(intended)).await?;
     attempt.entry.index = Some(done.index);
     let mut body = said(&proposal.target, &proposal.by, &done);
     if let Some(members) = body.as_object_mut() {

@@ -44,6 +44,17 @@ pub(super) async fn ask(
         Consent::Enough => Some(attempt.intend()?),
         Consent::SecondMissing => None,
     };
+    hand_over(app, request, by, consent, intended).await
+}
+
+/// The same for what is on record already, under this number.
+pub(super) async fn hand_over(
+    app: &App,
+    request: Request,
+    by: String,
+    consent: Consent,
+    intended: Option<u64>,
+) -> Result<Done, Problem> {
     let (to, from) = oneshot::channel();
     app.submit.send(Job { request, by, consent, intended, answer: to })?;
     match timeout(app.config.limits.answer_timeout, from).await {
