@@ -81,6 +81,8 @@ pub(crate) struct App {
     pub comparisons: Arc<Semaphore>,
     /// Places for signing status list tokens.
     pub tokens: Arc<Semaphore>,
+    /// Places for making deltas.
+    pub deltas: Arc<Semaphore>,
     /// The one place for making the listing of contexts.
     pub listings: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,

@@ -45,6 +45,7 @@ impl Metrics {
             ("semgate_authority_batches_total", "group commits by this process"),
             ("semgate_authority_conflicts_total", "second digests offered for a published urn"),
             ("semgate_authority_followers_ahead_total", "followers that had seen a larger log than this one"),
+            ("semgate_authority_deltas_total", "times a delta was made by this process"),
             ("semgate_authority_listings_total", "times the listing of contexts was made by this process"),
             ("semgate_authority_index_rebuilt_total", "times the index was built anew by this process"),
         ] {

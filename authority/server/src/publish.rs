@@ -3,7 +3,7 @@
 //! Shards and floors are pure functions of the log prefix, so two heads of one size agree in everything but times and signatures.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use http::HeaderValue;
@@ -18,6 +18,11 @@ use tokio::sync::OnceCell;
 
 use crate::ledger::{Ledger, Overrides};
 use crate::store::{Edge, LogState};
+
+/// Deltas of one head that are kept: readers that go along come from the same few heads before. 4 MiB at most.
+const MAX_DELTAS: usize = 8;
+/// Deltas that are made at once for whoever asks: each walks what is remembered of changes, which must leave processors to the heads.
+pub(crate) const MAX_DELTAS_AT_ONCE: usize = 2;
 
 /// Bytes that are served as they are, with a strong ETag.
 #[derive(Debug, Clone)]
@@ -103,11 +108,30 @@ pub(crate) struct Published {
     changes: Changes,
     /// The head taken apart for those who know one before it, once it is asked for.
     parts: OnceLock<Option<HeadParts>>,
+    /// Deltas that were asked for, the oldest first.
+    deltas: Mutex<VecDeque<(u64, Document)>>,
 }
 
 impl Published {
-    /// What leads from a log of `from` entries to this head, under the name of the head; none if that is not remembered.
+    /// The same as [`Published::delta`], if it was made before and is still kept.
+    pub fn made_delta(&self, from: u64) -> Option<Document> {
+        let deltas = self.deltas.lock().unwrap_or_else(PoisonError::into_inner);
+        deltas.iter().find(|(of, _)| *of == from).map(|(_, delta)| delta.clone())
+    }
+
+    /// What leads from a log of `from` entries to this head, under the name of the head; none if that is not remembered. The last
+    /// [`MAX_DELTAS`] are kept.
     pub fn delta(&self, from: u64) -> Option<Document> {
+        let delta = self.make_delta(from)?;
+        let mut deltas = self.deltas.lock().unwrap_or_else(PoisonError::into_inner);
+        if deltas.len() >= MAX_DELTAS {
+            deltas.pop_front();
+        }
+        deltas.push_back((from, delta.clone()));
+        Some(delta)
+    }
+
+    fn make_delta(&self, from: u64) -> Option<Document> {
         let changed = self.changes.after(from).filter(|_| from <= self.size)?;
         let parts = self.parts.get_or_init(|| HeadParts::of(&self.head.bytes).ok()).as_ref()?;
         let bytes = parts.delta(from, changed).ok()?.into();
@@ -229,6 +253,7 @@ impl Heads {
             kept: Arc::clone(&self.kept),
             changes: replay.changes().clone(),
             parts: OnceLock::new(),
+            deltas: Mutex::default(),
         })
     }
 

@@ -27,6 +27,7 @@ use crate::index::{Index, Reason};
 use crate::keys::{self, Signers};
 use crate::metrics::Metrics;
 use crate::proposals::Proposals;
+use crate::publish::MAX_DELTAS_AT_ONCE;
 use crate::rules::Rules;
 use crate::store::Layout;
 use crate::submit::{Queue, Sequencer, Submit, index_of, queue};
@@ -202,6 +203,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         checks: Arc::new(Semaphore::new(config.limits.checks)),
         comparisons: Arc::new(Semaphore::new(config.limits.comparisons)),
         tokens: Arc::new(Semaphore::new(config.limits.token_signings)),
+        deltas: Arc::new(Semaphore::new(MAX_DELTAS_AT_ONCE)),
         listings: Arc::new(Semaphore::new(1)),
         metrics,
         log_key: sequencer.log.verifier().to_string(),

@@ -1,6 +1,8 @@
 //! What anybody may read, who may write what, the stream, and the admin address.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "serve/deltas.rs"]
+mod deltas;
 #[path = "serve/listing.rs"]
 mod listing;
 mod support;

@@ -17,8 +17,7 @@ pub(super) fn document(
     media_type: &'static str,
     cache: &'static str,
 ) -> Response {
-    let known = headers.get_all(header::IF_NONE_MATCH).iter().any(|value| names(value, &document.etag));
-    let mut answer = if known {
+    let mut answer = if known(headers, &document.etag) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         let mut answer = document.bytes.clone().into_response();
@@ -28,6 +27,11 @@ pub(super) fn document(
     answer.headers_mut().insert(header::ETAG, document.etag.clone());
     answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
     answer
+}
+
+/// Whether the caller has what has this tag.
+pub(super) fn known(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    headers.get_all(header::IF_NONE_MATCH).iter().any(|value| names(value, etag))
 }
 
 /// Whether an `If-None-Match` names the tag (RFC 9110 §13.1.2: weak comparison, a list, or `*`).

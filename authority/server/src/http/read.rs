@@ -12,7 +12,7 @@ use semgate_statement::tiles::{TILE_WIDTH, TilePath};
 use semgate_statement::{Listing, context, head, token};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::answer::{IMMUTABLE, REVALIDATE, document};
+use super::answer::{IMMUTABLE, REVALIDATE, document, known};
 use super::cache::{Key, Stamp};
 use super::problem::{Code, Problem};
 use super::segment::Segment;
@@ -96,8 +96,28 @@ pub(super) async fn shard(State(app): Shared, Segment(name): Segment, headers: H
 /// `GET /v1/feed/deltas/{from}`: what changed since the log had this size.
 pub(super) async fn delta(State(app): Shared, Segment(from): Segment, headers: HeaderMap) -> Answer {
     let size: u64 = from.parse().map_err(|_| Code::DeltaUnknown)?;
-    let delta = Some(size).filter(|size| size.to_string() == from).and_then(|size| app.public().delta(size));
-    Ok(document(&headers, &delta.ok_or(Code::DeltaUnknown)?, JSON, REVALIDATE))
+    let public = app.public();
+    if size.to_string() != from || size > public.size {
+        return Err(Code::DeltaUnknown.into());
+    }
+    if known(&headers, &public.head.etag) {
+        return Ok(document(&headers, &public.head, JSON, REVALIDATE));
+    }
+    if let Some(made) = public.made_delta(size) {
+        return Ok(document(&headers, &made, JSON, REVALIDATE));
+    }
+    let turn = Arc::clone(&app.deltas).acquire_owned().await.map_err(|_| Code::Stopping)?;
+    let delta = away(move || {
+        let _turn = turn;
+        // who waited mostly finds it made
+        if let Some(made) = public.made_delta(size) {
+            return Ok(made);
+        }
+        let made = public.delta(size).ok_or(Code::DeltaUnknown)?;
+        app.metrics.count("semgate_authority_deltas_total", &[]);
+        Ok(made)
+    });
+    Ok(document(&headers, &delta.await?, JSON, REVALIDATE))
 }
 
 /// A place among the few tokens that are signed at once: who waits for one mostly finds it signed.
