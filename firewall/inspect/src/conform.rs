@@ -5,12 +5,12 @@ use crate::{
     case::Case,
     clarify, gaps,
     generation::Named,
-    resolve::{HANDSHAKE, Resolved},
+    resolve::{Resolved, is_step},
     rounds::{self, Meaning},
     tools,
 };
 use semgate_contexts::{Context, Shape, Term};
-use semgate_message::{Binding, Instance, Message, Vocabulary};
+use semgate_message::{Binding, Instance, Vocabulary};
 
 /// The most concept names that a hint lists.
 const HINTED_NAMES: usize = 12;
@@ -89,7 +89,8 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
         .with_hint("say it with concepts of the context, in a data part"));
     }
     if !resolved.case().route.options.passes_handshakes
-        && let Some(instance) = message.instances.iter().find(|instance| is_handshake(message, instance))
+        && message.binding != Binding::Mcp
+        && let Some(instance) = message.instances.iter().find(|instance| is_step(instance))
     {
         return Err(Refusal::new(
             Code::ContentUninspectable,
@@ -132,12 +133,6 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
         })
     };
     message.instances.iter().map(defined).collect()
-}
-
-/// Whether it is for the endpoint of a handshake: signed or sealed, so that only the one it is made for can say what is in it (F0-47).
-fn is_handshake(message: &Message<'_>, instance: &Instance<'_>) -> bool {
-    let own = instance.of == Vocabulary::Context && message.binding != Binding::Mcp;
-    own && HANDSHAKE.contains(&instance.name)
 }
 
 impl Origin {

@@ -20,7 +20,7 @@ use semgate_statement::Standing;
 use std::sync::Arc;
 
 /// What makes a lock, and so is said without one.
-pub(crate) const HANDSHAKE: [&str; 3] = ["HELLO", "SELECT", "LOCK"];
+const HANDSHAKE: [&str; 3] = ["HELLO", "SELECT", "LOCK"];
 
 /// A message whose sender is the peer, whose receiver is the route's, and whose context counts now. Only this stage builds one.
 #[derive(Debug)]
@@ -291,11 +291,14 @@ fn beside<'c>(case: &Case<'c>, other: &'c Named) -> Result<(Option<&'c Named>, u
 const OPENS_MCP: [&str; 7] =
     ["Initialize", "Initialized", "Discover", "Ping", "ListTools", "Listen", "Cancelled"];
 
+/// Whether it is a step of a handshake: signed or sealed, so that only the one it is made for can say what is in it (F0-47).
+pub(crate) fn is_step(instance: &Instance<'_>) -> bool {
+    instance.of == Vocabulary::Context && HANDSHAKE.contains(&instance.name)
+}
+
 /// Whether a message is of a handshake and nothing else.
 fn is_handshake(case: &Case<'_>, message: &Message<'_>, named: &Named) -> bool {
-    let step =
-        |instance: &Instance<'_>| instance.of == Vocabulary::Context && HANDSHAKE.contains(&instance.name);
-    named.urn().line() == case.generation.control_line() && message.instances.iter().all(step)
+    named.urn().line() == case.generation.control_line() && message.instances.iter().all(is_step)
 }
 
 /// A route may ask for a lock in every request about a context; the handshake itself, which has none yet, speaks the control
