@@ -87,14 +87,20 @@ fn a_first_start_learns_everything_and_a_revocation_bites_within_a_second() {
     assert!(began.elapsed() < Duration::from_secs(6));
 }
 
-#[test]
-fn revocations_arrive_by_polling_when_there_is_no_stream() {
+/// A gateway that follows a live authority, and is ready.
+fn following() -> (House, Live, Agent, Gateway) {
     let mut house = House::new();
     let live = Live::start(&house);
     house.url = live.url();
     let agent = Agent::saying(&reply());
     let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
     gateway.ready();
+    (house, live, agent, gateway)
+}
+
+#[test]
+fn revocations_arrive_by_polling_when_there_is_no_stream() {
+    let (_house, live, _agent, gateway) = following();
     {
         // no event: only the head changes
         let mut authority = live.authority.lock().unwrap();
@@ -116,12 +122,7 @@ fn a_revocation_is_remembered_over_a_restart_without_the_authority() {
 
 #[test]
 fn the_roots_of_an_authority_are_read_again_on_sighup_and_what_is_remembered_is_judged_by_them() {
-    let mut house = House::new();
-    let live = Live::start(&house);
-    house.url = live.url();
-    let agent = Agent::saying(&reply());
-    let gateway = Gateway::start(house.config(&plain_route(agent.port), ""));
-    gateway.ready();
+    let (house, _live, _agent, gateway) = following();
     assert_eq!(code(&gateway), "allowed");
     let path = house.path("contexts.pem");
     let roots = std::fs::read(&path).unwrap();
