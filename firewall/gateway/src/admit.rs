@@ -43,6 +43,8 @@ pub(crate) enum Arrival {
     Message(Admitted),
     /// A question for the agent card.
     Card,
+    /// A question for the metadata of the protected resource at this path.
+    Metadata(String),
     /// A WebSocket is asked for.
     Socket(Wanted),
     /// A question for the key that handshakes can be sealed to.
@@ -125,6 +127,11 @@ pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arriv
         Protocol::A2a => over_a2a(door, parts, limits),
         Protocol::Mcp => {
             no_query(parts)?;
+            let reads = matches!(parts.method, Method::GET | Method::HEAD);
+            if let Some(resource) = door.resource(parts.uri.path()).filter(|_| reads) {
+                without_body(parts, "get the metadata without a body")?;
+                return Ok(Arrival::Metadata(resource.to_owned()));
+            }
             if !door.is_base(parts.uri.path()) {
                 return Err(unsupported("post a message to `/`"));
             }
@@ -317,6 +324,6 @@ fn without_body(parts: &Parts, hint: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn unsupported(hint: &str) -> Refusal {
+pub(crate) fn unsupported(hint: &str) -> Refusal {
     Refusal::new(Code::MethodUnsupported, "there is nothing at this path for this method").with_hint(hint)
 }

@@ -10,7 +10,7 @@ mod inside;
 mod security;
 mod signed;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -48,6 +48,26 @@ const KEPT_BARE: Duration = Duration::from_secs(5);
 fn tag(body: &[u8]) -> Option<HeaderValue> {
     let digest = ring::digest::digest(&ring::digest::SHA256, body);
     HeaderValue::try_from(format!("\"{}\"", URL_SAFE_NO_PAD.encode(digest))).ok()
+}
+
+/// A document of the gateway for whoever `has` another or none; who has this one is told so.
+pub(crate) fn conditional(body: Bytes, has: Option<&HeaderValue>, decision: DecisionId) -> Answer {
+    let tag = tag(&body);
+    let same = tag.as_ref().is_some_and(|tag| has == Some(tag));
+    let mut answer = if same {
+        let mut answer = answer(decision, 304, "application/json", Bytes::new());
+        answer.headers_mut().remove(CONTENT_TYPE);
+        answer
+    } else {
+        answer(decision, 200, "application/json", body)
+    };
+    let headers = answer.headers_mut();
+    // whoever keeps it asks again each time, and policies are asked each time
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    if let Some(tag) = tag {
+        headers.insert(ETAG, tag);
+    }
+    answer
 }
 
 /// The keys that count now; none while there are none, and then no card passes.
@@ -105,22 +125,7 @@ impl Card {
                 .with_hint("the operator of this gateway knows which keys are")
         };
         let body = body.ok_or_else(unsigned)?;
-        let tag = tag(&body);
-        let same = tag.as_ref().is_some_and(|tag| has == Some(tag));
-        let mut answer = if same {
-            let mut answer = answer(decision, 304, "application/json", Bytes::new());
-            answer.headers_mut().remove(CONTENT_TYPE);
-            answer
-        } else {
-            answer(decision, 200, "application/json", body)
-        };
-        let headers = answer.headers_mut();
-        // whoever keeps it asks again each time, and policies are asked each time
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-        if let Some(tag) = tag {
-            headers.insert(ETAG, tag);
-        }
-        Ok(answer)
+        Ok(conditional(body, has, decision))
     }
 
     fn fresh(&self) -> Option<Option<Bytes>> {

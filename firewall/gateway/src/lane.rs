@@ -15,6 +15,7 @@ use semgate_negotiation::Sessions;
 
 use crate::address::Address;
 use crate::admit::door::Door;
+use crate::authorize::Authorization;
 use crate::card::Card;
 use crate::clock::unix_now;
 use crate::config::Limits;
@@ -71,6 +72,8 @@ pub(crate) struct Lane {
     pub(crate) group: Option<Group>,
     /// Held while the tools of a server of MCP are listed in a caller's place: one list at a time answers for all who wait.
     pub(crate) listings: Listings,
+    /// MCP: what passes of authorization, where callers show the server behind their credentials.
+    pub(crate) authorization: Option<Authorization>,
     /// On which notifications of the agent behind leave.
     pub(crate) egress: Option<Egress>,
 }

@@ -13,6 +13,7 @@ mod address;
 mod admin;
 mod admit;
 mod answer;
+mod authorize;
 mod card;
 mod clock;
 pub mod config;

@@ -219,6 +219,7 @@ pub(crate) fn status(refusal: &Refusal, rules: Rules) -> u16 {
     let answers = refusal.rpc_id().is_some();
     match (refusal.code(), rules) {
         (Code::NotFound, _) => 404,
+        (Code::AuthorizationRequired, _) => refusal.status(),
         (Code::VersionUnsupported | Code::HeaderMismatch, _) => 400,
         (Code::MethodUnsupported, Rules::Bodiless) => 405,
         (code, _) if !answers => code.status(),

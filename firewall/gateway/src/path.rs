@@ -8,6 +8,7 @@ mod clarify;
 mod gather;
 mod handshake;
 mod listing;
+mod metadata;
 mod notify;
 mod push;
 mod relayed;
@@ -28,6 +29,7 @@ use semgate_message::a2a::Operation;
 
 use crate::admit::{self, Admitted, Arrival};
 use crate::answer::{self, Answer, AnswerBody};
+use crate::authorize::Demand;
 use crate::clock::unix_now;
 use crate::decision::DecisionId;
 use crate::events::EVENT_STREAM;
@@ -94,6 +96,8 @@ struct Stopped {
     refusal: Refusal,
     /// How it is told, where it is not as every other of the request.
     manner: Option<Manner>,
+    /// What the agent behind demands of the caller.
+    demand: Demand,
 }
 
 impl Stopped {
@@ -105,7 +109,7 @@ impl Stopped {
 
 impl From<Refusal> for Stopped {
     fn from(refusal: Refusal) -> Self {
-        Self { direction: Direction::Request, refusal, manner: None }
+        Self { direction: Direction::Request, refusal, manner: None, demand: Demand::default() }
     }
 }
 
@@ -133,6 +137,9 @@ impl Way<'_> {
         let peer = &shown.by(peer, now)?;
         let admitted = match arrival {
             Arrival::Card => return Box::pin(self.card(peer, parts.headers.get(IF_NONE_MATCH))).await,
+            Arrival::Metadata(of) => {
+                return Box::pin(self.metadata(peer, &of, parts.headers.get(IF_NONE_MATCH))).await;
+            }
             Arrival::SealingKey => return Box::pin(self.sealing_key(peer)).await,
             Arrival::Socket(wanted) => return Ok(wanted.agree(serving, shown, self.decision)),
             Arrival::Message(admitted) => Admitted { shown, ..admitted },
@@ -172,7 +179,7 @@ impl Way<'_> {
         let permit = match shared.inspector.clarify(permit, self.decision, shared.now()) {
             Ok(Clarification::Forward(permit)) => permit,
             Ok(Clarification::Answered { sent, reply }) => return self.clarified(&sent, *reply, &admitted),
-            Err(refusal) => return Err(Stopped { direction: Direction::Reply, refusal, manner: None }),
+            Err(refusal) => return Err(Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }),
         };
         let permit = self.redirected(permit, &admitted, &body)?;
         // its questions are counted: should the caller leave before it is recorded as allowed, that is recorded
@@ -235,9 +242,10 @@ impl Way<'_> {
             let begun = begun.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
             return Box::pin(self.called(operation, begun, facts, told.waits, echo, notice.as_ref())).await;
         }
-        let mut opened = None;
+        let (mut opened, mut demand) = (None, Demand::default());
         let answered = self.attended(|| facts.clone(), async {
             let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
+            self.demanded(&begun, &mut demand)?;
             mcp::stands(&lane.shared.inspector, &begun.sent, begun.answering.head.status)?;
             opened = mcp::opened(&begun.sent, &begun.answering.head.headers)?;
             let streams = begun.sent.operation().is_some_and(Operation::streams)
@@ -255,12 +263,12 @@ impl Way<'_> {
         });
         let judged = match answered.await {
             Ok(Answered::Stream(begun)) => {
-                return Box::pin(self.relay(begun, facts, opened, echo, notice.as_ref())).await;
+                return Box::pin(self.relay(begun, facts, (opened, demand), echo, notice.as_ref())).await;
             }
             Ok(Answered::Whole(returned)) => {
                 reply::judge(&lane.shared.inspector, returned, &lane.replier, lane.shared.now())
             }
-            Err(refusal) => Err(refusal),
+            Err(refusal) => return Err(Stopped { demand, ..stopped_reply(refusal, facts) }),
         };
         let judged = judged.and_then(|(sent, passed)| {
             mcp::own(&lane.shared.inspector, &sent, opened.as_ref())
@@ -281,7 +289,7 @@ impl Way<'_> {
         lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
         let answer =
             reply::hand_back(passed, &sent, &lane.card, echo, notice.as_ref(), &lane.address, self.decision);
-        Ok(in_session(answer, opened))
+        Ok(in_session(answer, opened, demand))
     }
 
     /// The answer is a stream: its head goes out at once, and each event is judged as it passes. Only where it opens a session, which the
@@ -290,7 +298,7 @@ impl Way<'_> {
         &self,
         begun: Begun,
         facts: Facts,
-        opens: Option<HeaderValue>,
+        (opens, demand): (Option<HeaderValue>, Demand),
         echo: Option<&HeaderName>,
         notice: Option<&Notice>,
     ) -> Result<Answer, Stopped> {
@@ -303,7 +311,7 @@ impl Way<'_> {
                 let body = AnswerBody::Stream(Box::pin(Relayed::Resting(Box::new(relay))));
                 let address = &self.lane.address;
                 let answer = reply::hand_on(body, EVENT_STREAM, echo, notice, address, self.decision);
-                Ok(in_session(answer, opened))
+                Ok(in_session(answer, opened, demand))
             }
             Err(refusal) => Err(stopped_reply(refusal, facts)),
         }
@@ -359,7 +367,7 @@ impl Way<'_> {
 
     /// The record and the answer of a refusal. That its record finds no room changes nothing: it is refused already.
     fn stop(&self, stopped: &Stopped) -> Answer {
-        let Stopped { direction, refusal, manner } = stopped;
+        let Stopped { direction, refusal, manner, demand } = stopped;
         let mut facts = refusal.facts().clone();
         if facts.sender.is_empty() {
             let Facts { sender, receiver, protocol, .. } = self.bare_facts(*direction);
@@ -372,7 +380,9 @@ impl Way<'_> {
         );
         self.lane.metrics.refused(*direction, refusal.code(), self.began.elapsed().as_secs_f64());
         let _ = self.record(Outcome::Refused(refusal.code()), facts);
-        refuse::refuse(refusal, manner.unwrap_or(self.manner), self.decision)
+        let mut answer = refuse::refuse(refusal, manner.unwrap_or(self.manner), self.decision);
+        demand.clone().tell(&mut answer);
+        answer
     }
 }
 
@@ -394,8 +404,9 @@ impl<F: Fn() -> Facts> Drop for Awaiting<'_, F> {
     }
 }
 
-/// The answer that opens a session of MCP names it.
-fn in_session(mut answer: Answer, opened: Option<HeaderValue>) -> Answer {
+/// The answer that opens a session of MCP names it, and any may say what the next proof of a token's key has to hold.
+fn in_session(mut answer: Answer, opened: Option<HeaderValue>, demand: Demand) -> Answer {
+    demand.tell(&mut answer);
     if let Some(session) = opened {
         answer.headers_mut().insert(mcp::SESSION, session);
     }
@@ -404,5 +415,5 @@ fn in_session(mut answer: Answer, opened: Option<HeaderValue>) -> Answer {
 
 fn stopped_reply(refusal: Refusal, facts: Facts) -> Stopped {
     let refusal = if refusal.facts().sender.is_empty() { refusal.with_facts(facts) } else { refusal };
-    Stopped { direction: Direction::Reply, refusal, manner: None }
+    Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }
 }

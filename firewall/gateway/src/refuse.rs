@@ -130,7 +130,7 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Sa
     let problem = Problem {
         kind: format!("{TYPE}{code}"),
         title: title(code),
-        status: code.status(),
+        status: refusal.status(),
         detail: refusal.reason(),
         code: code.as_str(),
         decision_id: decision.text(&mut buffer),
@@ -157,7 +157,7 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Sa
             let (status, body) = rest(refusal, &problem);
             (status, "application/json", body)
         }
-        _ => (code.status(), "application/problem+json", serde_json::to_vec(&problem).unwrap_or_default()),
+        _ => (refusal.status(), "application/problem+json", serde_json::to_vec(&problem).unwrap_or_default()),
     };
     Said { status, kind, body: Bytes::from(body) }
 }

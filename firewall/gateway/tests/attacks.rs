@@ -2,6 +2,8 @@
 //! record, and nothing reaches the agent behind.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "attacks/authorization.rs"]
+mod authorization;
 mod common;
 
 use common::agent::Agent;

@@ -141,6 +141,8 @@ codes! {
     ReplyRefused = "reply_refused", 502, Delivery;
     /// The agent behind answered with an error of its protocol; the number is repeated, its text never.
     AgentError = "agent_error", 502, Delivery;
+    /// MCP: the server demands of the caller that it shows a credential, or a better one; its challenge is repeated.
+    AuthorizationRequired = "authorization_required", 401, Delivery;
     /// The agent behind did not answer in time.
     UpstreamTimeout = "upstream_timeout", 504, Delivery;
     /// The audit cannot take the record, so nothing may pass.

@@ -51,6 +51,7 @@ struct Inner {
     retry_after: Option<Duration>,
     quotas: Vec<Quota>,
     rpc_id: Option<RpcId>,
+    status: Option<u16>,
     agent_error: Option<ProtocolError>,
     server_error: Option<i32>,
     server_data: Option<ErrorData>,
@@ -73,6 +74,7 @@ impl Refusal {
             retry_after: None,
             quotas: Vec::new(),
             rpc_id: None,
+            status: None,
             agent_error: None,
             server_error: None,
             server_data: None,
@@ -181,6 +183,21 @@ impl Refusal {
         let mut refusal = Self::new(Code::AgentError, reason).with_hint(hint).with_delivered(Delivered::Yes);
         refusal.0.server_error = Some(number);
         refusal
+    }
+
+    /// A server of MCP demands authorization of its caller by this status (RFC 6750 §3.1): 400, 401 or 403.
+    pub fn demanded(status: u16) -> Self {
+        let mut refusal =
+            Self::new(Code::AuthorizationRequired, "the server demands authorization of its caller")
+                .with_hint("show it the credential that its challenge asks for")
+                .with_delivered(Delivered::Yes);
+        refusal.0.status = Some(status);
+        refusal
+    }
+
+    /// The status of HTTP that goes with it: that of its code, or for `authorization_required` the server's own.
+    pub fn status(&self) -> u16 {
+        self.0.status.unwrap_or(self.0.code.status())
     }
 
     /// For `agent_error` in MCP: the number of the server's error, which an answer repeats in the words of the protocol.

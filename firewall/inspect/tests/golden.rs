@@ -384,6 +384,7 @@ fn every_code_of_the_inspector_has_a_case() {
         Code::HeaderMismatch,
         Code::Replayed,
         Code::ToolDrift,
+        Code::AuthorizationRequired,
         // of annotations of policies, whose tests write policies of their own (obligations.rs)
         Code::ApprovalRequired,
         // of the meters

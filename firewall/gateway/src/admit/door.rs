@@ -7,6 +7,7 @@ use semgate_message::a2a::Version;
 use super::HANDSHAKE_PATH;
 use super::a2a::A2A_VERSION;
 use super::host::Names;
+use crate::authorize::{DPOP, WELL_KNOWN};
 use crate::config::{Protocol, RouteConfig, Transport};
 use crate::events::EVENT_STREAM;
 use crate::grpc;
@@ -31,6 +32,8 @@ pub(crate) struct Door {
     pub(crate) handshakes: bool,
     /// Headers that callers show the agent behind.
     pub(crate) credentials: Vec<HeaderName>,
+    /// MCP: whether the metadata of a protected resource are carried.
+    pub(crate) metadata: bool,
     /// Whether WebSockets are carried.
     pub(crate) websocket: bool,
     /// What the listener is called.
@@ -66,6 +69,7 @@ impl Door {
             push: route.choices.push.is_some(),
             handshakes: route.choices.handshake.is_some(),
             credentials: credentials_of(route),
+            metadata: is_authorized(route),
             websocket: route.choices.websocket,
             names: Names::of(route),
         }
@@ -75,6 +79,12 @@ impl Door {
     pub(crate) fn below<'p>(&self, path: &'p str) -> impl Iterator<Item = &'p str> {
         let bases = self.paths.iter().map(|base| base.trim_end_matches('/'));
         bases.filter_map(|base| path.strip_prefix(base)).filter(|rest| rest.starts_with('/'))
+    }
+
+    /// The path of the resource whose metadata are asked for, where they are carried.
+    pub(crate) fn resource<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let rest = path.strip_prefix(WELL_KNOWN).filter(|_| self.metadata)?;
+        (rest.is_empty() || self.is_base(rest)).then_some(rest)
     }
 
     /// Whether this is the address of handshakes.
@@ -123,5 +133,11 @@ fn credentials_of(route: &RouteConfig) -> Vec<HeaderName> {
     let choices = &route.choices;
     let authorization = choices.forward_authorization.then_some(AUTHORIZATION);
     let key = choices.api_key_header.as_ref().and_then(|name| HeaderName::try_from(name).ok());
-    authorization.into_iter().chain(key).collect()
+    let proof = is_authorized(route).then_some(DPOP);
+    authorization.into_iter().chain(proof).chain(key).collect()
+}
+
+/// Whether what MCP has of authorization is carried.
+pub(crate) fn is_authorized(route: &RouteConfig) -> bool {
+    route.protocol == Protocol::Mcp && route.choices.forward_authorization
 }

@@ -5,6 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use semgate_inspect::{Code, Refusal};
 
 use super::door::Door;
+use crate::authorize::DPOP;
 use crate::config::Protocol;
 use crate::events::EVENT_STREAM;
 
@@ -61,11 +62,26 @@ pub(crate) fn credentials(
         if all.next().is_some() {
             return Err(malformed("a credential is shown twice").with_hint("show it once"));
         }
+        if *name == DPOP && !is_proof(value.as_bytes()) {
+            return Err(
+                malformed("`DPoP` is no proof").with_hint("send one signed token, as rfc 9449 has it")
+            );
+        }
         let mut value = value.clone();
         value.set_sensitive(true);
         shown.push((name.clone(), value));
     }
     Ok(shown)
+}
+
+/// The form of a JWS in one line (RFC 7515 §3.1), which alone a proof has (RFC 9449 §4.1).
+fn is_proof(value: &[u8]) -> bool {
+    let mut parts = 0;
+    let filled = value.split(|byte| *byte == b'.').all(|part| {
+        parts += 1;
+        !part.is_empty() && part.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+    });
+    filled && parts == 3
 }
 
 /// `application/json`, with `charset=utf-8` or without: JSON knows no other (RFC 8259 §8.1). A2A has a name of its own for it.

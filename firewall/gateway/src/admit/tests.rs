@@ -15,6 +15,7 @@ fn door(protocol: Protocol) -> Door {
         names: Names::default(),
         handshakes: false,
         credentials: Vec::new(),
+        metadata: false,
         websocket: false,
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::config::RouteConfig;
 use serde_json::{Value, json};
 
-pub(super) fn route(more: &str) -> RouteConfig {
+pub(crate) fn route(more: &str) -> RouteConfig {
     let text = format!(
         "state = \"s\"\npolicies = \"p\"\naudit = \"a\"\n[[authority]]\nname = \"a.test\"\nurl = \"https://127.0.0.1:1\"\nroots = \"r\"\norigin = \"a.test/log\"\nlog_key = \"a.test/log+0+A\"\nlines = [\"*\"]\n[[route]]\nname = \"a2a\"\nlisten = \"127.0.0.1:0\"\nbinding = \"a2a\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://127.0.0.1:1/a2a\"\ncontexts = [\"*\"]\n{more}"
     );

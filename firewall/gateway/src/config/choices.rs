@@ -140,6 +140,8 @@ pub struct RouteChoices {
     /// The callers' `Authorization` is passed on to the agent behind. Off unless said: a credential that is good at the agent is good for
     /// whoever sees it, and who the caller is the gateway states itself.
     pub forward_authorization: bool,
+    /// MCP: the only authorization servers that the server behind may send its callers to; `None`: any over TLS.
+    pub authorization_servers: Option<Vec<String>>,
     /// The header of an API key that is passed on too, in lower case.
     pub api_key_header: Option<String>,
     /// Native L8: WebSockets are carried. Not beside HTTP/2 with the agent behind, which upgrades nothing.
@@ -177,6 +179,7 @@ impl Default for RouteChoices {
             origins: Vec::new(),
             unnamed_tools: UnnamedTools::Withhold,
             forward_authorization: false,
+            authorization_servers: None,
             api_key_header: None,
             websocket: false,
             group: None,
@@ -258,6 +261,7 @@ pub(super) fn choices(
         origins: origins(file)?,
         unnamed_tools: unnamed_tools(file, protocol)?,
         forward_authorization: file.forward_authorization.unwrap_or(false),
+        authorization_servers: authorization_servers(file, protocol)?,
         api_key_header: match file.api_key_header.as_deref() {
             Some(name) => Some(api_key(name).ok_or_else(|| {
                 ConfigFault::value(
@@ -328,6 +332,21 @@ fn clarifies(file: &FileRoute, protocol: Protocol) -> Result<bool, ConfigFault> 
         )),
         written => Ok(written.unwrap_or(false)),
     }
+}
+
+/// Issuers as metadata name them, byte for byte. They mean something only where tokens are passed on.
+fn authorization_servers(file: &FileRoute, protocol: Protocol) -> Result<Option<Vec<String>>, ConfigFault> {
+    let Some(written) = &file.authorization_servers else { return Ok(None) };
+    let key = || format!("route `{}`: authorization_servers", file.name);
+    if protocol != Protocol::Mcp || file.forward_authorization != Some(true) {
+        let must = "left out unless the binding is `mcp` and `forward_authorization` is on";
+        return Err(ConfigFault::value(key(), must));
+    }
+    let fits = |url: &String| super::rules::public_url(&key(), url, Path::new("/")).is_ok();
+    if !written.is_empty() && written.iter().all(fits) {
+        return Ok(Some(written.clone()));
+    }
+    Err(ConfigFault::value(key(), "urls without query, https unless on loopback, at least one"))
 }
 
 /// A header of HTTP, HTTP itself, the bindings or the gateway is no place for a key.

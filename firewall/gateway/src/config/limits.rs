@@ -104,6 +104,10 @@ pub struct Limits {
     pub open_requests_of_all: usize,
     /// MCP: events of streams that one agent was told of and may ask to go on after. 1,024: what was on its way when a few of its streams were cut.
     pub resumable_events: usize,
+    /// MCP: bytes of what a server says in `WWW-Authenticate`, and of a nonce of DPoP. 4 KiB: a challenge has some 300.
+    pub challenge_bytes: usize,
+    /// MCP: bytes of the metadata of a protected resource. 64 KiB: a hundred scopes take 4.
+    pub metadata_bytes: usize,
     /// Kept connections to one agent on one core. 64: more hardly helps a single-threaded runtime.
     pub upstream_idle: usize,
     /// How long such a connection is kept unused. 4 s: below the 5 s after which Node.js and uvicorn close theirs, so that
@@ -189,6 +193,8 @@ impl Default for Limits {
             open_requests: 256,
             open_requests_of_all: 65_536,
             resumable_events: 1_024,
+            challenge_bytes: 4096,
+            metadata_bytes: 64 * 1024,
             upstream_idle: 64,
             upstream_idle_timeout: Duration::from_secs(4),
             audit_queue: 8192,
@@ -312,6 +318,8 @@ file_limits! {
         open_requests: usize = 1..=65_536,
         open_requests_of_all: usize = 1..=16_777_216,
         resumable_events: usize = 0..=1_000_000,
+        challenge_bytes: usize = 64..=65_536,
+        metadata_bytes: usize = 64..=1_048_576,
         upstream_idle: usize = 0..=65_536,
         audit_queue: usize = 1..=1_000_000,
         audit_asked_bytes: usize = 256..=32_768,

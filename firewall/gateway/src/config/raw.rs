@@ -186,6 +186,8 @@ pub(super) struct FileRoute {
     pub unnamed_tools: Option<String>,
     pub forward_authorization: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorization_servers: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_header: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub websocket: Option<bool>,
@@ -342,6 +344,7 @@ impl FileRoute {
             unnamed_tools: (route.protocol == Protocol::Mcp)
                 .then(|| choices.unnamed_tools.as_str().to_owned()),
             forward_authorization: Some(choices.forward_authorization),
+            authorization_servers: choices.authorization_servers.clone(),
             api_key_header: choices.api_key_header.clone(),
             websocket: (route.protocol == Protocol::L8).then_some(choices.websocket),
             card_from: route.card_from.as_ref().map(ToString::to_string),

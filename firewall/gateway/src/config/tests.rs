@@ -230,6 +230,24 @@ fn the_header_of_a_key_is_nobody_elses() {
 }
 
 #[test]
+fn authorization_servers_are_listed_where_tokens_are_passed_on_and_are_no_plain_hosts() {
+    let mcp = GOOD.replacen("binding = \"a2a\"", "binding = \"mcp\"", 1);
+    let with = |more: &str| parse(&format!("{mcp}{more}"));
+    let on = "forward_authorization = true\nauthorization_servers = ";
+    let config = with(&format!("{on}[\"https://as.test/t1\", \"http://localhost:7\"]\n")).unwrap();
+    assert_eq!(config.routes[1].choices.authorization_servers.as_ref().map(Vec::len), Some(2));
+    assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
+    let off = "authorization_servers = [\"https://as.test\"]\n".to_owned();
+    for more in
+        [off, format!("{on}[]"), format!("{on}[\"http://as.test\"]"), format!("{on}[\"javascript:x\"]")]
+    {
+        assert!(with(&more).unwrap_err().to_string().contains("authorization_servers"), "{more}");
+    }
+    let a2a = parse(&format!("{GOOD}{on}[\"https://as.test\"]"));
+    assert!(a2a.unwrap_err().to_string().contains("authorization_servers"));
+}
+
+#[test]
 fn an_egress_lane_is_local_where_it_is_plain_and_says_where_it_leads() {
     const LANE: &str = "[route.push]\nlisten = \"127.0.0.1:9801\"\nplain = true\ntargets = [\"https://hooks.test/a2a/\", \"http://localhost:*/\"]\nroots = \"ca.pem\"\nnetworks = [\"10.1.0.0/16\"]\n";
     let with = |from: &str, to: &str| parse(&format!("{GOOD}{}", LANE.replacen(from, to, 1)));

@@ -6,7 +6,7 @@ use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer};
 use semgate_message::a2a::{Operation, Version};
 use semgate_message::{Call, Form};
 
-use super::{NotRecorded, Stopped, Way};
+use super::{NotRecorded, Stopped, Way, stopped_reply};
 use crate::answer::Answer;
 use crate::card::Behind;
 use crate::reasons::reply_facts;
@@ -34,10 +34,6 @@ impl Way<'_> {
         lane.metrics.cards.increment(1);
         let behind = Behind { pool: &lane.pool, address: &lane.address, limits: &shared.limits };
         let answer = lane.card.answer(behind, has, self.decision).await;
-        answer.map_err(|refusal| Stopped {
-            direction: Direction::Reply,
-            refusal: refusal.with_facts(reply_facts(sent.facts())),
-            manner: None,
-        })
+        answer.map_err(|refusal| stopped_reply(refusal, reply_facts(sent.facts())))
     }
 }

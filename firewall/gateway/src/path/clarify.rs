@@ -51,7 +51,7 @@ impl Way<'_> {
         for (direction, facts) in [(Direction::Request, sent.facts().clone()), (Direction::Reply, said)] {
             if let Err(NotRecorded) = self.record(Outcome::Allowed, facts.clone()) {
                 let refusal = told(no_audit(Delivered::No)).with_facts(facts);
-                return Err(Stopped { direction, refusal, manner: None });
+                return Err(Stopped { direction, ..Stopped::from(refusal) });
             }
             lane.metrics.allowed(direction, self.began.elapsed().as_secs_f64());
         }

@@ -35,7 +35,7 @@ pub(crate) async fn notified(
         Way { lane: &lane, identity: &identity, manner: Manner::Plain, decision, began: Instant::now() };
     match way.notification(&serving, request).await {
         Ok(()) => refuse::taken(decision),
-        Err(refusal) => way.stop(&Stopped { direction: Direction::Reply, refusal, manner: None }),
+        Err(refusal) => way.stop(&Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::address::Address;
 use crate::admin::Admin;
 use crate::admit::HANDSHAKE_PATH;
 use crate::admit::door::Door;
+use crate::authorize::{Authorization, Elsewhere};
 use crate::card::{Card, KeysNow, Says};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
 use crate::decision::Decisions;
@@ -214,6 +215,7 @@ pub(super) struct Seat {
     route: Arc<Route>,
     extension: String,
     metrics: RouteMetrics,
+    elsewhere: Elsewhere,
     bound: Option<listen::Bound>,
     /// The egress lane's listener, and where the agent behind reaches it.
     egress: Option<(listen::Bound, String)>,
@@ -227,6 +229,7 @@ impl Seat {
             route: start::route(route),
             extension: shared.inspector.generation().extension().to_owned(),
             metrics: metrics.route(&route.name),
+            elsewhere: Elsewhere::default(),
             bound: None,
             egress: None,
         }
@@ -244,6 +247,7 @@ impl Seat {
             route: Arc::clone(&self.route),
             extension: self.extension.clone(),
             metrics: self.metrics.clone(),
+            elsewhere: self.elsewhere.clone(),
             bound: None,
             egress: None,
         }
@@ -363,6 +367,7 @@ impl Core {
             address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
             pool: Pool::new(connector, limits.upstream_idle, limits.upstream_idle_timeout),
             card: self.card(config, &seat)?,
+            authorization: Authorization::of(config, &seat.url, seat.elsewhere.clone(), limits),
             decisions,
             metrics: seat.metrics,
             replier: Peer::configured(&config.receiver),

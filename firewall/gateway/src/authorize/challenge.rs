@@ -1,0 +1,209 @@
+//! `WWW-Authenticate` (RFC 9110 §11.6.1), read whole in its one grammar and written anew.
+//!
+//! Carried are the schemes `Bearer` (RFC 6750 §3) and `DPoP` (RFC 9449 §7.1), each once, and of their parameters those whose values are
+//! names and addresses. `realm` and `error_description` are sentences that nobody judges, and every other scheme and parameter says
+//! something that is not understood here: they are left out.
+
+/// The errors that are repeated (RFC 6750 §3.1, RFC 9449 §7.1 and §9).
+const ERRORS: [&str; 5] =
+    ["invalid_request", "invalid_token", "insufficient_scope", "use_dpop_nonce", "invalid_dpop_proof"];
+
+/// Schemes as they are written; read in any case of letters.
+const SCHEMES: [&str; 2] = ["Bearer", "DPoP"];
+
+/// Characters of the name of an algorithm (RFC 7518 has at most 18).
+const MAX_ALG: usize = 32;
+
+/// One challenge that is carried.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Challenge {
+    scheme: &'static str,
+    pub(super) error: Option<&'static str>,
+    scope: Option<String>,
+    algs: Option<String>,
+    pub(super) resource_metadata: Option<String>,
+}
+
+impl Challenge {
+    /// The challenge as callers are told it, with this address for the metadata.
+    pub(super) fn write(&self, resource_metadata: Option<&str>) -> String {
+        let params = [
+            ("error", self.error),
+            ("scope", self.scope.as_deref()),
+            ("algs", self.algs.as_deref()),
+            ("resource_metadata", resource_metadata),
+        ];
+        // no value has a quote or a backslash
+        let written = params.iter().filter_map(|(name, value)| Some(format!("{name}=\"{}\"", (*value)?)));
+        let written: Vec<String> = written.collect();
+        if written.is_empty() {
+            self.scheme.to_owned()
+        } else {
+            format!("{} {}", self.scheme, written.join(", "))
+        }
+    }
+
+    /// Takes a parameter; `None` for a value that is none of its kind.
+    fn take(&mut self, name: &str, value: String) -> Option<()> {
+        match name {
+            "error" => self.error = ERRORS.into_iter().find(|known| *known == value),
+            "scope" => self.scope = Some(value).filter(|value| value.split(' ').all(is_scope)),
+            "algs" => self.algs = Some(value).filter(|value| value.split(' ').all(is_alg)),
+            "resource_metadata" => self.resource_metadata = Some(value),
+            _ => return Some(()),
+        }
+        let read = match name {
+            "scope" => self.scope.is_some(),
+            "algs" => self.algs.is_some(),
+            _ => true,
+        };
+        read.then_some(())
+    }
+}
+
+/// RFC 6749 §3.3, `scope-token`.
+pub(super) fn is_scope(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\'))
+}
+
+/// The name of an algorithm of JOSE.
+pub(super) fn is_alg(text: &str) -> bool {
+    (1..=MAX_ALG).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+".contains(&b))
+}
+
+/// All challenges of a scheme that is carried, in their order; `None` where the text has no reading, or more than one: a scheme or a
+/// parameter that is there twice.
+pub(super) fn read(text: &str) -> Option<Vec<Challenge>> {
+    let mut rest = Rest(text);
+    let mut all: Vec<Challenge> = Vec::new();
+    loop {
+        rest.separators();
+        if rest.0.is_empty() {
+            return Some(all);
+        }
+        let scheme = rest.token()?;
+        let known = SCHEMES.into_iter().find(|known| known.eq_ignore_ascii_case(scheme));
+        let mut challenge = Challenge { scheme: known.unwrap_or_default(), ..Challenge::default() };
+        let params = rest.params()?;
+        if known.is_none() {
+            continue;
+        }
+        for (at, (name, value)) in params.iter().enumerate() {
+            if params.iter().take(at).any(|(other, _)| other == name) {
+                return None;
+            }
+            challenge.take(name, value.clone())?;
+        }
+        if all.iter().any(|other| other.scheme == challenge.scheme) {
+            return None;
+        }
+        all.push(challenge);
+    }
+}
+
+/// What of the text is not read yet.
+struct Rest<'t>(&'t str);
+
+impl<'t> Rest<'t> {
+    /// Skips blanks and says whether there were any.
+    fn blanks(&mut self) -> bool {
+        let rest = self.0.trim_start_matches([' ', '\t']);
+        std::mem::replace(&mut self.0, rest).len() > rest.len()
+    }
+
+    /// Skips what stands between two elements of a list, empty elements included (RFC 9110 §5.6.1).
+    fn separators(&mut self) {
+        self.0 = self.0.trim_start_matches([' ', '\t', ',']);
+    }
+
+    fn take(&mut self, is: impl Fn(u8) -> bool) -> &'t str {
+        let end = self.0.bytes().position(|b| !is(b)).unwrap_or(self.0.len());
+        let (taken, rest) = self.0.split_at_checked(end).unwrap_or_default();
+        self.0 = rest;
+        taken
+    }
+
+    fn token(&mut self) -> Option<&'t str> {
+        let token = self.take(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
+        (!token.is_empty()).then_some(token)
+    }
+
+    /// A value in quotes or without.
+    fn value(&mut self) -> Option<String> {
+        let Some(quoted) = self.0.strip_prefix('"') else { return self.token().map(str::to_owned) };
+        let (mut value, mut escaped) = (String::new(), false);
+        for (at, c) in quoted.char_indices() {
+            match c {
+                _ if escaped => {
+                    value.push(c);
+                    escaped = false;
+                }
+                '\\' => escaped = true,
+                '"' => {
+                    self.0 = quoted.get(at + 1..)?;
+                    return Some(value);
+                }
+                _ => value.push(c),
+            }
+        }
+        None
+    }
+
+    /// `name = value`, if that is what comes next.
+    fn param(&mut self) -> Option<(String, String)> {
+        let name = self.token()?.to_ascii_lowercase();
+        self.blanks();
+        self.0 = self.0.strip_prefix('=')?;
+        self.blanks();
+        Some((name, self.value()?))
+    }
+
+    /// Whether an element of the list is over here.
+    fn over(&self) -> bool {
+        let rest = self.0.trim_start_matches([' ', '\t']);
+        rest.is_empty() || rest.starts_with(',')
+    }
+
+    /// The parameters of a scheme that was just read, up to the next scheme. A `token68`, which only other schemes have, is none.
+    fn params(&mut self) -> Option<Vec<(String, String)>> {
+        let mut params = Vec::new();
+        if self.over() {
+            return Some(params);
+        }
+        if !self.blanks() {
+            return None;
+        }
+        let before = self.0;
+        match self.param() {
+            Some(param) if self.over() => params.push(param),
+            _ => {
+                self.0 = before;
+                self.take(|b| b.is_ascii_alphanumeric() || b"-._~+/".contains(&b));
+                self.take(|b| b == b'=');
+                return self.over().then_some(params);
+            }
+        }
+        loop {
+            let before = self.0;
+            self.separators();
+            if self.0.is_empty() {
+                return Some(params);
+            }
+            let next = self.0;
+            let name = self.token()?;
+            self.blanks();
+            let named = self.0.starts_with('=');
+            if !named {
+                // the next scheme
+                self.0 = before;
+                return (!name.is_empty()).then_some(params);
+            }
+            self.0 = next;
+            params.push(self.param()?);
+            if !self.over() {
+                return None;
+            }
+        }
+    }
+}
