@@ -75,9 +75,16 @@ fn semgate(arguments: &[&str]) -> String {
 
 /// What the SDK's user sees at this address.
 fn seen(address: SocketAddr, path: &str, mode: &str, calls: &[Value]) -> Value {
+    asked(address, path, &[mode], calls)
+}
+
+/// The same with these words behind the address.
+fn asked(address: SocketAddr, path: &str, words: &[&str], calls: &[Value]) -> Value {
+    let mode = words.join(" ");
     let mut child = Command::new(python::with_mcp())
         .arg(python::script("mcp_client.py"))
-        .args([&format!("http://{address}{path}"), mode])
+        .arg(format!("http://{address}{path}"))
+        .args(words)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -143,6 +150,34 @@ fn an_unmodified_client_and_server_work_through_the_gateway_and_drift_is_withhel
     }
     let records = std::fs::read_to_string(&gateway.audit).unwrap();
     assert!(records.contains(r#""tool_drift":["add"]"#), "{records}");
+}
+
+#[test]
+fn an_unmodified_client_gets_itself_a_token_of_the_authorization_server_that_an_unmodified_server_names() {
+    let up = Up::start();
+    let (behind, mcp, tokens) = (free_address(), free_address(), free_address());
+    let draft = up.dir.join("sums.json");
+    let (draft, dir) = (draft.to_str().unwrap(), up.dir.to_str().unwrap());
+    let open = Server::start(behind, &[]);
+    semgate(&["context", "import", "mcp", &format!("http://{behind}/mcp"), "--line", "sums", "--out", draft]);
+    semgate(&["context", "publish", draft, "--dir", dir]);
+    drop(open);
+    std::fs::write(up.path("/policies").join("mcp.cedar"), RULES).unwrap();
+    // the server knows the address before the gateway as its own, as behind any proxy
+    let public = format!("http://{mcp}/tools");
+    let _server = Server::start(behind, &["authorized", &public, &tokens.port().to_string()]);
+    let route = format!(
+        "[[route]]\nname = \"mcp\"\nlisten = \"{mcp}\"\nbinding = \"mcp\"\nplain_sender = \"spiffe://semgate.test/agent/retailer-7\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://{behind}/mcp\"\npublic_url = \"{public}\"\ncontexts = [\"*\"]\ndefault_context = \"urn:contexts:sums:v1.0\"\nforward_authorization = true\nauthorization_servers = [\"http://{tokens}\"]\n"
+    );
+    let gateway = Gateway::before(&up, behind, &route);
+    let add = json!({"name": "add", "arguments": {"a": 1, "b": 2}});
+    for mode in ["2026-07-28", "legacy"] {
+        let through = asked(mcp, "/tools", &[mode, "authorized"], std::slice::from_ref(&add));
+        assert_eq!(through, json!({"tools": ["add", "story"], "calls": [{"sum": 3}]}), "{mode}");
+    }
+    let records = std::fs::read_to_string(&gateway.audit).unwrap();
+    let count = records.matches(r#""code":"authorization_required""#).count();
+    assert_eq!(count, 2, "each was asked for a token once: {records}");
 }
 
 #[test]

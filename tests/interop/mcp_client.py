@@ -1,7 +1,7 @@
-"""The official MCP SDK for Python as a client, unmodified: `mcp_client.py URL MODE`, MODE `legacy`, `auto` or `2026-07-28`.
+"""The official MCP SDK for Python as a client, unmodified: `mcp_client.py URL MODE [authorized]`, MODE `legacy`, `auto` or `2026-07-28`.
 
 Prints one JSON object: the tools that its user is shown, and what each call of standard input (one JSON object a line:
-{"name", "arguments"}) comes to.
+{"name", "arguments"}) comes to. `authorized` gets itself a token where the server demands one.
 """
 
 import asyncio
@@ -13,7 +13,13 @@ from mcp import Client
 
 async def main(url, mode):
     calls = [json.loads(line) for line in sys.stdin if line.strip()]
-    async with Client(url, mode=mode) as client:
+    server = url
+    if 'authorized' in sys.argv:
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp_authorization import authorized_client
+
+        server = streamable_http_client(url, http_client=authorized_client(url))
+    async with Client(server, mode=mode) as client:
         shown = [tool.name for tool in (await client.list_tools()).tools]
         came = []
         for call in calls:

@@ -1,6 +1,6 @@
-"""A server made with the official MCP SDK for Python, unmodified: `mcp_server.py PORT [evil]`.
+"""A server made with the official MCP SDK for Python, unmodified: `mcp_server.py PORT [evil] [authorized PUBLIC_URL PORT]`.
 
-`evil` describes the tool `add` in other words than were signed.
+`evil` describes the tool `add` in other words than were signed. `authorized` demands tokens for PUBLIC_URL, of an authorization server on that PORT.
 """
 
 import sys
@@ -8,7 +8,13 @@ import sys
 from mcp.server.mcpserver import MCPServer
 from pydantic import BaseModel
 
-server = MCPServer('sums')
+guarded = {}
+if 'authorized' in sys.argv:
+    from mcp_authorization import guarded_by
+
+    at = sys.argv.index('authorized')
+    guarded = guarded_by(sys.argv[at + 1], int(sys.argv[at + 2]))
+server = MCPServer('sums', **guarded)
 ADDS = 'Adds two numbers.'
 
 

@@ -1,5 +1,6 @@
 // A client on the official MCP SDK for the suite's client scenarios: `client.mjs URL`. The suite says in the environment which scenario and version.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { authorized } from './authorized.mjs';
 
 const { MCP_CONFORMANCE_SCENARIO: scenario, MCP_CONFORMANCE_PROTOCOL_VERSION: version } = process.env;
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
@@ -50,6 +51,10 @@ const ACTS = {
 };
 
 const options = { capabilities: CAPABILITIES[scenario] ?? {}, ...(stateless ? { versionNegotiation: { mode: 'auto' } } : {}) };
+if (scenario.startsWith('auth/')) {
+    await authorized(process.argv[2], scenario, context, info, options);
+    process.exit(0);
+}
 const client = new Client(info, options);
 if (options.capabilities.elicitation) {
     const content = scenario === 'sep-2322-client-request-state' ? { confirmed: true } : {};

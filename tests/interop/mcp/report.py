@@ -36,7 +36,7 @@ def row(name, sides):
 def markdown(report):
     sides, sets = report['sides'], report['sets']
     names = sorted({name for side in sides.values() for name in side['tests']})
-    lines = [f"# Conformance suite of MCP, {report['requirements']}, {report['leg']} scenarios" + (', reference' if report['kit_commit'] else ''), '',
+    lines = [f"# Conformance suite of MCP, {report['requirements']}, {report['leg']} scenarios" + (', reference' if report['kit_commit'] else '') + (', OAuth 2.0' if report['auth'] else ''), '',
              f"{report['date']}: {verdict(sets)}", '', '| | |', '|---|---|',
              f"| suite | `@modelcontextprotocol/conformance` {report['versions']['conformance']}, `--requirements {report['requirements']}` |",
              f"| {report['leg']} | {report['implementation']} |", f"| gateway | {report['semgate']}, commit `{report['commit']}` |", f"| Node.js | {report['node']} |",
@@ -67,7 +67,7 @@ def report_of(case, direct, proxied):
         what = f"`tests/interop/mcp/{case.leg}.mjs` on `@modelcontextprotocol/{case.leg}` {versions[case.leg]}"
     return {
         'date': datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%d %H:%M UTC'), 'requirements': case.requirements, 'leg': case.leg, 'versions': versions,
-        'kit_commit': commit, 'implementation': what, 'semgate': said_by(case.semgate, '--version'), 'commit': said_by('git', 'rev-parse', '--short', 'HEAD'),
+        'kit_commit': commit, 'auth': case.auth, 'implementation': what, 'semgate': said_by(case.semgate, '--version'), 'commit': said_by('git', 'rev-parse', '--short', 'HEAD'),
         'node': said_by('node', '--version', env=case.env), 'sets': compare(direct, proxied), 'sides': {'direct': direct, 'proxied': proxied},
-        'command': f'python3 tests/interop/mcp/run.py --semgate target/debug/semgate --requirements {case.requirements} --leg {case.leg}' + (' --kit conformance' if case.kit else ''),
+        'command': f'python3 tests/interop/mcp/run.py --semgate target/debug/semgate --requirements {case.requirements} --leg {case.leg}' + (' --kit conformance' if case.kit else '') + (' --auth' if case.auth else ''),
     }

@@ -2,13 +2,16 @@
 """The conformance suite of MCP: its server scenarios against a server, its client scenarios against a client, directly and then through a
 gateway; both reports side by side.
 
-    python3 tests/interop/mcp/run.py --semgate target/debug/semgate --requirements 2026-07-28|2025-11-25 [--leg server|client] [--kit CHECKOUT]
+    python3 tests/interop/mcp/run.py --semgate target/debug/semgate --requirements 2026-07-28|2025-11-25 [--leg server|client] [--kit CHECKOUT] [--auth]
 
 Suite, SDKs and Node.js 22 come from npm in the versions of `package-lock.json` beside this file, below `--work`. Without `--kit` the server and
 the client are those beside this file, on the newest SDK. With it they are the suite's own reference server and client: CHECKOUT is a clone of
 https://github.com/modelcontextprotocol/conformance in which `npm ci --ignore-scripts` ran, at the top and in `examples/servers/typescript`.
 
 Each server is asked what its tools are (`semgate context import mcp`), the draft is published, and the route takes it as its context.
+With `--auth` client scenarios are those of OAuth 2.0 alone (as root, with `nft`): through the gateway the client runs as the user `nobody`, for whom the test
+server's port leads to the gateway, so that it knows the server by its own name and port.
+
 The suite brings no client certificate, so the gateway listens plainly on loopback and takes everyone for one configured sender.
 
 Exit status: 0 where no scenario and no check that passes directly is lost, 1 where one is, 2 where a run could not be made.
@@ -20,6 +23,7 @@ import concurrent.futures
 import fcntl
 import json
 import os
+import pwd
 import re
 import shlex
 import shutil
@@ -36,6 +40,8 @@ from report import markdown, report_of  # noqa: E402
 from stage import Failed, Gateway, Process, Up, free_port, wait_for  # noqa: E402
 
 ADMITTED = {'binding': 'mcp', 'admit': ['text', 'file', 'data']}
+# the suite's tool cannot be listed for a draft without a token
+AUTHORIZED = {'forward_authorization': True, 'unnamed_tools': 'pass', 'default_context': 'urn:contexts:supplyChain:v1.0'}
 AT_ONCE = 2
 
 
@@ -70,7 +76,7 @@ def required(case, leg):
             wanted = leg.capitalize() in line
         elif wanted and (found := re.match(r'  +- ([\w/.-]+)', line)):
             names.append(found[1])
-    return [name for name in names if case.auth or not name.startswith('auth/')]
+    return [name for name in names if name.startswith('auth/') == case.auth]
 
 
 def outcomes(folder, leg):
@@ -186,7 +192,8 @@ def run_client_leg(case, side):
             words = [str(case.semgate), 'context', 'import', 'mcp', '--line', line_of(scenario), '--out', str(drafts / f'{line_of(scenario)}.json')]
             one(case, scenario, words, case.out / 'client-asked')
 
-        each(asked, scenarios)
+        if not case.auth:
+            each(asked, scenarios)
         urns = {scenario: publish(case, up, drafts / f'{line_of(scenario)}.json', line_of(scenario)) for scenario in scenarios}
         began = time.monotonic()
         each(lambda scenario: through(case, up, scenario, urns[scenario], results), scenarios)
@@ -199,6 +206,8 @@ def run_client_leg(case, side):
 def through(case, up, scenario, urn, results):
     stage = {'semgate': str(case.semgate), 'place': str(up.place), 'known': up.known, 'name': f's-{line_of(scenario)}', 'rules': case.rules,
              'client': client_words(case), 'route': {**ADMITTED, **({'default_context': urn} if urn else {})}}
+    if case.auth:
+        stage.update({'as': pwd.getpwnam('nobody').pw_uid, 'route': {**ADMITTED, **AUTHORIZED}})
     file = case.out / f'{line_of(scenario)}.stage.json'
     file.write_text(json.dumps(stage))
     one(case, scenario, [sys.executable, str(HERE / 'through.py'), str(file)], results)
@@ -219,11 +228,13 @@ def main():
     words.add_argument('--leg', choices=list(LEGS), default='server')
     words.add_argument('--kit', type=lambda p: Path(p).resolve())
     words.add_argument('--work', type=lambda p: Path(p).resolve(), default=ROOT / 'target/mcp')
-    words.add_argument('--auth', action='store_true', help="the client scenarios of OAuth 2.0 too, of which none passes through a gateway (see docs/interop)")
+    words.add_argument('--auth', action='store_true', help='the client scenarios of OAuth 2.0; needs root and nft')
     case = words.parse_args()
+    if case.auth and (case.leg != 'client' or os.geteuid() != 0 or not shutil.which('nft')):
+        raise Failed('--auth goes with --leg client, as root, with nft')
     case.home, case.env = install(case.work)
     case.rules = (HERE / 'permit.cedar').read_text()
-    case.out = case.work / '-'.join(filter(None, [case.requirements, case.leg, case.kit and 'reference']))
+    case.out = case.work / '-'.join(filter(None, [case.requirements, case.leg, case.kit and 'reference', case.auth and 'auth']))
     case.out.mkdir(parents=True, exist_ok=True)
     report = report_of(case, *(LEGS[case.leg](case, side) for side in ('direct', 'proxied')))
     (case.out / 'report.json').write_text(json.dumps(report, indent=1) + '\n')
