@@ -19,8 +19,6 @@ class Agreeing {
     saveTokens = tokens => (this.#kept.tokens = tokens);
     codeVerifier = () => this.#kept.verifier;
     saveCodeVerifier = verifier => (this.#kept.verifier = verifier);
-    discoveryState = () => this.#kept.discovery;
-    saveDiscoveryState = discovery => (this.#kept.discovery = discovery);
 
     invalidateCredentials(scope) {
         if (scope === 'all') this.#kept = {};
@@ -84,9 +82,9 @@ function providerFor(scenario, context) {
     }
 }
 
-/** Does this; where a person has to agree first, that happens, and it is done again, at most three times. */
+/** Does this; where a person has to agree first, that happens, and it is done again, at most twice. */
 async function agreeing(provider, transport, act) {
-    for (let left = 3; ; left--) {
+    for (let left = 2; ; left--) {
         try {
             return await act();
         } catch (error) {

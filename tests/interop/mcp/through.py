@@ -22,8 +22,8 @@ from stage import Gateway  # noqa: E402
 def redirected(user, port, to):
     """While it lasts, connections of this user to the port lead to the other one."""
     table = f'semgate_interop_{port}'
-    rules = (f'table inet {table} {{ chain out {{ type nat hook output priority -100; '
-             f'meta skuid {user} tcp dport {port} redirect to :{to}; }} }}')
+    rules = (f'table inet {table} {{\n chain redirected {{\n  type nat hook output priority -100\n'
+             f'  meta skuid {user} tcp dport {port} redirect to :{to}\n }}\n}}\n')
     subprocess.run(['nft', '-f', '-'], input=rules, text=True, check=True)
     try:
         yield
