@@ -81,6 +81,12 @@ pub struct Limits {
     /// Native L8: subscriptions that one agent holds open, all routes together. 64: each is a stream or part of a socket, and
     /// few follow so many topics.
     pub subscriptions: usize,
+    /// Native L8: proposals of one agent that are held. 256: as many requests as it has waiting at once and then some; what is forgotten cannot be
+    /// accepted any more, those that were answered first.
+    pub proposals: usize,
+    /// Native L8: the same of all agents. 65,536: some 20 MB, so that 256 agents can be full; of the agent that holds most the oldest are
+    /// forgotten first.
+    pub proposals_of_all: usize,
     /// Native L8: how long a subscription lasts. 1 h, as a stream: who wants to go on subscribes again, and is judged again.
     pub subscription_time: Duration,
     /// A2A: bytes of text, with the ids of its artifacts, of one stream or task that later text may be put behind. 256 KiB: as much
@@ -96,6 +102,9 @@ pub struct Limits {
     /// MCP: pages of a list of tools that the gateway reads itself after the server said that its tools changed. 16: a thousand tools by the
     /// page of 64; a call of a tool that is not on them is refused until its caller lists it.
     pub tool_pages: usize,
+    /// MCP: seconds that a list of tools may be old for a tool to be called that it had as signed; what was not listed within is listed first, by the
+    /// gateway in its caller's place. 0: no list is too old, since servers would be asked for lists that no client asked for.
+    pub tool_list_seconds: u32,
     /// MCP: requests under way in the sessions of one agent, in each direction. 256: as many calls as an agent has waiting at once and then
     /// some; the oldest is forgotten first and cannot be answered any more.
     pub open_requests: usize,
@@ -140,6 +149,17 @@ pub struct Limits {
     pub entities_bytes: usize,
     /// Agents in `entities.json`.
     pub agents: usize,
+    /// Groups of one agent in `entities.json`, and credentials of one. 256: each is looked at when a policy asks for it.
+    pub policy_memberships: usize,
+    /// Verdicts that are remembered, rounded up to a power of two. 16,384: below 2 MB, for 64 agents times 256 kinds of message.
+    pub policy_verdicts: usize,
+    /// Costs in `limits.json`, budgets in it, and items in each list of a budget. 1,024: each budget is looked at for every message of its agents.
+    pub policy_budgets: usize,
+    /// How often loading tries again without a context, when policies do not validate with all of them. 512: a try takes some 20 ms.
+    pub policy_left_out_tries: usize,
+    /// Looks at one line of contexts beside one policy about every type, over one load. 100,000: ten such policies beside ten thousand lines
+    /// within half a minute; past it such a policy is a fault.
+    pub policy_line_looks: usize,
     /// Delivering one push notification, whole: name, connection and the head of the answer. 10 s: receivers are far away, and the agent waits.
     pub push_timeout: Duration,
     /// Asking the authority for one thing, whole. 10 s: the largest is a tile of a few hundred kB.
@@ -184,12 +204,15 @@ impl Default for Limits {
             event_bytes: 1024 * 1024,
             events: 100_000,
             subscriptions: 64,
+            proposals: 256,
+            proposals_of_all: 65_536,
             subscription_time: Duration::from_secs(3600),
             appended_text: 256 * 1024,
             text_artifacts: 1_024,
             told_text: 64 * 1024 * 1024,
             list_pages: 64,
             tool_pages: 16,
+            tool_list_seconds: 0,
             open_requests: 256,
             open_requests_of_all: 65_536,
             resumable_events: 1_024,
@@ -209,6 +232,11 @@ impl Default for Limits {
             policies: 10_000,
             entities_bytes: 16 * 1024 * 1024,
             agents: 100_000,
+            policy_memberships: 256,
+            policy_verdicts: 1 << 14,
+            policy_budgets: 1_024,
+            policy_left_out_tries: 512,
+            policy_line_looks: 100_000,
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
             peer_interval: Duration::from_secs(30),
@@ -236,6 +264,11 @@ impl Limits {
             max_policies: self.policies,
             max_entities_bytes: self.entities_bytes,
             max_agents: self.agents,
+            max_memberships: self.policy_memberships,
+            remembered_verdicts: self.policy_verdicts,
+            max_budgets: self.policy_budgets,
+            max_left_out_tries: self.policy_left_out_tries,
+            max_line_looks: self.policy_line_looks,
             ..PolicyLimits::default()
         }
     }
@@ -315,6 +348,7 @@ file_limits! {
         told_text: usize = 64..=1_099_511_627_776,
         list_pages: usize = 1..=65_536,
         tool_pages: usize = 0..=1_024,
+        tool_list_seconds: u32 = 0..=86_400,
         open_requests: usize = 1..=65_536,
         open_requests_of_all: usize = 1..=16_777_216,
         resumable_events: usize = 0..=1_000_000,
@@ -330,5 +364,12 @@ file_limits! {
         policies: usize = 1..=10_000_000,
         entities_bytes: usize = 64..=1_073_741_824,
         agents: usize = 1..=10_000_000,
+        policy_memberships: usize = 1..=65_536,
+        policy_verdicts: usize = 1..=16_777_216,
+        policy_budgets: usize = 1..=1_000_000,
+        policy_left_out_tries: usize = 0..=1_000_000,
+        policy_line_looks: usize = 0..=1_000_000_000,
+        proposals: usize = 1..=65_536,
+        proposals_of_all: usize = 1..=16_777_216,
         crl_bytes: usize = 1024..=17_179_869_184,
 }

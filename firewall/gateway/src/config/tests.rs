@@ -207,6 +207,16 @@ fn the_operators_page_has_every_limit_with_its_default() {
 }
 
 #[test]
+fn what_loading_a_policy_set_may_cost_is_said_in_the_configuration() {
+    let with = |limits: &str| parse(&GOOD.replace("headers = 40\n", limits));
+    let limits = with("policy_line_looks = 60\npolicy_left_out_tries = 3\n").unwrap().limits;
+    let policies = limits.policies();
+    assert_eq!((policies.max_line_looks, policies.max_left_out_tries), (60, 3));
+    let usual = with("").unwrap().limits.policies();
+    assert_eq!(usual, semgate_policies::PolicyLimits::default(), "what is not said is as it always was");
+}
+
+#[test]
 fn the_header_of_a_key_is_nobody_elses() {
     let with =
         |name: &str| parse(&format!("{GOOD}forward_authorization = true\napi_key_header = \"{name}\"\n"));

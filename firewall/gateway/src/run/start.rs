@@ -105,6 +105,8 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
         rate_buckets: limits.rate_buckets,
         message_burst: limits.rate_burst.try_into().unwrap_or(default.message_burst),
         subscriptions_of_one: limits.subscriptions,
+        proposals_of_one: limits.proposals,
+        proposals_of_all: limits.proposals_of_all,
         subscription_ms: u64::try_from(limits.subscription_time.as_millis()).unwrap_or(u64::MAX),
         appended_text: limits.appended_text,
         text_artifacts: limits.text_artifacts,
