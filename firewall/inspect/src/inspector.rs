@@ -17,11 +17,11 @@ use crate::{
     push::{self, Courses},
     redact,
     reply::{Form, acknowledgement, admissible, no_pass, refused},
-    resolve::{Resolved, has_turns, out_of_turn, resolve, side, still_stands, takes_turn},
+    resolve::{Resolved, has_turns, out_of_turn, resolve, side, still_stands},
     stream::told,
     subscriptions::{Subscription, Subscriptions},
     tools::{self, ToolWatch},
-    turn::{OutOfTurn, Proposal, Step, proposes},
+    turn::{Between, Proposal, Step, proposes, same},
 };
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -444,7 +444,7 @@ fn begun<'c, 'j>(
     metered.decided().teach(case);
     let step = match &question {
         // taken until it is delivered, so that nobody else answers, and open again if it is not
-        Some(question) => Step::begin(Some(Arc::clone(question)), None).map_err(|OutOfTurn| nothing())?,
+        Some(question) => Step::begin(Some(Arc::clone(question).into()), None).map_err(|_| nothing())?,
         None => step(case, resolved).map_err(|refusal| refusal.with_facts(metered.facts()))?,
     };
     if let Some(made) = step.as_deref().and_then(Step::makes) {
@@ -485,24 +485,21 @@ pub(crate) fn taken(
 /// What a message does to the turns.
 fn step(case: &Case<'_>, resolved: &Resolved<'_, '_>) -> Result<Option<Arc<Step>>, Refusal> {
     let (message, named) = (resolved.message(), resolved.named());
-    let makes = (proposes(message.performative) && has_turns(case, message, named))
-        .then(|| Proposal::new(side(case, message), message.threads.own.task));
-    let mut answers = resolved.answers().map(Arc::clone);
-    loop {
-        match Step::begin(answers, makes.clone()) {
-            Ok(step) => return Ok(step),
-            // somebody was faster; where a message names no proposal, another one of the same side is as good
-            Err(OutOfTurn) if message.binding == Binding::L8 => answers = takes_turn(case, message, named)?,
-            Err(OutOfTurn) => return Err(out_of_turn(message)),
-        }
-    }
+    let makes = proposes(message.performative) && has_turns(case, message, named);
+    let makes = makes.then(|| match message.binding {
+        Binding::L8 => Proposal::named(side(case, message), message.message_id, same(message)),
+        Binding::A2a | Binding::Mcp => Proposal::new(side(case, message), message.threads.own.task),
+    });
+    // of several at once the first one has it, and the others are not moved to another proposal
+    Step::begin(resolved.answers().cloned(), makes).map_err(|why| out_of_turn(message, why))
 }
 
 /// From now on the other side may answer this.
 fn opens(case: &Case<'_>, resolved: &Resolved<'_, '_>, own: OwnThread<'_>, made: &Arc<Proposal>) {
     if resolved.message().binding == Binding::L8 {
         let line = resolved.named().urn().line().as_str();
-        return case.owners.pairs().propose(case.sender_key(), case.receiver, line, made);
+        let between = Between { by: case.sender.id(), to: case.receiver, line };
+        return case.owners.pairs().propose(between, made);
     }
     case.owners.propose(&case.route.scope(), own, made);
 }

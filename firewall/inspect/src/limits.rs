@@ -36,8 +36,8 @@ pub struct InspectLimits {
     /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers: 4,096, over an
     /// hour of a new task with a conversation of its own every two seconds. The one it used least lately is forgotten first.
     pub owned_by_one: usize,
-    /// Native L8: proposals that one agent made and that are not answered yet: 256, as many requests as it has waiting at once and then
-    /// some. The oldest is forgotten first and cannot be accepted any more.
+    /// Native L8: proposals that one agent made: 256, as many requests as it has waiting at once and then some. Those that were answered are
+    /// forgotten first, so long as there are any; an open one that is forgotten cannot be accepted any more.
     pub proposals_of_one: usize,
     /// The same of all agents together: 65,536, some 10 MB, so that 256 agents can be full. Of the agent that holds most the oldest
     /// are forgotten first.

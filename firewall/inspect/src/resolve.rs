@@ -11,7 +11,7 @@ use crate::{
     owners::About,
     parse::{Parsed, Target},
     shadow::beside_line,
-    turn::{self, OutOfTurn, Proposal, Side, Step, turn},
+    turn::{self, Answer, Answers, Between, OutOfTurn, Side, Step, turn},
 };
 use semgate_contexts::{ContextUrn, Digest};
 use semgate_message::{Binding, Instance, Message, Vocabulary, a2a::Operation};
@@ -30,7 +30,7 @@ pub struct Resolved<'c, 'j> {
     control: Option<&'c Named>,
     protocol: Option<&'c Named>,
     about: Arc<About>,
-    answers: Option<Arc<Proposal>>,
+    answers: Option<Answers>,
     notice: Option<Notice>,
     fresh_until: u64,
     session: Option<InSession>,
@@ -64,7 +64,7 @@ struct Settled<'c> {
     control: Option<&'c Named>,
     protocol: Option<&'c Named>,
     about: Arc<About>,
-    answers: Option<Arc<Proposal>>,
+    answers: Option<Answers>,
     notice: Option<Notice>,
     fresh_until: u64,
     session: Option<InSession>,
@@ -342,45 +342,59 @@ pub(crate) fn side(case: &Case<'_>, message: &Message<'_>) -> Side {
 }
 
 /// F0-08: the proposal that a message answers. What a reply answers is first what its request proposed; then what is open in the
-/// conversation, or where the binding has none, what the other side proposed last under the line.
+/// conversation, or where the binding has none, what [`Pairs`](turn::Pairs) finds between the two.
 ///
 /// # Errors
 /// `out_of_turn`.
-pub(crate) fn takes_turn(
-    case: &Case<'_>,
-    message: &Message<'_>,
-    named: &Named,
-) -> Result<Option<Arc<Proposal>>, Refusal> {
+fn takes_turn(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Option<Answers>, Refusal> {
     let again = matches!(case.turn, Turn::Again | Turn::EventAgain);
     if again || !turn::answers(message.performative) || !has_turns(case, message, named) {
         return Ok(None);
     }
-    let made = case.answers.and_then(|sent| sent.step.as_deref()).and_then(Step::makes).map(Arc::clone);
-    let open = match message.binding {
+    let made = case.answers.and_then(|sent| sent.step.as_deref()).and_then(Step::makes);
+    let by = side(case, message);
+    let answered = match message.binding {
         Binding::L8 => {
-            let (by, to) = (case.receiver, case.sender.id());
-            [case.owners.pairs().last(by, to, named.urn().line().as_str()), None]
+            let answer = Answer::of(message, by);
+            let line = named.urn().line().as_str();
+            let between = Between { by: case.receiver, to: case.sender.id(), line };
+            let proposal = case.owners.pairs().answered(between, &answer, made);
+            proposal.map(|proposal| Some(Answers { proposal, message: Some(answer.message()) }))
         }
         Binding::A2a | Binding::Mcp => {
             let scope = case.route.scope();
             let open = |own| case.owners.proposal(&scope, own);
-            [open(message.threads.own), case.answers.and_then(|sent| open(sent.own()))]
+            let open = [open(message.threads.own), case.answers.and_then(|sent| open(sent.own()))];
+            let found = made.map(Arc::clone).into_iter().chain(open.into_iter().flatten());
+            turn(found, message.performative, by).map(|proposal| proposal.map(Answers::from))
         }
     };
-    let found = made.into_iter().chain(open.into_iter().flatten());
-    turn(found, message.performative, side(case, message)).map_err(|OutOfTurn| out_of_turn(message))
+    answered.map_err(|why| out_of_turn(message, why))
 }
 
-/// Nothing of the other side is open, or somebody is answering it already.
-pub(crate) fn out_of_turn(message: &Message<'_>) -> Refusal {
+/// There is not one open proposal of the other side that the message answers.
+pub(crate) fn out_of_turn(message: &Message<'_>, why: OutOfTurn) -> Refusal {
     let says = message.performative.as_str();
-    let reason = format!("{says} answers a proposal, and none of the other side is open here");
-    Refusal::new(Code::OutOfTurn, reason).with_hint(match message.binding {
-        Binding::L8 => {
-            "propose first: a proposal of the other agent under this line of contexts is answered once"
-        }
-        _ => "propose first, or name the task or conversation that the proposal was made in",
-    })
+    let (reason, hint) = match (why, message.binding) {
+        (OutOfTurn::Several, _) => (
+            format!("{says} answers one proposal, and several of the other agent are open here"),
+            "name it: `re-` and the `message_id` of the proposal is the `message_id` of its answer",
+        ),
+        (OutOfTurn::Repeated, _) => (
+            format!("this {says} was said before, and answered a proposal then"),
+            "say it once; another answer has a `message_id` of its own",
+        ),
+        (OutOfTurn::NotOpen, binding) => (
+            format!("{says} answers a proposal, and none of the other side is open here"),
+            match binding {
+                Binding::L8 => {
+                    "propose first: a proposal of the other agent under this line of contexts is answered once"
+                }
+                _ => "propose first, or name the task or conversation that the proposal was made in",
+            },
+        ),
+    };
+    Refusal::new(Code::OutOfTurn, reason).with_hint(hint)
 }
 
 /// The session of the message, with the end of the lock that ends first; none without a lock.
@@ -442,7 +456,7 @@ impl<'c, 'j> Resolved<'c, 'j> {
     }
 
     /// The proposal that the message answers. It is still to be taken.
-    pub(crate) fn answers(&self) -> Option<&Arc<Proposal>> {
+    pub(crate) fn answers(&self) -> Option<&Answers> {
         self.answers.as_ref()
     }
 

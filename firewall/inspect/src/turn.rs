@@ -5,12 +5,12 @@
 
 mod pairs;
 
-pub(crate) use pairs::{Pairs, side};
+pub(crate) use pairs::{Answer, Between, Pairs, same, side};
 
-use semgate_contexts::Performative;
+use semgate_contexts::{Digest, Performative};
 use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU8, Ordering},
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
 };
 
 /// One end of an exchange.
@@ -22,14 +22,31 @@ pub(crate) enum Side {
     Agent,
 }
 
-/// ACCEPT, REJECT or COUNTER_PROPOSE, and no proposal of the other side is open.
+/// ACCEPT, REJECT or COUNTER_PROPOSE, and there is not one open proposal of the other side that it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OutOfTurn;
+pub(crate) enum OutOfTurn {
+    /// None is open, or somebody is answering it already.
+    NotOpen,
+    /// More than one is open, and the message does not say which it answers.
+    Several,
+    /// The same message answered one before.
+    Repeated,
+}
 
-const OPEN: u8 = 0;
-const TAKEN: u8 = 1;
-const CLOSED: u8 = 2;
-const WITHDRAWN: u8 = 3;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Is {
+    Open,
+    Taken,
+    Closed,
+    Withdrawn,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stands {
+    is: Is,
+    /// Which message took it last, where the binding names none.
+    answer: Option<Digest>,
+}
 
 /// What was proposed, shared by every id that it is found under.
 #[derive(Debug)]
@@ -37,12 +54,24 @@ pub(crate) struct Proposal {
     by: Side,
     /// The task that it was made in, if it was made in one.
     task: Option<Box<str>>,
-    state: AtomicU8,
+    /// The id of its message, where answers name it by that, and which message it is.
+    message: Option<(Box<str>, Digest)>,
+    stands: Mutex<Stands>,
 }
 
 impl Proposal {
     pub(crate) fn new(by: Side, task: Option<&str>) -> Arc<Self> {
-        Arc::new(Self { by, task: task.map(Box::from), state: AtomicU8::new(OPEN) })
+        Self::made(by, task, None)
+    }
+
+    /// One that answers name by the id of its message.
+    pub(crate) fn named(by: Side, id: &str, message: Digest) -> Arc<Self> {
+        Self::made(by, None, Some((Box::from(id), message)))
+    }
+
+    fn made(by: Side, task: Option<&str>, message: Option<(Box<str>, Digest)>) -> Arc<Self> {
+        let stands = Mutex::new(Stands { is: Is::Open, answer: None });
+        Arc::new(Self { by, task: task.map(Box::from), message, stands })
     }
 
     /// Whether the other side of `by` may answer it now.
@@ -51,17 +80,17 @@ impl Proposal {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        self.state.load(Ordering::Acquire) == OPEN
+        self.locked().is == Is::Open
     }
 
     /// Whether it was answered, or never reached the other side.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.state.load(Ordering::Acquire), CLOSED | WITHDRAWN)
+        matches!(self.locked().is, Is::Closed | Is::Withdrawn)
     }
 
     /// Whether it never reached the other side.
     pub(crate) fn is_withdrawn(&self) -> bool {
-        self.state.load(Ordering::Acquire) == WITHDRAWN
+        self.locked().is == Is::Withdrawn
     }
 
     /// Whether it may be answered in this task: one that was made in another may not.
@@ -73,12 +102,40 @@ impl Proposal {
     }
 
     /// Only one of all who answer gets it.
-    fn take(&self) -> Result<(), OutOfTurn> {
-        self.change(OPEN, TAKEN).map(drop).map_err(|_| OutOfTurn)
+    fn take(&self, answer: Option<Digest>) -> Result<(), OutOfTurn> {
+        let mut stands = self.locked();
+        if stands.is != Is::Open {
+            return Err(OutOfTurn::NotOpen);
+        }
+        *stands = Stands { is: Is::Taken, answer };
+        Ok(())
     }
 
-    fn change(&self, from: u8, to: u8) -> Result<u8, u8> {
-        self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+    /// Moves it on, if it stands at one of these.
+    fn change(&self, from: &[Is], to: Is) {
+        let mut stands = self.locked();
+        if from.contains(&stands.is) {
+            stands.is = to;
+        }
+    }
+
+    /// A thread that panicked while it held the lock left a whole state: each change is one assignment.
+    fn locked(&self) -> MutexGuard<'_, Stands> {
+        self.stands.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The proposal that a message answers, which is still to be taken.
+#[derive(Clone, Debug)]
+pub(crate) struct Answers {
+    pub(crate) proposal: Arc<Proposal>,
+    /// Which message it is, where nothing else tells one that is sent twice.
+    pub(crate) message: Option<Digest>,
+}
+
+impl From<Arc<Proposal>> for Answers {
+    fn from(proposal: Arc<Proposal>) -> Self {
+        Self { proposal, message: None }
     }
 }
 
@@ -94,7 +151,7 @@ pub(crate) fn turn(
     if !answers(says) {
         return Ok(None);
     }
-    found.into_iter().find(|proposal| proposal.awaits(by)).map(Some).ok_or(OutOfTurn)
+    found.into_iter().find(|proposal| proposal.awaits(by)).map(Some).ok_or(OutOfTurn::NotOpen)
 }
 
 /// Whether it answers a proposal.
@@ -122,15 +179,16 @@ impl Step {
     /// # Errors
     /// [`OutOfTurn`]: somebody else was faster.
     pub(crate) fn begin(
-        answers: Option<Arc<Proposal>>,
+        answers: Option<Answers>,
         makes: Option<Arc<Proposal>>,
     ) -> Result<Option<Arc<Self>>, OutOfTurn> {
         if answers.is_none() && makes.is_none() {
             return Ok(None);
         }
-        if let Some(proposal) = &answers {
-            proposal.take()?;
+        if let Some(answers) = &answers {
+            answers.proposal.take(answers.message)?;
         }
+        let answers = answers.map(|answers| answers.proposal);
         let (delivered, given_back) = Default::default();
         Ok(Some(Arc::new(Self { answers, makes, delivered, given_back })))
     }
@@ -144,7 +202,7 @@ impl Step {
     pub(crate) fn delivered(&self) {
         self.delivered.store(true, Ordering::Release);
         if let Some(proposal) = &self.answers {
-            let _ = proposal.change(TAKEN, CLOSED);
+            proposal.change(&[Is::Taken], Is::Closed);
         }
     }
 
@@ -157,10 +215,10 @@ impl Step {
         }
         if let Some(proposal) = &self.answers {
             // this step alone can have taken it, until one of the two opened it
-            let _ = proposal.change(TAKEN, OPEN).or_else(|_| proposal.change(CLOSED, OPEN));
+            proposal.change(&[Is::Taken, Is::Closed], Is::Open);
         }
         if let Some(proposal) = &self.makes {
-            let _ = proposal.change(OPEN, WITHDRAWN);
+            proposal.change(&[Is::Open], Is::Withdrawn);
         }
     }
 }

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
+#[path = "threads/native.rs"]
+mod native;
 
 use bytes::Bytes;
 use common::{NOW, agent, base, generation, inspector, library, merge, route, say, world};
@@ -512,87 +514,4 @@ fn who_speaks_another_version_than_it_says_is_told_what_to_send() {
     let prefixed = ask("a2a", Call::a2a(Version::V10, Form::Rest(Operation::GetTask)), prefixed);
     assert_eq!(prefixed.code(), Code::Malformed);
     assert!(prefixed.hint().contains("no `v1` before them"), "{}", prefixed.hint());
-}
-
-/// What `retailer-7` says over native L8.
-fn over_l8(inspector: &Inspector, performative: &str) -> Result<Permit, semgate_inspect::Refusal> {
-    let body = changed("supply chain", json!({"performative": performative}));
-    say(inspector, &route("l8"), "retailer-7", body, NOW)
-}
-
-/// What `wholesaler-1` answers over native L8.
-fn answers_l8(
-    inspector: &Inspector,
-    sent: &Sent,
-    performative: &str,
-) -> Result<semgate_inspect::ReplyPermit, semgate_inspect::Refusal> {
-    let reply = Bytes::from(changed("supply chain reply", json!({"performative": performative})));
-    inspector.inspect_reply(sent, &agent("wholesaler-1"), 200, reply, NOW)
-}
-
-#[test]
-fn attack_f0_08_an_answer_over_native_l8_to_what_nobody_proposed() {
-    let inspector = inspector(world("day"));
-    for says in ["ACCEPT", "REJECT", "COUNTER_PROPOSE"] {
-        let refusal = over_l8(&inspector, says).unwrap_err();
-        assert_eq!(refusal.code(), Code::OutOfTurn, "{says}");
-        assert!(refusal.hint().contains("under this line of contexts"), "{}", refusal.hint());
-        let (_, sent) = over_l8(&inspector, "INFORM").unwrap().spend();
-        let refusal = answers_l8(&inspector, &sent, says).unwrap_err();
-        assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::OutOfTurn)), "{says}");
-        let mut stream = inspector.stream(&sent);
-        let event = Bytes::from(changed("supply chain reply", json!({"performative": says})));
-        let refusal =
-            inspector.inspect_event(&sent, &mut stream, &agent("wholesaler-1"), event, NOW).unwrap_err();
-        assert_eq!(refusal.cause(), Some(Code::OutOfTurn), "{says} in a stream");
-    }
-    let (_, own) = over_l8(&inspector, "PROPOSE").unwrap().spend();
-    assert_eq!(over_l8(&inspector, "ACCEPT").unwrap_err().code(), Code::OutOfTurn, "one's own");
-    let _ = answers_l8(&inspector, &own, "ACCEPT").unwrap().spend();
-    let twice = answers_l8(&inspector, &own, "REJECT").unwrap_err();
-    assert_eq!(twice.cause(), Some(Code::OutOfTurn), "answered");
-}
-
-#[test]
-fn f0_08_each_proposal_over_native_l8_is_answered_once_by_the_other_side_of_its_pair() {
-    let inspector = inspector(world("day"));
-    for _ in 0..2 {
-        let (_, sent) = over_l8(&inspector, "QUERY").unwrap().spend();
-        let _ = answers_l8(&inspector, &sent, "PROPOSE").unwrap().spend();
-    }
-    let other = changed("supply chain", json!({"performative": "ACCEPT", "sender_id": "treasurer-1"}));
-    let refusal = say(&inspector, &route("l8"), "treasurer-1", other, NOW).unwrap_err();
-    assert_eq!(refusal.code(), Code::OutOfTurn, "another agent");
-    // not delivered, so that it is open again
-    drop(over_l8(&inspector, "ACCEPT").unwrap());
-    let (_, sent) = over_l8(&inspector, "COUNTER_PROPOSE").unwrap().spend();
-    let _ = answers_l8(&inspector, &sent, "ACCEPT").unwrap().spend();
-    let held = over_l8(&inspector, "REJECT").unwrap();
-    assert_eq!(over_l8(&inspector, "ACCEPT").unwrap_err().code(), Code::OutOfTurn, "both are answered");
-    let _ = held.spend();
-    assert_eq!(over_l8(&inspector, "ACCEPT").unwrap_err().code(), Code::OutOfTurn);
-}
-
-#[test]
-fn attack_f0_08_a_proposal_over_native_l8_that_was_never_handed_on_is_accepted() {
-    let inspector = inspector(world("day"));
-    let (_, sent) = over_l8(&inspector, "QUERY").unwrap().spend();
-    drop(answers_l8(&inspector, &sent, "PROPOSE").unwrap());
-    assert_eq!(over_l8(&inspector, "ACCEPT").unwrap_err().code(), Code::OutOfTurn);
-}
-
-#[test]
-fn two_accepts_at_once_over_native_l8_answer_two_proposals() {
-    let inspector = inspector(world("day"));
-    for _ in 0..4 {
-        let (_, sent) = over_l8(&inspector, "QUERY").unwrap().spend();
-        let _ = answers_l8(&inspector, &sent, "PROPOSE").unwrap().spend();
-    }
-    let passed: usize = std::thread::scope(|scope| {
-        let racers: Vec<_> = (0..6)
-            .map(|_| scope.spawn(|| over_l8(&inspector, "ACCEPT").map(|permit| drop(permit.spend())).is_ok()))
-            .collect();
-        racers.into_iter().map(|racer| usize::from(racer.join().unwrap())).sum()
-    });
-    assert_eq!(passed, 4, "as many as there were");
 }

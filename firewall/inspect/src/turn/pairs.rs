@@ -1,9 +1,12 @@
 //! What is proposed between two agents where the binding has no conversations: native L8 (F0-08).
 //!
-//! An envelope names nothing that it answers. So a proposal is open between the two agents under the line of contexts that it was made
-//! under, whichever route either of them takes, until the other one answers it; each answer answers one.
+//! An envelope has no member for what it answers. So a proposal is open between the two agents under the line of contexts that it was made
+//! under, whichever route either of them takes, until the other one answers it; each answer answers one. Which one, the id of its
+//! message may say; where it does not, there must be no choice.
 
-use super::{Proposal, Side};
+use super::{Is, OutOfTurn, Proposal, Side};
+use semgate_contexts::Digest;
+use semgate_message::Message;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -22,10 +25,59 @@ pub(crate) fn side(speaker: &str, other: &str, speaks_as: Side) -> Side {
     }
 }
 
+/// Between whom something is proposed: who proposes, to whom, and under which line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Between<'p> {
+    pub(crate) by: &'p str,
+    pub(crate) to: &'p str,
+    pub(crate) line: &'p str,
+}
+
+/// What the id of an answer's message begins with if it names the proposal: the id of the proposal's message follows.
+const NAMES: &str = "re-";
+
+/// A message that answers a proposal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer<'m> {
+    names: Option<&'m str>,
+    message: Digest,
+    by: Side,
+}
+
+/// By what a message is known again: the same words under the same id, however they are spaced.
+pub(crate) fn same(message: &Message<'_>) -> Digest {
+    let mut text = format!("{}\n{}\n", message.message_id, message.performative);
+    message.claims.iter().for_each(|claim| text += &format!("{}\n", claim.urn));
+    for said in &message.instances {
+        // neither a name nor JSON text holds a line end
+        let key = said.pointer.key.unwrap_or_default();
+        text += &format!("{key}\n{}\n{}\n", said.name, said.object.to_value_without(None));
+    }
+    Digest::of(text.as_bytes())
+}
+
+impl<'m> Answer<'m> {
+    /// What `by` answers with this message.
+    pub(crate) fn of(message: &Message<'m>, by: Side) -> Self {
+        Self { names: message.message_id.strip_prefix(NAMES), message: same(message), by }
+    }
+
+    /// Which message it is.
+    pub(crate) fn message(&self) -> Digest {
+        self.message
+    }
+}
+
 struct Made {
     to: Box<str>,
     line: Box<str>,
     proposal: Arc<Proposal>,
+}
+
+impl Made {
+    fn is_between(&self, to: &str, line: &str) -> bool {
+        *self.to == *to && *self.line == *line
+    }
 }
 
 #[derive(Default)]
@@ -35,12 +87,17 @@ struct Open {
 }
 
 impl Open {
-    /// Makes room among those of one agent: what is over goes first, then the oldest of those to the agent that most were made to, so that
-    /// no agent makes another one forget what it proposed to others.
+    /// Makes room among those of one agent: the oldest of what is over goes first, then the oldest of those to the agent that most were
+    /// made to, so that no agent makes another one forget what it proposed to others.
     fn forget_some(&mut self, by: &str) {
         let Some(made) = self.by.get_mut(by) else { return };
         let before = made.len();
-        made.retain(|made| !made.proposal.is_over());
+        let mut goes = made.iter().filter(|made| made.proposal.is_over()).count().div_ceil(PART);
+        made.retain(|made| {
+            let stays = goes == 0 || !made.proposal.is_over();
+            goes -= usize::from(!stays);
+            stays
+        });
         if made.len() == before {
             forget_oldest(made);
         }
@@ -48,6 +105,14 @@ impl Open {
         if made.is_empty() {
             self.by.remove(by);
         }
+    }
+
+    /// Forgets these of one agent.
+    fn replace(&mut self, by: &str, goes: impl Fn(&Made) -> bool) {
+        let Some(made) = self.by.get_mut(by) else { return };
+        let before = made.len();
+        made.retain(|made| !goes(made));
+        self.held = self.held.saturating_sub(before - made.len());
     }
 }
 
@@ -67,6 +132,19 @@ fn forget_oldest(all: &mut VecDeque<Made>) {
     });
 }
 
+/// A proposal, whether it is open, and whether the message that is looked at answered it before.
+type Found<'p> = (&'p Arc<Proposal>, bool, bool);
+
+/// The only one that is open.
+fn only<'p>(found: impl Iterator<Item = &'p Found<'p>>) -> Result<Arc<Proposal>, OutOfTurn> {
+    let mut open = found.filter(|(_, open, _)| *open);
+    match (open.next(), open.next()) {
+        (Some((proposal, ..)), None) => Ok(Arc::clone(proposal)),
+        (None, _) => Err(OutOfTurn::NotOpen),
+        (Some(_), Some(_)) => Err(OutOfTurn::Several),
+    }
+}
+
 /// The open proposals of all pairs, for all cores. Bounded for each agent that proposes and in all, where the one that holds most
 /// forgets first, of those to the agent that most were made to. They are not kept over a restart: a proposal is then made again.
 pub(crate) struct Pairs {
@@ -80,16 +158,53 @@ impl Pairs {
         Self { each: each.max(1), all: all.max(1), open: Mutex::default() }
     }
 
-    /// What `by` proposed last to `to` under this line and is still open.
-    pub(crate) fn last(&self, by: &str, to: &str, line: &str) -> Option<Arc<Proposal>> {
-        let open = self.locked();
-        let here = |made: &&Made| *made.to == *to && *made.line == *line && made.proposal.is_open();
-        open.by.get(by)?.iter().rev().find(here).map(|made| Arc::clone(&made.proposal))
+    /// The proposal that an answer is for. First the one whose message it names; then, of a message that was said before, the one that
+    /// it answered then; then `own`, what the request of a reply proposed; else the only one that is open.
+    ///
+    /// # Errors
+    /// [`OutOfTurn`], also where that one is not open: no other takes its place.
+    pub(crate) fn answered(
+        &self,
+        between: Between<'_>,
+        answer: &Answer<'_>,
+        own: Option<&Arc<Proposal>>,
+    ) -> Result<Arc<Proposal>, OutOfTurn> {
+        let all = self.locked();
+        let made = all.by.get(between.by).into_iter().flatten();
+        let here = made.filter(|made| made.is_between(between.to, between.line));
+        // each is looked at once, so that what is taken meanwhile is not missed among the open ones
+        let here = here.filter(|made| made.proposal.by != answer.by).map(|made| {
+            let stands = *made.proposal.locked();
+            (&made.proposal, stands.is == Is::Open, stands.answer == Some(answer.message))
+        });
+        let here: Vec<Found<'_>> = here.collect();
+        let is_named = |made: &Proposal| {
+            answer.names.is_some_and(|id| made.message.as_ref().is_some_and(|(own, _)| **own == *id))
+        };
+        let named: Vec<_> = here.iter().filter(|(proposal, ..)| is_named(proposal)).collect();
+        if !named.is_empty() {
+            return only(named.into_iter());
+        }
+        if let Some((proposal, open, _)) = here.iter().find(|(_, _, same)| *same) {
+            return open.then(|| Arc::clone(proposal)).ok_or(OutOfTurn::Repeated);
+        }
+        if let Some(own) = own {
+            return own.awaits(answer.by).then(|| Arc::clone(own)).ok_or(OutOfTurn::NotOpen);
+        }
+        only(here.iter())
     }
 
-    /// `by` proposes this to `to` under this line.
-    pub(crate) fn propose(&self, by: &Arc<str>, to: &str, line: &str, proposal: &Arc<Proposal>) {
+    /// This is proposed. It takes the place of the same message that came before, and of what is over under its id; two that are open under one
+    /// id are answered by nobody, since who answers the one may not know of the other.
+    pub(crate) fn propose(&self, Between { by, to, line }: Between<'_>, proposal: &Arc<Proposal>) {
         let mut open = self.locked();
+        open.replace(by, |made| {
+            let same_id = |(id, message): &(Box<str>, Digest)| {
+                let before = made.proposal.message.as_ref().filter(|(before, _)| before == id);
+                before.is_some_and(|(_, before)| before == message || made.proposal.is_over())
+            };
+            made.is_between(to, line) && proposal.message.as_ref().is_some_and(same_id)
+        });
         if open.by.get(by).is_some_and(|made| made.len() >= self.each) {
             open.forget_some(by);
         }
@@ -99,7 +214,10 @@ impl Pairs {
             open.forget_some(&fullest);
         }
         let made = Made { to: to.into(), line: line.into(), proposal: Arc::clone(proposal) };
-        open.by.entry(Arc::clone(by)).or_default().push_back(made);
+        match open.by.get_mut(by) {
+            Some(all) => all.push_back(made),
+            None => drop(open.by.insert(Arc::from(by), VecDeque::from([made]))),
+        }
         open.held += 1;
     }
 
@@ -110,78 +228,4 @@ impl Pairs {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::turn::Step;
-
-    fn made() -> Arc<Proposal> {
-        Proposal::new(Side::Caller, None)
-    }
-
-    fn answer(proposal: &Arc<Proposal>) {
-        Step::begin(Some(Arc::clone(proposal)), None).unwrap().unwrap().delivered();
-    }
-
-    #[test]
-    fn each_proposal_is_found_between_its_two_under_its_line_until_it_is_answered() {
-        let pairs = Pairs::new(8, 64);
-        let (first, second, a) = (made(), made(), Arc::from("a"));
-        pairs.propose(&a, "b", "supplyChain", &first);
-        pairs.propose(&a, "b", "supplyChain", &second);
-        for (by, to, line) in [("a", "c", "supplyChain"), ("b", "a", "supplyChain"), ("a", "b", "payment")] {
-            assert!(pairs.last(by, to, line).is_none(), "{by} {to} {line}");
-        }
-        let find = || pairs.last("a", "b", "supplyChain");
-        assert!(Arc::ptr_eq(&find().unwrap(), &second));
-        answer(&second);
-        assert!(Arc::ptr_eq(&find().unwrap(), &first), "two were made, and two can be answered");
-        answer(&first);
-        assert!(find().is_none());
-    }
-
-    #[test]
-    fn who_proposes_too_much_forgets_its_own_answered_ones_first() {
-        let pairs = Pairs::new(4, 8);
-        let (a, b) = (Arc::from("a"), Arc::from("b"));
-        let kept = made();
-        pairs.propose(&b, "x", "l", &kept);
-        let open = made();
-        pairs.propose(&a, "x", "l", &open);
-        for _ in 0..3 {
-            let over = made();
-            pairs.propose(&a, "x", "l", &over);
-            answer(&over);
-        }
-        pairs.propose(&a, "x", "m", &made());
-        assert!(Arc::ptr_eq(&pairs.last("a", "x", "l").unwrap(), &open), "the answered ones made room");
-        for _ in 0..100 {
-            pairs.propose(&a, "x", "m", &made());
-        }
-        assert!(pairs.last("a", "x", "l").is_none(), "the oldest of one's own is forgotten");
-        for n in 0..100 {
-            pairs.propose(&Arc::from(format!("s-{}", n % 2)), "x", "m", &made());
-        }
-        assert!(pairs.locked().held <= 8);
-        assert!(pairs.last("b", "x", "l").is_some(), "and nobody else's, while one holds more");
-    }
-
-    #[test]
-    fn attack_one_agent_makes_another_forget_what_it_proposed_to_a_third() {
-        // the bound of each agent, and the bound of all
-        for pairs in [Pairs::new(256, 65_536), Pairs::new(65_536, 256)] {
-            let agent = Arc::from("agent");
-            let kept = made();
-            pairs.propose(&agent, "x", "l", &kept);
-            let mut last = made();
-            for _ in 0..1_000 {
-                last = made();
-                pairs.propose(&agent, "z", "l", &last);
-            }
-            assert!(Arc::ptr_eq(&pairs.last("agent", "x", "l").unwrap(), &kept), "x was told of one");
-            assert!(Arc::ptr_eq(&pairs.last("agent", "z", "l").unwrap(), &last));
-            let open = pairs.locked();
-            assert_eq!(open.held, open.by["agent"].len());
-            assert!(open.held <= 256, "{}", open.held);
-        }
-    }
-}
+mod tests;

@@ -3,16 +3,16 @@ use Performative::{Accept, CounterPropose, Inform, Propose, Reject, Request};
 use Side::{Agent, Caller};
 
 fn answered(proposal: &Arc<Proposal>) -> Result<Option<Arc<Step>>, OutOfTurn> {
-    Step::begin(Some(Arc::clone(proposal)), None)
+    Step::begin(Some(Arc::clone(proposal).into()), None)
 }
 
 #[test]
 fn f0_08_only_the_open_proposal_of_the_other_side_can_be_answered() {
     let (own, others) = (Proposal::new(Caller, None), Proposal::new(Agent, None));
     for says in [Accept, Reject, CounterPropose] {
-        assert_eq!(turn([], says, Caller).unwrap_err(), OutOfTurn, "{says}: nothing is proposed");
+        assert_eq!(turn([], says, Caller).unwrap_err(), OutOfTurn::NotOpen, "{says}: nothing is proposed");
         let refused = turn([Arc::clone(&own)], says, Caller).unwrap_err();
-        assert_eq!(refused, OutOfTurn, "{says}: one's own proposal");
+        assert_eq!(refused, OutOfTurn::NotOpen, "{says}: one's own proposal");
         let found = turn([Arc::clone(&own), Arc::clone(&others)], says, Caller).unwrap();
         assert!(Arc::ptr_eq(&found.unwrap(), &others), "{says}");
     }
@@ -78,10 +78,10 @@ fn a_proposal_of_one_task_is_not_answered_in_another() {
 #[test]
 fn attack_what_is_given_back_twice_opens_nothing_that_another_answered() {
     let proposal = Proposal::new(Side::Agent, None);
-    let first = Step::begin(Some(Arc::clone(&proposal)), None).unwrap().unwrap();
+    let first = Step::begin(Some(Arc::clone(&proposal).into()), None).unwrap().unwrap();
     first.delivered();
     first.undelivered();
-    let second = Step::begin(Some(Arc::clone(&proposal)), None).unwrap().unwrap();
+    let second = Step::begin(Some(Arc::clone(&proposal).into()), None).unwrap().unwrap();
     second.delivered();
     first.undelivered();
     drop(first);

@@ -1,0 +1,166 @@
+//! Which proposal an answer is for, and what is forgotten first.
+
+use super::*;
+use crate::turn::{Answers, Step};
+
+fn made() -> Arc<Proposal> {
+    Proposal::new(Side::Caller, None)
+}
+
+fn named(id: &str, text: &str) -> Arc<Proposal> {
+    Proposal::named(Side::Caller, id, Digest::of(text.as_bytes()))
+}
+
+fn close(proposal: &Arc<Proposal>) {
+    Step::begin(Some(Arc::clone(proposal).into()), None).unwrap().unwrap().delivered();
+}
+
+fn says(names: Option<&str>, text: &str) -> Answer<'static> {
+    let names = names.map(|id| &*Box::leak(Box::<str>::from(id)));
+    Answer { names, message: Digest::of(text.as_bytes()), by: Side::Agent }
+}
+
+fn between<'p>(by: &'p str, to: &'p str, line: &'p str) -> Between<'p> {
+    Between { by, to, line }
+}
+
+/// What an answer that says nothing of its own is for.
+fn only(pairs: &Pairs, (by, to, line): (&str, &str, &str)) -> Result<Arc<Proposal>, OutOfTurn> {
+    pairs.answered(between(by, to, line), &says(None, "new"), None)
+}
+
+fn is(found: &Result<Arc<Proposal>, OutOfTurn>, proposal: &Arc<Proposal>) -> bool {
+    found.as_ref().is_ok_and(|found| Arc::ptr_eq(found, proposal))
+}
+
+#[test]
+fn each_proposal_is_found_between_its_two_under_its_line_until_it_is_answered() {
+    let pairs = Pairs::new(8, 64);
+    let proposal = made();
+    pairs.propose(between("a", "b", "supplyChain"), &proposal);
+    for other in [("a", "c", "supplyChain"), ("b", "a", "supplyChain"), ("a", "b", "payment")] {
+        assert_eq!(only(&pairs, other).unwrap_err(), OutOfTurn::NotOpen, "{other:?}");
+    }
+    assert!(is(&only(&pairs, ("a", "b", "supplyChain")), &proposal));
+    close(&proposal);
+    assert_eq!(only(&pairs, ("a", "b", "supplyChain")).unwrap_err(), OutOfTurn::NotOpen);
+}
+
+#[test]
+fn of_several_proposals_an_answer_is_for_the_one_that_it_names_and_none_if_it_names_none() {
+    let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
+    let (first, second) = (named("p-1", "pay 1"), named("p-2", "pay 2"));
+    pairs.propose(here, &first);
+    pairs.propose(here, &second);
+    let answered = |names: Option<&str>, own| pairs.answered(here, &says(names, "new"), own);
+    assert_eq!(answered(None, None).unwrap_err(), OutOfTurn::Several);
+    assert_eq!(answered(Some("p-3"), None).unwrap_err(), OutOfTurn::Several, "names nothing that is known");
+    assert!(is(&answered(Some("p-1"), None), &first));
+    assert!(is(&answered(Some("p-1"), Some(&second)), &first), "before what its own request proposed");
+    assert!(is(&answered(None, Some(&second)), &second));
+    close(&first);
+    assert_eq!(answered(Some("p-1"), None).unwrap_err(), OutOfTurn::NotOpen, "and no other in its place");
+    assert_eq!(answered(None, Some(&first)).unwrap_err(), OutOfTurn::NotOpen);
+    assert!(is(&answered(None, None), &second), "the only one that is left");
+}
+
+#[test]
+fn attack_an_answer_that_is_sent_twice_answers_the_next_proposal() {
+    let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
+    let (first, second) = (named("p-1", "pay 1"), named("p-2", "pay 2"));
+    pairs.propose(here, &first);
+    let accept = says(None, "accept");
+    let taken = |answer: &Answer<'_>| {
+        let proposal = pairs.answered(here, answer, None)?;
+        Step::begin(Some(Answers { proposal, message: Some(answer.message()) }), None)
+    };
+    let step = taken(&accept).unwrap().unwrap();
+    pairs.propose(here, &second);
+    assert_eq!(taken(&accept).unwrap_err(), OutOfTurn::Repeated, "while it is on its way");
+    step.delivered();
+    assert_eq!(taken(&accept).unwrap_err(), OutOfTurn::Repeated);
+    step.undelivered();
+    // said again after it did not arrive it is for the same one, although two are open
+    taken(&accept).unwrap().unwrap().delivered();
+    assert!(!first.is_open() && second.is_open());
+    taken(&says(None, "another")).unwrap().unwrap().delivered();
+    assert!(!second.is_open());
+}
+
+#[test]
+fn a_proposal_that_is_sent_twice_is_one() {
+    let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
+    for _ in 0..3 {
+        let again = named("p-1", "pay 1");
+        pairs.propose(here, &again);
+        let found = pairs.answered(here, &says(Some("p-1"), "accept"), None);
+        assert!(is(&found, &again));
+        assert!(is(&only(&pairs, ("a", "b", "l")), &again));
+    }
+    assert_eq!(pairs.locked().held, 1);
+}
+
+#[test]
+fn attack_another_proposal_takes_the_place_of_the_one_that_is_accepted() {
+    let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
+    let (seen, exchanged) = (named("p-1", "pay 1"), named("p-1", "pay 1000"));
+    pairs.propose(here, &seen);
+    pairs.propose(here, &exchanged);
+    for names in [Some("p-1"), None] {
+        let found = pairs.answered(here, &says(names, "accept"), None);
+        assert_eq!(found.unwrap_err(), OutOfTurn::Several, "{names:?}");
+    }
+    close(&seen);
+    close(&exchanged);
+    // an id that is used again once nothing is open under it is a new proposal
+    let next = named("p-1", "pay 2");
+    pairs.propose(here, &next);
+    assert!(is(&pairs.answered(here, &says(Some("p-1"), "accept"), None), &next));
+    assert_eq!(pairs.locked().held, 1);
+}
+
+#[test]
+fn who_proposes_too_much_forgets_its_own_answered_ones_first() {
+    let pairs = Pairs::new(4, 8);
+    let kept = made();
+    pairs.propose(between("b", "x", "l"), &kept);
+    let open = made();
+    pairs.propose(between("a", "x", "l"), &open);
+    for _ in 0..3 {
+        let over = made();
+        pairs.propose(between("a", "x", "l"), &over);
+        close(&over);
+    }
+    pairs.propose(between("a", "x", "m"), &made());
+    assert!(is(&only(&pairs, ("a", "x", "l")), &open), "an answered one made room");
+    assert_eq!(pairs.locked().by["a"].iter().filter(|made| made.proposal.is_over()).count(), 2, "the oldest");
+    for _ in 0..100 {
+        pairs.propose(between("a", "x", "m"), &made());
+    }
+    assert!(only(&pairs, ("a", "x", "l")).is_err(), "the oldest of one's own is forgotten");
+    for n in 0..100 {
+        pairs.propose(between(&format!("s-{}", n % 2), "x", "m"), &made());
+    }
+    assert!(pairs.locked().held <= 8);
+    assert!(only(&pairs, ("b", "x", "l")).is_ok(), "and nobody else's, while one holds more");
+}
+
+#[test]
+fn attack_one_agent_makes_another_forget_what_it_proposed_to_a_third() {
+    // the bound of each agent, and the bound of all
+    for pairs in [Pairs::new(256, 65_536), Pairs::new(65_536, 256)] {
+        let kept = made();
+        pairs.propose(between("agent", "x", "l"), &kept);
+        let mut last = made();
+        for n in 0..1_000 {
+            last = named(&format!("p-{n}"), "pay");
+            pairs.propose(between("agent", "z", "l"), &last);
+        }
+        assert!(is(&only(&pairs, ("agent", "x", "l")), &kept), "x was told of one");
+        let newest = pairs.answered(between("agent", "z", "l"), &says(Some("p-999"), "accept"), None);
+        assert!(is(&newest, &last));
+        let open = pairs.locked();
+        assert_eq!(open.held, open.by["agent"].len());
+        assert!(open.held <= 256, "{}", open.held);
+    }
+}
