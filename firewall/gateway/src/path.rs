@@ -167,7 +167,7 @@ impl Way<'_> {
         let l9_context: Vec<&str> = admitted.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
         let (form, body) = (arrived.call.form, arrived.body.clone());
-        let again = (shared.inspector.tool_changes(&self.lane.route) > 0).then(|| arrived.clone());
+        let again = shared.inspector.may_ask_for_tools(&self.lane.route).then(|| arrived.clone());
         let asked = shared.inspector.inspect(&self.lane.route, peer, &headers, arrived, shared.now());
         let asked = match (again, asked) {
             (Some(again), Err(refusal)) => {

@@ -186,7 +186,13 @@ impl Inspector {
         &self.tools
     }
 
-    /// How often the server of a route said that its tools changed: only after that a call is refused with a remedy.
+    /// Whether a call over this route may be refused with [`Remedy::ListTools`](crate::Remedy).
+    pub fn may_ask_for_tools(&self, route: &Route) -> bool {
+        route.binding == Binding::Mcp
+            && (self.limits.tool_list_ms.is_some() || self.tools.in_doubt(&route.receiver))
+    }
+
+    /// How often the receiver of a route said that its tools changed.
     pub fn tool_changes(&self, route: &Route) -> u64 {
         self.tools.changes(&route.receiver)
     }

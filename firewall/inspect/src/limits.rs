@@ -39,7 +39,7 @@ pub struct InspectLimits {
     /// Native L8: proposals that one agent made: 256, as many requests as it has waiting at once and then some. Those that were answered are
     /// forgotten first, so long as there are any; an open one that is forgotten cannot be accepted any more.
     pub proposals_of_one: usize,
-    /// The same of all agents together: 65,536, some 10 MB, so that 256 agents can be full. Of the agent that holds most the oldest
+    /// The same of all agents together: 65,536, some 20 MB, so that 256 agents can be full. Of the agent that holds most the oldest
     /// are forgotten first.
     pub proposals_of_all: usize,
     /// Pages of lists that one agent was told of and may still ask for: 64, which is as many lists read at once; of the oldest
@@ -53,6 +53,9 @@ pub struct InspectLimits {
     /// Push configurations of which is remembered what was said so far, each up to `appended_text`: 256, so 64 MiB at most. What was
     /// begun first is forgotten first; text that is put behind it then is judged alone.
     pub notified_at_once: usize,
+    /// How old, in milliseconds, the newest list of tools of its server may be that has a tool of MCP as it was signed, for the tool to be called: none by default,
+    /// since a gateway that then lists by itself asks servers what no client did.
+    pub tool_list_ms: Option<u64>,
     /// Requests under way in sessions of MCP that are remembered of one agent, in each direction: 256, as many calls as an
     /// agent has waiting at once and then some. The oldest is forgotten first and cannot be answered any more.
     pub open_requests: usize,
@@ -97,6 +100,7 @@ impl Default for InspectLimits {
             owned_by_all: 262_144,
             deliveries_by_one: 256,
             notified_at_once: 256,
+            tool_list_ms: None,
             open_requests: 256,
             open_requests_of_all: 65_536,
             resumable_events: 1_024,

@@ -32,7 +32,7 @@ impl Delivered {
 /// What the gateway itself can do before the message is judged again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// The server said that its tools changed: they have to be listed before one is called.
+    /// The tools of the server have to be listed before one is called: they changed, drifted elsewhere, or were not listed for long.
     ListTools,
 }
 

@@ -1,6 +1,7 @@
-//! The tools of a server of MCP, listed by the gateway in the place of a caller who calls one after the server said that they changed.
+//! The tools of a server of MCP, listed by the gateway in the place of a caller who calls one after the server said that they changed, after it
+//! drifted at another address, or, where the operator asks for that, when they were not listed for long.
 //!
-//! A client that was told of the change may call before it lists, or was never told: it does nothing wrong, and must not be called
+//! A client that was told of a change may call before it lists, or was never told: it does nothing wrong, and must not be called
 //! back to a list that it does not need. What is asked is a message of that caller like any other: judged, counted and recorded as its own,
 //! to the same server, in the same session and version, with the same context and credentials, so nobody learns or says more by it than by asking. The
 //! answer is held against the pins and goes to nobody.
@@ -43,7 +44,7 @@ enum Page {
 }
 
 impl Way<'_> {
-    /// Judges a request again that was refused because its tool was not listed since the server said that its tools changed, once
+    /// Judges a request again that was refused because its tool has to be listed first ([`Remedy::ListTools`]), once
     /// that list was read. What the same caller calls meanwhile waits for the same list, and all of it takes no longer than an answer may.
     ///
     /// # Errors

@@ -112,6 +112,7 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
         text_artifacts: limits.text_artifacts,
         told_text: limits.told_text,
         pages_of_one: limits.list_pages,
+        tool_list_ms: (limits.tool_list_seconds > 0).then(|| u64::from(limits.tool_list_seconds) * 1_000),
         open_requests: limits.open_requests,
         open_requests_of_all: limits.open_requests_of_all,
         resumable_events: limits.resumable_events,

@@ -2,7 +2,7 @@
 
 use super::mirror::agrees;
 use super::pin::{Drifted, task_of};
-use super::watch::NotAsSigned;
+use super::watch::{Age, NotAsSigned, Server};
 use crate::{
     Code, Delivered, Direction, Inspector, Refusal, Remedy, ReplyPermit, Sent, UnnamedTools,
     arrived::Answered,
@@ -43,10 +43,12 @@ pub(crate) fn callable<'c>(
     let pinned = task_of(context, tool);
     agrees(case, pinned.as_ref(), arguments)?;
     let Some(pinned) = pinned else { return Ok(None) };
-    let stands = case.tools.stands(&case.route.receiver, context.digest(), tool);
+    let stands = case.tools.stands(Server::of(case.route), context.digest(), tool, age(case));
     let stands = match (stands, case.direction) {
         // it was called when it stood as signed, and what it answers is held to what was signed
-        (Err(NotAsSigned::Changed | NotAsSigned::Unkept), Direction::Reply) => Ok(()),
+        (Err(NotAsSigned::Changed | NotAsSigned::Unkept | NotAsSigned::Old), Direction::Reply) => Ok(()),
+        // the list was young enough when the call was let pass
+        (Err(NotAsSigned::Old), Direction::Request) if case.turn == Turn::Again => Ok(()),
         (stands, _) => stands,
     };
     stands.map_err(|why| {
@@ -60,7 +62,12 @@ pub(crate) fn callable<'c>(
             NotAsSigned::Changed => (
                 "the server said that its tools changed, and has not listed this one since",
                 "list the tools: one that is described as signed can be called then",
-                format!("no `tools/list` since the last `list_changed` had `{name}`"),
+                format!("no `tools/list` since the last `list_changed`, or since it drifted elsewhere, had `{name}`"),
+            ),
+            NotAsSigned::Old => (
+                "the server has not listed this tool for longer than this gateway trusts a list",
+                "list the tools: one that is described as signed can be called then",
+                format!("no `tools/list` within `limits.tool_list_seconds` had `{name}`"),
             ),
             NotAsSigned::Unkept => (
                 "the tools of the server drifted or changed, and that cannot be kept over a restart",
@@ -72,6 +79,10 @@ pub(crate) fn callable<'c>(
         if why == NotAsSigned::Drifted { refusal } else { refusal.with_remedy(Remedy::ListTools) }
     })?;
     Ok(Some((context, pinned.term)))
+}
+
+fn age(case: &Case<'_>) -> Age {
+    Age { now: case.now.monotonic_ms, most: case.limits.tool_list_ms }
 }
 
 /// The task of the protocol that a call of a tool is which no context names.
@@ -133,12 +144,12 @@ fn held(case: &Case<'_>, context: &Context, tool: &Value) -> Held {
         let call = protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)));
         return call.map_or(Held::Withheld, shown);
     };
-    let (server, digest) = (case.route.receiver.as_str(), context.digest());
+    let (server, digest) = (Server::of(case.route), context.digest());
     if let Err(Drifted) = pinned.holds(tool) {
         case.tools.drifted(server, digest, name, asked_after);
         return Held::Drifted(pinned.term.name().to_owned());
     }
-    case.tools.as_signed(server, digest, name, asked_after);
+    case.tools.as_signed(server, digest, name, (asked_after, age(case)));
     shown((context, pinned.term))
 }
 

@@ -1,5 +1,6 @@
 //! What servers last said of themselves: which tools drifted, and which versions are spoken.
 
+use crate::Route;
 use semgate_contexts::Digest;
 use semgate_message::mcp::Version;
 use std::{
@@ -8,57 +9,84 @@ use std::{
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-/// Tools that drifted, for all cores and routes: server, context and name. A server is who its id says (the receiver of its routes), so what
-/// one route saw holds on every other that leads there. Names are those of pinned tasks only, so what servers say
-/// cannot fill it. A tool that is described as signed again is no longer one. Beside them the versions that each server speaks.
+/// What the servers of receivers listed, for all cores and routes, held against what was signed. Names are those of pinned tasks
+/// only, so what servers say cannot fill it. Beside them the versions that each receiver speaks.
+///
+/// A receiver is who its id says, and it may be reached at several addresses, where different servers may answer. So what a list has
+/// counts for the address that it came from; that a tool drifted or that tools changed puts the others in doubt too, until each of them has listed.
 #[derive(Default)]
 pub struct ToolWatch {
     seen: Mutex<Seen>,
     journal: OnceLock<Journal>,
 }
 
+/// A server: the receiver of a route, at its address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Server<'r> {
+    pub(crate) receiver: &'r str,
+    pub(crate) upstream: &'r str,
+}
+
+impl<'r> Server<'r> {
+    pub(crate) fn of(route: &'r Route) -> Self {
+        Self { receiver: &route.receiver, upstream: &route.upstream }
+    }
+}
+
+/// When a call asks or a list comes, and how old a list may be that a call rests on, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Age {
+    pub(crate) now: u64,
+    pub(crate) most: Option<u64>,
+}
+
 /// Hears of a server whose tools have to be listed again after a restart, before anything else is judged by what it said, and answers
 /// whether that is kept: once of each that is, again with each list of one that is not. It is called while the memory is locked.
 type Journal = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// A tool of a context at a server.
-type Tool = (String, Digest, String);
+/// A tool of a context.
+type Tool = (Digest, String);
 
 #[derive(Debug, Default)]
 struct Seen {
-    drifted: HashSet<Tool>,
-    /// Servers that said that their tools changed, or of which that is assumed.
-    changed: HashMap<String, Changed>,
-    /// What servers named when they were last asked.
+    /// By receiver.
+    of: HashMap<String, Tools>,
+    /// What receivers named when they were last asked.
     speaks: HashMap<String, Vec<Version>>,
-    /// Servers that the journal keeps.
+    /// Receivers that the journal keeps.
     told: HashSet<String>,
-    /// Servers that the journal could not keep: after a restart they would be trusted.
+    /// Receivers that the journal could not keep: after a restart they would be trusted.
     unkept: HashSet<String>,
 }
 
-impl Seen {
-    /// Whether every tool stands as it was signed.
-    fn is_empty(&self) -> bool {
-        self.drifted.is_empty() && self.changed.is_empty() && self.unkept.is_empty()
-    }
+/// The tools of one receiver.
+#[derive(Debug, Default)]
+struct Tools {
+    /// How often it said that they changed; more than never also where that is assumed.
+    changes: u64,
+    /// What was last listed otherwise than it was signed, and at which addresses.
+    drifted: HashMap<Tool, HashSet<Box<str>>>,
+    /// What drifted somewhere since the last change: it has to be listed at each address before it is called there.
+    doubted: HashSet<Tool>,
+    /// What a list that counts had as signed, by address, and when.
+    as_signed: HashMap<Box<str>, HashMap<Tool, u64>>,
 }
 
-#[derive(Debug, Default)]
-struct Changed {
-    /// How often it said so.
-    times: u64,
-    /// Tools that a list which was asked for since has had as signed.
-    as_signed: HashSet<Tool>,
+impl Tools {
+    fn listed(&self, upstream: &str, tool: &Tool) -> Option<u64> {
+        self.as_signed.get(upstream)?.get(tool).copied()
+    }
 }
 
 /// Why a tool is not called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotAsSigned {
-    /// It was last described otherwise than it was signed.
+    /// It was last described otherwise than it was signed, at this address.
     Drifted,
-    /// The server said that its tools changed, and no list that was asked for since has had it as signed.
+    /// The server said that its tools changed, or this one drifted at another address, and no list that was asked for since has had it as signed.
     Changed,
+    /// No list that is young enough has had it as signed.
+    Old,
     /// Its server's tools drifted or changed, and that cannot be kept over a restart.
     Unkept,
 }
@@ -75,7 +103,7 @@ impl ToolWatch {
     pub fn restore(&self, servers: impl IntoIterator<Item = String>) {
         let mut seen = self.locked();
         for server in servers {
-            seen.changed.entry(server.clone()).or_default().times = 1;
+            seen.of.entry(server.clone()).or_default().changes = 1;
             seen.told.insert(server);
         }
     }
@@ -99,71 +127,101 @@ impl ToolWatch {
         }
     }
 
-    /// How often the server of this id said that its tools changed: what a list counts against that is asked for now.
-    pub(crate) fn changes(&self, server: &str) -> u64 {
-        self.locked().changed.get(server).map_or(0, |changed| changed.times)
+    /// How often the receiver said that its tools changed: what a list counts against that is asked for now.
+    pub(crate) fn changes(&self, receiver: &str) -> u64 {
+        self.locked().of.get(receiver).map_or(0, |tools| tools.changes)
+    }
+
+    /// Whether a tool of this receiver may have to be listed before it is called.
+    pub(crate) fn in_doubt(&self, receiver: &str) -> bool {
+        self.locked().of.get(receiver).is_some_and(|tools| tools.changes > 0 || !tools.doubted.is_empty())
     }
 
     /// A list that was asked for after so many changes has another tool of this name than was signed.
-    pub(crate) fn drifted(&self, server: &str, context: &Digest, tool: &str, asked_after: u64) {
+    pub(crate) fn drifted(&self, server: Server<'_>, context: &Digest, tool: &str, asked_after: u64) {
         let mut seen = self.locked();
-        let tool = (server.to_owned(), *context, tool.to_owned());
-        if let Some(changed) = seen.changed.get_mut(server) {
-            if changed.times != asked_after {
-                return; // the server has said since that this counts no longer
-            }
-            changed.as_signed.remove(&tool);
+        let tools = seen.of.entry(server.receiver.to_owned()).or_default();
+        if tools.changes != asked_after {
+            return; // the server has said since that this counts no longer
         }
-        seen.drifted.insert(tool);
-        self.keep(&mut seen, server);
+        let tool = (*context, tool.to_owned());
+        if let Some(here) = tools.as_signed.get_mut(server.upstream) {
+            here.remove(&tool);
+        }
+        if tools.drifted.entry(tool.clone()).or_default().insert(server.upstream.into()) {
+            for there in tools.as_signed.values_mut() {
+                there.remove(&tool);
+            }
+            tools.doubted.insert(tool);
+        }
+        self.keep(&mut seen, server.receiver);
     }
 
-    /// A list that was asked for after so many changes has the tool as it was signed.
-    pub(crate) fn as_signed(&self, server: &str, context: &Digest, tool: &str, asked_after: u64) {
+    /// A list that was asked for after so many changes has the tool as it was signed. It says nothing of other addresses.
+    pub(crate) fn as_signed(
+        &self,
+        server: Server<'_>,
+        context: &Digest,
+        tool: &str,
+        (asked_after, age): (u64, Age),
+    ) {
         let mut seen = self.locked();
-        if seen.is_empty() {
+        if seen.unkept.contains(server.receiver) {
+            self.keep(&mut seen, server.receiver);
+        }
+        if !seen.of.contains_key(server.receiver) && age.most.is_none() {
+            return; // there is nothing that it would change
+        }
+        let tools = seen.of.entry(server.receiver.to_owned()).or_default();
+        if tools.changes != asked_after {
             return;
         }
-        if seen.unkept.contains(server) {
-            self.keep(&mut seen, server);
-        }
-        let tool = (server.to_owned(), *context, tool.to_owned());
-        if let Some(changed) = seen.changed.get_mut(server) {
-            if changed.times != asked_after {
-                return;
+        let tool = (*context, tool.to_owned());
+        if let Some(at) = tools.drifted.get_mut(&tool) {
+            at.remove(server.upstream);
+            if at.is_empty() {
+                tools.drifted.remove(&tool);
             }
-            changed.as_signed.insert(tool.clone());
         }
-        seen.drifted.remove(&tool);
+        tools.as_signed.entry(server.upstream.into()).or_default().insert(tool, age.now);
     }
 
-    /// The server says that its tools changed: what was held against the pins before, or is on its way, counts no longer.
-    pub(crate) fn changed(&self, server: &str) {
+    /// A server says that its tools changed: what was held against the pins before, or is on its way, counts no longer.
+    pub(crate) fn changed(&self, receiver: &str) {
         let mut seen = self.locked();
-        // it has to be listed before it is called, so whether it drifted is seen then
-        seen.drifted.retain(|(of, _, _)| of != server);
-        let changed = seen.changed.entry(server.to_owned()).or_default();
-        changed.times = changed.times.saturating_add(1);
-        changed.as_signed.clear();
-        self.keep(&mut seen, server);
+        let tools = seen.of.entry(receiver.to_owned()).or_default();
+        // each has to be listed before it is called, so whether it drifted is seen then
+        *tools = Tools { changes: tools.changes.saturating_add(1), ..Tools::default() };
+        self.keep(&mut seen, receiver);
     }
 
-    pub(crate) fn stands(&self, server: &str, context: &Digest, tool: &str) -> Result<(), NotAsSigned> {
+    pub(crate) fn stands(
+        &self,
+        server: Server<'_>,
+        context: &Digest,
+        tool: &str,
+        age: Age,
+    ) -> Result<(), NotAsSigned> {
         let seen = self.locked();
-        if seen.is_empty() {
+        let tools = seen.of.get(server.receiver);
+        if tools.is_none() && age.most.is_none() {
             return Ok(());
         }
-        let tool = (server.to_owned(), *context, tool.to_owned());
-        if seen.drifted.contains(&tool) {
+        let tool = (*context, tool.to_owned());
+        let drifted = tools.and_then(|tools| tools.drifted.get(&tool));
+        if drifted.is_some_and(|at| at.contains(server.upstream)) {
             return Err(NotAsSigned::Drifted);
         }
-        if seen.unkept.contains(server) {
+        if seen.unkept.contains(server.receiver) {
             return Err(NotAsSigned::Unkept);
         }
-        match seen.changed.get(server) {
-            Some(changed) if !changed.as_signed.contains(&tool) => Err(NotAsSigned::Changed),
-            _ => Ok(()),
+        let listed = tools.and_then(|tools| tools.listed(server.upstream, &tool));
+        let asked = tools.is_some_and(|tools| tools.changes > 0 || tools.doubted.contains(&tool));
+        if asked && listed.is_none() {
+            return Err(NotAsSigned::Changed);
         }
+        let young = |most| listed.is_some_and(|listed| age.now.saturating_sub(listed) <= most);
+        if age.most.is_none_or(young) { Ok(()) } else { Err(NotAsSigned::Old) }
     }
 
     /// The server named these versions when it was asked.
