@@ -204,6 +204,24 @@ fn a_push_configuration_is_refused_as_the_protocol_says_where_none_is_carried_wh
 }
 
 #[test]
+fn attack_the_tasks_of_anothers_conversation_are_asked_of_the_agent() {
+    let mut house = House::new();
+    // an agent that answers with what no gateway hands on, wherever there is something
+    let agent =
+        Agent::start(|_| Act::Say(answer("500 Oh", "Content-Type: text/plain\r\n", b"c-1 is another's")));
+    let gateway = start(&mut house, &agent);
+    let list = json!({"jsonrpc": "2.0", "id": "l-1", "method": "ListTasks", "params": {"contextId": "c-1", "pageSize": 7}});
+    let listed = post(&gateway, VERSION, &list);
+    let empty = json!({"tasks": [], "nextPageToken": "", "pageSize": 7, "totalSize": 0});
+    assert_eq!(listed.json(), json!({"jsonrpc": "2.0", "id": "l-1", "result": empty}), "{listed:?}");
+    assert_eq!(listed.header("semgate-said-by"), Some("gateway"));
+    assert!(agent.seen().is_empty());
+    let all = json!({"jsonrpc": "2.0", "id": "l-2", "method": "ListTasks", "params": {}});
+    assert_eq!(post(&gateway, VERSION, &all).status, 200);
+    assert_eq!(agent.seen().len(), 1, "what may hold one's own is asked for");
+}
+
+#[test]
 fn a_card_that_the_caller_has_is_not_sent_again() {
     let mut house = House::new();
     let agent = Agent::start(|_| Act::Say(ok(br#"{"name":"Wholesaler"}"#)));

@@ -16,7 +16,7 @@ use crate::{
 use bytes::Bytes;
 use semgate_message::{
     Message,
-    a2a::{Paging, TaskList},
+    a2a::{Operation, Paging, TaskList},
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -50,8 +50,7 @@ pub(crate) fn judge(
         let facts = tell(inspector, case, sent, &list.tasks)?;
         return Ok(ReplyPermit::listed(facts, status, answered.body.clone(), Written::ByAgent));
     }
-    let paging = Paging { next: next(case, sent, list), page_size: sent.page.1.unwrap_or(PAGE_SIZE) };
-    let anew = Bytes::from(list.keeping(&kept, paging));
+    let anew = Bytes::from(list.keeping(&kept, paging(case, sent, list, &kept)));
     let strict = read(case, &anew)?;
     match reply(case, &strict)? {
         Reply::Tasks(again) => {
@@ -74,23 +73,52 @@ fn passes(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> 
     judged(&case, task.clone()).map(drop).map_err(|refusal| refusal.code())
 }
 
-/// What asks for the next page, which the caller is told only while something of its own can follow: that there is more says
-/// that others have tasks too.
-fn next<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>) -> Option<&'j str> {
-    let token = list.next()?;
+/// What is told beside the tasks. What asks for the next page, the caller is told only while something of its own can follow: that
+/// there is more says that others have tasks too. The total is of what is the caller's own: all that the listing showed once it is over, and before
+/// that all that is known, of which a filter may leave some out.
+fn paging<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>, kept: &[usize]) -> Paging<'j> {
+    let page_size = sent.page.1.unwrap_or(PAGE_SIZE);
     if case.route.options.keeps_callers_apart {
-        return Some(token);
+        // what the agent counts is the caller's, and no more is withheld than stands here
+        let withheld = list.tasks.len().saturating_sub(kept.len());
+        let total = list.total().map_or(kept.len(), |total| total.saturating_sub(withheld).max(kept.len()));
+        return Paging { next: list.next(), page_size, total };
     }
     let (scope, owner) = (&case.route.scope(), sent.caller.key());
-    let conversations = sent.threads.iter().filter(|(kind, _)| *kind == Kind::Conversation);
-    if !is_own(case, owner, conversations.map(|(_, id)| id.as_str())) {
-        return None; // that there is more of another's conversation says that there is one
-    }
     let before = sent.page.0.as_deref().and_then(|token| case.owners.listing(scope, owner, token));
     let listing = before.unwrap_or_default();
-    let ids = list.tasks.iter().map(|task| task.message_id);
-    listing.saw(ids.filter(|id| case.owners.of(scope, owner, Kind::Task, id).is_ok()));
-    case.owners.next_page(scope, owner, &listing, token)
+    let ids = list.tasks.iter().map(|task| task.message_id).enumerate();
+    let own = ids.filter(|(_, id)| case.owners.of(scope, owner, Kind::Task, id).is_ok());
+    listing.saw(own.map(|(n, id)| (id, kept.contains(&n))));
+    // that there is more of another's conversation says that there is one
+    let asked = list.next().filter(|_| is_own(case, owner, conversations(sent)));
+    let next = asked.and_then(|token| case.owners.next_page(scope, owner, &listing, token));
+    let shown = listing.shown();
+    let total = if next.is_some() { case.owners.tasks(scope, owner).max(shown) } else { shown };
+    Paging { next, page_size, total }
+}
+
+/// The conversations that a request names.
+fn conversations(sent: &Sent) -> impl Iterator<Item = &str> {
+    sent.threads.iter().filter(|(kind, _)| *kind == Kind::Conversation).map(|(_, id)| id.as_str())
+}
+
+/// The agent's answer to a list of a conversation that is not the caller's own, whoever's it is: of what could be in it nothing is handed
+/// on, so the agent is not asked, and neither an error of its nor the time that it takes tells that there is one. `None` of every other request.
+pub(crate) fn of_nobody(inspector: &Inspector, sent: &Sent) -> Option<Bytes> {
+    if sent.operation() != Some(Operation::ListTasks) || sent.route.options.keeps_callers_apart {
+        return None;
+    }
+    let (scope, caller) = (&sent.route.scope(), sent.caller.id());
+    let own = |id: &str| inspector.owners().of(scope, caller, Kind::Conversation, id).is_ok();
+    if conversations(sent).all(own) {
+        return None;
+    }
+    let list = r#"{"tasks":[],"nextPageToken":""}"#;
+    Some(match &sent.rpc_id {
+        Some(id) => Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{list}}}"#, id.to_json())),
+        None => Bytes::from_static(list.as_bytes()),
+    })
 }
 
 /// What a task is about, if it is the caller's.

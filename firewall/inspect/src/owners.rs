@@ -289,6 +289,11 @@ impl Owners {
         self.pages.find(scope, owner, token)
     }
 
+    /// How many tasks of this agent are the owner's, as far as is remembered.
+    pub(crate) fn tasks(&self, scope: &Scope<'_>, owner: &str) -> usize {
+        self.locked().own(scope, owner, Kind::Task).count()
+    }
+
     /// Whether a list can go on to show an agent something of its own; then what asks for the next page is the agent's.
     pub(crate) fn next_page<'t>(
         &self,
@@ -297,7 +302,10 @@ impl Owners {
         listing: &Arc<Listing>,
         token: &'t str,
     ) -> Option<&'t str> {
-        let more = self.locked().has_beyond(scope, owner, Kind::Task, &listing.seen());
+        let more = {
+            let seen = listing.seen();
+            self.locked().own(scope, owner, Kind::Task).any(|id| !seen.contains_key(id))
+        };
         if !more {
             return None;
         }

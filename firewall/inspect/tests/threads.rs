@@ -9,7 +9,7 @@ use bytes::Bytes;
 use common::{NOW, agent, base, generation, inspector, library, merge, route, say, world};
 use semgate_contexts::Prefix;
 use semgate_inspect::{
-    Arrived, Code, Delivered, HeaderClaims, Inspector, Kind, Owned, Permit, Sent, Written,
+    Arrived, Clarification, Code, Delivered, HeaderClaims, Inspector, Kind, Owned, Permit, Sent, Written,
 };
 use semgate_message::{
     Call, Form,
@@ -335,7 +335,7 @@ fn attack_pages_of_a_list_as_an_oracle() {
     let (first, withheld) = page(&list("retailer-7", None).unwrap(), next("dC00"));
     assert_eq!(
         (&first["nextPageToken"], &first["pageSize"], &first["totalSize"]),
-        (&json!("dC00"), &json!(10), &json!(1))
+        (&json!("dC00"), &json!(10), &json!(2))
     );
     assert_eq!(withheld, [(Code::NotFound, 2)], "what was withheld is on record");
     // nobody else goes on from there, nor does the caller from elsewhere
@@ -346,7 +346,7 @@ fn attack_pages_of_a_list_as_an_oracle() {
     let mut rest = next("dC05");
     rest["result"]["tasks"] = json!([{"id": "t-4", "status": {"state": "TASK_STATE_WORKING"}}, {"id": "t-5", "status": {"state": "TASK_STATE_WORKING"}}]);
     let (second, _) = page(&list("retailer-7", Some("dC00")).unwrap(), rest);
-    assert_eq!((&second["nextPageToken"], &second["totalSize"]), (&json!(""), &json!(1)));
+    assert_eq!((&second["nextPageToken"], &second["totalSize"]), (&json!(""), &json!(2)), "on both pages");
     // whoever owns nothing hears of no second page
     let (nothing, withheld) = page(&list("treasurer-1", None).unwrap(), next("dC00"));
     assert_eq!((&nothing["tasks"], &nothing["nextPageToken"]), (&json!([]), &json!("")));
@@ -487,6 +487,21 @@ fn attack_the_conversation_of_another_as_an_oracle_of_existence() {
     let of_nobody = list("c-99", json!([]), "");
     assert_eq!(of_another, of_nobody);
     assert_eq!(of_nobody["result"]["totalSize"], 0);
+    // and the agent is asked for neither: by errors, limits and its time it would tell
+    let answered = |conversation: &str| {
+        let body = changed("a2a list tasks", json!({"params": {"contextId": conversation}}));
+        let permit = say(&inspector, &route("a2a"), "treasurer-1", body, NOW).unwrap();
+        match inspector.clarify(permit, "d-1", NOW).unwrap() {
+            Clarification::Forward(_) => None,
+            Clarification::Answered { reply, .. } => {
+                Some(serde_json::from_slice::<Value>(&reply.spend().1).unwrap())
+            }
+        }
+    };
+    for conversation in ["c-1", "c-99"] {
+        assert_eq!(answered(conversation).as_ref(), Some(&of_nobody), "{conversation}");
+    }
+    assert_eq!(answered("c-2"), None, "of one's own");
     // a page that the caller was told of in a list of its own
     let first = list("c-2", json!([]), "dC01");
     assert_eq!(first["result"]["nextPageToken"], "dC01");

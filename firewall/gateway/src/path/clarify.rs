@@ -1,4 +1,4 @@
-//! An answer that the gateway says in the agent's place (F0-28): both messages leave their records, and nothing is forwarded.
+//! An answer that the gateway says in the agent's place (F0-28, and lists of what is not the caller's): both messages leave their records, and nothing is forwarded.
 
 use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Delivered, Direction, Refusal, ReplyPermit, Sent};

@@ -1,8 +1,9 @@
-//! The gateway answers a question from the code list itself (F0-28): the agent behind is not asked, and spends no inference.
+//! The gateway answers in the agent's place: a question from the code list (F0-28), so that the agent spends no inference, and a list of what
+//! is not the caller's, so that the agent tells nothing of it.
 
 use super::{OPTIONS, PARAMETER, Parameter, QUESTION};
 use crate::{
-    Code, Delivered, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Sent, decide::Decided,
+    Code, Delivered, Inspector, Kind, Now, Peer, Permit, Refusal, ReplyPermit, Sent, decide::Decided, list,
 };
 use bytes::Bytes;
 use semgate_contexts::{Performative, json::Json};
@@ -27,7 +28,7 @@ pub(crate) struct Question {
 pub enum Clarification {
     /// The agent behind has to be asked: the permit, as it was.
     Forward(Permit),
-    /// The context answers. The permit is spent, and nothing may be forwarded.
+    /// The gateway answers. The permit is spent, and nothing may be forwarded.
     Answered {
         /// What the answer was judged against.
         sent: Box<Sent>,
@@ -72,7 +73,7 @@ pub(crate) fn answerable(decided: &Decided<'_, '_>) -> Vec<Question> {
 
 impl Inspector {
     /// Answers a permitted message in the place of the agent behind, where the context answers all that it asks and the route says
-    /// so. The answer is the gateway's, said as the route's receiver, and is judged like a reply of that agent: schema, status and
+    /// so, or where it asks for tasks of a conversation that is not the caller's. The answer is the gateway's, said as the route's receiver, and is judged like a reply of that agent: schema, status and
     /// policy hold for it. `message_id` is the answer's id.
     ///
     /// # Errors
@@ -84,11 +85,14 @@ impl Inspector {
         message_id: impl fmt::Display,
         now: Now,
     ) -> Result<Clarification, Refusal> {
-        if permit.sent().questions.is_empty() {
-            return Ok(Clarification::Forward(permit));
-        }
-        let generation = self.generation();
-        let answer = Bytes::from(write(permit.sent(), generation.extension(), &message_id.to_string()));
+        let answer = match list::of_nobody(self, permit.sent()) {
+            Some(empty) => empty,
+            None if permit.sent().questions.is_empty() => return Ok(Clarification::Forward(permit)),
+            None => {
+                let (generation, id) = (self.generation(), message_id.to_string());
+                Bytes::from(write(permit.sent(), generation.extension(), &id))
+            }
+        };
         let replier = Peer::configured(&permit.destination().receiver);
         match self.inspect_reply(permit.sent(), &replier, 200, answer, now) {
             Ok(reply) => {
@@ -101,7 +105,7 @@ impl Inspector {
             }
             Err(refusal) => Err(refusal
                 .with_hint(
-                    "the gateway answers such questions here, and its answer may not pass: ask the operator",
+                    "the gateway answers this itself here, and its answer may not pass: ask the operator",
                 )
                 .with_delivered(Delivered::No)),
         }

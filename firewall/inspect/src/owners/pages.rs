@@ -3,21 +3,29 @@
 
 use super::Scope;
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// What a listing showed so far of the caller's own, page by page. Two that go on from one page share it.
+/// What a listing went through so far of the caller's own, page by page, and whether it was shown. Two that go on from one page share it.
 #[derive(Debug, Default)]
-pub(crate) struct Listing(Mutex<HashSet<Box<str>>>);
+pub(crate) struct Listing(Mutex<HashMap<Box<str>, bool>>);
 
 impl Listing {
-    pub(crate) fn saw<'t>(&self, tasks: impl IntoIterator<Item = &'t str>) {
+    /// It went through these, of which some are shown.
+    pub(crate) fn saw<'t>(&self, tasks: impl IntoIterator<Item = (&'t str, bool)>) {
         let mut seen = self.seen();
-        seen.extend(tasks.into_iter().map(Box::from));
+        for (task, shown) in tasks {
+            *seen.entry(Box::from(task)).or_default() |= shown;
+        }
     }
 
-    pub(super) fn seen(&self) -> MutexGuard<'_, HashSet<Box<str>>> {
+    /// How many it showed.
+    pub(crate) fn shown(&self) -> usize {
+        self.seen().values().filter(|shown| **shown).count()
+    }
+
+    pub(super) fn seen(&self) -> MutexGuard<'_, HashMap<Box<str>, bool>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,7 +3,7 @@
 use super::{About, Delivery, Kind, Owned, Scope};
 use crate::turn::Proposal;
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -111,17 +111,11 @@ impl Store {
         before
     }
 
-    /// Whether the agent owns something of this kind that `seen` does not hold.
-    pub(super) fn has_beyond(
-        &self,
-        scope: &Scope<'_>,
-        owner: &str,
-        kind: Kind,
-        seen: &HashSet<Box<str>>,
-    ) -> bool {
+    /// The ids of what the agent owns of this kind.
+    pub(super) fn own(&self, scope: &Scope<'_>, owner: &str, kind: Kind) -> impl Iterator<Item = &str> {
         let places = self.agents.get(owner).into_iter().flat_map(BTreeMap::values);
-        let mut own = places.filter(|place| place.kind == kind && *place.scope == *scope.key());
-        own.any(|place| !seen.contains(&*place.id))
+        let own = places.filter(move |place| place.kind == kind && *place.scope == *scope.key());
+        own.map(|place| &*place.id)
     }
 
     /// Makes it the last one to be forgotten.

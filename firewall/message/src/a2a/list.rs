@@ -16,6 +16,7 @@ pub struct TaskList<'j> {
     pub tasks: Vec<Message<'j>>,
     json: &'j [Json<'j>],
     next: Option<&'j str>,
+    total: Option<usize>,
     rpc_id: Option<RpcId>,
 }
 
@@ -26,12 +27,17 @@ pub(super) fn read<'j>(
     frame: &Frame<'_>,
     like: &Message<'j>,
 ) -> Read<TaskList<'j>> {
-    let (mut items, mut next) = (&[][..], None);
+    let (mut items, mut next, mut total) = (&[][..], None, None);
     for (key, value) in object(json, path)?.iter() {
         match key {
             "tasks" => items = array(value, path, key)?,
             "nextPageToken" => next = page_token(value, path, key)?,
-            "pageSize" | "totalSize" => count(value, path, key)?,
+            "pageSize" => count(value, path, key)?,
+            "totalSize" => {
+                count(value, path, key)?;
+                let counted = value.as_number().and_then(|number| number.as_i64_exact());
+                total = counted.and_then(|counted| usize::try_from(counted).ok());
+            }
             _ => return unknown(path, key),
         }
     }
@@ -45,7 +51,7 @@ pub(super) fn read<'j>(
         }
         tasks.push(message);
     }
-    Ok(TaskList { tasks, json: items, next, rpc_id: like.rpc_id.clone() })
+    Ok(TaskList { tasks, json: items, next, total, rpc_id: like.rpc_id.clone() })
 }
 
 /// What is told beside the tasks of a list that is written anew.
@@ -55,6 +61,8 @@ pub struct Paging<'t> {
     pub next: Option<&'t str>,
     /// The size of a page, as it was asked for or as the protocol has it.
     pub page_size: i64,
+    /// How many tasks the listing has, all pages together.
+    pub total: usize,
 }
 
 impl<'j> TaskList<'j> {
@@ -63,9 +71,13 @@ impl<'j> TaskList<'j> {
         self.next
     }
 
+    /// How many tasks there are by the agent's count, which is of all callers unless it keeps them apart.
+    pub fn total(&self) -> Option<usize> {
+        self.total
+    }
+
     /// The list with those tasks only whose places (from 0, ascending) `kept` holds, in the form that was asked in: JSON-RPC if
-    /// there is an id, else the result alone. `totalSize` counts what is kept. What the agent counted is never told: it counts
-    /// what is others'.
+    /// there is an id, else the result alone. Nothing that the agent counted is told but what `told` says.
     ///
     /// Values are written as they were read, numbers digit for digit.
     pub fn keeping(&self, kept: &[usize], told: Paging<'_>) -> Vec<u8> {
@@ -74,17 +86,15 @@ impl<'j> TaskList<'j> {
             out += &format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.to_json());
         }
         out += "{\"tasks\":[";
-        let mut written = 0_usize;
-        for item in kept.iter().filter_map(|n| self.json.get(*n)) {
+        for (written, item) in kept.iter().filter_map(|n| self.json.get(*n)).enumerate() {
             if written > 0 {
                 out.push(',');
             }
             text::write(item, &mut out);
-            written += 1;
         }
         out += "],\"nextPageToken\":";
         text::string(told.next.unwrap_or_default(), &mut out);
-        out += &format!(",\"pageSize\":{},\"totalSize\":{written}}}", told.page_size);
+        out += &format!(",\"pageSize\":{},\"totalSize\":{}}}", told.page_size, told.total);
         if self.rpc_id.is_some() {
             out.push('}');
         }

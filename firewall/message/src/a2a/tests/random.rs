@@ -93,7 +93,8 @@ fn every_reader(json: &Json<'_>) {
                 for form in [Form::JsonRpc, Form::Grpc(operation)] {
                     let asked = Asked { form, ..asked(operation, version) };
                     if let Ok(Answer::Tasks(list)) = reply(json, &asked, reading) {
-                        let bytes = list.keeping(&[0, 1, 2], Paging { next: list.next(), page_size: 50 });
+                        let paging = Paging { next: list.next(), page_size: 50, total: 3 };
+                        let bytes = list.keeping(&[0, 1, 2], paging);
                         assert!(json::read(&bytes, &json::Limits::default()).is_ok());
                     }
                     let _ = event(json, &asked, reading);
