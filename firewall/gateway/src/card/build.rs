@@ -31,13 +31,13 @@ pub(crate) struct Says {
     mixed: bool,
     /// What callers show the agent behind and the route passes on.
     passing: Passing,
-    /// Where the agent is behind: no text that names it passes.
+    /// Where agents are behind, this one and the others: no text that names one passes.
     inside: Inside,
 }
 
 impl Says {
-    /// `url` is where callers reach the route.
-    pub(crate) fn new(route: &RouteConfig, url: String, extension: String) -> Self {
+    /// `url` is where callers reach the route; behind the gateway are all of `routes`.
+    pub(crate) fn new(route: &RouteConfig, routes: &[RouteConfig], url: String, extension: String) -> Self {
         let choices = &route.choices;
         let mixed = choices.admit.text || choices.admit.file;
         Self {
@@ -53,7 +53,9 @@ impl Says {
                 authorization: choices.forward_authorization,
                 api_key: choices.api_key_header.clone(),
             },
-            inside: Inside::of([&route.upstream].into_iter().chain(&route.card_from)),
+            inside: Inside::of(
+                routes.iter().flat_map(|route| [&route.upstream].into_iter().chain(&route.card_from)),
+            ),
         }
     }
 

@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_card_is_held_against_the_keys_of_now_and_none_is_kept_that_others_let_through() {
-        use crate::card::{Card, Kept, Says};
+        use crate::card::{Card, Kept};
         use arc_swap::ArcSwapOption;
         use bytes::Bytes;
         use semgate_message::Form;
@@ -185,7 +185,7 @@ mod tests {
         let (pair, keys) = signer();
         let listed = Arc::new(ArcSwapOption::from_pointee(keys));
         let now = Arc::clone(&listed);
-        let says = Says::new(&crate::card::tests::route(""), "https://gw.test:1/".into(), "urn:x".into());
+        let says = crate::card::tests::says("");
         let card = Card::new(says, None, Some(Box::new(move || now.load_full())));
         let theirs = sign(&pair, &json!({"name": "a"}), &json!({"alg": "EdDSA", "kid": "k-1"}));
         let theirs = Bytes::from(theirs.to_string());

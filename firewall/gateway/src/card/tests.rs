@@ -11,8 +11,14 @@ pub(crate) fn route(more: &str) -> RouteConfig {
     crate::config::Config::parse(&text, std::path::Path::new("/")).unwrap().routes.remove(0)
 }
 
+/// What the gateway says of this route and no other.
+pub(super) fn says(more: &str) -> Says {
+    let routes = [route(more)];
+    Says::new(&routes[0], &routes, "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into())
+}
+
 fn built(more: &str, theirs: Option<&str>) -> Value {
-    let says = Says::new(&route(more), "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into());
+    let says = says(more);
     let card = Card::new(says, None, None);
     serde_json::from_slice(&card.build(theirs.map(str::as_bytes))).unwrap()
 }
@@ -62,7 +68,7 @@ fn card_has_no_urn_but_the_extension(card: &Value) -> bool {
 
 #[test]
 fn an_extended_card_is_rebuilt_within_its_answer() {
-    let says = Says::new(&route(""), "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into());
+    let says = says("");
     let card = Card::new(says, None, None);
     let reply =
         r#"{"jsonrpc":"2.0","id":7,"result":{"name":"Inner","url":"http://inside:1/","signatures":[{}]}}"#;
@@ -148,6 +154,19 @@ fn no_address_behind_the_gateway_passes_in_whatever_member() {
 }
 
 #[test]
+fn attack_a_card_names_the_agent_behind_another_route() {
+    let mut routes = [route(""), route("")];
+    routes[1].upstream =
+        crate::config::Upstream::parse("https://treasury.internal/a2a", std::path::Path::new("/")).unwrap();
+    let says = Says::new(&routes[0], &routes, "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into());
+    let theirs = json!({"description": "or ask https://Treasury.Internal./a2a", "provider": {"organization": "A", "url": "https://treasury.internal/"}});
+    let card = Card::new(says, None, None).build(Some(theirs.to_string().as_bytes()));
+    let card: Value = serde_json::from_slice(&card).unwrap();
+    assert_eq!(card["description"], "An agent behind Semgate");
+    assert_eq!(card["provider"]["url"], "https://gw.test:1/");
+}
+
+#[test]
 fn long_and_unprintable_texts_are_left_out() {
     let long = "a".repeat(2049);
     assert_eq!(card(Some(&format!("{{\"name\":\"{long}\"}}")))["name"], "wholesaler-1");
@@ -170,7 +189,7 @@ proptest::proptest! {
         let mut theirs = br#"{"name":"W","version":"1","url":"http://inside:1/","skills":[{"id":"s","name":"S","description":"d","tags":["t"]}],"provider":{"organization":"A","url":"u"}}"#.to_vec();
         if let Some(slot) = theirs.get_mut(at) { *slot = byte; }
         theirs.truncate(cut.max(1));
-        let says = Says::new(&route(""), "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into());
+        let says = says("");
         let built: Value = serde_json::from_slice(&Card::new(says, None, None).build(Some(&theirs))).unwrap();
         proptest::prop_assert_eq!(&built["supportedInterfaces"][0]["url"], "https://gw.test:1/");
         proptest::prop_assert!(!built.to_string().contains("inside"));

@@ -420,7 +420,8 @@ impl Core {
                 Some(Box::new(now) as KeysNow)
             }
         };
-        Ok(Card::new(Says::new(route, seat.url.clone(), seat.extension.clone()), from, keys))
+        let says = Says::new(route, &self.config.routes, seat.url.clone(), seat.extension.clone());
+        Ok(Card::new(says, from, keys))
     }
 }
 
