@@ -178,6 +178,11 @@ fn by_server<'j>(
             content::prose(result, "description", PATH, reading, out);
             content::messages(result.get("messages"), PATH, Inform, reading, out)?;
         }
+        Operation::Complete => {
+            if let Some(Json::Object(completion)) = result.get("completion") {
+                content::prose(completion, "values", &at(PATH, "completion"), reading, out);
+            }
+        }
         Operation::Initialize | Operation::Discover => {
             content::prose(result, "instructions", PATH, reading, out);
             if let Some(server) = result.get("serverInfo") {
@@ -263,7 +268,6 @@ fn input_request<'j>(
     content::no_meta(params, &path)?;
     request::asking(operation, params, &path, reading, out);
     if operation == Operation::CreateMessage {
-        content::prose(params, "systemPrompt", &path, reading, out);
         content::messages(params.get("messages"), &path, operation.performative(), reading, out)?;
     }
     say(Vocabulary::Protocol, operation.concept(), params, operation.performative(), &path, reading, out)

@@ -208,7 +208,16 @@ fn admit<'j>(
     say(Vocabulary::Protocol, name, object, performative, path, reading, out)
 }
 
-/// A member that holds text for people or models and passes only where the route admits text.
+/// Nothing is said: no character in a string, or in any of a list.
+fn silent(json: &Json<'_>) -> bool {
+    match json {
+        Json::String(text) => text.is_empty(),
+        Json::Array(items) => items.iter().all(silent),
+        _ => false,
+    }
+}
+
+/// A member that holds text for people or models, one or several, and passes only where the route admits text.
 pub(super) fn prose<'j>(
     object: &Object<'_>,
     member: &str,
@@ -216,12 +225,7 @@ pub(super) fn prose<'j>(
     reading: &Reading<'_>,
     out: &mut Message<'j>,
 ) {
-    let silent = match object.get(member) {
-        None => true,
-        Some(Json::String(text)) => text.is_empty(),
-        Some(_) => false,
-    };
-    if !silent && !reading.admit.text {
+    if !object.get(member).is_none_or(silent) && !reading.admit.text {
         out.note_uninspectable(place(&at(path, member)));
     }
 }

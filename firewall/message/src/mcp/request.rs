@@ -223,7 +223,7 @@ fn parts<'j>(
     let texts: &[&str] = match operation {
         Operation::CreateMessage => {
             content::messages(params.get("messages"), PATH, operation.performative(), reading, out)?;
-            &["systemPrompt"]
+            &[]
         }
         Operation::LogMessage => &["logger", "data"],
         Operation::Progress => &["message"],
@@ -240,8 +240,8 @@ fn parts<'j>(
     Ok(())
 }
 
-/// What a person is asked is text, whatever the form to fill in: it passes only where the route admits text, and a URL that the person
-/// is sent to only where it admits links.
+/// What a person is asked is text, whatever the form to fill in, and so is all that a model is told beside its messages: it passes only
+/// where the route admits text, and a URL that the person is sent to only where it admits links.
 pub(super) fn asking<'j>(
     operation: Operation,
     params: &'j Object<'j>,
@@ -254,6 +254,13 @@ pub(super) fn asking<'j>(
     }
     if operation == Operation::Elicit && params.get("url").is_some() && !reading.admit.url {
         out.note_uninspectable(content::place(&at(path, "url")));
+    }
+    if operation == Operation::CreateMessage {
+        content::prose(params, "systemPrompt", path, reading, out);
+        content::prose(params, "stopSequences", path, reading, out);
+        if let Some(Json::Object(preferences)) = params.get("modelPreferences") {
+            content::prose(preferences, "hints", &at(path, "modelPreferences"), reading, out);
+        }
     }
 }
 
