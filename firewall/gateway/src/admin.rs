@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use crate::clock::unix_now;
 use crate::follow::{Exchange, MAX_LIST_BYTES, PolicyReport, PolicyStates};
 use crate::lane::Shared;
+use crate::listen::BoundRoute;
 use crate::measure::Metrics;
-use crate::run::BoundRoute;
 
 /// What the answers are made of.
 #[derive(Clone)]

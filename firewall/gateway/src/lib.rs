@@ -48,6 +48,7 @@ mod upstream;
 
 pub use config::{Config, ConfigFault, Limits};
 pub use fault::RunFault;
+pub use listen::BoundRoute;
 #[cfg(feature = "plain-proxy")]
 pub use run::plain::run_plain;
-pub use run::{Bound, BoundRoute, Checked, check, run};
+pub use run::{Bound, Checked, check, run};

@@ -31,6 +31,18 @@ const BACKLOG: i32 = 1024;
 /// After an accept that failed for want of descriptors: trying again at once would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// One route as it really listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundRoute {
+    /// The route's name.
+    pub name: String,
+    /// The address, with the port that was taken.
+    pub listen: Listen,
+    /// The URL for callers: `https://…/` (`http://…/` for a plain listener, the configured `public_url` if there is one);
+    /// for a Unix socket `unix:…`.
+    pub url: String,
+}
+
 /// A bound listener of one core, not yet part of a runtime.
 pub(crate) enum Bound {
     Tcp(std::net::TcpListener),

@@ -11,21 +11,10 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, watch};
 
-use crate::config::{Config, Listen};
+use crate::config::Config;
 use crate::fault::RunFault;
 use crate::follow::{self, Memory};
-
-/// One route as it really listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BoundRoute {
-    /// The route's name.
-    pub name: String,
-    /// The address, with the port that was taken.
-    pub listen: Listen,
-    /// The URL for callers: `https://…/` (`http://…/` for a plain listener, the configured `public_url` if there is one);
-    /// for a Unix socket `unix:…`.
-    pub url: String,
-}
+use crate::listen::BoundRoute;
 
 /// Where a running gateway answers.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use semgate_inspect::{GroupScope, Peer, Route};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::LocalSet;
 
-use super::{Bound, BoundRoute, start};
+use super::{Bound, start};
 use crate::address::Address;
 use crate::admin::Admin;
 use crate::admit::HANDSHAKE_PATH;
@@ -26,7 +26,7 @@ use crate::follow::{Exchange, First, Follow, Memory, PolicyStates};
 use crate::identify::Identity;
 use crate::keep::{Keeper, MinimumsKeeper, keep_tools};
 use crate::lane::{Group, Handshakes, Lane, Shared};
-use crate::listen::{self, Agents, Entrance, Face, Listener};
+use crate::listen::{self, Agents, BoundRoute, Entrance, Face, Listener};
 use crate::materials::Materials;
 use crate::measure::{Metrics, RouteMetrics};
 use crate::record::{Audit, AuditWriter};
