@@ -14,6 +14,7 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::SectionKind;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use webpki::{CertRevocationList, OwnedCertRevocationList};
 
@@ -192,6 +193,7 @@ pub struct Crls(Vec<Held>);
 #[derive(Clone, Debug)]
 struct Held {
     this_update: u64,
+    next_update: u64,
     /// Whose signature it was verified by; none: that was not looked at.
     key: Option<KeyId>,
     list: Arc<CertRevocationList<'static>>,
@@ -212,6 +214,7 @@ impl Crls {
             let name = CrlName::read(der.as_ref()).ok_or(CrlFault::Malformed)?;
             Ok(Held {
                 this_update: name.this_update,
+                next_update: name.next_update,
                 key: None,
                 list: Arc::new(CertRevocationList::from(owned)),
             })
@@ -249,6 +252,11 @@ impl Crls {
         self.0.is_empty()
     }
 
+    /// The first second after `at` at which one of them ends, in seconds since the epoch: what they say does not change by time before it.
+    pub fn next_end(&self, at: u64) -> Option<u64> {
+        self.0.iter().map(|held| held.next_update).filter(|end| *end > at).min()
+    }
+
     /// Those that had been made at `at`: webpki looks at the end of a list, not at its beginning. For a leaf that names no list only those of
     /// a whole issuer: webpki takes any shard for such a leaf, and it might be on another. Of those whose signer is known only those of `keys`:
     /// webpki tells issuers by their names alone, and takes the first list that it finds.
@@ -261,28 +269,49 @@ impl Crls {
         let whole = |held: &&Held| held.list.issuing_distribution_point().is_none();
         let of_it = |held: &&Held| held.key.is_none_or(|key| keys.contains(&key));
         let made = self.0.iter().filter(|held| held.this_update <= at).filter(of_it);
-        made.filter(|held| names_one == Named::Yes || whole(held)).map(|held| held.list.as_ref()).collect()
+        let mut lists: Vec<_> = made.filter(|held| names_one == Named::Yes || whole(held)).collect();
+        // a list of the whole issuer says nothing in the place of the one that the leaf names
+        lists.sort_by_key(whole);
+        lists.into_iter().map(|held| held.list.as_ref()).collect()
+    }
+
+    /// Whether a list of a whole issuer, which one of these keys was verified to have signed, holds this serial number, whatever another list
+    /// says and whether or not it has ended: what is revoked stays so.
+    pub(crate) fn whole_list_holds(&self, serial: &[u8], keys: &[KeyId]) -> bool {
+        let signed = self.0.iter().filter(|held| held.key.is_some_and(|key| keys.contains(&key)));
+        let mut whole = signed.filter(|held| held.list.issuing_distribution_point().is_none());
+        whole.any(|held| !matches!(held.list.find_serial(serial), Ok(None)))
     }
 }
 
-/// The lists that verifiers hold now, replaced as a whole while they are used: what is newly revoked is refused by the next handshake.
+/// The lists that verifiers hold now, replaced as a whole while they are used: what is newly revoked is refused by the next handshake, and
+/// whoever goes on with an older verdict is told by [`CrlStore::edition`] that it must be made anew.
 #[derive(Debug, Default)]
-pub struct CrlStore(RwLock<Arc<Crls>>);
+pub struct CrlStore {
+    lists: RwLock<Arc<Crls>>,
+    edition: AtomicU64,
+}
 
 impl CrlStore {
     /// With these lists.
     pub fn new(crls: Crls) -> CrlStore {
-        CrlStore(RwLock::new(Arc::new(crls)))
+        CrlStore { lists: RwLock::new(Arc::new(crls)), edition: AtomicU64::new(0) }
     }
 
     /// Replaces all lists.
     pub fn replace(&self, crls: Crls) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(crls);
+        *self.lists.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(crls);
+        self.edition.fetch_add(1, Ordering::Release);
     }
 
     /// The lists now.
     pub fn now(&self) -> Arc<Crls> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.lists.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Rises with each replacement. Of a verdict that was made after it was read nothing is older than it.
+    pub fn edition(&self) -> u64 {
+        self.edition.load(Ordering::Acquire)
     }
 }
 

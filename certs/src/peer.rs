@@ -4,7 +4,7 @@ use crate::leaf::one_id;
 use crate::read::Facts;
 use crate::verify::verify_chain;
 use crate::{
-    Chain, ChainFault, ChainLimits, Roots, SpiffeFault, SpiffeId, Thumbprint, TrustDomain, Usage,
+    Chain, ChainFault, ChainLimits, CrlStore, Roots, SpiffeFault, SpiffeId, Thumbprint, TrustDomain, Usage,
     VerifiedLeaf,
 };
 use rustls_pki_types::CertificateDer;
@@ -161,6 +161,21 @@ impl PeerRoots {
         let chain = bounded(shown, roots.limits())?;
         let verified = verify_chain(&chain, roots, usage, at)?;
         Peer::of(&verified, leaf)
+    }
+
+    /// Rises with each replacement of revocation lists that certificates are looked up in under any of these roots. A verdict that was made
+    /// after this was read is of these lists or of later ones.
+    pub fn edition(&self) -> u64 {
+        self.stores().map(|store| store.edition()).sum()
+    }
+
+    /// The first second after `at` at which one of these lists ends: until then what they say does not change by time.
+    pub fn lists_end(&self, at: u64) -> Option<u64> {
+        self.stores().filter_map(|store| store.now().next_end(at)).min()
+    }
+
+    fn stores(&self) -> impl Iterator<Item = &CrlStore> {
+        self.domains.values().filter_map(|roots| roots.crls.as_deref())
     }
 
     pub(crate) fn roots(&self) -> impl Iterator<Item = &Roots> {

@@ -169,6 +169,9 @@ pub fn verify_chain(chain: &Chain, roots: &Roots, usage: Usage, at: u64) -> Resu
         keys: issuing_keys(leaf_der, others.iter().chain(roots.certificates())),
     });
     let path = build_path(&end, others, roots, (usage, looked_up.as_ref()), at)?;
+    if looked_up.is_some_and(|of| of.crls.whole_list_holds(end.serial(), &of.keys)) {
+        return Err(ChainFault::Revoked);
+    }
     check_listed(&path, roots)?;
     let (mut issuers, mut keys) = (Vec::new(), Vec::new());
     let (mut not_before, mut not_after) = (facts.not_before, facts.not_after);

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::path::Path;
 
 use crate::support::authorities::Other;
-use crate::support::{Up, wait_for};
+use crate::support::{Answer, Up, wait_for};
 use crate::{good, semgate, set_line, text};
 
 fn list(dir: &Path) {
@@ -56,6 +56,24 @@ fn an_agent_whose_certificate_its_issuer_took_back_is_refused_and_so_is_one_that
     let missing = up.semgate(&["authority", "mirror", text(&mirror), "--crl-shards", "4"]);
     assert!(String::from_utf8_lossy(&missing.stderr).contains("/v1/crl/4/0.crl"));
     assert!(!missing.status.success());
+    // one connection that outlives the certificate
+    let url = up.text("/gateway/l8");
+    let message = crate::message(
+        &serde_json::from_str(r#"{"concept":"current_decision","item_id":"beer","quantity":1}"#).unwrap(),
+    );
+    let request = format!(
+        "POST {} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{message}",
+        crate::support::path(url),
+        crate::support::address(url),
+        message.len()
+    );
+    let mut open = up.connect(Some("retailer-7"), url);
+    let mut on_it = || {
+        open.write_all(request.as_bytes()).unwrap();
+        open.flush().unwrap();
+        Answer::read(&mut open)
+    };
+    assert_eq!(on_it().status, 200);
     let pem = named.with_extension("pem");
     good(&semgate(&["cert", "revoke", text(&pem), "--by", text(&issuer)]));
     // an edition is told from the one before by the second in which it was signed
@@ -65,6 +83,8 @@ fn an_agent_whose_certificate_its_issuer_took_back_is_refused_and_so_is_one_that
     });
     for _ in 0..3 {
         assert!(!say().status.success(), "it stays refused");
+        let answer = on_it();
+        assert_eq!((answer.status, answer.code()), (403, "sender_mismatch".to_owned()), "open or not");
     }
 }
 

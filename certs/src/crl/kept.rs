@@ -195,6 +195,7 @@ impl KeptCrls {
     pub fn crls(&self) -> Crls {
         let held = |((key, _), kept): (&Slot, &Kept)| Held {
             this_update: kept.name.this_update,
+            next_update: kept.name.next_update,
             key: Some(*key),
             list: Arc::clone(&kept.list),
         };

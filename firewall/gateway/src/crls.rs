@@ -156,4 +156,4 @@ fn write(dir: &Path, name: &str, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,7 +1,8 @@
 //! Who is on the other end of a connection. Settled once, when the connection opens; no header ever names a sender
-//! (DESIGN §2.3). What may end meanwhile is the certificate, so its end is looked at for each message.
+//! (DESIGN §2.3). What may end meanwhile is the certificate, by time or because it was taken back, so that is asked for each message.
 
 mod shown;
+mod standing;
 #[cfg(test)]
 mod tests;
 
@@ -12,11 +13,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue};
 use semgate_certs::token::TokenIssuers;
-use semgate_certs::{CertificateDer, PeerFault, PeerRoots, Thumbprint};
+use semgate_certs::{CertificateDer, ChainFault, PeerFault, PeerRoots, Thumbprint};
 use semgate_inspect::{Code, Peer, Refusal};
 
 pub(crate) use shown::Shown;
+pub(crate) use standing::Standing;
 
+use crate::materials::Materials;
 use shown::Remembered;
 
 /// The peer of one connection, and what the agent behind is told about it.
@@ -24,8 +27,8 @@ use shown::Remembered;
 pub(crate) struct Identity {
     peer: Peer,
     key: Arc<str>,
-    /// The last second at which its chain is valid; `None` for a configured sender.
-    not_after: Option<u64>,
+    /// Whether its certificate still counts; `None` for a configured sender.
+    standing: Option<Standing>,
     /// `Client-Cert` (RFC 9440 §2.2): the leaf as a byte sequence of structured fields.
     client_cert: Option<HeaderValue>,
     /// `Semgate-Sender`: the SPIFFE id.
@@ -41,14 +44,14 @@ impl Identity {
     /// # Errors
     /// [`PeerFault`]: then there is no connection.
     pub(crate) fn certified(
-        roots: &PeerRoots,
+        live: &Arc<ArcSwap<Materials>>,
         shown: &[CertificateDer<'_>],
         at: u64,
     ) -> Result<Self, PeerFault> {
-        let peer = roots.identify(shown, at)?;
+        let (peer, standing) = Standing::begin(PeerRoots::identify, Arc::clone(live), shown, at)?;
         let encoded = format!(":{}:", STANDARD.encode(peer.leaf().as_ref()));
         Ok(Self {
-            not_after: Some(peer.not_after()),
+            standing: Some(standing),
             client_cert: HeaderValue::try_from(encoded).ok(),
             // a SPIFFE id is visible ASCII, so this is always a header value
             sender: HeaderValue::try_from(peer.id().as_str()).map_err(|_| PeerFault::NoSpiffeId)?,
@@ -68,7 +71,7 @@ impl Identity {
         Ok(Self {
             peer: Peer::configured(id),
             key: id.into(),
-            not_after: None,
+            standing: None,
             client_cert: None,
             sender,
             thumbprint: None,
@@ -76,19 +79,24 @@ impl Identity {
         })
     }
 
-    /// The peer, while its certificate lasts.
+    /// The peer, while its certificate lasts and nobody took it back.
     ///
     /// # Errors
-    /// `sender_mismatch` once the certificate of a long connection has run out.
+    /// `sender_mismatch` once the certificate of a long connection has run out, or does not count any more under the roots and the
+    /// revocation lists that are live.
     pub(crate) fn peer(&self, now: u64) -> Result<&Peer, Refusal> {
-        match self.not_after {
-            Some(end) if now > end => Err(Refusal::new(
-                Code::SenderMismatch,
-                "the client certificate of this connection is not valid any more",
-            )
-            .with_hint("connect again with a current certificate")),
-            _ => Ok(&self.peer),
-        }
+        let standing = self.standing.as_ref().map_or(Ok(()), |standing| standing.still(now));
+        standing.map(|()| &self.peer).map_err(|fault| {
+            let reason = match fault {
+                PeerFault::Chain(ChainFault::Expired) => {
+                    "the client certificate of this connection is not valid any more"
+                }
+                _ => "the client certificate of this connection does not count any more",
+            };
+            Refusal::new(Code::SenderMismatch, reason)
+                .with_detail(fault.as_str())
+                .with_hint("connect again with a current certificate")
+        })
     }
 
     /// What the head of a request shows of the peer beside its certificate.

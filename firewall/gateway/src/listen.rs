@@ -202,20 +202,19 @@ impl Listener {
             match &this.entrance {
                 Entrance::Plain(identity) => this.speak_either(stream, Rc::clone(identity)).await,
                 Entrance::Tls(materials) => {
-                    let materials = materials.load_full();
-                    this.secure(&materials, stream).await;
+                    this.secure(materials, stream).await;
                 }
             }
         });
     }
 
     /// The TLS handshake, and who it was with.
-    async fn secure<S>(&self, materials: &Materials, stream: S)
+    async fn secure<S>(&self, materials: &Arc<ArcSwap<Materials>>, stream: S)
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let Some(server) = &materials.server else { return };
-        let accept = TlsAcceptor::from(Arc::clone(server)).accept(stream);
+        let Some(server) = materials.load().server.clone() else { return };
+        let accept = TlsAcceptor::from(server).accept(stream);
         let limit = self.lane.shared.limits.handshake_timeout;
         let stream = match tokio::time::timeout(limit, accept).await {
             Ok(Ok(stream)) => stream,
@@ -226,7 +225,7 @@ impl Listener {
             Err(_) => return self.lane.metrics.connection("handshake_timeout"),
         };
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
-        match Identity::certified(&materials.peers, shown, unix_now()) {
+        match Identity::certified(materials, shown, unix_now()) {
             Ok(identity) => {
                 // a plain listener has one agent only, who may have every place
                 let Ok(_place) = self.agents.enter(identity.key()) else {

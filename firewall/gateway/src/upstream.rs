@@ -104,7 +104,7 @@ impl Pool {
                 continue;
             }
             let mut open = idle.open;
-            if open.not_after.is_some_and(|end| unix_now() > end) {
+            if !open.counts(unix_now()) {
                 continue;
             }
             // its reply was read to the end, so this waits only for its task to notice; an agent that answered before it had
@@ -137,21 +137,21 @@ impl Pool {
             return Err(ConnectFault::Shared);
         }
         let open = self.connector.connect().await.inspect_err(|_| self.failed.set(Some(Instant::now())))?;
-        let shared = open.link.shared().map(|link| Connected { link, not_after: open.not_after });
+        let shared = open.link.shared().map(|link| Connected { link, standing: open.standing.clone() });
         *self.shared.borrow_mut() = shared;
         Ok(Lease { open, kept: false })
     }
 
-    /// Another end of the one connection, while it is open and its peer's certificate lasts.
+    /// Another end of the one connection, while it is open and its peer's certificate counts.
     fn live(&self) -> Option<Lease> {
         let mut shared = self.shared.borrow_mut();
         let open = shared.as_ref()?;
-        if open.link.is_closed() || open.not_after.is_some_and(|end| unix_now() > end) {
+        if open.link.is_closed() || !open.counts(unix_now()) {
             *shared = None;
             return None;
         }
         let link = open.link.shared()?;
-        Some(Lease { open: Connected { link, not_after: open.not_after }, kept: true })
+        Some(Lease { open: Connected { link, standing: open.standing.clone() }, kept: true })
     }
 
     /// A connection of its own for one request that asks for another protocol; it is never kept.

@@ -151,3 +151,48 @@ fn lists_that_have_expired_give_way_and_past_the_limits_nothing_is_taken() {
     let early = first.crl(&places(), &early, &SystemRandom::new()).unwrap();
     assert_eq!(kept.offer(&early, NOW), Ok(CrlTaken::Early));
 }
+
+/// Issuers elsewhere sign one list for all that they issued (RFC 5280 §5, without an issuing distribution point).
+#[test]
+fn a_list_of_the_whole_issuer_speaks_for_all_its_leaves_and_has_editions_of_its_own() {
+    let root = root();
+    let tls = issuing(&root);
+    let (mut kept, chain) = (kept(&root, &[&tls]), leaf(&tls));
+    let whole = |number: u64, revoked: &[Revoked]| {
+        let instant = |at| crate::issue::instant(Some(at)).unwrap();
+        let entry = |one: &Revoked| rcgen::RevokedCertParams {
+            serial_number: rcgen::SerialNumber::from_slice(&one.serial),
+            revocation_time: instant(one.at),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let params = rcgen::CertificateRevocationListParams {
+            this_update: instant(NOW),
+            next_update: instant(NOW + 3600),
+            crl_number: rcgen::SerialNumber::from(number),
+            issuing_distribution_point: None,
+            revoked_certs: revoked.iter().map(entry).collect(),
+            key_identifier_method: rcgen::KeyIdMethod::Sha256,
+        };
+        tls.sign_crl(&params, &SystemRandom::new()).unwrap()
+    };
+    assert_eq!(takes(&mut kept, &whole(5, &[]), NOW), Ok(true));
+    assert_eq!(judged(&kept, &root, &chain, NOW), Ok(()), "without a shard");
+    let revoked = Revoked::of(&chain.certificates()[0], NOW).unwrap();
+    assert_eq!(
+        takes(&mut kept, &whole(4, std::slice::from_ref(&revoked)), NOW),
+        Ok(false),
+        "an older edition"
+    );
+    assert_eq!(takes(&mut kept, &list(&tls, 1, &[]), NOW), Ok(true), "a shard counts its own editions");
+    assert_eq!(judged(&kept, &root, &chain, NOW), Ok(()));
+    assert_eq!(kept.crls().len(), 2);
+    // neither of the two speaks against the other's revocation
+    let mut other = self::kept(&root, &[&tls]);
+    assert_eq!(takes(&mut other, &whole(5, &[]), NOW), Ok(true));
+    assert_eq!(takes(&mut other, &list(&tls, 2, std::slice::from_ref(&revoked)), NOW), Ok(true));
+    assert_eq!(judged(&other, &root, &chain, NOW), Err(ChainFault::Revoked), "on its shard");
+    assert_eq!(takes(&mut kept, &whole(6, &[revoked]), NOW), Ok(true));
+    assert_eq!(judged(&kept, &root, &chain, NOW), Err(ChainFault::Revoked), "on the list of all");
+    assert_eq!(judged(&kept, &root, &chain, NOW + 3600), Err(ChainFault::CrlExpired));
+}

@@ -1,20 +1,21 @@
 use super::*;
 use ring::rand::SystemRandom;
 use semgate_certs::{
-    ChainFault, ChainLimits, CrlProfile, CrlShards, Family, Issuer, IssuingProfile, KeyPair, LeafProfile,
-    Revoked, RootProfile, SpiffeId, Usage, verify_chain,
+    Chain, ChainFault, ChainLimits, CrlProfile, CrlShards, Family, Issuer, IssuingProfile, KeyPair,
+    LeafProfile, Revoked, RootProfile, SpiffeId, Usage, verify_chain,
 };
 
-const NOW: u64 = 1_800_000_000;
+pub(crate) const NOW: u64 = 1_800_000_000;
 
-struct World {
-    root: Issuer,
-    tls: Issuer,
-    places: CrlShards,
+/// An issuer of agents, and where its one list is.
+pub(crate) struct World {
+    pub(crate) root: Issuer,
+    pub(crate) tls: Issuer,
+    pub(crate) places: CrlShards,
 }
 
 impl World {
-    fn new() -> World {
+    pub(crate) fn new() -> World {
         let random = SystemRandom::new();
         let key = || KeyPair::generate(&random).unwrap();
         let root = Issuer::root(&RootProfile::new("root", NOW - 10), key(), &random).unwrap();
@@ -22,26 +23,35 @@ impl World {
         World { root, tls, places: CrlShards::new("https://authority.test/v1/crl", 1).unwrap() }
     }
 
-    fn list(&self, number: u64, revoked: &[Revoked]) -> Vec<u8> {
+    pub(crate) fn list(&self, number: u64, revoked: &[Revoked]) -> Vec<u8> {
         let profile = CrlProfile { shard: 0, number, this_update: NOW, next_update: NOW + 3600, revoked };
         self.tls.crl(&self.places, &profile, &SystemRandom::new()).unwrap()
+    }
+
+    pub(crate) fn roots(&self) -> Roots {
+        Roots::from_pem(&self.root.chain().to_pem(), &ChainLimits::default()).unwrap()
+    }
+
+    /// An agent whose certificate names the list.
+    pub(crate) fn agent(&self) -> Chain {
+        let id = SpiffeId::parse("spiffe://semgate.test/agent/a").unwrap();
+        let profile = LeafProfile::agent(id, NOW).crl(self.places.clone());
+        let key = KeyPair::generate(&SystemRandom::new()).unwrap();
+        self.tls.leaf(&profile, key.public(), &SystemRandom::new()).unwrap()
     }
 }
 
 #[test]
 fn a_revoked_agent_is_refused_also_after_a_restart_and_a_forged_or_older_list_changes_nothing() {
-    let (world, random) = (World::new(), SystemRandom::new());
+    let world = World::new();
     let dir = tempfile::tempdir().unwrap();
-    let roots = Roots::from_pem(&world.root.chain().to_pem(), &ChainLimits::default()).unwrap();
+    let roots = world.roots();
     let start = || {
         let mut lists = Lists::new(dir.path().join("crls"), roots.clone(), CrlLimits::default());
         lists.restore(NOW);
         lists
     };
-    let id = SpiffeId::parse("spiffe://semgate.test/agent/a").unwrap();
-    let profile = LeafProfile::agent(id, NOW).crl(world.places.clone());
-    let key = KeyPair::generate(&random).unwrap();
-    let chain = world.tls.leaf(&profile, key.public(), &random).unwrap();
+    let chain = world.agent();
     let judged = |lists: &Lists| {
         let roots = roots.clone().with_crls(Arc::clone(&lists.store));
         verify_chain(&chain, &roots, Usage::Agent, NOW).map(drop)
@@ -67,8 +77,7 @@ fn a_revoked_agent_is_refused_also_after_a_restart_and_a_forged_or_older_list_ch
     assert_eq!(takes(&mut again, &world.list(1, &[])), Ok(false));
     assert_eq!(judged(&again), Err(ChainFault::Revoked));
     // other roots: nothing of it counts, and nothing of it stays
-    let others = Roots::from_pem(&World::new().root.chain().to_pem(), &ChainLimits::default()).unwrap();
-    assert!(again.set_issuers(Some(others), "", NOW));
+    assert!(again.set_issuers(Some(World::new().roots()), "", NOW));
     assert_eq!(again.store.now().len(), 0);
     assert_eq!(std::fs::read_dir(&dir).unwrap().flatten().count(), 1, "the empty file of issuers");
 }

@@ -1,11 +1,13 @@
 //! Opening a connection to the configured place, and to no other.
 
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use hyper_util::rt::TokioIo;
+use semgate_certs::PeerRoots;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
@@ -15,6 +17,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::clock::unix_now;
 use crate::config::{Place, Upstream};
+use crate::identify::Standing;
 use crate::materials::Materials;
 
 use super::link::{Link, Speak};
@@ -71,8 +74,15 @@ pub(crate) struct Connector {
 /// A connection that was opened.
 pub(crate) struct Connected {
     pub(crate) link: Link,
-    /// The last second at which the peer's certificate is valid; `None` without TLS.
-    pub(crate) not_after: Option<u64>,
+    /// Whether the peer's certificate still counts; `None` without TLS.
+    pub(crate) standing: Option<Rc<Standing>>,
+}
+
+impl Connected {
+    /// Whether a message may still go to who was met when it was opened.
+    pub(crate) fn counts(&self, now: u64) -> bool {
+        self.standing.as_ref().is_none_or(|standing| standing.still(now).is_ok())
+    }
 }
 
 impl Connector {
@@ -114,21 +124,19 @@ impl Connector {
         match &self.place {
             Place::Unix(path) => {
                 let stream = UnixStream::connect(path).await.map_err(ConnectFault::Io)?;
-                Ok(Connected { link: self.begin(stream).await?, not_after: None })
+                Ok(Connected { link: self.begin(stream).await?, standing: None })
             }
             Place::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(ConnectFault::Io)?;
                 // a message is one write; waiting for more only adds delay
                 let _ = stream.set_nodelay(true);
                 match &self.secure {
-                    Secure::No => Ok(Connected { link: self.begin(stream).await?, not_after: None }),
+                    Secure::No => Ok(Connected { link: self.begin(stream).await?, standing: None }),
                     Secure::Fixed(tls) => {
                         let stream = handshake(tls, host, stream).await?;
-                        Ok(Connected { link: self.begin(stream).await?, not_after: None })
+                        Ok(Connected { link: self.begin(stream).await?, standing: None })
                     }
-                    Secure::Live(materials, at) => {
-                        self.agent(&materials.load_full(), *at, host, stream).await
-                    }
+                    Secure::Live(materials, at) => self.agent(materials, *at, host, stream).await,
                 }
             }
         }
@@ -141,25 +149,25 @@ impl Connector {
         Link::begin(self.speak, TokioIo::new(stream)).await.map_err(|_| ConnectFault::Http)
     }
 
-    /// The handshake has verified that this is the route's receiver; what is read again is until when.
+    /// The handshake has verified that this is the route's receiver; what is read again is who it was, and for how long that counts.
     async fn agent(
         &self,
-        materials: &Materials,
+        materials: &Arc<ArcSwap<Materials>>,
         at: usize,
         host: &str,
         stream: TcpStream,
     ) -> Result<Connected, ConnectFault> {
         let none =
             || ConnectFault::Tls(std::io::Error::other("there is no tls configuration for this route"));
-        let tls = materials.upstreams.get(at).and_then(Option::as_ref).ok_or_else(none)?;
-        let stream = handshake(tls, host, stream).await?;
+        let tls = materials.load().upstreams.get(at).cloned().flatten().ok_or_else(none)?;
+        let stream = handshake(&tls, host, stream).await?;
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
-        let peer = materials.peers.identify_server(shown, unix_now());
-        let peer = peer.map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
+        let standing = Standing::begin(PeerRoots::identify_server, Arc::clone(materials), shown, unix_now());
+        let (_, standing) = standing.map_err(|why| ConnectFault::Tls(std::io::Error::other(why)))?;
         if self.speak == Speak::Http2 && stream.get_ref().1.alpn_protocol() != Some(b"h2") {
             return Err(ConnectFault::Http);
         }
-        Ok(Connected { not_after: Some(peer.not_after()), link: self.begin(stream).await? })
+        Ok(Connected { standing: Some(Rc::new(standing)), link: self.begin(stream).await? })
     }
 }
 
