@@ -44,6 +44,37 @@ fn a_mirror_of_plain_files_is_verified_with_nothing_but_roots_and_log_key_also_b
         serde_json::from_str(&good(&told.words(&["--json", "log", "verify", &text(&second)]))).unwrap();
     assert_eq!(grown["size"].as_u64().unwrap(), report["size"].as_u64().unwrap() + 1);
     assert!(judged(&["tree", &text(&second), &told.key]).unwrap().starts_with(&grown["size"].to_string()));
+    assert_deltas_are_those_of_the_authority(&up, &second, report["size"].as_u64().unwrap());
+}
+
+/// What leads from the sizes that were mirrored before to the newest is what the authority answers, and of no older head a delta is left.
+fn assert_deltas_are_those_of_the_authority(up: &Up, dir: &Path, first: u64) {
+    good_semgate(up, &["context", "revoke", "urn:contexts:acme:v1.0", "--reason", "a drill"]);
+    mirror(up, dir);
+    let deltas = dir.join("v1/feed/deltas");
+    let sizes = || {
+        let names = std::fs::read_dir(&deltas).unwrap().map(|file| file.unwrap().file_name());
+        let mut sizes: Vec<u64> = names.map(|name| name.to_str().unwrap().parse().unwrap()).collect();
+        sizes.sort_unstable();
+        sizes
+    };
+    assert_eq!(sizes(), [first, first + 1, first + 2]);
+    assert_eq!(std::fs::read(dir.join("v1/feed/head")).unwrap(), up.authority("/v1/feed/head").body);
+    for size in sizes() {
+        let served = up.authority(&format!("/v1/feed/deltas/{size}")).body;
+        assert_eq!(std::fs::read(deltas.join(size.to_string())).unwrap(), served, "{size}");
+    }
+    good_semgate(up, &["authority", "mirror", &text(dir), "--deltas", "2"]);
+    assert_eq!(sizes(), [first + 1, first + 2], "the newest two");
+    // from a mirror whose head is damaged nothing older is led on
+    std::fs::write(dir.join("v1/feed/head"), b"scribble").unwrap();
+    mirror(up, dir);
+    assert_eq!(sizes(), [first + 2]);
+}
+
+fn good_semgate(up: &Up, words: &[&str]) {
+    let output = up.semgate(words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// TUF's "arbitrary software": each kind of file in a mirror, changed by one bit, is refused by its name.

@@ -101,7 +101,9 @@ impl Verify {
         let now = now();
         let report = verify_log_or_expired(source.fetch.as_mut(), &source.config, now);
         let report = report.map_err(|found| match (&found, self.which.lends(self.at.as_deref())) {
-            (LogFault::Fetch { .. } | LogFault::Head(HeadFault::Expired), _) | (_, None) => fault(found),
+            (LogFault::Fetch { .. } | LogFault::Moving | LogFault::Head(HeadFault::Expired), _) | (_, None) => {
+                fault(found)
+            }
             (_, Some(dir)) => fault(found).hint(format_args!(
                 "it was judged by the keys of `{}`: if the log is another authority's, give `--roots` and `--log-key`; else keep what is served as evidence",
                 dir.display()
@@ -135,6 +137,9 @@ pub fn fault(fault: LogFault) -> Fault {
                 )
                 .status(NOT_VERIFIED)
         }
+        LogFault::Moving => Fault::new("the log could not be judged: its head moved too often to compare it with the rest")
+            .hint("nothing is said about the log itself; it is being added to without a pause: run it again, from nearer by, or on a mirror")
+            .status(NOT_VERIFIED),
         LogFault::PastEnd { .. } => Fault::new(fault)
             .hint("positions count from 0; of a larger log than is served here, ask the authority itself")
             .status(2),

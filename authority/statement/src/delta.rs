@@ -8,7 +8,8 @@ use crate::encoding::{from_base64url, to_base64url};
 use crate::format::{FormatFault, Members, limits, write};
 use crate::head::{self, Head, HeadFault, MAX_HEAD_BYTES, NamedShards, ShardRef};
 use crate::jws::General;
-use crate::status::{MAX_CHANGES, SHARD_ENTRIES, Status, StatusList};
+use crate::status::{MAX_CHANGES, SHARD_ENTRIES, Shard, Status, StatusList};
+use crate::token::Token;
 use semgate_certs::{Chain, ChainLimits};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -48,6 +49,33 @@ impl HeadParts {
         Ok(HeadParts { head, protected: jws.protected().to_owned(), signature: jws.signature() })
     }
 
+    /// The deltas that lead to this head, whose statuses are `now`, by the size where they begin: from its own size; from that of the log whose
+    /// statuses were `before`; and from where each of `older` begins, of which those count that lead to the log of `before`. One that a reader
+    /// would not take is left out.
+    pub fn onwards(
+        &self,
+        now: &StatusList,
+        before: Option<&StatusList>,
+        older: &[Delta],
+    ) -> BTreeMap<u64, Vec<u8>> {
+        let mut changes = BTreeMap::from([(now.len(), BTreeMap::new())]);
+        if let Some(before) = before.filter(|before| before.len() <= now.len()) {
+            let fresh = now.changed_since(before);
+            for delta in older.iter().filter(|delta| delta.parts.head.seq == before.len()) {
+                let indexes = delta.changed.keys().chain(fresh.keys());
+                let all = indexes.filter_map(|index| Some((*index, now.get(*index)?))).collect();
+                changes.insert(delta.from, all);
+            }
+            if before.len() < now.len() {
+                changes.insert(before.len(), fresh);
+            }
+        }
+        changes
+            .into_iter()
+            .filter_map(|(from, changed)| Some((from, self.delta(from, changed).ok()?)))
+            .collect()
+    }
+
     /// The delta that leads from a log of `from` entries to this head.
     ///
     /// # Errors
@@ -55,6 +83,21 @@ impl HeadParts {
     pub fn delta(&self, from: u64, changed: BTreeMap<u64, Status>) -> Result<Vec<u8>, FormatFault> {
         Delta { from, changed, parts: self.clone() }.checked()?.to_bytes()
     }
+}
+
+/// The statuses of a signed head, of which nothing is verified but that the lists of `token`, the status token of a shard, are those that it
+/// names.
+pub fn statuses_of(signed: &[u8], token: impl Fn(&ShardRef) -> Option<Vec<u8>>) -> Option<StatusList> {
+    let jws = General::read_within(signed, head::TYPE, &ChainLimits::default(), MAX_HEAD_BYTES).ok()?;
+    let head = Head::read(jws.unverified_payload()).ok()?;
+    let shard = |named: &ShardRef| {
+        let text = String::from_utf8(token(named)?).ok()?;
+        let bytes = Arc::new(Token::read(&text).ok()?.list().to_vec());
+        let shard = Shard { n: named.n, entries: named.entries, bytes };
+        (shard.sha256() == named.sha256).then_some(shard)
+    };
+    let shards = head.shards.iter().map(shard).collect::<Option<Vec<_>>>()?;
+    StatusList::from_shards(&shards).filter(|list| list.len() == head.seq)
 }
 
 /// A delta that was read: nothing in it is believed.
@@ -75,6 +118,11 @@ pub struct Applied {
 }
 
 impl Delta {
+    /// The size of the log where it begins.
+    pub fn from(&self) -> u64 {
+        self.from
+    }
+
     /// Reads canonical bytes, at most [`MAX_DELTA_BYTES`].
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Status lists: two bits for each log entry, as the IETF Token Status List draft packs them, in shards of 65,536.
 
 use crate::encoding::sha256;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -197,6 +198,29 @@ impl StatusList {
             return None;
         }
         Some(list)
+    }
+
+    /// What is different here from an `older` list: each index that has another status, or is new and not VALID, with its status here. Shards
+    /// that are the same are not looked through.
+    pub fn changed_since(&self, older: &StatusList) -> BTreeMap<u64, Status> {
+        let none = Arc::default();
+        let mut changed = BTreeMap::new();
+        for (n, now) in (0u64..).zip(&self.shards) {
+            let had = usize::try_from(n).ok().and_then(|n| older.shards.get(n)).unwrap_or(&none);
+            if had == now {
+                continue;
+            }
+            let bytes = (0usize..).zip(now.iter());
+            let differ = bytes.filter(|(at, byte)| had.get(*at).copied().unwrap_or_default() != **byte);
+            for index in differ.flat_map(|(at, _)| {
+                let first = n * SHARD_ENTRIES + at as u64 * 4;
+                first..first + 4
+            }) {
+                let before = older.get(index).unwrap_or(Status::Valid);
+                changed.extend(self.get(index).filter(|now| *now != before).map(|now| (index, now)));
+            }
+        }
+        changed
     }
 
     /// The first index that is INVALID here and something else in `newer`: what was revoked must stay so. Shards that are the same are

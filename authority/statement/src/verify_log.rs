@@ -3,6 +3,7 @@
 
 mod fault;
 mod prove;
+mod snapshot;
 
 #[cfg(test)]
 mod tests;
@@ -29,30 +30,32 @@ use crate::token::{MAX_TOKEN_BYTES, Token};
 use crate::trust::{MAX_TRUST_BYTES, RootEntry, Trust};
 use semgate_certs::Roots;
 use semgate_contexts::{Context, ContextUrn, DocumentFault, Prefix};
+use snapshot::Snapshot;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Where the head is.
 const HEAD_PATH: &str = "/v1/feed/head";
-/// How often everything is started again because the head moved under the check. A busy authority appends a few times
-/// a second; only floors, listing and trust can differ, and they are small.
+/// How often everything is started again because the head moved under the check, and something of another head was seen: what belongs to
+/// one head is fetched in one go, so that this takes a mirror that is being brought up to date.
 const ATTEMPTS: usize = 3;
 
 /// Verifies everything that an authority serves, at `now`. The configuration is that of a follower; its lines are
-/// ignored, for the whole log is checked.
+/// ignored, for the whole log is checked. What belongs to one head is fetched until the head before and after it is the same, and only
+/// then held against the log: nobody is accused of what lies between two of their heads.
+///
+/// # Errors
+/// What does not hold; [`LogFault::Moving`], which says nothing against the log, if the head never rested for so long.
 pub fn verify_log(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<LogReport, LogFault> {
-    let mut last = LogFault::Moving;
     for _ in 0..ATTEMPTS {
-        let (head, anchors, trust) = fetch_head(fetch, config, now)?;
-        let result = Check { fetch, config, head: &head, anchors: &anchors, trust }.run();
+        let (mut still, (head, anchors, trust)) = Snapshot::take(fetch, config, now)?;
+        let result = Check { fetch: &mut still, config, head: &head, anchors: &anchors, trust }.run();
         match result {
-            Err(fault) if fault.may_be_a_race() && moved(fetch, &head)? => {
-                last = fault;
-            }
+            Err(fault) if fault.may_be_a_race() && moved(still.past(), &head)? => {}
             other => return other,
         }
     }
-    Err(last)
+    Err(LogFault::Moving)
 }
 
 /// As [`verify_log`], at the time at which the served head was issued: for what was served once and may have expired since. Says nothing
@@ -63,7 +66,10 @@ pub fn verify_log_of_its_head(fetch: &mut dyn Fetch, config: &FollowerConfig) ->
 }
 
 /// As [`verify_log`] at `now`; where the head has expired by then, at the time at which it was issued: the report's `next_update` is past then,
-/// and the log holds although nobody follows it any more. What does not hold at either time is told as of `now`.
+/// and the log holds although nobody follows it any more.
+///
+/// # Errors
+/// As [`verify_log`]; [`LogFault::Expired`] with what does not hold in a log whose head has expired, which is the graver of the two.
 pub fn verify_log_or_expired(
     fetch: &mut dyn Fetch,
     config: &FollowerConfig,
@@ -71,9 +77,14 @@ pub fn verify_log_or_expired(
 ) -> Result<LogReport, LogFault> {
     match verify_log(fetch, config, now) {
         Err(fault @ LogFault::Head(_)) => {
-            let expired = |report: &LogReport| report.next_update <= now;
-            let then = verify_log_of_its_head(fetch, config).ok();
-            then.filter(expired).ok_or(fault)
+            let head = unverified_head(fetch, &config.roots)?;
+            match verify_log(fetch, config, head.issued_at) {
+                Ok(report) if report.next_update <= now => Ok(report),
+                // the head itself does not hold, or nothing more can be had
+                Ok(_) | Err(LogFault::Head(_) | LogFault::Fetch { .. } | LogFault::Moving) => Err(fault),
+                Err(besides) if head.next_update <= now => Err(LogFault::Expired(Box::new(besides))),
+                Err(_) => Err(fault),
+            }
         }
         other => other,
     }

@@ -1,6 +1,8 @@
 //! `semgate authority mirror DIR`: everything public as plain files, for any web server. What is written was verified like by `log verify`,
 //! but a mirror is believed by nobody for that: whoever reads it verifies again.
 
+mod deltas;
+
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,9 +23,10 @@ use crate::system::now;
 /// Where files wait until everything was verified, below the mirror.
 const STAGING: &str = ".new";
 /// What is written last, in this order: each refers only to what was written before it. A reader in between finds an older head, which
-/// still fits the immutable files, or asks again.
-const LAST: [&str; 5] =
-    ["/v1/trust", "/v1/floors", "/v1/contexts/index.json", "/checkpoint", "/v1/feed/head"];
+/// still fits the immutable files, or asks again. Deltas come after these, and the head after all: what they lead to is newer than it.
+const LAST: [&str; 4] = ["/v1/trust", "/v1/floors", "/v1/contexts/index.json", "/checkpoint"];
+/// The very last.
+const HEAD: &str = "/v1/feed/head";
 /// Hexadecimal digits of a shard's digest; a shorter name is the number of a shard, whose newest token changes.
 const DIGEST: usize = 64;
 /// Where the listing is at an authority; in a mirror there is a directory of this name.
@@ -46,6 +49,10 @@ pub struct Mirror {
     /// Of these lists also those of another issuer, in a directory of this name below `/v1/crl`; may be given for each
     #[arg(long, value_name = "NAME", requires = "crl_shards")]
     crl_set: Vec<String>,
+    /// From so many of the log's sizes that were mirrored before, write what changed since (`v1/feed/deltas`): a day of sizes, where the
+    /// mirror is brought up to date every five minutes
+    #[arg(long, value_name = "N", default_value_t = 288, value_parser = clap::value_parser!(u64).range(0..=4096))]
+    deltas: u64,
     #[command(flatten)]
     which: Which,
 }
@@ -72,11 +79,9 @@ impl Mirror {
     fn once(&self) -> Result<serde_json::Value, Fault> {
         let source = self.which.open(self.from.as_deref())?;
         let staging = self.to.join(STAGING);
-        let (report, copied, kept) = match copy(source, &self.to, true, self.lists()) {
+        let (report, copied, kept) = match self.copy(source, true) {
             // A file of the mirror that was damaged must not be taken for a fault of the authority.
-            Err(fault) if !is_unreachable(&fault) => {
-                copy(self.which.open(self.from.as_deref())?, &self.to, false, self.lists())
-            }
+            Err(fault) if !is_unreachable(&fault) => self.copy(self.which.open(self.from.as_deref())?, false),
             other => other,
         }
         .map_err(|why| {
@@ -91,6 +96,48 @@ impl Mirror {
 }
 
 impl Mirror {
+    /// Verifies the whole log while everything that is fetched is written aside; then puts it in place. Answers how many files were copied, and
+    /// how many were there already.
+    fn copy(&self, source: Source, reuse: bool) -> Result<(LogReport, u64, u64), CopyFault> {
+        let (to, crls) = (self.to.as_path(), self.lists());
+        let staging = to.join(STAGING);
+        let io = |e: std::io::Error| {
+            CopyFault::Other(Fault::new(format_args!("`{}` cannot be written: {e}", to.display())))
+        };
+        let _ = fs::remove_dir_all(&staging);
+        fs::create_dir_all(&staging).map_err(io)?;
+        let mut copying = Copying {
+            from: source.fetch,
+            to,
+            staging: &staging,
+            reuse,
+            failed: None,
+            copied: Vec::new(),
+            kept: 0,
+        };
+        let verified = verify_log(&mut copying, &source.config, now());
+        if let Some(failed) = copying.failed.take() {
+            return Err(io(failed));
+        }
+        let report = verified.map_err(CopyFault::Log)?;
+        copying.names(&source.config.prefix).map_err(CopyFault::Log)?;
+        for below in crls.below {
+            copying.issuer(&below)?;
+            for shards in crls.shards {
+                copying.crls(&below, *shards)?;
+            }
+        }
+        if let Some(failed) = copying.failed.take() {
+            return Err(io(failed));
+        }
+        let (copied, kept) = (copying.copied, copying.kept);
+        let deltas =
+            deltas::write(&staging, to, usize::try_from(self.deltas).unwrap_or(usize::MAX)).map_err(io)?;
+        put(&copied, &deltas, &staging, to).map_err(io)?;
+        fs::remove_dir_all(&staging).map_err(io)?;
+        Ok((report, copied.len() as u64, kept))
+    }
+
     fn lists(&self) -> Lists<'_> {
         let sets = self.crl_set.iter().map(|set| format!("/v1/crl/{set}"));
         let below = std::iter::once("/v1/crl".to_owned()).chain(sets).collect();
@@ -116,47 +163,9 @@ impl CopyFault {
 fn is_unreachable(fault: &CopyFault) -> bool {
     matches!(
         fault,
-        CopyFault::Log(LogFault::Fetch { fault: FetchFault::Unreachable, .. }) | CopyFault::Other(_)
+        CopyFault::Log(LogFault::Fetch { fault: FetchFault::Unreachable, .. } | LogFault::Moving)
+            | CopyFault::Other(_)
     )
-}
-
-/// Verifies the whole log while everything that is fetched is written aside; then puts it in place. Answers how many files were copied, and
-/// how many were there already.
-fn copy(source: Source, to: &Path, reuse: bool, crls: Lists<'_>) -> Result<(LogReport, u64, u64), CopyFault> {
-    let staging = to.join(STAGING);
-    let io = |e: std::io::Error| {
-        CopyFault::Other(Fault::new(format_args!("`{}` cannot be written: {e}", to.display())))
-    };
-    let _ = fs::remove_dir_all(&staging);
-    fs::create_dir_all(&staging).map_err(io)?;
-    let mut copying = Copying {
-        from: source.fetch,
-        to,
-        staging: &staging,
-        reuse,
-        failed: None,
-        copied: Vec::new(),
-        kept: 0,
-    };
-    let verified = verify_log(&mut copying, &source.config, now());
-    if let Some(failed) = copying.failed.take() {
-        return Err(io(failed));
-    }
-    let report = verified.map_err(CopyFault::Log)?;
-    copying.names(&source.config.prefix).map_err(CopyFault::Log)?;
-    for below in crls.below {
-        copying.issuer(&below)?;
-        for shards in crls.shards {
-            copying.crls(&below, *shards)?;
-        }
-    }
-    if let Some(failed) = copying.failed.take() {
-        return Err(io(failed));
-    }
-    let (copied, kept) = (copying.copied, copying.kept);
-    put(&copied, &staging, to).map_err(io)?;
-    fs::remove_dir_all(&staging).map_err(io)?;
-    Ok((report, copied.len() as u64, kept))
 }
 
 /// Which revocation lists are copied.
@@ -281,16 +290,20 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// Renames every file into its place, what others refer to before them.
-fn put(copied: &[String], staging: &Path, to: &Path) -> std::io::Result<()> {
-    let first = copied.iter().map(String::as_str).filter(|path| !LAST.contains(path));
-    let last = LAST.into_iter().filter(|path| copied.iter().any(|copied| copied == path));
-    for path in first.chain(last) {
+fn put(copied: &[String], deltas: &[String], staging: &Path, to: &Path) -> std::io::Result<()> {
+    let of_copied = |path: &str| copied.iter().any(|copied| copied == path);
+    let first = copied.iter().map(String::as_str).filter(|path| !LAST.contains(path) && *path != HEAD);
+    let last = LAST.into_iter().filter(|path| of_copied(path));
+    let place = |path: &str| {
         let place = below(to, path);
         if let Some(parent) = place.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::rename(below(staging, path), place)?;
-    }
+        fs::rename(below(staging, path), place)
+    };
+    first.chain(last).try_for_each(place)?;
+    deltas::forget_others(deltas, to)?;
+    deltas.iter().map(String::as_str).chain(Some(HEAD).filter(|path| of_copied(path))).try_for_each(place)?;
     File::open(to)?.sync_all()?;
     copied.iter().filter(|path| path.starts_with("/tile/")).for_each(|path| superseded(&below(to, path)));
     Ok(())

@@ -199,3 +199,51 @@ fn as_many_changes_as_are_remembered_fit_and_no_more() {
         assert_eq!(parts.delta(0, changed(MAX_CHANGES + 1)), Err(FormatFault::Member("changed")));
     });
 }
+
+#[test]
+fn what_a_mirror_puts_together_of_its_heads_is_what_the_authority_serves() {
+    use crate::statement::Act;
+    use crate::testing::{DELTAS, MemoryAuthority};
+    let mut authority = MemoryAuthority::with_library(START);
+    authority.deltas = true;
+    let statuses = |authority: &MemoryAuthority| {
+        let token = |named: &ShardRef| authority.shards.get(&named.hex()).cloned();
+        let list = statuses_of(&authority.signed_head, token).unwrap();
+        assert_eq!(list, *authority.replay.statuses());
+        list
+    };
+    let mut kept: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
+    let mut before: Option<StatusList> = None;
+    let mut follow = |authority: &mut MemoryAuthority| {
+        let now = statuses(authority);
+        let older: Vec<Delta> = kept.values().map(|bytes| Delta::read(bytes).unwrap()).collect();
+        kept = HeadParts::of(&authority.signed_head).unwrap().onwards(&now, before.as_ref(), &older);
+        for (from, bytes) in &kept {
+            let served = authority.get(&format!("{DELTAS}{from}"), None);
+            assert_eq!((served.status, &served.body), (200, bytes), "{from}");
+        }
+        before = Some(now);
+        kept.keys().copied().collect::<Vec<_>>()
+    };
+    let size = authority.tree.size();
+    assert_eq!(follow(&mut authority), [size]);
+    authority.change(Act::Revoke, "travel:v2.1");
+    assert_eq!(follow(&mut authority), [size, size + 1]);
+    authority.now += 10;
+    authority.renew();
+    assert_eq!(follow(&mut authority), [size, size + 1], "another head of the same log");
+    authority.change(Act::Suspend, "payment:v1.0");
+    authority.publish(&MemoryAuthority::document("one:v1.0", "thing"));
+    assert_eq!(follow(&mut authority), [size, size + 1, size + 3]);
+    // of another log, or of nothing: what is newest alone
+    let (now, parts) = (statuses(&authority), HeadParts::of(&authority.signed_head).unwrap());
+    let other: Vec<Delta> = kept.values().map(|bytes| Delta::read(bytes).unwrap()).collect();
+    let stale = of_length(size);
+    let sizes =
+        |before: Option<&StatusList>| parts.onwards(&now, before, &other).into_keys().collect::<Vec<_>>();
+    assert_eq!(sizes(None), [size + 3]);
+    assert_eq!(sizes(Some(&stale)), [size, size + 3]);
+    assert_eq!(sizes(Some(&of_length(size + 9))), [size + 3]);
+    // a token in the place of another names no list
+    assert_eq!(statuses_of(&authority.signed_head, |_| authority.shards.get("1").cloned()), None);
+}

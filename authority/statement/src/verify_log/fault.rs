@@ -180,8 +180,10 @@ pub enum LogFault {
         /// Its URN.
         urn: ContextUrn,
     },
-    /// The head moved too often to compare.
+    /// The head moved too often to compare. Says nothing against the log.
     Moving,
+    /// The head has expired, and this does not hold besides, as of the time at which it was issued.
+    Expired(Box<LogFault>),
     /// Too few of the configured witnesses cosigned the checkpoint.
     Cosignatures(CosignatureFault),
     /// A proof that could not be made or does not hold.
@@ -244,6 +246,7 @@ impl fmt::Display for LogFault {
             }
             LogFault::DocumentDiffers { urn } => write!(f, "`{urn}`: the document is not the published one"),
             LogFault::Moving => f.write_str("the head moved too often to compare"),
+            LogFault::Expired(fault) => write!(f, "{fault}; and its head has expired"),
             LogFault::Cosignatures(fault) => write!(f, "{fault}"),
             LogFault::Proof(fault) => write!(f, "{fault}"),
             LogFault::PastEnd { at, size } => {

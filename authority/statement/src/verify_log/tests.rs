@@ -119,9 +119,40 @@ fn a_log_whose_head_has_expired_holds_as_of_that_head_and_a_forged_one_does_not(
     let now = authority.now;
     assert!(verify_log_or_expired(&mut authority, &config, now).unwrap().next_update > now);
     authority.lie("/v1/floors", b"{\"authority\":\"semgate.test\",\"floors\":[]}".to_vec());
-    // nor is a log excused by the age of its head
+    // nor is a log excused by the age of its head: both are told, and what is changed first
+    let fault = verify_log_or_expired(&mut authority, &config, later).unwrap_err();
+    assert_eq!(fault, LogFault::Expired(Box::new(LogFault::FloorsDiffer)));
+    assert_eq!(fault.to_string(), "the floors differ from the replayed log; and its head has expired");
+    let other = MemoryAuthority::named("other.test", "other.test/log", START).signed_head.clone();
+    authority.lie("/v1/feed/head", other);
     let fault = verify_log_or_expired(&mut authority, &config, later).unwrap_err();
     assert!(matches!(fault, LogFault::Head(_)), "{fault}");
+}
+
+/// An authority that publishes another context whenever its listing is asked for, so many times.
+struct Busy(MemoryAuthority, u64);
+
+impl Fetch for Busy {
+    fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+        if path == LISTING_PATH && self.1 > 0 {
+            self.1 -= 1;
+            self.0.publish(&MemoryAuthority::document(&format!("busy:v1.{}", self.1), "thing"));
+        }
+        Fetch::get(&mut self.0, path, max_bytes)
+    }
+}
+
+#[test]
+fn an_authority_that_publishes_without_a_pause_is_not_accused_and_one_that_lies_meanwhile_is() {
+    let authority = MemoryAuthority::with_library(START);
+    let (config, now) = (authority.config(), authority.now);
+    let verify = |mut busy: Busy| verify_log(&mut busy, &config, now);
+    let report = verify(Busy(authority.clone(), 20)).unwrap();
+    assert_eq!(report.size, authority.tree.size() + 20);
+    assert_eq!(verify(Busy(authority.clone(), 1000)), Err(LogFault::Moving));
+    let mut liar = Busy(authority, 20);
+    liar.0.lie("/v1/floors", b"{\"authority\":\"semgate.test\",\"floors\":[]}".to_vec());
+    assert_eq!(verify(liar), Err(LogFault::FloorsDiffer));
 }
 
 #[test]

@@ -1,0 +1,64 @@
+//! What changed since the heads that were mirrored before (`docs/spec/head-delta.md`), put together from these heads alone: from the sizes
+//! that earlier deltas begin at, and from the one that is replaced.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use semgate_statement::delta::{MAX_DELTA_BYTES, statuses_of};
+use semgate_statement::head::MAX_HEAD_BYTES;
+use semgate_statement::token::MAX_TOKEN_BYTES;
+use semgate_statement::{Delta, HeadParts, ShardRef};
+
+use super::{HEAD, below, read};
+
+const DELTAS: &str = "/v1/feed/deltas";
+
+/// Writes beside the staged head what leads to it, from the newest `most` sizes that are known; answers the paths. What cannot be put together,
+/// because something of the mirror was damaged, is left out: readers take the whole head.
+pub(super) fn write(staging: &Path, to: &Path, most: usize) -> io::Result<Vec<String>> {
+    let mut paths = Vec::new();
+    for (from, bytes) in made(staging, to).into_iter().rev().take(most) {
+        let path = format!("{DELTAS}/{from}");
+        let file = below(staging, &path);
+        fs::create_dir_all(file.parent().unwrap_or(staging))?;
+        // not forced to the disk: one that a power cut left empty is no delta, and its readers take the whole head
+        fs::write(file, bytes)?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// Removes every other delta: it leads to a head that is replaced.
+pub(super) fn forget_others(deltas: &[String], to: &Path) -> io::Result<()> {
+    for file in files(to) {
+        let kept = deltas.iter().any(|path| below(to, path) == file);
+        if !kept {
+            fs::remove_file(file)?;
+        }
+    }
+    Ok(())
+}
+
+fn made(staging: &Path, to: &Path) -> BTreeMap<u64, Vec<u8>> {
+    let head = |dir: &Path| read(&below(dir, HEAD), MAX_HEAD_BYTES as u64);
+    let token = |named: &ShardRef| {
+        let path = format!("/v1/feed/shards/{}", named.hex());
+        let of = |dir: &Path| read(&below(dir, &path), MAX_TOKEN_BYTES as u64);
+        of(staging).or_else(|| of(to))
+    };
+    let Some(new) = head(staging) else { return BTreeMap::new() };
+    let (Some(now), Ok(parts)) = (statuses_of(&new, token), HeadParts::of(&new)) else {
+        return BTreeMap::new();
+    };
+    let before = head(to).and_then(|old| statuses_of(&old, token));
+    let bytes = files(to).into_iter().filter_map(|file| read(&file, MAX_DELTA_BYTES as u64));
+    let older: Vec<Delta> = bytes.filter_map(|bytes| Delta::read(&bytes).ok()).collect();
+    parts.onwards(&now, before.as_ref(), &older)
+}
+
+fn files(to: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(below(to, DELTAS)).into_iter().flatten().flatten();
+    files.map(|file| file.path()).filter(|path| path.is_file()).collect()
+}
