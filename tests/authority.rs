@@ -262,11 +262,18 @@ fn a_recognition_that_nobody_could_withdraw_is_refused_and_its_withdrawal_takes_
     assert_eq!(proposed.status.code(), Some(5), "{proposed:?}");
     let proposed: Value = serde_json::from_slice(&proposed.stdout).unwrap();
     assert_eq!((&proposed["act"], &proposed["on"]), (&"withdraw".into(), &"theirs.test".into()));
-    let id = proposed["proposal"].as_str().unwrap();
+    // recognised anew, the agreement to the end of the older recognition ends nothing
+    good(&ours.semgate(&words));
     let at = ["--authority", &ours.url, "--roots", &roots, "--cert", &cert, "--key", &key_of_grace];
-    let done: Value =
-        serde_json::from_str(&good(&run(&[&["--json", "authority", "approve", id], &at[..]].concat())))
-            .unwrap();
+    let approve = |proposed: &Value| {
+        let id = proposed["proposal"].as_str().unwrap();
+        run(&[&["--json", "authority", "approve", id], &at[..]].concat())
+    };
+    let late = approve(&proposed);
+    assert!(!late.status.success());
+    assert!(String::from_utf8_lossy(&late.stderr).contains("recognition_replaced"), "{late:?}");
+    let proposed: Value = serde_json::from_slice(&withdraw().stdout).unwrap();
+    let done: Value = serde_json::from_str(&good(&approve(&proposed))).unwrap();
     assert_eq!((&done["recognised"], &done["kind"]), (&"theirs.test".into(), &"withdraw".into()));
     let again: Value = serde_json::from_str(&good(&withdraw())).unwrap();
     assert_eq!(again["index"], done["index"], "what was done is answered at once");

@@ -53,6 +53,29 @@ impl Drop for Volume {
     }
 }
 
+/// A directory that takes no write until the value is gone, whoever has files open elsewhere on its volume.
+struct ReadOnly(PathBuf);
+
+impl ReadOnly {
+    fn mount(at: &Path) -> ReadOnly {
+        let mount = |words: &[&str]| Command::new("mount").args(words).arg(at).output().unwrap();
+        let output = mount(&["--bind", at.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", said(&output));
+        let bound = ReadOnly(at.to_owned());
+        // a file that is open there for a moment keeps it writable
+        wait_for("nobody to write there", || {
+            mount(&["-o", "remount,bind,ro"]).status.success().then_some(())
+        });
+        bound
+    }
+}
+
+impl Drop for ReadOnly {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
 /// Offers contexts to the authority of an `up`; documents lie on another volume.
 struct Publisher {
     documents: PathBuf,
@@ -122,6 +145,23 @@ fn a_volume_that_is_full_or_read_only_gets_nothing_acknowledged_that_is_lost_and
     }
     let numbers: Vec<u64> = up.audit().iter().map(|record| record["n"].as_u64().unwrap()).collect();
     assert!(numbers.windows(2).all(|two| two[0] < two[1]), "records are whole and in order: {numbers:?}");
+
+    // the log read-only under the running authority, and on from there when it is writable
+    let read_only = ReadOnly::mount(&dir.join("authority/log"));
+    for n in 0..3 {
+        for short in [format!("goods:v1.{}", 50 + n), format!("unwritten{n}:v1.0")] {
+            let refused = said(&publisher.offer(&up, &short));
+            assert!(refused.contains("storage_failed"), "{short}: {refused}");
+        }
+        assert_eq!(say(&up)["verdict"], "ALLOWED", "what is published counts on");
+    }
+    publisher.holds(&up);
+    drop(read_only);
+    for n in 0..3 {
+        let output = publisher.offer(&up, &format!("goods:v1.{}", 50 + n));
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    publisher.holds(&up);
 
     // a power cut while it is full
     volume.fill();

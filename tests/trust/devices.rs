@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::authorities::Other;
 use crate::support::gateway::free_address;
 use crate::support::{Ended, SEMGATE, wait_for};
 use crate::{good, set_line, text};
@@ -169,10 +170,14 @@ impl Stage {
     }
 
     fn publish(&self, version: &str) -> Output {
-        let file = self.at(&format!("{version}.json"));
+        self.publish_as("shop", version)
+    }
+
+    fn publish_as(&self, line: &str, version: &str) -> Output {
+        let file = self.at(&format!("{line}-{version}.json"));
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}});
         let document =
-            json!({"context": format!("urn:contexts:shop:{version}"), "concepts": {"thing": schema}});
+            json!({"context": format!("urn:contexts:{line}:{version}"), "concepts": {"thing": schema}});
         fs::write(&file, document.to_string()).unwrap();
         self.ask(&["--json", "context", "publish", text(&file)])
     }
@@ -264,6 +269,7 @@ fn an_authority_signs_with_keys_in_a_token_and_says_so_when_the_token_is_lost_or
     assert_eq!(proposed.status.code(), Some(5), "{proposed:?}");
     says(&stage.publish("v1.1"), "signer_unavailable");
     good(&stage.ask(&["context", "list"]));
+    assert_the_log_is_not_read_again(&stage);
     fs::rename(stage.at("away"), stage.at("tokens")).unwrap();
     assert_eq!(stage.verified(), 1, "what was refused was not published");
     wait_for("the token to be found again", || stage.publish("v1.1").status.success().then_some(()));
@@ -297,4 +303,34 @@ fn an_authority_signs_with_keys_in_a_token_and_says_so_when_the_token_is_lost_or
     good(&sign("root", &["--cert", text(&certificate)]));
     good(&stage.ask(&["trust", "submit", text(&draft)]));
     assert_eq!(stage.verified(), 3);
+
+    // and certifies another authority's key there, for the lines that it is recognised for
+    let other = Other::start(temporary.path(), "other.test");
+    let words = other.introduced();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let root = stage.uri("root");
+    let recognise = |more: &[&str]| {
+        stage.ask(&[&words[..], &["--line", "goods", "--days", "30", "--root-key", &root], more].concat())
+    };
+    says(&recognise(&[]), "name the certificate of this key with `--root-cert`");
+    good(&recognise(&["--root-cert", text(&certificate)]));
+    assert_eq!(stage.verified(), 3);
+    let shown: Value = serde_json::from_str(&good(&stage.ask(&["--json", "trust", "show"]))).unwrap();
+    assert!(shown.to_string().contains("other.test"), "{shown}");
+    says(&stage.publish_as("goods", "v1.0"), "line_recognised");
+}
+
+/// While the device is away a batch is refused for the keys alone: the log is read again after the first that failed, and not for each.
+fn assert_the_log_is_not_read_again(stage: &Stage) {
+    let told = |what: &str| {
+        let log = fs::read_to_string(stage.at("authority.log")).unwrap();
+        log.matches(what).count()
+    };
+    let before = told("nothing of a batch was committed");
+    assert_eq!(before, 1);
+    wait_for("keys to be asked several times", || {
+        says(&stage.publish("v1.1"), "signer_unavailable");
+        (told("the keys do not sign yet") >= 3).then_some(())
+    });
+    assert_eq!(told("nothing of a batch was committed"), before);
 }

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
-use crate::RunFault;
+use crate::{RunFault, disk};
 
 #[cfg(test)]
 mod tests;
@@ -144,6 +144,14 @@ impl Audit {
         Ok(Self { path: path.to_path_buf(), inner: Mutex::new(inner), forced: Mutex::default() })
     }
 
+    /// That the file did not take what it was given within a time: who waited for it is told so.
+    pub fn hangs(&self) -> RunFault {
+        RunFault::io("writing", &self.path)(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the disk does not answer",
+        ))
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -177,7 +185,7 @@ impl Audit {
     /// # Errors
     /// The system does not say so of one of them. It never will: what these lines stand for must not be done.
     pub fn force(&self, first: u64, last: u64) -> Result<(), RunFault> {
-        self.force_by(first, last, File::sync_data)
+        self.force_by(first, last, |file| disk::sync_data(&self.path, file))
     }
 
     fn force_by(

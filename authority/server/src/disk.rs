@@ -40,6 +40,12 @@ pub(crate) fn write_all<B: AsRef<[u8]> + Sync>(files: &[(PathBuf, B)]) -> Result
     staged.place()
 }
 
+/// What was written to a file that is appended to is on the disk when this returns.
+pub(crate) fn sync_data(path: &Path, file: &File) -> io::Result<()> {
+    hostile(Step::Sync, path)?;
+    file.sync_data()
+}
+
 /// Sees whether the disk beside `path` takes as many bytes; what is written is removed.
 pub(crate) fn probe(path: &Path, bytes: usize) -> Result<(), RunFault> {
     let [staged] = stage([[(path.with_extension("probe"), vec![b'.'; bytes])].as_slice()])?;

@@ -251,6 +251,80 @@ async fn attack_an_agreement_that_nobody_waited_for_is_spent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn heads_are_renewed_while_the_audit_log_hangs_and_nothing_is_done_that_is_not_on_record() {
+    let place = Place::with(|options| options.status_lifetime = Duration::from_secs(2));
+    let mut config = place.config();
+    config.limits.audit_timeout = Duration::from_millis(300);
+    let state = state(&place);
+    let running = place.start_with(config).await;
+    let mut told = Told::new();
+    offer(&running, "urn:contexts:payment:v1.0", &mut told).await;
+    let (delay, began) = (Duration::from_secs(10), std::time::Instant::now());
+    let hangs = |step: Step, path: &Path| step == Step::Sync && path.ends_with("audit.jsonl");
+    turn(&state, Some(Plan { good: 0, fault: None, bad: 0, delay, counts: hangs }));
+    for major in 2..5 {
+        let got = offer(&running, &format!("urn:contexts:payment:v{major}.0"), &mut told).await;
+        assert_eq!((got.status.as_u16(), got.code().as_str()), (503, "storage_failed"));
+    }
+    for _ in 0..2 {
+        let before = running.client.ok("/v1/feed/head").await.etag();
+        while running.client.ok("/v1/feed/head").await.etag() == before {
+            assert!(began.elapsed() < delay, "no head was renewed while the audit log hung");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    turn(&state, None);
+    assert_eq!(running.client.ok("/v1/contexts").await.json()["contexts"].as_array().unwrap().len(), 1);
+    while !offer(&running, "urn:contexts:payment:v2.0", &mut told).await.status.is_success() {
+        assert!(began.elapsed() < 6 * delay, "it does not go on");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    holds(&place, &running, &told).await;
+    assert_eq!(running.client.ok("/v1/contexts").await.json()["contexts"].as_array().unwrap().len(), 2);
+    running.stop().await;
+}
+
+/// An agreement that the full queue did not take is nobody's act: the proposal waits on for the next try.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proposal_that_the_queue_did_not_take_waits_on() {
+    let slow = |step: Step, path: &Path| {
+        step == Step::Sync && !path.components().any(|part| part.as_os_str() == "proposals")
+    };
+    let place = Place::new();
+    let mut config = place.config();
+    config.publishers = [ADA, GRACE].map(crate::Publisher::of_everything).to_vec();
+    config.four_eyes = vec![semgate_policies::PublisherAct::Suspend];
+    (config.limits.answer_timeout, config.limits.queue) = (Duration::from_millis(500), 1);
+    let state = state(&place);
+    let running = place.start_with(config).await;
+    let (ada, grace) = (running.client_of(&place, Some(ADA)), running.client_of(&place, Some(GRACE)));
+    let urn = "urn:contexts:payment:v1.0";
+    assert_eq!(ada.publish(&document(urn, "")).await.status, StatusCode::CREATED);
+    let proposed = ada.act(urn, "suspend").await;
+    assert_eq!(proposed.status, StatusCode::ACCEPTED);
+    let path = format!("/v1/proposals/{}/approve", proposed.json()["proposal"].as_str().unwrap());
+    let delay = Duration::from_secs(2);
+    turn(&state, Some(Plan { good: 0, fault: None, bad: 0, delay, counts: slow }));
+    // one is being committed and one waits behind it
+    for major in 2..4 {
+        let got = ada.publish(&document(&format!("urn:contexts:payment:v{major}.0"), "")).await;
+        assert_eq!(got.code(), "unfinished");
+    }
+    let got = grace.post(&path, "application/json", "").await;
+    assert_eq!((got.status.as_u16(), got.code().as_str()), (503, "busy"));
+    turn(&state, None);
+    let began = std::time::Instant::now();
+    while ada.ok("/v1/contexts").await.json()["contexts"].as_array().unwrap().len() < 3 {
+        assert!(began.elapsed() < Duration::from_secs(60), "what was handed over is done");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(ada.ok("/v1/contexts").await.json()["contexts"][0]["status"], "valid");
+    assert_eq!(grace.post(&path, "application/json", "").await.status, StatusCode::CREATED);
+    assert_eq!(ada.ok("/v1/contexts").await.json()["contexts"][0]["status"], "suspended");
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn attack_certificates_of_the_domain_that_are_no_publishers_do_not_fill_the_audit_log() {
     let place = Place::new();
     let config = place.config();

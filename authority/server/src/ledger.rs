@@ -32,12 +32,15 @@ pub(crate) struct Override {
 pub(crate) struct Overrides {
     by_document: BTreeMap<(ContextUrn, Digest), Vec<Override>>,
     count: usize,
+    /// How many of them each person signed.
+    by_person: BTreeMap<String, usize>,
     /// The listing of them, made when first asked for.
     listing: OnceLock<Document>,
 }
 
 impl Overrides {
     fn insert(&mut self, key: (ContextUrn, Digest), one: Override) {
+        *self.by_person.entry(one.by.clone()).or_default() += 1;
         self.by_document.entry(key).or_default().push(one);
         self.count += 1;
         self.listing = OnceLock::new();
@@ -211,6 +214,11 @@ impl Ledger {
     /// How many overrides there are.
     pub fn override_count(&self) -> usize {
         self.overrides.count
+    }
+
+    /// How many of them this person signed.
+    pub fn override_count_of(&self, person: &str) -> usize {
+        self.overrides.by_person.get(person).copied().unwrap_or_default()
     }
 
     /// The overrides so far.

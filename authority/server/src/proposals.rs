@@ -27,8 +27,9 @@ pub(crate) enum Target {
     Floor { line: Line, min: Version, reason: String },
     /// Have a permission logged.
     Override(Box<SignedPermission>),
-    /// End the recognition of another authority for these lines, each with its floor there, or the lowest version.
-    Withdraw { recognised: String, lines: Vec<(Line, Version)>, reason: String },
+    /// End the recognition of another authority that is at this index of the log, for these lines, each with its floor there, or the lowest
+    /// version.
+    Withdraw { recognised: String, index: u64, lines: Vec<(Line, Version)>, reason: String },
 }
 
 impl Target {
@@ -101,9 +102,9 @@ impl Target {
             (Self::Floor { line, min, .. }, Self::Floor { line: l, min: m, .. }) => line == l && min == m,
             (Self::Override(permission), Self::Override(other)) => permission == other,
             (
-                Self::Withdraw { recognised, lines, .. },
-                Self::Withdraw { recognised: other, lines: others, .. },
-            ) => recognised == other && lines == others,
+                Self::Withdraw { recognised, index, lines, .. },
+                Self::Withdraw { recognised: other, index: at, lines: others, .. },
+            ) => recognised == other && index == at && lines == others,
             _ => false,
         }
     }
@@ -144,6 +145,8 @@ struct Written {
     permission: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recognised: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    index: Option<u64>,
     /// Each as `line:v1.0`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lines: Option<Vec<String>>,
@@ -164,6 +167,7 @@ impl Written {
             reason: None,
             permission: None,
             recognised: None,
+            index: None,
             lines: None,
         };
         match target {
@@ -175,8 +179,9 @@ impl Written {
                 written.reason = Some(reason);
             }
             Target::Override(permission) => written.permission = Some(permission.as_str().to_owned()),
-            Target::Withdraw { recognised, lines, reason } => {
+            Target::Withdraw { recognised, index, lines, reason } => {
                 (written.recognised, written.reason) = (Some(recognised), Some(reason));
+                written.index = Some(index);
                 let lines = lines.iter().map(|(line, version)| format!("{}:{version}", line.as_str()));
                 written.lines = Some(lines.collect());
             }
@@ -193,10 +198,8 @@ impl Written {
     }
 
     fn withdrawal(&self) -> Option<Target> {
-        let ("withdraw", Some(recognised), Some(lines)) = (self.act.as_str(), &self.recognised, &self.lines)
-        else {
-            return None;
-        };
+        let named = (self.act.as_str(), &self.recognised, self.index, &self.lines);
+        let ("withdraw", Some(recognised), Some(index), Some(lines)) = named else { return None };
         let lines = lines.iter().map(|text| {
             let (line, version) = text.rsplit_once(':')?;
             Some((Line::parse(line).ok()?, Version::parse(version).ok()?))
@@ -204,6 +207,7 @@ impl Written {
         let reason = check_reason(self.reason.as_deref()?).ok()?.to_owned();
         Some(Target::Withdraw {
             recognised: recognised.clone(),
+            index,
             lines: lines.collect::<Option<Vec<_>>>()?,
             reason,
         })
@@ -310,14 +314,18 @@ impl Proposals {
         let id: String = drawn.iter().map(|byte| format!("{byte:02x}")).collect();
         let until = now.saturating_add(self.lifetime);
         let proposal = Proposal { id, by: by.to_owned(), at: now, until, target };
+        self.write(&proposal)?;
+        waiting.insert(proposal.id.clone(), proposal.clone());
+        Ok(proposal)
+    }
+
+    fn write(&self, proposal: &Proposal) -> Result<(), Problem> {
         let bytes =
-            serde_json::to_vec(&Written::of(&proposal)).map_err(|e| Problem::new(Code::Internal, e))?;
+            serde_json::to_vec(&Written::of(proposal)).map_err(|e| Problem::new(Code::Internal, e))?;
         disk::write(&self.dir.join(format!("{}.json", proposal.id)), &bytes).map_err(|fault| {
             tracing::error!("{fault}");
             Problem::from(Code::of_write(&fault))
-        })?;
-        waiting.insert(proposal.id.clone(), proposal.clone());
-        Ok(proposal)
+        })
     }
 
     /// The proposal of this id, for this person to agree to.
@@ -356,6 +364,18 @@ impl Proposals {
             tracing::error!("{fault}");
             Problem::from(Code::of_write(&fault))
         })
+    }
+
+    /// Takes one back in that was spent, where it is certain that nothing was done by it and nothing will be. Where the disk does not take it
+    /// it is told, and has to be proposed anew.
+    pub fn put_back(&self, proposal: &Proposal) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.write(proposal) {
+            Ok(()) => drop(waiting.insert(proposal.id.clone(), proposal.clone())),
+            Err(_) => {
+                tracing::error!("the proposal `{}` is lost, though nothing was done by it", proposal.id)
+            }
+        }
     }
 
     /// Forgets one that never can be carried out.

@@ -220,6 +220,12 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     Ok(Prepared { app, sequencer, queue, tls, tls_files, submit, lock })
 }
 
+/// What requests are answered from, with nobody who would take any.
+#[cfg(test)]
+pub(crate) fn prepared(config: Config) -> Result<Arc<App>, RunFault> {
+    Ok(Arc::new(prepare(config)?.app))
+}
+
 async fn bind(address: SocketAddr) -> Result<TcpListener, RunFault> {
     TcpListener::bind(address).await.map_err(|source| RunFault::Bind { address, source })
 }

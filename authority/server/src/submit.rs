@@ -6,6 +6,7 @@
 
 mod check;
 mod commit;
+mod record;
 mod room;
 
 use std::path::PathBuf;
@@ -30,8 +31,9 @@ use crate::publish::{Heads, Published};
 use crate::store::{Documents, Evidence, Kept, Leftovers, Log};
 use crate::{Limits, RunFault};
 
-pub(crate) use check::Verified;
+pub(crate) use check::{Verified, recognised_anew};
 pub(crate) use commit::{reopen, said};
+pub(crate) use record::Hanging;
 pub(crate) use room::Room;
 
 /// What somebody with the right to it asks the authority to say.
@@ -81,6 +83,8 @@ pub(crate) enum Request {
     Withdraw {
         /// The authority that is recognised.
         recognised: String,
+        /// Where its recognition is in the log: no other one is ended by this.
+        index: u64,
         /// The lines that it is recognised for, each of which the caller may revoke in.
         lines: Vec<Line>,
         /// Why.
@@ -196,6 +200,8 @@ pub(crate) struct Sequencer {
     pub public: watch::Sender<Arc<Published>>,
     /// Says what is about to be done.
     pub audit: Arc<Audit>,
+    /// What of it hangs.
+    pub hanging: Option<Hanging>,
     pub verified: Verified,
     /// How long what followers read will be.
     pub room: Room,

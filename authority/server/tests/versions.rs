@@ -135,6 +135,7 @@ async fn what_cannot_be_shown_is_refused_and_says_what_stopped_the_search() {
     running.stop().await;
 }
 
+const ADA: &str = "spiffe://semgate.test/ada";
 const GRACE: &str = "spiffe://semgate.test/grace";
 
 /// What Grace, or somebody else, permits: this document beside these.
@@ -344,21 +345,29 @@ async fn permissions_are_bounded_in_number_and_listed_as_they_are_at_each_moment
         overrides: vec![semgate_authority::LinePattern::parse("stock.test").unwrap()],
         ..publisher(GRACE, &[], &[], &[])
     });
-    config.limits.overrides = 2;
+    config.limits.overrides = 3;
+    config.limits.override_share = 2;
+    config.publishers.push(semgate_authority::Publisher {
+        overrides: vec![semgate_authority::LinePattern::parse("stock.test").unwrap()],
+        ..publisher(ADA, &[], &[], &[])
+    });
     let running = place.start_with(config).await;
     let grace = running.client_of(&place, Some(GRACE));
     let of = |number: &str, most: u64| version(number, concept(most), results(&["known"]));
     let first = of("1.0", 20);
     assert_eq!(running.client.publish(&first).await.status, StatusCode::CREATED);
-    let permit = async |number: &str| {
-        let signed = permission(&place, GRACE, &of(number, 10), &[&first]);
+    let permit = async |person: &str, number: &str| {
+        let signed = permission(&place, person, &of(number, 10), &[&first]);
         let got = grace.post("/v1/overrides", "application/jose+json", &signed).await;
         let listed = grace.ok("/v1/overrides").await.json()["overrides"].as_array().unwrap().len();
         (got.status.as_u16(), if got.status.is_success() { String::new() } else { got.code() }, listed)
     };
     assert_eq!(grace.ok("/v1/overrides").await.json(), json!({ "overrides": [] }));
-    assert_eq!(permit("1.1").await, (201, String::new(), 1));
-    assert_eq!(permit("1.2").await, (201, String::new(), 2));
-    assert_eq!(permit("1.3").await, (507, "overrides_full".to_owned(), 2));
+    let full = |listed| (507, "overrides_full".to_owned(), listed);
+    assert_eq!(permit(GRACE, "1.1").await, (201, String::new(), 1));
+    assert_eq!(permit(GRACE, "1.2").await, (201, String::new(), 2));
+    assert_eq!(permit(GRACE, "1.3").await, full(2), "one person's share is used up");
+    assert_eq!(permit(ADA, "1.3").await, (201, String::new(), 3), "another has room");
+    assert_eq!(permit(ADA, "1.4").await, full(3), "and then nobody has");
     running.stop().await;
 }

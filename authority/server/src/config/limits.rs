@@ -36,6 +36,9 @@ pub struct Limits {
     pub witness_patience: Duration,
     /// How long a key in a device may take over a signature; most take milliseconds. Every head and entry waits for one or two.
     pub signer_timeout: Duration,
+    /// How long the volume of the audit log may take to have what is about to be done on the disk; past it the submissions are refused and heads
+    /// go on. A healthy disk takes milliseconds.
+    pub audit_timeout: Duration,
     /// Submissions under way, from their head to their answer; more are answered 503 at once instead of late.
     pub queue: usize,
     /// Submissions in one group commit: one entry tile of the log.
@@ -69,6 +72,9 @@ pub struct Limits {
     /// Permissions to override that are logged here, for ever: each is in memory and in the listing, with some 2 kB. An authority that needs
     /// ten a week fills this in eight years.
     pub overrides: usize,
+    /// Into how many shares these places are divided, of which one person may take one: what one person signs, or who has taken that person's
+    /// key, leaves room for the others. Five a month for eight years, by default.
+    pub override_share: usize,
     /// Status list tokens that are signed at once for whoever asks, each once for its list or head: what strangers ask for leaves the feed
     /// key's device to the heads.
     pub token_signings: usize,
@@ -108,6 +114,7 @@ impl Default for Limits {
             witness_timeout: Duration::from_millis(500),
             witness_patience: Duration::from_secs(5),
             signer_timeout: Duration::from_secs(5),
+            audit_timeout: Duration::from_secs(5),
             queue: 1024,
             batch: 256,
             kept_shards: 256,
@@ -123,6 +130,7 @@ impl Default for Limits {
             proposal_share: 8,
             proposal_lifetime: Duration::from_secs(86_400),
             overrides: 4096,
+            override_share: 8,
             token_signings: 2,
             crl_bytes: 64 << 20,
             grace: Duration::from_secs(10),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::App;
 use super::answer;
-use super::asked::{ask, hand_over, status_of, submission};
+use super::asked::{answered, ask, hand_over, status_of, submission};
 use super::attempt::{Attempt, ruled};
 use super::author::{Author, Right, holds};
 use super::problem::{Code, Problem};
@@ -23,7 +23,7 @@ use super::segment::Segment;
 use crate::audit::Entry;
 use crate::clock::now;
 use crate::proposals::{Proposal, Target};
-use crate::submit::{Consent, Done, Request};
+use crate::submit::{Consent, Done, Request, recognised_anew};
 
 type Answer = Result<Response, Problem>;
 
@@ -86,9 +86,9 @@ fn request(target: &Target, by: &str) -> Result<Request, Problem> {
             let by = SpiffeId::parse(by).map_err(|fault| Problem::new(Code::Internal, fault))?;
             Request::Override { by, permission }
         }
-        Target::Withdraw { recognised, lines, reason } => {
+        Target::Withdraw { recognised, index, lines, reason } => {
             let lines = lines.into_iter().map(|(line, _)| line).collect();
-            Request::Withdraw { recognised, lines, reason }
+            Request::Withdraw { recognised, index, lines, reason }
         }
     })
 }
@@ -182,7 +182,10 @@ async fn approved(
     let intended = attempt.intend()?;
     // whatever comes of it: what is handed to the sequencer may be done after the answer that says it was not done in time
     app.proposals.spend(&proposal.id)?;
-    let done = hand_over(app, request, by, Consent::Enough, Some(intended)).await?;
+    let handed = hand_over(app, request, by, Consent::Enough, Some(intended));
+    // but what nobody took
+    let handed = handed.inspect_err(|_| app.proposals.put_back(&proposal))?;
+    let done = answered(app, handed).await?;
     attempt.entry.index = Some(done.index);
     let mut body = said(&proposal.target, &proposal.by, &done);
     if let Some(members) = body.as_object_mut() {
@@ -221,7 +224,7 @@ fn may(app: &App, entry: &mut Entry, who: &str, target: &Target) -> Result<(), P
 /// # Errors
 /// [`Code::WithdrawalImpossible`] with how many there are.
 pub(super) fn withdrawable(app: &App, recognition: &Recognition) -> Result<(), Problem> {
-    let target = withdrawal(recognition, String::new());
+    let target = withdrawal(recognition, 0, String::new());
     let mut needed = 1;
     let may = app.config.publishers.iter().filter(|one| {
         target.versions().into_iter().all(|(line, version)| {
@@ -243,18 +246,26 @@ pub(super) fn withdrawable(app: &App, recognition: &Recognition) -> Result<(), P
     Err(Problem::new(Code::WithdrawalImpossible, detail))
 }
 
-/// The withdrawal of a recognition: of each line, judged by its floor there.
-pub(super) fn withdrawal(recognition: &Recognition, reason: String) -> Target {
+/// The withdrawal of the recognition at this index of the log: of each line, judged by its floor there.
+pub(super) fn withdrawal(recognition: &Recognition, index: u64, reason: String) -> Target {
     let lines = recognition.lines.iter().map(|scoped| {
         let version = scoped.min.unwrap_or(Version::new(0, 0));
         (scoped.line.clone(), version)
     });
-    Target::Withdraw { recognised: recognition.recognised.clone(), lines: lines.collect(), reason }
+    Target::Withdraw { recognised: recognition.recognised.clone(), index, lines: lines.collect(), reason }
 }
 
-/// Whether who proposed it may do it now; of a permission, also whether its signature holds.
+/// Whether who proposed it may do it now; of a permission, also whether its signature holds, and of a withdrawal, whether the recognition is
+/// still the one that was meant.
 fn stands(app: &App, entry: &mut Entry, proposal: &Proposal) -> Result<(), Problem> {
     may(app, entry, &proposal.by, &proposal.target)?;
+    if let Target::Withdraw { recognised, index, .. } = &proposal.target {
+        let anchors = app.keys.anchors();
+        let known = anchors.recognised().find(|one| one.recognition.recognised == *recognised);
+        if known.is_none_or(|known| known.index != *index) {
+            return Err(recognised_anew());
+        }
+    }
     if let Target::Override(permission) = &proposal.target {
         entry.signed_by = Some(proposal.by.clone());
         permission

@@ -44,19 +44,34 @@ pub(super) async fn ask(
         Consent::Enough => Some(attempt.intend()?),
         Consent::SecondMissing => None,
     };
-    hand_over(app, request, by, consent, intended).await
+    let handed = hand_over(app, request, by, consent, intended)?;
+    answered(app, handed).await
 }
 
-/// The same for what is on record already, under this number.
-pub(super) async fn hand_over(
+/// What was handed to the sequencer, and may be done from now on.
+pub(super) struct Handed(oneshot::Receiver<Result<Done, Problem>>);
+
+/// Hands over what is on record already, under this number.
+///
+/// # Errors
+/// The sequencer did not take it: nothing will be done.
+pub(super) fn hand_over(
     app: &App,
     request: Request,
     by: String,
     consent: Consent,
     intended: Option<u64>,
-) -> Result<Done, Problem> {
+) -> Result<Handed, Problem> {
     let (to, from) = oneshot::channel();
     app.submit.send(Job { request, by, consent, intended, answer: to })?;
+    Ok(Handed(from))
+}
+
+/// What became of it.
+///
+/// # Errors
+/// Why it was not done; or that this is not known in time.
+pub(super) async fn answered(app: &App, Handed(from): Handed) -> Result<Done, Problem> {
     match timeout(app.config.limits.answer_timeout, from).await {
         Ok(Ok(answered)) => answered,
         Ok(Err(_)) => Err(Code::Stopping.into()),

@@ -98,6 +98,8 @@ codes! {
     TrustRefused, "trust_refused", CONFLICT, "see `semgate trust show`; draft it anew and collect the signatures that it takes";
     /// Nobody could withdraw the recognition again: too few publishers may, or the status key may not speak of its lines.
     WithdrawalImpossible, "withdrawal_impossible", CONFLICT, "give publishers the right `revoke` on every line of the recognition, and the status key a certificate for these lines; then hand it in again";
+    /// The authority was recognised anew since its withdrawal was asked for.
+    RecognitionReplaced, "recognition_replaced", CONFLICT, "look at what is recognised now (`semgate trust show`), and withdraw that if it is meant";
     /// The body is longer than its limit.
     TooLarge, "too_large", PAYLOAD_TOO_LARGE, "a context has at most 90 kB of payload";
     /// Neither a bare nor a signed context, or not JSON.
@@ -122,8 +124,8 @@ codes! {
     StorageFull, "storage_full", INSUFFICIENT_STORAGE, "try again when the operator has made room; nothing was published";
     /// What followers read would grow past what they take.
     AuthorityFull, "authority_full", INSUFFICIENT_STORAGE, "nothing was published; the operator has to spread lines over several authorities";
-    /// As many permissions to override are logged as may be.
-    OverridesFull, "overrides_full", INSUFFICIENT_STORAGE, "publish it under the next major; or the operator raises `limits.overrides`";
+    /// As many permissions to override are logged as may be, of everybody or of this person.
+    OverridesFull, "overrides_full", INSUFFICIENT_STORAGE, "publish it under the next major; or the operator raises `limits.overrides`, or lowers `limits.override_share`";
     /// The key that would sign it has no valid certificate, or its device does not answer.
     SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "try again; else the operator has to look after the key of the role and its certificate";
     /// The new head was not public in time; the statement may still be published.

@@ -23,6 +23,9 @@ use crate::publish::{Document, newest_token, signed_token};
 use crate::store::{cut, widest, with_width};
 use crate::submit::index_of;
 
+#[cfg(test)]
+mod tests;
+
 type Answer = Result<Response, Problem>;
 type Shared = State<Arc<App>>;
 

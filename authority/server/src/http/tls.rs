@@ -57,6 +57,18 @@ pub(crate) struct Files {
     /// Those of clients, as they were taken last: lists are verified under these, whatever the file says by now.
     roots: Roots,
     seen: Vec<(PathBuf, Mark)>,
+    /// They could not be used as they are: read again at each look, since a disk may fail once.
+    again: bool,
+}
+
+/// What became of the files since the last look.
+enum Looked {
+    /// Nothing that is new.
+    Same,
+    /// What connections are answered with from now on.
+    Taken(Shown),
+    /// They changed, and cannot be used.
+    Refused(RunFault),
 }
 
 impl Files {
@@ -71,26 +83,31 @@ impl Files {
         if let Some(crls) = &mut crls {
             crls.look(&roots, true, now(), None);
         }
-        Ok((Self { config: config.clone(), crls, roots, seen }, shown))
+        Ok((Self { config: config.clone(), crls, roots, seen, again: false }, shown))
     }
 
-    /// What changed since the last look: lists are in use from now on, under new roots once these are taken; the rest is given back.
-    fn look(&mut self, metrics: &Metrics) -> Option<Result<Shown, RunFault>> {
+    /// What changed since the last look: lists are in use from now on, under new roots once these are taken; the rest is given back. What
+    /// could not be used is tried again each time, and told once.
+    fn look(&mut self, metrics: &Metrics) -> Looked {
         let marks = marks(&self.config);
         let changed = marks != self.seen;
         self.seen = marks;
-        let loaded = changed.then(|| load(&self.config, self.crls.as_ref()));
-        let anew = matches!(loaded, Some(Ok(_)));
-        let taken = loaded.map(|loaded| {
-            loaded.map(|(shown, roots)| {
-                self.roots = roots;
-                shown
-            })
-        });
+        let loaded = (changed || self.again).then(|| load(&self.config, self.crls.as_ref()));
+        let looked = match loaded {
+            None => Looked::Same,
+            Some(Ok((shown, roots))) => {
+                (self.roots, self.again) = (roots, false);
+                Looked::Taken(shown)
+            }
+            Some(Err(fault)) => {
+                self.again = true;
+                if changed { Looked::Refused(fault) } else { Looked::Same }
+            }
+        };
         if let Some(crls) = &mut self.crls {
-            crls.look(&self.roots, anew, now(), Some(metrics));
+            crls.look(&self.roots, matches!(looked, Looked::Taken(_)), now(), Some(metrics));
         }
-        taken
+        looked
     }
 }
 
@@ -135,10 +152,10 @@ pub(crate) async fn renew(
         }
         let counted = Arc::clone(&metrics);
         let looked = tokio::task::spawn_blocking(move || {
-            let loaded = files.look(&counted);
-            (files, loaded)
+            let looked = files.look(&counted);
+            (files, looked)
         });
-        let Ok((back, loaded)) = looked.await else {
+        let Ok((back, looked)) = looked.await else {
             tracing::error!("the tls files are not looked at any more");
             return;
         };
@@ -146,14 +163,14 @@ pub(crate) async fn renew(
         let count = |result: &str| {
             metrics.count("semgate_authority_tls_reloads_total", &[("result", result.to_owned())]);
         };
-        match loaded {
-            None => {}
-            Some(Ok(shown)) => {
+        match looked {
+            Looked::Same => {}
+            Looked::Taken(shown) => {
                 tls.set(shown);
                 count("taken");
                 tracing::info!("took up the changed tls files for new connections");
             }
-            Some(Err(fault)) => {
+            Looked::Refused(fault) => {
                 count("refused");
                 tracing::error!("the changed tls files are not taken up, the ones before go on: {fault}");
             }

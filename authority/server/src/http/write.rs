@@ -320,10 +320,11 @@ async fn withdrawn(
     // the newest recognition of that authority, whatever became of it
     let anchors = app.keys.anchors();
     let known = anchors.recognised().find(|one| one.recognition.recognised == recognised);
-    let recognition = &known.ok_or(Code::RecognitionUnknown)?.recognition;
+    let known = known.ok_or(Code::RecognitionUnknown)?;
+    let recognition = &known.recognition;
     attempt.entry.on = Some(recognised);
     recognition.names().iter().try_for_each(|line| author.may(line))?;
-    let target = withdrawal(recognition, checked(app, reason)?);
+    let target = withdrawal(recognition, known.index, checked(app, reason)?);
     carry_out(app, attempt, author.id(), target).await
 }
 

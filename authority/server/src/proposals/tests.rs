@@ -125,3 +125,24 @@ fn what_its_maker_may_not_do_any_more_makes_place_and_nobody_takes_more_than_a_s
     assert!(refused.detail.contains("one person may have no more"), "{}", refused.detail);
     assert!(propose(&proposals, GRACE, revoke(2, "a"), 100).is_ok());
 }
+
+#[test]
+fn what_is_put_back_waits_as_before_also_over_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let proposals = open(dir.path());
+    let lines = vec![(Line::parse("goods").unwrap(), Version::new(2, 0))];
+    let target = |index| Target::Withdraw {
+        recognised: "theirs.test".to_owned(),
+        index,
+        lines: lines.clone(),
+        reason: "a drill".to_owned(),
+    };
+    let made = propose(&proposals, ADA, target(7), 100).unwrap();
+    proposals.spend(&made.id).unwrap();
+    proposals.put_back(&made);
+    assert_eq!(proposals.find(&made.id, GRACE, 101).map_err(|why| why.code), Ok(made.clone()));
+    assert_eq!(open(dir.path()).all(101), std::slice::from_ref(&made));
+    // of another recognition it is another proposal
+    let other = propose(&proposals, GRACE, target(8), 101).unwrap();
+    assert_ne!(other.id, made.id);
+}

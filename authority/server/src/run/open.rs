@@ -209,6 +209,7 @@ pub(super) fn sequencer(
         doubt: 0,
         unsigned: None,
         unrenewed: None,
+        hanging: None,
         metrics,
     };
     Ok((sequencer, found))

@@ -64,8 +64,8 @@ impl Sequencer {
             Request::Conflict { .. } => Err(Code::UrnTaken.into()),
             Request::Change { act, urn, reason } => self.judge_change(*act, urn, reason, consent),
             Request::Floor { line, min, reason } => self.judge_floor((line, *min), reason, consent),
-            Request::Withdraw { recognised, lines, reason } => {
-                self.judge_withdraw((recognised, lines), reason, consent)
+            Request::Withdraw { recognised, index, lines, reason } => {
+                self.judge_withdraw((recognised, *index, lines), reason, consent)
             }
             Request::Override { by, permission } => self.judge_override(by, permission, consent),
             Request::Root(signed) => self.judge_root(signed),
@@ -170,7 +170,7 @@ impl Sequencer {
     /// The kill switch of a recognition; the same again is the same statement.
     fn judge_withdraw(
         &mut self,
-        (recognised, lines): (&str, &[Line]),
+        (recognised, meant, lines): (&str, u64, &[Line]),
         reason: &str,
         consent: Consent,
     ) -> Result<Judged, Problem> {
@@ -180,8 +180,8 @@ impl Sequencer {
         let at = self.time();
         let known = self.ledger.replay().recognition(recognised);
         let (index, known) = known.ok_or(Code::RecognitionUnknown)?;
-        if known != lines {
-            return Err(Problem::new(Code::Busy, "it was recognised for other lines meanwhile"));
+        if index != meant || known != lines {
+            return Err(recognised_anew());
         }
         let lines = lines.to_vec();
         let (recognised, reason) = (recognised.to_owned(), reason.to_owned());
@@ -203,6 +203,11 @@ impl Sequencer {
         }
         if self.ledger.override_count() >= self.limits.overrides {
             let detail = format!("{} permissions are logged", self.limits.overrides);
+            return Err(Problem::new(Code::OverridesFull, detail));
+        }
+        let share = self.limits.overrides.div_ceil(self.limits.override_share.max(1));
+        if self.ledger.override_count_of(by.as_str()) >= share {
+            let detail = format!("{share} permissions by `{by}` are logged, and one person may have no more");
             return Err(Problem::new(Code::OverridesFull, detail));
         }
         let at = self.time();
@@ -356,6 +361,11 @@ impl Sequencer {
         });
         serde_json::to_vec(&record).ok()
     }
+}
+
+/// What was asked for was the end of an older recognition.
+pub(crate) fn recognised_anew() -> Problem {
+    Problem::new(Code::RecognitionReplaced, "it was recognised anew since the withdrawal was asked for")
 }
 
 /// A statement that a key is compromised must name the key, and one whose being so has an effect: not that of a root, which leaves by a

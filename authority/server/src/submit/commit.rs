@@ -294,20 +294,6 @@ impl Sequencer {
         }
     }
 
-    /// What is about to be done is on record, on the disk, before anything of it is done.
-    fn recorded(&self, batch: Vec<Job>) -> Option<Vec<Job>> {
-        let lines = || batch.iter().filter_map(|job| job.intended);
-        let (Some(first), Some(last)) = (lines().min(), lines().max()) else { return Some(batch) };
-        match self.audit.force(first, last) {
-            Ok(()) => Some(batch),
-            Err(fault) => {
-                tracing::error!("nothing of a batch was done, for it is not on record: {fault}");
-                refuse_batch(batch, Code::of_write(&fault));
-                None
-            }
-        }
-    }
-
     /// The documents and chains that a batch names.
     fn named<'a>(
         waiting: &'a [Waiting],
@@ -448,7 +434,7 @@ impl Sequencer {
     }
 }
 
-fn refuse_batch(batch: Vec<Job>, code: Code) {
+pub(super) fn refuse_batch(batch: Vec<Job>, code: Code) {
     for job in batch {
         let _ = job.answer.send(Err(code.into()));
     }

@@ -8,7 +8,7 @@ use semgate_certs::{
     LeafProfile, Revoked, RootProfile, SpiffeId, Usage, verify_chain,
 };
 
-use super::Files;
+use super::{Files, Looked};
 use crate::clock::now;
 use crate::metrics::Metrics;
 use crate::support::{Place, Running};
@@ -132,15 +132,43 @@ fn roots_of_clients_that_cannot_be_read_keep_no_revocation_list_out() {
     let metrics = Metrics::new();
     std::fs::write(&client_roots, "not a certificate").unwrap();
     write(2, &[Revoked::of(&leaf.certificates()[0], began).unwrap()]);
-    assert!(matches!(files.look(&metrics), Some(Err(_))), "the roots are not taken");
+    assert!(matches!(files.look(&metrics), Looked::Refused(_)), "the roots are not taken");
+    assert!(matches!(files.look(&metrics), Looked::Same), "which is told once");
     assert_eq!(judged(&files), Err(ChainFault::Revoked), "and the list is, under those of before");
     // whom others certify counts once their roots are taken, and not before
     let other = Issuer::root(&RootProfile::new("root", began - 10), key(), &random).unwrap();
     std::fs::write(&client_roots, other.chain().to_pem()).unwrap();
-    assert!(matches!(files.look(&metrics), Some(Ok(_))));
+    assert!(matches!(files.look(&metrics), Looked::Taken(_)));
     assert!(judged(&files).is_err());
     std::fs::rename(&dir, place.path().join("gone")).unwrap();
-    assert!(files.look(&metrics).is_none());
+    assert!(matches!(files.look(&metrics), Looked::Same));
     let told = metrics.render();
     assert!(told.contains(r#"semgate_authority_client_crls_total{result="unlisted"} 1"#), "{told}");
+}
+
+#[test]
+fn a_file_that_was_misread_once_is_read_again_although_it_looks_the_same() {
+    let (place, random) = (Place::new(), SystemRandom::new());
+    let file = place.path().join("client-roots.pem");
+    let root = |name: &str| {
+        let key = KeyPair::generate(&random).unwrap();
+        Issuer::root(&RootProfile::new(name, now() - 10), key, &random).unwrap().chain().to_pem()
+    };
+    std::fs::write(&file, root("first")).unwrap();
+    let mut config = place.config();
+    config.tls.client_roots = file.clone();
+    let (mut files, _) = Files::open(&config).unwrap();
+    let (metrics, next) = (Metrics::new(), root("next"));
+    // of the same length, in the same place, and of the same time
+    let when = std::time::SystemTime::now();
+    let write = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        std::fs::File::options().write(true).open(&file).unwrap().set_modified(when).unwrap();
+    };
+    write(&"x".repeat(next.len()));
+    assert!(matches!(files.look(&metrics), Looked::Refused(_)));
+    assert!(matches!(files.look(&metrics), Looked::Same), "it is told once");
+    write(&next);
+    assert!(matches!(files.look(&metrics), Looked::Taken(_)));
+    assert!(matches!(files.look(&metrics), Looked::Same));
 }
