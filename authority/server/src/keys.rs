@@ -242,13 +242,35 @@ pub(crate) enum SignerFault {
     Storage(RunFault),
 }
 
+/// That a signer's chain is valid now by what the root says, and that it is not compromised.
+fn counts(chain: &Chain, anchors: &Anchors, now: u64) -> Result<VerifiedLeaf, ChainFault> {
+    match anchors.compromised(&chain.signer_id()) {
+        Some(_) => Err(ChainFault::IssuerRevoked),
+        None => verify_chain(chain, anchors.roots(), Usage::Context, now),
+    }
+}
+
 /// Mints context signers: one leaf for each line, by the issuing certificate for contexts.
 pub(crate) struct Signers {
     dir: PathBuf,
     issuer: Issuer,
     keys: Arc<Keys>,
     prefix: Prefix,
-    known: Mutex<HashMap<Line, (Arc<SigningIdentity>, u64)>>,
+    known: Mutex<HashMap<Line, Known>>,
+}
+
+/// A signer that was found to count: in which second, and by what of the root.
+struct Known {
+    identity: Arc<SigningIdentity>,
+    until: u64,
+    seen: (u64, Arc<Anchors>),
+}
+
+impl Known {
+    /// Whether it is to be judged no more: each judgement costs five signatures, and publishers ask for the same few signers again and again.
+    fn counts_still(&self, now: u64, anchors: &Arc<Anchors>) -> bool {
+        self.seen.0 == now && Arc::ptr_eq(&self.seen.1, anchors)
+    }
 }
 
 impl Signers {
@@ -263,42 +285,41 @@ impl Signers {
 
     /// The signer of a line: the stored one while it has a month left, else a new one, stored before it is used.
     pub fn of(&self, line: &Line, now: u64) -> Result<Arc<SigningIdentity>, SignerFault> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((identity, until)) = known.get(line)
-            && *until > now.saturating_add(RENEW_BEFORE)
-            && self.counts(&identity.chain, now).is_ok()
-        {
-            return Ok(Arc::clone(identity));
-        }
-        let found = match self.stored(line, now) {
-            Some(found) => found,
-            None => self.mint(line, now)?,
-        };
-        known.insert(line.clone(), found.clone());
-        Ok(found.0)
-    }
-
-    /// That a signer's chain is valid now by what the root says, and that it is not compromised.
-    fn counts(&self, chain: &Chain, now: u64) -> Result<VerifiedLeaf, ChainFault> {
         let anchors = self.keys.anchors();
-        match anchors.compromised(&chain.signer_id()) {
-            Some(_) => Err(ChainFault::IssuerRevoked),
-            None => verify_chain(chain, anchors.roots(), Usage::Context, now),
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(one) = known.get_mut(line)
+            && one.until > now.saturating_add(RENEW_BEFORE)
+            && (one.counts_still(now, &anchors) || counts(&one.identity.chain, &anchors, now).is_ok())
+        {
+            one.seen = (now, anchors);
+            return Ok(Arc::clone(&one.identity));
         }
+        let (identity, until) = match self.stored(line, &anchors, now) {
+            Some(found) => found,
+            None => self.mint(line, &anchors, now)?,
+        };
+        let found = Known { identity: Arc::clone(&identity), until, seen: (now, anchors) };
+        known.insert(line.clone(), found);
+        Ok(identity)
     }
 
     /// The stored signer, if it is whole and good for a month; anything else about it is a reason to mint a new one.
-    fn stored(&self, line: &Line, now: u64) -> Option<(Arc<SigningIdentity>, u64)> {
+    fn stored(&self, line: &Line, anchors: &Anchors, now: u64) -> Option<(Arc<SigningIdentity>, u64)> {
         let (certificate, key) = self.files(line);
         let (chain, key) = pair(&KeyFiles { certificate, key }).ok()?;
-        let leaf = self.counts(&chain, now).ok()?;
+        let leaf = counts(&chain, anchors, now).ok()?;
         let good = leaf.public_key() == key.public()
             && leaf.allows_line(line).is_ok()
             && leaf.not_after() > now.saturating_add(RENEW_BEFORE);
         good.then(|| (Arc::new(SigningIdentity::new(key, chain)), leaf.not_after()))
     }
 
-    fn mint(&self, line: &Line, now: u64) -> Result<(Arc<SigningIdentity>, u64), SignerFault> {
+    fn mint(
+        &self,
+        line: &Line,
+        anchors: &Anchors,
+        now: u64,
+    ) -> Result<(Arc<SigningIdentity>, u64), SignerFault> {
         let random = &SystemRandom::new();
         let refused = |what: &dyn std::fmt::Display| SignerFault::Issuing(what.to_string());
         let undelegated = |what: &dyn std::fmt::Display| SignerFault::NotDelegated(what.to_string());
@@ -324,7 +345,7 @@ impl Signers {
             last @ IssueFault::NotDelegated => undelegated(&last),
             last => refused(&last),
         })?;
-        let leaf = self.counts(&chain, now).map_err(|e| match e {
+        let leaf = counts(&chain, anchors, now).map_err(|e| match e {
             ChainFault::NotPermittedByNameConstraints => undelegated(&e),
             e => refused(&e),
         })?;

@@ -373,6 +373,23 @@ async fn an_issuing_certificate_of_this_second_serves_at_once_and_after_the_old_
     running.stop().await;
 }
 
+/// A signer is judged once a second; what the root says of it counts for the next document all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stolen_signer_signs_nothing_more_in_the_same_second() {
+    let place = Place::new();
+    let running = place.start().await;
+    let client = &running.client;
+    assert_eq!(client.publish(&document("urn:contexts:acme:v1.0", "")).await.status, StatusCode::CREATED);
+    let (minted, _) = pem_pair(&place.state().join("signers/acme"));
+    assert_eq!(client.publish(&document("urn:contexts:acme:v2.0", "")).await.status, StatusCode::CREATED);
+    let said = client.post("/v1/trust", "application/jose+json", &stolen(&place, &minted)).await;
+    assert_eq!(said.status, StatusCode::CREATED, "{said:?}");
+    let published = client.publish(&document("urn:contexts:acme:v3.0", "")).await;
+    assert_eq!(published.status, StatusCode::CREATED, "{published:?}");
+    assert_ne!(pem_pair(&place.state().join("signers/acme")).0, minted);
+    running.stop().await;
+}
+
 /// A feed key that the root took back and that cannot be replaced signs heads that count for nobody, and the authority says so.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_authority_whose_heads_count_for_nobody_is_not_ready() {
