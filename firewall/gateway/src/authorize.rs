@@ -116,15 +116,15 @@ impl Authorization {
         if !matches!(status, 400 | 401 | 403) {
             return Ok(None);
         }
-        let texts: Option<Vec<&str>> =
+        let lines: Option<Vec<&str>> =
             head.headers.get_all(WWW_AUTHENTICATE).iter().map(|value| value.to_str().ok()).collect();
         let unreadable = || invalid("the challenge of the agent behind has no one reading");
-        let text = texts.ok_or_else(unreadable)?.join(", ");
-        if text.len() > self.challenge_bytes {
+        let lines = lines.ok_or_else(unreadable)?;
+        if lines.iter().map(|line| line.len()).sum::<usize>() > self.challenge_bytes {
             return Err(invalid("the challenge of the agent behind is larger than the limit"));
         }
         let mut challenges = Vec::new();
-        for challenge in challenge::read(&text).ok_or_else(unreadable)? {
+        for challenge in challenge::read(&lines).ok_or_else(unreadable)? {
             // RFC 6750 §3.1 has this status for one error; without any it is about something else
             if status == 400 && challenge.error.is_none() {
                 continue;

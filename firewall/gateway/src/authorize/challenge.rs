@@ -25,6 +25,19 @@ pub(super) struct Challenge {
 }
 
 impl Challenge {
+    fn of(scheme: &'static str, params: Vec<(String, String)>) -> Option<Self> {
+        let mut challenge = Self { scheme, ..Self::default() };
+        let mut names = Vec::new();
+        for (name, value) in params {
+            if names.contains(&name) {
+                return None;
+            }
+            challenge.take(&name, value)?;
+            names.push(name);
+        }
+        Some(challenge)
+    }
+
     /// The challenge as callers are told it, with this address for the metadata.
     pub(super) fn write(&self, resource_metadata: Option<&str>) -> String {
         let params = [
@@ -72,34 +85,27 @@ pub(super) fn is_alg(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+".contains(&b))
 }
 
-/// All challenges of a scheme that is carried, in their order; `None` where the text has no reading, or more than one: a scheme or a
-/// parameter that is there twice.
-pub(super) fn read(text: &str) -> Option<Vec<Challenge>> {
-    let mut rest = Rest(text);
+/// All challenges of a scheme that is carried, in their order; `None` where a line has no reading by itself, or there is more than one
+/// reading: a scheme or a parameter that is there twice.
+pub(super) fn read(lines: &[&str]) -> Option<Vec<Challenge>> {
     let mut all: Vec<Challenge> = Vec::new();
-    loop {
+    for line in lines {
+        let mut rest = Rest(line);
         rest.separators();
-        if rest.0.is_empty() {
-            return Some(all);
-        }
-        let scheme = rest.token()?;
-        let known = SCHEMES.into_iter().find(|known| known.eq_ignore_ascii_case(scheme));
-        let mut challenge = Challenge { scheme: known.unwrap_or_default(), ..Challenge::default() };
-        let params = rest.params()?;
-        if known.is_none() {
-            continue;
-        }
-        for (at, (name, value)) in params.iter().enumerate() {
-            if params.iter().take(at).any(|(other, _)| other == name) {
+        while !rest.0.is_empty() {
+            let scheme = rest.token()?;
+            let params = rest.params()?;
+            rest.separators();
+            let Some(scheme) = SCHEMES.into_iter().find(|known| known.eq_ignore_ascii_case(scheme)) else {
+                continue;
+            };
+            if all.iter().any(|other| other.scheme == scheme) {
                 return None;
             }
-            challenge.take(name, value.clone())?;
+            all.push(Challenge::of(scheme, params)?);
         }
-        if all.iter().any(|other| other.scheme == challenge.scheme) {
-            return None;
-        }
-        all.push(challenge);
     }
+    Some(all)
 }
 
 /// What of the text is not read yet.

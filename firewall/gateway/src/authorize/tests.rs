@@ -107,6 +107,18 @@ fn attack_a_challenge_that_two_readers_read_differently_or_that_leads_away_is_re
 }
 
 #[test]
+fn attack_a_second_header_or_bytes_beyond_ascii_slip_something_behind_a_challenge() {
+    let split = told(&at(GW), 401, &["Bearer scope=\"a\"", "Bearer scope=\"b\""]);
+    assert!(split.unwrap_err().contains("no one reading"), "which of the two a client takes nobody knows");
+    let open = told(&at(GW), 401, &["Bearer scope=\"a", "b\", error=\"invalid_token\""]);
+    assert!(open.unwrap_err().contains("no one reading"), "a value over two headers");
+    let mut parts = head(401, &[]);
+    let value = HeaderValue::from_bytes(b"Bearer scope=\"\xc3\xa9\"").unwrap();
+    parts.headers.insert(WWW_AUTHENTICATE, value);
+    assert_eq!(at(GW).demand(&parts).unwrap_err().code(), Code::UpstreamInvalid);
+}
+
+#[test]
 fn a_nonce_passes_once_and_in_its_own_characters() {
     let nonce = |headers: &[(&str, &str)]| at(GW).nonce(&head(200, headers)).nonce;
     assert_eq!(nonce(&[("dpop-nonce", "eyJ7-:_x~.Q==")]).unwrap(), "eyJ7-:_x~.Q==");

@@ -54,6 +54,19 @@ fn answering(refusal: Refusal) -> Refusal {
 }
 
 #[test]
+fn a_demand_for_authorization_keeps_the_servers_status_in_every_version_and_form() {
+    let decision = crate::decision::Decisions::new().next();
+    for of in [400, 401, 403] {
+        let demand = Refusal::demanded(of);
+        for rules in [Rules::Sessions, Rules::Stateless, Rules::Bodiless] {
+            assert_eq!(status(&answering(demand.clone()), rules), of, "{rules:?}");
+            let manner = crate::refuse::Manner::Mcp(rules);
+            assert_eq!(crate::refuse::say(&demand, manner, decision).status, of, "without an id, {rules:?}");
+        }
+    }
+}
+
+#[test]
 fn in_2025_an_error_that_answers_a_request_comes_with_200_and_404_says_that_the_session_is_over() {
     let of = |refusal| status(&answering(refusal), Rules::Sessions);
     for number in [-32601, -32602, -32002, -32603, 0] {
