@@ -8,6 +8,7 @@ use cedar_policy::{Effect, Policy, ResourceConstraint};
 
 use semgate_contexts::Digest;
 
+use crate::FieldPath;
 use crate::check::closest;
 use crate::rate::{Rate, RateKey};
 
@@ -20,9 +21,6 @@ const MAX_TEXT: usize = 512;
 /// Members that one policy takes out of replies, and levels of each.
 const MAX_PATHS: usize = 32;
 const MAX_LEVELS: usize = 8;
-
-/// A member within an instance: names from the outside in. Arrays on the way stand for all their items.
-pub type FieldPath = Arc<[Box<str>]>;
 
 /// What a permit asks for beyond letting a message pass.
 #[derive(Debug, Clone, PartialEq, Eq)]

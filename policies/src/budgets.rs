@@ -26,8 +26,8 @@ pub struct Spoken<'a> {
     pub performative: Performative,
 }
 
-/// Which messages: every member that is there must agree. At least one is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// Which messages: every member that is there must agree. Without any, all.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Selector {
     pub line: Option<Box<str>>,
     /// Only with a line.
@@ -48,6 +48,22 @@ impl Selector {
         u8::from(self.concept.is_some()) << 2
             | u8::from(self.line.is_some()) << 1
             | u8::from(self.performative.is_some())
+    }
+
+    /// The messages that both take, where there are some.
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            line: self.line.clone().or_else(|| other.line.clone()),
+            concept: self.concept.clone().or_else(|| other.concept.clone()),
+            performative: self.performative.or(other.performative),
+        }
+    }
+
+    /// Whether all that `other` takes is taken by this.
+    fn covers(&self, other: &Self) -> bool {
+        (self.line.is_none() || self.line == other.line)
+            && (self.concept.is_none() || self.concept == other.concept)
+            && (self.performative.is_none() || self.performative == other.performative)
     }
 
     /// Whether some message is taken by both.

@@ -19,10 +19,12 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr};
 use semgate_contexts::{Context, Performative};
 
+pub use changes::ToPass;
 pub use matrix::{Cell, Matrix, MatrixRow};
 pub use recall::{Parties, Recalled};
 
 use crate::ask::Found;
+use crate::fields::dotted;
 use crate::parse::{self, Written};
 use crate::reads::{self, Reads};
 use crate::{Place, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts, Verdict};
@@ -40,14 +42,14 @@ pub struct Explainer {
 }
 
 /// Why a question got its verdict.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Explanation {
     /// The verdict, as [`Policies::decide`] gives it; none if it depends on what is not known.
     pub verdict: Option<Verdict>,
     /// The policies that had to do with it: those that decided first, then by id.
     pub policies: Vec<Weighed>,
-    /// What would have to be otherwise for the message to pass; empty where it passes, or where no single policy is near.
-    pub to_pass: Vec<String>,
+    /// What would have to be otherwise for the message to pass.
+    pub to_pass: ToPass,
 }
 
 /// One policy against one question.
@@ -63,6 +65,10 @@ pub struct Weighed {
     pub part: Part,
     /// The text of its `@approve`: nothing passes by it before a human was asked this.
     pub asks: Option<String>,
+    /// Its `@limit` with what it is counted for: `10/minute, counted for the sender and pair`.
+    pub limit: Option<String>,
+    /// The members that its `@redact` takes out of replies, with dots between levels.
+    pub redacts: Vec<String>,
     /// What of its scope does not fit, as what would have to be so.
     pub out_of_scope: Vec<String>,
     /// Its conditions, in their order.
@@ -106,6 +112,8 @@ pub enum Holds {
     Fails,
     /// It depends on these members, which are not known.
     Unknown(Vec<String>),
+    /// Nobody looked: the line was refused before any condition.
+    Unasked,
 }
 
 /// A policy against a scene, before it is put into words.
@@ -142,7 +150,7 @@ impl Explainer {
     pub fn explain(&self, question: &Question<'_>) -> Explanation {
         let verdict = Some(self.policies.decide(question));
         let asker = self.policies.asker();
-        let nothing = |verdict| Explanation { verdict, policies: Vec::new(), to_pass: Vec::new() };
+        let nothing = |verdict| Explanation { verdict, ..Explanation::default() };
         let shape = asker.catalogue.shape(question.context.digest(), question.shape.name());
         let typed = shape.and_then(|shape| Some((shape, asker.catalogue.types.get(shape.of_type)?)));
         let Some((shape, info)) = typed else { return nothing(verdict) };
@@ -168,7 +176,7 @@ impl Explainer {
         scene: &Scene,
     ) -> Explanation {
         if self.disabled(found) {
-            let to_pass = vec!["neither agent may be disabled in `entities.json`".to_owned()];
+            let to_pass = ToPass::just("neither agent may be disabled in `entities.json`");
             return Explanation { verdict, policies: Vec::new(), to_pass };
         }
         let against: Vec<Against<'_>> = self.near(question.sender, question.action, found, scene).collect();
@@ -178,7 +186,7 @@ impl Explainer {
         policies.sort_by(|a, b| (a.part, &a.id).cmp(&(b.part, &b.id)));
         let to_pass = match verdict {
             Some(Verdict::Denied { .. }) => changes::to_pass(&against, scene),
-            _ => Vec::new(),
+            _ => ToPass::default(),
         };
         Explanation { verdict, policies, to_pass }
     }
@@ -218,43 +226,61 @@ impl Explainer {
     }
 
     fn weighed(&self, one: &Against<'_>, deciding: &Texts, scene: &Scene) -> Weighed {
-        let written = one.written;
-        let (file, text) = self.files.get(written.file).map_or(("", ""), |(name, text)| (name, text));
-        let places = places::clauses(text, written.start);
-        let mut conditions = Vec::new();
-        for (position, clause) in one.clauses.iter().enumerate() {
-            let place = parse::place(file, text, places.get(position).copied().unwrap_or(written.start));
-            let (word, expr, between) = match clause {
-                Clause::When(expr) => ("when", expr, BinaryOp::And),
-                Clause::Unless(expr) => ("unless", expr, BinaryOp::Or),
-            };
-            for part in parts(expr, between) {
-                let holds = Holds::of(truth::truth(part, scene));
-                conditions.push(Condition {
-                    place: place.clone(),
-                    clause: word,
-                    text: part.to_string(),
-                    holds,
-                });
-            }
-        }
-        let decided = deciding.iter().any(|id| *id == *written.id);
+        let decided = deciding.iter().any(|id| *id == *one.written.id);
         let part = match &one.truth {
             _ if decided => Part::Decided,
             Truth::True => Part::Applies,
             Truth::Open(_) if one.in_scope() => Part::Open,
             _ => Part::Near,
         };
+        let out_of_scope = one.scope.iter().filter_map(Fit::wish).map(str::to_owned).collect();
+        self.told_of(one.written, part, out_of_scope, Some(scene))
+    }
+
+    /// A policy with what it asks for; without a scene none of its conditions was looked at.
+    fn told_of(
+        &self,
+        written: &Written,
+        part: Part,
+        out_of_scope: Vec<String>,
+        scene: Option<&Scene>,
+    ) -> Weighed {
+        let (file, text) = self.files.get(written.file).map_or(("", ""), |(name, text)| (name, text));
+        let obligation = written.obligation.as_ref();
+        let limit = obligation.and_then(|one| one.limit);
+        let redact = obligation.map(|one| &*one.redact).unwrap_or_default();
         Weighed {
             id: written.id.to_string(),
             permits: written.permits(),
             place: parse::place(file, text, written.start),
             part,
-            asks: written.obligation.as_ref().and_then(|one| one.approve.as_deref()).map(str::to_owned),
-            out_of_scope: one.scope.iter().filter_map(Fit::wish).map(str::to_owned).collect(),
-            conditions,
+            asks: obligation.and_then(|one| one.approve.as_deref()).map(str::to_owned),
+            limit: limit.map(|(rate, key)| format!("{rate}, counted for {}", key.whom())),
+            redacts: redact.iter().map(|path| dotted(path)).collect(),
+            out_of_scope,
+            conditions: conditions(written, (file, text), scene),
         }
     }
+}
+
+/// The conditions of a policy with their places, and whether they hold.
+fn conditions(written: &Written, (file, text): (&str, &str), scene: Option<&Scene>) -> Vec<Condition> {
+    let places = places::clauses(text, written.start);
+    let mut all = Vec::new();
+    for (position, clause) in written.clauses.iter().enumerate() {
+        let place = parse::place(file, text, places.get(position).copied().unwrap_or(written.start));
+        let (word, expr, between) = match clause {
+            Clause::When(expr) => ("when", expr, BinaryOp::And),
+            Clause::Unless(expr) => ("unless", expr, BinaryOp::Or),
+        };
+        all.extend(parts(expr, between).into_iter().map(|part| Condition {
+            place: place.clone(),
+            clause: word,
+            text: part.to_string(),
+            holds: scene.map_or(Holds::Unasked, |scene| Holds::of(truth::truth(part, scene))),
+        }));
+    }
+    all
 }
 
 impl<'w> Against<'w> {

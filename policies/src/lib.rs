@@ -22,6 +22,7 @@ mod decide;
 mod evaluate;
 mod explain;
 mod fault;
+mod fields;
 mod fit;
 mod index;
 mod kinds;
@@ -50,15 +51,17 @@ mod spots;
 mod told;
 
 pub use agents::AgentEntry;
-pub use annotations::{FieldPath, Obligation};
+pub use annotations::Obligation;
 pub use budgets::{Budget, Budgets, Spoken};
 pub use circumstances::{Circumstances, Scores, Session};
 pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE, is_shown};
 pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Question, Texts, Verdict};
 pub use explain::{
-    Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Parties, Recalled, Weighed,
+    Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Parties, Recalled, ToPass,
+    Weighed,
 };
 pub use fault::{LeftOut, Place, PolicyFault};
+pub use fields::{FieldPath, has_field};
 pub use limits::PolicyLimits;
 pub use policies::{Floors, Policies, schema_text};
 pub use publishers::{PublisherAct, PublisherPolicies, Ruling};

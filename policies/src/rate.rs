@@ -154,6 +154,14 @@ impl RateKey {
     }
 }
 
+impl RateKey {
+    /// For whom it is counted, in words: `the sender`, `the sender and pair`.
+    #[must_use]
+    pub fn whom(&self) -> String {
+        if *self == Self::default() { "the sender".to_owned() } else { format!("the sender and {self}") }
+    }
+}
+
 /// As it is written, with the names in one order; `agent` where the sender alone is counted.
 impl fmt::Display for RateKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use cedar_policy::ResourceConstraint;
 use semgate_contexts::{Context, FieldType};
 
-use crate::annotations::FieldPath;
 use crate::catalogue::Catalogue;
 use crate::check::{Texts, closest};
+use crate::fields::dotted;
 use crate::learnt;
 use crate::parse::{Written, annotated, place};
-use crate::{Place, PolicyFault};
+use crate::{FieldPath, Place, PolicyFault};
 
 /// What protocols say of themselves, which others build on, and what two agents settled, which is one value.
 const NEVER: [&str; 3] = ["a2a", "mcp", learnt::SPACE];
@@ -65,7 +65,7 @@ impl Texts<'_> {
                 Finding::Required => {
                     let why = format!(
                         "`{}` is required in {}, and a reply without it would not fit",
-                        joined(path),
+                        dotted(path),
                         context.urn()
                     );
                     return Some(self.wrong(
@@ -86,7 +86,7 @@ impl Texts<'_> {
         let last = path.last().map(|name| &**name).unwrap_or_default();
         let hint =
             closest(last, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
-        Some(self.wrong(written, format!("`{of_type}` has no member `{}`", joined(path)), hint))
+        Some(self.wrong(written, format!("`{of_type}` has no member `{}`", dotted(path)), hint))
     }
 
     fn wrong(&self, written: &Written, why: String, hint: Option<String>) -> PolicyFault {
@@ -143,8 +143,4 @@ fn find(fields: &FieldType, path: &[Box<str>]) -> Finding {
         (here, last) = (&field.kind, Some(&**name));
     }
     Finding::Absent(Vec::new())
-}
-
-fn joined(path: &[Box<str>]) -> String {
-    path.iter().map(|name| &**name).collect::<Vec<_>>().join(".")
 }

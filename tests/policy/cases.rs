@@ -239,6 +239,17 @@ fn a_message_of_mcp_is_played_as_it_is_sent() {
 }
 
 #[test]
+fn a_directory_of_cases_that_is_not_there_is_told_as_that() {
+    let dir = copied();
+    let (status, shown, errors) = policy(&["test", word(&dir.path().join("nodir"))]);
+    assert_eq!((status, shown.as_str()), (1, ""), "{errors}");
+    assert!(
+        errors.contains("nodir` is no directory") && errors.contains("hint: name a directory of"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn a_directory_of_cases_below_the_policies_changes_nothing_of_what_is_loaded() {
     let dir = copied();
     let digest = |json: &str| serde_json::from_str::<Value>(json).unwrap()["digest"].clone();

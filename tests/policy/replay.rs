@@ -114,6 +114,25 @@ fn replay_says_exactly_which_recorded_decision_another_payment_policy_would_chan
     ] {
         assert!(shown.lines().any(|shown| shown == line), "no `{line}` in:\n{shown}");
     }
+    // which set decided is said first
+    let digest =
+        |dir: &std::path::Path| semgate_policies::PolicySource::read_dir(dir).unwrap().digest().to_string();
+    let (decided, other) = (digest(&up.path("/policies")), digest(candidate.path()));
+    let explain = |dir: &std::path::Path| {
+        let (_, shown, _) = policy(&["explain", "--decision", id, "--audit", log, "--policies", word(dir)]);
+        shown.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        explain(&up.path("/policies")),
+        format!("explained by the policies that decided it, {decided}")
+    );
+    assert!(
+        explain(candidate.path()).starts_with(&format!(
+            "these are other policies than those that decided it: it was decided by {decided}, and is explained by {other},"
+        )),
+        "{}",
+        explain(candidate.path())
+    );
     let (status, _, errors) = policy(&["explain", "--decision", "none", "--audit", log]);
     assert!(status == 1 && !errors.is_empty(), "{errors}");
 }
@@ -162,6 +181,39 @@ fn every_record_of_a_decision_is_explained_and_so_is_what_a_permit_asks_a_human(
     for line in ["payment::transfer: approval", "      asks a human: the treasurer signs these"] {
         assert!(shown.lines().any(|shown| shown == line), "no `{line}` in:\n{shown}");
     }
+}
+
+#[test]
+fn a_candidate_that_stops_redacting_a_reply_is_a_change() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("audit.jsonl");
+    let (_, travel) =
+        semgate_contexts::library::all().iter().find(|(name, _)| name.contains("travel")).unwrap();
+    let urn = "urn:contexts:travel:v2.1";
+    let context = semgate_contexts::Context::check(
+        travel,
+        &semgate_contexts::Prefix::default(),
+        &semgate_contexts::DocumentLimits::default(),
+    );
+    let digest = context.unwrap().digest().to_string();
+    let question = json!({"context": urn, "digest": digest, "shape": "bookFlight_results", "learnt": false, "performative": "INFORM",
+        "verdict": "permitted", "policies": ["own.cedar#no-reference"], "free_text": false, "values": {}, "digests": {}, "unkept": ["status"]});
+    let around = json!({"now": 1, "protocol_version": "", "session_expires": null, "message_bytes": 9, "concepts": 1, "ambiguous": 0,
+        "sender_shows": {}, "receiver_shows": {}});
+    let record = |redacted: &[&str]| {
+        json!({"n": 1, "decision_id": "d", "sender": "spiffe://semgate.test/agent/wholesaler-1", "receiver": "spiffe://semgate.test/agent/retailer-7",
+            "protocol": "l8", "direction": "reply", "redacted": redacted, "asked": {"around": around, "questions": [question]}})
+    };
+    let replay = |redacted: &[&str]| {
+        std::fs::write(&log, format!("{}\n", record(redacted))).unwrap();
+        policy(&["replay", word(&log), "--policies", word(&rules()), "--fail-on-change"])
+    };
+    let (status, shown, errors) = replay(&["bookFlight.booking_reference"]);
+    let line = "d spiffe://semgate.test/agent/wholesaler-1 travel::bookFlight_results: permitted by own.cedar#no-reference, without \
+                bookFlight.booking_reference -> permitted by lines.cedar#reply-travel";
+    assert_eq!((status, shown.lines().next()), (1, Some(line)), "{shown}{errors}");
+    let (status, shown, errors) = replay(&[]);
+    assert!(status == 0 && shown.starts_with("0 would change, 1 would not"), "{shown}{errors}");
 }
 
 #[test]

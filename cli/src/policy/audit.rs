@@ -37,6 +37,11 @@ impl<'a> Entry<'a> {
         self.0.get("asked")?.as_object()
     }
 
+    /// A member that is a list of names; nothing without it.
+    pub fn names(&self, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.0.get(name).and_then(Json::as_array).unwrap_or_default().iter().filter_map(Json::as_str)
+    }
+
     /// When the verdict fell, in seconds since the Unix epoch.
     pub fn time(&self) -> u64 {
         let time = self.0.get("time").and_then(Json::as_number).and_then(|number| number.as_i64_exact());

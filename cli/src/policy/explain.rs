@@ -1,14 +1,14 @@
 //! `semgate policy explain`: why a message is permitted or denied. For operators; no caller ever sees it.
 
 mod limited;
+mod show;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use semgate_contexts::{ContextUrn, Prefix, json};
 use semgate_inspect::Code;
-use semgate_policies::{Explainer, Explanation, Holds, Part, Parties, Recalled, Weighed};
-use serde_json::{Value, json};
+use semgate_policies::{Explainer, Parties, Recalled};
 
 use super::audit::{self, Entry};
 use super::case::Way;
@@ -57,17 +57,24 @@ pub struct Explain {
 }
 
 /// What is told of a message, or of one record of a decision.
+#[derive(Default)]
 struct Told {
+    /// Of a recorded decision, which set decided it.
+    sets: Option<Sets>,
     headline: String,
     /// The limits that stopped it, a sentence each.
     limits: Vec<String>,
     recalled: Vec<Recalled>,
 }
 
-impl Told {
-    const fn unlimited(headline: String, recalled: Vec<Recalled>) -> Self {
-        Self { headline, limits: Vec::new(), recalled }
-    }
+/// Which policies decided, and which explain.
+struct Sets {
+    /// The digest that the record names.
+    decided: Option<String>,
+    /// The digest of the set that explains.
+    explains: String,
+    /// Whether policies decided although the record names no set: those that let nothing pass until the operator's are live.
+    stood_in: bool,
 }
 
 impl Explain {
@@ -89,15 +96,8 @@ impl Explain {
             (None, Some(id), Some(log)) => decision(id, log, &explainer)?,
             _ => return Err(Fault::new("name a message, or a decision and its log")),
         };
-        for Told { headline, limits, recalled } in told {
-            if json {
-                let questions: Vec<Value> = recalled.iter().map(as_json).collect();
-                out!("{}", json!({"verdict": headline, "limits": limits, "questions": questions}));
-            } else {
-                out!("{headline}");
-                limits.iter().for_each(|limit| out!("  {limit}"));
-                recalled.iter().for_each(show);
-            }
+        for one in told {
+            if json { out!("{}", one.as_json()) } else { one.show() }
         }
         Ok(0)
     }
@@ -126,7 +126,8 @@ impl Explain {
             let urn = outcome.context.filter(|_| outcome.verdict == Code::PolicyDenied.as_str());
             let line = urn.and_then(|urn| ContextUrn::parse(&urn, &Prefix::default()).ok());
             let near = line.map(|urn| explainer.refused_line(&sender, urn.line()));
-            return Ok(Told::unlimited(headline, near.into_iter().flatten().collect()));
+            let recalled = near.into_iter().flatten().collect();
+            return Ok(Told { headline, recalled, ..Told::default() });
         };
         let parties = Parties {
             sender: &sender,
@@ -136,7 +137,9 @@ impl Explain {
         };
         let read = json::read(asked.as_bytes(), &audit::LIMITS).doing("the questions of the message")?;
         let asked = read.as_object().ok_or_else(|| Fault::new("the questions of the message are none"))?;
-        Ok(Told::unlimited(headline, explainer.recall(parties, asked).map_err(Fault::new)?))
+        let redacted: Vec<&str> = outcome.redacted.iter().map(String::as_str).collect();
+        let recalled = explainer.recall(parties, asked, &redacted).map_err(Fault::new)?;
+        Ok(Told { headline, recalled, ..Told::default() })
     }
 }
 
@@ -178,107 +181,20 @@ fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> Result<Told, Fault> {
         entry.text("verdict").unwrap_or("?")
     );
     let limits = limited::sentences(entry);
+    let decided = entry.text("policy_digest").map(str::to_owned);
+    let sets = Some(Sets {
+        stood_in: decided.is_none() && entry.names("policies").next().is_some(),
+        explains: explainer.policies().digest().to_string(),
+        decided,
+    });
     let Some(asked) = entry.asked() else {
-        if !limits.is_empty() {
-            return Ok(Told { headline, limits, recalled: Vec::new() });
+        if !limits.is_empty() || sets.as_ref().is_some_and(|sets| sets.stood_in) {
+            return Ok(Told { sets, headline, limits, recalled: Vec::new() });
         }
         let why = "the record does not hold what was asked: it was refused before the policies' conditions, or the gateway keeps nothing (`[audit_values]`)";
         return Err(Fault::new(why).hint("put `[audit_values]`, even without a line below it, at the end of firewall.toml (of `up`: .semgate/firewall.toml) and start again"));
     };
-    let recalled = explainer.recall(entry.parties(), asked).map_err(Fault::new)?;
-    Ok(Told { headline, limits, recalled })
-}
-
-fn show(recalled: &Recalled) {
-    let now = recalled.now.unwrap_or("cannot be said");
-    out!("\n{}: {now}", recalled.concept);
-    if !recalled.missing.is_empty() {
-        let missing: Vec<&str> = recalled.missing.iter().map(String::as_str).collect();
-        out!("  it depends on what was not kept: {}", missing.join(", "));
-    }
-    for (part, heading) in [
-        (Part::Decided, "decided"),
-        (Part::Applies, "applies too"),
-        (Part::Open, "depends on what was not kept"),
-        (Part::Near, "came near"),
-    ] {
-        let mut of_part = recalled.explanation.policies.iter().filter(|one| one.part == part).peekable();
-        if of_part.peek().is_some() {
-            out!("  {heading}:");
-            of_part.for_each(show_policy);
-        }
-    }
-    if !recalled.explanation.to_pass.is_empty() {
-        out!("  to pass, all of these:");
-        for change in &recalled.explanation.to_pass {
-            out!("    {change}");
-        }
-    }
-}
-
-fn show_policy(policy: &Weighed) {
-    let effect = if policy.permits { "permit" } else { "forbid" };
-    out!("    {effect} {} ({})", policy.id, policy.place);
-    if let Some(asks) = &policy.asks {
-        out!("      asks a human: {asks}");
-    }
-    for wish in &policy.out_of_scope {
-        out!("      scope: {wish}");
-    }
-    for condition in &policy.conditions {
-        out!(
-            "      {} {} {}: {}",
-            condition.place,
-            condition.clause,
-            condition.text,
-            holds(&condition.holds)
-        );
-    }
-}
-
-fn holds(holds: &Holds) -> String {
-    match holds {
-        Holds::Yes => "true".to_owned(),
-        Holds::No => "false".to_owned(),
-        Holds::Fails => "cannot be evaluated".to_owned(),
-        Holds::Unknown(members) => format!("not known without {}", members.join(", ")),
-    }
-}
-
-fn as_json(recalled: &Recalled) -> Value {
-    let Explanation { policies, to_pass, .. } = &recalled.explanation;
-    let policies: Vec<Value> = policies
-        .iter()
-        .map(|policy| {
-            let conditions: Vec<Value> = policy
-                .conditions
-                .iter()
-                .map(|one| {
-                    json!({"place": one.place.to_string(), "clause": one.clause, "text": one.text, "holds": holds(&one.holds)})
-                })
-                .collect();
-            let part = match policy.part {
-                Part::Decided => "decided",
-                Part::Applies => "applies",
-                Part::Open => "open",
-                Part::Near => "near",
-            };
-            json!({
-                "id": policy.id,
-                "effect": if policy.permits { "permit" } else { "forbid" },
-                "place": policy.place.to_string(),
-                "part": part,
-                "asks": policy.asks,
-                "out_of_scope": policy.out_of_scope,
-                "conditions": conditions,
-            })
-        })
-        .collect();
-    json!({
-        "concept": recalled.concept,
-        "verdict": recalled.now,
-        "missing": recalled.missing,
-        "policies": policies,
-        "to_pass": to_pass,
-    })
+    let redacted: Vec<&str> = entry.names("redacted").collect();
+    let recalled = explainer.recall(entry.parties(), asked, &redacted).map_err(Fault::new)?;
+    Ok(Told { sets, headline, limits, recalled })
 }

@@ -34,16 +34,24 @@ pub struct Replay {
 const UNDECIDED: u8 = 3;
 
 /// A record that would come out otherwise, or of which that cannot be said.
+#[derive(Default)]
 struct Line {
     n: i64,
     decision: String,
     sender: String,
     concepts: BTreeSet<String>,
-    then: &'static str,
-    then_by: BTreeSet<String>,
-    now: &'static str,
-    now_by: BTreeSet<String>,
+    then: Came,
+    now: Came,
     why: String,
+}
+
+/// What came of a message, or would.
+#[derive(Default)]
+struct Came {
+    verdict: &'static str,
+    by: BTreeSet<String>,
+    /// What it passed without.
+    redacted: BTreeSet<String>,
 }
 
 #[derive(Default)]
@@ -68,7 +76,10 @@ impl Replay {
         audit::each(&self.log, |entry| {
             match entry.asked() {
                 None => report.unasked += 1,
-                Some(asked) => report.add(entry, explainer.recall(entry.parties(), asked)),
+                Some(asked) => {
+                    let redacted: Vec<&str> = entry.names("redacted").collect();
+                    report.add(entry, explainer.recall(entry.parties(), asked, &redacted));
+                }
             }
             Ok(())
         })?;
@@ -97,12 +108,7 @@ impl Report {
             n: entry.number(),
             decision: entry.text("decision_id").unwrap_or_default().to_owned(),
             sender: entry.text("sender").unwrap_or_default().to_owned(),
-            concepts: BTreeSet::new(),
-            then: "",
-            then_by: BTreeSet::new(),
-            now: "",
-            now_by: BTreeSet::new(),
-            why: String::new(),
+            ..Line::default()
         };
         let all = match recalled {
             Ok(all) => all,
@@ -113,14 +119,18 @@ impl Report {
             }
         };
         line.concepts = all.iter().map(|one| one.concept.clone()).collect();
-        line.then = together(all.iter().map(|one| Some(one.then.as_str()))).unwrap_or_default();
-        line.then_by = by(line.then, all.iter().map(|one| (one.then.as_str(), &one.then_by)));
+        let then = together(all.iter().map(|one| Some(one.then.as_str()))).unwrap_or_default();
+        line.then =
+            Came::of(then, all.iter().map(|one| (one.then.as_str(), &one.then_by, &one.then_redacted)));
         match together(all.iter().map(|one| one.now)) {
-            Some(now) if now == line.then => self.same += 1,
             Some(now) => {
-                line.now = now;
-                line.now_by = by(now, all.iter().map(|one| (one.now.unwrap_or_default(), &one.now_by)));
-                self.changed.push(line);
+                let now_is = |one: &Recalled| one.now.unwrap_or_default();
+                line.now = Came::of(now, all.iter().map(|one| (now_is(one), &one.now_by, &one.now_redacted)));
+                if line.then.differs(&line.now) {
+                    self.changed.push(line);
+                } else {
+                    self.same += 1;
+                }
             }
             None => {
                 let missing: BTreeSet<&str> =
@@ -149,8 +159,8 @@ impl Report {
                 line.decision,
                 line.sender,
                 concepts.join(", "),
-                worded(line.then, &line.then_by),
-                worded(line.now, &line.now_by)
+                line.then.worded(),
+                line.now.worded()
             );
         }
         for line in &self.undecidable {
@@ -173,10 +183,12 @@ impl Line {
             "decision_id": self.decision,
             "sender": self.sender,
             "concepts": self.concepts,
-            "then": self.then,
-            "then_by": self.then_by,
-            "now": self.now,
-            "now_by": self.now_by,
+            "then": self.then.verdict,
+            "then_by": self.then.by,
+            "then_redacted": self.then.redacted,
+            "now": self.now.verdict,
+            "now_by": self.now.by,
+            "now_redacted": self.now.redacted,
             "why": self.why,
         })
     }
@@ -198,12 +210,30 @@ fn together<'v>(verdicts: impl Iterator<Item = Option<&'v str>> + Clone) -> Opti
     Some(if any("approval") { "approval" } else { "permitted" })
 }
 
-/// The policies of those questions that make the verdict.
-fn by<'v>(verdict: &str, all: impl Iterator<Item = (&'v str, &'v BTreeSet<String>)>) -> BTreeSet<String> {
-    all.filter(|(own, _)| *own == verdict).flat_map(|(_, ids)| ids.iter().cloned()).collect()
-}
+type Answer<'v> = (&'v str, &'v BTreeSet<String>, &'v BTreeSet<String>);
 
-fn worded(verdict: &str, by: &BTreeSet<String>) -> String {
-    let by: Vec<&str> = by.iter().map(String::as_str).collect();
-    if by.is_empty() { format!("{verdict} by no policy") } else { format!("{verdict} by {}", by.join(", ")) }
+impl Came {
+    /// The verdict of a message, with the policies of those of its questions that make it.
+    fn of<'v>(verdict: &'static str, all: impl Iterator<Item = Answer<'v>> + Clone) -> Self {
+        let by = all.clone().filter(|(own, ..)| *own == verdict).flat_map(|(_, ids, _)| ids.iter().cloned());
+        let redacted = all.flat_map(|(.., members)| members.iter().cloned());
+        let passes = verdict == "permitted";
+        Self { verdict, by: by.collect(), redacted: redacted.filter(|_| passes).collect() }
+    }
+
+    /// Whether somebody would notice: it passes or does not, or other members are gone.
+    fn differs(&self, other: &Self) -> bool {
+        (self.verdict, &self.redacted) != (other.verdict, &other.redacted)
+    }
+
+    fn worded(&self) -> String {
+        let listed = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+        let by = if self.by.is_empty() { "no policy".to_owned() } else { listed(&self.by) };
+        let gone = if self.redacted.is_empty() {
+            String::new()
+        } else {
+            format!(", without {}", listed(&self.redacted))
+        };
+        format!("{} by {by}{gone}", self.verdict)
+    }
 }

@@ -40,6 +40,8 @@ pub struct Outcome {
     pub context: Option<String>,
     /// What was asked of the policies, with every value; none where it did not come to that.
     pub asked: Option<Arc<str>>,
+    /// What policies took out of the reply.
+    pub redacted: Vec<String>,
 }
 
 /// Who sends a message, and how.
@@ -208,6 +210,7 @@ impl Stage {
                 why,
                 context: None,
                 asked: None,
+                redacted: Vec::new(),
             });
         }
         let lock = case.lock_until.as_deref().map(|until| instant(Some(until))).transpose()?;
@@ -266,6 +269,7 @@ impl Outcome {
             why: String::new(),
             context: facts.context.clone(),
             asked: facts.asked.clone(),
+            redacted: facts.redacted.clone(),
         }
     }
 
@@ -279,6 +283,7 @@ impl Outcome {
             why,
             context: facts.context.clone(),
             asked: facts.asked.clone(),
+            redacted: facts.redacted.clone(),
         }
     }
 
@@ -301,7 +306,7 @@ impl Outcome {
                 format!("`{path}` does not fit the rule `{rule}`"),
             ),
         };
-        Self { verdict: code, policies, why, context: None, asked: None }
+        Self { verdict: code, policies, why, context: None, asked: None, redacted: Vec::new() }
     }
 }
 

@@ -301,9 +301,16 @@ impl Reader<'_> {
 
     /// A budget that holds less than one message costs would refuse it for ever.
     fn payable(&mut self, costs: &[(Selector, u32)], entries: &[Entry]) {
+        let everything = [Selector::default()];
         for Entry { budget, at, .. } in entries {
-            let concerns =
-                |selector: &Selector| budget.of.is_empty() || budget.of.iter().any(|of| of.meets(selector));
+            let of = if budget.of.is_empty() { &everything[..] } else { &budget.of };
+            // what says more about all of these messages is what they cost
+            let other = |selector: &Selector, both: &Selector| {
+                costs.iter().any(|(other, _)| other.weight() > selector.weight() && other.covers(both))
+            };
+            let concerns = |selector: &Selector| {
+                of.iter().any(|of| of.meets(selector) && !other(selector, &selector.and(of)))
+            };
             let dear =
                 costs.iter().filter(|(selector, cost)| *cost > budget.rate.burst && concerns(selector));
             if let Some((_, cost)) = dear.max_by_key(|(_, cost)| *cost) {

@@ -161,6 +161,21 @@ fn what_is_wrong_with_the_file_is_told_with_its_place() {
 }
 
 #[test]
+fn a_budget_need_not_pay_what_other_messages_of_the_line_cost() {
+    let costs = r#""costs": [{"line": "payment", "cost": 20}, {"line": "payment", "concept": "transfer", "cost": 5}]"#;
+    let budgets = |limit: &str| {
+        format!(
+            r#"{{{costs}, "budgets": [{{"name": "a", "limit": "{limit}", "of": [{{"line": "payment", "concept": "transfer"}}]}}]}}"#
+        )
+    };
+    load(&budgets("10/hour")).unwrap();
+    refused(
+        &budgets("4/hour"),
+        "at `/budgets/0/limit`: `a` holds 4 and can never pay for a message that costs 5",
+    );
+}
+
+#[test]
 fn the_file_is_part_of_what_is_live() {
     let plain =
         Policies::load(&PolicySource::shipped(), &crate::tests::shipped_contexts(), &PolicyLimits::default())

@@ -1,84 +1,230 @@
 //! What would have to be otherwise: said only where it follows from the policies as they are written.
 
+use std::collections::BTreeSet;
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use cedar_policy::pst::{BinaryOp, Clause, EntityUID, Expr, Literal, UnaryOp, Var};
+use cedar_policy::{ActionConstraint, PrincipalConstraint};
 
 use super::Against;
 use super::scene::Scene;
 use super::scope::Fit;
 use super::truth::{self, Truth};
+use crate::parse::Written;
+use crate::reads::Reads;
+
+/// What a message that was denied would need: all of `all`, and one of `one_of` where there is any.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToPass {
+    /// Needed together.
+    pub all: Vec<String>,
+    /// Alternatives, each enough by itself. Never one alone, which would be one of `all`.
+    pub one_of: Vec<String>,
+}
+
+impl ToPass {
+    /// True where nothing is said: it passes, or no single policy is near.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.all.is_empty() && self.one_of.is_empty()
+    }
+
+    /// This alone.
+    pub(super) fn just(what: &str) -> Self {
+        Self { all: vec![what.to_owned()], one_of: Vec::new() }
+    }
+
+    /// What is needed beside any of these permits, each with what it needs to apply; those that need the same are told together.
+    pub(super) fn with_permits<'w>(mut self, permits: impl Iterator<Item = (&'w Written, String)>) -> Self {
+        let ways = folded(permits);
+        if ways.is_empty() {
+            self.all.push("a permit for it would have to be written: none is near".to_owned());
+        }
+        let mut told: Vec<String> = ways
+            .iter()
+            .map(|(ids, needs)| format!("so that {} applies: {needs}", listed(ids, "or")))
+            .collect();
+        if told.len() == 1 {
+            self.all.append(&mut told);
+        } else {
+            self.one_of = told;
+        }
+        self
+    }
+}
 
 /// What a denied message would need: every forbid that applies passed by, and one permit.
-pub(super) fn to_pass(against: &[Against<'_>], scene: &Scene) -> Vec<String> {
-    let mut all = Vec::new();
-    for one in against.iter().filter(|one| !one.written.permits() && one.truth == Truth::True) {
-        let ways: Vec<String> = one.clauses.iter().map(|clause| avoid(clause, scene)).collect();
-        let ways = if ways.is_empty() { "it has no condition".to_owned() } else { ways.join("; or ") };
-        all.push(format!("so that `{}` does not apply: {ways}", one.written.id));
-    }
-    let mut permits = against.iter().filter(|one| one.written.permits());
-    if permits.clone().any(|one| one.truth == Truth::True) {
-        return all;
-    }
-    if permits.clone().next().is_none() {
-        all.push("a permit for it would have to be written: none is near".to_owned());
-    }
-    all.extend(permits.by_ref().map(|one| {
-        let scope = one.scope.iter().filter_map(Fit::wish).map(str::to_owned);
-        let unmet = |clause: &&Clause| truth::of_clause(clause, scene) != Truth::True;
-        let clauses = one.clauses.iter().filter(unmet).map(|clause| meet(clause, scene));
-        let needs: Vec<String> = scope.chain(clauses).collect();
-        format!("so that `{}` applies: {}", one.written.id, needs.join("; and "))
+pub(super) fn to_pass(against: &[Against<'_>], scene: &Scene) -> ToPass {
+    let of = |permits: bool| against.iter().filter(move |one| one.written.permits() == permits);
+    let forbids = of(false).filter(|one| one.truth == Truth::True);
+    let (bare, conditional): (Vec<_>, Vec<_>) = forbids.partition(|one| one.clauses.is_empty());
+    let mut all: Vec<String> = bare.iter().map(|one| unconditional(one.written)).collect();
+    let ways = conditional.iter().map(|one| (one.written, avoid(&one.clauses, scene)));
+    all.extend(folded(ways).iter().map(|(ids, ways)| {
+        let does = if ids.len() == 1 { "does not apply" } else { "do not apply" };
+        format!("so that {} {does}: {ways}", listed(ids, "and"))
     }));
+    let needed = ToPass { all, one_of: Vec::new() };
+    if of(true).any(|one| one.truth == Truth::True) {
+        return needed;
+    }
+    let needs = |one: &Against<'_>| {
+        let scope = one.scope.iter().filter_map(Fit::wish).map(str::to_owned);
+        scope.chain(conditions(&one.clauses, Some(scene))).collect::<Vec<_>>().join("; and ")
+    };
+    needed.with_permits(of(true).map(|one| (one.written, needs(one))))
+}
+
+/// What the conditions of a policy ask for to be met, all of it; of what is so already, only what mending the rest could break. Without
+/// a scene nothing is known to be so.
+pub(super) fn conditions(clauses: &[Clause], scene: Option<&Scene>) -> Vec<String> {
+    let mut needs = Vec::new();
+    clauses.iter().map(must_hold).for_each(|need| flat(need, Split::All, &mut needs));
+    all_of(&needs, scene)
+}
+
+/// The ways in which the conditions of a forbid come out false, each of which is enough.
+fn avoid(clauses: &[Clause], scene: &Scene) -> String {
+    let mut ways = Vec::new();
+    let fails = |clause| {
+        let (expr, wanted) = must_hold(clause);
+        (expr, !wanted)
+    };
+    clauses.iter().map(fails).for_each(|need| flat(need, Split::Any, &mut ways));
+    ways.iter().map(|way| wish(*way, Some(scene)).0).collect::<Vec<_>>().join("; or ")
+}
+
+/// A forbid that asks nothing of a message.
+fn unconditional(written: &Written) -> String {
+    let mut others = Vec::new();
+    if !matches!(written.policy.principal_constraint(), PrincipalConstraint::Any) {
+        others.push("come from another sender");
+    }
+    if !matches!(written.policy.action_constraint(), ActionConstraint::Any) {
+        others.push("have another performative");
+    }
+    let others = match others.as_slice() {
+        [] => String::new(),
+        ways => format!("it would have to {}, or ", ways.join(", or to ")),
+    };
+    format!("`{}` forbids this whatever is in it: {others}the policy would have to be another", written.id)
+}
+
+/// Policies of which the same is to be said, in the order in which they come first.
+fn folded<'w>(each: impl Iterator<Item = (&'w Written, String)>) -> Vec<(Vec<&'w str>, String)> {
+    let mut all: Vec<(Vec<&str>, String)> = Vec::new();
+    for (written, said) in each {
+        match all.iter_mut().find(|(_, same)| *same == said) {
+            Some((ids, _)) => ids.push(&written.id),
+            None => all.push((vec![&*written.id], said)),
+        }
+    }
     all
 }
 
-fn avoid(clause: &Clause, scene: &Scene) -> String {
-    match clause {
-        Clause::When(expr) => wish(expr, false, scene),
-        Clause::Unless(expr) => wish(expr, true, scene),
+fn listed(ids: &[&str], word: &str) -> String {
+    let quoted: Vec<String> = ids.iter().map(|id| format!("`{id}`")).collect();
+    match quoted.as_slice() {
+        [before @ .., last] if !before.is_empty() => format!("{} {word} {last}", before.join(", ")),
+        _ => quoted.concat(),
     }
 }
 
-fn meet(clause: &Clause, scene: &Scene) -> String {
+/// An expression, and how it would have to come out.
+type Need<'e> = (&'e Arc<Expr>, bool);
+
+const fn must_hold(clause: &Clause) -> Need<'_> {
     match clause {
-        Clause::When(expr) => wish(expr, true, scene),
-        Clause::Unless(expr) => wish(expr, false, scene),
+        Clause::When(expr) => (expr, true),
+        Clause::Unless(expr) => (expr, false),
     }
 }
 
-/// In words, what makes an expression come out as wanted. What does so already is left out where all of several are needed.
-fn wish(expr: &Arc<Expr>, wanted: bool, scene: &Scene) -> String {
+/// What a need is taken apart into.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Split {
+    /// Needs of which all are needed.
+    All,
+    /// Needs of which one is enough.
+    Any,
+}
+
+fn flat<'e>((expr, wanted): Need<'e>, split: Split, into: &mut Vec<Need<'e>>) {
     match &**expr {
-        Expr::UnaryOp { op: UnaryOp::Not, expr } => wish(expr, !wanted, scene),
-        Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
-            let all_needed = (*op == BinaryOp::And) == wanted;
-            let is_so = |side: &Arc<Expr>| {
-                truth::truth(side, scene) == if wanted { Truth::True } else { Truth::False }
-            };
-            let sides: Vec<String> = [left, right]
-                .into_iter()
-                .filter(|side| !(all_needed && is_so(side)))
-                .map(|side| wish(side, wanted, scene))
-                .collect();
-            sides.join(if all_needed { " and " } else { " or " })
+        Expr::UnaryOp { op: UnaryOp::Not, expr } => flat((expr, !wanted), split, into),
+        Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), left, right }
+            if ((*op == BinaryOp::And) == wanted) == (split == Split::All) =>
+        {
+            flat((left, wanted), split, into);
+            flat((right, wanted), split, into);
         }
-        Expr::BinaryOp { op, left, right } => {
-            compared(*op, left, right, wanted).unwrap_or_else(|| plainly(expr, wanted))
-        }
-        Expr::Is { expr: of, in_expr: Some(group), .. } => {
-            member(of, group, wanted).unwrap_or_else(|| plainly(expr, wanted))
-        }
-        _ => plainly(expr, wanted),
+        _ => into.push((expr, wanted)),
     }
 }
 
-fn plainly(expr: &Expr, wanted: bool) -> String {
-    format!("`{expr}` would have to be {wanted}")
+fn is_so((expr, wanted): Need<'_>, scene: Option<&Scene>) -> bool {
+    let so = if wanted { Truth::True } else { Truth::False };
+    scene.is_some_and(|scene| truth::truth(expr, scene) == so)
 }
 
-fn compared(op: BinaryOp, left: &Expr, right: &Expr, wanted: bool) -> Option<String> {
+/// Those that are not met, and of the others those that speak of the same members: a range is told whole.
+fn all_of(needs: &[Need<'_>], scene: Option<&Scene>) -> Vec<String> {
+    let unmet = || needs.iter().filter(|need| !is_so(**need, scene));
+    let open: BTreeSet<String> = unmet().flat_map(|(expr, _)| members(expr)).collect();
+    let told = |need: &&Need<'_>| !is_so(**need, scene) || members(need.0).any(|one| open.contains(&one));
+    let several = needs.iter().filter(told).count() > 1;
+    let said = |need: &Need<'_>| match wish(*need, scene) {
+        (words, Words::Several) if several => format!("({words})"),
+        (words, _) => words,
+    };
+    needs.iter().filter(told).map(said).collect()
+}
+
+/// The members of the instance and of the context record that an expression looks at.
+fn members(expr: &Arc<Expr>) -> impl Iterator<Item = String> {
+    let reads = Reads::of(from_ref(&Clause::When(Arc::clone(expr))));
+    let of = |whose: &'static str, names: BTreeSet<String>| {
+        names.into_iter().map(move |name| format!("{whose}.{name}"))
+    };
+    of("resource", reads.resource.names).chain(of("context", reads.context.names))
+}
+
+/// Whether words are one thing or several with `and` or `or` between.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    One,
+    Several,
+}
+
+/// In words, what makes an expression come out as wanted.
+fn wish(need: Need<'_>, scene: Option<&Scene>) -> (String, Words) {
+    let (mut ways, mut parts) = (Vec::new(), Vec::new());
+    flat(need, Split::Any, &mut ways);
+    if ways.len() > 1 {
+        let grouped = |way: &Need<'_>| match wish(*way, scene) {
+            (words, Words::Several) => format!("({words})"),
+            (words, Words::One) => words,
+        };
+        return (ways.iter().map(grouped).collect::<Vec<_>>().join(" or "), Words::Several);
+    }
+    flat(need, Split::All, &mut parts);
+    if parts.len() > 1 {
+        let said = all_of(&parts, scene);
+        let words = if said.len() > 1 { Words::Several } else { Words::One };
+        return (said.join(" and "), words);
+    }
+    let (expr, wanted) = ways.first().copied().unwrap_or(need);
+    let be = if is_so((expr, wanted), scene) { "stay" } else { "be" };
+    let said = match &**expr {
+        Expr::BinaryOp { op, left, right } => compared(*op, left, right, (wanted, be)),
+        Expr::Is { expr: of, in_expr: Some(group), .. } => member(of, group, wanted),
+        _ => None,
+    };
+    (said.unwrap_or_else(|| format!("`{expr}` would have to {be} {wanted}")), Words::One)
+}
+
+fn compared(op: BinaryOp, left: &Expr, right: &Expr, (wanted, be): (bool, &str)) -> Option<String> {
     match op {
         BinaryOp::Contains => {
             let (whose, Expr::Literal(Literal::String(name))) = (credentials_of(left)?, right) else {
@@ -92,19 +238,19 @@ fn compared(op: BinaryOp, left: &Expr, right: &Expr, wanted: bool) -> Option<Str
     }
     let (what, than) = (named(left)?, literal(right)?);
     let relation = match (op, wanted) {
-        (BinaryOp::Eq, true) | (BinaryOp::NotEq, false) => "would have to be",
-        (BinaryOp::Eq, false) | (BinaryOp::NotEq, true) => "would have to be other than",
+        (BinaryOp::Eq, true) | (BinaryOp::NotEq, false) => "",
+        (BinaryOp::Eq, false) | (BinaryOp::NotEq, true) => "other than ",
         (BinaryOp::Greater | BinaryOp::DecimalGreater, true)
-        | (BinaryOp::LessEq | BinaryOp::DecimalLessEq, false) => "would have to be more than",
+        | (BinaryOp::LessEq | BinaryOp::DecimalLessEq, false) => "more than ",
         (BinaryOp::Greater | BinaryOp::DecimalGreater, false)
-        | (BinaryOp::LessEq | BinaryOp::DecimalLessEq, true) => "would have to be at most",
+        | (BinaryOp::LessEq | BinaryOp::DecimalLessEq, true) => "at most ",
         (BinaryOp::Less | BinaryOp::DecimalLessThan, true)
-        | (BinaryOp::GreaterEq | BinaryOp::DecimalGreaterEq, false) => "would have to be less than",
+        | (BinaryOp::GreaterEq | BinaryOp::DecimalGreaterEq, false) => "less than ",
         (BinaryOp::Less | BinaryOp::DecimalLessThan, false)
-        | (BinaryOp::GreaterEq | BinaryOp::DecimalGreaterEq, true) => "would have to be at least",
+        | (BinaryOp::GreaterEq | BinaryOp::DecimalGreaterEq, true) => "at least ",
         _ => return None,
     };
-    Some(format!("`{what}` {relation} {than}"))
+    Some(format!("`{what}` would have to {be} {relation}{than}"))
 }
 
 fn member(left: &Expr, right: &Expr, wanted: bool) -> Option<String> {

@@ -16,8 +16,7 @@ pub(super) fn by_digest(expr: &Expr, digests: &BTreeMap<String, Digest>) -> Opti
     let truth = |holds: bool| if holds { Truth::True } else { Truth::False };
     match expr {
         Expr::HasAttr { expr, attrs } if is_resource(expr) && attrs.len() == 1 => {
-            // policies see null as absent
-            digests.get(attrs.first().as_str()).map(|digest| truth(*digest != of(&Value::Null)))
+            digests.get(attrs.first().as_str()).map(|digest| truth(*digest != nothing()))
         }
         Expr::BinaryOp { op: op @ (BinaryOp::Eq | BinaryOp::NotEq), left, right } => {
             let same = same(left, right, digests).or_else(|| same(right, left, digests))?;
@@ -38,8 +37,7 @@ pub(super) fn by_digest(expr: &Expr, digests: &BTreeMap<String, Digest>) -> Opti
 /// Whether the value of a member is this literal.
 fn same(member: &Expr, literal: &Expr, digests: &BTreeMap<String, Digest>) -> Option<bool> {
     let Expr::GetAttr { expr, attr } = member else { return None };
-    let digest =
-        digests.get(attr.as_str()).filter(|digest| is_resource(expr) && **digest != of(&Value::Null))?;
+    let digest = digests.get(attr.as_str()).filter(|digest| is_resource(expr) && **digest != nothing())?;
     let Expr::Literal(literal) = literal else { return None };
     let value = match literal {
         Literal::Bool(value) => Value::from(*value),
@@ -48,6 +46,11 @@ fn same(member: &Expr, literal: &Expr, digests: &BTreeMap<String, Digest>) -> Op
         _ => return None,
     };
     Some(*digest == of(&value))
+}
+
+/// The digest of what is not there: policies see `null` as absent.
+pub(super) fn nothing() -> Digest {
+    of(&Value::Null)
 }
 
 /// The digest that a record keeps of a value.

@@ -3,14 +3,20 @@
 use std::collections::BTreeSet;
 
 use semgate_contexts::json::{Json, Object};
-use semgate_contexts::{Digest, Performative};
+use semgate_contexts::{Digest, Performative, Term};
 
 use super::matrix::{Cell, settled};
 use super::truth::{Members, Truth, Unknown};
-use super::{Against, Explainer, Explanation, deciding};
+use super::{Against, Explainer, Explanation, deciding, digests};
 use crate::ask::Found;
 use crate::catalogue::{ShapeInfo, TypeInfo};
-use crate::{Circumstances, Credentials, Obligations, Question, Scores, Session, Texts, Verdict};
+use crate::fields::dotted;
+use crate::{
+    Circumstances, Credentials, FieldPath, Obligations, Question, Scores, Session, Texts, Verdict, has_field,
+};
+
+/// What records cannot keep of an instance that they do not keep whole.
+const TEXT_LENGTH: &str = "scores.text_length";
 
 /// Who said it to whom, as the record has it.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +32,7 @@ pub struct Parties<'a> {
 }
 
 /// What a policy set makes of a recorded question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recalled {
     /// What was said, as policies name it.
     pub concept: String,
@@ -38,6 +44,10 @@ pub struct Recalled {
     pub now: Option<&'static str>,
     /// The policies that decide now.
     pub now_by: BTreeSet<String>,
+    /// What policies took out of it then, as `concept.member`.
+    pub then_redacted: BTreeSet<String>,
+    /// What these policies take out of it where they let it pass.
+    pub now_redacted: BTreeSet<String>,
     /// What was not kept and decides.
     pub missing: BTreeSet<String>,
     /// Why.
@@ -50,16 +60,31 @@ struct Pieces<'a> {
     shape: &'a ShapeInfo,
     info: &'a TypeInfo,
     question: Question<'a>,
+    /// The concept, as records name what is redacted of it.
+    concept: &'a str,
     unknown: Unknown,
     free_text: bool,
 }
 
+/// What these policies make of one look at a question.
+struct Look {
+    verdict: Option<Verdict>,
+    missing: BTreeSet<String>,
+    explanation: Explanation,
+}
+
 impl Explainer {
-    /// Asks these policies every question of a record's member `asked`.
+    /// Asks these policies every question of a record's member `asked`. `redacted` are the members that policies took out of the reply
+    /// then, as the record names them (`concept.member`): what it keeps of the question is the reply without them.
     ///
     /// # Errors
     /// It is not of the documented form, its questions were not kept, or the context of one is not loaded: in words for the operator.
-    pub fn recall(&self, parties: Parties<'_>, asked: &Object<'_>) -> Result<Vec<Recalled>, String> {
+    pub fn recall(
+        &self,
+        parties: Parties<'_>,
+        asked: &Object<'_>,
+        redacted: &[&str],
+    ) -> Result<Vec<Recalled>, String> {
         if asked.get("too_large").is_some() {
             return Err("its questions were too large to be kept".to_owned());
         }
@@ -85,7 +110,7 @@ impl Explainer {
         };
         let one = |question: &Json<'_>| {
             let kept = question.as_object().ok_or("a question that is no object")?;
-            self.recall_one(parties, circumstances, kept)
+            self.recall_one(parties, circumstances, (kept, redacted))
         };
         questions.iter().map(one).collect()
     }
@@ -94,40 +119,96 @@ impl Explainer {
         &self,
         parties: Parties<'_>,
         circumstances: Circumstances<'_>,
-        kept: &Object<'_>,
+        (kept, redacted): (&Object<'_>, &[&str]),
     ) -> Result<Recalled, String> {
         let pieces = self.pieces(parties, circumstances, kept)?;
-        let asker = self.policies.asker();
-        let found = Found {
-            shape: pieces.shape,
-            info: pieces.info,
-            sender: asker.agents.list.position(parties.sender),
-            receiver: asker.agents.list.position(parties.receiver),
-            free_text: pieces.free_text,
+        let of_concept =
+            |name: &&str| name.strip_prefix(pieces.concept)?.strip_prefix('.').map(str::to_owned);
+        let gone: BTreeSet<String> = redacted.iter().filter_map(of_concept).collect();
+        let named = |members: &BTreeSet<String>| -> BTreeSet<String> {
+            members.iter().map(|member| format!("{}.{member}", pieces.concept)).collect()
         };
-        let scene = self
-            .scene(&pieces.question, &found, pieces.unknown.clone())
-            .map_err(|verdict| format!("{verdict:?}"))?;
-        let all: Vec<Against<'_>> =
-            self.near(parties.sender, pieces.action, &found, &scene).filter(Against::in_scope).collect();
-        let (verdict, missing) = if self.disabled(&found) {
-            (Some(Verdict::Denied { policies: Texts::default(), notices: Texts::default() }), BTreeSet::new())
-        } else {
-            match settled(&all) {
-                Ok(cell) => (Some(self.verdict(&all, &cell)), BTreeSet::new()),
-                Err(open) => (None, open.reads),
-            }
-        };
+        let (look, taken) = self.looked(&pieces, &gone)?;
         let then_by = kept.get("policies").and_then(Json::as_array).unwrap_or_default();
         Ok(Recalled {
             concept: pieces.info.name.clone(),
             then: text(kept, "verdict")?.to_owned(),
             then_by: then_by.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
-            now: verdict.as_ref().map(crate::record::answer),
-            now_by: verdict.as_ref().map(ids).unwrap_or_default(),
-            missing,
-            explanation: self.told(&pieces.question, &found, verdict, &scene),
+            now: look.verdict.as_ref().map(crate::record::answer),
+            now_by: look.verdict.as_ref().map(ids).unwrap_or_default(),
+            then_redacted: named(&gone),
+            now_redacted: named(&taken),
+            missing: look.missing,
+            explanation: look.explanation,
         })
+    }
+
+    /// What these policies make of it, as a gateway does: where they take something out of the reply as the agent wrote it, what is left
+    /// is asked again. With what they take out of it.
+    fn looked(
+        &self,
+        pieces: &Pieces<'_>,
+        gone: &BTreeSet<String>,
+    ) -> Result<(Look, BTreeSet<String>), String> {
+        let first = self.look(pieces, gone, &BTreeSet::new())?;
+        let Some(Verdict::Permitted { obligations, .. }) = &first.verdict else {
+            return Ok((first, BTreeSet::new()));
+        };
+        let (mut taken, mut missing) = (BTreeSet::new(), BTreeSet::new());
+        for path in obligations.iter().flat_map(|one| one.redact.iter()) {
+            match pieces.holds(path, gone) {
+                Some(true) => {
+                    taken.insert(dotted(path));
+                }
+                Some(false) => {}
+                None => missing.extend(path.first().map(|name| format!("resource.{name}"))),
+            }
+        }
+        if !missing.is_empty() {
+            return Ok((Look { verdict: None, missing, ..first }, BTreeSet::new()));
+        }
+        if taken.is_empty() {
+            return Ok((first, taken));
+        }
+        let changed = taken.symmetric_difference(gone).cloned().collect();
+        let absent = taken.difference(gone).filter(|path| !path.contains('.')).cloned().collect();
+        let second = self.look(pieces, &changed, &absent)?;
+        let passes = matches!(second.verdict, Some(Verdict::Permitted { .. }));
+        Ok((second, if passes { taken } else { BTreeSet::new() }))
+    }
+
+    /// What these policies make of the question, of which these members are otherwise than it was kept, and of those these not there.
+    fn look(
+        &self,
+        pieces: &Pieces<'_>,
+        changed: &BTreeSet<String>,
+        absent: &BTreeSet<String>,
+    ) -> Result<Look, String> {
+        let asker = self.policies.asker();
+        let question = &pieces.question;
+        let found = Found {
+            shape: pieces.shape,
+            info: pieces.info,
+            sender: asker.agents.list.position(question.sender),
+            receiver: asker.agents.list.position(question.receiver),
+            free_text: pieces.free_text,
+        };
+        let mut unknown = pieces.unknown_but(changed);
+        unknown.digests.extend(absent.iter().map(|name| (name.clone(), digests::nothing())));
+        let scene = self.scene(question, &found, unknown).map_err(|verdict| format!("{verdict:?}"))?;
+        let all: Vec<Against<'_>> =
+            self.near(question.sender, pieces.action, &found, &scene).filter(Against::in_scope).collect();
+        let (verdict, missing) = if self.disabled(&found) {
+            (Some(Verdict::Denied { policies: Texts::default(), notices: Texts::default() }), BTreeSet::new())
+        } else {
+            match settled(&all) {
+                Ok(Cell::Always) if !undecided(&all).is_empty() => (None, undecided(&all)),
+                Ok(cell) => (Some(self.verdict(&all, &cell)), BTreeSet::new()),
+                Err(open) => (None, open.reads),
+            }
+        };
+        let explanation = self.told(question, &found, verdict.clone(), &scene);
+        Ok(Look { verdict, missing, explanation })
     }
 
     fn pieces<'a>(
@@ -157,6 +238,7 @@ impl Explainer {
             (here, catalogue.shape(&digest, name).ok_or_else(missing)?)
         };
         let (context, shape) = of.ok_or("there is no context")?;
+        let concept = context.terms().find(|term| term.shapes().any(|one| one.name() == name));
         let info = catalogue.types.get(found.of_type).ok_or("a concept without a type")?;
         let value = kept.get("values").and_then(Json::as_object).ok_or("it has no `values`")?;
         let unkept = kept.get("unkept").and_then(Json::as_array).ok_or("it has no `unkept`")?;
@@ -166,16 +248,12 @@ impl Explainer {
         let digests =
             digests.filter_map(|(name, one)| Some((name.to_owned(), Digest::parse(one.as_str()?).ok()?)));
         let free_text = kept.get("free_text").and_then(Json::as_bool).unwrap_or(true);
-        // the length of text is measured of the whole instance
-        let measured = unkept.is_empty() || !shape.may_have_free_text();
+        // the length of text is measured of the whole instance, and kept of none
+        let unmeasured = !unkept.is_empty() && shape.may_have_free_text();
         let unknown = Unknown {
-            context: if measured {
-                Members::Known
-            } else {
-                Members::But(BTreeSet::from(["scores".to_owned()]))
-            },
+            context: Members::Known.without(unmeasured.then(|| TEXT_LENGTH.to_owned())),
             digests: digests.collect(),
-            resource: if unkept.is_empty() { Members::Known } else { Members::But(unkept) },
+            resource: Members::Known.without(unkept),
             ..Unknown::default()
         };
         let question = Question {
@@ -190,7 +268,8 @@ impl Explainer {
             direction: parties.direction,
             circumstances,
         };
-        Ok(Pieces { action, shape: found, info, question, unknown, free_text })
+        let concept = concept.map_or(name, Term::name);
+        Ok(Pieces { action, shape: found, info, question, concept, unknown, free_text })
     }
 
     /// The verdict, where nothing is open that matters.
@@ -212,6 +291,59 @@ impl Explainer {
                 Verdict::Permitted { policies: texts(&mut of(true)), obligations }
             }
             _ => Verdict::Denied { policies: texts(&mut of(false)), notices: Texts::default() },
+        }
+    }
+}
+
+/// What decides whether permits that change nothing of the verdict apply, where they ask for something that no other does: an approval,
+/// or members to be taken out.
+fn undecided(all: &[Against<'_>]) -> BTreeSet<String> {
+    let asked = |of: &Against<'_>| of.written.obligation.clone().filter(|_| of.written.permits());
+    let applying = || all.iter().filter(|one| one.truth == Truth::True).filter_map(asked);
+    let (approved, redacted): (bool, BTreeSet<FieldPath>) = (
+        applying().any(|one| one.approve.is_some()),
+        applying().flat_map(|one| one.redact.to_vec()).collect(),
+    );
+    let more = |of: &&Against<'_>| {
+        asked(of).is_some_and(|one| {
+            (one.approve.is_some() && !approved) || one.redact.iter().any(|path| !redacted.contains(path))
+        })
+    };
+    let reads = |of: &Against<'_>| match &of.truth {
+        Truth::Open(open) => open.reads.clone(),
+        _ => BTreeSet::new(),
+    };
+    all.iter().filter(more).flat_map(reads).collect()
+}
+
+impl Pieces<'_> {
+    /// What is not known where these members are otherwise than they were kept: with them goes what was measured over all of it.
+    fn unknown_but(&self, changed: &BTreeSet<String>) -> Unknown {
+        if changed.is_empty() {
+            return self.unknown.clone();
+        }
+        let tops = changed.iter().filter_map(|path| path.split('.').next()).map(str::to_owned);
+        let tops: BTreeSet<String> = tops.collect();
+        let digests = self.unknown.digests.iter().filter(|(name, _)| !tops.contains(*name));
+        let texts: &[&str] =
+            if self.question.shape.may_have_free_text() { &["free_text", TEXT_LENGTH] } else { &[] };
+        let measured = texts.iter().chain(&["scores.message_bytes"]).map(|name| (*name).to_owned());
+        Unknown {
+            resource: self.unknown.resource.clone().without(tops.clone()),
+            context: self.unknown.context.clone().without(measured),
+            digests: digests.map(|(name, digest)| (name.clone(), *digest)).collect(),
+            ..self.unknown.clone()
+        }
+    }
+
+    /// Whether the reply held this member as the agent wrote it; none where what was kept does not say.
+    fn holds(&self, path: &FieldPath, gone: &BTreeSet<String>) -> Option<bool> {
+        let top = path.first()?;
+        let unkept = matches!(&self.unknown.resource, Members::But(names) if names.contains(&**top));
+        match (gone.contains(&dotted(path)), unkept, path.len()) {
+            (true, ..) | (_, true, 1) => Some(true),
+            (_, true, _) => None,
+            _ => Some(has_field(self.question.value, path)),
         }
     }
 }

@@ -50,16 +50,24 @@ pub(crate) fn resource(written: &Written, info: &TypeInfo) -> Fit {
 /// Whether the scope is about this performative.
 pub(crate) fn action(written: &Written, performative: Performative) -> Fit {
     let is = |uid: &EntityUid| uid.id().unescaped() == performative.as_str();
+    let fits = match written.policy.action_constraint() {
+        ActionConstraint::Any => true,
+        ActionConstraint::Eq(uid) => is(&uid),
+        ActionConstraint::In(uids) => uids.iter().any(is),
+    };
+    Fit::of(fits, || performatives(written).unwrap_or_default())
+}
+
+/// The performatives that the scope is about, as what would have to be so; none where it leaves them open.
+pub(crate) fn performatives(written: &Written) -> Option<String> {
     let name = |uid: &EntityUid| format!("`{}`", uid.id().unescaped());
     match written.policy.action_constraint() {
-        ActionConstraint::Any => Fit::Yes,
-        ActionConstraint::Eq(uid) => {
-            Fit::of(is(&uid), || format!("the performative would have to be {}", name(&uid)))
-        }
-        ActionConstraint::In(uids) => Fit::of(uids.iter().any(is), || {
+        ActionConstraint::Any => None,
+        ActionConstraint::Eq(uid) => Some(format!("the performative would have to be {}", name(&uid))),
+        ActionConstraint::In(uids) => {
             let names: Vec<String> = uids.iter().map(name).collect();
-            format!("the performative would have to be one of {}", names.join(", "))
-        }),
+            Some(format!("the performative would have to be one of {}", names.join(", ")))
+        }
     }
 }
 

@@ -1,21 +1,29 @@
 //! What is explained is what is decided.
 
+mod recalled;
+mod redacted;
+mod wishes;
+
 use std::collections::BTreeSet;
 
-use semgate_contexts::{Performative, json};
+use semgate_contexts::Performative;
 
 use super::truth::{Open, Truth};
-use super::{Cell, Explainer, Explanation, Holds, Part, Parties, Recalled};
+use super::{Cell, Explainer, Explanation, Holds, Part, ToPass};
 use crate::tests::{
     Ask, COURIER, House, OPERATOR, RETAILER, STRANGER, TREASURER, WEBAPP, WHOLESALER, one_file,
     shipped_contexts, transfer,
 };
-use crate::{Keep, KeepAs, Keeper, PolicyLimits, PolicySource, Verdict};
+use crate::{PolicyLimits, PolicySource, Verdict};
 
 const CONTINGENCY: &str = r#"{"if_condition_text":"demand spike","then_change_text":"order more"}"#;
 
 fn explainer(source: &PolicySource) -> Explainer {
     Explainer::load(source, &shipped_contexts(), &PolicyLimits::default()).unwrap()
+}
+
+fn all_of(needs: &[&str]) -> ToPass {
+    ToPass { all: needs.iter().map(|need| (*need).to_owned()).collect(), one_of: Vec::new() }
 }
 
 fn explained(source: &PolicySource, ask: Ask<'_>) -> Explanation {
@@ -47,9 +55,9 @@ fn a_forbid_that_decided_is_shown_clause_by_clause_with_its_place_and_what_would
     assert_eq!(beside.part, Part::Applies, "it would have permitted");
     assert_eq!(
         told.to_pass,
-        [
-            "so that `payment.cedar#high-value` does not apply: `resource.amount` would have to be at most 10000.0; or the sender would have to hold the credential `high-value-authorized`"
-        ]
+        all_of(&[
+            "so that `payment.cedar#high-value` does not apply: `resource.amount` would have to be at most 10000.0; or the sender would have to hold the credential `high-value-authorized`",
+        ])
     );
 }
 
@@ -57,8 +65,9 @@ fn a_forbid_that_decided_is_shown_clause_by_clause_with_its_place_and_what_would
 fn what_nothing_permits_shows_the_permits_that_came_near_and_what_they_miss() {
     let ask = Ask { sender: WHOLESALER, receiver: RETAILER, value: &transfer("1"), ..Ask::default() };
     let told = explained(&PolicySource::shipped(), ask);
+    assert_eq!(told.to_pass.all, [""; 0], "either is enough");
     assert_eq!(
-        told.to_pass,
+        told.to_pass.one_of,
         [
             "so that `lines.cedar#transfers` applies: the sender would have to be in the group `partners`",
             "so that `lines.cedar#reply-transfers` applies: `context.direction` would have to be `reply`",
@@ -72,7 +81,7 @@ fn what_nothing_permits_shows_the_permits_that_came_near_and_what_they_miss() {
 fn what_no_policy_is_near_says_that_one_would_have_to_be_written() {
     let source = one_file("permit (principal, action, resource is travel::bookFlight);");
     let told = explained(&source, Ask { value: &transfer("1"), ..Ask::default() });
-    assert_eq!(told.to_pass, ["a permit for it would have to be written: none is near"]);
+    assert_eq!(told.to_pass, all_of(&["a permit for it would have to be written: none is near"]));
 }
 
 #[test]
@@ -86,9 +95,9 @@ fn wishes_follow_the_condition_through_and_or_and_not() {
     let told = explained(&source, Ask { value: &transfer("1"), ..Ask::default() });
     assert_eq!(
         told.to_pass,
-        [
-            "so that `p.cedar#f` does not apply: `resource.currency` would have to be other than `EUR` or `context.major` would have to be less than 2; or the receiver would have to be in the group `planners`"
-        ]
+        all_of(&[
+            "so that `p.cedar#f` does not apply: `resource.currency` would have to be other than `EUR`; or `context.major` would have to be less than 2; or the receiver would have to be in the group `planners`",
+        ])
     );
 }
 
@@ -230,145 +239,6 @@ fn what_is_open_stays_open_unless_every_value_of_it_comes_to_the_same() {
     assert_eq!(open(false).or(failed), open(true));
 }
 
-fn parties<'a>(ask: &Ask<'a>) -> Parties<'a> {
-    Parties { sender: ask.sender, receiver: ask.receiver, binding: "l8", direction: ask.direction }
-}
-
-/// The question as a record keeps it, and what these policies make of that.
-fn recalled(source: &PolicySource, ask: Ask<'_>, keep: &Keep) -> (String, Result<Vec<Recalled>, String>) {
-    let house = House::load(source, shipped_contexts()).unwrap();
-    again(&house, &explainer(source), ask, keep)
-}
-
-fn again(
-    house: &House,
-    explainer: &Explainer,
-    ask: Ask<'_>,
-    keep: &Keep,
-) -> (String, Result<Vec<Recalled>, String>) {
-    let kept = house.question(ask, |question| {
-        let mut keeper = Keeper::new(keep);
-        keeper.add(&house.policies, question, false, &house.policies.decide(question));
-        keeper.finish()
-    });
-    let read = json::read(kept.as_bytes(), &json::Limits::default()).unwrap();
-    let recalled = explainer.recall(parties(&ask), read.as_object().unwrap());
-    (kept, recalled)
-}
-
-fn kept(fields: &[(&str, KeepAs)], max_bytes: usize) -> Keep {
-    Keep::new(fields.iter().map(|(name, keep)| ((*name).to_owned(), *keep)).collect(), max_bytes)
-}
-
-#[test]
-fn a_question_of_which_everything_was_kept_is_decided_again_as_it_was() {
-    let values = [transfer("1"), transfer("12000"), transfer("10000.0001")];
-    for source in [PolicySource::shipped(), many_forms()] {
-        let (house, explainer) = (House::load(&source, shipped_contexts()).unwrap(), explainer(&source));
-        for sender in [RETAILER, TREASURER, COURIER, WHOLESALER, STRANGER] {
-            for (urn, term, value) in [
-                ("payment:v1.1", "transfer", values[0].as_str()),
-                ("payment:v2.0", "transfer", values[1].as_str()),
-                ("payment:v2.0", "transfer", values[2].as_str()),
-                ("supplyChain:v1.0", "decision_contingency", CONTINGENCY),
-            ] {
-                for (action, direction) in [
-                    (Performative::Request, "request"),
-                    (Performative::Agree, "reply"),
-                    (Performative::Propose, "request"),
-                ] {
-                    let ask = Ask { sender, action, urn, term, value, direction, ..Ask::default() };
-                    let (text, recalled) = again(&house, &explainer, ask, &Keep::everything());
-                    let one = &recalled.unwrap()[0];
-                    let why = format!("{sender} {action} {term} {direction}: {text}");
-                    assert_eq!(one.now, Some(one.then.as_str()), "{why}");
-                    if one.then == "permitted" || one.then == "denied" {
-                        assert_eq!(one.now_by, one.then_by, "{why}");
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn what_was_not_kept_is_asked_of_nobody_and_named_only_where_it_decides() {
-    let value = transfer("12000");
-    let nothing = kept(&[], 1 << 14);
-    let ask = Ask { value: &value, ..Ask::default() };
-    let (text, told) = recalled(&PolicySource::shipped(), ask, &nothing);
-    assert!(!text.contains("12000") && !text.contains("EUR"), "{text}");
-    let told = told.unwrap().remove(0);
-    assert_eq!((told.now, told.then.as_str()), (None, "denied"));
-    assert_eq!(told.missing, BTreeSet::from(["resource.amount".to_owned()]));
-    let (_, told) = recalled(&PolicySource::shipped(), Ask { sender: TREASURER, ..ask }, &nothing);
-    assert_eq!(told.unwrap()[0].now, Some("permitted"), "who holds the credential may pay any amount");
-    let amount = kept(&[("payment::transfer.amount", KeepAs::Values)], 1 << 14);
-    let (text, told) = recalled(&PolicySource::shipped(), ask, &amount);
-    assert!(text.contains("\"values\":{\"amount\":12000}") && !text.contains("EUR"), "{text}");
-    assert_eq!(told.unwrap()[0].now, Some("denied"));
-}
-
-#[test]
-fn a_digest_tells_equal_values_and_no_value() {
-    let digests = kept(&[("payment::transfer.amount", KeepAs::Digests)], 1 << 14);
-    let value = transfer("12000");
-    let (text, told) = recalled(&PolicySource::shipped(), Ask { value: &value, ..Ask::default() }, &digests);
-    let digest = semgate_contexts::Digest::of(b"12000").to_string();
-    assert!(text.contains(&digest) && !text.contains(":12000"), "{text}");
-    assert_eq!(told.unwrap()[0].now, None);
-}
-
-#[test]
-fn a_digest_decides_whether_a_text_is_the_one_that_a_policy_names() {
-    let keep = kept(
-        &[("payment::transfer.amount", KeepAs::Values), ("payment::transfer.currency", KeepAs::Digests)],
-        1 << 14,
-    );
-    let value = transfer("1");
-    let ask = Ask { value: &value, ..Ask::default() };
-    for (condition, now) in [
-        (r#"resource.currency == "EUR""#, Some("denied")),
-        (r#"resource.currency == "USD""#, Some("permitted")),
-        (r#"resource.currency != "EUR""#, Some("permitted")),
-        (r#"["USD", "GBP"].contains(resource.currency)"#, Some("permitted")),
-        (r#"["USD", "EUR"].contains(resource.currency)"#, Some("denied")),
-        (r#"resource has currency && resource.currency == "EUR""#, Some("denied")),
-        // a digest says nothing of a part of a text
-        (r#"resource.currency like "E*""#, None),
-    ] {
-        let mut source = PolicySource::shipped();
-        let forbid =
-            format!("forbid (principal, action, resource is payment::transfer) when {{ {condition} }};");
-        source.files.push(("more.cedar".to_owned(), forbid));
-        let (text, told) = recalled(&source, ask, &keep);
-        assert!(!text.contains("EUR"), "{text}");
-        assert_eq!(told.unwrap()[0].now, now, "{condition}");
-    }
-}
-
-#[test]
-fn a_digest_of_a_number_decides_only_that_it_is_the_one_that_a_policy_names() {
-    let keep = kept(&[("supplyChain::current_decision.quantity", KeepAs::Digests)], 1 << 14);
-    let value = r#"{"item_id":"beer","quantity":120}"#;
-    let ask = Ask {
-        action: Performative::Inform,
-        urn: "supplyChain:v1.0",
-        term: "current_decision",
-        value,
-        ..Ask::default()
-    };
-    for (quantity, now) in [(120, Some("denied")), (121, None)] {
-        let mut source = PolicySource::shipped();
-        let forbid = format!(
-            "forbid (principal, action, resource is supplyChain::current_decision) when {{ resource.quantity == {quantity} }};"
-        );
-        source.files.push(("more.cedar".to_owned(), forbid));
-        let (_, told) = recalled(&source, ask, &keep);
-        assert_eq!(told.unwrap()[0].now, now, "{quantity}");
-    }
-}
-
 #[test]
 fn a_line_that_is_refused_as_a_whole_is_explained_by_the_permits_that_come_near() {
     let explainer = explainer(&PolicySource::shipped());
@@ -377,8 +247,17 @@ fn a_line_that_is_refused_as_a_whole_is_explained_by_the_permits_that_come_near(
     let transfer = told.iter().find(|one| one.concept == "payment::transfer").unwrap();
     let near: Vec<&str> = transfer.explanation.policies.iter().map(|one| one.id.as_str()).collect();
     assert!(near.contains(&"lines.cedar#transfers"), "{near:?}");
+    let ways = &transfer.explanation.to_pass.one_of;
     let wish = "so that `lines.cedar#transfers` applies: the sender would have to be in the group `partners`";
-    assert!(transfer.explanation.to_pass[0].contains(wish), "{:?}", transfer.explanation.to_pass);
+    assert!(ways.iter().any(|way| way == wish), "{ways:?}");
+    // a permit for replies asks that it is one
+    let condition = "`lines.cedar#reply-transfers` applies: the sender would have to be in the group `repliers`; and `context.direction` would have to be `reply`";
+    assert!(ways.iter().any(|way| way.contains(condition)), "{ways:?}");
+    let reply = &transfer.explanation.policies[0];
+    assert_eq!(
+        (reply.id.as_str(), &reply.conditions[0].holds),
+        ("lines.cedar#reply-transfers", &Holds::Unasked)
+    );
     assert!(explainer.refused_line(STRANGER, &semgate_contexts::Line::parse("nothing").unwrap()).is_empty());
 }
 
@@ -390,13 +269,4 @@ fn a_matrix_that_would_take_too_long_is_refused_before_it_is_begun() {
         fault.starts_with("looks of a matrix of ") && fault.ends_with(" policies: more than 1000"),
         "{fault}"
     );
-}
-
-#[test]
-fn of_a_message_past_the_limit_its_size_alone_is_kept() {
-    let value = transfer("12000");
-    let small = kept(&[("payment::transfer.amount", KeepAs::Values)], 256);
-    let (text, told) = recalled(&PolicySource::shipped(), Ask { value: &value, ..Ask::default() }, &small);
-    assert!(text.starts_with("{\"too_large\":") && text.len() < 40, "{text}");
-    assert_eq!(told.unwrap_err(), "its questions were too large to be kept");
 }

@@ -42,7 +42,7 @@ pub(crate) enum Members {
     /// All are known.
     #[default]
     Known,
-    /// All but these.
+    /// All but these; `scores.text_length` is a part of `scores`.
     But(BTreeSet<String>),
     /// None.
     Unknown,
@@ -64,12 +64,27 @@ pub(crate) struct Unknown {
 }
 
 impl Members {
+    /// Whether this member is not known, or what it is a part of, or a part of it.
     fn hide(&self, name: &str) -> bool {
+        let within = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
         match self {
             Self::Known => false,
-            Self::But(names) => names.contains(name),
+            Self::But(names) => names.iter().any(|hidden| within(hidden, name) || within(name, hidden)),
             Self::Unknown => true,
         }
+    }
+
+    /// These are not known either.
+    pub fn without(self, more: impl IntoIterator<Item = String>) -> Self {
+        let mut names = match self {
+            Self::Known => BTreeSet::new(),
+            Self::But(names) => names,
+            Self::Unknown => return Self::Unknown,
+        };
+        names.extend(more);
+        if names.is_empty() { Self::Known } else { Self::But(names) }
     }
 
     fn hide_any(&self) -> bool {
@@ -250,6 +265,14 @@ const fn var_name(var: &Var) -> &'static str {
 
 fn attribute(of: &Expr, name: &str, scene: &Scene, open: &mut Open) -> bool {
     let unknown = scene.unknown();
+    // what was measured is known one by one
+    if let Expr::GetAttr { expr, attr } = of
+        && attr == "scores"
+        && matches!(&**expr, Expr::Var(Var::Context))
+    {
+        let path = format!("{attr}.{name}");
+        return note(!unknown.context.hide(&path), &format!("context.{path}"), open);
+    }
     let Expr::Var(var) = of else {
         // an agent that is the sender by another way than `principal`
         let shown = unknown.shown && name == "credentials";

@@ -26,7 +26,9 @@ fn sentence(one: &Object<'_>, at: u64) -> Option<String> {
         "policy" => format!("`@limit` of `{name}`"),
         "budget" => format!("budget `{name}` of limits.json"),
         "ambiguity" => "limit on ambiguous questions".to_owned(),
-        "arrivals" => "limit on arrivals (`limits.rate_per_second`)".to_owned(),
+        "arrivals" => {
+            "limit on messages that arrive (`limits.rate_per_second`, `rate_burst`; callers read it as `messages`)".to_owned()
+        }
         other => format!("limit `{name}` ({other})"),
     };
     let counted = if per == "agent" { "the sender".to_owned() } else { format!("the sender and {per}") };

@@ -1,0 +1,212 @@
+//! What is explained, as text and as JSON.
+
+use semgate_policies::{Explanation, Holds, Part, Recalled, Weighed};
+use serde_json::{Value, json};
+
+use super::{Sets, Told};
+
+impl Told {
+    /// Prints it.
+    pub(super) fn show(&self) {
+        if let Some(sets) = &self.sets {
+            out!("{}", sets.sentence());
+        }
+        out!("{}", self.headline);
+        self.limits.iter().for_each(|limit| out!("  {limit}"));
+        folded(&self.recalled, alike).iter().for_each(|same| show(same));
+    }
+
+    /// The same for programs.
+    pub(super) fn as_json(&self) -> Value {
+        let questions: Vec<Value> = self.recalled.iter().map(as_json).collect();
+        let mut told = json!({"verdict": self.headline, "limits": self.limits, "questions": questions});
+        if let (Some(sets), Some(told)) = (&self.sets, told.as_object_mut()) {
+            let Sets { decided, explains, .. } = sets;
+            let same = decided.as_ref() == Some(explains);
+            told.insert("sets".to_owned(), json!({"decided": decided, "explains": explains, "same": same}));
+        }
+        told
+    }
+}
+
+impl Sets {
+    /// What all else rests on.
+    fn sentence(&self) -> String {
+        let Self { decided, explains, stood_in } = self;
+        match decided {
+            Some(decided) if decided == explains => {
+                format!("explained by the policies that decided it, {explains}")
+            }
+            Some(decided) => format!(
+                "these are other policies than those that decided it: it was decided by {decided}, and is explained by {explains}, so what \
+                 follows is what these make of it"
+            ),
+            None if *stood_in => format!(
+                "no policy set was live when it was decided, so nothing passed; {explains} would make of it what follows"
+            ),
+            None => format!(
+                "the record names no policy set (none was asked, or the gateway is an older one); {explains} would make of it what follows"
+            ),
+        }
+    }
+}
+
+/// What is told alike is told once: in the order in which each comes first.
+fn folded<T>(all: &[T], alike: impl Fn(&T, &T) -> bool) -> Vec<Vec<&T>> {
+    let mut groups: Vec<Vec<&T>> = Vec::new();
+    for one in all {
+        match groups.iter_mut().find(|group| group.first().is_some_and(|first| alike(first, one))) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+/// Whether two concepts differ in nothing but their names.
+fn alike(one: &Recalled, other: &Recalled) -> bool {
+    Recalled { concept: other.concept.clone(), ..one.clone() } == *other
+}
+
+/// Whether two policies ask the same of a message and for the same.
+fn asks_alike(one: &&Weighed, other: &&Weighed) -> bool {
+    let (a, b) = (*one, *other);
+    let same = |(a, b): (&semgate_policies::Condition, &semgate_policies::Condition)| {
+        (a.clause, &a.text, &a.holds) == (b.clause, &b.text, &b.holds)
+    };
+    (a.permits, &a.asks, &a.limit, &a.redacts, &a.out_of_scope, a.conditions.len())
+        == (b.permits, &b.asks, &b.limit, &b.redacts, &b.out_of_scope, b.conditions.len())
+        && a.conditions.iter().zip(&b.conditions).all(same)
+}
+
+fn show(same: &[&Recalled]) {
+    let Some(recalled) = same.first() else { return };
+    let names: Vec<&str> = same.iter().map(|one| one.concept.as_str()).collect();
+    out!("\n{}: {}", names.join(", "), recalled.now.unwrap_or("cannot be said"));
+    if recalled.now.is_some_and(|now| now != recalled.then) {
+        let by: Vec<&str> = recalled.then_by.iter().map(String::as_str).collect();
+        let by = if by.is_empty() { "no policy".to_owned() } else { by.join(", ") };
+        out!("  it was decided otherwise: {} by {by}", recalled.then);
+    }
+    for (redacted, words) in
+        [(&recalled.then_redacted, "passed without"), (&recalled.now_redacted, "these policies take out")]
+    {
+        if !redacted.is_empty() {
+            out!("  {words}: {}", redacted.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
+        }
+    }
+    if !recalled.missing.is_empty() {
+        let missing: Vec<&str> = recalled.missing.iter().map(String::as_str).collect();
+        out!("  it depends on what was not kept: {}", missing.join(", "));
+    }
+    for (part, heading) in [
+        (Part::Decided, "decided"),
+        (Part::Applies, "applies too"),
+        (Part::Open, "depends on what was not kept"),
+        (Part::Near, "came near"),
+    ] {
+        let of_part: Vec<&Weighed> =
+            recalled.explanation.policies.iter().filter(|one| one.part == part).collect();
+        if !of_part.is_empty() {
+            out!("  {heading}:");
+            folded(&of_part, asks_alike).iter().for_each(|same| show_policies(same));
+        }
+    }
+    show_ways(&recalled.explanation);
+}
+
+fn show_ways(Explanation { to_pass, .. }: &Explanation) {
+    let together = match (to_pass.all.len(), to_pass.one_of.is_empty()) {
+        (0, _) => None,
+        (1, true) => Some("to pass"),
+        _ => Some("to pass, all of these"),
+    };
+    if let Some(heading) = together {
+        out!("  {heading}:");
+        to_pass.all.iter().for_each(|need| out!("    {need}"));
+    }
+    if !to_pass.one_of.is_empty() {
+        out!(
+            "  {}, one of these, each enough by itself:",
+            if together.is_some() { "and" } else { "to pass" }
+        );
+        to_pass.one_of.iter().for_each(|way| out!("    {way}"));
+    }
+}
+
+fn show_policies(same: &[&&Weighed]) {
+    for policy in same {
+        let effect = if policy.permits { "permit" } else { "forbid" };
+        out!("    {effect} {} ({})", policy.id, policy.place);
+    }
+    let Some(policy) = same.first() else { return };
+    if let Some(asks) = &policy.asks {
+        out!("      asks a human: {asks}");
+    }
+    if let Some(limit) = &policy.limit {
+        out!("      limits: {limit}");
+    }
+    if !policy.redacts.is_empty() {
+        out!("      takes out of replies: {}", policy.redacts.join(", "));
+    }
+    for wish in &policy.out_of_scope {
+        out!("      scope: {wish}");
+    }
+    for condition in &policy.conditions {
+        // of several, each has a place of its own
+        let place = if same.len() == 1 { format!("{} ", condition.place) } else { String::new() };
+        out!("      {place}{} {}: {}", condition.clause, condition.text, holds(&condition.holds));
+    }
+}
+
+fn holds(holds: &Holds) -> String {
+    match holds {
+        Holds::Yes => "true".to_owned(),
+        Holds::No => "false".to_owned(),
+        Holds::Fails => "cannot be evaluated".to_owned(),
+        Holds::Unknown(members) => format!("not known without {}", members.join(", ")),
+        Holds::Unasked => "was not looked at".to_owned(),
+    }
+}
+
+fn as_json(recalled: &Recalled) -> Value {
+    let Explanation { policies, to_pass, .. } = &recalled.explanation;
+    let policies: Vec<Value> = policies.iter().map(policy_json).collect();
+    json!({
+        "concept": recalled.concept,
+        "verdict": recalled.now,
+        "then": recalled.then,
+        "redacted": recalled.now_redacted,
+        "then_redacted": recalled.then_redacted,
+        "missing": recalled.missing,
+        "policies": policies,
+        "to_pass": {"all": to_pass.all, "one_of": to_pass.one_of},
+    })
+}
+
+fn policy_json(policy: &Weighed) -> Value {
+    let conditions: Vec<Value> = policy
+        .conditions
+        .iter()
+        .map(|one| {
+            json!({"place": one.place.to_string(), "clause": one.clause, "text": one.text, "holds": holds(&one.holds)})
+        })
+        .collect();
+    let part = match policy.part {
+        Part::Decided => "decided",
+        Part::Applies => "applies",
+        Part::Open => "open",
+        Part::Near => "near",
+    };
+    json!({
+        "id": policy.id,
+        "effect": if policy.permits { "permit" } else { "forbid" },
+        "place": policy.place.to_string(),
+        "part": part,
+        "asks": policy.asks,
+        "limit": policy.limit,
+        "redacts": policy.redacts,
+        "out_of_scope": policy.out_of_scope,
+        "conditions": conditions,
+    })
+}

@@ -1,0 +1,98 @@
+//! What would have to be otherwise, in words.
+
+use semgate_contexts::Performative;
+
+use super::super::{Explanation, Part};
+use super::{all_of, explained};
+use crate::tests::{Ask, one_file, transfer};
+
+fn told(policies: &str, amount: &str) -> Explanation {
+    explained(&one_file(policies), Ask { value: &transfer(amount), ..Ask::default() })
+}
+
+#[test]
+fn of_a_range_both_ends_are_told() {
+    let range = r#"@id("r") permit (principal, action, resource is payment::transfer)
+        when { resource.amount.greaterThan(decimal("1.0")) && resource.amount.lessThan(decimal("5.0")) && context.direction == "request" };"#;
+    assert_eq!(
+        told(range, "7").to_pass,
+        all_of(&[
+            "so that `p.cedar#r` applies: `resource.amount` would have to stay more than 1.0; and `resource.amount` would have to be less than 5.0"
+        ])
+    );
+    let clauses = r#"@id("r") permit (principal, action, resource is payment::transfer)
+        when { resource.amount.greaterThan(decimal("1.0")) } unless { resource.amount.greaterThan(decimal("5.0")) };"#;
+    assert_eq!(
+        told(clauses, "0").to_pass,
+        all_of(&[
+            "so that `p.cedar#r` applies: `resource.amount` would have to be more than 1.0; and `resource.amount` would have to stay at most 5.0"
+        ])
+    );
+}
+
+#[test]
+fn alternatives_within_what_is_needed_together_are_grouped() {
+    let nested = r#"@id("n") permit (principal, action, resource is payment::transfer)
+        when { (resource.currency == "USD" || (resource.currency == "GBP" && context.major >= 2)) && context.direction == "reply" };"#;
+    let ask = Ask { urn: "payment:v1.1", value: &transfer("1"), ..Ask::default() };
+    let told = explained(&one_file(nested), ask);
+    assert_eq!(
+        told.to_pass,
+        all_of(&[
+            "so that `p.cedar#n` applies: (`resource.currency` would have to be `USD` or (`resource.currency` would have to be `GBP` and `context.major` would have to be at least 2)); and `context.direction` would have to be `reply`"
+        ])
+    );
+}
+
+#[test]
+fn a_forbid_without_a_condition_is_told_as_that() {
+    let permit = "permit (principal, action, resource is payment::transfer);\n";
+    let all = format!(
+        "{permit}@id(\"f\") forbid (principal, action, resource is payment::transfer) when {{ true }};\n"
+    );
+    assert!(told(&all, "1").to_pass.all[0].contains("`p.cedar#f` does not apply"));
+    let one = format!(
+        "{permit}@id(\"f\") forbid (principal, action == Action::\"REQUEST\", resource is payment::transfer);\n"
+    );
+    assert_eq!(
+        told(&one, "1").to_pass,
+        all_of(&[
+            "`p.cedar#f` forbids this whatever is in it: it would have to have another performative, or the policy would have to be another"
+        ])
+    );
+}
+
+#[test]
+fn policies_that_need_the_same_are_told_together() {
+    let guarded = |id: &str, action: &str| {
+        format!(
+            "@id(\"{id}\") permit (principal, action == Action::\"{action}\", resource is payment::transfer) \
+             when {{ context has session && context.session.expires > context.now }};\n"
+        )
+    };
+    let source = ["a", "b", "c"].map(|id| guarded(id, "REQUEST")).concat();
+    let told = told(&source, "1");
+    assert_eq!(told.to_pass.one_of, [""; 0]);
+    let [one] = told.to_pass.all.as_slice() else { panic!("{:?}", told.to_pass) };
+    assert!(one.starts_with("so that `p.cedar#a`, `p.cedar#b` or `p.cedar#c` applies: "), "{one}");
+}
+
+#[test]
+fn what_a_policy_obliges_to_is_told_with_it() {
+    let limited = r#"@id("l") @limit("10/minute") @limit_key("pair") permit (principal, action, resource is payment::transfer);"#;
+    let told = told(limited, "1");
+    assert_eq!(
+        (told.policies[0].part, told.policies[0].limit.as_deref()),
+        (Part::Decided, Some("10/minute, counted for the sender and pair"))
+    );
+    let redacts = r#"@redact("booking_reference") permit (principal, action, resource is travel::bookFlight_results) when { context.direction == "reply" };"#;
+    let ask = Ask {
+        action: Performative::Inform,
+        urn: "travel:v2.1",
+        term: "bookFlight",
+        value: r#"{"status":"confirmed","booking_reference":"SECRET7"}"#,
+        direction: "reply",
+        ..Ask::default()
+    };
+    assert_eq!(explained(&one_file(redacts), ask).policies[0].redacts, ["booking_reference"]);
+}
