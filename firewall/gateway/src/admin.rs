@@ -60,7 +60,8 @@ impl Admin {
             }
         }
         if self.policies.live.report().live.is_none() {
-            obstacles.push("the policies do not fit the known contexts".to_owned());
+            let why = "no policy set is live, so nothing passes: the policies do not fit the known contexts";
+            obstacles.push(why.to_owned());
         }
         if self.shared.audit.working().is_err() {
             obstacles.push("the audit takes no records".to_owned());

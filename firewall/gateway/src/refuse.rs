@@ -282,9 +282,10 @@ fn title(code: Code) -> String {
     code.as_str().replace('_', " ")
 }
 
-/// Whole seconds, rounded up, at least one; for the statuses that RFC 9110 §10.2.3 and RFC 6585 §4 define it with.
+/// Whole seconds, rounded up, at least one; for the statuses that RFC 9110 §10.2.3 and RFC 6585 §4 define it with. Nothing for what can
+/// never pass: a client that comes back as told would come back for ever.
 pub(crate) fn retry_after(refusal: &Refusal) -> Option<u64> {
-    if !matches!(refusal.code().status(), 429 | 503) {
+    if !matches!(refusal.code().status(), 429 | 503) || refusal.never_passes() {
         return None;
     }
     let wait = refusal.retry_after().unwrap_or_default();

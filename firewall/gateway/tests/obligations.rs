@@ -263,3 +263,49 @@ async fn a_call_of_grpc_that_comes_too_often_is_told_when_to_come_back() {
     assert!((1..=60).contains(&seconds), "{seconds}");
     assert!(details.ends_with(&String::from_utf8(vec![0x0a, 2, 0x08, seconds]).unwrap()), "{details:?}");
 }
+
+#[test]
+fn answers_of_cards_tell_what_is_left_of_the_limit_that_counts_them() {
+    let mut house = House::new();
+    let limits = r#"{"budgets": [{"name": "cards", "limit": "9/hour", "of": [
+        {"line": "a2a", "concept": "GetAgentCard"}, {"line": "a2a", "concept": "GetExtendedAgentCard"}]}]}"#;
+    house.write_policies(&PolicySource { limits: Some(limits.into()), ..PolicySource::shipped() });
+    house.remember();
+    let agent = Agent::start(|seen| {
+        let card = json!({"name": "Wholesaler", "capabilities": {"streaming": true}});
+        let answer = match serde_json::from_slice::<Value>(&seen.body) {
+            Ok(asked) => json!({"jsonrpc": "2.0", "id": asked["id"], "result": card}),
+            Err(_) => card,
+        };
+        Act::Say(ok(answer.to_string().as_bytes()))
+    });
+    let more = format!("plain_sender = \"{RETAILER}\"");
+    let upstream = format!("http://127.0.0.1:{}/a2a", agent.port);
+    let gateway = Gateway::start(house.config(&route("a2a", "a2a", &upstream, &more), ""));
+    let get = b"GET /.well-known/agent-card.json HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n\r\n";
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "GetExtendedAgentCard", "params": {}}).to_string();
+    let answers = [
+        Answer::parse(&gateway.raw("a2a", get)),
+        gateway.post("a2a", "A2A-Version: 1.0\r\n", body.as_bytes()),
+    ];
+    for (answer, left) in answers.iter().zip([8, 7]) {
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(answer.header("ratelimit-policy"), Some("\"cards\";q=9;w=3600"), "{answer:?}");
+        let told = answer.header("ratelimit").unwrap();
+        assert!(told.starts_with(&format!("\"cards\";r={left};t=")), "{told}");
+    }
+}
+
+#[test]
+fn what_can_never_pass_is_not_told_when_to_come_back() {
+    let rules = r#"@id("one") @limit("1/minute") permit (principal in Group::"partners", action, resource is travel::bookFlight);"#;
+    let scene = scene(rules);
+    let mut two = flight("twice");
+    let part = two["parts"][0].clone();
+    two["parts"].as_array_mut().unwrap().push(part);
+    let refused = scene.rest("POST /message:send", &json!({"message": two}).to_string());
+    assert_eq!((refused.status, refused.header("retry-after")), (429, None), "{refused:?}");
+    assert!(refused.body.contains("say less in one message"), "{refused:?}");
+    let once = scene.rest("POST /message:send", &json!({"message": flight("at-once")}).to_string());
+    assert_ne!(once.status, 429, "the refused one cost nothing: {once:?}");
+}

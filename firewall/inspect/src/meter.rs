@@ -23,7 +23,7 @@ use crate::{
 };
 use buckets::{Charge, Exhausted};
 use charges::charges;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// The concept that costs its receiver inference budget, in the control vocabulary.
 pub const AMBIGUOUS: &str = "ambiguous_parameter";
@@ -90,7 +90,7 @@ impl Meters {
                 .with_retry_after(wait)
                 .with_quotas(vec![Quota { left: Some(left), ..self.messages.clone() }])
                 .with_facts(Facts {
-                    limited: vec![Limited::plain("arrivals", self.arrivals.clone(), 1, wait)],
+                    limited: vec![Limited::plain("arrivals", self.arrivals.clone(), 1, Some(wait))],
                     ..Facts::default()
                 })
         })
@@ -119,10 +119,13 @@ pub(crate) fn meter<'c, 'j>(decided: Decided<'c, 'j>, meters: &Meters) -> Result
     if asked > 0 {
         match meters.ambiguity.ask(case.sender_key(), asked, case.now.monotonic_ms) {
             Ok(units) => quotas.push(ambiguity(meters, Left { units, more_in: None })),
-            Err(too) => {
-                let rate = format!("{}/minute", meters.ambiguity.most());
-                let limited = vec![Limited::plain("ambiguity", rate, asked, too.wait)];
-                return Err(too_ambiguous(meters, too).with_facts(Facts { limited, ..decided.facts() }));
+            Err(TooAmbiguous { wait }) => {
+                let most = meters.ambiguity.most();
+                let wait = (asked <= most).then_some(wait);
+                let limited = vec![Limited::plain("ambiguity", format!("{most}/minute"), asked, wait)];
+                return Err(
+                    too_ambiguous(meters, asked, wait).with_facts(Facts { limited, ..decided.facts() })
+                );
             }
         }
     }
@@ -150,42 +153,63 @@ fn ambiguity(meters: &Meters, left: Left) -> Quota {
     Quota { name: "ambiguity".into(), most, window: MINUTE, left: Some(left) }
 }
 
-fn too_ambiguous(meters: &Meters, TooAmbiguous { wait }: TooAmbiguous) -> Refusal {
+/// Without a wait: more than may ever be asked at once.
+fn too_ambiguous(meters: &Meters, asked: usize, wait: Option<Duration>) -> Refusal {
     let most = meters.ambiguity.most();
-    Refusal::new(
+    let left = Left { units: 0, more_in: wait.map(seconds) };
+    let refusal = Refusal::new(
         Code::AmbiguityLimited,
         format!("more than {most} ambiguous questions of this agent within 60 seconds"),
-    )
-    .with_hint("ask less often, or ask for all parameters that are open at once; retry after the time given")
-    .with_retry_after(wait)
-    .with_quotas(vec![ambiguity(meters, Left { units: 0, more_in: Some(seconds(wait)) })])
+    );
+    let refusal = match wait {
+        Some(wait) => refusal
+            .with_hint(
+                "ask less often, or ask for all parameters that are open at once; retry after the time given",
+            )
+            .with_retry_after(wait),
+        None => refusal
+            .with_hint("ask less in one message: all of this is more than may ever be asked at once")
+            .with_detail(format!("{asked} questions in one message can never pass: the limit holds {most}"))
+            .that_never_passes(),
+    };
+    refusal.with_quotas(vec![ambiguity(meters, left)])
 }
 
 /// The reason names neither policy nor numbers: which limit it is, the operator reads.
 fn too_often(charges: &[Charge], exhausted: Exhausted) -> Refusal {
     let Exhausted { wait, never, quotas, short } = exhausted;
     let stopping = || short.iter().filter_map(|at| charges.get(*at));
-    let usual = if never {
-        "say less in one message: all of this is more than may ever be said at once"
-    } else {
-        "say this less often; retry after the time given"
-    };
     let hint = stopping().find_map(|charge| charge.hint.clone());
-    let by: Vec<&str> = stopping().map(|charge| &*charge.by).collect();
-    let detail = if by.is_empty() {
-        "no room for another bucket".to_owned()
+    let refusal = if never {
+        let dear = stopping().filter(|charge| charge.is_never_paid());
+        let told = dear.map(|charge| {
+            format!("`{}` holds {} and this costs {}", charge.by, charge.rate.burst, charge.cost)
+        });
+        Refusal::new(Code::RateLimited, "this is more in one message than may ever be said at once")
+            .with_hint("say less in one message: all of this is more than may ever be said at once")
+            .with_detail(format!("it can never pass: {}", told.collect::<Vec<_>>().join(", ")))
+            .that_never_passes()
     } else {
-        format!("`{}`", by.join("`, `"))
+        let by: Vec<&str> = stopping().map(|charge| &*charge.by).collect();
+        let detail = if by.is_empty() {
+            "no room for another bucket".to_owned()
+        } else {
+            format!("`{}`", by.join("`, `"))
+        };
+        Refusal::new(Code::RateLimited, "this agent says this more often than it may")
+            .with_hint("say this less often; retry after the time given")
+            .with_detail(detail)
+            .with_retry_after(wait)
     };
-    Refusal::new(Code::RateLimited, "this agent says this more often than it may")
-        .with_hint(hint.as_deref().unwrap_or(usual))
-        .with_detail(detail)
-        .with_retry_after(wait)
-        .with_quotas(Quota::tightest(quotas))
+    let refusal = match hint {
+        Some(hint) => refusal.with_hint(&*hint),
+        None => refusal,
+    };
+    refusal.with_quotas(Quota::tightest(quotas))
 }
 
 /// Whole seconds, rounded up.
-fn seconds(wait: std::time::Duration) -> u64 {
+fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 

@@ -49,6 +49,7 @@ struct Inner {
     cause: Option<Code>,
     delivered: Delivered,
     retry_after: Option<Duration>,
+    never: bool,
     quotas: Vec<Quota>,
     rpc_id: Option<RpcId>,
     status: Option<u16>,
@@ -72,6 +73,7 @@ impl Refusal {
             cause: None,
             delivered: Delivered::No,
             retry_after: None,
+            never: false,
             quotas: Vec::new(),
             rpc_id: None,
             status: None,
@@ -131,6 +133,13 @@ impl Refusal {
     #[must_use]
     pub fn with_retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
+        self
+    }
+
+    /// Says that no wait helps: the same message can never pass.
+    #[must_use]
+    pub fn that_never_passes(mut self) -> Self {
+        self.0.never = true;
         self
     }
 
@@ -279,6 +288,11 @@ impl Refusal {
     /// How long to wait before trying again, for the two rate codes.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
+    }
+
+    /// Whether no wait helps: the same message can never pass, so that nobody is to be told when to come back.
+    pub fn never_passes(&self) -> bool {
+        self.0.never
     }
 
     /// The limits that concern what was stopped, for the two rate codes: its sender's own, never those of who answers it.

@@ -56,6 +56,12 @@ fn f0_43_a_message_with_three_questions_counts_three() {
     let _ = say(&inspector, &route, "retailer-7", ask(1), later(4)).unwrap();
     let refusal = say(&inspector, &route, "retailer-7", ask(1), later(5)).unwrap_err();
     assert_eq!(refusal.code(), Code::AmbiguityLimited);
+    assert!(!refusal.never_passes() && refusal.retry_after().is_some());
+    // more than a minute ever holds: nobody is told to come back with it
+    let refusal = say(&inspector, &route, "retailer-7", ask(11), later(120_000)).unwrap_err();
+    assert_eq!((refusal.code(), refusal.retry_after()), (Code::AmbiguityLimited, None));
+    assert!(refusal.never_passes() && refusal.detail().contains("can never pass"), "{}", refusal.detail());
+    assert_eq!(refusal.facts().limited[0].again_in, None);
 }
 
 #[test]

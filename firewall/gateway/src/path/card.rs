@@ -9,6 +9,7 @@ use semgate_message::{Call, Form};
 use super::{NotRecorded, Stopped, Way, stopped_reply};
 use crate::answer::Answer;
 use crate::card::Behind;
+use crate::quota;
 use crate::reasons::reply_facts;
 use crate::reasons::{no_audit, unspent};
 use crate::record::Outcome;
@@ -34,6 +35,8 @@ impl Way<'_> {
         lane.metrics.cards.increment(1);
         let behind = Behind { pool: &lane.pool, address: &lane.address, limits: &shared.limits };
         let answer = lane.card.answer(behind, has, self.decision).await;
-        answer.map_err(|refusal| stopped_reply(refusal, reply_facts(sent.facts())))
+        let mut answer = answer.map_err(|refusal| stopped_reply(refusal, reply_facts(sent.facts())))?;
+        quota::tell(&mut answer, sent.quotas().to_vec());
+        Ok(answer)
     }
 }

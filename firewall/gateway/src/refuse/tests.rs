@@ -128,6 +128,9 @@ fn a_cause_is_told_and_a_wait_is_rounded_up() {
         Refusal::new(Code::AmbiguityLimited, "reason").with_retry_after(Duration::from_millis(1001));
     let answer = refuse(&refusal, Manner::Plain, Decisions::new().next());
     assert_eq!(answer.headers()["retry-after"], "2");
+    let never = Refusal::new(Code::RateLimited, "reason").that_never_passes();
+    let answer = refuse(&never, Manner::Plain, Decisions::new().next());
+    assert_eq!((answer.status().as_u16(), answer.headers().get("retry-after")), (429, None));
     let refusal = Refusal::new(Code::ReplyRefused, "reason").with_cause(Code::PolicyDenied);
     let problem = body(refuse(&refusal, Manner::Plain, Decisions::new().next()));
     assert_eq!(problem["cause"], "policy_denied");

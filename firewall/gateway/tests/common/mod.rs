@@ -60,6 +60,9 @@ impl House {
             std::fs::write(dir.join(name), text).unwrap();
         }
         std::fs::write(dir.join("entities.json"), &source.entities).unwrap();
+        if let Some(limits) = &source.limits {
+            std::fs::write(dir.join("limits.json"), limits).unwrap();
+        }
     }
 
     fn follower_config(&self) -> FollowerConfig {

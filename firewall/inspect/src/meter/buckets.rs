@@ -127,7 +127,7 @@ impl Buckets {
             if missing > 0 {
                 short.push(n);
                 wait = wait.max(missing);
-                never |= charge.cost > u64::from(charge.rate.burst);
+                never |= charge.is_never_paid();
             }
             after.push((full_at, then));
         }
@@ -209,6 +209,11 @@ impl Shard {
 }
 
 impl Charge {
+    /// It is more than a full bucket holds.
+    pub(super) fn is_never_paid(&self) -> bool {
+        self.cost > u64::from(self.rate.burst)
+    }
+
     /// Nanoseconds in which one unit comes back.
     fn step(&self) -> u64 {
         u64::from(self.rate.per.seconds()) * 1_000_000_000 / u64::from(self.rate.count.max(1))

@@ -2,7 +2,7 @@
 
 use super::buckets::{Charge, Exhausted};
 use super::seconds;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// A limit that stopped a message. What it says is of the operator's configuration, never of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +43,8 @@ impl Limited {
         exhausted.short.iter().filter_map(of).collect()
     }
 
-    /// One of the two limits that are not of policies: so many in so many seconds, each agent by itself.
-    pub(super) fn plain(kind: &'static str, rate: String, cost: usize, wait: std::time::Duration) -> Self {
+    /// One of the two limits that are not of policies: so many in so many seconds, each agent by itself. Without a wait it never passes.
+    pub(super) fn plain(kind: &'static str, rate: String, cost: usize, wait: Option<Duration>) -> Self {
         Self {
             kind,
             name: kind.into(),
@@ -52,7 +52,7 @@ impl Limited {
             per: semgate_policies::RateKey::default().to_string(),
             cost: cost as u64,
             left: 0,
-            again_in: Some(seconds(wait)),
+            again_in: wait.map(seconds),
         }
     }
 }
