@@ -5,6 +5,7 @@ use crate::{
     dialogue::Dialogues,
     learnt::{Learnt, OfPair},
     owners::About,
+    shadow::Before,
     tools::ToolWatch,
 };
 use semgate_message::Call;
@@ -119,6 +120,8 @@ pub struct Case<'c> {
     pub(crate) learnt: &'c Learnt,
     pub(crate) turn: Turn,
     pub(crate) look: Look,
+    /// Of a reply that policies took something out of: its messages as they were.
+    pub(crate) before: &'c [Before],
     /// The request that a reply answers.
     pub(crate) answers: Option<&'c Sent>,
     /// What a reply must be about.

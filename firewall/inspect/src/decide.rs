@@ -5,7 +5,6 @@ use crate::{
     case::{Case, Look},
     conform::{Conformed, Origin, Said, without},
     meter::AMBIGUOUS,
-    redact,
     resolve::Resolved,
     shadow::{Differs, beside},
 };
@@ -13,6 +12,7 @@ use semgate_contexts::json;
 use semgate_message::Instance;
 use semgate_policies::{
     Circumstances, Keeper, Obligation, Obligations, Policies, Question, Scores, Session, Texts, Verdict,
+    has_field,
 };
 use std::sync::Arc;
 
@@ -253,7 +253,7 @@ impl<'c, 'j> Decided<'c, 'j> {
     /// A permit that takes something out which is still there, if there is one.
     pub(crate) fn unredacted(&self) -> Option<Arc<Obligation>> {
         let still = |(_, instance): (&Said<'_>, &Instance<'_>), one: &Obligation| {
-            one.redact.iter().any(|path| redact::holds(instance.object, path))
+            one.redact.iter().any(|path| has_field(instance.object, path))
         };
         self.obliged().find_map(|(said, all)| all.iter().find(|one| still(said, one)).cloned())
     }
@@ -265,6 +265,10 @@ impl<'c, 'j> Decided<'c, 'j> {
 
     pub(crate) fn case(&self) -> &'c Case<'c> {
         self.conformed.case()
+    }
+
+    pub(crate) fn conformed(&self) -> &Conformed<'c, 'j> {
+        &self.conformed
     }
 
     pub(crate) fn resolved(&self) -> &Resolved<'c, 'j> {

@@ -316,6 +316,7 @@ impl Inspector {
             };
         }
         if let Some(redacted) = redact::reply(case, sent, reply)? {
+            let case = &Case { before: &redacted.before, ..*case };
             let permit = self.judge_message(case, sent, form, status, &redacted.answered())?;
             return Ok(permit.redacted(redacted.members));
         }
@@ -388,6 +389,7 @@ impl Inspector {
             call: &arrived.call,
             turn: Turn::First,
             look: Look::Decides,
+            before: &[],
             answers: None,
             about: None,
             now,
@@ -420,6 +422,7 @@ impl Inspector {
             call: &sent.call,
             turn: Turn::First,
             look: Look::Decides,
+            before: &[],
             answers: Some(sent),
             about: Some(&sent.about),
             now,

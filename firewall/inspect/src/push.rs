@@ -223,7 +223,7 @@ impl Inspector {
         case: &Case<'_>,
         sent: &Sent,
         (token, delivery): (&str, &Arc<Delivery>),
-        (body, before): (Bytes, Option<ReplyPermit>),
+        (body, given): (Bytes, Option<ReplyPermit>),
     ) -> Result<Notification, Refusal> {
         let malformed = |reason: &str| {
             Refusal::new(Code::Malformed, reason).with_hint(
@@ -232,6 +232,8 @@ impl Inspector {
         };
         let redacted = redact::reply(case, sent, &Answered::from(body.clone()))?;
         let body = redacted.as_ref().map_or_else(|| Answered::from(body), Redacted::answered);
+        let before = redacted.as_ref().map_or(&[][..], |one| &one.before);
+        let case = &Case { before, ..*case };
         let strict = read(case, &body.judged)?;
         let kind = strict.json().as_object().and_then(|object| object.get("kind"));
         if delivery.old && kind.and_then(semgate_contexts::json::Json::as_str) != Some("task") {
@@ -251,7 +253,7 @@ impl Inspector {
                 not_found().with_detail("the notification is about another task than its configuration")
             );
         }
-        let permit = self.leaves((case, sent, token), judged(case, *said)?, &body, before)?;
+        let permit = self.leaves((case, sent, token), judged(case, *said)?, &body, given)?;
         Ok(Notification {
             permit: match redacted {
                 Some(redacted) => permit.redacted(redacted.members),

@@ -9,16 +9,17 @@ mod write;
 use crate::{
     Answered, Refusal, Sent,
     case::{Case, Look},
+    conform::{Conformed, Said},
     decide::{Decided, unmet},
     inspector::judged,
     list,
     parse::{self, Reply, Strict, read, said_by_server},
+    shadow::{Before, beforehand},
 };
 use bytes::Bytes;
-use semgate_contexts::json::{Json, Object};
 use semgate_message::{Binding, Instance, Vocabulary, mcp};
-use semgate_policies::FieldPath;
-use std::collections::BTreeSet;
+use semgate_policies::{FieldPath, Obligation, Obligations, has_field};
+use std::{collections::BTreeSet, sync::Arc};
 use write::Cut;
 
 /// A reply without what policies take out of it.
@@ -27,6 +28,8 @@ pub(crate) struct Redacted {
     pub bytes: Bytes,
     /// What is gone: `concept.member`, names of the schema, sorted.
     pub members: Vec<String>,
+    /// Each message of it that something is gone of, as it was.
+    pub before: Vec<Before>,
 }
 
 impl Redacted {
@@ -35,18 +38,35 @@ impl Redacted {
     }
 }
 
-/// Whether the object holds the member that a path leads to; arrays on the way stand for all their items.
-pub(crate) fn holds(object: &Object<'_>, path: &[Box<str>]) -> bool {
-    let Some((name, rest)) = path.split_first() else { return false };
-    object.get(name).is_some_and(|value| rest.is_empty() || within(value, rest))
+/// The members that obligations take out of an instance which holds them, each with the policy that does.
+fn held<'o>(
+    instance: &Instance<'_>,
+    obligations: &'o Obligations,
+) -> Vec<(&'o Arc<Obligation>, &'o FieldPath)> {
+    let asked = obligations.iter().flat_map(|one| one.redact.iter().map(move |path| (one, path)));
+    asked.filter(|(_, path)| has_field(instance.object, path)).collect()
 }
 
-fn within(value: &Json<'_>, path: &[Box<str>]) -> bool {
-    match value {
-        Json::Object(object) => holds(object, path),
-        Json::Array(items) => items.iter().any(|item| within(item, path)),
-        _ => false,
+/// As records name it.
+fn named(said: &Said<'_>, path: &FieldPath) -> String {
+    format!("{}.{}", said.term.name(), path.join("."))
+}
+
+/// What obligations would take out of a message, if that can be done.
+pub(crate) fn would_cut(
+    conformed: &Conformed<'_, '_>,
+    obliged: &[(usize, Obligations)],
+) -> Option<BTreeSet<String>> {
+    let mut members = BTreeSet::new();
+    for (at, obligations) in obliged {
+        let (said, instance) = conformed.said().nth(*at)?;
+        let held = held(instance, obligations);
+        if !held.is_empty() && !may_cut(conformed, instance) {
+            return None;
+        }
+        members.extend(held.iter().map(|(_, path)| named(said, path)));
     }
+    Some(members)
 }
 
 /// A reply, event or notification of native L8 or A2A without what policies take out of it; `None` where they take nothing, or where it
@@ -59,10 +79,10 @@ pub(crate) fn reply(case: &Case<'_>, sent: &Sent, answered: &Answered) -> Result
         return Ok(None);
     }
     let Ok(strict) = read(case, &answered.judged) else { return Ok(None) };
-    let case = &Case { look: Look::Beforehand, ..*case };
+    let (look, case) = (case.look, &Case { look: Look::Beforehand, ..*case });
     match parse::reply(case, &strict) {
         Ok(Reply::Said(message)) => match judged(case, *message) {
-            Ok(decided) => anew(&strict, &[decided]),
+            Ok(decided) => anew(&strict, &[decided], look),
             Err(_) => Ok(None),
         },
         Ok(Reply::Tasks(tasks)) => {
@@ -73,7 +93,7 @@ pub(crate) fn reply(case: &Case<'_>, sent: &Sent, answered: &Answered) -> Result
                 known.map(|(task, about)| (task, Case { about: Some(about), ..*case })).collect();
             let decided: Vec<_> =
                 cases.iter().filter_map(|(task, case)| judged(case, (*task).clone()).ok()).collect();
-            anew(&strict, &decided)
+            anew(&strict, &decided, look)
         }
         Err(_) => Ok(None),
     }
@@ -94,29 +114,35 @@ pub(crate) fn of_server(
     }
     let Ok(strict) = read(case, body) else { return Ok(None) };
     let Ok(said) = said_by_server(case, &strict, asked, in_stream) else { return Ok(None) };
-    let case = &Case { look: Look::Beforehand, ..*case };
+    let (look, case) = (case.look, &Case { look: Look::Beforehand, ..*case });
     match judged(case, said.message) {
-        Ok(decided) => anew(&strict, &[decided]),
+        Ok(decided) => anew(&strict, &[decided], look),
         Err(_) => Ok(None),
     }
 }
 
-fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>]) -> Result<Option<Redacted>, Refusal> {
-    let (mut cuts, mut members) = (Vec::new(), BTreeSet::new());
+/// `look` says what the judgement of what is written anew is for.
+fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Option<Redacted>, Refusal> {
+    let (mut cuts, mut before) = (Vec::new(), Vec::new());
     let mut mirrored = false;
     for decided in all {
+        let mut gone = BTreeSet::new();
         for ((said, instance), obligations) in decided.obliged() {
-            let asked = obligations.iter().flat_map(|one| one.redact.iter().map(move |path| (one, path)));
-            let held: Vec<_> = asked.filter(|(_, path)| holds(instance.object, path)).collect();
+            let held = held(instance, obligations);
             let Some((first, _)) = held.first() else { continue };
             let refused = || unmet(first).with_facts(decided.facts());
-            if !may_cut(decided, instance) {
+            if !may_cut(decided.conformed(), instance) {
                 return Err(refused());
             }
             mirrored |= decided.resolved().message().binding == Binding::Mcp;
-            let paths: Vec<&FieldPath> = held.iter().map(|(_, path)| *path).collect();
-            members.extend(paths.iter().map(|path| format!("{}.{}", said.term.name(), path.join("."))));
+            gone.extend(held.iter().map(|(_, path)| named(said, path)));
+            let paths = held.into_iter().map(|(_, path)| path).collect();
             cuts.push(Cut { object: instance.object, paths });
+        }
+        if !gone.is_empty() {
+            let shadow = if look == Look::Decides { beforehand(decided.conformed()) } else { None };
+            let message_id = decided.resolved().message().message_id.to_owned();
+            before.push(Before { message_id, redacted: gone, shadow });
         }
     }
     let Some(first) = all.first().filter(|_| !cuts.is_empty()) else { return Ok(None) };
@@ -127,13 +153,14 @@ fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>]) -> Result<Option<Redacted>
             .with_detail("what is to be taken out is not found in the bytes that would pass")
             .with_facts(first.facts())
     })?;
-    Ok(Some(Redacted { bytes: Bytes::from(written), members: members.into_iter().collect() }))
+    let members: BTreeSet<String> = before.iter().flat_map(|one| one.redacted.iter().cloned()).collect();
+    Ok(Some(Redacted { bytes: Bytes::from(written), members: members.into_iter().collect(), before }))
 }
 
 /// What a protocol says of itself is not cut: others build on it. And in MCP a text beside the result may say again what is cut of it,
 /// unless it only repeats the result, which is then no instance of its own and is written anew with it.
-fn may_cut(decided: &Decided<'_, '_>, instance: &Instance<'_>) -> bool {
-    let alone = || decided.said().count() == 1;
-    let mcp = decided.resolved().message().binding == Binding::Mcp;
+fn may_cut(conformed: &Conformed<'_, '_>, instance: &Instance<'_>) -> bool {
+    let alone = || conformed.said().count() == 1;
+    let mcp = conformed.resolved().message().binding == Binding::Mcp;
     instance.of == Vocabulary::Context && (!mcp || alone())
 }

@@ -8,12 +8,16 @@ use crate::{
     case::Case,
     conform::Conformed,
     decide::{Asked, ask},
+    redact,
 };
 use semgate_contexts::ContextUrn;
 use semgate_policies::{Policies, Texts};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// What the shadow set would have done with a message that the live set did something else with.
@@ -21,6 +25,8 @@ use std::sync::{
 pub enum Would {
     /// Every concept of it would have been permitted.
     Permit,
+    /// Every concept of a reply would have been permitted as by the live set, and other members taken out of it, or none.
+    Redact,
     /// Some concept would have been denied, or its line refused.
     Deny,
     /// A human would have been asked for approval.
@@ -32,12 +38,14 @@ pub enum Would {
 }
 
 impl Would {
-    const ALL: [Self; 5] = [Self::Permit, Self::Deny, Self::Approve, Self::Error, Self::UseLine];
+    const ALL: [Self; 6] =
+        [Self::Permit, Self::Redact, Self::Deny, Self::Approve, Self::Error, Self::UseLine];
 
     /// As records and metrics write it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Permit => "permit",
+            Self::Redact => "redact",
             Self::Deny => "deny",
             Self::Approve => "approve",
             Self::Error => "error",
@@ -64,6 +72,27 @@ pub struct Differs {
     pub would: Would,
     /// The policies of the shadow set that would have decided it: as [`Facts::policies`](crate::Facts::policies).
     pub policies: Vec<Texts>,
+    /// What the shadow set would have taken out of the reply, as [`Facts::redacted`](crate::Facts::redacted).
+    pub redacted: BTreeSet<String>,
+}
+
+/// What the shadow set says of a message.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    would: Would,
+    policies: Vec<Texts>,
+    redacted: BTreeSet<String>,
+}
+
+/// A message of a reply as its agent wrote it, before the live set took something out of it.
+#[derive(Debug)]
+pub(crate) struct Before {
+    /// The id of the message.
+    pub message_id: String,
+    /// What the live set takes out of it: `concept.member`.
+    pub redacted: BTreeSet<String>,
+    /// What the shadow set says of it, if it was asked.
+    pub shadow: Option<Answer>,
 }
 
 /// How often the shadow set was asked and how often it differed, over all generations.
@@ -124,36 +153,65 @@ impl Shadow {
         Some(&self.policies)
     }
 
+    /// What this set says of a message as it stands.
+    fn says(policies: &Policies, conformed: &Conformed<'_, '_>) -> Answer {
+        let nothing = |would, policies| Answer { would, policies, redacted: BTreeSet::new() };
+        let (case, line) = (conformed.case(), conformed.resolved().named().urn().line());
+        if policies.may_use_line(case.sender.id(), line).is_err() {
+            return nothing(Would::Deny, Vec::new());
+        }
+        let asked = ask(conformed, policies);
+        let would = Would::of(&asked);
+        match asked {
+            Err((_, policies)) => nothing(would, policies),
+            // what it obliges to is never done: nothing is counted or taken out by it
+            Ok((policies, obliged)) => match redact::would_cut(conformed, &obliged) {
+                Some(redacted) => Answer { would, policies, redacted },
+                None => nothing(Would::Error, policies),
+            },
+        }
+    }
+
     fn told(
         &self,
         case: &Case<'_>,
-        live: Would,
-        (would, policies): (Would, Vec<Texts>),
+        (live, redacted): (Would, &BTreeSet<String>),
+        answer: Answer,
     ) -> Option<Box<Differs>> {
-        if would == live {
-            return None;
-        }
+        let would = match answer.would {
+            Would::Permit if live == Would::Permit && answer.redacted != *redacted => Would::Redact,
+            would if would == live => return None,
+            would => would,
+        };
         self.counts.count(case.direction, would);
-        Some(Box::new(Differs { would, policies }))
+        Some(Box::new(Differs { would, policies: answer.policies, redacted: answer.redacted }))
     }
+}
+
+/// Asks the shadow set about a reply as its agent wrote it, which the live set passes without some members. What is left is asked by
+/// [`beside`], which compares.
+pub(crate) fn beforehand(conformed: &Conformed<'_, '_>) -> Option<Answer> {
+    let shadow = conformed.case().generation.shadow()?;
+    Some(Shadow::says(shadow.turn()?, conformed))
 }
 
 /// Asks the shadow set what the live one was asked.
 pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<Differs>> {
     let case = conformed.case();
     let shadow = case.generation.shadow()?;
-    let policies = shadow.turn()?;
-    let line = conformed.resolved().named().urn().line();
-    let answer = match policies.may_use_line(case.sender.id(), line) {
-        Err(_) => (Would::Deny, Vec::new()),
-        Ok(_) => {
-            let asked = ask(conformed, policies);
-            let would = Would::of(&asked);
-            // what it obliges to is never done: nothing is counted or taken out by it
-            (would, asked.map_or_else(|(_, policies)| policies, |(policies, _)| policies))
-        }
+    let id = conformed.resolved().message().message_id;
+    let Some(before) = case.before.iter().find(|before| before.message_id == id) else {
+        let answer = Shadow::says(shadow.turn()?, conformed);
+        return shadow.told(case, (Would::of(live), &BTreeSet::new()), answer);
     };
-    shadow.told(case, Would::of(live), answer)
+    let answer = before.shadow.clone()?;
+    // where both take the same out, the same is left
+    let answer = if answer.would == Would::Permit && answer.redacted == before.redacted {
+        Answer { redacted: answer.redacted, ..Shadow::says(&shadow.policies, conformed) }
+    } else {
+        answer
+    };
+    shadow.told(case, (Would::of(live), &before.redacted), answer)
 }
 
 /// Asks the shadow set about a line that the live one refused as a whole.
@@ -167,7 +225,9 @@ pub(crate) fn beside_line(case: &Case<'_>, urn: &ContextUrn, refusal: &Refusal) 
         return None;
     }
     let would = if refused(shadow.turn()?) { Would::Deny } else { Would::UseLine };
-    shadow.told(case, Would::Deny, (would, Vec::new()))
+    let nothing = BTreeSet::new();
+    let answer = Answer { would, policies: Vec::new(), redacted: nothing.clone() };
+    shadow.told(case, (Would::Deny, &nothing), answer)
 }
 
 #[cfg(test)]
@@ -199,6 +259,6 @@ mod tests {
                 counts.count(direction, would);
             }
         }
-        assert_eq!(counts.differed().map(|(_, _, count)| count).collect::<Vec<_>>(), [1; 10]);
+        assert_eq!(counts.differed().map(|(_, _, count)| count).collect::<Vec<_>>(), [1; 12]);
     }
 }

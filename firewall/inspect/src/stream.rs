@@ -219,6 +219,7 @@ impl Inspector {
             return Ok(permit);
         }
         if let Some(redacted) = redact::reply(case, sent, event)? {
+            let case = &Case { before: &redacted.before, ..*case };
             let permit = self.judge_piece(case, sent, stream, &redacted.answered())?;
             return Ok(permit.redacted(redacted.members));
         }

@@ -5,11 +5,11 @@ mod common;
 #[path = "../../../policies/benches/many/mod.rs"]
 mod many;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use common::{NOW, agent, base, generation_with, inspector, library, route, say, supply_chain, view};
-use semgate_inspect::{Code, Inspector, Now, Quota, Sent, Written};
+use semgate_inspect::{Code, Direction, Inspector, Now, Quota, Sent, Shadow, ShadowCounts, Would, Written};
 use semgate_policies::{Policies, PolicyLimits, PolicySource};
 
 /// The shipped agents and policies, and these.
@@ -209,6 +209,9 @@ fn more_than_a_budget_holds_is_told_so_and_a_free_message_costs_nothing() {
     let refusal = say(&inspector, &route, "retailer-7", serde_json::to_vec(&two).unwrap(), NOW).unwrap_err();
     assert_eq!(refusal.code(), Code::RateLimited);
     assert!(refusal.hint().contains("say less in one message"), "{}", refusal.hint());
+    assert!(refusal.never_passes() && refusal.retry_after().is_none(), "no wait helps");
+    assert_eq!(refusal.detail(), "it can never pass: `one` holds 1 and this costs 2");
+    assert_eq!(refusal.facts().limited[0].again_in, None);
     let _ = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
 }
 
@@ -255,6 +258,43 @@ fn what_a_policy_redacts_is_not_in_the_bytes_of_the_reply_and_the_rest_is() {
     let mut expected: serde_json::Value = serde_json::from_str(&booked("retailer-7")).unwrap();
     expected["content"].as_object_mut().unwrap().remove("booking_reference");
     assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), expected);
+}
+
+/// The live policies are these, and those decide beside them.
+fn beside(live: &str, shadow: &str) -> (Inspector, Arc<ShadowCounts>) {
+    let counts = Arc::new(ShadowCounts::default());
+    let shadow = common::policies(&source(shadow, None), &view(&mut library()));
+    let generation = generation_with(view(&mut library()), &source(live, None), &[]);
+    (inspector(generation.with_shadow(Some(Shadow::new(shadow, 1, Arc::clone(&counts))))), counts)
+}
+
+#[test]
+fn a_shadow_set_that_takes_other_members_out_of_a_reply_differs() {
+    let reference = "bookFlight.booking_reference";
+    let wants = format!(
+        r#"{REDACTS} @id("wants") forbid (principal, action, resource is travel::bookFlight_results)
+        when {{ context.direction == "reply" && resource has booking_reference }};"#
+    );
+    for (what, live, shadow, would, redacted) in [
+        ("it stops", REDACTS, "", Some(Would::Redact), None),
+        ("it begins", "", REDACTS, Some(Would::Redact), Some(reference)),
+        ("both do", REDACTS, REDACTS, None, None),
+        ("neither does", "", "", None, None),
+        ("it denies what the live set took out before", REDACTS, wants.as_str(), Some(Would::Deny), None),
+    ] {
+        let (inspector, counts) = beside(live, shadow);
+        let sent = asked(&inspector, "retailer-7");
+        let (before, body) = (counts.asked(), Bytes::from(booked("retailer-7")));
+        let permit = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, body, NOW).unwrap();
+        let told = permit.facts().shadow.as_deref();
+        assert_eq!(told.map(|differs| differs.would), would, "{what}");
+        let gone: Vec<&str> = told.iter().flat_map(|differs| &differs.redacted).map(String::as_str).collect();
+        assert_eq!(gone, redacted.into_iter().collect::<Vec<_>>(), "{what}");
+        assert_eq!(counts.asked() - before, 1, "{what}: one message, however often it is looked at");
+        let counted =
+            |(direction, one, count)| direction == Direction::Reply && Some(one) == would && count == 1;
+        assert_eq!(counts.differed().any(counted), would.is_some(), "{what}");
+    }
 }
 
 #[test]

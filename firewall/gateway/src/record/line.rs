@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use semgate_inspect::{Differs, Would};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -79,6 +80,21 @@ impl<'a> Limited<'a> {
 struct Shadow<'a> {
     would: &'static str,
     policies: BTreeSet<&'a str>,
+    /// What it would have taken out of the reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redacted: Option<&'a BTreeSet<String>>,
+}
+
+impl<'a> Shadow<'a> {
+    fn of(differs: &'a Differs) -> Self {
+        let Differs { would, policies, redacted } = differs;
+        let told = *would == Would::Redact || !redacted.is_empty();
+        Self {
+            would: would.as_str(),
+            policies: policies.iter().flat_map(|ids| ids.iter()).collect(),
+            redacted: told.then_some(redacted),
+        }
+    }
 }
 
 /// Appends the line of a record, newline included.
@@ -116,10 +132,7 @@ pub(super) fn write(record: &Record, n: u64, out: &mut Vec<u8>) {
         asked: facts.asked.as_deref().and_then(|asked| serde_json::from_str(asked).ok()),
         unnamed_tool: facts.unnamed_tool.as_deref(),
         policy_digest: facts.policy_digest.map(|digest| digest.to_string()),
-        shadow: facts.shadow.as_deref().map(|differs| Shadow {
-            would: differs.would.as_str(),
-            policies: differs.policies.iter().flat_map(|ids| ids.iter()).collect(),
-        }),
+        shadow: facts.shadow.as_deref().map(Shadow::of),
     };
     // only strings and numbers: writing them into memory cannot fail
     if serde_json::to_writer(&mut *out, &line).is_ok() {

@@ -241,6 +241,7 @@ fn one(
     if let Some(redacted) = &redacted {
         (body, written) = (redacted.bytes.clone(), Written::Anew);
     }
+    let case = &Case { before: redacted.as_ref().map_or(&[][..], |one| &one.before), ..*case };
     let strict = read(case, &body)?;
     let said = said_by_server(case, &strict, asked, case.turn == Turn::Event).inspect_err(|refusal| {
         // an error is an answer too, and there is one
@@ -257,7 +258,7 @@ fn one(
     let metered = meter(judged(case, said.message)?, inspector.meters())?;
     let mut facts = metered.facts();
     facts.drifted = drifted;
-    facts.redacted = redacted.map(|redacted| redacted.members).unwrap_or_default();
+    facts.redacted = redacted.as_ref().map(|redacted| redacted.members.clone()).unwrap_or_default();
     if let Some(token) = token {
         remember_round(case, sent, asked, token).map_err(|refusal| refusal.with_facts(facts.clone()))?;
     }
