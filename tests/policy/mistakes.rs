@@ -128,6 +128,28 @@ fn a_certificate_by_the_recipe_of_the_page_shows_its_credentials() {
 }
 
 #[test]
+fn floors_that_a_gateway_remembers_of_its_authorities_are_judged_and_what_it_does_not_is_told() {
+    let up = super::support::Up::start();
+    let dir = super::copied();
+    let old = "permit (principal in Group::\"partners\", action, resource is payment::transfer) when { context.major == 1 && context.minor == 0 };\n";
+    std::fs::write(dir.path().join("old.cedar"), old).unwrap();
+    let config = up.path("/firewall_config");
+    let (status, shown, errors) = policy(&["check", word(dir.path()), "--config", word(&config)]);
+    let fault = "old.cedar:1:87: policy `old.cedar#1`: of `payment` it can match `v1.0` only, and the floor lets nothing below `v1.1` through";
+    assert!(status == 1 && shown.lines().any(|line| line == fault), "{shown}{errors}");
+    // another gateway that has heard nothing yet
+    let text = std::fs::read_to_string(&config).unwrap();
+    let new = config.with_file_name("new.toml");
+    std::fs::write(&new, text.replace("state = \"firewall\"", "state = \"new\"")).unwrap();
+    let (status, shown, errors) = policy(&["check", word(dir.path()), "--config", word(&new)]);
+    assert_eq!(status, 0, "{shown}{errors}");
+    let told = |line: &str| {
+        line.starts_with("warning: floors of the authority `") && line.ends_with("remembers nothing of it")
+    };
+    assert!(shown.lines().any(told), "{shown}");
+}
+
+#[test]
 fn a_floor_of_no_line_is_refused_with_what_was_meant() {
     let (status, _, errors) = policy(&["check", word(&rules()), "--floor", "paiment=v2.0"]);
     assert_eq!(status, 1, "{errors}");

@@ -1,9 +1,11 @@
 //! `semgate policy check DIR`: would this policy directory be loaded beside these contexts?
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
-use semgate_gateway::Config;
+use semgate_contexts::Context;
+use semgate_gateway::{Config, Remembered};
 use semgate_policies::{Floors, Policies, PolicyLimits, PolicySource};
 use serde_json::json;
 
@@ -18,7 +20,8 @@ pub struct Check {
     policies: PathBuf,
     #[command(flatten)]
     contexts: Contexts,
-    /// A gateway's configuration: its floors, and the issuers of tokens that policies may ask for (`[[credential_issuer]]`)
+    /// A gateway's configuration: its floors and those that it remembers of its authorities, and the issuers of tokens that policies may
+    /// ask for (`[[credential_issuer]]`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print the Cedar schema that the contexts give
@@ -38,9 +41,9 @@ impl Check {
             out!("{schema}");
         }
         let source = inputs::source(&self.policies)?;
-        let (floors, limits) = self.beside()?;
+        let Beside { floors, limits, own, unjudged } = self.beside(&contexts)?;
         let policies = inputs::load_within(&source, &contexts, (&floors, &limits), json)?;
-        if let Some(why) = policies.floors_of_nothing(&floors).first() {
+        if let Some(why) = policies.floors_of_nothing(&own).first() {
             return Err(Fault::new(format_args!("`--floor`: {why}"))
                 .hint("name a line as in `payment=v2.0`, and the file of its context with `--context`"));
         }
@@ -51,22 +54,70 @@ impl Check {
             warnings: unread(&self.policies, &source, &policies)
                 .into_iter()
                 .chain(self.config.is_none().then(|| unvouched(&policies)).into_iter().flatten())
+                .chain(unjudged)
                 .collect(),
         };
         report(&self.policies, &policies, &counts, json)
     }
 
     /// What a gateway's configuration says beside the policies, and the floors of the command line over those in it.
-    fn beside(&self) -> Result<(Floors, PolicyLimits), Fault> {
-        let (mut floors, mut limits) = (Floors::new(), PolicyLimits::default());
+    fn beside(&self, contexts: &[Arc<Context>]) -> Result<Beside, Fault> {
+        let told = self.contexts.floors();
+        let mut beside = Beside { own: told.clone(), ..Beside::default() };
         if let Some(file) = &self.config {
             let config = Config::load(file).doing(format_args!("`{}`", file.display()))?;
             let names = config.credential_issuers.iter().map(|issuer| issuer.name.clone());
-            limits.token_issuers = Some(names.collect());
-            floors.extend(config.floors);
+            beside.limits.token_issuers = Some(names.collect());
+            beside.remembered(&config, contexts);
+            beside.own.extend(config.floors.into_iter().filter(|(line, _)| !told.contains_key(line)));
         }
-        floors.extend(self.contexts.floors());
-        Ok((floors, limits))
+        for (line, version) in &beside.own {
+            let floor = beside.floors.entry(line.clone()).or_insert(*version);
+            *floor = if told.contains_key(line) { *version } else { (*floor).max(*version) };
+        }
+        Ok(beside)
+    }
+}
+
+/// What policies are held against beside the contexts.
+#[derive(Default)]
+struct Beside {
+    /// All floors.
+    floors: Floors,
+    limits: PolicyLimits,
+    /// The operator's floors, of the configuration and the command line.
+    own: Floors,
+    /// What was not judged, and why.
+    unjudged: Vec<String>,
+}
+
+impl Beside {
+    /// The floors of the authorities that a gateway follows, as it remembers them.
+    fn remembered(&mut self, config: &Config, contexts: &[Arc<Context>]) {
+        let Remembered { floors, unheard } = match semgate_gateway::remembered(config) {
+            Ok(remembered) => remembered,
+            Err(why) => {
+                self.unjudged.push(format!("floors of the authorities were not judged: {why}"));
+                return;
+            }
+        };
+        self.unjudged.extend(unheard.iter().map(|name| {
+            format!(
+                "floors of the authority `{name}` were not judged: `{}` remembers nothing of it",
+                config.state.display()
+            )
+        }));
+        for (line, floor) in floors {
+            let of_line = |context: &&Arc<Context>| *context.urn().line() == line;
+            let reached = contexts.iter().filter(of_line).any(|context| context.urn().version() >= floor);
+            if reached {
+                self.floors.insert(line, floor);
+            } else if contexts.iter().any(|context| *context.urn().line() == line) {
+                self.unjudged.push(format!(
+                    "the floor {floor} of `{line}` was not judged: no context of it from there on was given (`--context`)"
+                ));
+            }
+        }
     }
 }
 

@@ -151,6 +151,20 @@ struct Publisher {
     retired: RefCell<Vec<Arc<Generation>>>,
 }
 
+/// The lowest version of each line of which messages come to be judged: the highest of the operator's floor and its authority's.
+pub(crate) fn floors_above(operator: &Floors, views: &[Arc<View>]) -> Floors {
+    let mut floors = operator.clone();
+    for view in views {
+        // of its own lines: what an authority says of another's lowers or raises nothing there
+        let own = view.floors().iter().filter(|(line, _)| view.lines().holds(line).is_some());
+        for (line, version) in own {
+            let floor = floors.entry(line.clone()).or_insert(*version);
+            *floor = (*floor).max(*version);
+        }
+    }
+    floors
+}
+
 impl Publisher {
     /// Whether this view of an authority is the one that messages are judged by.
     fn shows(&self, place: usize, view: &Arc<View>) -> bool {
@@ -240,16 +254,7 @@ impl Publisher {
 
     /// The lowest version of each line of which messages come to be judged.
     fn floors(&self) -> Floors {
-        let mut floors = self.floors.clone();
-        for view in self.views.borrow().iter() {
-            // of its own lines: what an authority says of another's lowers or raises nothing there
-            let own = view.floors().iter().filter(|(line, _)| view.lines().holds(line).is_some());
-            for (line, version) in own {
-                let floor = floors.entry(line.clone()).or_insert(*version);
-                *floor = (*floor).max(*version);
-            }
-        }
-        floors
+        floors_above(&self.floors, &self.views.borrow())
     }
 
     /// Every verified document that is held, whatever its status: policies may still speak of it.

@@ -51,4 +51,4 @@ pub use fault::RunFault;
 pub use listen::BoundRoute;
 #[cfg(feature = "plain-proxy")]
 pub use run::plain::run_plain;
-pub use run::{Bound, Checked, check, run};
+pub use run::{Bound, Checked, Remembered, check, remembered, run};

@@ -9,6 +9,8 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use semgate_policies::Floors;
+use semgate_statement::Follower;
 use tokio::sync::{mpsc, watch};
 
 use crate::config::Config;
@@ -56,6 +58,29 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let unkept = if state.report().current { state.unkept(&policies) } else { Vec::new() };
     let _ = start::generation(config, &parts.followers, Arc::new(policies))?;
     Ok(Checked { contexts, policies_waiting: state.report().faults, shadow_faults, unkept, floors })
+}
+
+/// What a gateway of this configuration remembers of its authorities' floors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// The lowest version of each line of which messages come to be judged: the highest of the operator's floor and its authority's.
+    pub floors: Floors,
+    /// Authorities of which nothing is remembered: their floors are not known.
+    pub unheard: Vec<String>,
+}
+
+/// Reads the floors out of the followers' memory, and verifies them; writes nothing.
+///
+/// # Errors
+/// Roots, log key or lines of an authority cannot be used, or its memory cannot be read.
+pub fn remembered(config: &Config) -> Result<Remembered, RunFault> {
+    let open = |authority| follow::open(config, authority, Memory::Look);
+    let followers = config.authorities.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let views: Vec<_> = followers.iter().map(Follower::view).collect();
+    let unheard = views.iter().filter(|view| view.size() == 0).map(|view| view.authority().to_owned());
+    let unheard = unheard.collect();
+    let floors = follow::floors_above(&config.floors.iter().cloned().collect(), &views);
+    Ok(Remembered { floors, unheard })
 }
 
 /// Runs until `shutdown` resolves, then drains: no new connection, messages in flight end within the drain limit. `ready`
