@@ -29,6 +29,18 @@ pub struct AgentEntry {
     pub digest: Digest,
 }
 
+impl AgentEntry {
+    /// The trust domain of its id.
+    pub(crate) fn trust_domain(&self) -> &str {
+        domain_of(&self.id)
+    }
+}
+
+/// The trust domain of a SPIFFE id; empty for what is none.
+pub(crate) fn domain_of(id: &str) -> &str {
+    id.strip_prefix("spiffe://").and_then(|rest| rest.split('/').next()).unwrap_or_default()
+}
+
 /// All agents, by position, id and alias.
 #[derive(Debug, Default)]
 pub(crate) struct Agents {
@@ -126,6 +138,25 @@ impl Agents {
             faults.push(at(&format!("{pointer}/alias"), "a second agent with this alias"));
         }
         self.entries.push(entry);
+    }
+
+    /// The agents of trust domains that are none of these, so that none of them ever comes.
+    pub fn elsewhere(&self, domains: Option<&BTreeSet<String>>, bytes: &[u8]) -> Vec<PolicyFault> {
+        let Some(domains) = domains else { return Vec::new() };
+        let own = self.entries.iter().enumerate();
+        let strange = own.filter(|(_, entry)| !domains.contains(entry.trust_domain()));
+        let told = |(position, entry): (usize, &AgentEntry)| {
+            let near = closest(entry.trust_domain(), domains.iter().map(String::as_str));
+            let near = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+            let why = format!(
+                "nobody of the trust domain `{}` is met: it is not configured{near}",
+                entry.trust_domain()
+            );
+            at(&format!("/agents/{position}/id"), why)
+        };
+        let mut faults: Vec<PolicyFault> = strange.map(told).collect();
+        spots::placed(FILE, bytes, &mut faults);
+        faults
     }
 
     /// All agents in the order of the file.

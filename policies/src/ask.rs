@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cedar_policy::{Entities, Entity, EntityId, EntityTypeName, EntityUid, RestrictedExpression};
 use semgate_contexts::Performative;
 
-use crate::agents::Agents;
+use crate::agents::{Agents, domain_of};
 use crate::catalogue::{Catalogue, ShapeInfo, TypeInfo};
 use crate::convert::{self, Misfit};
 use crate::credentials::Window;
@@ -75,7 +75,7 @@ impl Known {
         let credentials = credentials.map(|held| RestrictedExpression::new_string(held.to_owned()));
         let attributes = [
             ("credentials".to_owned(), RestrictedExpression::new_set(credentials)),
-            ("trust_domain".to_owned(), RestrictedExpression::new_string(trust_domain(id).to_owned())),
+            ("trust_domain".to_owned(), RestrictedExpression::new_string(domain_of(id).to_owned())),
         ];
         Entity::new_with_tags(self.uid(id), attributes, parents, []).map_err(|e| e.to_string())
     }
@@ -134,11 +134,6 @@ pub(crate) struct Shows<'a> {
     pub position: Option<u32>,
     pub credentials: &'a Credentials,
     pub now: u64,
-}
-
-/// The trust domain of a SPIFFE id; empty for what is none.
-fn trust_domain(id: &str) -> &str {
-    id.strip_prefix("spiffe://").and_then(|rest| rest.split('/').next()).unwrap_or_default()
 }
 
 /// What a question comes to once names are looked up.

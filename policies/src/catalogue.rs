@@ -45,6 +45,8 @@ pub(crate) struct TypeInfo {
     pub performatives: PerformativeSet,
     /// Merged over its versions.
     pub attributes: Attributes,
+    /// Whether an instance of some version may hold free text.
+    pub free_text: bool,
     /// The one resource of this type; instances have no names.
     pub uid: EntityUid,
 }
@@ -181,7 +183,14 @@ impl Catalogue {
         // and every question about it is refused.
         let type_name = EntityTypeName::from_str(&name).ok()?;
         let uid = EntityUid::from_type_name_and_id(type_name, EntityId::new("instance"));
-        self.types.push(TypeInfo { name, line: line.clone(), performatives, attributes, uid });
+        self.types.push(TypeInfo {
+            name,
+            line: line.clone(),
+            performatives,
+            attributes,
+            free_text: false,
+            uid,
+        });
         Some(self.types.len() - 1)
     }
 
@@ -194,6 +203,9 @@ impl Catalogue {
             let Some(of_type) = places.get(&key).copied() else {
                 continue;
             };
+            if let Some(info) = self.types.get_mut(of_type) {
+                info.free_text |= shape.may_have_free_text();
+            }
             let attributes = attributes(&document, shape);
             infos.push(ShapeInfo {
                 name: key.0,
@@ -219,6 +231,9 @@ impl Catalogue {
             let name = format!("{}::{own}", learnt::SPACE);
             let performatives = Performative::ALL.into_iter().collect();
             if let Some(of_type) = self.add_type(name.clone(), &line, learnt::attributes(), performatives) {
+                if let Some(info) = self.types.get_mut(of_type) {
+                    info.free_text = true;
+                }
                 let so_far: usize = self.shapes.values().map(Vec::len).sum::<usize>() + self.learnt.len();
                 self.learnt.push(learnt::shape(name, u32::try_from(so_far).unwrap_or(u32::MAX), of_type));
             }

@@ -78,7 +78,7 @@ impl<'a> Texts<'a> {
         })
     }
 
-    fn place_of_name(&self, written: &Written, uid: &EntityUid) -> Place {
+    pub(crate) fn place_of_name(&self, written: &Written, uid: &EntityUid) -> Place {
         let (file, text) = self.file(written);
         let rest = text.get(written.start..).unwrap_or_default();
         let within =
@@ -146,6 +146,7 @@ pub(crate) fn place_in(fault: &PolicyFault) -> Option<&Place> {
     match fault {
         PolicyFault::Invalid { place, .. }
         | PolicyFault::BelowFloor { place, .. }
+        | PolicyFault::NobodyComes { place, .. }
         | PolicyFault::NoPermit { place }
         | PolicyFault::UnknownIssuer { place, .. }
         | PolicyFault::UnknownLine { place, .. }

@@ -70,7 +70,7 @@ fn check_value(kind: &Kind, value: &Json<'_>) -> Result<(), Misfit> {
         (Kind::Decimal(_), Json::Number(number)) => {
             number.to_decimal4().map(drop).map_err(|_| Misfit::of("decimal"))
         }
-        (Kind::Datetime, Json::String(text)) => datetime(text).map(drop),
+        (Kind::Datetime(_), Json::String(text)) => datetime(text).map(drop),
         (Kind::Duration, Json::String(text)) => duration(text).map(drop),
         (Kind::IpAddress, Json::String(text)) => ip(text).map(drop),
         (Kind::Set(of), Json::Array(items)) => items.iter().enumerate().try_for_each(|(position, item)| {
@@ -140,7 +140,7 @@ fn value_of(kind: &Kind, value: &Json<'_>, decimals: Decimals) -> Result<Restric
             number.as_i64_exact().map(RestrictedExpression::new_long).ok_or(Misfit::of("integer"))
         }
         (Kind::Decimal(_), Json::Number(number)) => decimal(number, decimals),
-        (Kind::Datetime, Json::String(text)) => datetime(text).map(RestrictedExpression::new_datetime),
+        (Kind::Datetime(_), Json::String(text)) => datetime(text).map(RestrictedExpression::new_datetime),
         (Kind::Duration, Json::String(text)) => {
             duration(text).map(|ms| RestrictedExpression::new_duration(format!("{ms}ms")))
         }

@@ -25,8 +25,16 @@ pub fn can_be_shown(name: &str) -> bool {
         let oid = of.strip_prefix("eku:").or_else(|| of.strip_prefix("policy:"));
         return oid.is_some_and(is_oid);
     }
+    // what `[[credential_issuer]]` takes for a name, and what a token may list (docs/spec/credentials.md)
+    let issuer_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let name_byte = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
     let token = name.strip_prefix(TOKEN_SPACE).and_then(|of| of.split_once(':'));
-    token.is_some_and(|(issuer, name)| !issuer.is_empty() && !name.is_empty())
+    token.is_some_and(|(issuer, name)| {
+        !issuer.is_empty()
+            && issuer.bytes().all(issuer_byte)
+            && !name.is_empty()
+            && name.bytes().all(name_byte)
+    })
 }
 
 /// Dotted decimals, two at least, without leading zeros (X.660).

@@ -36,6 +36,13 @@ pub enum PolicyFault {
         /// The system's reason.
         why: String,
     },
+    /// A file beside the set whose name is one slip of typing away from one that is read: it would be ignored in silence.
+    NearlyNamed {
+        /// Its name.
+        name: String,
+        /// The name that was probably meant.
+        meant: String,
+    },
     /// A bound of [`PolicyLimits`](crate::PolicyLimits) is passed.
     TooLarge {
         /// What is too large.
@@ -83,6 +90,16 @@ pub enum PolicyFault {
         /// The policy, `file#id`.
         policy: String,
         /// Which versions, and which floor.
+        why: String,
+    },
+    /// All whom a policy is about never come: they are disabled, or of a trust domain that no configuration has. Never a reason not to
+    /// load a set, since disabling somebody must take effect; `policy check` refuses it.
+    NobodyComes {
+        /// Where.
+        place: Place,
+        /// The policy, `file#id`.
+        policy: String,
+        /// Who does not come, and why.
         why: String,
     },
     /// A policy names an agent or a group that `entities.json` does not have.
@@ -167,6 +184,9 @@ impl fmt::Display for PolicyFault {
         };
         match self {
             Self::Unreadable { path, why } => write!(f, "`{path}` cannot be read: {why}"),
+            Self::NearlyNamed { name, meant } => {
+                write!(f, "`{name}` would not be read (did you mean `{meant}`?)")
+            }
             Self::TooLarge { what, limit } => write!(f, "{what}: more than {limit}"),
             Self::Empty => f.write_str("no policy: an empty policy set permits nothing and is never loaded"),
             Self::NoPermit { place } => write!(
@@ -182,7 +202,9 @@ impl fmt::Display for PolicyFault {
                 write!(f, "{place}: policy `{policy}`: {why}")?;
                 with_hint(f, hint)
             }
-            Self::BelowFloor { place, policy, why } => write!(f, "{place}: policy `{policy}`: {why}"),
+            Self::BelowFloor { place, policy, why } | Self::NobodyComes { place, policy, why } => {
+                write!(f, "{place}: policy `{policy}`: {why}")
+            }
             Self::UnknownEntity { place, policy, entity, hint } => {
                 write!(f, "{place}: policy `{policy}`: `{entity}` is not in entities.json")?;
                 with_hint(f, hint)

@@ -46,23 +46,22 @@ pub(crate) fn fit(
     }
     let mut kept: Vec<Arc<Context>> = contexts.to_vec();
     kept.sort_by(|a, b| (a.urn().line(), a.urn().version()).cmp(&(b.urn().line(), b.urn().version())));
-    let mut left_out = Vec::new();
-    let (mut fitted, mut faults) = (None, at_first.clone());
+    let (mut fitted, mut faults, mut left_out) = (catalogue, at_first, Vec::new());
     while !faults.is_empty() {
+        // where no step is left, what is still wrong is the policies' own doing, and that alone is told
         let Some(Step { without, gone, left: (typed, fewer) }) =
             fitting.one_step(&kept, &invalid(&faults))?
         else {
-            return Ok((catalogue, at_first));
+            break;
         };
         left_out.extend(
             gone.iter().map(|context| LeftOut { urn: context.urn().clone(), why: reason(&faults, &fewer) }),
         );
-        (kept, fitted, faults) = (without, Some(typed), fewer);
+        (kept, fitted, faults) = (without, typed, fewer);
     }
-    let mut catalogue = fitted.unwrap_or(catalogue);
-    catalogue.left_out.extend(left_out);
-    catalogue.left_out.sort_by(|a, b| a.urn.cmp(&b.urn));
-    Ok((catalogue, faults))
+    fitted.left_out.extend(left_out);
+    fitted.left_out.sort_by(|a, b| a.urn.cmp(&b.urn));
+    Ok((fitted, faults))
 }
 
 /// What is kept, what goes, and what comes of the rest.

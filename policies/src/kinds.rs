@@ -1,28 +1,27 @@
 //! What Cedar can see of an instance, and how versions of one term are merged.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::sync::Arc;
-
 use semgate_contexts::{FieldType, Format};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::numbers::{DECIMAL_PLACES, Numbers};
 use crate::openness::Place;
+use crate::strings::Strings;
 
 /// A type that policies see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// `String`, of these values only where they are known
-    String(Option<Arc<BTreeSet<String>>>),
+    /// `String`, of these only
+    String(Strings),
     /// `Bool`, of this value only where it is known
     Bool(Option<bool>),
     /// `Long`, of these only
     Long(Numbers),
     /// `decimal`, of these ten-thousandths only
     Decimal(Numbers),
-    /// `datetime`
-    Datetime,
+    /// `datetime`; `true` if each is a day, and so its midnight in UTC
+    Datetime(bool),
     /// `duration`
     Duration,
     /// `ipaddr`
@@ -74,10 +73,13 @@ impl Kind {
     /// The type of a field, whose schema stands at `place`; `None` if policies cannot see it.
     fn of(field: &FieldType, place: Option<Place<'_>>) -> Option<Self> {
         match field {
-            FieldType::Text { format: Some(Format::Date | Format::DateTime), .. } => Some(Self::Datetime),
+            FieldType::Text { format: Some(Format::Date), .. } => Some(Self::Datetime(true)),
+            FieldType::Text { format: Some(Format::DateTime), .. } => Some(Self::Datetime(false)),
             FieldType::Text { format: Some(Format::Duration), .. } => Some(Self::Duration),
             FieldType::Text { format: Some(Format::IpAddress), .. } => Some(Self::IpAddress),
-            FieldType::Text { format: None, values, .. } => Some(Self::String(values.clone())),
+            FieldType::Text { format: None, values, .. } => {
+                Some(Self::String(Strings::of(values.clone(), place)))
+            }
             FieldType::Boolean => Some(Self::Bool(place.and_then(one_truth))),
             FieldType::Integer => Some(Self::Long(Numbers::of(place, 0))),
             FieldType::Decimal => Some(Self::Decimal(Numbers::of(place, DECIMAL_PLACES))),
@@ -94,7 +96,7 @@ impl Kind {
     fn may_misfit(&self) -> bool {
         match self {
             Self::String(_) | Self::Bool(_) => false,
-            Self::Long(_) | Self::Decimal(_) | Self::Datetime | Self::Duration | Self::IpAddress => true,
+            Self::Long(_) | Self::Decimal(_) | Self::Datetime(_) | Self::Duration | Self::IpAddress => true,
             Self::Set(items) => items.may_misfit(),
             Self::Record(members) => members.may_misfit(),
         }
@@ -107,7 +109,8 @@ impl Kind {
             (Self::Long(a), Self::Long(b)) => Ok(Self::Long(a.or(b))),
             (Self::Decimal(a), Self::Decimal(b)) => Ok(Self::Decimal(a.or(b))),
             (Self::Bool(a), Self::Bool(b)) => Ok(Self::Bool(if a == b { *a } else { None })),
-            (Self::String(a), Self::String(b)) => Ok(Self::String(either(a.as_ref(), b.as_ref()))),
+            (Self::String(a), Self::String(b)) => Ok(Self::String(a.or(b))),
+            (Self::Datetime(a), Self::Datetime(b)) => Ok(Self::Datetime(*a && *b)),
             (a, b) if a == b => Ok(a.clone()),
             (a, b) => Err(Conflict { path: path.to_owned(), before: a.to_string(), here: b.to_string() }),
         }
@@ -119,7 +122,7 @@ impl Kind {
             Self::Bool(_) => json!({"type": "Boolean"}),
             Self::Long(_) => json!({"type": "Long"}),
             Self::Decimal(_) => json!({"type": "Extension", "name": "decimal"}),
-            Self::Datetime => json!({"type": "Extension", "name": "datetime"}),
+            Self::Datetime(_) => json!({"type": "Extension", "name": "datetime"}),
             Self::Duration => json!({"type": "Extension", "name": "duration"}),
             Self::IpAddress => json!({"type": "Extension", "name": "ipaddr"}),
             Self::Set(items) => json!({"type": "Set", "element": items.to_json()}),
@@ -135,7 +138,7 @@ impl fmt::Display for Kind {
             Self::Bool(_) => "a boolean",
             Self::Long(_) => "an integer",
             Self::Decimal(_) => "a decimal",
-            Self::Datetime => "a datetime",
+            Self::Datetime(_) => "a datetime",
             Self::Duration => "a duration",
             Self::IpAddress => "an IP address",
             Self::Set(_) => "a set",
@@ -235,15 +238,6 @@ fn one_truth(place: Place<'_>) -> Option<bool> {
         },
         _ => None,
     })
-}
-
-/// The values of either; unknown where one of them is.
-fn either(
-    a: Option<&Arc<BTreeSet<String>>>,
-    b: Option<&Arc<BTreeSet<String>>>,
-) -> Option<Arc<BTreeSet<String>>> {
-    let (a, b) = (a?, b?);
-    Some(if a == b { Arc::clone(a) } else { Arc::new(a.union(b).cloned().collect()) })
 }
 
 fn merge_kinds(a: Option<&Kind>, b: Option<&Kind>, path: &str) -> Result<Option<Kind>, Conflict> {

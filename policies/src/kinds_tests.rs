@@ -1,4 +1,4 @@
-use super::{Attribute, Attributes, Kind, Numbers};
+use super::{Attribute, Attributes, Kind, Numbers, Strings};
 
 fn record(members: &[(&str, Option<Kind>, bool)]) -> Attributes {
     Attributes {
@@ -35,7 +35,8 @@ fn another_type_is_a_conflict_at_any_depth() {
     let nested = |kind| {
         record(&[("o", Some(Kind::Set(Box::new(Kind::Record(record(&[("x", Some(kind), true)]))))), true)])
     };
-    let conflict = nested(Kind::Long(Numbers::default())).merge(&nested(Kind::String(None))).unwrap_err();
+    let conflict =
+        nested(Kind::Long(Numbers::default())).merge(&nested(Kind::String(Strings::default()))).unwrap_err();
     assert_eq!(conflict.to_string(), "`o.x` is an integer in other versions and a string here");
 }
 

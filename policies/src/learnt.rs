@@ -10,6 +10,7 @@ use crate::catalogue::{ShapeInfo, TypeInfo};
 use crate::kinds::{Attribute, Attributes, Kind};
 use crate::names::type_name;
 use crate::parse::Written;
+use crate::strings::Strings;
 
 /// The namespace, and the label that no line may begin with for policies.
 pub(crate) const SPACE: &str = "learnt";
@@ -42,7 +43,7 @@ pub(crate) fn named(written: &[Written]) -> BTreeSet<String> {
 
 /// What policies see of any of them.
 pub(crate) fn attributes() -> Attributes {
-    let value = Attribute { kind: Some(Kind::String(None)), required: true, nullable: false };
+    let value = Attribute { kind: Some(Kind::String(Strings::default())), required: true, nullable: false };
     Attributes { members: BTreeMap::from([(VALUE.to_owned(), value)]), open: false }
 }
 

@@ -48,6 +48,7 @@ mod scope;
 mod sense;
 mod source;
 mod spots;
+mod strings;
 mod told;
 
 pub use agents::AgentEntry;

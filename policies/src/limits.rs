@@ -40,6 +40,9 @@ pub struct PolicyLimits {
     /// The issuers whose tokens count where the policies are asked (`[[credential_issuer]]`), by name: a policy that asks for a credential
     /// of another one is a fault. `None` where no configuration is known, so that nobody can tell.
     pub token_issuers: Option<BTreeSet<String>>,
+    /// The trust domains of those whom a gateway can meet: whose roots it is given (`[[trust_domain]]`), and those of the agents that its
+    /// routes name. A policy that asks for another one is a fault. `None` where no configuration is known.
+    pub trust_domains: Option<BTreeSet<String>>,
 }
 
 impl Default for PolicyLimits {
@@ -57,6 +60,7 @@ impl Default for PolicyLimits {
             max_left_out_tries: 512,
             max_line_looks: 100_000,
             token_issuers: None,
+            trust_domains: None,
         }
     }
 }

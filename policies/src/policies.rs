@@ -144,7 +144,7 @@ impl Policies {
         let said: HashMap<Arc<str>, Digest> =
             written.iter().map(|policy| said(policy, &source.files)).collect();
         let mut warnings = Vec::new();
-        let world = World::new(&catalogue, &agents, floors);
+        let world = World::new(&catalogue, &agents, floors, limits);
         let unfit =
             if unfit.is_empty() { unfit } else { told(unfit, texts.unknown_members(&world), &catalogue) };
         if unfit.is_empty() {
@@ -154,6 +154,8 @@ impl Policies {
                 let warned = matches!(&fault, PolicyFault::BelowFloor { policy, .. } if same(policy));
                 if warned { warnings.push(fault) } else { faults.push(fault) }
             }
+            warnings.extend(texts.about_nobody(&world));
+            warnings.extend(agents.elsewhere(world.met().map(|met| &**met), &source.entities));
         }
         faults.extend(unfit);
         faults.extend(budgets::known(&spent, source.limits.as_deref().unwrap_or_default(), contexts));
@@ -232,7 +234,8 @@ impl Policies {
         self.budgets.of(self.asker.agents.list.position(sender))
     }
 
-    /// Policies that are live and do nothing at present, since a floor rose above all that they can match.
+    /// Policies that are live and do nothing at present: a floor rose above all that they can match, or all whom they are about never come
+    /// (disabled, or of a trust domain that is not configured). Also the agents of such trust domains.
     #[must_use]
     pub fn warnings(&self) -> &[PolicyFault] {
         &self.warnings

@@ -1,8 +1,11 @@
 //! Policies that fit the schema and yet could do nothing: an action that is never taken, a value that never occurs, a credential
 //! that nobody has, a version below its floor, a permit that a forbid covers.
 
+mod absent;
+mod around;
 mod compared;
 mod facts;
+mod implied;
 mod issuers;
 mod members;
 mod never;
@@ -16,9 +19,6 @@ mod walk;
 mod words;
 mod world;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use cedar_policy::{ActionConstraint, EntityUid, PrincipalConstraint};
 use semgate_contexts::{Performative, PerformativeSet, Version};
 
@@ -27,7 +27,7 @@ pub(crate) use world::World;
 use crate::PolicyFault;
 use crate::check::Texts;
 use crate::parse::Written;
-use facts::Where;
+use facts::{End, Where};
 use never::Never;
 use possible::Looking;
 
@@ -38,8 +38,8 @@ struct Scope {
     of_type: Option<usize>,
     /// Those that it names and its type takes.
     actions: PerformativeSet,
-    /// The agents that the sender can be, if it can only be one with an entry.
-    who: Option<Arc<BTreeSet<u32>>>,
+    /// Who the sender can be.
+    sender: End,
 }
 
 impl Texts<'_> {
@@ -156,7 +156,7 @@ impl Texts<'_> {
         let can = |version: Option<&Version>| {
             let here =
                 Where { version: version.map(|version| (version.major, version.minor)), ..here.clone() };
-            around(written, &here).into_iter().any(holds)
+            around(written, &here, world).into_iter().any(holds)
         };
         let broken = || each.iter().position(|can| !can).or((found.len() == 1).then_some(0));
         let asked = match scope.of_type {
@@ -167,12 +167,12 @@ impl Texts<'_> {
             }
             None => can(None).then(Vec::new),
         };
-        let Some(asked) = asked else { return vec![self.never_true(written, broken())] };
+        let Some(asked) = asked else { return vec![self.never_true(written, broken(), (&here, world))] };
         let idle = pieces::idle(found, &here, world);
         if !idle.is_empty() {
             return idle.iter().map(|idle| self.idle(written, idle)).collect();
         }
-        if written.notice.is_some() && only_replies(written, &here, holds) {
+        if written.notice.is_some() && only_replies(written, (&here, world), holds) {
             return vec![self.notice_of_replies(written)];
         }
         match scope.of_type {
@@ -194,7 +194,7 @@ impl Texts<'_> {
             return None;
         }
         let can = |here: Where| {
-            around(written, &here)
+            around(written, &here, world)
                 .into_iter()
                 .any(|here| Looking::new(world).clauses(&written.clauses, &here))
         };
@@ -225,7 +225,9 @@ impl Scope {
             direction: None,
             binding: None,
             above: false,
-            who: self.who.clone(),
+            coming: false,
+            sender: self.sender.clone(),
+            receiver: End::default(),
             facts: None,
         }
     }
@@ -262,37 +264,47 @@ fn scope(written: &Written, world: &World<'_>) -> Scope {
         ActionConstraint::Eq(uid) => parsed(&uid).into_iter().collect(),
         ActionConstraint::In(uids) => uids.iter().filter_map(parsed).collect(),
     };
-    Scope { of_type, actions: listed.and(takes), who: who(written, world) }
+    Scope { of_type, actions: listed.and(takes), sender: sender(written, world) }
+}
+
+/// The agents whom the scope names, where it is known who they are and the conditions ask.
+fn sender(written: &Written, world: &World<'_>) -> End {
+    // only what asks for the sender itself needs to know
+    let asks = written.reads.types.iter().any(|name| name == "Group" || name == "Agent");
+    if asks || written.reads.principal.wants("trust_domain") { named(written, world) } else { End::default() }
 }
 
 /// The agents whom the scope names, where it is known who they are.
-fn who(written: &Written, world: &World<'_>) -> Option<Arc<BTreeSet<u32>>> {
+fn named(written: &Written, world: &World<'_>) -> End {
     match written.policy.principal_constraint() {
         PrincipalConstraint::Eq(uid) | PrincipalConstraint::In(uid) | PrincipalConstraint::IsIn(_, uid) => {
-            // only what asks for the sender itself needs to know
-            let asks = written.reads.types.iter().any(|name| name == "Group" || name == "Agent");
-            asks.then(|| world.agents_named(&uid.type_name().to_string(), uid.id().unescaped()))?
+            let kind = uid.type_name().to_string();
+            End { can_be: world.agents_named(&kind, uid.id().unescaped()), named: kind == "Agent" }
         }
-        _ => None,
+        _ => End::default(),
     }
 }
 
 /// The same with each direction and each binding by itself, as far as the policy reads them.
-fn around(written: &Written, here: &Where) -> Vec<Where> {
+fn around(written: &Written, here: &Where, world: &World<'_>) -> Vec<Where> {
     fn each(all: &[&'static str], read: bool) -> Vec<Option<&'static str>> {
         if read { all.iter().copied().map(Some).collect() } else { vec![None] }
     }
     let reads = |name: &str| written.reads.context.wants(name);
-    let bindings = each(&world::BINDINGS, reads("binding") || reads("binding_version"));
+    let bindings = each(&world.bindings(here), reads("binding") || reads("binding_version"));
     let of = |direction| {
         bindings.iter().map(move |binding| Where { direction, binding: *binding, ..here.clone() })
     };
-    each(&world::DIRECTIONS, reads("direction")).into_iter().flat_map(of).collect()
+    each(&around::DIRECTIONS, reads("direction")).into_iter().flat_map(of).collect()
 }
 
 /// Whether a policy that asks for the direction decides no request.
-fn only_replies(written: &Written, here: &Where, holds: impl Fn(Where) -> bool) -> bool {
-    let mut asked = around(written, here).into_iter().filter(|here| here.direction != Some("reply"));
+fn only_replies(
+    written: &Written,
+    (here, world): (&Where, &World<'_>),
+    holds: impl Fn(Where) -> bool,
+) -> bool {
+    let mut asked = around(written, here, world).into_iter().filter(|here| here.direction != Some("reply"));
     written.reads.context.wants("direction") && !asked.any(holds)
 }
 

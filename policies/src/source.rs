@@ -1,5 +1,7 @@
 //! A policy directory as text, before anything in it is judged.
 
+mod strays;
+
 use std::path::Path;
 
 use semgate_contexts::Digest;
@@ -24,11 +26,11 @@ pub struct PolicySource {
 
 impl PolicySource {
     /// Reads the directory, not its subdirectories: `*.cedar`, `entities.json` and, if it is there, `limits.json`; other names are left
-    /// alone.
+    /// alone ([`PolicySource::strays`]).
     ///
     /// # Errors
-    /// A directory or file that cannot be read (a missing `entities.json` too), that is not UTF-8, or that passes a
-    /// bound of [`PolicyLimits::default`]. An empty directory is not refused here but by
+    /// A directory or file that cannot be read (a missing `entities.json` too), that is not UTF-8, that passes a bound of
+    /// [`PolicyLimits::default`], or whose name is nearly one of a set ([`PolicyFault::NearlyNamed`]). An empty directory is not refused here but by
     /// [`Policies::load`](crate::Policies::load).
     pub fn read_dir(dir: &Path) -> Result<Self, PolicyFault> {
         Self::read_dir_within(dir, &PolicyLimits::default())
@@ -63,7 +65,8 @@ impl PolicySource {
     /// The names in a directory that are of a set, sorted; `entities.json` always, so that whoever reads finds out that it is not there.
     ///
     /// # Errors
-    /// The directory cannot be read, or holds more than [`PolicyLimits::max_files`] policy files or one whose name is not UTF-8.
+    /// The directory cannot be read, or holds more than [`PolicyLimits::max_files`] policy files, one whose name is not UTF-8, or a
+    /// file whose name is nearly one of a set.
     pub fn names(dir: &Path, limits: &PolicyLimits) -> Result<Vec<String>, PolicyFault> {
         let (mut names, mut policies) = (vec![ENTITIES.to_owned()], 0);
         for entry in std::fs::read_dir(dir).map_err(|e| unreadable(dir, &e))? {
@@ -75,6 +78,9 @@ impl PolicySource {
                 }
                 continue;
             };
+            if let Some(meant) = strays::nearly(name).filter(|_| !dir.join(name).is_dir()) {
+                return Err(PolicyFault::NearlyNamed { name: name.to_owned(), meant });
+            }
             if name == ENTITIES || !Self::takes(name) {
                 continue;
             }

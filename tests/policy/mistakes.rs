@@ -59,7 +59,12 @@ fn the_three_policies_as_they_are_meant_are_good() {
 #[test]
 fn a_good_set_is_counted_and_what_lies_beside_and_is_not_read_is_told() {
     let dir = super::copied();
-    std::fs::write(dir.path().join("y.CEDAR"), "permit (principal, action, resource);").unwrap();
+    std::fs::write(dir.path().join("y.cedar.bak"), "permit (principal, action, resource);").unwrap();
+    for name in ["README.md", ".gitignore", "LICENSE.md"] {
+        std::fs::write(dir.path().join(name), "of no set").unwrap();
+    }
+    std::fs::create_dir(dir.path().join("tests")).unwrap();
+    std::fs::write(dir.path().join("tests/x.cedar"), "").unwrap();
     std::fs::write(dir.path().join("zz.cedar"), "// nothing yet\n").unwrap();
     std::fs::create_dir(dir.path().join("more")).unwrap();
     std::fs::write(dir.path().join("more/x.cedar"), "").unwrap();
@@ -70,12 +75,35 @@ fn a_good_set_is_counted_and_what_lies_beside_and_is_not_read_is_told() {
         lines[..3],
         [
             "warning: `more/` holds 1 `*.cedar` and is not read: subdirectories are not",
-            "warning: `y.CEDAR` is not read: files of a set end in `.cedar`, or are `entities.json` and `limits.json`",
+            "warning: `y.cedar.bak` is not read: files of a set end in `.cedar`, or are `entities.json` and `limits.json`",
             "warning: `zz.cedar` holds no policy",
         ]
     );
     assert!(lines[3].contains(": good, ") && lines[3].ends_with(" context(s)"), "{shown}");
     assert!(lines[3].contains(" policies in 8 file(s), beside "), "{shown}");
+}
+
+#[test]
+fn a_file_whose_name_is_nearly_one_of_a_set_keeps_it_from_being_loaded() {
+    for (name, meant) in [
+        ("limit.json", "limits.json"),
+        ("entites.json", "entities.json"),
+        ("w.ceder", "w.cedar"),
+        ("y.CEDAR", "y.cedar"),
+    ] {
+        let dir = super::copied();
+        std::fs::write(dir.path().join(name), "{}").unwrap();
+        for job in ["check", "matrix"] {
+            let (status, shown, errors) = policy(&[job, word(dir.path())]);
+            assert_eq!(status, 1, "{shown}{errors}");
+            let fault = format!("`{name}` would not be read (did you mean `{meant}`?)");
+            assert!(errors.contains(&fault), "{errors}");
+        }
+        // a directory of such a name is none of its files
+        std::fs::remove_file(dir.path().join(name)).unwrap();
+        std::fs::create_dir(dir.path().join(name)).unwrap();
+        assert_eq!(policy(&["check", word(dir.path())]).0, 0, "{name}");
+    }
 }
 
 #[test]

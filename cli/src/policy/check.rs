@@ -43,6 +43,10 @@ impl Check {
         let source = inputs::source(&self.policies)?;
         let Beside { floors, limits, own, unjudged } = self.beside(&contexts)?;
         let policies = inputs::load_within(&source, &contexts, (&floors, &limits), json)?;
+        // a gateway loads a set that does nothing because somebody is switched off; whoever checks one wants to know
+        if !policies.warnings().is_empty() {
+            return Err(inputs::idle(policies.warnings(), json));
+        }
         if let Some(why) = policies.floors_of_nothing(&own).first() {
             return Err(Fault::new(format_args!("`--floor`: {why}"))
                 .hint("name a line as in `payment=v2.0`, and the file of its context with `--context`"));
@@ -66,8 +70,8 @@ impl Check {
         let mut beside = Beside { own: told.clone(), ..Beside::default() };
         if let Some(file) = &self.config {
             let config = Config::load(file).doing(format_args!("`{}`", file.display()))?;
-            let names = config.credential_issuers.iter().map(|issuer| issuer.name.clone());
-            beside.limits.token_issuers = Some(names.collect());
+            beside.limits.token_issuers = Some(config.token_issuers());
+            beside.limits.trust_domains = Some(config.met_domains());
             beside.remembered(&config, contexts);
             beside.own.extend(config.floors.into_iter().filter(|(line, _)| !told.contains_key(line)));
         }
@@ -140,34 +144,9 @@ fn unvouched(policies: &Policies) -> Vec<String> {
     policies.token_issuers().map(told).collect()
 }
 
-/// What looks like policies and is not read, and files that hold none.
+/// What lies beside the set and is not read, and files that hold no policy.
 fn unread(dir: &Path, source: &PolicySource, policies: &Policies) -> Vec<String> {
-    let mut found = Vec::new();
-    let names = |dir: &Path| {
-        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-        let mut names: Vec<String> =
-            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.sort();
-        names
-    };
-    let like = |name: &str| {
-        let lower = name.to_ascii_lowercase();
-        let is = [".cedar", ".cedar.txt", ".cedar.bak", ".cedar.json"].iter().any(|end| lower.ends_with(end));
-        !name.starts_with('.') && (is || lower == "entities.json" || lower == "limits.json")
-    };
-    for name in names(dir) {
-        let path = dir.join(&name);
-        if path.is_dir() && !name.starts_with('.') {
-            let within = names(&path).into_iter().filter(|name| name.ends_with(".cedar")).count();
-            if within > 0 {
-                found.push(format!(
-                    "`{name}/` holds {within} `*.cedar` and is not read: subdirectories are not"
-                ));
-            }
-        } else if like(&name) && !PolicySource::takes(&name) {
-            found.push(format!("`{name}` is not read: files of a set end in `.cedar`, or are `entities.json` and `limits.json`"));
-        }
-    }
+    let mut found = PolicySource::strays(dir);
     for (name, _) in &source.files {
         let of_file = format!("{name}#");
         if !policies.ids().any(|id| id.starts_with(&of_file)) {

@@ -107,6 +107,21 @@ pub fn explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Ex
 
 /// Prints every fault; what to end with.
 pub fn rejected(faults: &[PolicyFault], json: bool) -> Fault {
+    printed(faults, json);
+    let count = faults.len();
+    Fault::new(format_args!("{count} fault(s): this policy set would not be loaded"))
+        .hint("a set is loaded whole or not at all")
+}
+
+/// The same of what a gateway loads with a warning.
+pub fn idle(warnings: &[PolicyFault], json: bool) -> Fault {
+    printed(warnings, json);
+    let count = warnings.len();
+    Fault::new(format_args!("{count} fault(s): this policy set would be loaded, and these do nothing in it"))
+        .hint("a gateway only warns of them, so that an agent can be disabled at any time")
+}
+
+fn printed(faults: &[PolicyFault], json: bool) {
     for fault in faults {
         if json {
             out!("{}", json!({"fault": fault.to_string()}));
@@ -114,7 +129,4 @@ pub fn rejected(faults: &[PolicyFault], json: bool) -> Fault {
             out!("{fault}");
         }
     }
-    let count = faults.len();
-    Fault::new(format_args!("{count} fault(s): this policy set would not be loaded"))
-        .hint("a set is loaded whole or not at all")
 }

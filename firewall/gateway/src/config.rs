@@ -16,7 +16,7 @@ mod span;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -250,10 +250,30 @@ impl Config {
         self.audit.values.as_ref().map(|values| Keep::new(values.clone(), self.limits.audit_asked_bytes))
     }
 
-    /// The bounds that policies are loaded within, and whose tokens count beside them.
+    /// The bounds that policies are loaded within, and beside them whose tokens count and of which trust domains anybody is met.
     pub(crate) fn policy_limits(&self) -> PolicyLimits {
-        let names = self.credential_issuers.iter().map(|issuer| issuer.name.clone());
-        PolicyLimits { token_issuers: Some(names.collect()), ..self.limits.policies() }
+        PolicyLimits {
+            token_issuers: Some(self.token_issuers()),
+            trust_domains: Some(self.met_domains()),
+            ..self.limits.policies()
+        }
+    }
+
+    /// The names of the issuers whose tokens count.
+    #[must_use]
+    pub fn token_issuers(&self) -> BTreeSet<String> {
+        self.credential_issuers.iter().map(|issuer| issuer.name.clone()).collect()
+    }
+
+    /// The trust domains of those whom a gateway can meet: those whose roots it is given, those of the agents behind its routes, and those of
+    /// the one sender that a plain listener has.
+    #[must_use]
+    pub fn met_domains(&self) -> BTreeSet<String> {
+        let of_id = |id: &str| id.strip_prefix("spiffe://")?.split('/').next().map(str::to_owned);
+        let agents =
+            self.routes.iter().flat_map(|route| [Some(&route.receiver), route.plain_sender.as_ref()]);
+        let known = self.trust_domains.iter().map(|domain| domain.name.clone());
+        known.chain(agents.flatten().filter_map(|id| of_id(id))).collect()
     }
 
     /// Reads and checks a file. Relative paths in it are relative to its own directory.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Expr, Literal, PatternElem, Var};
 use semgate_contexts::PerformativeSet;
 
-use super::facts::Where;
+use super::facts::{Side, Where};
 use super::members::path_of;
-use super::never::{Never, literally};
+use super::never::{Literally, Never, literally};
 use super::possible::{Known, Looking, action};
-use super::values::{EITHER, Values, equal, is_number, matches, over};
+use super::values::{EITHER, Values, equal, fits, is_number, matches, only, over};
 use crate::numbers::DECIMAL_PLACES;
 
 /// Bytes of the longest trust domain (SPIFFE-ID §2.1).
@@ -27,20 +27,19 @@ impl Looking<'_, '_> {
                 }
             }
         }
-        let whom = match (&**left, &**right) {
-            (Expr::Var(Var::Principal), Expr::Literal(_)) => Some(right),
-            (Expr::Literal(_), Expr::Var(Var::Principal)) => Some(left),
-            _ => None,
-        };
-        if let Some(whom) = whom {
-            return self.among(whom, here).truth();
+        for (one, whom) in [(left, right), (right, left)] {
+            if let (Some(side), Expr::Literal(_)) = (Side::of(one), &**whom) {
+                return self.among(side, whom, here).truth();
+            }
         }
         equal(&self.values(left, here), &self.values(right, here))
     }
 
-    /// Whether the sender can be one of these, and another.
-    pub(super) fn among(&mut self, whom: &Expr, here: &Where) -> Values {
-        let (Some(can_be), Some(asked)) = (&here.who, self.world.agents_of(whom)) else { return EITHER };
+    /// Whether sender or receiver can be one of these, and another.
+    pub(super) fn among(&mut self, side: Side, whom: &Expr, here: &Where) -> Values {
+        let (Some(can_be), Some(asked)) = (&here.end(side).can_be, self.world.agents_of(whom)) else {
+            return EITHER;
+        };
         if self.known != Known::All {
             return EITHER;
         }
@@ -70,7 +69,7 @@ impl Looking<'_, '_> {
             let each: Vec<Values> = items.iter().map(|item| self.values(item, here)).collect();
             let asked = self.values(right, here);
             let yes = each.iter().any(|item| equal(item, &asked).0);
-            return Values::Bool { yes, no: true };
+            return Values::Bool { yes, no: !all_among(&asked, &each) };
         }
         let wanted: Vec<&Arc<Expr>> = match &**right {
             Expr::Set(items) if op != BinaryOp::Contains => items.iter().collect(),
@@ -98,12 +97,25 @@ impl Looking<'_, '_> {
             return held;
         }
         match self.resource_path(set).map(|path| self.world.items(&path, here)) {
-            Some(Values::Texts(values)) if !values.contains(&literal.text) => {
-                self.never.push(Never::Text { member: written(set), literal, values });
-                false
-            }
-            _ => true,
+            Some(values) => self.can_be_text(set, literal, values),
+            None => true,
         }
+    }
+
+    /// Whether a text is one of the values of a member; notes one that is not.
+    fn can_be_text(&mut self, member: &Expr, literal: Literally, values: Values) -> bool {
+        let member = written(member);
+        match values {
+            Values::Texts(values) if !values.contains(&literal.text) => {
+                self.never.push(Never::Text { member, literal, values });
+            }
+            Values::Ruled(rules) if !fits(&rules, &literal.text) => {
+                let asks = rules.first().map(|rule| rule.asks(&literal.text)).unwrap_or_default();
+                self.never.push(Never::Form { member, literal, asks });
+            }
+            _ => return true,
+        }
+        false
     }
 
     /// Notes a literal that a member is compared with and never has.
@@ -118,26 +130,38 @@ impl Looking<'_, '_> {
         if is_domain(member) && !is_trust_domain(&literal.text) {
             return self.never_domain(member, &literal.text);
         }
-        let by_schema = path_of(member).map(|(var, path)| self.by_schema(&var, &path, here));
-        if let Some(Values::Texts(values)) = by_schema
-            && !values.contains(&literal.text)
-        {
-            self.never.push(Never::Text { member: written(member), literal, values });
+        // who is in a group may be another tomorrow
+        let known = if is_domain(member) && self.known == Known::All { Known::Structure } else { self.known };
+        let looking = Self::knowing(self.world, known);
+        if let Some(values) = path_of(member).map(|(var, path)| looking.by_schema(&var, &path, here)) {
+            self.can_be_text(member, literal, values);
         }
     }
 
     fn never_number(&mut self, member: &Arc<Expr>, literal: &Expr, here: &Where) {
-        let Some(path) = self.resource_path(member) else { return };
+        let known = match path_of(member) {
+            Some((Var::Resource, path)) => self.world.member(&path, here),
+            Some((Var::Context, path)) if path.first().is_some_and(|name| name == "scores") => {
+                self.by_schema(&Var::Context, &path, here)
+            }
+            _ => return,
+        };
         // of a literal nothing is noted
-        let (known, said) = (self.world.member(&path, here), self.values(literal, here));
-        let (numbers, number, places) = match (known, said) {
+        let (numbers, number, places) = match (known, self.values(literal, here)) {
             (Values::Numbers(numbers), Values::Numbers(one)) => (numbers, one, 0),
             (Values::Decimals(numbers), Values::Decimals(one)) => (numbers, one, DECIMAL_PLACES),
+            (days @ Values::Moments(_, true), one @ Values::Moments(..)) if !equal(&days, &one).0 => {
+                let Expr::UnaryOp { expr, .. } = literal else { return };
+                if let Some(literal) = literally(expr) {
+                    self.never.push(Never::NoDay { member: written(member), literal });
+                }
+                return;
+            }
             _ => return,
         };
         let (low, high) = number.ends();
         if is_number(literal) && low == high && !numbers.contains(low) {
-            self.never.push(Never::Number { path, literal: low, places, numbers });
+            self.never.push(Never::Number { member: written(member), literal: low, places, numbers });
         }
     }
 
@@ -153,6 +177,7 @@ impl Looking<'_, '_> {
         }
         match known {
             Values::Texts(texts) => over(texts.iter(), |text| matches(pattern, text)),
+            Values::Ruled(rules) if !rules.iter().any(|rule| rule.may_be_like(pattern)) => only(false),
             _ => EITHER,
         }
     }
@@ -162,6 +187,17 @@ impl Looking<'_, '_> {
         let meant = meant_domain(text);
         self.never.push(Never::TrustDomain { member: written(member), text: text.to_owned(), meant, at });
     }
+}
+
+/// Whether each value that it can be is one of these texts.
+fn all_among(asked: &Values, listed: &[Values]) -> bool {
+    let Values::Texts(asked) = asked else { return false };
+    let one = |text: &String| {
+        listed
+            .iter()
+            .any(|item| matches!(item, Values::Texts(item) if item.len() == 1 && item.contains(text)))
+    };
+    asked.iter().all(one)
 }
 
 /// A part of a pattern as it is written.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp, Var};
+use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
 use semgate_contexts::PerformativeSet;
 
 use super::compared::named_action;
@@ -14,6 +14,35 @@ use crate::numbers::Numbers;
 
 /// A member, and what it can be.
 type Fact = (Var, Vec<String>, Values);
+
+/// Who sender or receiver can be.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct End {
+    /// The agents, by position, if it can only be one with an entry.
+    pub can_be: Option<Arc<BTreeSet<u32>>>,
+    /// Whether an agent's own name says so, and not who is in a group.
+    pub named: bool,
+}
+
+/// One of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Sender,
+    Receiver,
+}
+
+impl Side {
+    /// The one that an expression is.
+    pub fn of(expr: &Expr) -> Option<Self> {
+        match expr {
+            Expr::Var(Var::Principal) => Some(Self::Sender),
+            Expr::GetAttr { expr, attr } if matches!(**expr, Expr::Var(Var::Context)) => {
+                (attr == "receiver").then_some(Self::Receiver)
+            }
+            _ => None,
+        }
+    }
+}
 
 /// What is known where an expression stands.
 #[derive(Debug, Clone)]
@@ -28,13 +57,30 @@ pub(crate) struct Where {
     pub binding: Option<&'static str>,
     /// Whether only versions at or above the floors come.
     pub above: bool,
-    /// The agents that the sender can be, by position, if it can only be one with an entry.
-    pub who: Option<Arc<BTreeSet<u32>>>,
+    /// Whether only agents come that can come at all.
+    pub coming: bool,
+    pub sender: End,
+    pub receiver: End,
     /// What the conditions before say.
     pub facts: Option<Arc<Vec<Fact>>>,
 }
 
 impl Where {
+    /// Who sender or receiver can be.
+    pub(super) const fn end(&self, side: Side) -> &End {
+        match side {
+            Side::Sender => &self.sender,
+            Side::Receiver => &self.receiver,
+        }
+    }
+
+    fn with(self, side: Side, end: End) -> Self {
+        match side {
+            Side::Sender => Self { sender: end, ..self },
+            Side::Receiver => Self { receiver: end, ..self },
+        }
+    }
+
     /// What conditions before say of a member.
     pub fn said(&self, var: &Var, path: &[String]) -> Option<&Values> {
         let facts = self.facts.as_ref()?;
@@ -80,9 +126,9 @@ impl Looking<'_, '_> {
             }
             Expr::BinaryOp { op: BinaryOp::Eq, left, right } => self.equated(left, right, truth, here),
             Expr::BinaryOp { op: BinaryOp::NotEq, left, right } => self.equated(left, right, !truth, here),
-            Expr::BinaryOp { op: BinaryOp::In, left, right } => match **left {
-                Expr::Var(Var::Action) => self.acting(right, truth, here),
-                Expr::Var(Var::Principal) => self.being(right, truth, here),
+            Expr::BinaryOp { op: BinaryOp::In, left, right } => match (&**left, Side::of(left)) {
+                (Expr::Var(Var::Action), _) => self.acting(right, truth, here),
+                (_, Some(side)) => self.being(side, right, truth, here),
                 _ => Some(here.clone()),
             },
             Expr::BinaryOp { op: BinaryOp::Contains, left, right } => match (&**left, path_of(right)) {
@@ -98,7 +144,16 @@ impl Looking<'_, '_> {
                 if truth && matches!(**expr, Expr::Var(Var::Resource)) && here.of_type.is_none() =>
             {
                 let of_type = self.world.of_name(&entity_type.to_string());
-                Some(Where { of_type, ..here.clone() })
+                let known = of_type.is_some() && self.known != Known::Nothing;
+                let there = Where { of_type, ..here.clone() };
+                (!known || self.world.types_here(&there).next().is_some()).then_some(there)
+            }
+            // a session is there where there is a lock, and nowhere else
+            Expr::HasAttr { expr, attrs }
+                if matches!(**expr, Expr::Var(Var::Context)) && attrs.first() == "session" =>
+            {
+                let locked = (Var::Context, vec!["locked".to_owned()]);
+                self.learn(locked, &Values::Bool { yes: truth, no: !truth }, here)
             }
             Expr::GetAttr { .. } => match path_of(expr) {
                 Some(member) => self.learn(member, &Values::Bool { yes: truth, no: !truth }, here),
@@ -119,9 +174,11 @@ impl Looking<'_, '_> {
 
     fn equated(&mut self, left: &Expr, right: &Expr, same: bool, here: &Where) -> Option<Where> {
         for (one, other) in [(left, right), (right, left)] {
-            match one {
-                Expr::Var(Var::Action) => return self.acting(other, same, here),
-                Expr::Var(Var::Principal) => return self.being(other, same, here),
+            match (one, Side::of(one)) {
+                (Expr::Var(Var::Action), _) => return self.acting(other, same, here),
+                (_, Some(side)) if !matches!(other, Expr::Var(_) | Expr::GetAttr { .. }) => {
+                    return self.being(side, other, same, here);
+                }
                 _ => {}
             }
         }
@@ -177,6 +234,7 @@ impl Looking<'_, '_> {
             let said = match self.values(other, &here) {
                 Values::Numbers(numbers) => Values::Numbers(bounds(&numbers)),
                 Values::Decimals(numbers) => Values::Decimals(bounds(&numbers)),
+                Values::Moments(numbers, _) => Values::Moments(bounds(&numbers), false),
                 _ => continue,
             };
             here = self.learn(member, &said, &here)?;
@@ -195,30 +253,51 @@ impl Looking<'_, '_> {
         (!actions.is_empty()).then(|| Where { actions, ..here.clone() })
     }
 
-    fn being(&self, whom: &Expr, truth: bool, here: &Where) -> Option<Where> {
+    fn being(&self, side: Side, whom: &Expr, truth: bool, here: &Where) -> Option<Where> {
         if self.known != Known::All {
             return Some(here.clone());
         }
         let Some(asked) = self.world.agents_of(whom) else { return Some(here.clone()) };
-        let left: BTreeSet<u32> = match (&here.who, truth) {
+        let end = here.end(side);
+        let mut left: BTreeSet<u32> = match (&end.can_be, truth) {
             (Some(can_be), true) => can_be.intersection(&asked).copied().collect(),
             (Some(can_be), false) => can_be.difference(&asked).copied().collect(),
             (None, true) => asked.iter().copied().collect(),
             (None, false) => return Some(here.clone()),
         };
-        (!left.is_empty()).then(|| Where { who: Some(Arc::new(left)), ..here.clone() })
+        if here.coming
+            && let Some(coming) = self.world.coming()
+        {
+            left.retain(|agent| coming.contains(agent));
+        }
+        let domain = match side {
+            Side::Sender => here.fact(&Var::Principal, &["trust_domain"]),
+            Side::Receiver => here.fact(&Var::Context, &["receiver", "trust_domain"]),
+        };
+        if let (Some(Values::Texts(domains)), Some(agents)) = (domain, self.world.agents()) {
+            left.retain(|at| agents.at(*at).is_none_or(|entry| domains.contains(entry.trust_domain())));
+        }
+        let named = end.named || (truth && is_agent(whom));
+        let end = End { can_be: Some(Arc::new(left)), named };
+        let some = end.can_be.as_ref().is_some_and(|left| !left.is_empty());
+        some.then(|| here.clone().with(side, end))
     }
+}
+
+/// Whether it names one agent.
+fn is_agent(whom: &Expr) -> bool {
+    matches!(whom, Expr::Literal(Literal::EntityUID(uid)) if uid.ty.to_string() == "Agent")
 }
 
 /// Whether it is one value.
 fn is_one(values: &Values) -> bool {
     match values {
         Values::Texts(all) => all.len() == 1,
-        Values::Numbers(numbers) | Values::Decimals(numbers) => {
+        Values::Numbers(numbers) | Values::Decimals(numbers) | Values::Moments(numbers, _) => {
             let (low, high) = numbers.ends();
             low == high
         }
         Values::Bool { yes, no } => yes != no,
-        Values::Actions(_) | Values::Any => false,
+        Values::Actions(_) | Values::Ruled(_) | Values::Any => false,
     }
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use cedar_policy::pst::{Expr, Var};
 
+use super::around::least;
 use super::facts::Where;
 use super::never::Never;
 use super::possible::{Known, Looking};
 use super::values::{EITHER, Values, only};
+use crate::numbers::Numbers;
 
 impl Looking<'_, '_> {
     pub(super) fn member(&mut self, expr: &Expr, here: &Where) -> Values {
@@ -29,14 +31,24 @@ impl Looking<'_, '_> {
 
     pub(super) fn by_schema(&self, var: &Var, path: &[String], here: &Where) -> Values {
         match (var, path) {
+            (Var::Context, [scores, score]) if scores == "scores" => match self.known {
+                Known::Nothing => Values::Numbers(Numbers::Between(least(score), i64::MAX)),
+                known => self.world.score(score, here, known == Known::Structure),
+            },
             _ if self.known == Known::Nothing => Values::Any,
+            (Var::Context, [receiver, domain]) if receiver == "receiver" && domain == "trust_domain" => {
+                self.world.domains(&here.receiver, self.known == Known::All)
+            }
+            (Var::Principal, [domain]) if domain == "trust_domain" => {
+                self.world.domains(&here.sender, self.known == Known::All)
+            }
             (Var::Context, [member]) => {
                 let of_version = matches!(member.as_str(), "major" | "minor");
                 let open = here.fact(&Var::Context, &["line"]).is_none();
                 if self.known == Known::Structure && of_version && open {
                     Values::Any
                 } else {
-                    self.world.circumstance(member, here)
+                    self.world.circumstance(member, here, self.known == Known::Structure)
                 }
             }
             (Var::Resource, path) => self.world.member(path, here),
@@ -57,6 +69,9 @@ impl Looking<'_, '_> {
         if var == Var::Principal && path.is_empty() {
             // what is unknown was told above, and an agent has all that it can have
             return only(true);
+        }
+        if (&var, path.as_slice(), names.first()) == (&Var::Context, &[], Some(&"session")) {
+            return here.fact(&var, &["locked"]).cloned().unwrap_or(EITHER);
         }
         if var != Var::Resource || self.known == Known::Nothing {
             return EITHER;

@@ -13,8 +13,12 @@ use crate::numbers::Numbers;
 pub(crate) enum Never {
     /// A text that the member never has.
     Text { member: String, literal: Literally, values: Arc<BTreeSet<String>> },
+    /// A text that the schema of the member does not let be, and what it asks for.
+    Form { member: String, literal: Literally, asks: String },
     /// A number that the member never is.
-    Number { path: Vec<String>, literal: i64, places: u32, numbers: Numbers },
+    Number { member: String, literal: i64, places: u32, numbers: Numbers },
+    /// An instant that a day is compared with, and that begins none.
+    NoDay { member: String, literal: Literally },
     /// A credential that nobody has.
     Credential { literal: Literally },
     /// A member that policies do not see.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp};
 
 use super::World;
-use super::facts::Where;
+use super::facts::{End, Where};
 use super::possible::{Known, Looking};
 use super::walk;
 
@@ -68,7 +68,14 @@ fn never<'e>(
 
 /// Notes a condition, or what stands with `||` in it, that is so whatever a message says.
 fn always<'e>(expr: &'e Arc<Expr>, here: &Where, world: &World<'_>, found: &mut Vec<Idle<'e>>) {
-    let open = Where { of_type: None, version: None, facts: None, who: None, ..here.clone() };
+    let open = Where {
+        of_type: None,
+        version: None,
+        facts: None,
+        sender: End::default(),
+        receiver: End::default(),
+        ..here.clone()
+    };
     let before = found.len();
     if let Expr::BinaryOp { op: BinaryOp::And | BinaryOp::Or, left, right } = &**expr {
         always(left, here, world, found);
@@ -83,7 +90,7 @@ fn always<'e>(expr: &'e Arc<Expr>, here: &Where, world: &World<'_>, found: &mut 
 }
 
 /// Whether somebody wrote `true` or `false` in it, which is meant as it stands.
-fn has_literal(expr: &Expr) -> bool {
+pub(super) fn has_literal(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(Literal::Bool(_)) => true,
         Expr::UnaryOp { op: UnaryOp::Not, expr } => has_literal(expr),

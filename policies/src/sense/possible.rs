@@ -8,10 +8,10 @@ use cedar_policy::pst::{BinaryOp, Clause, EntityUID, Expr, Literal, UnaryOp, Var
 use semgate_contexts::PerformativeSet;
 
 use super::World;
-use super::facts::Where;
+use super::facts::{Side, Where};
 use super::members::path_of;
 use super::never::Never;
-use super::values::{EITHER, Values, compare, decimal, itself, negative, only};
+use super::values::{EITHER, Values, compare, decimal, itself, moment, negative, only};
 use crate::numbers::Numbers;
 
 /// How much of what is known now counts.
@@ -90,6 +90,8 @@ impl<'w, 'a> Looking<'w, 'a> {
             Expr::UnaryOp { op: UnaryOp::Decimal, expr } => {
                 decimal(expr).map_or(Values::Any, |number| Values::Decimals(Numbers::Between(number, number)))
             }
+            Expr::UnaryOp { op: UnaryOp::Datetime, expr } => moment(expr)
+                .map_or(Values::Any, |moment| Values::Moments(Numbers::Between(moment, moment), false)),
             Expr::Literal(Literal::String(text)) => {
                 Values::Texts(Arc::new(BTreeSet::from([text.to_string()])))
             }
@@ -108,10 +110,7 @@ impl<'w, 'a> Looking<'w, 'a> {
             Expr::BinaryOp { op, left, right } => self.binary(*op, left, right, here),
             Expr::Like { expr, pattern } => self.like(expr, pattern, here),
             Expr::Is { expr, entity_type, in_expr: None } if matches!(**expr, Expr::Var(Var::Resource)) => {
-                match here.of_type.and_then(|at| self.world.catalogue.types.get(at)) {
-                    Some(info) if self.known != Known::Nothing => only(info.name == entity_type.to_string()),
-                    _ => EITHER,
-                }
+                self.is_type(&entity_type.to_string(), here)
             }
             Expr::Is { expr, in_expr, .. } => {
                 let parts: Vec<&Arc<Expr>> = std::iter::once(expr).chain(in_expr).collect();
@@ -123,6 +122,22 @@ impl<'w, 'a> Looking<'w, 'a> {
             Expr::Set(items) => self.ignored(&items.iter().collect::<Vec<_>>(), here),
             Expr::Record(members) => self.ignored(&members.values().collect::<Vec<_>>(), here),
             _ => Values::Any,
+        }
+    }
+
+    /// Whether the resource can be of a type, and of another.
+    fn is_type(&self, name: &str, here: &Where) -> Values {
+        if self.known == Known::Nothing {
+            return EITHER;
+        }
+        let (asked, of_type) = (self.world.of_name(name), here.of_type);
+        match (of_type, asked) {
+            (Some(of_type), asked) => only(asked == Some(of_type)),
+            (None, Some(asked)) => {
+                let there = Where { of_type: Some(asked), ..here.clone() };
+                if self.world.types_here(&there).next().is_some() { EITHER } else { only(false) }
+            }
+            (None, None) => EITHER,
         }
     }
 
@@ -196,7 +211,10 @@ impl<'w, 'a> Looking<'w, 'a> {
                 if is_same_member(left, right) { itself(op) } else { compare(op, &a, &b) }
             }
             BinaryOp::In if matches!(**left, Expr::Var(Var::Action)) => self.action_in(right, here),
-            BinaryOp::In if matches!(**left, Expr::Var(Var::Principal)) => self.among(right, here),
+            BinaryOp::In if Side::of(left).is_some() => match Side::of(left) {
+                Some(side) => self.among(side, right, here),
+                None => EITHER,
+            },
             BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny => {
                 self.contains(op, left, right, here)
             }

@@ -1,18 +1,28 @@
-//! Permits that a forbid without a condition covers: they permit nothing.
+//! Permits that forbids cover: they permit nothing. A forbid covers what its scope holds for if it has no condition, or one that follows
+//! from what the permit asks.
 
-use std::collections::HashMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use cedar_policy::PrincipalConstraint;
+use cedar_policy::pst::Clause;
 use semgate_contexts::PerformativeSet;
 
-use super::{Scope, World, scope};
+use super::facts::Where;
+use super::implied::Given;
+use super::pieces::has_literal;
+use super::{World, named, scope};
 use crate::PolicyFault;
-use crate::agents::Agents;
 use crate::check::Texts;
 use crate::parse::Written;
 
+/// Pairs of a permit and a forbid with conditions that are held against each other in one load; of those past it nothing is said. One takes some
+/// ten microseconds, so all together about a second.
+const MAX_PAIRS: usize = 100_000;
+
 /// Whom a scope names.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Who {
     Everybody,
     Agent(String),
@@ -22,83 +32,142 @@ enum Who {
 /// Who, and which type (any, if none).
 type Key = (Who, Option<String>);
 
-/// Forbids of one key: the first that covers all actions comes first.
-#[derive(Default)]
-struct Covered<'w> {
+/// A forbid, and the actions that it holds for.
+#[derive(Clone, Copy)]
+struct Forbid<'w> {
+    written: &'w Written,
     actions: PerformativeSet,
-    by: Vec<(&'w Written, PerformativeSet)>,
+}
+
+/// The forbids of one key: those without a condition, and those with one.
+#[derive(Default)]
+struct Lot<'w> {
+    plain: Vec<Forbid<'w>>,
+    asking: Vec<Forbid<'w>>,
+}
+
+/// Every forbid that could cover something.
+struct Forbids<'w, 'a> {
+    world: &'w World<'a>,
+    by_key: HashMap<Key, Lot<'w>>,
+    /// Whom they name, and who that is.
+    whos: BTreeMap<Who, Option<Arc<BTreeSet<u32>>>>,
+    /// Pairs that are left to be looked at.
+    pairs: Cell<usize>,
 }
 
 /// The permits that can never permit. Each looks at a handful of keys, however many policies there are.
 pub(super) fn shadowed(texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault> {
-    let mut forbids: HashMap<Key, Covered<'_>> = HashMap::new();
-    for written in texts.written.iter().filter(|written| !written.permits() && written.clauses.is_empty()) {
-        let Some((who, resource)) = key(written) else { continue };
-        let actions = scope(written, world).actions;
-        let covered = forbids.entry((who, resource)).or_default();
-        covered.actions = covered.actions.iter().chain(actions.iter()).collect();
-        covered.by.push((written, actions));
-    }
-    if forbids.is_empty() {
+    let forbids = Forbids::of(texts, world);
+    if forbids.by_key.is_empty() {
         return Vec::new();
     }
     let permits = texts.written.iter().filter(|written| written.permits());
     permits
         .filter_map(|written| {
-            let by = covering(written, scope(written, world), &forbids, world.agents())?;
+            let by = forbids.covering(written)?;
             let names: Vec<String> = by.iter().map(|forbid| format!("`{}`", forbid.id)).collect();
+            let plain = by.iter().all(|forbid| forbid.clauses.is_empty());
+            let how = if plain { " without a condition" } else { "" };
             Some(PolicyFault::Invalid {
                 place: texts.place_at(written, 0),
                 policy: written.id.to_string(),
-                why: format!(
-                    "it permits nothing: {} forbids all of it without a condition",
-                    names.join(" with ")
-                ),
-                hint: None,
+                why: format!("it permits nothing: {} forbids all of it{how}", names.join(" with ")),
+                hint: (!plain).then(|| "whenever this permit applies, so does what forbids".to_owned()),
             })
         })
         .collect()
 }
 
-/// The forbids that together cover a permit.
-fn covering<'w>(
-    permit: &Written,
-    scope: Scope,
-    forbids: &HashMap<Key, Covered<'w>>,
-    agents: Option<&Agents>,
-) -> Option<Vec<&'w Written>> {
-    let (who, resource) = key(permit)?;
-    let mut wholes = vec![Who::Everybody];
-    if let Who::Agent(id) = &who {
-        let groups = agents.and_then(|agents| agents.at(agents.position(id)?)).map(|entry| &entry.groups);
-        wholes.extend(groups.into_iter().flatten().cloned().map(Who::Group));
-    }
-    if who != Who::Everybody {
-        wholes.push(who);
-    }
-    let resources = if resource.is_some() { vec![None, resource] } else { vec![None] };
-    let keys = wholes.iter().flat_map(|who| resources.iter().map(move |of| (who.clone(), of.clone())));
-    let found: Vec<&Covered<'w>> = keys.filter_map(|key| forbids.get(&key)).collect();
-    let all: PerformativeSet = found.iter().flat_map(|covered| covered.actions.iter()).collect();
-    let missing = scope.actions.iter().any(|action| !all.contains(action));
-    if missing || scope.actions.is_empty() {
-        return None;
-    }
-    let mut left = scope.actions;
-    let mut by = Vec::new();
-    let whole = |actions: &PerformativeSet| scope.actions.iter().all(|action| actions.contains(action));
-    let each = || found.iter().flat_map(|covered| &covered.by);
-    if let Some((one, _)) = each().find(|(_, actions)| whole(actions)) {
-        return Some(vec![*one]);
-    }
-    for (forbid, actions) in each() {
-        let rest: PerformativeSet = left.iter().filter(|action| !actions.contains(*action)).collect();
-        if rest.len() < left.len() {
-            by.push(*forbid);
-            left = rest;
+impl<'w, 'a> Forbids<'w, 'a> {
+    fn of(texts: &Texts<'w>, world: &'w World<'a>) -> Self {
+        let mut forbids =
+            Self { world, by_key: HashMap::new(), whos: BTreeMap::new(), pairs: Cell::new(MAX_PAIRS) };
+        for written in texts.written.iter().filter(|written| !written.permits()) {
+            // `true` that is written out silences permits for a while
+            if written.clauses.iter().any(|clause| has_literal(condition(clause))) {
+                continue;
+            }
+            let Some((who, resource)) = key(written) else { continue };
+            let actions = scope(written, world).actions;
+            forbids.whos.entry(who.clone()).or_insert_with(|| named(written, world).can_be);
+            let lot = forbids.by_key.entry((who, resource)).or_default();
+            let of_kind = if written.clauses.is_empty() { &mut lot.plain } else { &mut lot.asking };
+            of_kind.push(Forbid { written, actions });
         }
+        forbids
     }
-    Some(by)
+
+    /// The forbids that together cover a permit.
+    fn covering(&self, permit: &Written) -> Option<Vec<&'w Written>> {
+        let (who, resource) = key(permit)?;
+        let here = Where { sender: named(permit, self.world), ..scope(permit, self.world).here() };
+        let given = Given::of(&permit.clauses, here, self.world)?;
+        let narrowed = given.there.of_type.and_then(|at| self.world.catalogue.types.get(at));
+        let of_type = resource.or_else(|| narrowed.map(|info| info.name.clone()));
+        let resources = if of_type.is_some() { vec![None, of_type] } else { vec![None] };
+        let keys = self.wholes(who, &given.there);
+        let keys = keys.iter().flat_map(|who| resources.iter().map(move |of| (who.clone(), of.clone())));
+        let found: Vec<&Lot<'w>> = keys.filter_map(|key| self.by_key.get(&key)).collect();
+        let actions = given.there.actions;
+        if found.is_empty() || actions.is_empty() {
+            return None;
+        }
+        let whole = |forbid: &Forbid<'_>| actions.iter().all(|action| forbid.actions.contains(action));
+        let plain = || found.iter().flat_map(|lot| &lot.plain);
+        if let Some(one) = plain().find(|forbid| whole(forbid)) {
+            return Some(vec![one.written]);
+        }
+        let (mut left, mut by) = (actions, Vec::new());
+        for forbid in plain().chain(found.iter().flat_map(|lot| &lot.asking)) {
+            let rest: PerformativeSet =
+                left.iter().filter(|action| !forbid.actions.contains(*action)).collect();
+            if rest.len() == left.len() || !self.holds(forbid, permit, &given) {
+                continue;
+            }
+            if whole(forbid) {
+                return Some(vec![forbid.written]);
+            }
+            by.push(forbid.written);
+            left = rest;
+            if left.is_empty() {
+                return Some(by);
+            }
+        }
+        None
+    }
+
+    /// Whether a forbid applies wherever the permit does, for the actions of both.
+    fn holds(&self, forbid: &Forbid<'_>, permit: &Written, given: &Given<'_, '_>) -> bool {
+        if forbid.written.clauses.is_empty() {
+            return true;
+        }
+        let (asked, own) = (&forbid.written.reads.resource, &permit.reads.resource);
+        if asked.all || !asked.names.iter().all(|name| own.wants(name)) || self.pairs.get() == 0 {
+            return false;
+        }
+        self.pairs.set(self.pairs.get() - 1);
+        given.all_hold(&forbid.written.clauses)
+    }
+
+    /// Those whom forbids name and among whom the sender of a permit is.
+    fn wholes(&self, who: Who, there: &Where) -> Vec<Who> {
+        let mut wholes = vec![Who::Everybody];
+        let can_be = there.sender.can_be.as_deref();
+        let within = |all: &Option<Arc<BTreeSet<u32>>>| {
+            can_be.zip(all.as_deref()).is_some_and(|(can_be, all)| can_be.is_subset(all))
+        };
+        let others =
+            self.whos.iter().filter(|(name, all)| **name != Who::Everybody && (**name == who || within(all)));
+        wholes.extend(others.map(|(name, _)| name.clone()));
+        wholes
+    }
+}
+
+fn condition(clause: &Clause) -> &cedar_policy::pst::Expr {
+    match clause {
+        Clause::When(condition) | Clause::Unless(condition) => condition,
+    }
 }
 
 /// `None` for a scope that names what nobody can be, which is a fault of its own.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Expr, Literal, PatternElem, UnaryOp};
 use semgate_contexts::PerformativeSet;
 
+use crate::moments;
 use crate::numbers::{DECIMAL_PLACES, Numbers};
+use crate::strings::{Rule, either};
 
 /// The values that are possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +21,13 @@ pub(crate) enum Values {
         no: bool,
     },
     Texts(Arc<BTreeSet<String>>),
+    /// Whatever one of these lets be.
+    Ruled(Arc<Vec<Rule>>),
     Numbers(Numbers),
     /// Ten-thousandths.
     Decimals(Numbers),
+    /// Milliseconds since the Unix epoch; `true` if each is a midnight of UTC.
+    Moments(Numbers, bool),
     Actions(PerformativeSet),
 }
 
@@ -43,6 +49,8 @@ impl Values {
             (Self::Texts(a), Self::Texts(b)) => Self::Texts(Arc::new(a.union(b).cloned().collect())),
             (Self::Numbers(a), Self::Numbers(b)) => Self::Numbers(a.or(b)),
             (Self::Decimals(a), Self::Decimals(b)) => Self::Decimals(a.or(b)),
+            (Self::Moments(a, days), Self::Moments(b, too)) => Self::Moments(a.or(b), *days && *too),
+            (Self::Ruled(a), Self::Ruled(b)) => Self::Ruled(either(a, b)),
             (a, b) if a == b => a.clone(),
             _ => Self::Any,
         }
@@ -59,8 +67,22 @@ impl Values {
                 }
                 Self::Texts(Arc::new(both))
             }
+            (Self::Ruled(rules), Self::Texts(texts)) | (Self::Texts(texts), Self::Ruled(rules)) => {
+                let left: BTreeSet<String> = texts.iter().filter(|text| fits(rules, text)).cloned().collect();
+                if left.is_empty() {
+                    return None;
+                }
+                Self::Texts(Arc::new(left))
+            }
             (Self::Numbers(a), Self::Numbers(b)) => Self::Numbers(a.meet(b)?),
             (Self::Decimals(a), Self::Decimals(b)) => Self::Decimals(a.meet(b)?),
+            (Self::Moments(a, days), Self::Moments(b, too)) => {
+                let (both, days) = (a.meet(b)?, *days || *too);
+                if days && !has_midnight(&both) {
+                    return None;
+                }
+                Self::Moments(both, days)
+            }
             (Self::Actions(a), Self::Actions(b)) => {
                 let both = a.and(*b);
                 if both.is_empty() {
@@ -88,6 +110,9 @@ impl Values {
             }
             (Self::Numbers(all), Self::Numbers(gone)) => Some(Self::Numbers(all.without(gone)?)),
             (Self::Decimals(all), Self::Decimals(gone)) => Some(Self::Decimals(all.without(gone)?)),
+            (Self::Moments(all, days), Self::Moments(gone, _)) => {
+                Some(Self::Moments(all.without(gone)?, *days))
+            }
             (Self::Bool { yes, no }, Self::Bool { yes: y, no: n }) if y != n => {
                 let (yes, no) = (*yes && *n, *no && *y);
                 (yes || no).then_some(Self::Bool { yes, no })
@@ -112,7 +137,15 @@ pub(super) fn equal(a: &Values, b: &Values) -> (bool, bool) {
     }
     match (a, b) {
         (Values::Texts(a), Values::Texts(b)) => sets(a, b),
+        (Values::Ruled(rules), Values::Texts(texts)) | (Values::Texts(texts), Values::Ruled(rules)) => {
+            (texts.iter().any(|text| fits(rules, text)), true)
+        }
         (Values::Numbers(a), Values::Numbers(b)) | (Values::Decimals(a), Values::Decimals(b)) => a.equal(b),
+        (Values::Moments(a, days), Values::Moments(b, too)) => {
+            let (same, other) = a.equal(b);
+            let days = *days || *too;
+            (same && a.meet(b).is_some_and(|both| !days || has_midnight(&both)), other)
+        }
         (Values::Actions(a), Values::Actions(b)) => (!a.and(*b).is_empty(), !(a.len() == 1 && a == b)),
         (Values::Bool { yes, no }, Values::Bool { yes: y, no: n }) => {
             ((*yes && *y) || (*no && *n), (*yes && *n) || (*no && *y))
@@ -123,7 +156,9 @@ pub(super) fn equal(a: &Values, b: &Values) -> (bool, bool) {
 
 pub(super) fn compare(op: BinaryOp, a: &Values, b: &Values) -> Values {
     let (a, b) = match (a, b) {
-        (Values::Numbers(a), Values::Numbers(b)) | (Values::Decimals(a), Values::Decimals(b)) => (a, b),
+        (Values::Numbers(a), Values::Numbers(b))
+        | (Values::Decimals(a), Values::Decimals(b))
+        | (Values::Moments(a, _), Values::Moments(b, _)) => (a, b),
         _ => return EITHER,
     };
     let (yes, no) = match op {
@@ -173,6 +208,32 @@ pub(super) fn decimal(expr: &Expr) -> Option<i64> {
         return None;
     }
     format!("{whole}{rest:0<places$}").parse().ok()
+}
+
+/// The moment that `datetime("…")` is given.
+pub(super) fn moment(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::Literal(Literal::String(text)) => moments::milliseconds(text),
+        _ => None,
+    }
+}
+
+/// Whether a string is as one of these says.
+pub(super) fn fits(rules: &[Rule], text: &str) -> bool {
+    rules.iter().any(|rule| rule.fits(text))
+}
+
+/// Whether one of these milliseconds begins a day of UTC.
+fn has_midnight(moments: &Numbers) -> bool {
+    match moments {
+        Numbers::Only(all) => all.iter().any(|one| one.rem_euclid(moments::DAY) == 0),
+        // the first midnight from the lowest on
+        Numbers::Between(low, high) => {
+            let past = low.rem_euclid(moments::DAY);
+            let next = if past == 0 { Some(*low) } else { low.checked_add(moments::DAY - past) };
+            next.is_some_and(|next| next <= *high)
+        }
+    }
 }
 
 /// What a test comes to over all of these; over none nothing is said.

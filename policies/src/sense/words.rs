@@ -3,6 +3,7 @@
 use cedar_policy::pst::{Clause, Expr};
 use semgate_contexts::Version;
 
+use super::facts::Where;
 use super::never::{self, Never, before};
 use super::{World, pieces, tokens};
 use crate::check::{Texts, closest};
@@ -51,7 +52,12 @@ impl Texts<'_> {
         }
     }
 
-    pub(super) fn never_true(&self, written: &Written, clause: Option<usize>) -> PolicyFault {
+    pub(super) fn never_true(
+        &self,
+        written: &Written,
+        clause: Option<usize>,
+        (here, world): (&Where, &World<'_>),
+    ) -> PolicyFault {
         let why = if clause.is_some() {
             "its condition is true for no message"
         } else {
@@ -61,8 +67,22 @@ impl Texts<'_> {
             place: self.place_of_clause(written, clause),
             policy: written.id.to_string(),
             why: why.to_owned(),
-            hint: None,
+            hint: self.behind(written, here, world),
         }
+    }
+
+    /// What a policy that is true for no message may have been meant for, and is not there.
+    fn behind(&self, written: &Written, here: &Where, world: &World<'_>) -> Option<String> {
+        let context = &written.reads.context;
+        let prose = context.wants("free_text") || context.wants("scores");
+        if let Some(name) = prose.then(|| world.never_prose(here)).flatten() {
+            return Some(format!(
+                "no version of `{name}` has a member that is marked `x-free-text`, and beside it stands no text"
+            ));
+        }
+        let line = &world.catalogue.types.get(here.of_type?)?.line;
+        let left = world.catalogue.left_out.iter().find(|left| left.urn.line() == line)?;
+        Some(format!("`{}` is left out, as it does not fit beside the policies", left.urn))
     }
 
     /// A refused reply tells its caller nothing of why, so nobody reads such a notice.
@@ -120,16 +140,25 @@ impl Texts<'_> {
                 };
                 (literal(&text), format!("`{member}` is never `\"{}\"`", text.text), hint)
             }
-            Never::Number { path, literal, places, numbers } => {
-                let mut words = vec!["resource"];
-                path.iter().for_each(|name| words.extend([".", name]));
+            Never::Form { member, literal: text, asks } => {
+                (literal(&text), format!("`{member}` is never `\"{}\"`", text.text), asks)
+            }
+            Never::NoDay { member, literal: text } => {
+                let day = text.text.get(..10).unwrap_or_default();
+                let hint = format!("it is a day, and so its midnight in UTC: `datetime(\"{day}\")`");
+                (literal(&text), format!("`{member}` is never `{}`", text.text), hint)
+            }
+            Never::Number { member, literal, places, numbers } => {
+                let names: Vec<&str> = member.split('.').collect();
+                let words: Vec<&str> = names.iter().flat_map(|name| [".", name]).skip(1).collect();
                 let place = self.place_of_words(written, &words);
                 let number = crate::numbers::Shown { number: literal, places };
-                let why = format!("`resource.{}` is never `{number}`", path.join("."));
-                (place, why, numbers.described(places))
+                (place, format!("`{member}` is never `{number}`"), numbers.described(places))
             }
             Never::Credential { literal: text } => {
-                let near = closest(&text.text, world.credentials());
+                let plain: String = text.text.split_whitespace().collect();
+                let blank = (plain != text.text && world.held(&plain)).then_some(plain.as_str());
+                let near = blank.or_else(|| closest(&text.text, world.credentials()));
                 let hint = near.map_or_else(
                     || {
                         if is_shown(&text.text) {

@@ -1,28 +1,21 @@
 //! What is there when policies are loaded: types and their versions, agents and their credentials, floors.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use cedar_policy::pst::{Expr, Literal, Var};
-use semgate_contexts::{Performative, Version};
+use semgate_contexts::Version;
 
+use super::around::can_be_bound;
 use super::facts::Where;
 use super::values::Values;
 use crate::agents::Agents;
 use crate::catalogue::{Catalogue, TypeInfo};
 use crate::kinds::{Attributes, Kind};
-use crate::{Floors, credentials, learnt, reads};
-
-/// What `context.direction` can be.
-pub(super) const DIRECTIONS: [&str; 2] = ["reply", "request"];
-
-/// What `context.binding` can be.
-pub(super) const BINDINGS: [&str; 3] = ["a2a", "l8", "mcp"];
-
-/// What `context.binding_version` can be, by the binding.
-pub(super) const BINDING_VERSIONS: [(&str, &[&str]); 3] =
-    [("a2a", &["0.3", "1.0"]), ("l8", &[""]), ("mcp", &["2025-11-25", "2026-07-28"])];
+use crate::numbers::Numbers;
+use crate::strings::Strings;
+use crate::{Floors, PolicyLimits, credentials, learnt, reads};
 
 /// What a member can be, by the names that lead to it.
 type Known = HashMap<Vec<String>, Values>;
@@ -40,6 +33,10 @@ pub(crate) struct World<'a> {
     known: RefCell<Known>,
     /// Every line that a context has, and that of learnt concepts.
     lines: Arc<BTreeSet<String>>,
+    /// The trust domains of those whom a gateway can meet, where that is known.
+    met: Option<Arc<BTreeSet<String>>>,
+    /// The agents that can come, where some cannot.
+    coming: OnceCell<Option<BTreeSet<u32>>>,
     /// Who is in a group, of those that were asked for.
     groups: RefCell<HashMap<String, Arc<BTreeSet<u32>>>>,
 }
@@ -78,13 +75,47 @@ impl<'a> World<'a> {
                     .chain([learnt::SPACE.to_owned()])
                     .collect(),
             ),
+            met: None,
+            coming: OnceCell::new(),
             groups: RefCell::default(),
         }
     }
 
-    /// And with agents and floors.
-    pub fn new(catalogue: &'a Catalogue, agents: &'a Agents, floors: &'a Floors) -> Self {
-        Self { agents: Some((agents, floors)), ..Self::of_contexts(catalogue) }
+    /// And with agents and floors; of the limits it takes what the configuration of a gateway says of agents.
+    pub fn new(
+        catalogue: &'a Catalogue,
+        agents: &'a Agents,
+        floors: &'a Floors,
+        limits: &PolicyLimits,
+    ) -> Self {
+        let met = limits.trust_domains.as_ref().filter(|domains| !domains.is_empty());
+        let met = met.map(|domains| Arc::new(domains.clone()));
+        Self { agents: Some((agents, floors)), met, ..Self::of_contexts(catalogue) }
+    }
+
+    /// The trust domains of those whom a gateway can meet, where that is known.
+    pub const fn met(&self) -> Option<&Arc<BTreeSet<String>>> {
+        self.met.as_ref()
+    }
+
+    /// The agents, by position, that can come at all: not those that are disabled, or of a trust domain that nobody is met of. None where
+    /// all can.
+    pub fn coming(&self) -> Option<&BTreeSet<u32>> {
+        let find = || {
+            let (agents, _) = self.agents?;
+            let of = |entry: &crate::AgentEntry| {
+                !entry.disabled && self.met().is_none_or(|met| met.contains(entry.trust_domain()))
+            };
+            let all: BTreeSet<u32> =
+                (0..).zip(agents.entries()).filter(|(_, entry)| of(entry)).map(|(at, _)| at).collect();
+            (all.len() < agents.entries().len()).then_some(all)
+        };
+        self.coming.get_or_init(find).as_ref()
+    }
+
+    /// Every line that a context has, and that of learnt concepts.
+    pub fn all_lines(&self) -> Arc<BTreeSet<String>> {
+        Arc::clone(&self.lines)
     }
 
     /// The agents, where they are known.
@@ -133,52 +164,8 @@ impl<'a> World<'a> {
         reads.all || reads.names.iter().any(|name| self.unseen.contains_key(name.as_str()))
     }
 
-    /// What a member of the context record can be.
-    pub fn circumstance(&self, member: &str, here: &Where) -> Values {
-        match member {
-            "direction" => texts(here.direction.as_ref().map_or(self.directions(here), std::slice::from_ref)),
-            "binding" => texts(here.binding.as_ref().map_or(&BINDINGS, std::slice::from_ref)),
-            "binding_version" => binding_versions(here),
-            "line" => self.lines(here),
-            "major" | "minor" => match self.possible_versions(here) {
-                Some(all) => {
-                    let of = |(major, minor): &(u32, u32)| if member == "major" { *major } else { *minor };
-                    let numbers: BTreeSet<i64> = all.iter().map(|version| i64::from(of(version))).collect();
-                    Values::Numbers(numbers.into())
-                }
-                None => Values::Any,
-            },
-            _ => Values::Any,
-        }
-    }
-
-    /// What answers an operation of a protocol is another concept, so that the operation itself is only ever asked.
-    fn directions(&self, here: &Where) -> &'static [&'static str] {
-        let asked = |info: &TypeInfo| {
-            let asks = [Performative::Query, Performative::Request, Performative::Subscribe];
-            info.line.as_str() == "a2a" && info.performatives.iter().all(|one| asks.contains(&one))
-        };
-        match here.of_type.and_then(|at| self.info(at)) {
-            Some(info) if asked(info) => &DIRECTIONS[1..],
-            _ => &DIRECTIONS,
-        }
-    }
-
-    /// The lines of what the resource can be.
-    fn lines(&self, here: &Where) -> Values {
-        let of = |info: &TypeInfo| match learnt::is_learnt(info) {
-            true => learnt::SPACE.to_owned(),
-            false => info.line.as_str().to_owned(),
-        };
-        if here.of_type.is_none() && !here.above {
-            return Values::Texts(Arc::clone(&self.lines));
-        }
-        let all: BTreeSet<String> = self.types_here(here).map(|(_, info)| of(info)).collect();
-        if all.is_empty() { Values::Any } else { Values::Texts(Arc::new(all)) }
-    }
-
     /// The versions of what the resource can be, as the conditions before have it; none where that is not known.
-    fn possible_versions(&self, here: &Where) -> Option<BTreeSet<(u32, u32)>> {
+    pub(super) fn possible_versions(&self, here: &Where) -> Option<BTreeSet<(u32, u32)>> {
         if let Some(one) = here.version {
             return Some(BTreeSet::from([one]));
         }
@@ -211,7 +198,8 @@ impl<'a> World<'a> {
                 || self
                     .floor(at)
                     .is_none_or(|floor| self.versions(at).iter().any(|version| *version >= floor));
-            of_line && above && !info.performatives.and(here.actions).is_empty()
+            let bound = self.protocol(at, info).is_none_or(|binding| can_be_bound(here, binding));
+            of_line && above && bound && !info.performatives.and(here.actions).is_empty()
         };
         let chosen: &'a [TypeInfo] = match here.of_type {
             Some(at) => self.catalogue.types.get(at..=at).unwrap_or_default(),
@@ -363,26 +351,12 @@ impl<'a> World<'a> {
     }
 }
 
-fn texts(all: &[&str]) -> Values {
-    Values::Texts(Arc::new(all.iter().map(|text| (*text).to_owned()).collect()))
-}
-
-/// The versions of a protocol, as it writes them: of every protocol that it can be here.
-fn binding_versions(here: &Where) -> Values {
-    let can_be = |binding: &str| match (here.binding, here.fact(&Var::Context, &["binding"])) {
-        (Some(one), _) => one == binding,
-        (None, Some(Values::Texts(said))) => said.contains(binding),
-        _ => true,
-    };
-    let of = BINDING_VERSIONS.iter().filter(|(binding, _)| can_be(binding));
-    let all: Vec<&str> = of.flat_map(|(_, versions)| versions.iter().copied()).collect();
-    if all.is_empty() { Values::Any } else { texts(&all) }
-}
-
 /// What a value of a kind can be, where that is known.
 fn of_kind(kind: &Kind) -> Values {
     match kind {
-        Kind::String(Some(values)) => Values::Texts(Arc::clone(values)),
+        Kind::String(Strings { listed: Some(values), .. }) => Values::Texts(Arc::clone(values)),
+        Kind::String(Strings { rules: Some(rules), .. }) => Values::Ruled(Arc::clone(rules)),
+        Kind::Datetime(days) => Values::Moments(Numbers::default(), *days),
         Kind::Bool(Some(one)) => Values::Bool { yes: *one, no: !*one },
         Kind::Long(numbers) => Values::Numbers(numbers.clone()),
         Kind::Decimal(numbers) => Values::Decimals(numbers.clone()),

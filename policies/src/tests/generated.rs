@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use cedar_policy::{
     Authorizer, Context as CedarContext, Decision, Entities, Entity, EntityId, EntityTypeName, EntityUid,
-    PolicySet, Request, RestrictedExpression, Schema,
+    PolicySet, Request, Response, RestrictedExpression, Schema,
 };
 use proptest::prelude::*;
 use semgate_contexts::Performative;
@@ -20,7 +20,8 @@ use super::{
 use crate::catalogue::Catalogue;
 use crate::convert;
 use crate::{
-    Obligations, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts, Verdict, reads,
+    AgentEntry, Obligations, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts, Verdict,
+    reads,
 };
 
 const PRINCIPALS: [&str; 7] = [
@@ -185,51 +186,7 @@ impl Plain {
 
     /// Cedar by the book: everything is there, and everything is checked against the schema.
     fn decide(&self, house: &House, question: &Question<'_>) -> Verdict {
-        let uid = |name: &str, id: &str| {
-            EntityUid::from_type_name_and_id(name.parse::<EntityTypeName>().unwrap(), EntityId::new(id))
-        };
-        let (catalogue, schema) = typed();
-        let shape = catalogue.shape(question.context.digest(), question.shape.name()).unwrap();
-        let resource = catalogue.types[shape.of_type].uid.clone();
-        let all = reads::Attributes { all: true, ..Default::default() };
-        let attributes = convert::attributes(
-            &shape.attributes,
-            &all,
-            question.value,
-            question.without,
-            convert::Decimals::Cedar,
-        )
-        .unwrap();
-        let mut entities = vec![Entity::new_with_tags(resource.clone(), attributes, [], []).unwrap()];
-        for agent in house.policies.agents() {
-            let parents = agent.groups.iter().map(|group| uid("Group", group));
-            let attributes = plain_agent(&agent.id, &agent.credentials, question);
-            entities.push(Entity::new_with_tags(uid("Agent", &agent.id), attributes, parents, []).unwrap());
-        }
-        for id in HashSet::from([question.sender, question.receiver]) {
-            if house.policies.agent(id).is_none() {
-                let attributes = plain_agent(id, &[], question);
-                entities.push(Entity::new_with_tags(uid("Agent", id), attributes, [], []).unwrap());
-            }
-        }
-        let entities = Entities::from_entities(entities, Some(schema)).unwrap();
-        let version = question.context.urn().version();
-        let context = CedarContext::from_pairs(plain_circumstances(question).into_iter().chain([
-            ("receiver".to_owned(), RestrictedExpression::new_entity_uid(uid("Agent", question.receiver))),
-            ("major".to_owned(), RestrictedExpression::new_long(version.major.into())),
-            ("minor".to_owned(), RestrictedExpression::new_long(version.minor.into())),
-            ("binding".to_owned(), RestrictedExpression::new_string(question.binding.to_owned())),
-            ("direction".to_owned(), RestrictedExpression::new_string(question.direction.to_owned())),
-            (
-                "free_text".to_owned(),
-                RestrictedExpression::new_bool(question.shape.has_free_text(question.value)),
-            ),
-        ]))
-        .unwrap();
-        let action = uid("Action", question.action.as_str());
-        let request =
-            Request::new(uid("Agent", question.sender), action, resource, context, Some(schema)).unwrap();
-        let response = Authorizer::new().is_authorized(&request, &self.set, &entities);
+        let response = response(&self.set, typed(), house.policies.agents(), question);
         let name = |id: &cedar_policy::PolicyId| {
             let own = self.set.annotation(id, "id").unwrap();
             format!("p.cedar#{own}")
@@ -250,6 +207,59 @@ impl Plain {
     }
 }
 
+/// What Cedar's authorizer says to a question, given everything.
+pub(super) fn response(
+    set: &PolicySet,
+    (catalogue, schema): &(Catalogue, Schema),
+    agents: &[AgentEntry],
+    question: &Question<'_>,
+) -> Response {
+    let uid = |name: &str, id: &str| {
+        EntityUid::from_type_name_and_id(name.parse::<EntityTypeName>().unwrap(), EntityId::new(id))
+    };
+    let shape = catalogue.shape(question.context.digest(), question.shape.name()).unwrap();
+    let resource = catalogue.types[shape.of_type].uid.clone();
+    let all = reads::Attributes { all: true, ..Default::default() };
+    let attributes = convert::attributes(
+        &shape.attributes,
+        &all,
+        question.value,
+        question.without,
+        convert::Decimals::Cedar,
+    )
+    .unwrap();
+    let mut entities = vec![Entity::new_with_tags(resource.clone(), attributes, [], []).unwrap()];
+    for agent in agents {
+        let parents = agent.groups.iter().map(|group| uid("Group", group));
+        let attributes = plain_agent(&agent.id, &agent.credentials, question);
+        entities.push(Entity::new_with_tags(uid("Agent", &agent.id), attributes, parents, []).unwrap());
+    }
+    for id in HashSet::from([question.sender, question.receiver]) {
+        if !agents.iter().any(|agent| agent.id == id) {
+            let attributes = plain_agent(id, &[], question);
+            entities.push(Entity::new_with_tags(uid("Agent", id), attributes, [], []).unwrap());
+        }
+    }
+    let entities = Entities::from_entities(entities, Some(schema)).unwrap();
+    let version = question.context.urn().version();
+    let context = CedarContext::from_pairs(plain_circumstances(question).into_iter().chain([
+        ("receiver".to_owned(), RestrictedExpression::new_entity_uid(uid("Agent", question.receiver))),
+        ("major".to_owned(), RestrictedExpression::new_long(version.major.into())),
+        ("minor".to_owned(), RestrictedExpression::new_long(version.minor.into())),
+        ("binding".to_owned(), RestrictedExpression::new_string(question.binding.to_owned())),
+        ("direction".to_owned(), RestrictedExpression::new_string(question.direction.to_owned())),
+        (
+            "free_text".to_owned(),
+            RestrictedExpression::new_bool(question.shape.has_free_text(question.value)),
+        ),
+    ]))
+    .unwrap();
+    let action = uid("Action", question.action.as_str());
+    let request =
+        Request::new(uid("Agent", question.sender), action, resource, context, Some(schema)).unwrap();
+    Authorizer::new().is_authorized(&request, set, &entities)
+}
+
 /// Cedar's words for an error name the first policy that erred, in no fixed order.
 fn without_words(verdict: Verdict) -> Verdict {
     match verdict {
@@ -258,7 +268,7 @@ fn without_words(verdict: Verdict) -> Verdict {
     }
 }
 
-fn cases() -> u32 {
+pub(super) fn cases() -> u32 {
     std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(48)
 }
 
@@ -277,9 +287,10 @@ fn sensible(mut policies: Vec<&str>) -> (House, String) {
         })
         .collect();
     policies.retain(|policy| !covered.iter().any(|id| policy.starts_with(id.as_str())));
-    // never none at all
-    policies
-        .push("@id(\"more\") permit (principal, action, resource is snl::LOCK) when { context.free_text };");
+    // where every permit is covered nothing is left to ask
+    if !policies.iter().any(|policy| policy.contains(" permit (")) {
+        policies = vec!["@id(\"more\") permit (principal, action, resource is snl::LOCK);"];
+    }
     let text = policies.join("\n");
     (House::with(&text).unwrap(), text)
 }

@@ -55,8 +55,9 @@ fn attack_a_permit_of_everything_does_not_let_it_pass() {
 
 #[test]
 fn a_forbid_of_everything_holds_for_it_too() {
-    let forbid =
-        format!("{NAMED} @id(\"no\") forbid(principal, action, resource) when {{ context.major == 0 }};");
+    let forbid = format!(
+        "{NAMED} @id(\"no\") forbid(principal, action, resource) when {{ context.direction == \"request\" }};"
+    );
     assert_eq!(ask(&forbid, "happy"), denied(&["p.cedar#no"], &[]));
 }
 

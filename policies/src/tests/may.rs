@@ -38,7 +38,7 @@ fn what_is_known_already_decides() {
         r#"permit (principal, action, resource is payment::transfer) when { context.binding == "a2a" };"#;
     assert!(!may(receiver, RETAILER));
     for forbid in [
-        r#"forbid (principal, action, resource is payment::transfer) when { context.major > 0 };"#,
+        r#"forbid (principal, action, resource is payment::transfer) when { context.major > 1 };"#,
         r#"forbid (principal, action, resource) when { context.binding == "mcp" };"#,
         r#"forbid (principal, action, resource) unless { principal.credentials.contains("high-value-authorized") };"#,
     ] {

@@ -162,6 +162,23 @@ fn several_versions_that_would_invalidate_policies_are_left_out_and_the_rest_goe
     );
 }
 
+#[test]
+fn beside_a_version_that_splits_a_type_only_the_policy_that_is_wrong_is_told() {
+    let good = "permit (principal, action, resource is demo::note) when { resource.x > 1 };
+                forbid (principal, action, resource is demo::note) when { resource.x > 9 };
+                permit (principal, action == Action::\"INFORM\", resource is demo::note);";
+    let wrong =
+        "permit (principal, action, resource is demo::note)\nwhen { resource has xx && resource.xx > 1 };";
+    let contexts = || vec![note("demo:v1.0", X_INT, "\"x\""), note("demo:v3.0", X_TEXT, "\"x\"")];
+    let house = load(good, contexts()).unwrap();
+    assert!(left_out(&house)[0].starts_with("`urn:contexts:demo:v3.0` is left out"));
+    for policies in [format!("{good}\n{wrong}"), format!("{wrong}\n{good}")] {
+        let faults = load(&policies, contexts()).err().unwrap();
+        assert_eq!(faults.len(), 1, "{faults:#?}");
+        assert!(faults[0].ends_with("attribute `xx` on entity type `demo::note` not found"), "{faults:#?}");
+    }
+}
+
 /// So many lines that have nothing to do with it.
 pub(super) fn crowd(lines: usize) -> Vec<Arc<Context>> {
     (0..lines).map(|n| note(&format!("l{n}:v1.0"), X_INT, "\"x\"")).collect()

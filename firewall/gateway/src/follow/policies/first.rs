@@ -13,10 +13,10 @@ use crate::config::Config;
 use crate::fault::RunFault;
 
 /// Live while the real policies cannot be typed because no context is known yet: lets nothing pass, and answers about every
-/// line alike, so that the status (which is not there either) is what callers are told about. No version is below 0.0; a forbid
-/// without a condition would make the permit one that permits nothing, which loading refuses.
+/// line alike, so that the status (which is not there either) is what callers are told about. A forbid that covers the permit without
+/// saying that it is meant would make it one that permits nothing, which loading refuses.
 const WAITING: &str = "permit (principal, action, resource);\n\
-                       forbid (principal, action, resource) when { context.major >= 0 };\n";
+                       forbid (principal, action, resource) when { true };\n";
 
 /// What a gateway starts with.
 pub(crate) struct First {

@@ -89,14 +89,18 @@ impl Place {
         }
     }
 
-    /// Reads it.
+    /// Reads it; the log is told what lies beside it and is not read.
     ///
     /// # Errors
     /// What is wrong with it.
     pub(super) fn read(&self, limits: &PolicyLimits, tries: usize) -> Result<Found, PolicyFault> {
         match self {
             Self::Directory(path) => {
-                steady::read(path, limits, tries).map(|steady| Found { steady, version: None })
+                let steady = steady::read(path, limits, tries)?;
+                for why in PolicySource::strays(path) {
+                    tracing::warn!(why, "something in the policy directory is no part of the set");
+                }
+                Ok(Found { steady, version: None })
             }
             Self::Bundle(bundle) => bundle.read(limits, tries),
         }

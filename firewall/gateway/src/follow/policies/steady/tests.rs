@@ -151,6 +151,8 @@ fn each_lack_is_named() {
     assert_eq!(fault(&few), "policy files: more than 19");
     std::fs::write(root.join("00.cedar"), [0xff]).unwrap();
     assert!(fault(&limits()).contains("not UTF-8"), "{}", fault(&limits()));
+    std::fs::write(root.join("limit.json"), "{}").unwrap();
+    assert_eq!(fault(&limits()), "`limit.json` would not be read (did you mean `limits.json`?)");
 }
 
 #[test]

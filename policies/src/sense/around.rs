@@ -1,0 +1,185 @@
+//! What the members of the context record can be, and who sender and receiver can be.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use cedar_policy::pst::Var;
+use semgate_contexts::{Performative, Version};
+
+use super::World;
+use super::facts::{End, Where};
+use super::values::Values;
+use crate::catalogue::TypeInfo;
+use crate::learnt;
+use crate::numbers::Numbers;
+
+/// What `context.direction` can be.
+pub(super) const DIRECTIONS: [&str; 2] = ["reply", "request"];
+
+/// What `context.binding` can be.
+pub(super) const BINDINGS: [&str; 3] = ["a2a", "l8", "mcp"];
+
+/// What `context.binding_version` can be, by the binding.
+const BINDING_VERSIONS: [(&str, &[&str]); 3] =
+    [("a2a", &["0.3", "1.0"]), ("l8", &[""]), ("mcp", &["2025-11-25", "2026-07-28"])];
+
+/// The bindings that have a vocabulary of their own: a line of this name and version, which that binding alone says
+/// (`docs/policy.md`, protocols).
+const PROTOCOLS: [(&str, Version); 2] = [("a2a", Version::new(1, 0)), ("mcp", Version::new(1, 0))];
+
+/// The binding in which free text may stand beside every instance: what client and server say of themselves.
+const SAYS_BESIDE: &str = "mcp";
+
+/// The least that a score ever is: an instance counts itself.
+pub(super) fn least(score: &str) -> i64 {
+    i64::from(score == "concepts")
+}
+
+impl World<'_> {
+    /// What a member of the context record can be; `settled` leaves open what a version to come may bring.
+    pub fn circumstance(&self, member: &str, here: &Where, settled: bool) -> Values {
+        match member {
+            "direction" => texts(here.direction.as_ref().map_or(self.directions(here), std::slice::from_ref)),
+            "binding" => texts(&self.bindings(here)),
+            "binding_version" => self.binding_versions(here),
+            "line" => self.lines(here),
+            "free_text" => self.free_text(here, settled),
+            "major" | "minor" => match self.possible_versions(here) {
+                Some(all) => {
+                    let of = |(major, minor): &(u32, u32)| if member == "major" { *major } else { *minor };
+                    let numbers: BTreeSet<i64> = all.iter().map(|version| i64::from(of(version))).collect();
+                    Values::Numbers(numbers.into())
+                }
+                None => Values::Any,
+            },
+            _ => Values::Any,
+        }
+    }
+
+    /// What a score can be, with the same meaning of `settled`.
+    pub fn score(&self, score: &str, here: &Where, settled: bool) -> Values {
+        let whole = Numbers::Between(least(score), i64::MAX);
+        if score != "text_length" {
+            return Values::Numbers(whole);
+        }
+        // free text is what has a length
+        match self.free_text(here, settled).truth() {
+            (true, false) => Values::Numbers(Numbers::Between(1, i64::MAX)),
+            (false, true) => Values::number(0),
+            _ => Values::Numbers(whole),
+        }
+    }
+
+    /// Whether free text can stand in what the resource can be, or beside it.
+    fn free_text(&self, here: &Where, settled: bool) -> Values {
+        let said = match here.fact(&Var::Context, &["free_text"]) {
+            Some(Values::Bool { yes, no }) => (*yes, *no),
+            _ => (true, true),
+        };
+        let length = match here.fact(&Var::Context, &["scores", "text_length"]) {
+            Some(Values::Numbers(length)) => (length.ends().1 > 0, length.contains(0)),
+            _ => (true, true),
+        };
+        let beside = |at: usize, info: &TypeInfo| {
+            let protocol = self.protocol(at, info);
+            (can_be_bound(here, SAYS_BESIDE) && protocol.is_none_or(|protocol| protocol == SAYS_BESIDE))
+                || (settled && protocol.is_none())
+        };
+        let mut all = self.types_here(here).peekable();
+        let some = all.peek().is_none() || all.any(|(at, info)| info.free_text || beside(at, info));
+        let (yes, no) = (said.0 && length.0 && some, said.1 && length.1);
+        // what is contradictory is found where it is said
+        if yes || no { Values::Bool { yes, no } } else { Values::Any }
+    }
+
+    /// Whether no version of a type has free text, and none stands beside it.
+    pub fn never_prose(&self, here: &Where) -> Option<&str> {
+        let info = self.catalogue.types.get(here.of_type?)?;
+        let bare = Where { facts: None, ..here.clone() };
+        (!self.free_text(&bare, false).truth().0).then_some(info.name.as_str())
+    }
+
+    /// The binding that alone says the names of a type.
+    pub fn protocol(&self, at: usize, info: &TypeInfo) -> Option<&'static str> {
+        let (line, version) = PROTOCOLS.iter().find(|(line, _)| info.line.as_str() == *line)?;
+        self.versions(at).iter().all(|own| own == version).then_some(*line)
+    }
+
+    /// The bindings by which what the resource can be is said.
+    pub fn bindings(&self, here: &Where) -> Vec<&'static str> {
+        let mut all = BTreeSet::new();
+        for (at, info) in self.types_here(here) {
+            match self.protocol(at, info) {
+                Some(binding) => drop(all.insert(binding)),
+                None => all.extend(BINDINGS),
+            }
+            if all.len() == BINDINGS.len() {
+                break;
+            }
+        }
+        let said = |binding: &&str| here.binding.is_none_or(|one| one == *binding);
+        let known: Vec<&'static str> =
+            BINDINGS.into_iter().filter(|one| all.is_empty() || all.contains(one)).collect();
+        let left: Vec<&'static str> = known.iter().copied().filter(said).collect();
+        if left.is_empty() { known } else { left }
+    }
+
+    /// The versions of a protocol, as it writes them: of every protocol that it can be here.
+    fn binding_versions(&self, here: &Where) -> Values {
+        let bindings = self.bindings(here);
+        let can_be = |binding: &str| bindings.contains(&binding) && can_be_bound(here, binding);
+        let of = BINDING_VERSIONS.iter().filter(|(binding, _)| can_be(binding));
+        let all: Vec<&str> = of.flat_map(|(_, versions)| versions.iter().copied()).collect();
+        if all.is_empty() { Values::Any } else { texts(&all) }
+    }
+
+    /// What answers an operation of a protocol is another concept, so that the operation itself is only ever asked.
+    fn directions(&self, here: &Where) -> &'static [&'static str] {
+        let asked = |info: &TypeInfo| {
+            let asks = [Performative::Query, Performative::Request, Performative::Subscribe];
+            info.line.as_str() == "a2a" && info.performatives.iter().all(|one| asks.contains(&one))
+        };
+        match here.of_type.and_then(|at| self.catalogue.types.get(at)) {
+            Some(info) if asked(info) => &DIRECTIONS[1..],
+            _ => &DIRECTIONS,
+        }
+    }
+
+    /// The lines of what the resource can be.
+    fn lines(&self, here: &Where) -> Values {
+        let of = |info: &TypeInfo| match learnt::is_learnt(info) {
+            true => learnt::SPACE.to_owned(),
+            false => info.line.as_str().to_owned(),
+        };
+        if here.of_type.is_none() && !here.above {
+            return Values::Texts(self.all_lines());
+        }
+        let all: BTreeSet<String> = self.types_here(here).map(|(_, info)| of(info)).collect();
+        if all.is_empty() { Values::Any } else { Values::Texts(Arc::new(all)) }
+    }
+
+    /// The trust domains that sender or receiver can be of: of whom it is, else of whom a gateway can meet.
+    pub fn domains(&self, end: &End, by_groups: bool) -> Values {
+        let of = |who: &Arc<BTreeSet<u32>>| {
+            let entries = who.iter().filter_map(|at| self.agents()?.at(*at));
+            entries.map(|entry| entry.trust_domain().to_owned()).collect::<BTreeSet<_>>()
+        };
+        match &end.can_be {
+            Some(who) if by_groups || end.named => Values::Texts(Arc::new(of(who))),
+            _ => self.met().map_or(Values::Any, |domains| Values::Texts(Arc::clone(domains))),
+        }
+    }
+}
+
+/// Whether the binding can be this one, by what is looked at and what conditions say.
+pub(super) fn can_be_bound(here: &Where, binding: &str) -> bool {
+    match (here.binding, here.fact(&Var::Context, &["binding"])) {
+        (Some(one), _) => one == binding,
+        (None, Some(Values::Texts(said))) => said.contains(binding),
+        _ => true,
+    }
+}
+
+fn texts(all: &[&str]) -> Values {
+    Values::Texts(Arc::new(all.iter().map(|text| (*text).to_owned()).collect()))
+}

@@ -1,0 +1,167 @@
+//! Whether one condition follows from others: by what they say in the same words, else by what members can be where they hold. Only what
+//! is proven counts; a condition that cannot be evaluated refuses the message too, so that it counts as one that holds.
+
+use std::collections::{BTreeSet, HashMap};
+
+use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
+
+use super::World;
+use super::facts::Where;
+use super::possible::Looking;
+
+/// What is known where a policy applies.
+pub(super) struct Given<'w, 'a> {
+    world: &'w World<'a>,
+    /// What its scope and its conditions leave.
+    pub there: Where,
+    /// What its conditions say, by its text in one form, and whether it is so.
+    said: HashMap<String, bool>,
+}
+
+impl<'w, 'a> Given<'w, 'a> {
+    /// Where these conditions hold; none if they never do.
+    pub fn of(clauses: &[Clause], here: Where, world: &'w World<'a>) -> Option<Self> {
+        let mut given = Self { world, there: here, said: HashMap::new() };
+        for clause in clauses {
+            given.there = Looking::new(world).behind(clause, &given.there)?;
+            match clause {
+                Clause::When(condition) => given.learn(condition, true),
+                Clause::Unless(condition) => given.learn(condition, false),
+            }
+        }
+        Some(given)
+    }
+
+    fn learn(&mut self, expr: &Expr, truth: bool) {
+        let (text, positive) = plain(expr);
+        self.said.insert(text, positive == truth);
+        match expr {
+            Expr::UnaryOp { op: UnaryOp::Not, expr } => self.learn(expr, !truth),
+            Expr::BinaryOp { op, left, right } if splits(*op, truth) => {
+                self.learn(left, truth);
+                self.learn(right, truth);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether all of these hold there.
+    pub fn all_hold(&self, clauses: &[Clause]) -> bool {
+        clauses.iter().all(|clause| match clause {
+            Clause::When(condition) => self.proven(condition, true),
+            Clause::Unless(condition) => self.proven(condition, false),
+        })
+    }
+
+    fn proven(&self, expr: &Expr, truth: bool) -> bool {
+        let (text, positive) = plain(expr);
+        if self.said.get(&text) == Some(&(positive == truth)) {
+            return true;
+        }
+        let by_parts = match expr {
+            Expr::UnaryOp { op: UnaryOp::Not, expr } => self.proven(expr, !truth),
+            Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
+                if splits(*op, truth) {
+                    self.proven(left, truth) && self.proven(right, truth)
+                } else {
+                    self.proven(left, truth) || self.proven(right, truth)
+                }
+            }
+            _ => false,
+        };
+        let by_values = || {
+            let (yes, no) = Looking::new(self.world).values(expr, &self.there).truth();
+            if truth { !no } else { !yes }
+        };
+        by_parts || by_values()
+    }
+}
+
+/// Whether the whole is so exactly where both sides are.
+const fn splits(op: BinaryOp, truth: bool) -> bool {
+    matches!((op, truth), (BinaryOp::And, true) | (BinaryOp::Or, false))
+}
+
+/// The text of a condition in one form for what is written in several, and whether it says that, or the contrary.
+fn plain(expr: &Expr) -> (String, bool) {
+    use BinaryOp::{
+        DecimalGreater, DecimalGreaterEq, DecimalLessEq, DecimalLessThan, Eq, Greater, GreaterEq, Less,
+        LessEq, NotEq,
+    };
+    match expr {
+        Expr::UnaryOp { op: UnaryOp::Not, expr } => {
+            let (text, positive) = plain(expr);
+            (text, !positive)
+        }
+        Expr::BinaryOp { op: op @ (Eq | NotEq), left, right } => {
+            let mut sides = [text(left), text(right)];
+            sides.sort();
+            (sides.join(" == "), *op == Eq)
+        }
+        Expr::BinaryOp { op, left, right } => {
+            let (below, above, positive) = match op {
+                Less | DecimalLessThan => (left, right, true),
+                Greater | DecimalGreater => (right, left, true),
+                LessEq | DecimalLessEq => (right, left, false),
+                GreaterEq | DecimalGreaterEq => (left, right, false),
+                _ => return (text(expr), true),
+            };
+            (format!("{} < {}", text(below), text(above)), positive)
+        }
+        _ => (text(expr), true),
+    }
+}
+
+fn text(expr: &Expr) -> String {
+    match expr {
+        Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), .. } => {
+            let mut parts = BTreeSet::new();
+            flat(expr, *op, &mut parts);
+            let parts: Vec<String> = parts.into_iter().collect();
+            format!("({})", parts.join(if *op == BinaryOp::And { " && " } else { " || " }))
+        }
+        Expr::BinaryOp { op, .. } if is_plain(*op) => signed(expr),
+        Expr::UnaryOp { op: UnaryOp::Not, .. } => signed(expr),
+        Expr::BinaryOp { op, left, right } => format!("{op}({}, {})", text(left), text(right)),
+        Expr::Set(items) => {
+            let items: BTreeSet<String> = items.iter().map(|item| text(item)).collect();
+            format!("[{}]", items.into_iter().collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Whether [`plain`] has one form for it.
+const fn is_plain(op: BinaryOp) -> bool {
+    use BinaryOp::{
+        DecimalGreater, DecimalGreaterEq, DecimalLessEq, DecimalLessThan, Eq, Greater, GreaterEq, Less,
+        LessEq, NotEq,
+    };
+    matches!(
+        op,
+        Eq | NotEq
+            | Less
+            | LessEq
+            | Greater
+            | GreaterEq
+            | DecimalLessThan
+            | DecimalLessEq
+            | DecimalGreater
+            | DecimalGreaterEq
+    )
+}
+
+fn signed(expr: &Expr) -> String {
+    let (text, positive) = plain(expr);
+    if positive { format!("({text})") } else { format!("!({text})") }
+}
+
+fn flat(expr: &Expr, of: BinaryOp, parts: &mut BTreeSet<String>) {
+    match expr {
+        Expr::BinaryOp { op, left, right } if *op == of => {
+            flat(left, of, parts);
+            flat(right, of, parts);
+        }
+        other => drop(parts.insert(text(other))),
+    }
+}

@@ -1,0 +1,132 @@
+//! What lies in a policy directory and is not read: near misses, which nobody means to be left aside, and the rest.
+
+use std::path::Path;
+
+use super::{ENTITIES, LIMITS, PolicySource};
+
+/// The ending of a policy file.
+const CEDAR: &str = "cedar";
+
+/// How many names are told of one directory: more of them say that it is another directory that was meant.
+const MAX_TOLD: usize = 16;
+
+/// Endings by which people and programs set a copy aside.
+const ASIDE: [&str; 9] = ["bak", "old", "orig", "rej", "save", "tmp", "swp", "disabled", "example"];
+
+/// Endings of what is kept beside policies and is nobody's mistake: pages, and the schema for an editor.
+const BESIDE: [&str; 2] = ["md", "cedarschema"];
+
+/// What a matrix is written to (`semgate policy matrix --snapshot`).
+const SNAPSHOT: &str = "matrix.txt";
+
+/// Directories whose policies are for trying out.
+const TRIALS: [&str; 2] = ["tests", "cases"];
+
+impl PolicySource {
+    /// What lies in the directory, or one below it as a policy, and is not read: a line of words for each name, sorted. Not told are
+    /// names that begin with a dot, `*.md`, `*.cedarschema`, `matrix.txt`, and directories without policies, or of tests and cases.
+    #[must_use]
+    pub fn strays(dir: &Path) -> Vec<String> {
+        let unread = names(dir).into_iter().filter(|name| !Self::takes(name));
+        let mut told: Vec<String> = unread.filter_map(|name| stray(dir, &name)).collect();
+        let more = told.len().saturating_sub(MAX_TOLD);
+        if more > 0 {
+            told.truncate(MAX_TOLD);
+            told.push(format!("{more} more are not read"));
+        }
+        told
+    }
+}
+
+fn stray(dir: &Path, name: &str) -> Option<String> {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    if name.starts_with('.') || name == SNAPSHOT || BESIDE.contains(&ending) {
+        return None;
+    }
+    let path = dir.join(name);
+    if !path.is_dir() {
+        return Some(format!(
+            "`{name}` is not read: files of a set end in `.cedar`, or are `entities.json` and `limits.json`"
+        ));
+    }
+    let within = names(&path).into_iter().filter(|name| name.ends_with(".cedar")).count();
+    (within > 0 && !TRIALS.contains(&name))
+        .then(|| format!("`{name}/` holds {within} `*.cedar` and is not read: subdirectories are not"))
+}
+
+/// The names in a directory, sorted; none if it cannot be read.
+fn names(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The name of a set that was meant by one that is nearly it: in another case, with one letter too many, too few or wrong, with two
+/// neighbours swapped, or with the `.txt` that some editors put behind it. What is set aside by its ending is meant so.
+pub(super) fn nearly(name: &str) -> Option<String> {
+    if PolicySource::takes(name) || name.starts_with(['.', '#']) || name.ends_with(['~', '#']) {
+        return None;
+    }
+    let lower = name.to_ascii_lowercase();
+    let plain = lower.strip_suffix(".txt").unwrap_or(&lower);
+    if ASIDE.iter().any(|aside| plain.rsplit_once('.').is_some_and(|(_, ending)| ending == *aside)) {
+        return None;
+    }
+    if let Some(meant) = [ENTITIES, LIMITS].into_iter().find(|meant| is_near(plain, meant)) {
+        return Some(meant.to_owned());
+    }
+    let (stem, ending) = plain.rsplit_once('.')?;
+    let own = name.get(..stem.len())?;
+    (!own.is_empty() && is_near(ending, CEDAR)).then(|| format!("{own}.{CEDAR}"))
+}
+
+/// The same, or one slip of typing away; the singular of a plural too.
+fn is_near(name: &str, meant: &str) -> bool {
+    let head = name.chars().zip(meant.chars()).take_while(|(a, b)| a == b).count();
+    let rest = |text: &str, skipped: usize| text.chars().skip(head + skipped).collect::<String>();
+    let (left, other) = (rest(name, 0), rest(meant, 0));
+    let same = |of_name: usize, of_meant: usize| rest(name, of_name) == rest(meant, of_meant);
+    let two = |text: &str| text.chars().next().zip(text.chars().nth(1));
+    let swapped = two(&left).zip(two(&other)).is_some_and(|((a, b), (c, d))| (a, b) == (d, c));
+    let singular = left.starts_with('y') && other.starts_with("ies");
+    let slip = (!left.is_empty() && same(1, 0))
+        || (!other.is_empty() && same(0, 1))
+        || (!left.is_empty() && !other.is_empty() && same(1, 1));
+    left == other || slip || (swapped && same(2, 2)) || (singular && same(1, 3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearly;
+
+    #[test]
+    fn a_name_that_is_one_slip_away_is_near_and_what_is_set_aside_is_not() {
+        for (name, meant) in [
+            ("limit.json", "limits.json"),
+            ("Limits.json", "limits.json"),
+            ("limits.jsn", "limits.json"),
+            ("limist.json", "limits.json"),
+            ("limits.json.txt", "limits.json"),
+            ("entites.json", "entities.json"),
+            ("entitties.json", "entities.json"),
+            ("entity.json", "entities.json"),
+            ("ENTITIES.JSON", "entities.json"),
+            ("w.ceder", "w.cedar"),
+            ("W.CEDAR", "W.cedar"),
+            ("w.cedr", "w.cedar"),
+            ("w.cedra", "w.cedar"),
+            ("a.b.cedars", "a.b.cedar"),
+            ("w.cedar.txt", "w.cedar"),
+        ] {
+            assert_eq!(nearly(name).as_deref(), Some(meant), "{name}");
+        }
+        let others = "w.cedar entities.json limits.json README.md matrix.txt notes.txt lists.json units.json agents.json w.cedar.bak \
+                      limits.json.old w.cedar~ limits.json~ #limits.json# .w.ceder .cedar w.cedarschema w.cer w.cedar.json cedar ceder \
+                      .gitignore entities.example.json w.cedar.disabled";
+        for name in others.split_whitespace() {
+            assert_eq!(nearly(name), None, "{name}");
+        }
+    }
+}

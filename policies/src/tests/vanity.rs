@@ -1,0 +1,463 @@
+//! Never is a policy called one that applies to nothing, or a permit one that a forbid covers, if some request shows the contrary: held
+//! against Cedar's plain authorizer over generated policies and every request of a pool.
+
+use std::sync::OnceLock;
+
+use cedar_policy::{PolicySet, Schema};
+use proptest::prelude::*;
+use semgate_contexts::Performative;
+
+use super::generated::{cases, response};
+use super::{
+    COURIER, House, OPERATOR, RETAILER, STRANGER, TREASURER, WHOLESALER, context, one_file, shipped_contexts,
+};
+use crate::agents::Agents;
+use crate::catalogue::Catalogue;
+use crate::check::Texts;
+use crate::parse::parse;
+use crate::sense::World;
+use crate::{
+    Circumstances, Credentials, Floors, PolicyFault, PolicyLimits, PolicySource, Question, Scores, Session,
+};
+use semgate_contexts::json::{self, Json};
+
+const SCOPES: [&str; 6] = [
+    "principal",
+    "principal == Agent::\"spiffe://semgate.test/agent/retailer-7\"",
+    "principal in Group::\"partners\"",
+    "principal in Group::\"planners\"",
+    "principal is Agent in Group::\"repliers\"",
+    "principal == Agent::\"spiffe://semgate.test/operator\"",
+];
+
+const ACTIONS: [&str; 3] =
+    ["action", "action == Action::\"REQUEST\"", "action in [Action::\"QUERY\", Action::\"INFORM\"]"];
+
+const RESOURCES: [&str; 5] = [
+    "resource",
+    "resource is grid::reading",
+    "resource is payment::transfer",
+    "resource is a2a::GetTask",
+    "resource is supplyChain::decision_contingency",
+];
+
+/// What is asked of anything.
+const OF_ANY: [&str; 56] = [
+    "context.locked",
+    "context has session",
+    "context has session && context.session.expires > context.now",
+    "context.free_text",
+    "context.scores.text_length > 0",
+    "context.scores.text_length > 3",
+    "context.scores.text_length == 0",
+    "context.scores.text_length < 1",
+    "context.scores.concepts > 1",
+    "context.scores.concepts < 1",
+    "context.scores.concepts == 1",
+    "context.scores.ambiguous >= 0",
+    "context.scores.message_bytes < 500",
+    "context.binding == \"a2a\"",
+    "context.binding == \"l8\"",
+    "context.binding == \"mcp\"",
+    "context.binding != \"a2a\"",
+    "[\"l8\", \"mcp\"].contains(context.binding)",
+    "context.binding_version == \"1.0\"",
+    "context.binding_version == \"\"",
+    "context.binding_version == \"2025-11-25\"",
+    "context.direction == \"reply\"",
+    "context.direction == \"request\"",
+    "context.line == \"payment\"",
+    "context.line == \"grid\"",
+    "context.major > 1",
+    "context.major == 1 && context.minor == 0",
+    "context.now < datetime(\"2027-01-15T08:00:00Z\")",
+    "context.now >= datetime(\"2027-01-15T08:00:00Z\")",
+    "context.now < datetime(\"2027-01-15T09:00:00+0030\")",
+    "principal.trust_domain == \"semgate.test\"",
+    "principal.trust_domain == \"elsewhere.test\"",
+    "principal.trust_domain like \"*.test\"",
+    "context.receiver.trust_domain == \"semgate.test\"",
+    "context.receiver.trust_domain != \"semgate.test\"",
+    "principal in Group::\"partners\"",
+    "principal in Group::\"planners\"",
+    "principal in [Group::\"planners\", Group::\"repliers\"]",
+    "principal == Agent::\"spiffe://semgate.test/agent/courier-5\"",
+    "principal != Agent::\"spiffe://semgate.test/agent/retailer-7\"",
+    "context.receiver in Group::\"repliers\"",
+    "context.receiver in Group::\"partners\"",
+    "context.receiver == Agent::\"spiffe://semgate.test/agent/wholesaler-1\"",
+    "context.receiver == Agent::\"spiffe://semgate.test/operator\"",
+    "context.receiver == principal",
+    "principal.credentials.contains(\"high-value-authorized\")",
+    "principal.credentials.contains(\"token:hr:b\")",
+    "principal.credentials.containsAny([\"token:hr:b\", \"cert:policy:1.1\"])",
+    "action == Action::\"QUERY\"",
+    "action in [Action::\"REQUEST\", Action::\"INFORM\"]",
+    "resource is grid::reading",
+    "resource is payment::transfer",
+    "resource is a2a::GetTask",
+    "resource is supplyChain::decision_contingency",
+    "resource has amount",
+    "resource has level",
+];
+
+/// What is asked of a reading.
+const OF_READINGS: [&str; 30] = [
+    "resource.level == 1",
+    "resource.level == 3",
+    "resource.level > 2",
+    "resource.percent > 100",
+    "resource.percent >= 100",
+    "resource.percent < 50",
+    "resource.percent <= 40",
+    "resource.percent < resource.level",
+    "resource.code == \"AB\"",
+    "resource.code == \"ab\"",
+    "resource.code == \"\"",
+    "resource.code like \"A*\"",
+    "resource.code like \"*b\"",
+    "resource.code like \"*x-*\"",
+    "resource.code like \"*ABCD*\"",
+    "[\"AB\", \"x\"].contains(resource.code)",
+    "resource.name == \"x\"",
+    "resource.name like \"long name*\"",
+    "resource.day == datetime(\"2027-01-15\")",
+    "resource.day == datetime(\"2027-01-15T00:00:00Z\")",
+    "resource.day == datetime(\"2027-01-15T10:00:00Z\")",
+    "resource.day < datetime(\"2027-01-15T10:00:00Z\")",
+    "resource.day > datetime(\"2027-01-15\")",
+    "resource.day >= datetime(\"2027-01-16T01:00:00+0100\")",
+    "resource.at == datetime(\"2027-01-15T10:00:00Z\")",
+    "resource.at > resource.day",
+    "resource.unit == \"V\"",
+    "resource.unit != \"A\"",
+    "[\"V\", \"A\"].contains(resource.unit)",
+    "resource has note && resource.note == \"n\"",
+];
+
+/// What is asked of a payment.
+const OF_PAYMENTS: [&str; 12] = [
+    "resource.amount.greaterThan(decimal(\"50.0\"))",
+    "resource.amount.greaterThan(decimal(\"100.0\"))",
+    "resource.amount.lessThanOrEqual(decimal(\"100.0\"))",
+    "resource.amount.lessThan(decimal(\"0.0\"))",
+    "resource.amount == decimal(\"100.0\")",
+    "resource.currency == \"EUR\"",
+    "resource.currency != \"EUR\"",
+    "[\"EUR\", \"USD\"].contains(resource.currency)",
+    "resource.sender_id like \"a*\"",
+    "resource.sender_id == resource.receiver_id",
+    "resource.sender_id == \"a b\"",
+    "resource.sender_id like \"* *\"",
+];
+
+/// A condition over all that fits the resource of the scope.
+fn condition(resource: usize) -> BoxedStrategy<String> {
+    let own: &[&str] = match resource {
+        1 => &OF_READINGS,
+        2 => &OF_PAYMENTS,
+        _ => &OF_ANY,
+    };
+    let one = prop_oneof![prop::sample::select(OF_ANY.to_vec()), prop::sample::select(own.to_vec())];
+    let leaf = one.prop_map(|text| format!("({text})"));
+    leaf.prop_recursive(3, 6, 2, |inner| {
+        prop_oneof![
+            4 => (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} && {b})")),
+            2 => (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} || {b})")),
+            1 => inner.prop_map(|a| format!("(!{a})")),
+        ]
+    })
+    .boxed()
+}
+
+/// Scope and conditions of a policy, without its effect.
+fn policy() -> impl Strategy<Value = (usize, String, String)> {
+    (0..RESOURCES.len()).prop_flat_map(|resource| {
+        let scope = (prop::sample::select(SCOPES.to_vec()), prop::sample::select(ACTIONS.to_vec()));
+        let unless = prop::option::weighted(0.3, condition(resource));
+        (scope, condition(resource), unless).prop_map(move |((who, action), when, unless)| {
+            let unless = unless.map(|unless| format!(" unless {{ {unless} }}")).unwrap_or_default();
+            let scope = format!("({who}, {action}, {})", RESOURCES[resource]);
+            (resource, scope, format!("when {{ {when} }}{unless}"))
+        })
+    })
+}
+
+/// The contexts, the agents and the pool of requests.
+struct Ground {
+    house: House,
+    typed: (Catalogue, Schema),
+    agents: Agents,
+    asked: Vec<Asked>,
+}
+
+/// One request that can come.
+struct Asked {
+    ends: (&'static str, &'static str),
+    action: Performative,
+    said: (&'static str, &'static str, String),
+    bound: (&'static str, &'static str),
+    direction: &'static str,
+    holds: Credentials,
+    session: Option<u64>,
+    now: u64,
+    scores: Scores,
+}
+
+fn readings() -> Vec<String> {
+    let mut all = Vec::new();
+    for (n, (level, percent)) in [(1, 0), (2, 40), (30, 100), (1, 49)].into_iter().enumerate() {
+        let code = ["AB", "ABC", "x-b", "Ab"][n];
+        let (day, at) =
+            [("2027-01-15", "2027-01-15T10:00:00Z"), ("2027-01-16", "2027-01-15T23:59:59.999Z")][n % 2];
+        let (unit, note) = [("V", ",\"note\":\"n\""), ("A", "")][n / 2];
+        let name = ["x", "long name of it"][n % 2];
+        all.push(format!(
+            r#"{{"level":{level},"percent":{percent},"code":"{code}","name":"{name}","day":"{day}","at":"{at}","unit":"{unit}"{note}}}"#
+        ));
+    }
+    all
+}
+
+/// Urn, term, value and the bindings by which it comes.
+fn sayings() -> Vec<(&'static str, &'static str, String, &'static [&'static str])> {
+    let all: &[&str] = &["l8", "a2a", "mcp"];
+    let mut sayings: Vec<_> =
+        readings().into_iter().map(|reading| ("grid:v1.0", "reading", reading, all)).collect();
+    for (urn, amount, currency, sender) in [
+        ("payment:v1.0", "0", "EUR", "a"),
+        ("payment:v2.0", "100", "USD", "b"),
+        ("payment:v1.1", "75.5", "EUR", "acme"),
+        ("payment:v2.0", "1000", "GBP", "x"),
+    ] {
+        let value = format!(
+            r#"{{"sender_id":"{sender}","receiver_id":"b","amount":{amount},"currency":"{currency}"}}"#
+        );
+        sayings.push((urn, "transfer", value, all));
+    }
+    sayings.push(("a2a:v1.0", "GetTask", r#"{"id":"t1"}"#.to_owned(), &["a2a"]));
+    for text in ["", "more"] {
+        let value = format!(r#"{{"if_condition_text":"","then_change_text":"{text}"}}"#);
+        sayings.push(("supplyChain:v1.0", "decision_contingency", value, all));
+    }
+    sayings
+}
+
+fn requests(house: &House) -> Vec<Asked> {
+    let senders = [
+        RETAILER,
+        TREASURER,
+        COURIER,
+        WHOLESALER,
+        OPERATOR,
+        STRANGER,
+        "spiffe://elsewhere.test/agent/nobody",
+    ];
+    let receivers = [WHOLESALER, OPERATOR, COURIER, "spiffe://elsewhere.test/agent/other"];
+    let versions = |binding: &str| -> &'static [&'static str] {
+        match binding {
+            "a2a" => &["0.3", "1.0"],
+            "mcp" => &["2025-11-25", "2026-07-28"],
+            _ => &[""],
+        }
+    };
+    let tokens = || Credentials::new([("token:hr:b".to_owned(), 1_900_000_000)]);
+    let (mut all, mut n) = (Vec::new(), 0_usize);
+    for (urn, term, value, bindings) in sayings() {
+        for action in [Performative::Request, Performative::Query, Performative::Inform] {
+            if house.context(urn).term(term).unwrap().side(action).is_err() {
+                continue;
+            }
+            for sender in senders {
+                for binding in bindings {
+                    // what else is so, by numbers without a common divisor
+                    n += 1;
+                    let version = versions(binding)[n % versions(binding).len()];
+                    let reply = urn != "a2a:v1.0" && n % 3 == 0;
+                    let session = (n % 5 < 2).then_some([1_800_000_050, 1_900_000_000][n % 2]);
+                    all.push(Asked {
+                        ends: (sender, receivers[n % receivers.len()]),
+                        action,
+                        said: (urn, term, value.clone()),
+                        bound: (binding, version),
+                        direction: if reply { "reply" } else { "request" },
+                        holds: if n % 7 < 3 { tokens() } else { Credentials::NONE },
+                        session,
+                        now: [1_800_000_000, 1_800_000_050, 1_799_999_999][n % 3],
+                        scores: Scores {
+                            message_bytes: [200, 900][n % 2],
+                            concepts: 1 + (n % 4) as u64,
+                            ambiguous: (n % 2) as u64,
+                            beside: 0,
+                        },
+                    });
+                }
+            }
+        }
+    }
+    all
+}
+
+fn ground() -> &'static Ground {
+    static GROUND: OnceLock<Ground> = OnceLock::new();
+    GROUND.get_or_init(|| {
+        let mut contexts = shipped_contexts();
+        contexts.push(context(
+            r#"{"context":"urn:contexts:grid:v1.0","concepts":{"reading":{"type":"object","properties":{
+            "level":{"type":"integer","enum":[1,2,30]},"percent":{"type":"integer","minimum":0,"maximum":100},
+            "code":{"type":"string","minLength":2,"maxLength":3,"pattern":"^[A-Zb][A-Zb-]+$|^x-b$"},
+            "name":{"type":"string","maxLength":40,"x-free-text":true},
+            "day":{"type":"string","format":"date"},"at":{"type":"string","format":"date-time"},
+            "unit":{"type":"string","enum":["V","A"]},"note":{"type":"string","pattern":"^[a-z]*$"}},
+           "required":["level","percent","code","name","day","at","unit"],"additionalProperties":false}}}"#,
+        ));
+        let house = House::load(&one_file("permit (principal, action, resource);"), contexts).unwrap();
+        let catalogue = Catalogue::build(&house.contexts);
+        let schema = catalogue.schema().unwrap();
+        let agents = Agents::read(&PolicySource::shipped().entities, &PolicyLimits::default()).unwrap();
+        let asked = requests(&house);
+        assert!(asked.len() > 500, "{}", asked.len());
+        for one in &asked {
+            let (urn, term, value) = &one.said;
+            let shape = house.context(urn).term(term).unwrap().side(one.action).unwrap();
+            let read = json::read(value.as_bytes(), &json::Limits::default()).unwrap();
+            shape.conform(read.as_object().unwrap(), None).unwrap_or_else(|why| panic!("{value}: {why}"));
+        }
+        Ground { house, typed: (catalogue, schema), agents, asked }
+    })
+}
+
+/// Which policies of a set apply to a request, and whether one cannot be evaluated.
+fn applied(ground: &Ground, set: &PolicySet, asked: &Asked) -> (Vec<String>, bool) {
+    let (urn, term, value) = &asked.said;
+    let context = ground.house.context(urn);
+    let read = json::read(value.as_bytes(), &json::Limits::default()).unwrap();
+    let Json::Object(object) = &read else { panic!("an object") };
+    let question = Question {
+        sender: asked.ends.0,
+        receiver: asked.ends.1,
+        action: asked.action,
+        context,
+        shape: context.term(term).unwrap().side(asked.action).unwrap(),
+        value: object,
+        without: None,
+        binding: asked.bound.0,
+        direction: asked.direction,
+        circumstances: Circumstances {
+            sender_holds: &asked.holds,
+            receiver_holds: &Credentials::NONE,
+            protocol_version: asked.bound.1,
+            session: asked.session.map(|expires_at| Session { expires_at }),
+            now: asked.now,
+            scores: asked.scores,
+        },
+    };
+    let response = response(set, &ground.typed, ground.house.policies.agents(), &question);
+    let by: Vec<String> = response.diagnostics().reason().map(ToString::to_string).collect();
+    (by, response.diagnostics().errors().next().is_some())
+}
+
+/// What is wrong with these policies, as loading finds it once they fit the schema.
+fn senseless(ground: &Ground, text: &str) -> Vec<String> {
+    let files = [("p.cedar".to_owned(), text.to_owned())];
+    let limits = PolicyLimits::default();
+    let written = parse(&files, &limits).unwrap();
+    let floors = Floors::new();
+    let world = World::new(&ground.typed.0, &ground.agents, &floors, &limits);
+    let told = |fault: PolicyFault| match fault {
+        PolicyFault::Invalid { why, .. } => Some(why),
+        _ => None,
+    };
+    Texts { files: &files, written: &written }.senseless(&world).into_iter().filter_map(told).collect()
+}
+
+/// Whether it says that a policy applies to nothing at all.
+fn is_whole(why: &str) -> bool {
+    why.starts_with("its condition") && why.ends_with("for no message")
+}
+
+/// A policy that is called vain, and the request that shows that it is not.
+fn contrary(ground: &Ground, text: &str) -> Option<String> {
+    let set: PolicySet = text.parse().unwrap();
+    let shown = ground.asked.iter().find(|asked| !applied(ground, &set, asked).0.is_empty())?;
+    Some(format!("{:?} {:?} {:?}", shown.ends, shown.said, shown.bound))
+}
+
+#[test]
+fn every_single_question_that_is_called_vain_is_so_and_some_are() {
+    let ground = ground();
+    let mut vain = 0;
+    for (resource, scope) in RESOURCES.iter().enumerate() {
+        let own: &[&str] = match resource {
+            1 => &OF_READINGS,
+            2 => &OF_PAYMENTS,
+            _ => &[],
+        };
+        for atom in OF_ANY.iter().chain(own) {
+            let text = format!("permit (principal, action, {scope}) when {{ {atom} }};");
+            let faults = senseless(ground, &text);
+            let never = |why: &String| {
+                is_whole(why) || (!atom.contains("!=") && !atom.contains('[') && why.contains("` is never `"))
+            };
+            if faults.iter().any(never) {
+                vain += 1;
+                assert_eq!(contrary(ground, &text), None, "{text}\n{faults:?}");
+            }
+        }
+    }
+    assert!(vain > 30, "{vain}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4 * cases(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_policy_is_called_vain_that_some_request_satisfies((_, scope, conditions) in policy()) {
+        let ground = ground();
+        let text = format!("permit {scope} {conditions};");
+        if senseless(ground, &text).iter().any(|why| is_whole(why)) {
+            prop_assert_eq!(contrary(ground, &text), None, "{}", text);
+        }
+    }
+
+    #[test]
+    fn no_permit_is_called_covered_that_some_request_shows_to_pass(
+        (resource, scope, conditions) in policy(),
+        (other, more, narrower) in (policy(), prop::sample::select(OF_ANY.to_vec()), any::<bool>()),
+    ) {
+        let ground = ground();
+        // what the forbid asks for is mostly near to what the permit does
+        let (permit, forbid) = if narrower {
+            let wider = conditions.clone();
+            (format!("{conditions} when {{ {more} }}"), format!("{} {wider}", scope.replace(SCOPES[2], SCOPES[0])))
+        } else {
+            let scope = if other.0 == resource { other.1 } else { scope.clone() };
+            (conditions, format!("{scope} {}", if other.0 == resource { other.2 } else { format!("when {{ {more} }}") }))
+        };
+        let text = format!("permit {scope} {permit};\nforbid {forbid};");
+        if senseless(ground, &text).iter().any(|why| why.starts_with("it permits nothing")) {
+            let set: PolicySet = text.parse().unwrap();
+            let passes = ground.asked.iter().find(|asked| applied(ground, &set, asked) == (vec!["policy0".to_owned()], false));
+            let shown = passes.map(|asked| format!("{:?} {:?} {:?}", asked.ends, asked.said, asked.bound));
+            prop_assert_eq!(shown, None, "{}", text);
+        }
+    }
+}
+
+#[test]
+fn a_good_deal_of_generated_policies_is_called_vain_or_covered() {
+    let ground = ground();
+    let both = |a: &str, b: &str| {
+        format!("permit (principal, action, resource is payment::transfer) when {{ {a} && {b} }};")
+    };
+    let mut vain = 0;
+    for a in OF_PAYMENTS.iter().chain(&OF_ANY) {
+        for b in OF_PAYMENTS.iter().chain(&OF_ANY[..44]) {
+            if senseless(ground, &both(a, b)).iter().any(|why| is_whole(why)) {
+                vain += 1;
+                assert_eq!(contrary(ground, &both(a, b)), None, "{a} {b}");
+            }
+        }
+    }
+    assert!(vain > 100, "{vain}");
+}
