@@ -37,6 +37,9 @@ pub struct PolicyLimits {
     /// each such policy that is mistyped, so that ten such policies are fitted beside ten thousand lines within half a minute; past it
     /// such a policy is a fault.
     pub max_line_looks: usize,
+    /// Pairs of a permit and a forbid with conditions that are held against each other in one load, to find permits that forbids cover; of
+    /// those past it nothing is said. One takes some ten microseconds.
+    pub max_shadow_pairs: usize,
     /// The issuers whose tokens count where the policies are asked (`[[credential_issuer]]`), by name: a policy that asks for a credential
     /// of another one is a fault. `None` where no configuration is known, so that nobody can tell.
     pub token_issuers: Option<BTreeSet<String>>,
@@ -59,6 +62,7 @@ impl Default for PolicyLimits {
             max_matrix_looks: 100_000_000,
             max_left_out_tries: 512,
             max_line_looks: 100_000,
+            max_shadow_pairs: 100_000,
             token_issuers: None,
             trust_domains: None,
         }

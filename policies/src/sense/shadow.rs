@@ -17,10 +17,6 @@ use crate::PolicyFault;
 use crate::check::Texts;
 use crate::parse::Written;
 
-/// Pairs of a permit and a forbid with conditions that are held against each other in one load; of those past it nothing is said. One takes some
-/// ten microseconds, so all together about a second.
-const MAX_PAIRS: usize = 100_000;
-
 /// Whom a scope names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Who {
@@ -81,8 +77,12 @@ pub(super) fn shadowed(texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault>
 
 impl<'w, 'a> Forbids<'w, 'a> {
     fn of(texts: &Texts<'w>, world: &'w World<'a>) -> Self {
-        let mut forbids =
-            Self { world, by_key: HashMap::new(), whos: BTreeMap::new(), pairs: Cell::new(MAX_PAIRS) };
+        let mut forbids = Self {
+            world,
+            by_key: HashMap::new(),
+            whos: BTreeMap::new(),
+            pairs: Cell::new(world.shadow_pairs),
+        };
         for written in texts.written.iter().filter(|written| !written.permits()) {
             // `true` that is written out silences permits for a while
             if written.clauses.iter().any(|clause| has_literal(condition(clause))) {

@@ -35,6 +35,8 @@ pub(crate) struct World<'a> {
     lines: Arc<BTreeSet<String>>,
     /// The trust domains of those whom a gateway can meet, where that is known.
     met: Option<Arc<BTreeSet<String>>>,
+    /// Pairs of a permit and a forbid that may be held against each other.
+    pub shadow_pairs: usize,
     /// The agents that can come, where some cannot.
     coming: OnceCell<Option<BTreeSet<u32>>>,
     /// Who is in a group, of those that were asked for.
@@ -76,6 +78,7 @@ impl<'a> World<'a> {
                     .collect(),
             ),
             met: None,
+            shadow_pairs: 0,
             coming: OnceCell::new(),
             groups: RefCell::default(),
         }
@@ -90,7 +93,8 @@ impl<'a> World<'a> {
     ) -> Self {
         let met = limits.trust_domains.as_ref().filter(|domains| !domains.is_empty());
         let met = met.map(|domains| Arc::new(domains.clone()));
-        Self { agents: Some((agents, floors)), met, ..Self::of_contexts(catalogue) }
+        let shadow_pairs = limits.max_shadow_pairs;
+        Self { agents: Some((agents, floors)), met, shadow_pairs, ..Self::of_contexts(catalogue) }
     }
 
     /// The trust domains of those whom a gateway can meet, where that is known.

@@ -160,6 +160,8 @@ pub struct Limits {
     /// Looks at one line of contexts beside one policy about every type, over one load. 100,000: ten such policies beside ten thousand lines
     /// within half a minute; past it such a policy is a fault.
     pub policy_line_looks: usize,
+    /// Pairs of a permit and a forbid with conditions that one load holds against each other ([`PolicyLimits::max_shadow_pairs`]).
+    pub policy_shadow_pairs: usize,
     /// Delivering one push notification, whole: name, connection and the head of the answer. 10 s: receivers are far away, and the agent waits.
     pub push_timeout: Duration,
     /// Asking the authority for one thing, whole. 10 s: the largest is a tile of a few hundred kB.
@@ -237,6 +239,7 @@ impl Default for Limits {
             policy_budgets: 1_024,
             policy_left_out_tries: 512,
             policy_line_looks: 100_000,
+            policy_shadow_pairs: 100_000,
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
             peer_interval: Duration::from_secs(30),
@@ -269,6 +272,7 @@ impl Limits {
             max_budgets: self.policy_budgets,
             max_left_out_tries: self.policy_left_out_tries,
             max_line_looks: self.policy_line_looks,
+            max_shadow_pairs: self.policy_shadow_pairs,
             ..PolicyLimits::default()
         }
     }
@@ -369,6 +373,7 @@ file_limits! {
         policy_budgets: usize = 1..=1_000_000,
         policy_left_out_tries: usize = 0..=1_000_000,
         policy_line_looks: usize = 0..=1_000_000_000,
+        policy_shadow_pairs: usize = 0..=1_000_000_000,
         proposals: usize = 1..=65_536,
         proposals_of_all: usize = 1..=16_777_216,
         crl_bytes: usize = 1024..=17_179_869_184,
