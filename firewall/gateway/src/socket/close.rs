@@ -30,6 +30,8 @@ impl End {
         let code = match (refusal.code(), refusal.code().class()) {
             (Code::TooLarge, _) => CloseCode::Size,
             (Code::AuditUnavailable, _) => CloseCode::Error,
+            // nobody is to come back with what can never pass
+            (_, Class::Rate) if refusal.never_passes() => CloseCode::Policy,
             (Code::StatusStale, _) | (_, Class::Rate) => CloseCode::Again,
             (Code::ReplyRefused, _) => CloseCode::Policy,
             (_, Class::Delivery) => CloseCode::from(BAD_GATEWAY),
@@ -91,4 +93,16 @@ pub(super) fn of_agent(fault: &Error) -> End {
         Error::ConnectionClosed => return End::Over,
         _ => invalid("the socket of the agent behind was cut"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_says_what_can_never_pass_is_not_told_to_try_again() {
+        let often = Refusal::new(Code::RateLimited, "reason");
+        assert_eq!(End::refused(often.clone()).frame().code, CloseCode::Again);
+        assert_eq!(End::refused(often.that_never_passes()).frame().code, CloseCode::Policy);
+    }
 }
