@@ -114,7 +114,7 @@ fn a_git_checkout_is_read_as_it_stands() {
         ".#00.cedar",
         "#00.cedar#",
         "tests/x.cedar",
-        "x.Cedar",
+        "x.cedar.bak",
     ] {
         std::fs::write(root.join(other), "no policy").unwrap();
     }
