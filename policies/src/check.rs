@@ -161,7 +161,9 @@ pub(crate) fn place_in(fault: &PolicyFault) -> Option<&Place> {
 /// The policy that a fault is about.
 pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
     match fault {
-        PolicyFault::Invalid { policy, .. } => Some(policy),
+        PolicyFault::Invalid { policy, .. }
+        | PolicyFault::BelowFloor { policy, .. }
+        | PolicyFault::NobodyComes { policy, .. } => Some(policy),
         _ => None,
     }
 }

@@ -10,7 +10,7 @@ use crate::agents::Agents;
 use crate::ask::Asker;
 use crate::budgets;
 use crate::catalogue::Catalogue;
-use crate::check::{Texts as Checked, closest, place_in};
+use crate::check::{Texts as Checked, closest, place_in, policy_in};
 use crate::fit::fit;
 use crate::index::Index;
 use crate::may::unsaid;
@@ -149,11 +149,12 @@ impl Policies {
             if unfit.is_empty() { unfit } else { told(unfit, texts.unknown_members(&world), &catalogue) };
         if unfit.is_empty() {
             let same = |id: &str| before.is_some_and(|live| live.said.get(id) == said.get(id));
-            let senseless = texts.senseless(&world);
-            for fault in senseless {
+            let (sure, today) = by_groups(texts, &world, || World::new(&catalogue, &agents, floors, limits));
+            for fault in sure {
                 let warned = matches!(&fault, PolicyFault::BelowFloor { policy, .. } if same(policy));
                 if warned { warnings.push(fault) } else { faults.push(fault) }
             }
+            warnings.extend(today);
             warnings.extend(texts.about_nobody(&world));
             warnings.extend(agents.elsewhere(world.met().map(|met| &**met), &source.entities));
         }
@@ -234,8 +235,9 @@ impl Policies {
         self.budgets.of(self.asker.agents.list.position(sender))
     }
 
-    /// Policies that are live and do nothing at present: a floor rose above all that they can match, or all whom they are about never come
-    /// (disabled, or of a trust domain that is not configured). Also the agents of such trust domains.
+    /// Policies that are live and do nothing at present: a floor rose above all that they can match, all whom they are about never come
+    /// (disabled, or of a trust domain that is not configured), or those who are in a group today leave them nothing to decide. Also the
+    /// agents of such trust domains.
     #[must_use]
     pub fn warnings(&self) -> &[PolicyFault] {
         &self.warnings
@@ -353,4 +355,22 @@ pub fn schema_text(contexts: &[Arc<Context>]) -> Result<String, PolicyFault> {
         .map_err(|e| fault(e.to_string()))?
         .to_cedarschema()
         .map_err(|e| fault(e.to_string()))
+}
+
+/// What could do nothing whoever is in whichever group, and what does nothing by who is in which today. The second is no reason to keep
+/// a set out: whoever is put into the group of the suspended, or taken out of that of the trusted, must be so at once.
+fn by_groups<'w>(
+    texts: Checked<'_>,
+    world: &World<'_>,
+    again: impl FnOnce() -> World<'w>,
+) -> (Vec<PolicyFault>, Vec<PolicyFault>) {
+    let found = texts.senseless(world);
+    if found.is_empty() {
+        return (found, Vec::new());
+    }
+    let sure = texts.senseless(&again().whoever_is_in_groups());
+    let policies: HashSet<&str> = sure.iter().filter_map(policy_in).collect();
+    let today = found.into_iter().filter(|fault| policy_in(fault).is_none_or(|id| !policies.contains(id)));
+    let today = today.collect();
+    (sure, today)
 }

@@ -39,6 +39,8 @@ pub(crate) struct World<'a> {
     pub shadow_pairs: usize,
     /// The agents that can come, where some cannot.
     coming: OnceCell<Option<BTreeSet<u32>>>,
+    /// Whether who is in a group today is taken into account.
+    groups_count: bool,
     /// Who is in a group, of those that were asked for.
     groups: RefCell<HashMap<String, Arc<BTreeSet<u32>>>>,
 }
@@ -80,6 +82,7 @@ impl<'a> World<'a> {
             met: None,
             shadow_pairs: 0,
             coming: OnceCell::new(),
+            groups_count: true,
             groups: RefCell::default(),
         }
     }
@@ -95,6 +98,11 @@ impl<'a> World<'a> {
         let met = met.map(|domains| Arc::new(domains.clone()));
         let shadow_pairs = limits.max_shadow_pairs;
         Self { agents: Some((agents, floors)), met, shadow_pairs, ..Self::of_contexts(catalogue) }
+    }
+
+    /// The same, whoever may be in a group.
+    pub fn whoever_is_in_groups(self) -> Self {
+        Self { groups_count: false, ..self }
     }
 
     /// The trust domains of those whom a gateway can meet, where that is known.
@@ -270,7 +278,7 @@ impl<'a> World<'a> {
         let (agents, _) = self.agents?;
         match kind {
             "Agent" => Some(Arc::new(BTreeSet::from([agents.position(id)?]))),
-            "Group" => {
+            "Group" if self.groups_count => {
                 if let Some(known) = self.groups.borrow().get(id) {
                     return Some(Arc::clone(known));
                 }

@@ -19,6 +19,7 @@ mod pieces;
 mod remembered;
 mod senseless;
 mod shadowed;
+mod suspended;
 mod unions;
 mod unknown;
 mod vain;
@@ -173,6 +174,14 @@ pub(super) fn faults(text: &str) -> Vec<String> {
 #[track_caller]
 pub(super) fn refused(text: &str, expected: &[&str]) {
     assert_eq!(faults(text), expected, "{text}");
+}
+
+/// What loads and, by who is in which group today, does nothing.
+#[track_caller]
+pub(super) fn idle_today(text: &str, expected: &[&str]) {
+    let house = House::with(text).unwrap();
+    let told: Vec<String> = house.policies.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(told, expected, "{text}");
 }
 
 #[track_caller]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use semgate_contexts::{Context, Line, Version};
 
-use super::{House, context, loads, one_file, refused, shipped_contexts};
+use super::{House, context, idle_today, loads, one_file, refused, shipped_contexts};
 use crate::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
 
 #[test]
@@ -261,7 +261,7 @@ fn a_permit_that_a_forbid_covers_is_named_with_the_forbid() {
         "principal in Group::\"partners\"",
         "principal == Agent::\"spiffe://semgate.test/agent/courier-5\"",
     );
-    refused(&format!("{}{agent}", forbid("principal in Group::\"planners\", action, resource")), &[fault]);
+    idle_today(&format!("{}{agent}", forbid("principal in Group::\"planners\", action, resource")), &[fault]);
     let two = "@id(\"a\") forbid (principal, action == Action::\"REQUEST\", resource);\n\
                @id(\"b\") forbid (principal, action == Action::\"QUERY\", resource);\n";
     let both =

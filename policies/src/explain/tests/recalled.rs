@@ -171,6 +171,10 @@ fn of_what_was_measured_only_the_length_of_text_that_was_not_kept_is_not_known()
         urn: "supplyChain:v1.0",
         term: "decision_contingency",
         value: CONTINGENCY,
+        around: crate::Circumstances {
+            scores: crate::Scores { concepts: 2, message_bytes: 640, ..crate::Scores::default() },
+            ..Ask::default().around
+        },
         ..Ask::default()
     };
     let told = |condition: &str| {
@@ -179,9 +183,9 @@ fn of_what_was_measured_only_the_length_of_text_that_was_not_kept_is_not_known()
         recalled(&source, ask, &nothing).1.unwrap().remove(0)
     };
     for (condition, now) in [
-        ("context.scores.concepts == 0", Some("permitted")),
-        ("context.scores.concepts > 0", Some("denied")),
-        ("context.scores.message_bytes == 0", Some("permitted")),
+        ("context.scores.concepts == 2", Some("permitted")),
+        ("context.scores.concepts > 2", Some("denied")),
+        ("context.scores.message_bytes == 640", Some("permitted")),
         ("context.scores.text_length > 0", None),
     ] {
         let told = told(condition);
