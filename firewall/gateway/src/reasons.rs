@@ -30,6 +30,20 @@ pub(crate) fn unreachable(fault: &ConnectFault) -> Refusal {
     unreachable_agent().with_detail(fault.to_string())
 }
 
+/// The certificate that the agent behind showed when the connection opened was taken back, has expired, or its roots are gone: nothing
+/// more is said to it, and nothing more that it says passes.
+pub(crate) fn agent_counts_no_more(delivered: Delivered) -> Refusal {
+    let hint = match delivered {
+        Delivered::No => {
+            "nothing was delivered: send it again once the agent behind has a certificate that counts"
+        }
+        Delivered::Yes | Delivered::Unknown => ONCE,
+    };
+    Refusal::new(Code::UpstreamUnavailable, "the certificate of the agent behind does not count any more")
+        .with_hint(hint)
+        .with_delivered(delivered)
+}
+
 /// A permit that will not be used leaves its id and facts to the refusal.
 pub(crate) fn unspent(permit: Permit, refusal: Refusal) -> Refusal {
     let sent = permit.give_back();

@@ -100,13 +100,13 @@ impl Relay {
         let most = limits.stream_time;
         let bounds = EventLimits { event_bytes: limits.event_bytes, events: limits.events };
         Ok(Self {
+            course: Course::new(of, sent, lease.met(), most),
             from: Some((body, lease)),
             events: Events::new(bounds),
             alive: None,
             spoke: Instant::now(),
             at: None,
             ready: VecDeque::new(),
-            course: Course::new(of, sent, most),
         })
     }
 

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::clock::unix_now;
 
-pub(crate) use connect::{ConnectFault, Connected, Connector};
+pub(crate) use connect::{ConnectFault, Connected, Connector, Met};
 pub(crate) use link::{Link, Speak};
 
 /// How long a kept connection may take to be ready again.
@@ -50,6 +50,13 @@ pub(crate) struct Lease {
     open: Connected,
     /// Whether it has carried a message before, and so may have been closed meanwhile.
     kept: bool,
+}
+
+impl Lease {
+    /// Who is at the other end.
+    pub(crate) fn met(&self) -> Met {
+        self.open.met.clone()
+    }
 }
 
 /// Why no reply head came.
@@ -104,7 +111,7 @@ impl Pool {
                 continue;
             }
             let mut open = idle.open;
-            if !open.counts(unix_now()) {
+            if !open.met.counts(unix_now()) {
                 continue;
             }
             // its reply was read to the end, so this waits only for its task to notice; an agent that answered before it had
@@ -137,7 +144,7 @@ impl Pool {
             return Err(ConnectFault::Shared);
         }
         let open = self.connector.connect().await.inspect_err(|_| self.failed.set(Some(Instant::now())))?;
-        let shared = open.link.shared().map(|link| Connected { link, standing: open.standing.clone() });
+        let shared = open.link.shared().map(|link| Connected { link, met: open.met.clone() });
         *self.shared.borrow_mut() = shared;
         Ok(Lease { open, kept: false })
     }
@@ -146,20 +153,20 @@ impl Pool {
     fn live(&self) -> Option<Lease> {
         let mut shared = self.shared.borrow_mut();
         let open = shared.as_ref()?;
-        if open.link.is_closed() || !open.counts(unix_now()) {
+        if open.link.is_closed() || !open.met.counts(unix_now()) {
             *shared = None;
             return None;
         }
         let link = open.link.shared()?;
-        Some(Lease { open: Connected { link, standing: open.standing.clone() }, kept: true })
+        Some(Lease { open: Connected { link, met: open.met.clone() }, kept: true })
     }
 
     /// A connection of its own for one request that asks for another protocol; it is never kept.
     ///
     /// # Errors
     /// Why none could be opened.
-    pub(crate) async fn upgrading(&self) -> Result<Link, ConnectFault> {
-        Ok(self.connector.upgrading().connect().await?.link)
+    pub(crate) async fn upgrading(&self) -> Result<Connected, ConnectFault> {
+        self.connector.upgrading().connect().await
     }
 
     /// Sends one message and waits for the head of its reply. `still` is asked again before a connection that turned out

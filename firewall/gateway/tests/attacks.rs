@@ -5,6 +5,8 @@
 #[path = "attacks/authorization.rs"]
 mod authorization;
 mod common;
+#[path = "attacks/taken_back.rs"]
+mod taken_back;
 
 use common::agent::Agent;
 use common::{Answer, Gateway, House, message, plain_route, reply, wait};

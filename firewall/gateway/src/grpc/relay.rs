@@ -55,11 +55,11 @@ impl Relay {
         let Answering { head, body, lease, .. } = answering;
         let messages = Messages::begin(&head, of.lane.shared.limits.event_bytes)?;
         Ok(Self {
+            course: Course::new(of, sent, lease.met(), waits),
             from: Some((body, lease)),
             passed: 0,
             messages,
             operation,
-            course: Course::new(of, sent, waits),
         })
     }
 

@@ -20,6 +20,7 @@ use crate::reasons;
 use crate::reasons::no_audit;
 use crate::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::Manner;
+use crate::upstream::Met;
 
 /// How often a silent stream is held against what is live: a revocation ends it within this and the time that the follower takes.
 const LOOK: Duration = Duration::from_millis(250);
@@ -50,6 +51,8 @@ pub(crate) enum Opened {
 pub(crate) struct Course {
     of: Of,
     sent: Sent,
+    /// Who says it.
+    met: Met,
     state: StreamState,
     /// It is silent for as long as nothing happens, and ends without a word when its time is over.
     quiet: bool,
@@ -61,7 +64,7 @@ pub(crate) struct Course {
 
 impl Course {
     /// Begins now, and lasts no longer than `most`.
-    pub(crate) fn new(of: Of, sent: Sent, most: Duration) -> Self {
+    pub(crate) fn new(of: Of, sent: Sent, met: Met, most: Duration) -> Self {
         let now = Instant::now();
         let limits = &of.lane.shared.limits;
         Self {
@@ -71,6 +74,7 @@ impl Course {
             ends: now + most.min(limits.stream_time),
             quiet: sent.listens(),
             sent,
+            met,
             of,
         }
     }
@@ -84,7 +88,7 @@ impl Course {
         self.sent.rpc_id().cloned()
     }
 
-    /// Whether the stream may go on: its time, the caller's certificate, and what it was allowed under.
+    /// Whether the stream may go on: its time, the certificates of both sides, and what it was allowed under.
     ///
     /// # Errors
     /// What ends it.
@@ -93,7 +97,11 @@ impl Course {
         if !self.quiet && (now >= self.ends || now >= self.idle) {
             return Err(reasons::timeout(Delivered::Yes));
         }
-        let _ = self.of.identity.peer(unix_now())?;
+        let at = unix_now();
+        let _ = self.of.identity.peer(at)?;
+        if !self.met.counts(at) {
+            return Err(reasons::agent_counts_no_more(Delivered::Yes));
+        }
         let lane = &self.of.lane;
         let inspector = &lane.shared.inspector;
         let generation = inspector.generation().number();

@@ -22,11 +22,12 @@ use crate::forward::{self, Told};
 use crate::identify::Identity;
 use crate::lane::Lane;
 use crate::reasons::{self, invalid, unreachable_agent};
+use crate::upstream::{Connected, Met};
 
 /// The socket with the agent.
 pub(super) type Agent = WebSocketStream<TokioIo<Upgraded>>;
 
-/// Opens a socket with the agent of the route, as the caller.
+/// Opens a socket with the agent of the route, as the caller, and says who was met there.
 ///
 /// # Errors
 /// `upstream_unavailable`, `upstream_timeout`, or `upstream_invalid` for an agent that answers with anything else than a socket without
@@ -36,7 +37,7 @@ pub(super) async fn open(
     identity: &Identity,
     credentials: &[(HeaderName, HeaderValue)],
     decision: DecisionId,
-) -> Result<Agent, Refusal> {
+) -> Result<(Agent, Met), Refusal> {
     let mut nonce = [0; 16];
     SystemRandom::new().fill(&mut nonce).map_err(|_| unreachable_agent())?;
     let key = STANDARD.encode(nonce);
@@ -57,7 +58,8 @@ pub(super) async fn open(
         anew: None,
     };
     let request = forward::socket_request(&lane.address, &told, &key)?;
-    let mut link = lane.pool.upgrading().await.map_err(|fault| reasons::unreachable(&fault))?;
+    let Connected { mut link, met } =
+        lane.pool.upgrading().await.map_err(|fault| reasons::unreachable(&fault))?;
     let opening = async {
         let mut response = link.try_send(request).await.map_err(|_| unreachable_agent())?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS || !agrees(response.headers(), &key) {
@@ -71,7 +73,7 @@ pub(super) async fn open(
         Err(_) => return Err(reasons::timeout(Delivered::No)),
     };
     let config = config(limits.event_bytes, limits.body_bytes);
-    Ok(WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, Some(config)).await)
+    Ok((WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, Some(config)).await, met))
 }
 
 fn none() -> Refusal {

@@ -27,6 +27,7 @@ use crate::lane::Lane;
 use crate::reasons::{self, no_audit, unspent};
 use crate::record::{NotRecorded, Outcome, Record};
 use crate::refuse::{self, Manner};
+use crate::upstream::Met;
 
 /// How often a silent socket is held against what is live, as a stream is.
 const LOOK: Duration = Duration::from_millis(250);
@@ -42,6 +43,8 @@ pub(super) struct Socket {
     identity: Rc<Identity>,
     agreed: Agreed,
     exchanges: RefCell<Exchanges>,
+    /// Who the agent's socket was opened with, once it was.
+    met: RefCell<Met>,
     /// Messages and control frames of both sides so far.
     frames: Cell<usize>,
     heard: Cell<Instant>,
@@ -59,6 +62,7 @@ impl Socket {
         let now = Instant::now();
         Self {
             exchanges: RefCell::new(lane.shared.inspector.exchanges()),
+            met: RefCell::default(),
             frames: Cell::new(0),
             heard: Cell::new(now),
             ends: now + lane.shared.limits.stream_time,
@@ -175,6 +179,9 @@ impl Socket {
             },
         };
         // opening may have taken a while: what is live now decides
+        if let Err(refusal) = self.counts(Delivered::No) {
+            return Err(unspent(permit, refusal));
+        }
         let permit = shared.inspector.renew(permit, shared.now())?;
         if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
             return Err(unspent(permit, no_audit(Delivered::No)));
@@ -192,7 +199,16 @@ impl Socket {
     }
 
     async fn open(&self) -> Result<Agent, Refusal> {
-        agent::open(&self.lane, &self.identity, &self.agreed.credentials, self.decision.get()).await
+        let opening = agent::open(&self.lane, &self.identity, &self.agreed.credentials, self.decision.get());
+        let (agent, met) = opening.await?;
+        *self.met.borrow_mut() = met;
+        Ok(agent)
+    }
+
+    /// Whether the certificate of the agent still counts, if there is one.
+    fn counts(&self, delivered: Delivered) -> Result<(), Refusal> {
+        let counts = self.met.borrow().counts(unix_now());
+        if counts { Ok(()) } else { Err(reasons::agent_counts_no_more(delivered)) }
     }
 
     /// Everything that the agent says.
@@ -236,6 +252,7 @@ impl Socket {
     fn reply(&self, text: Bytes) -> Result<Bytes, Refusal> {
         let lane = &self.lane;
         self.began.set(std::time::Instant::now());
+        self.counts(Delivered::Yes)?;
         let mut exchanges = self.exchanges.borrow_mut();
         let now = lane.shared.now();
         let permit = lane.shared.inspector.inspect_said(&mut exchanges, &lane.replier, text, now)?;
@@ -246,7 +263,7 @@ impl Socket {
         Ok(permit.spend().1)
     }
 
-    /// What time ends: the socket's, the caller's certificate, the contexts of what is open, a drain.
+    /// What time ends: the socket's, the certificates of both sides, the contexts of what is open, a drain.
     async fn watch(&self, stop: watch::Receiver<bool>) -> End {
         let limits = &self.lane.shared.limits;
         let mut drains: Option<Instant> = None;
@@ -271,6 +288,7 @@ impl Socket {
     fn still(&self) -> Result<(), Refusal> {
         let (shared, now) = (&*self.lane.shared, unix_now());
         let _ = self.identity.peer(now)?;
+        self.counts(Delivered::Unknown)?;
         self.identity.still_shows(&self.agreed.shown, &shared.issuers, now)?;
         self.exchanges.borrow_mut().still_count(&shared.inspector, &self.lane.replier, shared.now())
     }

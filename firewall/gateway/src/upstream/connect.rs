@@ -71,18 +71,21 @@ pub(crate) struct Connector {
     timeout: Duration,
 }
 
+/// Who was met when a connection was opened. Without TLS whoever is at the place, who counts for ever.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Met(Option<Rc<Standing>>);
+
+impl Met {
+    /// Whether its certificate still counts: only then may anything be said to it, and what it says be heard.
+    pub(crate) fn counts(&self, now: u64) -> bool {
+        self.0.as_ref().is_none_or(|standing| standing.still(now).is_ok())
+    }
+}
+
 /// A connection that was opened.
 pub(crate) struct Connected {
     pub(crate) link: Link,
-    /// Whether the peer's certificate still counts; `None` without TLS.
-    pub(crate) standing: Option<Rc<Standing>>,
-}
-
-impl Connected {
-    /// Whether a message may still go to who was met when it was opened.
-    pub(crate) fn counts(&self, now: u64) -> bool {
-        self.standing.as_ref().is_none_or(|standing| standing.still(now).is_ok())
-    }
+    pub(crate) met: Met,
 }
 
 impl Connector {
@@ -124,17 +127,17 @@ impl Connector {
         match &self.place {
             Place::Unix(path) => {
                 let stream = UnixStream::connect(path).await.map_err(ConnectFault::Io)?;
-                Ok(Connected { link: self.begin(stream).await?, standing: None })
+                Ok(Connected { link: self.begin(stream).await?, met: Met::default() })
             }
             Place::Tcp(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(ConnectFault::Io)?;
                 // a message is one write; waiting for more only adds delay
                 let _ = stream.set_nodelay(true);
                 match &self.secure {
-                    Secure::No => Ok(Connected { link: self.begin(stream).await?, standing: None }),
+                    Secure::No => Ok(Connected { link: self.begin(stream).await?, met: Met::default() }),
                     Secure::Fixed(tls) => {
                         let stream = handshake(tls, host, stream).await?;
-                        Ok(Connected { link: self.begin(stream).await?, standing: None })
+                        Ok(Connected { link: self.begin(stream).await?, met: Met::default() })
                     }
                     Secure::Live(materials, at) => self.agent(materials, *at, host, stream).await,
                 }
@@ -167,7 +170,7 @@ impl Connector {
         if self.speak == Speak::Http2 && stream.get_ref().1.alpn_protocol() != Some(b"h2") {
             return Err(ConnectFault::Http);
         }
-        Ok(Connected { standing: Some(Rc::new(standing)), link: self.begin(stream).await? })
+        Ok(Connected { met: Met(Some(Rc::new(standing))), link: self.begin(stream).await? })
     }
 }
 

@@ -50,6 +50,12 @@ impl Pki {
         Pki { random, issuing, roots }
     }
 
+    /// Other roots in place of its own: nobody that it certified counts any more.
+    pub fn write_other_roots(&self, dir: &Path) {
+        let (_, _, pem) = issuer(&self.random, "other");
+        std::fs::write(dir.join("tls-roots.pem"), pem).unwrap();
+    }
+
     pub fn write_gateway(&self, dir: &Path) {
         let (chain, key) = self.server("spiffe://semgate.test/gateway", true);
         std::fs::write(dir.join("gateway.pem"), chain.to_pem()).unwrap();

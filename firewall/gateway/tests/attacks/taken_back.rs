@@ -1,0 +1,205 @@
+//! What still goes over connections that were open when a certificate was taken away.
+
+use crate::common::{Gateway, House, RETAILER, WHOLESALER, message, route, wait};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+const EXTENSION: &str = "urn:contexts:snl:v1.0";
+/// How often something is tried before it counts as never.
+const TRIES: usize = 400;
+
+fn house() -> House {
+    let mut house = House::new();
+    house.remember();
+    house
+}
+
+/// Takes the roots of everybody's certificates away and tells the gateway so, which may not listen yet.
+struct TakenAway {
+    /// A handler of our own, so that the signal ends nothing before the gateway listens for it.
+    _here: tokio::signal::unix::Signal,
+}
+
+impl TakenAway {
+    fn from(house: &House) -> Self {
+        let _here = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).unwrap();
+        house.pki.write_other_roots(house.dir.path());
+        Self { _here }
+    }
+
+    async fn tell(&self) {
+        let pid = std::process::id().to_string();
+        assert!(std::process::Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+}
+
+/// Reads to the end of a head.
+async fn head<S: AsyncRead + Unpin>(stream: &mut S) -> String {
+    let mut text = Vec::new();
+    while !text.ends_with(b"\r\n\r\n") {
+        text.push(stream.read_u8().await.unwrap());
+    }
+    String::from_utf8(text).unwrap()
+}
+
+fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
+    head.lines().find_map(|line| {
+        let (found, value) = line.split_once(':')?;
+        found.eq_ignore_ascii_case(name).then(|| value.trim())
+    })
+}
+
+/// RFC 6455 §1.3.
+fn accept(key: &str) -> String {
+    let text = format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
+    STANDARD.encode(ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, text.as_bytes()))
+}
+
+/// An agent behind TLS that opens a socket and says nothing on it; what it heard.
+async fn silent_socket(house: &House) -> (u16, Arc<Mutex<Vec<String>>>) {
+    let acceptor = TlsAcceptor::from(house.pki.server_config(WHOLESALER, true));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut stream = acceptor.accept(stream).await.unwrap();
+        let asked = head(&mut stream).await;
+        let accept = accept(header(&asked, "sec-websocket-key").unwrap());
+        let agreed = format!(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
+        );
+        stream.write_all(agreed.as_bytes()).await.unwrap();
+        let mut socket = WebSocketStream::from_raw_socket(stream, Role::Server, None).await;
+        while let Some(Ok(message)) = socket.next().await {
+            if let Message::Text(text) = message {
+                hears.lock().unwrap().push(text.to_string());
+            }
+        }
+    });
+    (port, heard)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attack_messages_over_an_open_socket_to_an_agent_whose_certificate_counts_no_more() {
+    let house = house();
+    let (port, heard) = silent_socket(&house).await;
+    let more = format!("plain_sender = \"{RETAILER}\"\nwebsocket = true");
+    let route = route("sockets", "l8", &format!("https://127.0.0.1:{port}/l8"), &more);
+    let gateway = Gateway::start(house.config(&route, ""));
+    let mut stream = TcpStream::connect(("127.0.0.1", gateway.port("sockets"))).await.unwrap();
+    let asks = "GET / HTTP/1.1\r\nHost: gw\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    stream.write_all(asks.as_bytes()).await.unwrap();
+    assert!(head(&mut stream).await.starts_with("HTTP/1.1 101"));
+    let mut socket = WebSocketStream::from_raw_socket(stream, Role::Client, None).await;
+    let say = || Message::text(message().to_string());
+    socket.send(say()).await.unwrap();
+    tokio::task::block_in_place(|| wait("it is told", || heard.lock().unwrap().len() == 1));
+
+    let taken = TakenAway::from(&house);
+    let mut said = None;
+    for _ in 0..TRIES {
+        taken.tell().await;
+        let _ = socket.send(say()).await;
+        if let Ok(Some(Ok(Message::Text(text)))) =
+            tokio::time::timeout(Duration::from_millis(25), socket.next()).await
+        {
+            said = Some(text);
+            break;
+        }
+    }
+    let told = heard.lock().unwrap().len();
+    let said = said.unwrap_or_else(|| panic!("{told} messages went to it, and go on to"));
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["code"], "upstream_unavailable", "{said}");
+    assert!(said["detail"].as_str().unwrap().contains("does not count any more"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attack_a_stream_of_an_agent_whose_certificate_counts_no_more_goes_on() {
+    let house = house();
+    let acceptor = TlsAcceptor::from(house.pki.server_config(WHOLESALER, true));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let spoke = Arc::new(AtomicUsize::new(0));
+    let speaks = Arc::clone(&spoke);
+    let event = json!({"jsonrpc": "2.0", "id": 7, "result": {"statusUpdate": {
+        "taskId": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING"}}}});
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut stream = acceptor.accept(stream).await.unwrap();
+        let asked = head(&mut stream).await;
+        let mut body = vec![0; header(&asked, "content-length").unwrap().parse().unwrap()];
+        stream.read_exact(&mut body).await.unwrap();
+        let begins =
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+        stream.write_all(begins.as_bytes()).await.unwrap();
+        let piece = format!("data: {event}\n\n");
+        let chunk = format!("{:x}\r\n{piece}\r\n", piece.len());
+        while stream.write_all(chunk.as_bytes()).await.is_ok() {
+            speaks.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+    });
+    let more = format!("plain_sender = \"{RETAILER}\"");
+    let route = route("a2a", "a2a", &format!("https://127.0.0.1:{port}/a2a"), &more);
+    let gateway = Gateway::start(house.config(&route, ""));
+    let body = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "SendStreamingMessage",
+        "params": {"message": {
+            "messageId": "m-1", "role": "ROLE_USER",
+            "parts": [{"data": {"concept_type": "current_decision", "item_id": "sku-1", "quantity": 120}}],
+            "metadata": {EXTENSION: {"context": "urn:contexts:supplyChain:v1.0"}}
+        }}
+    })
+    .to_string();
+    let mut stream = TcpStream::connect(("127.0.0.1", gateway.port("a2a"))).await.unwrap();
+    let asks = format!(
+        "POST / HTTP/1.1\r\nHost: gw\r\nA2A-Version: 1.0\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(asks.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    let mut buffer = vec![0; 65_536];
+    let mut taken = None;
+    for _ in 0..TRIES {
+        if text.contains("TASK_STATE_WORKING") {
+            taken.get_or_insert_with(|| TakenAway::from(&house)).tell().await;
+        }
+        let size = stream.read(&mut buffer).await.unwrap();
+        text.push_str(std::str::from_utf8(&buffer[..size]).unwrap());
+        if text.contains("\r\n0\r\n\r\n") {
+            break;
+        }
+    }
+    let events: Vec<Value> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let last = &events.last().unwrap()["error"]["data"][0];
+    assert_eq!(last["code"], "upstream_unavailable", "{} events passed: {last}", events.len());
+    assert_eq!(last["delivered"], "yes");
+    tokio::task::block_in_place(|| {
+        wait("the record", || {
+            house
+                .audit()
+                .iter()
+                .any(|record| record["direction"] == "reply" && record["code"] == "upstream_unavailable")
+        });
+    });
+    assert!(spoke.load(Ordering::Relaxed) >= events.len() - 1);
+}
