@@ -50,7 +50,7 @@ impl Elsewhere {
 /// What one route passes of authorization, on one core.
 pub(crate) struct Authorization {
     places: Places,
-    /// The only authorization servers that may be named; `None`: any that is spoken to over TLS.
+    /// The only authorization servers that may be named; `None`: any that is safe to go to.
     servers: Option<Vec<String>>,
     elsewhere: Elsewhere,
     /// Bytes of a server's challenges.
@@ -80,14 +80,20 @@ impl Demand {
 }
 
 impl Authorization {
-    /// That of a route of MCP whose callers' credentials are passed on; nothing for any other. `url` is where callers reach it.
-    pub(crate) fn of(route: &RouteConfig, url: &str, elsewhere: Elsewhere, limits: &Limits) -> Option<Self> {
+    /// That of a route of MCP whose callers' credentials are passed on; nothing for any other. `url` is where callers reach it; behind the
+    /// gateway are all of `routes`.
+    pub(crate) fn of(
+        (route, routes): (&RouteConfig, &[RouteConfig]),
+        url: &str,
+        elsewhere: Elsewhere,
+        limits: &Limits,
+    ) -> Option<Self> {
         if !is_authorized(route) {
             return None;
         }
         let reply_bytes = limits.reply_bytes.min(limits.metadata_bytes);
         Some(Self {
-            places: Places::of(route, url),
+            places: Places::of(route, routes, url),
             servers: route.choices.authorization_servers.clone(),
             elsewhere,
             challenge_bytes: limits.challenge_bytes,

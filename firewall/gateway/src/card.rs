@@ -6,7 +6,6 @@
 //! what they ask for.
 
 mod build;
-mod inside;
 mod security;
 mod signed;
 #[cfg(test)]

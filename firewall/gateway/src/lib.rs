@@ -28,6 +28,7 @@ mod forward;
 mod framing;
 mod grpc;
 mod identify;
+mod inside;
 mod keep;
 mod lane;
 mod listen;

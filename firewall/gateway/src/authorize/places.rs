@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::WELL_KNOWN;
 use crate::config::{Place, RouteConfig, Upstream};
+use crate::inside::{self, Inside};
 
 /// Bytes of an address that a server states. As long as most servers of HTTP take one.
 const MAX_URL: usize = 2_048;
@@ -16,6 +17,8 @@ pub(crate) struct Places {
     /// Where callers reach it; nothing where the gateway does not know.
     public: Option<Known>,
     behind: Upstream,
+    /// What is behind this route and the others.
+    inside: Inside,
 }
 
 #[derive(Clone, Debug)]
@@ -52,14 +55,14 @@ fn bare(path: &str) -> &str {
 }
 
 impl Places {
-    pub(super) fn of(route: &RouteConfig, url: &str) -> Self {
+    pub(super) fn of(route: &RouteConfig, routes: &[RouteConfig], url: &str) -> Self {
         let unspecified = |at: &Upstream| matches!(&at.place, Place::Tcp(host, _) if host.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified()));
         let public = stated(url).filter(|at| !unspecified(at)).map(|at| {
             let end = url.find("://").map_or(0, |at| at + 3);
             let end = url.get(end..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| at + end);
             Known { origin: url.get(..end).unwrap_or(url).to_owned(), at }
         });
-        Self { public, behind: route.upstream.clone() }
+        Self { public, behind: route.upstream.clone(), inside: Inside::behind(routes) }
     }
 
     fn public_path(&self) -> &str {
@@ -123,9 +126,14 @@ impl Places {
         path.is_empty().then(|| format!("{origin}{slash}"))
     }
 
-    /// Whether an address leads to the server behind past the gateway.
+    /// Whether an address leads past the gateway to what is behind any route, or nobody can say where it leads.
     pub(super) fn leads_inside(&self, at: &Upstream) -> bool {
         let public = self.public.as_ref().is_some_and(|public| same_origin(&public.at, at));
-        !public && same_origin(&self.behind, at)
+        !public && self.inside.is_at(at)
+    }
+
+    /// Whether callers reach the route on their own machine, so that other addresses there are none of a stranger's choosing.
+    pub(super) fn is_here(&self) -> bool {
+        self.public.as_ref().is_some_and(|public| inside::is_here(&public.at))
     }
 }

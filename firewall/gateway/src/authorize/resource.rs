@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::challenge::{is_alg, is_scope};
 use super::places::{self, Places};
+use crate::inside::is_here;
 use crate::reasons::invalid;
 
 /// Authorization servers, scopes, and names of algorithms in one list. 64: as in a card.
@@ -76,13 +77,17 @@ fn texts<'o>(
     list.iter().map(text).collect::<Result<_, _>>().map(Some)
 }
 
-/// A client goes there with a person who may sign in, so it is over TLS or on this machine, where the operator says so, and nowhere past the
-/// gateway.
+/// A client goes there with a person who may sign in, so it is over TLS or on the client's own machine, that only where the operator lists
+/// it or the route is there too, and nowhere past the gateway.
 fn authorization_server(text: &str, places: &Places, servers: Option<&[String]>) -> Result<(), Refusal> {
     let at = places::stated(text).filter(places::safe).ok_or_else(|| wrong("authorization_servers"))?;
     if places.leads_inside(&at) {
-        return Err(invalid("the server names its own address behind the gateway as authorization server")
+        return Err(invalid("the server names an address behind the gateway as authorization server")
             .with_hint("ask the operator: its authorization server needs an address of its own"));
+    }
+    if servers.is_none() && is_here(&at) && !places.is_here() {
+        return Err(invalid("the server names an authorization server on the machine of whoever asks")
+            .with_hint("ask the operator, who can list it (`authorization_servers`)"));
     }
     if servers.is_some_and(|servers| !servers.iter().any(|server| server == text)) {
         return Err(Refusal::new(

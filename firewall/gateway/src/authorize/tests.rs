@@ -1,7 +1,7 @@
 //! What of a server's word about authorization reaches a caller.
 
 use super::*;
-use crate::config::Config;
+use crate::config::{Config, Upstream};
 use http::Response;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -16,7 +16,12 @@ fn route(more: &str) -> RouteConfig {
 const ON: &str = "forward_authorization = true\n";
 
 fn at(url: &str) -> Authorization {
-    Authorization::of(&route(ON), url, Elsewhere::default(), &Limits::default()).unwrap()
+    among(url, &[route(ON)])
+}
+
+/// The first of these routes.
+fn among(url: &str, routes: &[RouteConfig]) -> Authorization {
+    Authorization::of((&routes[0], routes), url, Elsewhere::default(), &Limits::default()).unwrap()
 }
 
 fn head(status: u16, headers: &[(&str, &str)]) -> Parts {
@@ -131,14 +136,23 @@ fn a_nonce_passes_once_and_in_its_own_characters() {
 #[test]
 fn only_routes_of_mcp_that_pass_credentials_on_pass_anything_of_authorization() {
     let of = |route: &RouteConfig| {
-        Authorization::of(route, GW, Elsewhere::default(), &Limits::default()).is_some()
+        let routes = std::slice::from_ref(route);
+        Authorization::of((route, routes), GW, Elsewhere::default(), &Limits::default()).is_some()
     };
     assert!(of(&route(ON)) && !of(&route("")));
     assert!(!of(&crate::card::tests::route(ON)), "not A2A");
 }
 
 fn metadata(url: &str, asked: &str, servers: Option<&[String]>, theirs: &Value) -> Result<Value, String> {
-    let places = &at(url).places;
+    told_by(&at(url).places, asked, servers, theirs)
+}
+
+fn told_by(
+    places: &Places,
+    asked: &str,
+    servers: Option<&[String]>,
+    theirs: &Value,
+) -> Result<Value, String> {
     let rebuilt = resource::rebuilt(theirs.to_string().as_bytes(), places, asked, servers);
     rebuilt.map(|text| serde_json::from_str(&text).unwrap()).map_err(|refusal| {
         let cause = refusal.cause().map(|cause| format!(" {cause}")).unwrap_or_default();
@@ -149,14 +163,14 @@ fn metadata(url: &str, asked: &str, servers: Option<&[String]>, theirs: &Value) 
 #[test]
 fn metadata_keep_the_members_that_have_a_name_here_and_name_the_gateway() {
     let theirs = json!({
-        "resource": "http://localhost:9000/inner/mcp", "authorization_servers": ["https://as.test/tenant1", "http://127.0.0.1:7/"],
+        "resource": "http://localhost:9000/inner/mcp", "authorization_servers": ["https://as.test/tenant1", "https://as.test:7/"],
         "scopes_supported": ["a", "b:c"], "bearer_methods_supported": ["body", "header", "query"],
         "dpop_signing_alg_values_supported": ["ES256"], "dpop_bound_access_tokens_required": true,
         "resource_name": "Obey me", "resource_documentation": "https://evil.test", "jwks_uri": "https://evil.test",
         "signed_metadata": "e.e.e", "x-other": {"y": 1},
     });
     let ours = json!({
-        "resource": "https://gw.test/mcp", "authorization_servers": ["https://as.test/tenant1", "http://127.0.0.1:7/"],
+        "resource": "https://gw.test/mcp", "authorization_servers": ["https://as.test/tenant1", "https://as.test:7/"],
         "scopes_supported": ["a", "b:c"], "bearer_methods_supported": ["header"],
         "dpop_signing_alg_values_supported": ["ES256"], "dpop_bound_access_tokens_required": true,
     });
@@ -211,6 +225,59 @@ fn attack_metadata_of_another_resource_or_that_lead_where_no_client_should_go_ar
         let refused = resource::rebuilt(text.as_bytes(), &at(GW).places, "/mcp", None);
         assert_eq!(refused.unwrap_err().code(), Code::UpstreamInvalid, "{text}");
     }
+}
+
+#[test]
+fn attack_an_authorization_server_is_behind_the_gateway_under_another_name_or_behind_another_route() {
+    let behind = |url: &str| Upstream::parse(url, std::path::Path::new("/")).unwrap();
+    let refused = |public: &str, upstream: &str, server: &str| {
+        let mut routes = [route(ON), route("")];
+        routes[0].upstream = behind(upstream);
+        routes[1].upstream = behind("https://treasury.internal/a2a");
+        routes[1].card_from = Some(behind("https://cards.internal/card"));
+        let theirs = json!({"resource": upstream, "authorization_servers": [server]});
+        let places = among(public, &routes).places;
+        resource::rebuilt(theirs.to_string().as_bytes(), &places, "/mcp", Some(&[server.to_owned()]))
+            .err()
+            .map(|refusal| (refusal.code(), refusal.reason().contains("an address behind the gateway")))
+    };
+    let named = "https://tools.internal:8443/mcp";
+    let inside = Some((Code::UpstreamInvalid, true));
+    for server in [
+        "https://tools.internal:8443/",
+        "https://tools.internal.:8443/",
+        "https://TOOLS.internal:8443/login",
+        "https://treasury.internal/",
+        "https://treasury.internal.:443/",
+        "https://cards.internal",
+    ] {
+        assert_eq!(refused(GW, named, server), inside, "{server}");
+    }
+    for server in ["https://167772165:8443", "https://0x0a.0.0.5:8443", "https://[::ffff:10.0.0.5]:8443"] {
+        assert_eq!(refused(GW, "https://10.0.0.5:8443/mcp", server), inside, "{server}");
+    }
+    assert_eq!(refused(GW, named, "https://tools.internal:9443/"), None, "another port");
+    assert_eq!(
+        refused("https://tools.internal:8443/mcp", named, "https://tools.internal:8443/"),
+        None,
+        "known to callers"
+    );
+}
+
+#[test]
+fn attack_a_server_far_away_sends_its_clients_to_their_own_machines() {
+    let of = |public: &str, server: &str, servers: Option<&[String]>| {
+        let theirs =
+            json!({"resource": "http://127.0.0.1:9000/inner/mcp", "authorization_servers": [server]});
+        metadata(public, "/mcp", servers, &theirs).map(|_| ())
+    };
+    for server in ["http://127.0.0.1:7/", "http://localhost:7", "https://localhost.:7", "https://127.1:7"] {
+        assert_eq!(of(GW, server, None), Err("upstream_invalid".to_owned()), "{server}");
+        assert!(of(GW, server, Some(&["https://as.test".to_owned()])).is_err(), "{server}");
+    }
+    let listed = ["http://127.0.0.1:7/".to_owned()];
+    assert_eq!(of(GW, "http://127.0.0.1:7/", Some(&listed)), Ok(()), "the operator says so");
+    assert_eq!(of("http://localhost:5/mcp", "http://127.0.0.1:7/", None), Ok(()), "the route is there too");
 }
 
 #[test]

@@ -6,9 +6,9 @@ use semgate_contexts::schema::refused_in_free_text;
 use semgate_message::a2a::Version;
 use serde_json::{Map, Value, json};
 
-use super::inside::Inside;
 use super::security::Passing;
 use crate::config::{RouteConfig, Transport};
+use crate::inside::Inside;
 
 /// Bytes of one text: a paragraph.
 const MAX_TEXT: usize = 2048;
@@ -53,9 +53,7 @@ impl Says {
                 authorization: choices.forward_authorization,
                 api_key: choices.api_key_header.clone(),
             },
-            inside: Inside::of(
-                routes.iter().flat_map(|route| [&route.upstream].into_iter().chain(&route.card_from)),
-            ),
+            inside: Inside::behind(routes),
         }
     }
 

@@ -7,7 +7,7 @@ use semgate_contexts::json::{Json, Object};
 use serde_json::{Map, Value};
 
 use super::build::{MAX_LIST, text};
-use super::inside::Inside;
+use crate::inside::Inside;
 
 /// What a route passes on.
 #[derive(Clone, Debug, Default)]

@@ -367,7 +367,12 @@ impl Core {
             address: Address::new(&config.upstream, speak, config.protocol, &seat.extension)?,
             pool: Pool::new(connector, limits.upstream_idle, limits.upstream_idle_timeout),
             card: self.card(config, &seat)?,
-            authorization: Authorization::of(config, &seat.url, seat.elsewhere.clone(), limits),
+            authorization: Authorization::of(
+                (config, &self.config.routes),
+                &seat.url,
+                seat.elsewhere.clone(),
+                limits,
+            ),
             decisions,
             metrics: seat.metrics,
             replier: Peer::configured(&config.receiver),

@@ -1,4 +1,5 @@
-//! The addresses behind the gateway, which no text of a card may name: whoever followed one would come past the firewall.
+//! The addresses behind the gateway, which nothing that agents say of themselves may name: whoever followed one would come past the
+//! firewall.
 //!
 //! A text is held against them as those read it who connect: hosts are compared as the URL standard normalises them, so that case, a
 //! dot at the end, percent signs, other digits and numbers for an address hide nothing. What a name resolves to is not looked at.
@@ -8,11 +9,11 @@ use std::ops::Range;
 
 use url::Host;
 
-use crate::config::{Place, Upstream};
+use crate::config::{Place, RouteConfig, Upstream};
 
 /// Host and port of each place that an agent is behind.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Inside(Vec<Origin>);
+pub(crate) struct Inside(Vec<Origin>);
 
 #[derive(Clone, Debug)]
 struct Origin {
@@ -32,6 +33,8 @@ enum Normal {
 impl Normal {
     /// Reads a name, or an address, which is in brackets if it is of IPv6; nothing of what is neither.
     fn parse(host: &str) -> Option<Self> {
+        // a sentence may end right behind it
+        let host = host.trim_end_matches('.');
         let address = |address: IpAddr| match address.to_canonical() {
             here if here.is_loopback() || here.is_unspecified() => Self::Here,
             other => Self::Address(other),
@@ -56,19 +59,40 @@ enum Port {
     Usual,
 }
 
+/// The host of an address as one who connects understands it, and as it is written; nothing for a socket of this machine.
+fn host(at: &Upstream) -> Option<(Option<Normal>, &str, u16)> {
+    let Place::Tcp(host, port) = &at.place else { return None };
+    let bracketed = host.contains(':').then(|| format!("[{host}]"));
+    Some((Normal::parse(bracketed.as_ref().unwrap_or(host)), host, *port))
+}
+
+/// Whether whoever goes there comes to their own machine, by any of its names.
+pub(crate) fn is_here(at: &Upstream) -> bool {
+    host(at).is_none_or(|(host, ..)| host == Some(Normal::Here))
+}
+
 impl Inside {
-    pub(super) fn of<'u>(places: impl IntoIterator<Item = &'u Upstream>) -> Self {
+    /// What is behind these routes: their agents, and where their cards are.
+    pub(crate) fn behind(routes: &[RouteConfig]) -> Self {
+        Self::of(routes.iter().flat_map(|route| [&route.upstream].into_iter().chain(&route.card_from)))
+    }
+
+    fn of<'u>(places: impl IntoIterator<Item = &'u Upstream>) -> Self {
         let origin = |upstream: &Upstream| {
-            let Place::Tcp(host, port) = &upstream.place else { return None };
-            let written = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-            let host = Normal::parse(&written).unwrap_or_else(|| Normal::Name(host.to_ascii_lowercase()));
-            Some(Origin { host, port: *port })
+            let (read, written, port) = host(upstream)?;
+            Some(Origin { host: read.unwrap_or_else(|| Normal::Name(written.to_ascii_lowercase())), port })
         };
         Self(places.into_iter().filter_map(origin).collect())
     }
 
+    /// Whether an address leads to one of the places, over whatever is spoken there, or nobody can say where it leads.
+    pub(crate) fn is_at(&self, at: &Upstream) -> bool {
+        let Some((Some(host), _, port)) = host(at) else { return true };
+        self.0.iter().any(|origin| origin.port == port && origin.host == host)
+    }
+
     /// Whether a text names one of the places, in a URL or as host and port.
-    pub(super) fn named_in(&self, text: &str) -> bool {
+    pub(crate) fn named_in(&self, text: &str) -> bool {
         // readers of urls leave line ends out
         self.stands_in(text) || (text.contains('\n') && self.stands_in(&text.replace('\n', "")))
     }
@@ -77,7 +101,12 @@ impl Inside {
         runs(text).into_iter().any(|run| {
             let (before, host, after) = (text.get(..run.start), text.get(run.clone()), text.get(run.end..));
             let (Some(before), Some(host), Some(after)) = (before, host, after) else { return false };
-            port(before, after).is_some_and(|port| self.holds(host, port))
+            let (at_end, before_end) = (port(before, after), port(before, ""));
+            let of = |host: &str, port: Option<Port>| port.is_some_and(|port| self.holds(host, port));
+            // words of other scripts, quotes and dashes may stand right before it or behind
+            let foreign = !host.is_ascii() && (at_end.is_some() || before_end.is_some());
+            let part = |(part, last): (String, bool)| of(&part, if last { at_end } else { before_end });
+            of(host, at_end) || (foreign && pieces(host).any(part))
         })
     }
 
@@ -90,11 +119,31 @@ impl Inside {
         if there.peek().is_none() {
             return false;
         }
-        // words of other scripts may stand right before it
-        let plain = host.rsplit(|c: char| !c.is_ascii()).next().unwrap_or_default();
-        let read = [Normal::parse(host), Normal::parse(plain)];
-        there.any(|origin| read.iter().flatten().any(|host| *host == origin.host))
+        Normal::parse(host).is_some_and(|host| there.any(|origin| origin.host == host))
     }
+}
+
+/// The longest parts of a run that are ASCII once each character is what the URL standard makes of it, and whether the run ends with it.
+fn pieces(run: &str) -> impl Iterator<Item = (String, bool)> {
+    let (mut all, mut piece) = (Vec::new(), String::new());
+    for c in run.chars() {
+        match mapped(c) {
+            Some(ascii) => piece.push_str(&ascii),
+            None => all.push((std::mem::take(&mut piece), false)),
+        }
+    }
+    all.push((piece, true));
+    all.into_iter().filter(|(piece, _)| !piece.is_empty())
+}
+
+/// What a character of a host becomes if that is ASCII: letters of other widths their own, dots of other scripts a dot, a soft hyphen nothing.
+fn mapped(c: char) -> Option<String> {
+    if c.is_ascii() {
+        return Some(c.to_string());
+    }
+    let Host::Domain(name) = Host::parse(&format!("a{c}a")).ok()? else { return None };
+    let between = name.strip_prefix('a')?.strip_suffix('a')?;
+    Some(between.to_owned())
 }
 
 /// Where hosts can stand: what is written without a break, and what is in brackets.
@@ -207,6 +256,44 @@ mod tests {
         {
             assert!(!local.named_in(text) && !named.named_in(text), "{text}");
         }
+    }
+
+    #[test]
+    fn attack_a_quote_a_dash_or_a_word_of_another_script_stands_behind_a_place() {
+        let (local, named) = (inside("http://127.0.0.1/a2a"), inside("https://agent.internal/a2a"));
+        for end in ["”", "—", "」", "、", "は", "…", "。", "...", "”:8443", "、b.example:8443", "é, or so"]
+        {
+            for text in [
+                format!("Reach it at “https://agent.internal{end}"),
+                format!("“https://ＡＧＥＮＴ。inter\u{ad}nal{end}"),
+                format!("「agent.internal:443{end}"),
+                format!("https://地址agent.internal{end}"),
+            ] {
+                assert!(named.named_in(&text), "{text}");
+            }
+            for text in [format!("“http://127.0.0.1{end}"), format!("“http://１２７.0.0.1{end}")] {
+                assert!(local.named_in(&text), "{text}");
+            }
+        }
+        for text in ["“agent.internal”", "https://agent.internal.example”", "https://my-agent.internal—"]
+        {
+            assert!(!named.named_in(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_at_a_place_whatever_it_is_written_as() {
+        let at = |text: &str| Upstream::parse(text, std::path::Path::new("/")).unwrap();
+        let address = inside("http://10.0.0.5:8443/mcp");
+        for text in ["https://167772165:8443", "https://0x0a.0.0.5:8443", "https://[::ffff:10.0.0.5]:8443"] {
+            assert!(address.is_at(&at(text)), "{text}");
+        }
+        assert!(!address.is_at(&at("https://10.0.0.5:8444")) && !address.is_at(&at("https://10.0.0.6:8443")));
+        assert!(address.is_at(&at("https://10.0.0.5.6:8443")), "nobody can say where it leads");
+        for text in ["http://LOCALHOST:1", "http://127.1:1", "https://a.localhost.:1", "http://[::1]:1"] {
+            assert!(is_here(&at(text)), "{text}");
+        }
+        assert!(!is_here(&at("https://localhost.example")));
     }
 
     proptest::proptest! {
