@@ -122,13 +122,14 @@ impl Authorization {
         if !matches!(status, 400 | 401 | 403) {
             return Ok(None);
         }
-        let lines: Option<Vec<&str>> =
-            head.headers.get_all(WWW_AUTHENTICATE).iter().map(|value| value.to_str().ok()).collect();
-        let unreadable = || invalid("the challenge of the agent behind has no one reading");
-        let lines = lines.ok_or_else(unreadable)?;
-        if lines.iter().map(|line| line.len()).sum::<usize>() > self.challenge_bytes {
+        let lines = head.headers.get_all(WWW_AUTHENTICATE);
+        if lines.iter().map(HeaderValue::len).sum::<usize>() > self.challenge_bytes {
             return Err(invalid("the challenge of the agent behind is larger than the limit"));
         }
+        let unreadable = || invalid("the challenge of the agent behind has no one reading");
+        // a character for each byte: beyond ASCII they may stand in what is left out (RFC 9110 §5.6.4, `obs-text`), and in nothing that is carried
+        let text = |line: &HeaderValue| line.as_bytes().iter().copied().map(char::from).collect();
+        let lines: Vec<String> = lines.iter().map(text).collect();
         let mut challenges = Vec::new();
         for challenge in challenge::read(&lines).ok_or_else(unreadable)? {
             // RFC 6750 §3.1 has this status for one error; without any it is about something else

@@ -87,7 +87,7 @@ pub(super) fn is_alg(text: &str) -> bool {
 
 /// All challenges of a scheme that is carried, in their order; `None` where a line has no reading by itself, or there is more than one
 /// reading: a scheme or a parameter that is there twice.
-pub(super) fn read(lines: &[&str]) -> Option<Vec<Challenge>> {
+pub(super) fn read(lines: &[String]) -> Option<Vec<Challenge>> {
     let mut all: Vec<Challenge> = Vec::new();
     for line in lines {
         let mut rest = Rest(line);

@@ -124,6 +124,35 @@ fn attack_a_second_header_or_bytes_beyond_ascii_slip_something_behind_a_challeng
 }
 
 #[test]
+fn a_realm_beyond_ascii_beside_a_challenge_hides_it_from_nobody() {
+    let good = r#"Bearer error="invalid_token", scope="a b""#;
+    let of = |lines: &[&[u8]]| {
+        let mut parts = head(401, &[]);
+        for line in lines {
+            parts.headers.append(WWW_AUTHENTICATE, HeaderValue::from_bytes(line).unwrap());
+        }
+        let demand = at(GW).demand(&parts).map_err(|refusal| refusal.reason().to_owned())?;
+        Ok::<_, String>(demand.unwrap_or_default().challenges)
+    };
+    // in Latin-1 as the grammar has it, and in UTF-8
+    let (latin, utf8): (&[u8], &[u8]) = (b"Basic realm=\"Z\xfcrich\"", "Basic realm=\"Zürich\"".as_bytes());
+    for other in [latin, utf8] {
+        assert_eq!(of(&[other, good.as_bytes()]).unwrap(), [good]);
+    }
+    assert_eq!(
+        of(&[b"Bearer realm=\"Z\xfcrich\", error=\"invalid_token\""]).unwrap(),
+        ["Bearer error=\"invalid_token\""]
+    );
+    for carried in
+        ["Bearer scope=\"\u{fc}\"", "DPoP algs=\"ES256\u{fc}\"", "Basic realm=Z\u{fc}rich", "B\u{fc}arer"]
+    {
+        assert!(of(&[carried.as_bytes()]).unwrap_err().contains("no one reading"), "{carried}");
+    }
+    let away = of(&["Bearer resource_metadata=\"http://127.0.0.1:9000/\u{fc}\"".as_bytes()]);
+    assert!(away.unwrap_err().contains("another address than its own"));
+}
+
+#[test]
 fn a_nonce_passes_once_and_in_its_own_characters() {
     let nonce = |headers: &[(&str, &str)]| at(GW).nonce(&head(200, headers)).nonce;
     assert_eq!(nonce(&[("dpop-nonce", "eyJ7-:_x~.Q==")]).unwrap(), "eyJ7-:_x~.Q==");
