@@ -34,6 +34,11 @@ when { context.receiver == Agent::"spiffe://semgate.test/agent/public-webapp-3" 
 
 /// A gateway with a TLS route before the server, whose tool is signed as it is described now.
 fn before(up: &Up, server: &Scripted) -> (Gateway, String) {
+    with(up, server, "")
+}
+
+/// The same with more on the route.
+fn with(up: &Up, server: &Scripted, more: &str) -> (Gateway, String) {
     let semgate = |arguments: &[&str]| {
         let output = Command::new(SEMGATE).args(arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -46,7 +51,7 @@ fn before(up: &Up, server: &Scripted) -> (Gateway, String) {
     std::fs::write(up.path("/policies").join("mcp.cedar"), RULES).unwrap();
     let listen = free_address();
     let route = format!(
-        "[[route]]\nname = \"mcp\"\nlisten = \"{listen}\"\nbinding = \"mcp\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"{url}\"\ncontexts = [\"*\"]\ndefault_context = \"urn:contexts:sums:v1.0\"\nadmit = [\"text\"]\n"
+        "[[route]]\nname = \"mcp\"\nlisten = \"{listen}\"\nbinding = \"mcp\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"{url}\"\ncontexts = [\"*\"]\ndefault_context = \"urn:contexts:sums:v1.0\"\nadmit = [\"text\"]\n{more}"
     );
     (Gateway::before(up, server.address, &route), format!("https://{listen}/"))
 }
@@ -309,6 +314,39 @@ fn after_a_change_the_gateway_lists_the_tools_itself_in_the_place_of_who_calls_o
         let of = |line: &&str| line.contains("\"ListTools\"") && line.contains("\"allowed\"");
         let called = records.lines().filter(|line| line.contains("[\"Progress\"]")).count() == 2;
         (called && records.lines().filter(of).count() == 2).then_some(())
+    });
+}
+
+#[test]
+fn who_calls_with_a_token_that_ended_is_asked_for_another_and_not_to_list_the_tools() {
+    let up = Up::start();
+    let server = Scripted::start();
+    let (gateway, url) = with(&up, &server, "forward_authorization = true\n");
+    server.says(vec![changed()]);
+    server.lists_for("bearer fresh");
+    let client = Client::start(&up, "retailer-7", &url);
+    let mut stream = client.begin("GET", &[], None);
+    until(&mut *stream, &mut String::new(), "list_changed");
+    let call_as = |token: &str, id: i64| {
+        Answer::read(&mut client.begin("POST", &[("authorization", token)], Some(&call(id, 77))))
+    };
+    let refused = call_as("Bearer ended", 1);
+    let told = refused.json();
+    assert_eq!((refused.status, &told["id"]), (401, &json!(1)), "{told}");
+    assert_eq!(told["error"]["data"]["code"], "authorization_required", "{told}");
+    assert_eq!(told["error"]["data"]["delivered"], "no", "the call itself went to nobody: {told}");
+    assert_eq!(refused.header("www-authenticate").as_deref(), Some("Bearer error=\"invalid_token\""));
+    assert_eq!(refused.header("dpop-nonce").as_deref(), Some("n-1"));
+    assert!(!server.heard(|said| said["method"] == "tools/call"));
+    let called = call_as("Bearer fresh", 2);
+    assert_eq!(called.header("content-type").as_deref(), Some("text/event-stream"), "{}", called.head);
+    wait_for("a record of the list's answer and one of the call", || {
+        let records = std::fs::read_to_string(&gateway.audit).unwrap();
+        let refused = |direction: &str| {
+            let of = |line: &&str| line.contains("\"authorization_required\"") && line.contains(direction);
+            records.lines().filter(of).count() == 1
+        };
+        (refused("\"direction\":\"reply\"") && refused("\"direction\":\"request\"")).then_some(())
     });
 }
 

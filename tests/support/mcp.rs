@@ -30,6 +30,8 @@ struct State {
     pages: bool,
     /// The session whose list of tools is not answered.
     holds: Option<String>,
+    /// Who lists tools without this token is asked for one.
+    token: Option<&'static str>,
 }
 
 /// A running server.
@@ -91,6 +93,11 @@ impl Scripted {
         self.change(|state| state.holds = session.map(str::to_owned));
     }
 
+    /// Lists tools, from now on, only for who shows this token.
+    pub fn lists_for(&self, token: &'static str) {
+        self.change(|state| state.token = Some(token));
+    }
+
     /// Forgets every session, as a restart does.
     pub fn forgets(&self) {
         self.change(|state| state.sessions.clear());
@@ -128,6 +135,8 @@ impl Scripted {
                 line.map(str::to_owned)
             };
             let session = header("mcp-session-id");
+            let token = self.state.0.lock().unwrap().token;
+            let strange = token.is_some_and(|token| header("authorization").as_deref() != Some(token));
             let gone = session.as_ref().is_some_and(|id| !self.state.0.lock().unwrap().sessions.contains(id));
             if gone {
                 plain(&mut stream, 404, "", "");
@@ -140,7 +149,12 @@ impl Scripted {
             } else {
                 let message: Value = serde_json::from_str(body).unwrap();
                 self.change(|state| state.heard.push((head.clone(), message.clone())));
-                self.post(&mut stream, &message, session.as_deref());
+                if strange && message["method"] == "tools/list" {
+                    let demand = "www-authenticate: Bearer error=\"invalid_token\"\r\ndpop-nonce: n-1\r\n";
+                    plain(&mut stream, 401, demand, "");
+                } else {
+                    self.post(&mut stream, &message, session.as_deref());
+                }
             }
         }
     }

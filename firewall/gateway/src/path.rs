@@ -171,7 +171,7 @@ impl Way<'_> {
         let asked = shared.inspector.inspect(&self.lane.route, peer, &headers, arrived, shared.now());
         let asked = match (again, asked) {
             (Some(again), Err(refusal)) => {
-                Box::pin(self.listed(peer, (&admitted, &headers), again, refusal)).await
+                Ok(Box::pin(self.listed(peer, (&admitted, &headers), again, refusal)).await?)
             }
             (_, asked) => asked,
         };

@@ -12,7 +12,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt;
-use semgate_inspect::{Arrived, HeaderClaims, Peer, Permit, Refusal, Remedy};
+use semgate_inspect::{Arrived, Code, Delivered, HeaderClaims, Peer, Permit, Refusal, Remedy};
 use semgate_message::mcp::{CLAIM, Operation};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -41,6 +41,8 @@ enum Page {
     Next(String),
     /// It was the last.
     Last,
+    /// The server demands authorization of the caller first.
+    Demanded(Stopped),
 }
 
 impl Way<'_> {
@@ -48,16 +50,17 @@ impl Way<'_> {
     /// that list was read. What the same caller calls meanwhile waits for the same list, and all of it takes no longer than an answer may.
     ///
     /// # Errors
-    /// The same refusal if the list cannot be had or the tool is not on it, else as [`Inspector::inspect`](semgate_inspect::Inspector::inspect).
+    /// What the server demands of the caller before it lists anything, as an answer to the call, which it was not told; the same refusal
+    /// if the list cannot be had otherwise or the tool is not on it; else as [`Inspector::inspect`](semgate_inspect::Inspector::inspect).
     pub(super) async fn listed(
         &self,
         peer: &Peer,
         (admitted, headers): (&Admitted, &HeaderClaims<'_>),
         again: Arrived,
         refusal: Refusal,
-    ) -> Result<Permit, Refusal> {
+    ) -> Result<Permit, Stopped> {
         if refusal.remedy() != Some(Remedy::ListTools) {
-            return Err(refusal);
+            return Err(refusal.into());
         }
         let lane = self.lane;
         let deadline = Instant::now() + lane.shared.limits.upstream_timeout;
@@ -65,14 +68,14 @@ impl Way<'_> {
         let turn = lane.listings.of(peer.id());
         let Ok(_alone) = timeout_at(deadline, turn.lock()).await else {
             // another caller's list may have settled it meanwhile
-            return inspector.inspect(&lane.route, peer, headers, again, lane.shared.now());
+            return Ok(inspector.inspect(&lane.route, peer, headers, again, lane.shared.now())?);
         };
         let changes = || inspector.tool_changes(&lane.route);
         let (mut cursor, mut of, mut whole) = (None, changes(), Whole::No);
         for left in (0..=lane.shared.limits.tool_pages).rev() {
             match inspector.inspect(&lane.route, peer, headers, again.clone(), lane.shared.now()) {
                 Err(still) if still.remedy().is_some() => {}
-                judged => return judged,
+                judged => return Ok(judged?),
             }
             let now = changes();
             // who read all of what is there now knows that the tool is not
@@ -86,13 +89,20 @@ impl Way<'_> {
             match timeout_at(deadline, page).await {
                 Ok(Some(Page::Next(next))) => (cursor, whole) = (Some(next), Whole::No),
                 Ok(Some(Page::Last)) => (cursor, whole) = (None, Whole::Yes),
+                Ok(Some(Page::Demanded(stopped))) => {
+                    let demanded = Refusal::demanded(stopped.refusal.status())
+                        .with_delivered(Delivered::No)
+                        .with_rpc_id(refusal.rpc_id().cloned())
+                        .with_facts(refusal.facts().clone());
+                    return Err(Stopped { demand: stopped.demand, ..demanded.into() });
+                }
                 _ => break,
             }
         }
-        Err(refusal)
+        Err(refusal.into())
     }
 
-    /// Asks for one page; nothing if it is refused.
+    /// Asks for one page; nothing if it is refused, unless by the server that demands authorization.
     async fn page(
         &self,
         peer: &Peer,
@@ -117,7 +127,7 @@ impl Way<'_> {
             Ok(answer) => read(answer, &self.lane.shared.limits).await,
             Err(stopped) => {
                 let _ = way.stop(&stopped);
-                None
+                (stopped.refusal.code() == Code::AuthorizationRequired).then_some(Page::Demanded(stopped))
             }
         }
     }
