@@ -453,11 +453,11 @@ fn begun<'c, 'j>(
     metered.decided().teach(case);
     let step = match &question {
         // taken until it is delivered, so that nobody else answers, and open again if it is not
-        Some(question) => Step::begin(Some(Arc::clone(question).into()), None).map_err(|_| nothing())?,
+        Some(question) => Step::begin(Some(Arc::clone(question).into()), || None).map_err(|_| nothing())?,
         None => step(case, resolved).map_err(|refusal| refusal.with_facts(metered.facts()))?,
     };
     if let Some(made) = step.as_deref().and_then(Step::makes) {
-        opens(case, resolved, message.threads.own, made);
+        opens(case, message.threads.own, made);
     }
     Ok((metered, step))
 }
@@ -482,7 +482,7 @@ pub(crate) fn taken(
     match (step.as_deref().and_then(Step::makes), sent.step.as_deref().and_then(Step::makes)) {
         (Some(made), _) => {
             let own = if own == OwnThread::default() { sent.own() } else { own };
-            opens(case, resolved, own, made);
+            opens(case, own, made);
         }
         // what the request proposed is found under what its answer names, too
         (None, Some(made)) => case.owners.attach(&case.route.scope(), own, made),
@@ -494,22 +494,22 @@ pub(crate) fn taken(
 /// What a message does to the turns.
 fn step(case: &Case<'_>, resolved: &Resolved<'_, '_>) -> Result<Option<Arc<Step>>, Refusal> {
     let (message, named) = (resolved.message(), resolved.named());
-    let makes = proposes(message.performative) && has_turns(case, message, named);
-    let makes = makes.then(|| match message.binding {
-        Binding::L8 => Proposal::named(side(case, message), message.message_id, same(message)),
+    let proposes = proposes(message.performative) && has_turns(case, message, named);
+    let make = || match message.binding {
+        Binding::L8 => {
+            let proposal = Proposal::named(side(case, message), message.message_id, same(message));
+            let between =
+                Between { by: case.sender.id(), to: case.receiver, line: named.urn().line().as_str() };
+            case.owners.pairs().propose(between, proposal)
+        }
         Binding::A2a | Binding::Mcp => Proposal::new(side(case, message), message.threads.own.task),
-    });
+    };
     // of several at once the first one has it, and the others are not moved to another proposal
-    Step::begin(resolved.answers().cloned(), makes).map_err(|why| out_of_turn(message, why))
+    Step::begin(resolved.answers().cloned(), || proposes.then(make)).map_err(|why| out_of_turn(message, why))
 }
 
-/// From now on the other side may answer this.
-fn opens(case: &Case<'_>, resolved: &Resolved<'_, '_>, own: OwnThread<'_>, made: &Arc<Proposal>) {
-    if resolved.message().binding == Binding::L8 {
-        let line = resolved.named().urn().line().as_str();
-        let between = Between { by: case.sender.id(), to: case.receiver, line };
-        return case.owners.pairs().propose(between, made);
-    }
+/// From now on the other side may answer this under its task and conversation; where the binding has none, it may already.
+fn opens(case: &Case<'_>, own: OwnThread<'_>, made: &Arc<Proposal>) {
     case.owners.propose(&case.route.scope(), own, made);
 }
 

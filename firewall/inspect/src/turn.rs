@@ -44,6 +44,8 @@ enum Is {
 #[derive(Clone, Copy, Debug)]
 struct Stands {
     is: Is,
+    /// How many messages say it that arrived, or may yet: who says it again says it too.
+    said: usize,
     /// Which message took it last, where the binding names none.
     answer: Option<Digest>,
 }
@@ -70,7 +72,7 @@ impl Proposal {
     }
 
     fn made(by: Side, task: Option<&str>, message: Option<(Box<str>, Digest)>) -> Arc<Self> {
-        let stands = Mutex::new(Stands { is: Is::Open, answer: None });
+        let stands = Mutex::new(Stands { is: Is::Open, said: 1, answer: None });
         Arc::new(Self { by, task: task.map(Box::from), message, stands })
     }
 
@@ -107,8 +109,25 @@ impl Proposal {
         if stands.is != Is::Open {
             return Err(OutOfTurn::NotOpen);
         }
-        *stands = Stands { is: Is::Taken, answer };
+        *stands = Stands { is: Is::Taken, answer, ..*stands };
         Ok(())
+    }
+
+    /// It is said once more, in the same words. Not so if it was never said before: then this is another one.
+    fn say_again(&self) -> bool {
+        let mut stands = self.locked();
+        let again = stands.is != Is::Withdrawn;
+        stands.said += usize::from(again);
+        again
+    }
+
+    /// One message that says it is known not to have arrived; if that was the last, it was never made.
+    fn unsay(&self) {
+        let mut stands = self.locked();
+        stands.said = stands.said.saturating_sub(1);
+        if stands.said == 0 && stands.is == Is::Open {
+            stands.is = Is::Withdrawn;
+        }
     }
 
     /// Moves it on, if it stands at one of these.
@@ -174,21 +193,22 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Takes what is answered; none if nothing is answered or proposed.
+    /// Takes what is answered, and only then proposes; none if nothing is answered or proposed.
     ///
     /// # Errors
     /// [`OutOfTurn`]: somebody else was faster.
     pub(crate) fn begin(
         answers: Option<Answers>,
-        makes: Option<Arc<Proposal>>,
+        makes: impl FnOnce() -> Option<Arc<Proposal>>,
     ) -> Result<Option<Arc<Self>>, OutOfTurn> {
-        if answers.is_none() && makes.is_none() {
-            return Ok(None);
-        }
         if let Some(answers) = &answers {
             answers.proposal.take(answers.message)?;
         }
         let answers = answers.map(|answers| answers.proposal);
+        let makes = makes();
+        if answers.is_none() && makes.is_none() {
+            return Ok(None);
+        }
         let (delivered, given_back) = Default::default();
         Ok(Some(Arc::new(Self { answers, makes, delivered, given_back })))
     }
@@ -206,8 +226,8 @@ impl Step {
         }
     }
 
-    /// The message is known not to have arrived: what it answers is open again, and what it proposes was never said. Said again, it
-    /// changes nothing: somebody else may have answered meanwhile.
+    /// The message is known not to have arrived: what it answers is open again, and what it proposes was never said unless
+    /// another message says it too. Said again, it changes nothing: somebody else may have answered meanwhile.
     pub(crate) fn undelivered(&self) {
         self.delivered.store(true, Ordering::Release);
         if self.given_back.swap(true, Ordering::AcqRel) {
@@ -218,7 +238,7 @@ impl Step {
             proposal.change(&[Is::Taken, Is::Closed], Is::Open);
         }
         if let Some(proposal) = &self.makes {
-            proposal.change(&[Is::Open], Is::Withdrawn);
+            proposal.unsay();
         }
     }
 }

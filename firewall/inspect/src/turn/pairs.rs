@@ -106,14 +106,6 @@ impl Open {
             self.by.remove(by);
         }
     }
-
-    /// Forgets these of one agent.
-    fn replace(&mut self, by: &str, goes: impl Fn(&Made) -> bool) {
-        let Some(made) = self.by.get_mut(by) else { return };
-        let before = made.len();
-        made.retain(|made| !goes(made));
-        self.held = self.held.saturating_sub(before - made.len());
-    }
 }
 
 /// Forgets an eighth of what was proposed to the agent that most was proposed to.
@@ -158,8 +150,8 @@ impl Pairs {
         Self { each: each.max(1), all: all.max(1), open: Mutex::default() }
     }
 
-    /// The proposal that an answer is for. First the one whose message it names; then, of a message that was said before, the one that
-    /// it answered then; then `own`, what the request of a reply proposed; else the only one that is open.
+    /// The proposal that an answer is for. Of a message that was said before, the one that it answered then; then the one whose message it
+    /// names; then `own`, what the request of a reply proposed; else the only one that is open.
     ///
     /// # Errors
     /// [`OutOfTurn`], also where that one is not open: no other takes its place.
@@ -178,6 +170,9 @@ impl Pairs {
             (&made.proposal, stands.is == Is::Open, stands.answer == Some(answer.message))
         });
         let here: Vec<Found<'_>> = here.collect();
+        if let Some((proposal, open, _)) = here.iter().find(|(_, _, same)| *same) {
+            return open.then(|| Arc::clone(proposal)).ok_or(OutOfTurn::Repeated);
+        }
         let is_named = |made: &Proposal| {
             answer.names.is_some_and(|id| made.message.as_ref().is_some_and(|(own, _)| **own == *id))
         };
@@ -185,26 +180,28 @@ impl Pairs {
         if !named.is_empty() {
             return only(named.into_iter());
         }
-        if let Some((proposal, open, _)) = here.iter().find(|(_, _, same)| *same) {
-            return open.then(|| Arc::clone(proposal)).ok_or(OutOfTurn::Repeated);
-        }
         if let Some(own) = own {
             return own.awaits(answer.by).then(|| Arc::clone(own)).ok_or(OutOfTurn::NotOpen);
         }
         only(here.iter())
     }
 
-    /// This is proposed. It takes the place of the same message that came before, and of what is over under its id; two that are open under one
-    /// id are answered by nobody, since who answers the one may not know of the other.
-    pub(crate) fn propose(&self, Between { by, to, line }: Between<'_>, proposal: &Arc<Proposal>) {
+    /// This is proposed: what is handed back, which of a message that came before is what that proposed, answered or not. Two that are open
+    /// under one id are answered by nobody, since who answers the one may not know of the other.
+    pub(crate) fn propose(
+        &self,
+        Between { by, to, line }: Between<'_>,
+        proposal: Arc<Proposal>,
+    ) -> Arc<Proposal> {
         let mut open = self.locked();
-        open.replace(by, |made| {
-            let same_id = |(id, message): &(Box<str>, Digest)| {
-                let before = made.proposal.message.as_ref().filter(|(before, _)| before == id);
-                before.is_some_and(|(_, before)| before == message || made.proposal.is_over())
-            };
-            made.is_between(to, line) && proposal.message.as_ref().is_some_and(same_id)
-        });
+        let same = |made: &&Made| {
+            let is_same = proposal.message.is_some() && made.proposal.message == proposal.message;
+            made.is_between(to, line) && made.proposal.by == proposal.by && is_same
+        };
+        let mut before = open.by.get(by).into_iter().flatten().filter(same);
+        if let Some(before) = before.find(|made| made.proposal.say_again()) {
+            return Arc::clone(&before.proposal);
+        }
         if open.by.get(by).is_some_and(|made| made.len() >= self.each) {
             open.forget_some(by);
         }
@@ -213,12 +210,13 @@ impl Pairs {
             let Some(fullest) = fullest else { break };
             open.forget_some(&fullest);
         }
-        let made = Made { to: to.into(), line: line.into(), proposal: Arc::clone(proposal) };
+        let made = Made { to: to.into(), line: line.into(), proposal: Arc::clone(&proposal) };
         match open.by.get_mut(by) {
             Some(all) => all.push_back(made),
             None => drop(open.by.insert(Arc::from(by), VecDeque::from([made]))),
         }
         open.held += 1;
+        proposal
     }
 
     /// A thread that panicked while it held the lock left whole entries: each change is one call.

@@ -3,7 +3,7 @@ use Performative::{Accept, CounterPropose, Inform, Propose, Reject, Request};
 use Side::{Agent, Caller};
 
 fn answered(proposal: &Arc<Proposal>) -> Result<Option<Arc<Step>>, OutOfTurn> {
-    Step::begin(Some(Arc::clone(proposal).into()), None)
+    Step::begin(Some(Arc::clone(proposal).into()), || None)
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn what_was_not_delivered_is_given_back() {
 #[test]
 fn a_proposal_that_was_not_delivered_was_never_made() {
     let made = Proposal::new(Caller, None);
-    drop(Step::begin(None, Some(Arc::clone(&made))).unwrap());
+    drop(Step::begin(None, || Some(Arc::clone(&made))).unwrap());
     assert!(made.is_withdrawn() && !made.awaits(Agent));
 }
 
@@ -78,10 +78,10 @@ fn a_proposal_of_one_task_is_not_answered_in_another() {
 #[test]
 fn attack_what_is_given_back_twice_opens_nothing_that_another_answered() {
     let proposal = Proposal::new(Side::Agent, None);
-    let first = Step::begin(Some(Arc::clone(&proposal).into()), None).unwrap().unwrap();
+    let first = Step::begin(Some(Arc::clone(&proposal).into()), || None).unwrap().unwrap();
     first.delivered();
     first.undelivered();
-    let second = Step::begin(Some(Arc::clone(&proposal).into()), None).unwrap().unwrap();
+    let second = Step::begin(Some(Arc::clone(&proposal).into()), || None).unwrap().unwrap();
     second.delivered();
     first.undelivered();
     drop(first);

@@ -117,6 +117,37 @@ fn attack_f0_08_a_proposal_over_native_l8_that_was_never_handed_on_is_accepted()
 }
 
 #[test]
+fn attack_a_propose_over_native_l8_that_is_sent_again_is_accepted_again() {
+    let inspector = inspector(world("day"));
+    proposes(&inspector, "p-1");
+    let _ = under(&inspector, "ACCEPT", "re-p-1").unwrap().spend();
+    proposes(&inspector, "p-1");
+    let why = unanswered(under(&inspector, "ACCEPT", "re-p-1"));
+    assert!(why.contains("was said before"), "{why}");
+    let why = unanswered(under(&inspector, "REJECT", "a-2"));
+    assert!(why.contains("none of the other side is open"), "{why}");
+}
+
+#[test]
+fn attack_one_propose_over_native_l8_that_is_under_way_twice_is_accepted_and_rejected() {
+    let inspector = inspector(world("day"));
+    let sent = [(); 2].map(|()| under(&inspector, "PROPOSE", "p-1").unwrap().spend().1);
+    let _ = answers_l8(&inspector, &sent[0], "ACCEPT").unwrap().spend();
+    let refusal = answers_l8(&inspector, &sent[1], "REJECT").unwrap_err();
+    assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::OutOfTurn)));
+}
+
+#[test]
+fn attack_a_propose_over_native_l8_that_is_sent_again_in_vain_takes_back_the_one_that_arrived() {
+    let inspector = inspector(world("day"));
+    let _ = under(&inspector, "PROPOSE", "p-1").unwrap().spend();
+    drop(under(&inspector, "PROPOSE", "p-1").unwrap());
+    under(&inspector, "PROPOSE", "p-1").unwrap().spend().1.undelivered();
+    let (_, sent) = over_l8(&inspector, "QUERY").unwrap().spend();
+    let _ = answers_l8(&inspector, &sent, "ACCEPT").unwrap().spend();
+}
+
+#[test]
 fn attack_of_two_accepts_at_once_over_native_l8_the_loser_answers_another_proposal() {
     let inspector = inspector(world("day"));
     let ids = ["p-1", "p-2", "p-3"];

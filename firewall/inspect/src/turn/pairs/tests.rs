@@ -12,7 +12,7 @@ fn named(id: &str, text: &str) -> Arc<Proposal> {
 }
 
 fn close(proposal: &Arc<Proposal>) {
-    Step::begin(Some(Arc::clone(proposal).into()), None).unwrap().unwrap().delivered();
+    Step::begin(Some(Arc::clone(proposal).into()), || None).unwrap().unwrap().delivered();
 }
 
 fn says(names: Option<&str>, text: &str) -> Answer<'static> {
@@ -37,7 +37,7 @@ fn is(found: &Result<Arc<Proposal>, OutOfTurn>, proposal: &Arc<Proposal>) -> boo
 fn each_proposal_is_found_between_its_two_under_its_line_until_it_is_answered() {
     let pairs = Pairs::new(8, 64);
     let proposal = made();
-    pairs.propose(between("a", "b", "supplyChain"), &proposal);
+    pairs.propose(between("a", "b", "supplyChain"), Arc::clone(&proposal));
     for other in [("a", "c", "supplyChain"), ("b", "a", "supplyChain"), ("a", "b", "payment")] {
         assert_eq!(only(&pairs, other).unwrap_err(), OutOfTurn::NotOpen, "{other:?}");
     }
@@ -50,8 +50,8 @@ fn each_proposal_is_found_between_its_two_under_its_line_until_it_is_answered() 
 fn of_several_proposals_an_answer_is_for_the_one_that_it_names_and_none_if_it_names_none() {
     let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
     let (first, second) = (named("p-1", "pay 1"), named("p-2", "pay 2"));
-    pairs.propose(here, &first);
-    pairs.propose(here, &second);
+    pairs.propose(here, Arc::clone(&first));
+    pairs.propose(here, Arc::clone(&second));
     let answered = |names: Option<&str>, own| pairs.answered(here, &says(names, "new"), own);
     assert_eq!(answered(None, None).unwrap_err(), OutOfTurn::Several);
     assert_eq!(answered(Some("p-3"), None).unwrap_err(), OutOfTurn::Several, "names nothing that is known");
@@ -68,14 +68,14 @@ fn of_several_proposals_an_answer_is_for_the_one_that_it_names_and_none_if_it_na
 fn attack_an_answer_that_is_sent_twice_answers_the_next_proposal() {
     let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
     let (first, second) = (named("p-1", "pay 1"), named("p-2", "pay 2"));
-    pairs.propose(here, &first);
+    pairs.propose(here, Arc::clone(&first));
     let accept = says(None, "accept");
     let taken = |answer: &Answer<'_>| {
         let proposal = pairs.answered(here, answer, None)?;
-        Step::begin(Some(Answers { proposal, message: Some(answer.message()) }), None)
+        Step::begin(Some(Answers { proposal, message: Some(answer.message()) }), || None)
     };
     let step = taken(&accept).unwrap().unwrap();
-    pairs.propose(here, &second);
+    pairs.propose(here, Arc::clone(&second));
     assert_eq!(taken(&accept).unwrap_err(), OutOfTurn::Repeated, "while it is on its way");
     step.delivered();
     assert_eq!(taken(&accept).unwrap_err(), OutOfTurn::Repeated);
@@ -90,56 +90,106 @@ fn attack_an_answer_that_is_sent_twice_answers_the_next_proposal() {
 #[test]
 fn a_proposal_that_is_sent_twice_is_one() {
     let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
+    let first = pairs.propose(here, named("p-1", "pay 1"));
     for _ in 0..3 {
-        let again = named("p-1", "pay 1");
-        pairs.propose(here, &again);
+        assert!(Arc::ptr_eq(&pairs.propose(here, named("p-1", "pay 1")), &first));
         let found = pairs.answered(here, &says(Some("p-1"), "accept"), None);
-        assert!(is(&found, &again));
-        assert!(is(&only(&pairs, ("a", "b", "l")), &again));
+        assert!(is(&found, &first));
+        assert!(is(&only(&pairs, ("a", "b", "l")), &first));
     }
     assert_eq!(pairs.locked().held, 1);
+    let elsewhere = pairs.propose(between("a", "c", "l"), named("p-1", "pay 1"));
+    assert!(!Arc::ptr_eq(&elsewhere, &first), "to another agent it is another one");
+}
+
+#[test]
+fn attack_a_proposal_that_is_sent_again_is_answered_again() {
+    let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
+    let (accept, reject) = (says(Some("p-1"), "accept"), says(None, "reject"));
+    let first = pairs.propose(here, named("p-1", "pay 1"));
+    let taken = |answer: &Answer<'_>, own| {
+        let proposal = pairs.answered(here, answer, own)?;
+        Step::begin(Some(Answers { proposal, message: Some(answer.message()) }), || None)
+    };
+    let step = taken(&accept, None).unwrap().unwrap();
+    let while_taken = pairs.propose(here, named("p-1", "pay 1"));
+    assert_eq!(taken(&reject, Some(&while_taken)).unwrap_err(), OutOfTurn::NotOpen, "by its own reply");
+    step.delivered();
+    let after = pairs.propose(here, named("p-1", "pay 1"));
+    assert_eq!(taken(&accept, None).unwrap_err(), OutOfTurn::Repeated);
+    for own in [&while_taken, &after] {
+        assert_eq!(taken(&reject, Some(own)).unwrap_err(), OutOfTurn::NotOpen);
+        assert!(Arc::ptr_eq(own, &first));
+    }
+    assert_eq!(pairs.locked().held, 1);
+}
+
+#[test]
+fn attack_a_proposal_that_is_sent_again_in_vain_takes_back_the_one_that_arrived() {
+    let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
+    let said = || Step::begin(None, || Some(pairs.propose(here, named("p-1", "pay 1")))).unwrap().unwrap();
+    let (first, again) = (said(), said());
+    let proposal = Arc::clone(first.makes().unwrap());
+    first.delivered();
+    drop(again);
+    drop(said());
+    assert!(is(&only(&pairs, ("a", "b", "l")), &proposal), "its first message arrived");
+    first.undelivered();
+    assert_eq!(only(&pairs, ("a", "b", "l")).unwrap_err(), OutOfTurn::NotOpen, "none of its messages did");
+    let anew = said();
+    assert!(is(&only(&pairs, ("a", "b", "l")), anew.makes().unwrap()));
+    assert!(!Arc::ptr_eq(anew.makes().unwrap(), &proposal));
+    // whichever of two arrives
+    let again = said();
+    anew.undelivered();
+    again.delivered();
+    assert!(is(&only(&pairs, ("a", "b", "l")), again.makes().unwrap()));
 }
 
 #[test]
 fn attack_another_proposal_takes_the_place_of_the_one_that_is_accepted() {
     let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
     let (seen, exchanged) = (named("p-1", "pay 1"), named("p-1", "pay 1000"));
-    pairs.propose(here, &seen);
-    pairs.propose(here, &exchanged);
+    pairs.propose(here, Arc::clone(&seen));
+    pairs.propose(here, Arc::clone(&exchanged));
     for names in [Some("p-1"), None] {
         let found = pairs.answered(here, &says(names, "accept"), None);
         assert_eq!(found.unwrap_err(), OutOfTurn::Several, "{names:?}");
     }
-    close(&seen);
+    let accept = says(Some("p-1"), "accept");
+    let taken = |proposal: &Arc<Proposal>| {
+        let answers = Answers { proposal: Arc::clone(proposal), message: Some(accept.message()) };
+        Step::begin(Some(answers), || None).unwrap().unwrap().delivered();
+    };
+    taken(&seen);
     close(&exchanged);
-    // an id that is used again once nothing is open under it is a new proposal
-    let next = named("p-1", "pay 2");
-    pairs.propose(here, &next);
-    assert!(is(&pairs.answered(here, &says(Some("p-1"), "accept"), None), &next));
-    assert_eq!(pairs.locked().held, 1);
+    // an id that is used again once nothing is open under it is a new proposal, and not for what was said before
+    let next = pairs.propose(here, named("p-1", "pay 2"));
+    assert_eq!(pairs.answered(here, &accept, None).unwrap_err(), OutOfTurn::Repeated);
+    assert!(is(&pairs.answered(here, &says(Some("p-1"), "accept the next"), None), &next));
 }
 
 #[test]
 fn who_proposes_too_much_forgets_its_own_answered_ones_first() {
     let pairs = Pairs::new(4, 8);
     let kept = made();
-    pairs.propose(between("b", "x", "l"), &kept);
+    pairs.propose(between("b", "x", "l"), Arc::clone(&kept));
     let open = made();
-    pairs.propose(between("a", "x", "l"), &open);
+    pairs.propose(between("a", "x", "l"), Arc::clone(&open));
     for _ in 0..3 {
         let over = made();
-        pairs.propose(between("a", "x", "l"), &over);
+        pairs.propose(between("a", "x", "l"), Arc::clone(&over));
         close(&over);
     }
-    pairs.propose(between("a", "x", "m"), &made());
+    pairs.propose(between("a", "x", "m"), made());
     assert!(is(&only(&pairs, ("a", "x", "l")), &open), "an answered one made room");
     assert_eq!(pairs.locked().by["a"].iter().filter(|made| made.proposal.is_over()).count(), 2, "the oldest");
     for _ in 0..100 {
-        pairs.propose(between("a", "x", "m"), &made());
+        pairs.propose(between("a", "x", "m"), made());
     }
     assert!(only(&pairs, ("a", "x", "l")).is_err(), "the oldest of one's own is forgotten");
     for n in 0..100 {
-        pairs.propose(between(&format!("s-{}", n % 2), "x", "m"), &made());
+        pairs.propose(between(&format!("s-{}", n % 2), "x", "m"), made());
     }
     assert!(pairs.locked().held <= 8);
     assert!(only(&pairs, ("b", "x", "l")).is_ok(), "and nobody else's, while one holds more");
@@ -150,11 +200,11 @@ fn attack_one_agent_makes_another_forget_what_it_proposed_to_a_third() {
     // the bound of each agent, and the bound of all
     for pairs in [Pairs::new(256, 65_536), Pairs::new(65_536, 256)] {
         let kept = made();
-        pairs.propose(between("agent", "x", "l"), &kept);
+        pairs.propose(between("agent", "x", "l"), Arc::clone(&kept));
         let mut last = made();
         for n in 0..1_000 {
             last = named(&format!("p-{n}"), "pay");
-            pairs.propose(between("agent", "z", "l"), &last);
+            pairs.propose(between("agent", "z", "l"), Arc::clone(&last));
         }
         assert!(is(&only(&pairs, ("agent", "x", "l")), &kept), "x was told of one");
         let newest = pairs.answered(between("agent", "z", "l"), &says(Some("p-999"), "accept"), None);
