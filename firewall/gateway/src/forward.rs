@@ -18,6 +18,7 @@ use crate::address::Address;
 use crate::admit::L9_CONTEXT;
 use crate::admit::a2a::{A2A_VERSION, Target};
 use crate::admit::headers::Media;
+use crate::clock::unix_now;
 use crate::config::{Limits, Protocol};
 use crate::grpc::carry::carry;
 use crate::identify::Identity;
@@ -204,6 +205,7 @@ pub(crate) async fn forward(
     // as `renew` asks: no new generation comes when a status goes stale, only time passes
     let still = || {
         let in_force = shared.inspector.generation().number() == generation;
+        let in_force = in_force && told.identity.peer(unix_now()).is_ok();
         if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
     };
     let request = request(address, told, body).inspect_err(|_| sent.undelivered());

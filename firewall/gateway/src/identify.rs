@@ -125,6 +125,22 @@ impl Identity {
         shown.still(issuers, &shown::bearer(&self.peer, self.thumbprint), now)
     }
 
+    /// Whether the peer, and what the head of its request showed, count as they did then: for right before the bytes go, since reading a
+    /// body and opening a connection may have taken a while.
+    ///
+    /// # Errors
+    /// `sender_mismatch`, as [`Identity::peer`] and [`Identity::shown`].
+    pub(crate) fn still(
+        &self,
+        shown: &Shown,
+        issuers: &ArcSwap<TokenIssuers>,
+        now: u64,
+    ) -> Result<(), Refusal> {
+        let _ = self.peer(now)?;
+        shown.lasts(now)?;
+        self.still_shows(shown, issuers, now)
+    }
+
     /// The SPIFFE id, whether or not it still counts: for the record.
     pub(crate) fn id(&self) -> &str {
         self.peer.id()

@@ -188,8 +188,13 @@ impl Way<'_> {
             Ok(lease) => lease,
             Err(fault) => return Err(unspent(permit, reasons::unreachable(&fault)).into()),
         };
-        // opening a connection may have taken a while: what is live now decides
-        let permit = match shared.inspector.renew(permit, shared.now()) {
+        // the body and the connection may have taken a while: what is live now decides
+        let still = self.identity.still(&admitted.shown, &shared.issuers, unix_now());
+        let renewed = match still {
+            Ok(()) => shared.inspector.renew(permit, shared.now()),
+            Err(refusal) => Err(unspent(permit, refusal)),
+        };
+        let permit = match renewed {
             Ok(permit) => permit,
             Err(refusal) => {
                 self.lane.pool.keep(lease);

@@ -52,16 +52,29 @@ impl Shown {
         Ok(())
     }
 
+    /// Whether the token, if there is one, has not expired.
+    ///
+    /// # Errors
+    /// `sender_mismatch`.
+    pub(crate) fn lasts(&self, now: u64) -> Result<(), Refusal> {
+        match self.expires_at {
+            Some(end) if now >= end => Err(refused(TokenFault::Expired)),
+            _ => Ok(()),
+        }
+    }
+
     /// The peer with what it shows.
     ///
     /// # Errors
-    /// `sender_mismatch` once the token has expired.
+    /// As [`Shown::lasts`].
     pub(crate) fn by(&self, peer: &Peer, now: u64) -> Result<Peer, Refusal> {
-        match self.expires_at {
-            None => Ok(peer.clone()),
-            Some(end) if now >= end => Err(refused(TokenFault::Expired)),
-            Some(_) => Ok(peer.clone().showing(peer.credentials().and(&self.credentials))),
+        self.lasts(now)?;
+        let peer = peer.clone();
+        if self.expires_at.is_none() {
+            return Ok(peer);
         }
+        let credentials = peer.credentials().and(&self.credentials);
+        Ok(peer.showing(credentials))
     }
 }
 

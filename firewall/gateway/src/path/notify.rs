@@ -74,7 +74,8 @@ impl Way<'_> {
             Ok(open) => open.map_err(|refusal| refusal.with_facts(facts.clone()))?,
             Err(_) => return Err(deliver::too_slow(Delivered::No).with_facts(facts)),
         };
-        // opening a connection took a while: what is live now decides
+        // opening a connection took a while: who is live now decides, and what
+        let _ = self.identity.peer(unix_now()).map_err(|refusal| refusal.with_facts(facts.clone()))?;
         let moved = inspector.generation().number() != facts.generation;
         if moved || judged.elapsed().as_secs() >= 1 {
             let now = shared.now();

@@ -156,7 +156,12 @@ impl Way<'_> {
             Ok(lease) => lease,
             Err(fault) => return Err(unspent(permit, reasons::unreachable(&fault)).into()),
         };
-        let permit = match lane.shared.inspector.renew(permit, lane.shared.now()) {
+        // the body, the agent's keys and the connection may have taken a while: what is live now decides
+        let renewed = match self.identity.peer(unix_now()) {
+            Ok(_) => lane.shared.inspector.renew(permit, lane.shared.now()),
+            Err(refusal) => Err(unspent(permit, refusal)),
+        };
+        let permit = match renewed {
             Ok(permit) => permit,
             Err(refusal) => {
                 lane.pool.keep(lease);

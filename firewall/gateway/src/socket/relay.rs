@@ -179,7 +179,8 @@ impl Socket {
             },
         };
         // opening may have taken a while: what is live now decides
-        if let Err(refusal) = self.counts(Delivered::No) {
+        let still = self.identity.still(&self.agreed.shown, &shared.issuers, unix_now());
+        if let Err(refusal) = still.and_then(|()| self.counts(Delivered::No)) {
             return Err(unspent(permit, refusal));
         }
         let permit = shared.inspector.renew(permit, shared.now())?;

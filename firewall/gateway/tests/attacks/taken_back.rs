@@ -1,6 +1,7 @@
-//! What still goes over connections that were open when a certificate was taken away.
+//! What still goes over connections that were open when a certificate was taken away: the agent's behind, and the caller's.
 
-use crate::common::{Gateway, House, RETAILER, WHOLESALER, message, route, wait};
+use crate::common::agent::Agent;
+use crate::common::{Answer, Gateway, House, RETAILER, WHOLESALER, message, reply, route, wait};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{SinkExt, StreamExt};
@@ -10,7 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
@@ -202,4 +204,53 @@ async fn attack_a_stream_of_an_agent_whose_certificate_counts_no_more_goes_on() 
         });
     });
     assert!(spoke.load(Ordering::Relaxed) >= events.len() - 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attack_a_body_that_is_trickled_past_the_end_of_its_senders_certificate() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let route = route("l8", "l8", &format!("http://127.0.0.1:{}/l8", agent.port), "");
+    let gateway = Gateway::start(house.config(&route, "body_timeout = \"60s\""));
+    let config = house.pki.client_config(Some(&house.pki.agent(RETAILER)));
+    let open = async || {
+        let stream = TcpStream::connect(("127.0.0.1", gateway.port("l8"))).await.unwrap();
+        let name = ServerName::try_from("127.0.0.1").unwrap();
+        TlsConnector::from(Arc::clone(&config)).connect(name, stream).await.unwrap()
+    };
+    let body = message().to_string();
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let answer = async |stream: &mut tokio_rustls::client::TlsStream<TcpStream>| {
+        let mut buffer = vec![0; 8192];
+        let size = stream.read(&mut buffer).await.unwrap();
+        Answer::parse(&String::from_utf8_lossy(&buffer[..size]))
+    };
+    let (mut slow, mut other) = (open().await, open().await);
+    let (first, last) = body.split_at(body.len() / 2);
+    slow.write_all(format!("{head}{first}").as_bytes()).await.unwrap();
+    slow.flush().await.unwrap();
+    // what comes on the other connection is answered after the head of the slow one was read, on any ordinary day
+    other.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    assert_eq!(answer(&mut other).await.status, 200);
+
+    let taken = TakenAway::from(&house);
+    let mut refused = false;
+    for _ in 0..TRIES {
+        taken.tell().await;
+        other.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        let said = answer(&mut other).await;
+        if said.status == 403 {
+            assert_eq!(said.problem().1, "sender_mismatch");
+            refused = true;
+            break;
+        }
+    }
+    assert!(refused, "its certificate still counts");
+    let told = agent.seen().len();
+    slow.write_all(last.as_bytes()).await.unwrap();
+    assert_eq!(answer(&mut slow).await.problem(), (403, "sender_mismatch".to_owned()));
+    assert_eq!(agent.seen().len(), told, "and nothing of it reached the agent");
 }
