@@ -32,7 +32,7 @@ pub use custom::is_refused as refused_in_free_text;
 pub(crate) use custom::{is_multiple, is_refused};
 pub(crate) use fault::Located;
 pub use fault::{ContentFault, SchemaFault};
-pub(crate) use free_text::FreeText;
+pub(crate) use free_text::{FreeText, View};
 pub use limits::SchemaLimits;
 #[doc(hidden)]
 pub use plain::{Plain, compile_plain};

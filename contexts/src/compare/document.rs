@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::CompareLimits;
 use super::changes::changes;
-use super::marks::lost;
+use super::marks::{Marks, marks};
 use super::pair::{Outcome, Pairs, Schema};
 use super::read::Emitted;
 use super::solve::Found;
@@ -157,6 +157,19 @@ struct Work<'e> {
 }
 
 impl<'e> Work<'e> {
+    /// Why what policies ask of free text could see less of the newer shape.
+    fn unmarked(&self, pointer: &str, old: &Shape, new: &Shape) -> Option<String> {
+        match marks(old, new, self.limits.max_steps) {
+            Marks::Kept => None,
+            Marks::Lost(path) => Some(format!(
+                "`{pointer}{path}` is no longer marked as free text, so what policies ask of free text would not see it"
+            )),
+            Marks::TooMany => {
+                Some("the marks of free text stand in more places than may be looked at".to_owned())
+            }
+        }
+    }
+
     fn part(
         &mut self,
         kind: u8,
@@ -183,12 +196,10 @@ impl<'e> Work<'e> {
                 if let (Some(old), Some(new)) = (old, new) {
                     part.changes = changes(&mut self.pairs.solver, &pointer, old, new, self.limits);
                     if part.verdict == Verdict::Compatible
-                        && let Some(path) = lost(&old.shape.fields, &new.shape.fields)
+                        && let Some(reason) = self.unmarked(&pointer, old.shape, new.shape)
                     {
                         part.verdict = Verdict::Unknown;
-                        part.reason = format!(
-                            "`{pointer}{path}` is no longer marked as free text, so what policies ask of free text would not see it"
-                        );
+                        part.reason = reason;
                     }
                 }
                 part

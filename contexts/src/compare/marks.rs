@@ -1,19 +1,107 @@
 //! Marks of free text, which policies ask about and which schemas do not show.
 
-use crate::term::FieldType;
+use std::collections::{BTreeSet, HashSet};
 
-/// Where a string that was marked as free text is one no longer, though it may still hold prose: a JSON Pointer into the instance.
-pub(super) fn lost(old: &FieldType, new: &FieldType) -> Option<String> {
-    match (old.present(), new.present()) {
-        (FieldType::Text { free_text: true, .. }, FieldType::Text { free_text: false, values: None, .. }) => {
-            Some(String::new())
+use super::budget::Budget;
+use crate::schema::View;
+use crate::term::{FieldType, Shape};
+
+/// What became of the marks of a part.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Marks {
+    /// Wherever a string was free text it is still, or is no prose.
+    Kept,
+    /// Where a string was free text and is no longer, though it may still hold prose: a JSON Pointer into the schema.
+    Lost(String),
+    /// There are more places than may be looked at.
+    TooMany,
+}
+
+/// One value, as both documents see it, and its type in the newer one where that is known.
+struct Value<'v> {
+    old: View<'v>,
+    new: View<'v>,
+    kind: Option<&'v FieldType>,
+    path: String,
+}
+
+/// Walks every value that the older shape sees free text in, by whatever keywords, as messages are searched for it.
+pub(super) fn marks(old: &Shape, new: &Shape, max_steps: u64) -> Marks {
+    let mut budget = Budget::new(max_steps);
+    let mut seen = HashSet::new();
+    let whole = Value {
+        old: old.free_text.view(),
+        new: new.free_text.view(),
+        kind: Some(&new.fields),
+        path: String::new(),
+    };
+    let mut open = vec![whole];
+    while let Some(value) = open.pop() {
+        if !value.old.leads() || value.new.is_nothing() {
+            continue;
         }
-        (FieldType::Text { free_text: true, .. }, FieldType::Opaque) => Some(String::new()),
-        (FieldType::Array(old), FieldType::Array(new)) => lost(old, new).map(|path| format!("/items{path}")),
-        (FieldType::Record(old), FieldType::Record(new)) => old.iter().find_map(|(name, field)| {
-            let path = lost(&field.kind, &new.get(name)?.kind)?;
-            Some(format!("/properties/{}{path}", name.replace('~', "~0").replace('/', "~1")))
-        }),
-        _ => None,
+        let kind = value.kind.map(std::ptr::from_ref);
+        if !seen.insert((value.old.key(), value.new.key(), kind)) {
+            continue;
+        }
+        if value.old.is_text() && !value.new.is_text() && may_be_prose(value.kind) {
+            return Marks::Lost(value.path);
+        }
+        let inside = value.inside();
+        if !budget.spend(1 + inside.len() as u64) {
+            return Marks::TooMany;
+        }
+        open.extend(inside);
+    }
+    Marks::Kept
+}
+
+/// Whether a string of any wording can be of this type.
+fn may_be_prose(kind: Option<&FieldType>) -> bool {
+    match kind.map(FieldType::present) {
+        None | Some(FieldType::Opaque) => true,
+        Some(FieldType::Text { values, .. }) => values.is_none(),
+        Some(_) => false,
+    }
+}
+
+impl<'v> Value<'v> {
+    fn inside(&self) -> Vec<Value<'v>> {
+        let kind = self.kind.map(FieldType::present);
+        let (is_object, is_array) = match kind {
+            None | Some(FieldType::Opaque) => (true, true),
+            Some(FieldType::Record(_)) => (true, false),
+            Some(FieldType::Array(_)) => (false, true),
+            Some(_) => (false, false),
+        };
+        let mut all = Vec::new();
+        if is_object {
+            let names: BTreeSet<&'v str> = self.old.names().chain(self.new.names()).collect();
+            all.extend(names.into_iter().map(|name| self.member(Some(name), kind)));
+            all.push(self.member(None, kind));
+        }
+        if is_array {
+            let kind = match kind {
+                Some(FieldType::Array(items)) => Some(&**items),
+                _ => None,
+            };
+            let (old, new) = (self.old.item(), self.new.item());
+            all.push(Value { old, new, kind, path: format!("{}/items", self.path) });
+        }
+        all
+    }
+
+    fn member(&self, name: Option<&'v str>, kind: Option<&'v FieldType>) -> Value<'v> {
+        let kind = match (kind, name) {
+            (Some(FieldType::Record(members)), Some(name)) => members.get(name).map(|field| &field.kind),
+            _ => None,
+        };
+        let path = match name {
+            Some(name) => {
+                format!("{}/properties/{}", self.path, name.replace('~', "~0").replace('/', "~1"))
+            }
+            None => format!("{}/additionalProperties", self.path),
+        };
+        Value { old: self.old.member(name), new: self.new.member(name), kind, path }
     }
 }

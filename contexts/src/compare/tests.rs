@@ -354,6 +354,91 @@ fn a_mark_of_free_text_that_goes_away_is_never_compatible() {
     assert!(part.reason.contains("free text"), "{}", part.reason);
 }
 
+/// Issue 5: marks were looked for in plain members only, so a version that hid prose from policies counted as compatible.
+#[test]
+fn attack_a_mark_of_free_text_is_dropped_where_no_plain_member_has_it() {
+    let text = |marked: bool| {
+        let mut text = json!({ "type": "string", "maxLength": 50 });
+        if marked {
+            text["x-free-text"] = json!(true);
+        }
+        text
+    };
+    let of = |members: Value| json!({ "type": "object", "properties": members });
+    let whole = |more: Value| {
+        let mut whole = json!({ "type": "object", "properties": { "k": { "enum": ["a", "b"] } } });
+        whole.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        whole
+    };
+    type Form = Box<dyn Fn(bool) -> Value>;
+    let forms: Vec<(&str, Form)> = vec![
+        ("anyOf", Box::new(move |m| of(json!({ "c": { "anyOf": [{ "type": "integer" }, text(m)] } })))),
+        ("oneOf", Box::new(move |m| of(json!({ "c": { "oneOf": [{ "type": "integer" }, text(m)] } })))),
+        (
+            "items of two types",
+            Box::new(move |m| {
+                of(
+                    json!({ "c": { "type": "array", "maxItems": 3, "items": { "anyOf": [{ "type": "integer" }, text(m)] } } }),
+                )
+            }),
+        ),
+        (
+            "then",
+            Box::new(move |m| {
+                whole(json!({ "if": { "properties": { "k": { "const": "a" } }, "required": ["k"] },
+                    "then": { "properties": { "c": text(m) } }, "else": {} }))
+            }),
+        ),
+        (
+            "dependentSchemas",
+            Box::new(move |m| {
+                whole(json!({ "dependentSchemas": { "k": { "properties": { "c": text(m) } } } }))
+            }),
+        ),
+        ("patternProperties", Box::new(move |m| whole(json!({ "patternProperties": { "^c": text(m) } })))),
+        ("additionalProperties", Box::new(move |m| whole(json!({ "additionalProperties": text(m) })))),
+        ("unevaluatedProperties", Box::new(move |m| whole(json!({ "unevaluatedProperties": text(m) })))),
+        (
+            "prefixItems",
+            Box::new(move |m| {
+                of(
+                    json!({ "c": { "type": "array", "maxItems": 1, "prefixItems": [text(m)], "items": false } }),
+                )
+            }),
+        ),
+        (
+            "items after a prefix",
+            Box::new(move |m| {
+                of(
+                    json!({ "c": { "type": "array", "maxItems": 3, "prefixItems": [{ "type": "integer" }], "items": text(m) } }),
+                )
+            }),
+        ),
+    ];
+    for (name, form) in &forms {
+        assert_eq!(concept(&form(true), &form(true)).verdict, Verdict::Compatible, "{name}: kept");
+        let part = concept(&form(true), &form(false));
+        assert_eq!(part.verdict, Verdict::Unknown, "{name}: {}", part.reason);
+        assert!(part.reason.contains("is no longer marked as free text"), "{name}: {}", part.reason);
+    }
+    let moved =
+        concept(&of(json!({ "c": text(true) })), &whole(json!({ "additionalProperties": text(false) })));
+    assert_eq!(moved.verdict, Verdict::Unknown, "moved: {}", moved.reason);
+}
+
+#[test]
+fn a_mark_of_free_text_that_goes_with_what_it_marked_loses_nothing() {
+    let marked = json!({ "type": "string", "maxLength": 50, "x-free-text": true });
+    let task = |results: Value, minor: u32| {
+        json!({ "context": format!("urn:contexts:test:v1.{minor}"), "tasks": { "t": {
+            "parameters": { "type": "object", "properties": {} }, "results": results } } })
+    };
+    let with = json!({ "type": "object", "properties": { "a": { "type": "integer" }, "c": marked } });
+    let without = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+    let parts = compared(&task(with, 0), &task(without, 1)).parts;
+    assert!(parts.iter().all(|part| part.verdict == Verdict::Compatible), "{parts:#?}");
+}
+
 #[test]
 fn results_are_compared_the_other_way_round() {
     let task = |parameters: Value, results: Value, minor: u32| json!({ "context": format!("urn:contexts:test:v1.{minor}"), "tasks": { "t": { "parameters": parameters, "results": results } } });

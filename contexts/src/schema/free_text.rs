@@ -8,20 +8,52 @@ use serde_json::{Map, Value};
 use super::source::{Source, branches, in_place, named};
 use crate::json::{Json, Object};
 
+/// Keywords of which one says what a value is; a schema without any takes values of every type.
+const SAYING: [&str; 14] = [
+    "type",
+    "enum",
+    "const",
+    "$ref",
+    "properties",
+    "items",
+    "prefixItems",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "patternProperties",
+    "additionalProperties",
+    "unevaluatedProperties",
+];
+
 /// Places of one subschema, by indices.
 #[derive(Debug, Default)]
 struct Place {
     text: bool,
+    takes: Takes,
     in_place: Vec<usize>,
     properties: BTreeMap<String, usize>,
     others: Vec<usize>,
     items: Vec<usize>,
 }
 
+/// What a subschema lets be by itself.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    #[default]
+    Some,
+    Anything,
+}
+
 /// The places of a place and of all that look at the same value, merged.
 #[derive(Debug, Default)]
 struct Merged {
     text: bool,
+    /// One of them takes whatever there is.
+    open: bool,
+    /// It takes nothing.
+    never: bool,
     /// Some text stands here or further inside.
     leads: bool,
     properties: BTreeMap<String, Vec<usize>>,
@@ -60,6 +92,72 @@ impl FreeText {
     /// Whether any instance could hold some.
     pub(crate) fn anywhere(&self) -> bool {
         self.map.leading(&[self.root]).next().is_some()
+    }
+
+    /// What is seen of a whole instance.
+    pub(crate) fn view(&self) -> View<'_> {
+        View { map: &self.map, places: BTreeSet::from([self.root]), open: false }
+    }
+}
+
+/// What is seen of one value of an instance: the places that look at it.
+#[derive(Debug, Clone)]
+pub(crate) struct View<'m> {
+    map: &'m FreeTextMap,
+    places: BTreeSet<usize>,
+    /// Something around it takes whatever there is.
+    open: bool,
+}
+
+impl<'m> View<'m> {
+    fn merged(&self) -> impl Iterator<Item = &'m Merged> {
+        self.places.iter().filter_map(|place| self.map.places.get(*place))
+    }
+
+    /// What tells it from the others of the same document.
+    pub(crate) fn key(&self) -> (BTreeSet<usize>, bool) {
+        (self.places.clone(), self.open)
+    }
+
+    /// Whether a string is free text here.
+    pub(crate) fn is_text(&self) -> bool {
+        self.merged().any(|place| place.text)
+    }
+
+    /// Whether some is here or further inside.
+    pub(crate) fn leads(&self) -> bool {
+        self.merged().any(|place| place.leads)
+    }
+
+    /// Whether nothing can stand here.
+    pub(crate) fn is_nothing(&self) -> bool {
+        !self.open && self.merged().all(|place| place.never)
+    }
+
+    /// The members that are named here.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'m str> {
+        self.merged().flat_map(|place| place.properties.keys().map(String::as_str))
+    }
+
+    /// A member; of none that is named where there is no name.
+    pub(crate) fn member(&self, name: Option<&str>) -> Self {
+        let of = |place: &'m Merged| {
+            let named = name.and_then(|name| place.properties.get(name)).into_iter().flatten();
+            named.chain(&place.others).copied()
+        };
+        self.inside(self.merged().flat_map(of).collect(), false)
+    }
+
+    /// Any item; where the schema says nothing of items, all are taken.
+    pub(crate) fn item(&self) -> Self {
+        let places: BTreeSet<usize> = self.merged().flat_map(|place| place.items.iter().copied()).collect();
+        let free = places.is_empty();
+        self.inside(places, free)
+    }
+
+    fn inside(&self, places: BTreeSet<usize>, free: bool) -> Self {
+        let open = free || self.open || self.merged().any(|place| place.open);
+        Self { map: self.map, places, open }
     }
 }
 
@@ -132,11 +230,13 @@ impl<'s, 'd> Places<'s, 'd> {
     pub(super) fn add(&mut self, schema: &'d Value) -> usize {
         let root = self.place(schema);
         while let Some((index, schema)) = self.waiting.pop() {
-            if let Value::Object(map) = schema {
-                let place = self.read(map);
-                if let Some(slot) = self.places.get_mut(index) {
-                    *slot = place;
-                }
+            let place = match schema {
+                Value::Object(map) => self.read(map),
+                Value::Bool(false) => Place { takes: Takes::Nothing, ..Place::default() },
+                _ => Place { takes: Takes::Anything, ..Place::default() },
+            };
+            if let Some(slot) = self.places.get_mut(index) {
+                *slot = place;
             }
         }
         root
@@ -160,8 +260,10 @@ impl<'s, 'd> Places<'s, 'd> {
     }
 
     fn read(&mut self, map: &'d Map<String, Value>) -> Place {
-        let mut place =
-            Place { text: map.get("x-free-text") == Some(&Value::Bool(true)), ..Place::default() };
+        let says = |keyword: &&str| map.contains_key(*keyword);
+        let takes = if SAYING.iter().any(says) { Takes::Some } else { Takes::Anything };
+        let text = map.get("x-free-text") == Some(&Value::Bool(true));
+        let mut place = Place { text, takes, ..Place::default() };
         place.in_place = in_place(map).map(|schema| self.place(schema)).collect();
         if let Some(Value::String(reference)) = map.get("$ref") {
             place.in_place.extend(self.target(reference));
@@ -206,6 +308,8 @@ impl<'s, 'd> Places<'s, 'd> {
             let Some(place) = self.places.get(index).filter(|_| !seen.contains(&index)) else { continue };
             seen.push(index);
             merged.text |= place.text;
+            merged.open |= place.takes == Takes::Anything;
+            merged.never |= place.takes == Takes::Nothing && seen.len() == 1;
             for (name, inside) in &place.properties {
                 merged.properties.entry(name.clone()).or_default().push(*inside);
             }
