@@ -147,6 +147,17 @@ fn a_person_overrides_and_everybody_sees_who_and_why(up: &Up, url: &str) {
         ["context", "publish", &second, "--override", "no station measures more", "--name", "Grace Hopper"];
     let stranger = up.semgate(&[&words[..], &["--as", "retailer-7"]].concat());
     assert!(String::from_utf8_lossy(&stranger.stderr).contains("not_permitted"));
+    for (at, hidden, flag) in [(6, "Grace\u{202e}reppoH", "--name"), (4, "nobody\u{200b}", "--reason")] {
+        let mut words = words;
+        words[at] = hidden;
+        let refused = up.semgate(&words);
+        let shown = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{shown}");
+        assert!(shown.contains(&format!("`{flag}`: a name or reason has control, bidirectional")), "{shown}");
+    }
+    let revoked = up.semgate(&["context", "revoke", "weather:v1.0", "--reason", ""]);
+    let shown = String::from_utf8_lossy(&revoked.stderr).into_owned();
+    assert!(revoked.status.code() == Some(2) && shown.contains("`--reason` is empty"), "{shown}");
     let published = up.semgate(&words);
     assert!(published.status.success(), "{}", String::from_utf8_lossy(&published.stderr));
     for words in [&["context", "list"][..], &["context", "diff", &first, "weather:v1.1"]] {
@@ -162,6 +173,36 @@ fn a_person_overrides_and_everybody_sees_who_and_why(up: &Up, url: &str) {
         (&"urn:contexts:weather:v1.1".into(), &true.into()),
         "{report}"
     );
+}
+
+/// A document is of a stranger until it is signed: what it is called must not move the cursor of whoever looks at it.
+#[test]
+fn names_of_a_document_that_move_the_cursor_or_turn_the_line_are_shown_escaped() {
+    let temporary = tempfile::tempdir().unwrap();
+    let run =
+        |words: &[&str]| Command::new(SEMGATE).args(words).current_dir(temporary.path()).output().unwrap();
+    let write = |file: &str, version: &str, most: u64, more: &str| {
+        let document = format!(
+            r#"{{"context":"urn:contexts:weather:{version}","concepts":{{"report":{{"type":"object","properties":{{"a\u001b[2J\u202eb":{{"type":"integer","minimum":0,"maximum":{most}{more}}}}}}}}}}}"#
+        );
+        std::fs::write(temporary.path().join(file), document).unwrap();
+    };
+    write("old.json", "v1.0", 60, "");
+    write("new.json", "v1.1", 50, "");
+    write("bad.json", "v1.2", 50, r#","x-nothing":1"#);
+    for words in
+        [&["context", "diff", "old.json", "new.json"][..], &["context", "check", "old.json", "bad.json"]]
+    {
+        let person = run(words);
+        let shown = String::from_utf8([person.stdout, person.stderr].concat()).unwrap();
+        assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown:?}");
+        assert!(shown.contains(r"a\u{1b}[2J\u{202e}b"), "{shown}");
+        let machine = run(&[&["--json"], words].concat());
+        let shown = String::from_utf8(machine.stdout).unwrap();
+        assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown:?}");
+        let said: Vec<Value> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(format!("{said:?}").contains(r"a\u{1b}[2J\u{202e}b"), "the same in JSON: {said:?}");
+    }
 }
 
 /// The whole ladder by hand: root, issuing certificate, signer, signed context; and what no signature may come of.

@@ -69,7 +69,7 @@ pub async fn run(args: DemoArgs, json: bool) -> Result<u8, Fault> {
         Some(dir) => (dir, false),
         None => (std::env::temp_dir().join(format!("semgate-demo-{}", std::process::id())), true),
     };
-    let running = up::start(&UpArgs::in_dir(&dir), &|what| eprintln!("{what}")).await?;
+    let running = up::start(&UpArgs::in_dir(&dir), &|what| tell!("{what}")).await?;
     let played = play(&running.place, json).await;
     let stopped = running.stop().await;
     if throw_away {

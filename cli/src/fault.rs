@@ -60,7 +60,7 @@ impl Display for Fault {
 pub fn written(outcome: std::io::Result<()>) {
     match outcome {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            eprintln!("error: cannot write the result: {e}");
+            tell!("error: cannot write the result: {e}");
             std::process::exit(i32::from(FAILED));
         }
         _ => {}

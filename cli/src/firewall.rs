@@ -37,13 +37,13 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             // Everything that a start needs, without binding a port or writing a file.
             let checked = semgate_gateway::check(&config).doing("this would not start")?;
             for waiting in checked.policies_waiting {
-                eprintln!("until the contexts are known, nothing passes: {waiting}");
+                tell!("until the contexts are known, nothing passes: {waiting}");
             }
             for fault in checked.shadow_faults {
-                eprintln!("the shadow policies would decide nothing: {fault}");
+                tell!("the shadow policies would decide nothing: {fault}");
             }
             for why in checked.floors {
-                eprintln!("warning: `[floors]`: {why}");
+                tell!("warning: `[floors]`: {why}");
             }
             if !checked.unkept.is_empty() {
                 let why = checked.unkept.join("; ");

@@ -96,7 +96,7 @@ impl Verify {
     fn run(self, json: bool) -> Result<u8, Fault> {
         let mut source = self.which.open(self.at.as_deref())?;
         if !json {
-            eprintln!("verifying {}", source.shown);
+            tell!("verifying {}", source.shown);
         }
         let now = now();
         let report = verify_log_or_expired(source.fetch.as_mut(), &source.config, now);

@@ -1,15 +1,22 @@
 //! `semgate`: the one binary, a subcommand for each job (WIRE, command line).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
-/// A line to standard output; a reader that has gone away (`semgate … | head`) is no fault, a full disk is.
+/// A line to standard output, see [`screen::shown`]; a reader that has gone away (`semgate … | head`) is no fault, a full disk is.
 macro_rules! out {
     ($($word:tt)*) => {{
         use std::io::Write;
-        crate::fault::written(writeln!(std::io::stdout(), $($word)*));
+        crate::fault::written(writeln!(std::io::stdout(), "{}", crate::screen::shown(format_args!($($word)*))));
     }};
 }
 
-/// The same without an end of line.
+/// A line for people on standard error, see [`screen::plain`].
+macro_rules! tell {
+    ($($word:tt)*) => {
+        eprintln!("{}", crate::screen::plain(&format!($($word)*)))
+    };
+}
+
+/// A document to standard output, byte for byte.
 macro_rules! out_raw {
     ($($word:tt)*) => {{
         use std::io::Write;
@@ -30,6 +37,7 @@ mod place;
 mod policy;
 mod sample_agent;
 mod say;
+mod screen;
 mod signals;
 mod system;
 mod trust;
@@ -85,6 +93,9 @@ enum Job {
 fn main() -> ExitCode {
     let words = Words::parse();
     let json = words.json;
+    if json {
+        screen::read_by_machine();
+    }
     listen_to_ourselves(&words.job);
     match run(words) {
         Ok(status) => ExitCode::from(status),
@@ -92,7 +103,7 @@ fn main() -> ExitCode {
             if json {
                 out!("{}", fault.json());
             }
-            eprintln!("{fault}");
+            tell!("{fault}");
             ExitCode::from(fault.exit_status())
         }
     }

@@ -2,6 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use semgate_statement::statement::{MAX_REASON_BYTES, check_new_reason};
+
+use crate::fault::Fault;
 
 /// The URN prefix of the product (F0-18).
 const PREFIX: &str = "urn:contexts:";
@@ -17,6 +20,21 @@ pub fn version(text: &str) -> String {
     if last.starts_with('v') { last.to_owned() } else { format!("v{last}") }
 }
 
+/// A reason or a name that everybody will read in the log, as an authority takes it.
+///
+/// # Errors
+/// An empty one, one that is too long, or one with characters that are not seen.
+pub fn reason<'a>(flag: &str, text: &'a str) -> Result<&'a str, Fault> {
+    if text.trim().is_empty() {
+        let hint = "everybody reads it in the log, and it cannot be added later";
+        return Err(Fault::new(format_args!("`{flag}` is empty")).hint(hint).status(2));
+    }
+    check_new_reason(text).map_err(|why| {
+        let hint = format!("at most {MAX_REASON_BYTES} bytes, of characters that everybody sees");
+        Fault::new(format_args!("`{flag}`: {why}")).hint(hint).status(2)
+    })
+}
+
 /// Base64url without padding, as JWS writes it.
 pub fn unbase64(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
@@ -25,6 +43,15 @@ pub fn unbase64(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_that_is_empty_or_hides_something_is_refused() {
+        for (text, why) in [("", "`--reason` is empty"), (" ", "is empty"), ("a\u{202e}b", "bidirectional")] {
+            let fault = reason("--reason", text).unwrap_err();
+            assert!(fault.exit_status() == 2 && fault.to_string().contains(why), "{fault}");
+        }
+        assert_eq!(reason("--reason", "key lost").unwrap(), "key lost");
+    }
 
     #[test]
     fn short_names_are_completed_and_whole_ones_kept() {

@@ -14,6 +14,7 @@ use crate::client::{Client, Followed, Reply};
 use crate::fault::{Doing, Fault, REFUSED};
 use crate::names;
 use crate::place::Place;
+use crate::screen;
 
 /// Says one concept or task to the agent behind the gateway.
 #[derive(Debug, Args)]
@@ -75,8 +76,9 @@ impl Say {
     }
 }
 
+/// Messages are JSON whoever reads them.
 fn print(message: &str) {
-    out!("{message}");
+    out!("{}", screen::json(message));
 }
 
 /// Everything of a message but its content.

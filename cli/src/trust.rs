@@ -107,7 +107,7 @@ impl SignArgs {
             _ => root.is_self_issued(),
         };
         if !in_list {
-            eprintln!(
+            tell!(
                 "warning: `{}` is the certificate of no root key {}: its signature counts only where the list in effect names it",
                 root.thumbprint(),
                 if root.is_self_issued() {

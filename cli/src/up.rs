@@ -58,7 +58,7 @@ impl UpArgs {
 /// # Errors
 /// Whatever kept a part from starting, or stopped it.
 pub async fn run(args: UpArgs, json: bool) -> Result<u8, Fault> {
-    let running = start(&args, &|what| eprintln!("{what}")).await?;
+    let running = start(&args, &|what| tell!("{what}")).await?;
     let up = running.place.up();
     if json {
         out!("{}", serde_json::to_string(up).doing("`up.json`")?);
@@ -69,7 +69,7 @@ pub async fn run(args: UpArgs, json: bool) -> Result<u8, Fault> {
         () = signals::end() => {}
         () = running.parts.any_ended() => {}
     }
-    eprintln!("ending");
+    tell!("ending");
     running.stop().await.map(|()| 0)
 }
 

@@ -140,6 +140,11 @@ const GRACE: &str = "spiffe://semgate.test/grace";
 
 /// What Grace, or somebody else, permits: this document beside these.
 fn permission(place: &Place, by: &str, document: &str, beside: &[&str]) -> String {
+    permission_as("Grace Hopper", place, by, document, beside)
+}
+
+/// The same under this name.
+fn permission_as(name: &str, place: &Place, by: &str, document: &str, beside: &[&str]) -> String {
     let (chain, key) = place.identity(by);
     let read = |document: &str| {
         let document = Context::check(document.as_bytes(), &Prefix::default(), &DocumentLimits::default());
@@ -150,7 +155,7 @@ fn permission(place: &Place, by: &str, document: &str, beside: &[&str]) -> Strin
     let permission = Permission {
         authority: "semgate.test".to_owned(),
         beside: beside.iter().map(|document| read(document)).collect(),
-        name: "Grace Hopper".to_owned(),
+        name: name.to_owned(),
         reason: "nobody moves more than ten".to_owned(),
         urn,
         digest,
@@ -191,6 +196,21 @@ async fn a_named_person_permits_one_document_beside_the_versions_that_count_and_
     assert_eq!(submit(&clerk, &forged).await.code(), "signature_invalid");
     let beside_nothing = permission(&place, GRACE, &draft, &[&of("1.5", 3)]);
     assert_eq!(submit(&clerk, &beside_nothing).await.code(), "override_refused");
+    for hidden in ["Grace\u{202e}reppoH", "Grace\u{200b}"] {
+        let got = submit(&clerk, &permission_as(hidden, &place, GRACE, &draft, &[&first])).await;
+        assert_eq!(got.code(), "parameter_invalid", "{got:?}");
+        let why = "a name or reason has control, bidirectional or zero-width characters";
+        assert_eq!(got.json()["detail"], why, "{got:?}");
+        let reason = json!({ "reason": hidden }).to_string();
+        let got = client
+            .post("/v1/contexts/urn:contexts:stock.test:v1.0/revoke", "application/json", &reason)
+            .await;
+        assert_eq!(
+            (got.code().as_str(), &got.json()["detail"]),
+            ("parameter_invalid", &why.into()),
+            "{got:?}"
+        );
+    }
     let late = permission(&place, GRACE, &first, &[&draft]);
     assert_eq!(submit(&clerk, &late).await.code(), "override_refused");
     assert_eq!(client.ok("/v1/overrides").await.json(), json!({ "overrides": [] }));

@@ -5,7 +5,7 @@
 
 use crate::format::{FormatFault, Members, is_name, limits, write};
 use crate::jws::{General, JwsFault, SignFault, SigningIdentity};
-use crate::statement::{StatementFault, check_reason};
+use crate::statement::{StatementFault, check_new_reason, check_reason, is_unseen};
 use ring::rand::SecureRandom;
 use semgate_certs::{ChainLimits, Peer, PeerFault, PeerRoots, Usage};
 use semgate_contexts::json::Json;
@@ -84,6 +84,16 @@ impl Permission {
             return Err(FormatFault::NotCanonical.into());
         }
         Ok(permission)
+    }
+
+    /// Whether this may be said anew: nothing in its name and reason is unseen ([`check_new_reason`]). What a log holds already is not
+    /// asked.
+    ///
+    /// # Errors
+    /// [`StatementFault::Unseen`].
+    pub fn check_new(&self) -> Result<(), StatementFault> {
+        check_new_reason(&self.reason)?;
+        if self.name.chars().any(is_unseen) { Err(StatementFault::Unseen) } else { Ok(()) }
     }
 
     fn check(&self) -> Result<(), StatementFault> {

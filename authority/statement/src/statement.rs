@@ -8,6 +8,7 @@ use crate::root::RootStatement;
 use crate::trust::Trust;
 use ring::rand::SecureRandom;
 use semgate_certs::{ChainFault, Roots, SignerId, SpiffeId, Thumbprint, Usage, VerifiedLeaf, verify_chain};
+use semgate_contexts::schema::refused_in_free_text;
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use serde_json::json;
 use std::fmt;
@@ -125,6 +126,8 @@ pub enum StatementFault {
     OfTheRoot,
     /// A reason longer than [`MAX_REASON_BYTES`] or with control characters.
     Reason,
+    /// A text that is to be said anew with characters that are not seen: see [`is_unseen`].
+    Unseen,
 }
 
 impl StatementFault {
@@ -137,6 +140,7 @@ impl StatementFault {
             StatementFault::LineNotDelegated => "line_not_delegated",
             StatementFault::OfTheRoot => "of_the_root",
             StatementFault::Reason => "reason",
+            StatementFault::Unseen => "unseen",
         }
     }
 }
@@ -152,6 +156,9 @@ impl fmt::Display for StatementFault {
             }
             StatementFault::OfTheRoot => f.write_str("statement of the root by a single certificate"),
             StatementFault::Reason => f.write_str("reason is too long or has control characters"),
+            StatementFault::Unseen => {
+                f.write_str("a name or reason has control, bidirectional or zero-width characters")
+            }
         }
     }
 }
@@ -312,6 +319,22 @@ pub fn check_reason(text: &str) -> Result<&str, StatementFault> {
         return Err(StatementFault::Reason);
     }
     Ok(text)
+}
+
+/// A reason that may be said anew: as [`check_reason`], with nothing in it that is not seen. Logs are read by [`check_reason`] alone, so that
+/// what was said before stays readable.
+pub fn check_new_reason(text: &str) -> Result<&str, StatementFault> {
+    if text.chars().any(is_unseen) {
+        return Err(StatementFault::Unseen);
+    }
+    check_reason(text)
+}
+
+/// Characters that change what a person reads without being seen: those that no free text may hold ([`refused_in_free_text`]), and those
+/// without width but the joiners U+200C and U+200D, which some languages spell with.
+pub fn is_unseen(c: char) -> bool {
+    refused_in_free_text(c)
+        || matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
 /// A statement in its signed form: read, not yet verified.

@@ -108,7 +108,7 @@ impl PolicyJob {
                     let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
                     out!("{}", json!({"policies": dir, "faults": told}));
                 } else {
-                    faults.iter().for_each(|fault| eprintln!("{fault}"));
+                    faults.iter().for_each(|fault| tell!("{fault}"));
                 }
                 let count = faults.len();
                 Err(Fault::new(format_args!("{count} fault(s): an authority would not load this directory"))

@@ -143,7 +143,7 @@ impl Verify {
         let at = self.at.unwrap_or_else(now);
         tell(&signed(&stapled.signed, &self.roots, at, &|urn| documents.find(urn))?, json);
         if stapled.proof.is_some() && !json {
-            eprintln!("the proof of its publication was not checked: that takes `--log-key`");
+            tell!("the proof of its publication was not checked: that takes `--log-key`");
         }
         Ok(0)
     }

@@ -50,7 +50,7 @@ impl Hunt {
             wrong = hunt.next_pair();
             if said.elapsed() >= PROGRESS {
                 said = Instant::now();
-                eprintln!("{} pairs, {} documents, none wrong", hunt.pairs, hunt.documents);
+                tell!("{} pairs, {} documents, none wrong", hunt.pairs, hunt.documents);
             }
         }
         show(&hunt, seed, wrong.as_ref(), json);

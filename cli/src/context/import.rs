@@ -92,7 +92,7 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
     let title = name.chars().filter(|c| !c.is_control()).take(64).collect::<String>();
     let context = good(&mut draft, &urn, &title)?;
     for warning in &draft.warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     let text = serde_json::to_string_pretty(&draft.document(&urn, &title)).doing("writing the draft")? + "\n";
     match &from.out {
@@ -103,7 +103,7 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
             });
             crate::authority::print_members(&shown, json);
         }
-        None => out!("{}", text.trim_end()),
+        None => out!("{}", crate::screen::json(text.trim_end())),
     }
     Ok(0)
 }

@@ -7,7 +7,6 @@ use clap::Args;
 use semgate_certs::{Chain, ChainLimits, KeyPair};
 use semgate_contexts::{ContextUrn, Digest, DocumentLimits, Prefix, canonical, json as strict};
 use semgate_statement::permission::is_persons_name;
-use semgate_statement::statement::check_reason;
 use semgate_statement::{Listing, Permission, SignedPermission, SigningIdentity, Stapled, Status};
 use serde_json::{Value, json};
 
@@ -48,10 +47,10 @@ impl Override {
 /// # Errors
 /// As [`Override::run`].
 pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Reply, Fault> {
-    check_reason(reason).doing("`--reason`")?;
-    if reason.is_empty() || !is_persons_name(name) {
-        return Err(Fault::new("an override names a person and a reason")
-            .hint("at most 128 bytes of name and 1,024 of reason, without control characters"));
+    names::reason("--reason", reason)?;
+    names::reason("--name", name)?;
+    if !is_persons_name(name) {
+        return Err(Fault::new("an override names a person").hint("at most 128 bytes of name").status(2));
     }
     let bytes = std::fs::read(file).doing(format_args!("cannot read `{}`", file.display()))?;
     let (urn, digest) =

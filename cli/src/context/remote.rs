@@ -37,7 +37,7 @@ impl Act {
     pub async fn run(self, act: &str, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
         let url = format!("{}/v1/contexts/{}/{act}", reach.url, names::full_urn(&self.context));
-        let body = json!({ "reason": self.reason }).to_string();
+        let body = json!({ "reason": names::reason("--reason", &self.reason)? }).to_string();
         done(&reach.client.post(&url, "application/json", body.into_bytes()).await?, json)
     }
 }
@@ -133,6 +133,7 @@ fn missing(reach: &Reach, bytes: &[u8], others: &[Arc<Context>]) -> Result<Optio
 
 /// Raises a floor.
 pub async fn floor(reach: &Reach, line: &str, version: &str, reason: &str, json: bool) -> Result<u8, Fault> {
+    let reason = names::reason("--reason", reason)?;
     let body = json!({"line": line, "min": names::version(version), "reason": reason}).to_string();
     let reply =
         reach.client.post(&format!("{}/v1/floors", reach.url), "application/json", body.into_bytes()).await?;
@@ -173,7 +174,7 @@ pub fn done(reply: &Reply, json: bool) -> Result<u8, Fault> {
         return Ok(0);
     }
     let id = body.get("proposal").and_then(Value::as_str).unwrap_or_default();
-    eprintln!("nothing was done yet: another person agrees with `semgate authority approve {id}`");
+    tell!("nothing was done yet: another person agrees with `semgate authority approve {id}`");
     Ok(PROPOSED)
 }
 

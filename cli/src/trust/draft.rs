@@ -200,7 +200,7 @@ impl Out {
             authority: now.trust.authority().to_owned(),
             number: now.number(),
             act,
-            reason: self.reason.clone(),
+            reason: names::reason("--reason", &self.reason)?.to_owned(),
         };
         let payload = Statement::Root(Box::new(said.clone())).to_bytes().doing("draft")?;
         // read back, so that a draft that no reader takes is never signed

@@ -99,7 +99,7 @@ impl WithdrawArgs {
     pub async fn run(self, json: bool) -> Result<u8, Fault> {
         let reach = self.at.reach()?;
         let url = format!("{}/v1/recognitions/{}/withdraw", reach.url, self.recognised);
-        let body = json!({"reason": self.reason}).to_string();
+        let body = json!({"reason": crate::names::reason("--reason", &self.reason)?}).to_string();
         let reply = reach.client.post(&url, "application/json", body.into_bytes()).await?;
         done(&reply, json)
     }

@@ -93,7 +93,7 @@ pub(super) fn issuing(trust: &Trust, roots: &Roots) -> Vec<Thumbprint> {
         let [_, .., above] = chain.certificates() else { continue };
         match vouched(chain, roots) {
             Some(()) => drop(issuing.insert(Thumbprint::of(above))),
-            None => eprintln!("left out: the roots do not vouch for the chain of {leaf}"),
+            None => tell!("left out: the roots do not vouch for the chain of {leaf}"),
         }
     }
     issuing.into_iter().collect()
@@ -108,8 +108,8 @@ fn vouched(chain: &Chain, roots: &Roots) -> Option<()> {
 
 /// Tells the people who are about to sign what to compare, by a way other than this authority, on standard error.
 pub(super) fn compare(list: &KeyList) {
-    eprintln!("compare these with what their holders say, before anybody signs:");
-    list.roots.iter().for_each(|der| eprintln!("  root     {}", Thumbprint::of(der)));
-    list.issuing.iter().for_each(|one| eprintln!("  issuing  {one}"));
-    list.log.iter().for_each(|key| eprintln!("  log      {key}"));
+    tell!("compare these with what their holders say, before anybody signs:");
+    list.roots.iter().for_each(|der| tell!("  root     {}", Thumbprint::of(der)));
+    list.issuing.iter().for_each(|one| tell!("  issuing  {one}"));
+    list.log.iter().for_each(|key| tell!("  log      {key}"));
 }

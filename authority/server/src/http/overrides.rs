@@ -63,6 +63,7 @@ fn read(app: &App, bytes: &[u8]) -> Result<SignedPermission, Problem> {
         StatementFault::Jws(_) => Problem::new(Code::SignatureInvalid, fault),
         fault => Problem::new(Code::ParameterInvalid, fault),
     })?;
+    permission.unverified().check_new().map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
     if permission.unverified().authority != app.config.authority {
         return Err(Problem::new(Code::OverrideRefused, "the permission is for another authority"));
     }

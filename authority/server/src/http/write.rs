@@ -12,7 +12,7 @@ use semgate_contexts::{Context, ContextUrn, Line, Version};
 use semgate_policies::PublisherAct;
 use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::jws::General;
-use semgate_statement::statement::check_reason;
+use semgate_statement::statement::check_new_reason;
 use semgate_statement::{Act, SignedStatement, Statement, context, sign_context};
 use serde_json::json;
 use tokio::sync::SemaphorePermit;
@@ -346,7 +346,7 @@ fn checked(app: &App, reason: String) -> Result<String, Problem> {
             format_args!("`reason` is longer than {max} bytes"),
         ));
     }
-    check_reason(&reason).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
+    check_new_reason(&reason).map_err(|fault| Problem::new(Code::ParameterInvalid, fault))?;
     Ok(reason)
 }
 

@@ -99,6 +99,11 @@ fn names_reasons_and_versions_are_bounded() {
         assert_eq!(changed(&|p| p.reason = reason.to_owned()), Err(StatementFault::Reason), "{reason:?}");
     }
     assert_eq!(changed(&|p| p.reason = "x".repeat(1025)), Err(StatementFault::Reason));
+    let hidden = changed(&|p| p.name = "Grace\u{202e}reppoH".to_owned()).unwrap();
+    assert_eq!(hidden.check_new(), Err(StatementFault::Unseen), "read from a log, but not said anew");
+    let hidden = changed(&|p| p.reason = "a\u{200b}b".to_owned()).unwrap();
+    assert_eq!(hidden.check_new(), Err(StatementFault::Unseen));
+    assert_eq!(permission().check_new(), Ok(()));
     assert_eq!(changed(&|p| p.beside.clear()), member("beside"));
     for other in ["payment:v2.0", "travel:v1.0", "payment:v1.2"] {
         let urn = MemoryAuthority::urn(other);

@@ -135,6 +135,18 @@ fn reasons_are_short_and_free_of_control_characters() {
     }
 }
 
+#[test]
+fn a_reason_that_turns_or_hides_itself_is_not_said_anew_but_still_read() {
+    for reason in ["key\u{202e}tsol", "a\u{200b}b", "\u{2066}a", "\u{feff}a", "a\u{e0041}"] {
+        assert_eq!(check_new_reason(reason), Err(StatementFault::Unseen), "{reason:?}");
+        assert_eq!(check_reason(reason), Ok(reason), "a log that says so stays readable");
+    }
+    assert_eq!(check_new_reason("\u{1b}[2J"), Err(StatementFault::Unseen));
+    assert_eq!(check_new_reason(&"x".repeat(MAX_REASON_BYTES + 1)), Err(StatementFault::Reason));
+    let plain = "Schlüssel verloren, می\u{200c}خواهم";
+    assert_eq!(check_new_reason(plain), Ok(plain), "joiners spell words");
+}
+
 fn cases() -> u32 {
     std::env::var("SEMGATE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(256)
 }

@@ -1,0 +1,73 @@
+//! What reaches a terminal: texts of strangers never move its cursor, hide themselves, or change the order in which the rest is read.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use semgate_statement::statement::is_unseen;
+
+/// Whether results are read by a machine, as JSON.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// From now on results are JSON.
+pub fn read_by_machine() {
+    JSON.store(true, Ordering::Relaxed);
+}
+
+/// A result as it is printed: [`json`] for a machine, else [`plain`].
+pub fn shown(text: fmt::Arguments<'_>) -> String {
+    if JSON.load(Ordering::Relaxed) { json(&text.to_string()) } else { plain(&text.to_string()) }
+}
+
+/// A text for people. Guarantees no control characters but newline and tab, and nothing that is not seen itself: each such character is
+/// written as `\u{202e}`.
+pub fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) { plain.extend(c.escape_unicode()) } else { plain.push(c) }
+    }
+    plain
+}
+
+/// JSON that says the same: what [`plain`] would not show is escaped as `\u202e`, which it can only be within a string. Line ends and tabs
+/// between its parts stay.
+pub fn json(text: &str) -> String {
+    let mut json = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) && c != '\r' {
+            let mut units = [0; 2];
+            c.encode_utf16(&mut units).iter().for_each(|unit| json.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            json.push(c);
+        }
+    }
+    json
+}
+
+/// The joiners U+200C and U+200D belong to the spelling of some languages, but make two names look the same.
+fn is_hidden(c: char) -> bool {
+    !matches!(c, '\n' | '\t') && (is_unseen(c) || matches!(c, '\u{200c}' | '\u{200d}'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_escape_sequence_or_a_hidden_character_is_shown_and_never_obeyed() {
+        assert_eq!(plain("a\u{1b}[2J\u{9b}2Jb\r"), "a\\u{1b}[2J\\u{9b}2Jb\\u{d}");
+        assert_eq!(
+            plain("Grace\u{202e}\u{200b}\u{200d}\u{feff}\u{e0041}"),
+            "Grace\\u{202e}\\u{200b}\\u{200d}\\u{feff}\\u{e0041}"
+        );
+        assert_eq!(plain("Zoë\t漢 👍\n"), "Zoë\t漢 👍\n");
+    }
+
+    #[test]
+    fn json_says_the_same_when_its_hidden_characters_are_escaped() {
+        let said =
+            serde_json::json!({"name": "a\u{202e}b\u{7f}\u{9b}\u{e0041}\u{1b}\u{200b}", "beside": "Zoë 👍"});
+        let shown = json(&serde_json::to_string_pretty(&said).unwrap());
+        assert!(!shown.chars().any(is_hidden), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), said);
+    }
+}
