@@ -11,6 +11,8 @@ mod federation;
 mod persons;
 #[path = "trust/rotation.rs"]
 mod rotation;
+#[path = "trust/split.rs"]
+mod split;
 mod support;
 #[path = "trust/tuf.rs"]
 mod tuf;

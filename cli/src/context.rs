@@ -136,7 +136,7 @@ impl At {
     pub(crate) fn log_keys(&self) -> Result<Vec<String>, Fault> {
         match &self.authority {
             Some(_) => Ok(Vec::new()),
-            None => Ok(vec![crate::log::followed(&Place::open(&self.dir)?)?.0]),
+            None => Ok(vec![crate::log::followed(&Place::open(&self.dir)?)?.log_key]),
         }
     }
 

@@ -2,9 +2,11 @@
 
 mod proof;
 mod source;
+mod split;
 mod witness;
 
 pub use source::{Source, Which, followed, quorum, reach};
+pub use split::Split;
 
 use clap::{Args, Subcommand};
 use semgate_statement::head::HeadFault;

@@ -42,6 +42,7 @@ pub fn restore(config: &Config, from: &mut dyn Fetch) -> Result<Restored, RunFau
     let roots = keys::roots(&config.roots, &config.prefix)?;
     let mut rules = FollowerConfig::new(&config.authority, &config.origin, roots, key.verifier().clone());
     rules.prefix = config.prefix.clone();
+    rules.root_threshold = config.root_threshold as u64;
     rules.max_status_age = MAX_STATUS_LIFETIME.as_secs();
     let mut copy = Copy { from, files: BTreeMap::new() };
     let report = verify_log_of_its_head(&mut copy, &rules)

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::Documents;
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
+use crate::log::Split;
 use crate::system::{now, read, read_roots, ring_random, write_new};
 
 /// Checks each file, says what is in it, and warns of what will hurt later.
@@ -119,6 +120,8 @@ pub struct Verify {
     /// The verifier key of the log: then it must be proved that the context was published, and its chain is judged at that time
     #[arg(long)]
     log_key: Option<String>,
+    #[command(flatten)]
+    split: Split,
     /// The proof, where it did not come with the context
     #[arg(long, value_name = "FILE", requires = "log_key")]
     proof: Option<PathBuf>,
@@ -159,7 +162,7 @@ impl Verify {
             Fault::new("no proof of its publication came with it")
                 .hint("fetch it with `context fetch --proof`, or make one with `log proof` and name it with `--proof`")
         })?;
-        let roots = read_roots(&self.roots)?;
+        let (roots, log) = self.split.counted(read_roots(&self.roots)?, &log)?;
         let latest = now().saturating_add(semgate_statement::head::MAX_AHEAD);
         let rules = ProofRules {
             roots: &roots,

@@ -72,7 +72,8 @@ fn poisoned() -> Result<Context, Fault> {
 async fn offered_to_a_follower(stage: &Stage, poisoned: &Context) -> Result<Played, Fault> {
     let signed = signed_by_a_stranger(poisoned)?;
     let place = &stage.place;
-    let (log_key, authority) = followed(place)?;
+    let followed = followed(place)?;
+    let (log_key, authority) = (followed.log_key, followed.name);
     let log = LogVerifier::parse(&log_key).doing("log key")?;
     let roots = read_roots(&place.path(&place.up().roots))?;
     let origin = log.name().to_owned();

@@ -13,6 +13,7 @@ use semgate_statement::{
 use serde_json::{Value, json};
 
 use super::source::Which;
+use super::split::counted;
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::names;
@@ -39,6 +40,10 @@ pub struct Proof {
     /// Write the bytes of the entry to this file, or, with `--check`, read them from it instead of the proof's own extra data
     #[arg(long, value_name = "FILE")]
     entry_bytes: Option<PathBuf>,
+    /// With `--check`: what the authority serves at `/v1/trust`, or a mirror has as `v1/trust`. Its trust list says which issuing certificates and
+    /// log keys count; a `--root-threshold` above 1 needs it
+    #[arg(long, value_name = "FILE", requires = "check")]
+    trust: Option<PathBuf>,
     #[command(flatten)]
     which: Which,
 }
@@ -86,13 +91,14 @@ impl Proof {
 
     fn checked(&self, file: &Path) -> Result<Value, Fault> {
         let text = read(file)?;
-        let (roots, log) = self.which.keys_at_hand()?;
+        let by = self.which.told()?;
+        let (log, trust) = (&by.log, self.trust.as_deref());
         let quorum = self.which.quorum()?;
         if text.starts_with("old ") {
-            return self.checked_continuation(&text, &log, &quorum);
+            return self.checked_continuation(&text, log, &quorum);
         }
         let proof = TlogProof::read(&text).map_err(|e| refused(&e))?;
-        let roots = read_roots(&roots)?;
+        let (roots, log) = counted(read_roots(&by.roots)?, log, by.root_threshold, trust)?;
         let (prefix, documents) = (Prefix::default(), DocumentLimits::default());
         let checkpoint = rules(&log, &quorum);
         if let Some(file) = &self.entry_bytes {

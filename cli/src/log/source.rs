@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use semgate_statement::root::MAX_ROOT_KEYS;
 use semgate_statement::verify_log::{FetchFault, named_authority};
 use semgate_statement::{CosignerVerifier, Fetch, FollowerConfig, LogVerifier, Quorum};
 use tokio::runtime::Runtime;
@@ -29,6 +30,10 @@ pub struct Which {
     /// The verifier key of the log, `origin+id+key`, instead of that of `--dir`
     #[arg(long)]
     log_key: Option<String>,
+    /// How many root keys spoke for the root before the first trust list: then one alone makes no issuing certificate that counts. That of
+    /// `--dir` without this, beside roots that are given 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_ROOT_KEYS as u64))]
+    root_threshold: Option<u64>,
     /// The authority's name; without this, where roots and log key are given, the name in the head that they verify
     #[arg(long)]
     authority: Option<String>,
@@ -38,6 +43,18 @@ pub struct Which {
     /// How many of the witnesses must have cosigned; all without this
     #[arg(long)]
     quorum: Option<usize>,
+}
+
+/// What was told of an authority, by a way other than its own.
+pub struct Told {
+    /// PEM roots.
+    pub roots: PathBuf,
+    /// How many of their keys spoke for the root before the first trust list.
+    pub root_threshold: u64,
+    /// The log key.
+    pub log: LogVerifier,
+    /// Its name, if it is known.
+    name: Option<String>,
 }
 
 /// A log that can be read, and what it is judged by.
@@ -60,7 +77,7 @@ impl Which {
             (Some(_), Some(_), Some(_)) => None,
             _ => Some(Place::open(&self.dir)?),
         };
-        let (roots, log, known) = self.keys(place.as_ref())?;
+        let Told { roots, root_threshold, log, name: known } = self.keys(place.as_ref())?;
         let shown = match (at, &place) {
             (Some(at), _) => at.trim_end_matches('/').to_owned(),
             (None, Some(place)) => place.up().authority_url.clone(),
@@ -75,6 +92,7 @@ impl Which {
         let origin = log.name().to_owned();
         let mut config = FollowerConfig::new(&authority, &origin, roots, log);
         config.quorum = self.quorum()?;
+        config.root_threshold = root_threshold;
         Ok(Source { fetch, config, shown })
     }
 
@@ -84,11 +102,11 @@ impl Which {
         (at.is_some() && !given).then_some(self.dir.as_path())
     }
 
-    /// Roots and log key alone, for what needs no log at hand; and the authority's name, if `--dir` knows it.
+    /// What was told of the authority, for what needs no log at hand.
     ///
     /// # Errors
-    /// Neither given nor known.
-    pub fn keys(&self, place: Option<&Place>) -> Result<(PathBuf, LogVerifier, Option<String>), Fault> {
+    /// Roots or a log key that are neither given nor known.
+    fn keys(&self, place: Option<&Place>) -> Result<Told, Fault> {
         let missing = |what: &str| {
             Fault::new(format_args!("no {what}: neither given nor known from `--dir`"))
                 .hint("give `--roots` and `--log-key`, as the authority's operator told them")
@@ -96,22 +114,24 @@ impl Which {
         let known = place.map(super::followed).transpose()?;
         let roots = self.roots.clone().or_else(|| place.map(|p| p.path(&p.up().roots)));
         let roots = roots.ok_or_else(|| missing("roots"))?;
-        let key = self.log_key.clone().or_else(|| known.as_ref().map(|(key, _)| key.clone()));
+        let key = self.log_key.clone().or_else(|| known.as_ref().map(|known| known.log_key.clone()));
         let log = LogVerifier::parse(&key.ok_or_else(|| missing("log key"))?).doing("log key")?;
-        Ok((roots, log, known.filter(|_| self.roots.is_none()).map(|(_, name)| name)))
+        let of_dir = known.filter(|_| self.roots.is_none());
+        let root_threshold = of_dir.as_ref().map_or(1, |known| known.root_threshold);
+        let root_threshold = self.root_threshold.unwrap_or(root_threshold);
+        Ok(Told { roots, root_threshold, log, name: of_dir.map(|known| known.name) })
     }
 
-    /// As [`Which::keys`], from `--dir` where they are not given.
+    /// The same, from `--dir` where it is not given.
     ///
     /// # Errors
     /// Neither given nor known.
-    pub fn keys_at_hand(&self) -> Result<(PathBuf, LogVerifier), Fault> {
+    pub fn told(&self) -> Result<Told, Fault> {
         let place = match (&self.roots, &self.log_key) {
             (Some(_), Some(_)) => None,
             _ => Some(Place::open(&self.dir)?),
         };
-        let (roots, log, _) = self.keys(place.as_ref())?;
-        Ok((roots, log))
+        self.keys(place.as_ref())
     }
 
     /// The witnesses that must have seen a checkpoint.
@@ -198,16 +218,36 @@ impl Fetch for InDirectory {
     }
 }
 
-/// The log key and the name of the one authority that the gateway of this place follows.
+/// What the gateway of a place was told of the one authority that it follows.
+pub struct Followed {
+    /// The verifier key of its log.
+    pub log_key: String,
+    /// Its name.
+    pub name: String,
+    /// How many root keys spoke for its root before the first trust list.
+    pub root_threshold: u64,
+}
+
+/// The one authority that the gateway of this place follows.
 ///
 /// # Errors
 /// A configuration that cannot be read.
-pub fn followed(place: &Place) -> Result<(String, String), Fault> {
+pub fn followed(place: &Place) -> Result<Followed, Fault> {
     let path = place.path(&place.up().firewall_config);
     let config: toml::Value = toml::from_str(&read(&path)?).doing(format_args!("`{}`", path.display()))?;
     let authority = config.get("authority").and_then(|a| a.get(0));
-    let text =
-        |name: &str| authority.and_then(|a| a.get(name)).and_then(toml::Value::as_str).map(str::to_owned);
+    let member = |name: &str| authority.and_then(|a| a.get(name));
+    let text = |name: &str| member(name).and_then(toml::Value::as_str).map(str::to_owned);
     let missing = || Fault::new(format_args!("`{}` names no authority", path.display()));
-    Ok((text("log_key").ok_or_else(missing)?, text("name").ok_or_else(missing)?))
+    let root_threshold = match member("root_threshold") {
+        None => 1,
+        Some(number) => number.as_integer().and_then(|n| u64::try_from(n).ok()).ok_or_else(|| {
+            Fault::new(format_args!("`{}`: `root_threshold` is no number of keys", path.display()))
+        })?,
+    };
+    Ok(Followed {
+        log_key: text("log_key").ok_or_else(missing)?,
+        name: text("name").ok_or_else(missing)?,
+        root_threshold,
+    })
 }

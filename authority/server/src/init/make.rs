@@ -31,10 +31,13 @@ const LAST_CHECKPOINT: &str = "last-checkpoint";
 const KEYS: &str = "authority/keys";
 /// The first trust list of a split root.
 const FIRST_LIST: &str = "trust-1.json";
+/// What publishers' chains must end at where the root is split: its one issuing certificate for TLS. Below the roots, the holder of any one
+/// root key could certify whom they like.
+const CLIENT_ROOTS: &str = "client-roots.pem";
 /// Keys that the running authority never needs: to be moved to where nobody reaches them.
 const OFFLINE: &str = "offline";
 
-/// Makes a new authority below `dir`: `roots.pem`, `authority.toml`, the state directory with its role keys (`authority/keys`), and
+/// Makes a new authority below `dir`: `roots.pem`, with several root keys `client-roots.pem`, `authority.toml`, the state directory with its role keys (`authority/keys`), and
 /// the keys of root and TLS issuing certificate (`offline`), which the running authority never reads. Files are 0600, directories 0700.
 ///
 /// # Errors
@@ -64,6 +67,9 @@ pub fn init(dir: &Path, options: &InitOptions) -> Result<Initialised, InitFault>
         let name = if options.root_keys == 1 { "root".to_owned() } else { format!("root-{n}") };
         files.push((format!("{OFFLINE}/{name}.pem"), root.chain().to_pem()));
         files.push((format!("{OFFLINE}/{name}.key"), pem(root)));
+    }
+    if options.root_keys > 1 {
+        files.push((CLIENT_ROOTS.into(), made.tls.chain().to_pem()));
     }
     let first_list = match options.root_keys {
         1 => None,
@@ -247,7 +253,7 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
         "# An authority of Semgate; see docs/authority-operations.md. Paths are relative to this file.\n\
          authority = {authority}\norigin = {origin}\nlisten = \"{listen}\"\nadmin = \"{admin}\"\n\
          {public_url}state = \"{STATE}\"\nlast_checkpoint = \"{LAST_CHECKPOINT}\"\nstatus_lifetime = {lifetime}\nroots = \"roots.pem\"\n{threshold}\n\
-         [tls]\ncertificate = \"{KEYS}/tls.pem\"\nkey = \"{KEYS}/tls.key\"\nclient_roots = \"roots.pem\"\n\
+         [tls]\ncertificate = \"{KEYS}/tls.pem\"\nkey = \"{KEYS}/tls.key\"\nclient_roots = \"{client_roots}\"\n\
          trust_domains = [{domain}]\n\n\
          [keys]\n\
          context_issuing = {{ certificate = \"{KEYS}/context-issuing.pem\", key = \"{KEYS}/context-issuing.key\" }}\n\
@@ -263,6 +269,7 @@ fn config_text(options: &InitOptions, origin: &str) -> String {
             1 => String::new(),
             more => format!("root_threshold = {more}\n"),
         },
+        client_roots = if options.root_keys > 1 { CLIENT_ROOTS } else { "roots.pem" },
         lifetime = options.status_lifetime.as_secs(),
         domain = quoted(&options.trust_domain),
     );

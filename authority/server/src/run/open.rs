@@ -53,9 +53,15 @@ pub(crate) fn open(config: &Config, layout: &Layout) -> Result<Opened, RunFault>
     let leftovers = Leftovers::new(layout, config.limits.leftover_files);
     let documents = Documents::new(layout, roots.clone());
     let fold = (documents.clone(), &config.prefix);
-    let (log, ledger, recovery) = reopen(&layout.log, key, fold, &witness, &leftovers)?;
+    let (mut log, ledger, recovery) = reopen(&layout.log, key, fold, &witness, &leftovers)?;
     report(config, &log, &recovery);
     let anchors = said(&configured, &ledger, &config.prefix, &layout.log)?;
+    if !log.sign_anew(anchors.log())? {
+        return Err(RunFault::keys(
+            &config.keys.log,
+            "no log key that signs is in the trust list in effect, so nobody would follow: let one that is listed sign beside it (`also`) until a list with the new one (`semgate trust draft --add-log`) was submitted",
+        ));
+    }
     let (trust, missing_certificates) = trust(config, &ledger, &documents)?;
     let published: std::collections::HashSet<Digest> =
         ledger.replay().contexts().map(|(_, p)| p.digest).collect();

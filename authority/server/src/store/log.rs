@@ -147,21 +147,24 @@ impl Log {
             disk::make_dir(&disk::parent(&path))?;
             disk::write(&path, bytes)?;
         }
-        log.sign_anew()?;
         recovery.repaired = wrong.len() as u64;
         recovery.removed = log.clear(&past, leftovers)?;
         Ok((log, recovery))
     }
 
     /// Where the checkpoint on disk is not by the keys that sign now, for the log changed its key, it is signed anew: the same size and root.
-    fn sign_anew(&mut self) -> Result<(), RunFault> {
+    /// Answers whether one of the keys that sign is among those that count; if not, nothing was written.
+    pub fn sign_anew(&mut self, counting: &LogVerifier) -> Result<bool, RunFault> {
         let note = self.key.sign(self.size(), self.root()).map_err(|e| unsigned(&self.dir, e))?;
+        if Checkpoint::verify(note.as_bytes(), counting, counting.name()).is_err() {
+            return Ok(false);
+        }
         // others may have signed below
         if !self.checkpoint.starts_with(&note) {
             disk::write(&self.dir.join("checkpoint"), note.as_bytes())?;
             self.checkpoint = note;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Reads a log without changing anything: every entry in order, checked against the checkpoint.

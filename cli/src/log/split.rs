@@ -1,0 +1,67 @@
+//! What counts below the root of an authority whose root is split among several keys, where no log is at hand: what its trust list names.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use semgate_certs::Roots;
+use semgate_contexts::Prefix;
+use semgate_statement::root::{Anchors, MAX_ROOT_KEYS};
+use semgate_statement::{LogVerifier, Trust};
+
+use crate::fault::{Doing, Fault};
+use crate::system::read;
+
+/// The root of an authority, where it may be split among several keys.
+#[derive(Debug, Args)]
+pub struct Split {
+    /// How many root keys spoke for the root before the first trust list; above 1 nothing counts without `--trust`
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "log_key", value_parser = clap::value_parser!(u64).range(1..=MAX_ROOT_KEYS as u64))]
+    root_threshold: u64,
+    /// What the authority serves at `/v1/trust`, or a mirror has as `v1/trust`: then the issuing certificates and log keys of the trust list
+    /// in it count, once enough root keys have signed it
+    #[arg(long, value_name = "FILE", requires = "log_key")]
+    trust: Option<PathBuf>,
+}
+
+impl Split {
+    /// As [`counted`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn counted(&self, roots: Roots, log: &LogVerifier) -> Result<(Roots, LogVerifier), Fault> {
+        counted(roots, log, self.root_threshold, self.trust.as_deref())
+    }
+}
+
+/// The roots with the issuing certificates that count below them, and the keys of the log: as they were told, or as the trust list in the
+/// file has it, which a threshold of the root keys must have signed.
+///
+/// # Errors
+/// A threshold above one, and no file; a file that does not hold, or has no trust list in it then.
+pub fn counted(
+    roots: Roots,
+    log: &LogVerifier,
+    threshold: u64,
+    trust: Option<&Path>,
+) -> Result<(Roots, LogVerifier), Fault> {
+    let unlisted = |why: &str| {
+        Fault::new(format_args!("the issuing certificate is not in the trust list: {why}")).hint(
+            "one root key alone makes any issuing certificate: give what the authority serves at `/v1/trust` as `--trust FILE`",
+        )
+    };
+    let Some(file) = trust else {
+        return if threshold > 1 { Err(unlisted("none was given")) } else { Ok((roots, log.clone())) };
+    };
+    let shown = format!("`{}`", file.display());
+    let trust = Trust::read(read(file)?.as_bytes(), roots.limits()).doing(&shown)?;
+    let configured = Anchors::new(trust.authority(), log.name(), &roots, threshold, log);
+    let said = configured.with_entries(trust.root(), u64::MAX, &Prefix::default()).map_err(|fault| {
+        Fault::new(format_args!("{shown} does not hold: {fault}")).hint(
+            "are roots, threshold and log key those of this authority? If so, keep the file as evidence",
+        )
+    })?;
+    if threshold > 1 && said.list().is_none() {
+        return Err(unlisted("there is none in the file"));
+    }
+    Ok((said.roots().clone(), said.log().clone()))
+}
