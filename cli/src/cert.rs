@@ -15,7 +15,7 @@ use semgate_contexts::Line;
 use serde_json::json;
 
 use crate::fault::{Doing, Fault};
-use crate::system::{now, read, ring_random, write_new};
+use crate::system::{now, read, ring_random, signing_key, write_new};
 
 /// Roots, issuing certificates and leaves
 #[derive(Debug, Subcommand)]
@@ -210,7 +210,7 @@ fn scope(names: &[String]) -> Result<LineScope, Fault> {
 fn subject(named: Option<&str>) -> Result<Arc<dyn SigningKey>, Fault> {
     match named {
         None => Ok(KeyPair::generate(&ring_random()).doing("key")?.into()),
-        Some(place) => semgate_authority::signing_key(place).doing(format_args!("key `{place}`")),
+        Some(place) => signing_key(place),
     }
 }
 

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
-use crate::system::{now, ring_random, write_new};
+use crate::system::{now, ring_random, signing_key, write_new};
 
 /// The exit status when the log could not be fetched: neither good nor bad.
 const NOT_VERIFIED: u8 = 4;
@@ -65,7 +65,7 @@ impl Key {
     fn run(&self, json: bool) -> Result<u8, Fault> {
         let key = match (&self.key, &self.new) {
             (Some(place), _) => {
-                let key = semgate_authority::signing_key(place).doing(format_args!("key `{place}`"))?;
+                let key = signing_key(place)?;
                 LogKey::of_key(&self.origin, key).doing("log key")?
             }
             (None, Some(file)) => {

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::authority::print_members as print;
 use crate::context::{At, Reach, answer};
 use crate::fault::{Doing, Fault};
-use crate::system::{read, ring_random};
+use crate::system::{in_device, read, ring_random, signing_key};
 
 /// What the root says: trust lists, compromised keys, lowered floors
 #[derive(Debug, Subcommand)]
@@ -128,7 +128,7 @@ impl SignArgs {
 /// A root key with its certificate, which lies beside it as `KEY.pem` unless it is named.
 fn root_key(place: &str, cert: Option<&Path>, option: &str) -> Result<(RootKey, Arc<dyn SigningKey>), Fault> {
     let named = || format!("name the certificate of this key with `{option}`");
-    if cert.is_none() && place.starts_with("pkcs11:") {
+    if cert.is_none() && in_device(place) {
         return Err(Fault::new("a key in a token has no certificate beside it").hint(named()));
     }
     let cert = cert.map_or_else(|| Path::new(place).with_extension("pem"), Path::to_path_buf);
@@ -143,11 +143,6 @@ fn root_key(place: &str, cert: Option<&Path>, option: &str) -> Result<(RootKey, 
         );
     }
     Ok((root, key))
-}
-
-/// A key in a PEM file or a token.
-fn signing_key(place: &str) -> Result<Arc<dyn SigningKey>, Fault> {
-    semgate_authority::signing_key(place).doing(format_args!("key `{place}`"))
 }
 
 /// A draft with the signatures that it has.
