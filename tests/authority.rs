@@ -142,7 +142,8 @@ fn a_person_overrides_and_everybody_sees_who_and_why(up: &Up, url: &str) {
     let (first, second) = (write("0", 60), write("1", 50));
     assert!(up.semgate(&["context", "publish", &first]).status.success());
     let refused = up.semgate(&["context", "publish", &second]);
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("version_breaks"));
+    let shown = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(shown.contains("version_breaks") && shown.contains("\nnext version: v2.0\n"), "{shown}");
     let words =
         ["context", "publish", &second, "--override", "no station measures more", "--name", "Grace Hopper"];
     let stranger = up.semgate(&[&words[..], &["--as", "retailer-7"]].concat());
@@ -165,6 +166,21 @@ fn a_person_overrides_and_everybody_sees_who_and_why(up: &Up, url: &str) {
         assert!(shown.contains("overridden by Grace Hopper (spiffe://"), "{words:?}: {shown}");
         assert!(shown.contains("no station measures more"), "{words:?}: {shown}");
     }
+    // v1.1 is published, so what only follows v1.0 cannot be that
+    let third = write("2", 70);
+    let compared = up.semgate(&["context", "diff", &first, &third]);
+    let shown = String::from_utf8_lossy(&compared.stdout).into_owned();
+    assert!(shown.contains("compatible") && shown.contains("next version: v1.2\n"), "{shown}");
+    let words = ["context", "diff", &first, &third, "--dir", "nowhere"];
+    let alone = Command::new(SEMGATE).args(words).output().unwrap();
+    let shown = String::from_utf8_lossy(&alone.stdout).into_owned();
+    assert!(shown.contains("next version: v1.1, unless it is taken: no authority was asked"), "{shown}");
+    // permitted, and then no good document: the permission cannot be taken back
+    let document = std::fs::read_to_string(&second).unwrap().replace("v1.1", "v1.3");
+    std::fs::write(&third, document.replace(r#""minimum""#, r#""x-nothing":1,"minimum""#)).unwrap();
+    let words = ["context", "publish", &third, "--override", "a trial", "--name", "Grace Hopper"];
+    let shown = String::from_utf8_lossy(&up.semgate(&words).stderr).into_owned();
+    assert!(shown.contains("the permission is logged as entry ") && shown.contains("and waits"), "{shown}");
     let report = up.semgate(&["--json", "log", "verify", url]);
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     let said = &report["overrides"][0];
@@ -215,6 +231,16 @@ fn certificates_made_by_hand_sign_only_what_can_be_verified() {
         let output = run(words);
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     };
+    let refused = |words: &[&str], why: &str| {
+        let output = run(words);
+        let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && shown.contains(why), "{words:?}: {shown}");
+    };
+    refused(&["authority", "init", "--publisher", "notspiffe"], "`--publisher`: `notspiffe`: ");
+    refused(&["authority", "init", "--authority", "bad name!"], "`--authority` is empty, or has a space");
+    refused(&["log", "proof", "1", "--since", "5"], "cannot be used with");
+    refused(&["trust", "draft", "--add-log", "banana"], "`--add-log`: `banana`: ");
+    assert!(!temporary.path().join("authority").exists(), "nothing was made");
     good(&["cert", "root", "--out", "root"]);
     good(&[
         "cert", "issuing", "--family", "contexts", "--name", "Contexts", "--by", "root", "--out", "issuing",

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use semgate_authority::{Config, InitOptions, Publisher, init, rebuild_index, restore, status};
+use semgate_certs::SpiffeId;
 
 use crate::fault::{Doing, Fault};
 use crate::signals;
@@ -108,6 +109,7 @@ pub struct InitArgs {
 pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
     match job {
         AuthorityJob::Init(args) => {
+            args.check()?;
             let made = init(&args.dir, &args.options()).doing("authority init")?;
             if json {
                 let shown = serde_json::json!({"config": made.config, "roots": made.roots, "log_key": made.log_key, "origin": made.origin, "first_list": made.first_list});
@@ -177,6 +179,24 @@ impl ConfigArg {
 }
 
 impl InitArgs {
+    /// Names that the authority would not start with are refused before anything is made for them.
+    fn check(&self) -> Result<(), Fault> {
+        for id in &self.publishers {
+            SpiffeId::parse(id).map_err(|why| {
+                Fault::new(format_args!("`--publisher`: `{id}`: {why}"))
+                    .hint(format_args!("for instance `spiffe://{}/operator`", self.trust_domain))
+                    .status(2)
+            })?;
+        }
+        let wrong = |c: char| c.is_whitespace() || c.is_control() || c == '+';
+        if self.authority.is_empty() || self.authority.contains(wrong) {
+            return Err(Fault::new("`--authority` is empty, or has a space, a control character or `+`")
+                .hint("a name as of a host, for instance `contexts.example`")
+                .status(2));
+        }
+        Ok(())
+    }
+
     fn options(&self) -> InitOptions {
         let publishers = self.publishers.iter().map(|id| Publisher::of_everything(id)).collect();
         InitOptions {

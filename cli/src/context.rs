@@ -172,10 +172,12 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
         ContextJob::Publish { file, overriding, name, at } => {
             if let (Some(reason), Some(name)) = (&overriding, &name) {
                 let logged = overriding::log(&at, &file, reason, name).await?;
-                remote::answer(&logged)?;
+                let entry = remote::answer(&logged)?;
                 if logged.status == 202 {
                     return remote::done(&logged, json);
                 }
+                let published = remote::publish(&at.reach()?, &file, json).await;
+                return published.map_err(|fault| overriding::waits(fault, &entry));
             }
             remote::publish(&at.reach()?, &file, json).await
         }

@@ -2,11 +2,15 @@
 
 use std::fmt::{self, Display};
 
-/// A failed command. Guarantees one line of lower-case text without a final period, and an exit status other than 0.
+use serde_json::Value;
+
+/// A failed command. Guarantees one line of lower-case text without a final period, beside a comparison and a hint in lines of their own, and
+/// an exit status other than 0.
 #[derive(Debug)]
 pub struct Fault {
     message: String,
     hint: Option<String>,
+    comparison: Option<Box<Value>>,
     status: u8,
 }
 
@@ -18,13 +22,27 @@ pub const REFUSED: u8 = 3;
 impl Fault {
     /// A failure with the general exit status 1.
     pub fn new(message: impl Display) -> Self {
-        Self { message: one_line(&message.to_string()), hint: None, status: FAILED }
+        Self { message: one_line(&message.to_string()), hint: None, comparison: None, status: FAILED }
     }
 
     /// Adds what the person can do about it.
     #[must_use]
     pub fn hint(mut self, hint: impl Display) -> Self {
         self.hint = Some(one_line(&hint.to_string()));
+        self
+    }
+
+    /// Adds what was done all the same.
+    #[must_use]
+    pub fn but(mut self, done: impl Display) -> Self {
+        self.message = format!("{}; {}", self.message, one_line(&done.to_string()));
+        self
+    }
+
+    /// Adds how two documents compare: a member of [`Fault::json`], and lines for people.
+    #[must_use]
+    pub fn comparison(mut self, comparison: Option<&Value>) -> Self {
+        self.comparison = comparison.cloned().map(Box::new);
         self
     }
 
@@ -36,8 +54,12 @@ impl Fault {
     }
 
     /// What scripts read with `--json`.
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::json!({"error": self.message, "hint": self.hint})
+    pub fn json(&self) -> Value {
+        let mut said = serde_json::json!({"error": self.message, "hint": self.hint});
+        if let (Some(comparison), Some(members)) = (&self.comparison, said.as_object_mut()) {
+            members.insert("comparison".to_owned(), Value::clone(comparison));
+        }
+        said
     }
 
     /// The exit status, never 0.
@@ -49,6 +71,9 @@ impl Fault {
 impl Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", self.message)?;
+        if let Some(comparison) = &self.comparison {
+            shown(comparison, f)?;
+        }
         match &self.hint {
             Some(hint) => write!(f, "\nhint: {hint}"),
             None => Ok(()),
@@ -77,6 +102,17 @@ impl<T, E: Display> Doing<T> for Result<T, E> {
     fn doing(self, what: impl Display) -> Result<T, Fault> {
         self.map_err(|e| Fault::new(format_args!("{what}: {e}")))
     }
+}
+
+/// As `context diff` shows it.
+fn shown(comparison: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let text = |of: &Value, name: &str| one_line(of.get(name).and_then(Value::as_str).unwrap_or_default());
+    let line = |name: &str| text(comparison, name);
+    write!(f, "\n{} -> {}: {}", line("old"), line("new"), line("verdict"))?;
+    for part in comparison.get("parts").and_then(Value::as_array).into_iter().flatten() {
+        write!(f, "\n  {:<10}  {}: {}", text(part, "verdict"), text(part, "pointer"), text(part, "reason"))?;
+    }
+    write!(f, "\nnext version: {}", line("next_version"))
 }
 
 fn one_line(text: &str) -> String {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use semgate_contexts::compare::{CompareLimits, Comparison, Part, Verdict, compare};
-use semgate_contexts::{Context, ContextUrn, Prefix};
+use semgate_contexts::{Context, ContextUrn, Prefix, Version};
 
 use super::{At, Documents, overriding, remote};
 use crate::fault::{Doing, Fault, REFUSED};
@@ -46,14 +46,23 @@ impl Diff {
         limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
         let comparison = compare(&old, &new, &limits);
         let overridden = self.overridden(&new).await;
+        let free = self.free(&new, comparison.next).await;
         if json {
             let mut value = comparison.to_value();
             if let (Some(one), Some(members)) = (&overridden, value.as_object_mut()) {
                 members.insert("override".to_owned(), overriding::shown(one));
             }
+            if let Some(members) = value.as_object_mut() {
+                members.insert("next_version".to_owned(), free.unwrap_or(comparison.next).to_string().into());
+                members.insert("next_is_free".to_owned(), free.map(|_| true).into());
+            }
             out!("{value}");
         } else {
             show(&comparison);
+            match free {
+                Some(free) => out!("next version: {free}"),
+                None => out!("next version: {}, unless it is taken: no authority was asked", comparison.next),
+            }
             if let Some(one) = &overridden {
                 out!("{}", overriding::line(one));
             }
@@ -72,6 +81,11 @@ impl Diff {
         }
         let listed = overriding::listed(&self.at.reach().ok()?).await;
         overriding::of(&listed, new.urn().as_str(), &new.digest().to_string()).cloned()
+    }
+
+    /// The next number that is free at the authority at hand; none where no authority can be asked.
+    async fn free(&self, new: &Context, next: Version) -> Option<Version> {
+        remote::free(&self.at.reach().ok()?, new, next).await.ok()
     }
 
     /// A file, a shipped context, or one that an authority has published.
@@ -95,7 +109,6 @@ fn show(comparison: &Comparison) {
     for part in &comparison.parts {
         show_part(part);
     }
-    out!("next version: {}", comparison.next);
 }
 
 fn show_part(part: &Part) {

@@ -76,6 +76,15 @@ pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Reply
     reach.client.post(&url, "application/jose+json", body).await
 }
 
+/// What kept a version from being published after its permission was logged, which nothing takes back.
+pub fn waits(fault: Fault, entry: &Value) -> Fault {
+    let index = entry.get("index").and_then(Value::as_u64).map(|index| format!(" as entry {index}"));
+    fault.but(format_args!(
+        "the permission is logged{} for good, and waits: whoever may publish on the line publishes this file without `--override`",
+        index.unwrap_or_default()
+    ))
+}
+
 /// Name and digest of a document, bare or signed; whether it is a good one is for the authority to say.
 fn named(bytes: &[u8]) -> Result<(ContextUrn, Digest), String> {
     let signed = Stapled::read(bytes).ok().and_then(|stapled| payload(&stapled.signed));

@@ -1,5 +1,6 @@
 //! What an authority is asked for.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,9 +8,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use clap::Args;
 use http::Method;
-use semgate_contexts::{Context, ContextUrn, DocumentFault};
+use semgate_contexts::{Context, ContextUrn, DocumentFault, Prefix, Version};
 use semgate_statement::context::{ContextFault, MEDIA_TYPE, STAPLED_MEDIA_TYPE};
-use semgate_statement::{SignedContext, Stapled};
+use semgate_statement::{Listing, SignedContext, Stapled};
 use serde_json::{Value, json};
 
 use super::files::{signed, tell, verified};
@@ -140,6 +141,32 @@ pub async fn floor(reach: &Reach, line: &str, version: &str, reason: &str, json:
     done(&reply, json)
 }
 
+/// The first number from `next` on under which the authority has published nothing of this line but this very document.
+///
+/// # Errors
+/// An authority that cannot be asked, or whose answer is none.
+pub async fn free(reach: &Reach, new: &Context, next: Version) -> Result<Version, Fault> {
+    let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
+    answer(&reply)?;
+    let listing = Listing::read(&reply.body, &Prefix::default()).doing("the authority's answer")?;
+    let others = listing
+        .contexts
+        .iter()
+        .filter(|one| one.urn.line() == new.urn().line() && one.digest != *new.digest());
+    Ok(first_free(&others.map(|one| one.urn.version()).collect(), next))
+}
+
+/// A major that has versions is not the next one: whatever breaks would have to pass beside them.
+fn first_free(taken: &BTreeSet<Version>, mut next: Version) -> Version {
+    while next.minor == 0 && taken.iter().any(|one| one.major == next.major) {
+        next.major = next.major.saturating_add(1);
+    }
+    while taken.contains(&next) {
+        next.minor = next.minor.saturating_add(1);
+    }
+    next
+}
+
 /// Lists what is published.
 pub async fn list(reach: &Reach, json: bool) -> Result<u8, Fault> {
     let reply = reach.client.get(&format!("{}/v1/contexts", reach.url)).await?;
@@ -194,11 +221,45 @@ fn refused(reply: &Reply) -> Fault {
     let text = |name: &str| problem.get(name).and_then(Value::as_str);
     let code = text("code").unwrap_or("no code");
     let detail = text("detail").or_else(|| text("title")).unwrap_or("no reason given");
-    let fault = Fault::new(format_args!("the authority refused with {} `{code}`: {detail}", reply.status));
+    let fault = Fault::new(format_args!("the authority refused with {} `{code}`: {detail}", reply.status))
+        .comparison(problem.get("comparison").filter(|comparison| comparison.is_object()));
     let witness = problem.pointer("/comparison/parts/0/witness");
     match text("hint") {
         Some(hint) if let Some(witness) = witness => fault.hint(format_args!("{witness} shows it; {hint}")),
         Some(hint) => fault.hint(hint),
         None => fault,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_number_is_one_that_nobody_has() {
+        let v = |text: &str| Version::parse(text).unwrap();
+        let taken = BTreeSet::from(["v1.0", "v1.1", "v2.1"].map(v));
+        assert_eq!(first_free(&taken, v("v1.1")), v("v1.2"));
+        assert_eq!(first_free(&taken, v("v1.2")), v("v1.2"));
+        assert_eq!(first_free(&taken, v("v2.0")), v("v3.0"), "what breaks begins a major of its own");
+        assert_eq!(first_free(&BTreeSet::new(), v("v1.1")), v("v1.1"));
+    }
+
+    #[test]
+    fn a_refused_version_is_told_with_the_comparison_that_its_hint_names() {
+        let comparison = json!({"old": "urn:contexts:a:v1.0", "new": "urn:contexts:a:v1.1", "verdict": "breaking", "next_version": "v2.0",
+            "parts": [{"verdict": "breaking", "pointer": "/concepts/b", "reason": "it is gone"}]});
+        let body = json!({"code": "version_breaks", "detail": "it breaks", "hint": "see `comparison.next_version`", "comparison": comparison});
+        let body = Bytes::from(body.to_string());
+        let fault = refused(&Reply { status: 409, body, decision: None, etag: None });
+        assert_eq!(fault.json()["comparison"], comparison);
+        let shown = fault.to_string();
+        for line in [
+            "  breaking    /concepts/b: it is gone",
+            "next version: v2.0",
+            "hint: see `comparison.next_version`",
+        ] {
+            assert!(shown.lines().any(|one| one == line), "{line}: {shown}");
+        }
     }
 }

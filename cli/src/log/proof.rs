@@ -29,7 +29,7 @@ pub struct Proof {
     #[arg(long, value_name = "URL|DIR")]
     from: Option<String>,
     /// An older size of the log, or a file with a checkpoint of it: prove (or, with `--check`, check) that the log continues it
-    #[arg(long, value_name = "SIZE|FILE")]
+    #[arg(long, value_name = "SIZE|FILE", conflicts_with = "entry")]
     since: Option<String>,
     /// Check the proof in this file instead of making one; nothing is fetched
     #[arg(long, value_name = "FILE", conflicts_with_all = ["entry", "from", "out"])]

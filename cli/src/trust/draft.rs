@@ -7,7 +7,7 @@ use semgate_certs::{CertificateDer, Chain, ChainLimits, Suspect, Thumbprint};
 use semgate_contexts::{Line, Prefix, Version};
 use semgate_statement::jws::Many;
 use semgate_statement::statement::TYPE;
-use semgate_statement::{KeyList, RootAct, RootEntry, RootStatement, Statement, Trust};
+use semgate_statement::{KeyList, LogVerifier, RootAct, RootEntry, RootStatement, Statement, Trust};
 use serde_json::{Value, json};
 
 use super::{said_as, verified};
@@ -227,6 +227,13 @@ impl Out {
 
 impl ListArgs {
     pub(super) async fn run(self, json: bool) -> Result<(), Fault> {
+        for key in &self.add_log {
+            LogVerifier::parse(key.trim()).map_err(|why| {
+                Fault::new(format_args!("`--add-log`: `{key}`: {why}"))
+                    .hint("a log tells its verifier key as `origin+id+base64`: `semgate log key`")
+                    .status(2)
+            })?;
+        }
         let (reach, now) = self.out.basis.verified(&self.add_log).await?;
         let old = now.list(&reach)?;
         let mut roots = old.roots;
