@@ -241,6 +241,24 @@ fn certificates_made_by_hand_sign_only_what_can_be_verified() {
     refused(&["log", "proof", "1", "--since", "5"], "cannot be used with");
     refused(&["trust", "draft", "--add-log", "banana"], "`--add-log`: `banana`: ");
     assert!(!temporary.path().join("authority").exists(), "nothing was made");
+    std::fs::write(temporary.path().join("loose.json"), r#"{"context":1,}"#).unwrap();
+    std::fs::write(temporary.path().join("loose.toml"), "listen = 5").unwrap();
+    for (words, hint) in [
+        (&["context", "check", "nowhere.json"][..], "is this its name"),
+        (&["context", "check", "loose.json"], "a document is JSON read strictly"),
+        (&["context", "verify", "nowhere.json", "--roots", "x"], "is this its name"),
+        (&["authority", "check", "--config", "loose.toml"], "tells what each setting means"),
+        (&["firewall", "check", "--config", "loose.toml"], "tells what each setting means"),
+        (&["authority", "check", "--config", "nowhere.toml"], "make one with `semgate authority init`"),
+    ] {
+        let shown = String::from_utf8_lossy(&run(words).stderr).into_owned();
+        assert!(shown.contains("\nhint: ") && shown.contains(hint), "{words:?}: {shown}");
+        assert_eq!(
+            shown.matches(words.iter().find(|word| word.contains('.')).unwrap()).count(),
+            1,
+            "{shown}"
+        );
+    }
     good(&["cert", "root", "--out", "root"]);
     good(&[
         "cert", "issuing", "--family", "contexts", "--name", "Contexts", "--by", "root", "--out", "issuing",
@@ -272,6 +290,10 @@ fn log_verify_tells_a_bad_log_from_one_that_cannot_be_reached() {
     let up = Up::start();
     let unreachable = up.semgate(&["log", "verify", "https://127.0.0.1:1"]);
     assert_eq!(unreachable.status.code(), Some(4), "{}", String::from_utf8_lossy(&unreachable.stderr));
+    let nowhere = up.semgate(&["log", "verify", "nodir"]);
+    let shown = String::from_utf8_lossy(&nowhere.stderr).into_owned();
+    assert!(shown.contains("`nodir` is neither an address nor a directory"), "{shown}");
+    assert_eq!(nowhere.status.code(), Some(4), "nothing is said about a log that is not there");
     let other = up.semgate(&["log", "verify", "--authority", "other.test"]);
     assert_eq!(
         other.status.code(),

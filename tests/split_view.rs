@@ -40,7 +40,7 @@ fn a_restored_backup_is_refused_and_brought_up_to_date_from_a_mirror() {
     // A mirror of before does not help.
     let (_, said) =
         bad(&["authority", "restore", "--config", &config, "--from", &text(&temporary.path().join("none"))]);
-    assert!(said.contains("404"), "{said}");
+    assert!(said.contains("is neither an address nor a directory"), "{said}");
     let said = good(&["--json", "authority", "restore", "--config", &config, "--from", &text(&dir)]);
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["size"].as_u64(), Some(size), "{said}");

@@ -172,8 +172,11 @@ impl ConfigArg {
         let found = self.config.clone().or_else(|| usual().into_iter().find(|path| path.exists()));
         let path = found.unwrap_or_else(|| PathBuf::from("./authority/authority.toml"));
         Config::load(&path).map_err(|e| {
-            Fault::new(format_args!("`{}`: {e}", path.display()))
-                .hint("name the file with `--config`, or make one with `semgate authority init`")
+            // the fault names the file
+            Fault::new(e).hint(match path.exists() {
+                true => "docs/authority-operations.md tells what each setting means",
+                false => "name the file with `--config`, or make one with `semgate authority init`",
+            })
         })
     }
 }

@@ -1,9 +1,9 @@
 //! `semgate firewall run | check`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use semgate_gateway::Config;
+use semgate_gateway::{Config, ConfigFault};
 
 use crate::fault::{Doing, Fault};
 use crate::signals;
@@ -25,6 +25,20 @@ pub enum FirewallJob {
     },
 }
 
+/// Names the file once, as the fault does itself where it cannot be read.
+fn load(config: &Path) -> Result<Config, Fault> {
+    Config::load(config).map_err(|why| {
+        let fault = match &why {
+            ConfigFault::Read { .. } => Fault::new(why),
+            why => Fault::new(format_args!("`{}`: {why}", config.display())),
+        };
+        fault.hint(match config.exists() {
+            true => "docs/gateway-operations.md tells what each setting means",
+            false => "is this its name, seen from the directory that you are in? `semgate up` makes one to begin with",
+        })
+    })
+}
+
 /// Runs or checks.
 ///
 /// # Errors
@@ -32,7 +46,7 @@ pub enum FirewallJob {
 pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
     match job {
         FirewallJob::Check { config } => {
-            let config = Config::load(&config).doing(format_args!("`{}`", config.display()))?;
+            let config = load(&config)?;
             crate::authority::settings(&config.effective(), json)?;
             // Everything that a start needs, without binding a port or writing a file.
             let checked = semgate_gateway::check(&config).doing("this would not start")?;
@@ -53,7 +67,7 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             Ok(0)
         }
         FirewallJob::Run { config } => {
-            let config = Config::load(&config).doing(format_args!("`{}`", config.display()))?;
+            let config = load(&config)?;
             crate::block_on(async {
                 let ready = |bound: semgate_gateway::Bound| tracing::info!(?bound, "the gateway answers");
                 semgate_gateway::run(config, ready, signals::end()).await.doing("firewall")

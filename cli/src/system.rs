@@ -24,7 +24,28 @@ pub fn read_roots(path: &Path) -> Result<Roots, Fault> {
 /// # Errors
 /// What the file system says, with the file's name.
 pub fn read(path: &Path) -> Result<String, Fault> {
-    fs::read_to_string(path).doing(format_args!("cannot read `{}`", path.display()))
+    fs::read_to_string(path).map_err(|why| unreadable(path, &why))
+}
+
+/// Reads a file, whatever is in it.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Fault> {
+    fs::read(path).map_err(|why| unreadable(path, &why))
+}
+
+fn unreadable(path: &Path, why: &std::io::Error) -> Fault {
+    let hint = match why.kind() {
+        std::io::ErrorKind::NotFound => "is this its name, seen from the directory that you are in?",
+        std::io::ErrorKind::PermissionDenied => {
+            "it belongs to somebody else: ask for it, or use a copy of your own"
+        }
+        std::io::ErrorKind::IsADirectory => "name the file within it",
+        std::io::ErrorKind::InvalidData => "a text was expected, in UTF-8",
+        _ => "it has to be a file that can be read",
+    };
+    Fault::new(format_args!("cannot read `{}`: {why}", path.display())).hint(hint)
 }
 
 /// The key at a place: a PEM file, or a `pkcs11:` URI of a device. Of a URI nothing is repeated, for people write PINs into them.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use semgate_contexts::{Context, ContextUrn, DocumentFault, DocumentLimits, Prefix, json, library};
 
-use crate::fault::{Doing, Fault};
+use crate::fault::Fault;
+use crate::system::read_bytes;
 
 /// Bare documents by the name that each gives itself. None is trusted for its place here: a reference holds the digest.
 pub struct Documents {
@@ -28,7 +29,7 @@ impl Documents {
             known.extend(name_of(bytes).map(|urn| (urn, bytes.to_vec())));
         }
         for file in files {
-            let bytes = bytes(file)?;
+            let bytes = read_bytes(file)?;
             known.extend(name_of(&bytes).map(|urn| (urn, bytes)));
         }
         Ok(Self { known, read: RefCell::default(), open: RefCell::default() })
@@ -62,16 +63,17 @@ impl Documents {
     /// # Errors
     /// What is wrong with it, with the path within it.
     pub fn file(&self, file: &Path) -> Result<Context, Fault> {
-        self.check(&bytes(file)?).map_err(|fault| {
-            let missing = matches!(fault, DocumentFault::ReferenceMissing { .. });
-            let fault = Fault::new(format_args!("`{}`: {fault}", file.display()));
-            if missing { fault.hint("give the file of that context too, with `--reference`") } else { fault }
+        self.check(&read_bytes(file)?).map_err(|fault| {
+            let hint = match fault {
+                DocumentFault::ReferenceMissing { .. } => "give the file of that context too, with `--reference`",
+                DocumentFault::Json(_) => {
+                    "a document is JSON read strictly: in UTF-8, each member once, no comments, no comma at the end"
+                }
+                _ => "docs/spec/context-document.md says what a document may hold",
+            };
+            Fault::new(format_args!("`{}`: {fault}", file.display())).hint(hint)
         })
     }
-}
-
-fn bytes(file: &Path) -> Result<Vec<u8>, Fault> {
-    std::fs::read(file).doing(format_args!("cannot read `{}`", file.display()))
 }
 
 fn name_of(bytes: &[u8]) -> Option<ContextUrn> {

@@ -1,6 +1,5 @@
 //! What needs no authority: documents and signed contexts as files.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -19,7 +18,7 @@ use super::Documents;
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::log::Split;
-use crate::system::{now, read, read_roots, ring_random, write_new};
+use crate::system::{now, read, read_bytes, read_roots, ring_random, write_new};
 
 /// Checks each file, says what is in it, and warns of what will hurt later.
 pub fn check(
@@ -136,7 +135,7 @@ pub struct Verify {
 impl Verify {
     /// Verifies.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
-        let bytes = fs::read(&self.file).doing(format_args!("cannot read `{}`", self.file.display()))?;
+        let bytes = read_bytes(&self.file)?;
         let documents = Documents::with_library(&self.references)?;
         let stapled = Stapled::read(&bytes).doing(format_args!("`{}`", self.file.display()))?;
         if let Some(key) = &self.log_key {

@@ -15,7 +15,7 @@ use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::place::Place;
-use crate::system::{read, ring_random};
+use crate::system::{read, read_bytes, ring_random};
 
 /// Permit a version that breaks, or is not proven: signed with one's own client certificate, logged, and shown to everybody
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Reply
     if !is_persons_name(name) {
         return Err(Fault::new("an override names a person").hint("at most 128 bytes of name").status(2));
     }
-    let bytes = std::fs::read(file).doing(format_args!("cannot read `{}`", file.display()))?;
+    let bytes = read_bytes(file)?;
     let (urn, digest) =
         named(&bytes).map_err(|what| Fault::new(format_args!("`{}`: {what}", file.display())))?;
     let reach = at.reach()?;

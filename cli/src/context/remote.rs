@@ -1,7 +1,6 @@
 //! What an authority is asked for.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use crate::authority::print_members as print;
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
-use crate::system::{now, write_new};
+use crate::system::{now, read_bytes, write_new};
 
 /// An act upon one published version.
 #[derive(Debug, Args)]
@@ -45,7 +44,7 @@ impl Act {
 
 /// Publishes a file: signed where it looks like a JWS, bare otherwise.
 pub async fn publish(reach: &Reach, file: &Path, json: bool) -> Result<u8, Fault> {
-    let bytes = fs::read(file).doing(format_args!("cannot read `{}`", file.display()))?;
+    let bytes = read_bytes(file)?;
     let signed = serde_json::from_slice::<Value>(&bytes).is_ok_and(|v| v.get("signatures").is_some());
     let kind = if signed { "application/jose+json" } else { "application/json" };
     let reply = reach.client.post(&format!("{}/v1/contexts", reach.url), kind, bytes).await?;

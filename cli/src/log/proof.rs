@@ -1,6 +1,5 @@
 //! `semgate log proof`: proofs as text in the formats of C2SP, made from tiles and checked with keys alone.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -17,7 +16,7 @@ use super::split::counted;
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::names;
-use crate::system::{now, read, read_roots, write_new};
+use crate::system::{now, read, read_bytes, read_roots, write_new};
 
 /// What is to be proved, or checked.
 #[derive(Debug, Args)]
@@ -102,7 +101,7 @@ impl Proof {
         let (prefix, documents) = (Prefix::default(), DocumentLimits::default());
         let checkpoint = rules(&log, &quorum);
         if let Some(file) = &self.entry_bytes {
-            let bytes = fs::read(file).doing(format_args!("cannot read `{}`", file.display()))?;
+            let bytes = read_bytes(file)?;
             let under = proof.verify(TreeHash::of_leaf(&bytes), &checkpoint).map_err(|e| refused(&e))?;
             return Ok(shown(&under, proof.index));
         }

@@ -152,6 +152,11 @@ pub fn reach(at: &str, tls_roots: &Path) -> Result<Box<dyn Fetch>, Fault> {
         return Ok(Box::new(OverHttp::new(at, tls_roots)?));
     }
     let dir = at.strip_prefix("file://").or(at.strip_prefix("file:")).unwrap_or(at);
+    if !Path::new(dir).is_dir() {
+        return Err(Fault::new(format_args!("`{dir}` is neither an address nor a directory"))
+            .hint("name an authority or a mirror as `https://…`, or the directory of a mirror")
+            .status(super::NOT_VERIFIED));
+    }
     Ok(Box::new(InDirectory(PathBuf::from(dir))))
 }
 
