@@ -49,6 +49,8 @@ pub(crate) struct Agents {
     by_alias: HashMap<Box<str>, u32>,
     groups: BTreeSet<String>,
     credentials: BTreeSet<String>,
+    /// How many of the entries, the last ones, are not in the file.
+    kept_out: usize,
 }
 
 impl Agents {
@@ -140,10 +142,33 @@ impl Agents {
         self.entries.push(entry);
     }
 
+    /// Adds those who have no entry any more although something names them, each as if it were disabled: as strangers they would lose what
+    /// forbids them, and what is remembered of all strangers would count for them.
+    pub fn keep_out(&mut self, gone: impl Iterator<Item = String>) {
+        for id in gone {
+            let Ok(position) = u32::try_from(self.entries.len()) else { return };
+            if self.position(&id).is_none() {
+                let digest = entry_digest(&id, None, &[], &[], true);
+                self.by_id.insert(id.as_str().into(), position);
+                let (groups, credentials) = (Vec::new(), Vec::new());
+                self.entries.push(AgentEntry {
+                    id,
+                    alias: None,
+                    groups,
+                    credentials,
+                    disabled: true,
+                    digest,
+                });
+                self.kept_out += 1;
+            }
+        }
+    }
+
     /// The agents of trust domains that are none of these, so that none of them ever comes.
     pub fn elsewhere(&self, domains: Option<&BTreeSet<String>>, bytes: &[u8]) -> Vec<PolicyFault> {
         let Some(domains) = domains else { return Vec::new() };
-        let own = self.entries.iter().enumerate();
+        let listed = self.entries.len().saturating_sub(self.kept_out);
+        let own = self.entries.iter().take(listed).enumerate();
         let strange = own.filter(|(_, entry)| !domains.contains(entry.trust_domain()));
         let told = |(position, entry): (usize, &AgentEntry)| {
             let near = closest(entry.trust_domain(), domains.iter().map(String::as_str));
@@ -159,7 +184,7 @@ impl Agents {
         faults
     }
 
-    /// All agents in the order of the file.
+    /// All agents in the order of the file, and behind them those who are kept out.
     pub fn entries(&self) -> &[AgentEntry] {
         &self.entries
     }

@@ -163,6 +163,7 @@ pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
     match fault {
         PolicyFault::Invalid { policy, .. }
         | PolicyFault::BelowFloor { policy, .. }
+        | PolicyFault::UnknownEntity { policy, .. }
         | PolicyFault::NobodyComes { policy, .. } => Some(policy),
         _ => None,
     }

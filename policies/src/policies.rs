@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use cedar_policy::SchemaFragment;
+use cedar_policy::{EntityUid, SchemaFragment};
 use semgate_contexts::{Context, Digest, Line, Performative, Shape, Version, json::Object};
 
 use crate::agents::Agents;
@@ -53,7 +53,7 @@ impl Policies {
     pub fn parse(source: &PolicySource, limits: &PolicyLimits) -> Result<(), Vec<PolicyFault>> {
         let (written, agents) = parsed(source, limits)?;
         if let Some(bytes) = &source.limits {
-            budgets::read(bytes, &agents, limits)?;
+            budgets::read(bytes, &agents, None, limits)?;
         }
         no_permit(Checked { files: &source.files, written: &written })
             .map_or(Ok(()), |fault| Err(vec![fault]))
@@ -106,8 +106,10 @@ impl Policies {
         self.reload_above(source, contexts, &Floors::new(), limits)
     }
 
-    /// Like [`Policies::reload`] above these floors. A floor that rises takes nothing down: a policy of this generation that stays as it
-    /// is and is below its floor is not a fault but one of [`Policies::warnings`].
+    /// Like [`Policies::reload`] above these floors. Neither a floor that rises nor an entry, a group, a credential or a policy that is
+    /// taken away, nor a context that comes, keeps a set out by what it leaves others to do: what is wrong with a policy that this
+    /// generation has, under whatever id, is not a fault but one of [`Policies::warnings`]. Whoever has no entry any more, and whom such
+    /// a policy or `limits.json` names, is denied everything, as one who is disabled.
     ///
     /// # Errors
     /// As [`Policies::load_above`]; this generation stays what it is.
@@ -129,33 +131,44 @@ impl Policies {
     ) -> Result<Self, Vec<PolicyFault>> {
         let live: HashSet<Digest> =
             before.into_iter().flat_map(|live| live.asker.catalogue.digests()).copied().collect();
-        let (written, agents) = parsed(source, limits)?;
-        let spent = match &source.limits {
-            Some(bytes) => budgets::read(bytes, &agents, limits)?,
+        let (written, mut agents) = parsed(source, limits)?;
+        let mut spent = match &source.limits {
+            Some(bytes) => {
+                let known = before.map(|live| (&live.asker.agents.list, &live.budgets));
+                budgets::read(bytes, &agents, known, limits)?
+            }
             None => budgets::Read::default(),
         };
         let texts = Checked { files: &source.files, written: &written };
-        let mut faults = texts.unknown_names(&agents);
+        let said: HashMap<Arc<str>, Digest> =
+            written.iter().map(|policy| said(policy, &source.files)).collect();
+        let lived: HashSet<&Digest> = before.into_iter().flat_map(|live| live.said.values()).collect();
+        // by what it says: the id of one without `@id` is its place, which another's going moves
+        let same = |fault: &PolicyFault| {
+            policy_in(fault).and_then(|id| said.get(id)).is_some_and(|own| lived.contains(own))
+        };
+        let (gone, mut faults): (Vec<_>, Vec<_>) =
+            texts.unknown_names(&agents).into_iter().partition(|fault| same(fault));
+        agents.keep_out(gone.iter().filter_map(agent_in));
+        agents.keep_out(spent.budgets.gone_agents().map(str::to_owned));
         faults.extend(no_permit(texts));
         if let Some(issuers) = &limits.token_issuers {
             faults.extend(texts.unknown_issuers(issuers));
         }
         let (catalogue, unfit) = fit(texts, contexts, &live, limits)?;
-        let said: HashMap<Arc<str>, Digest> =
-            written.iter().map(|policy| said(policy, &source.files)).collect();
-        let mut warnings = Vec::new();
+        let mut warnings = std::mem::take(&mut spent.warnings);
         let world = World::new(&catalogue, &agents, floors, limits);
         let unfit =
             if unfit.is_empty() { unfit } else { told(unfit, texts.unknown_members(&world), &catalogue) };
         if unfit.is_empty() {
-            let same = |id: &str| before.is_some_and(|live| live.said.get(id) == said.get(id));
             let (sure, today) = by_groups(texts, &world, || World::new(&catalogue, &agents, floors, limits));
             for fault in sure {
-                let warned = matches!(&fault, PolicyFault::BelowFloor { policy, .. } if same(policy));
-                if warned { warnings.push(fault) } else { faults.push(fault) }
+                if same(&fault) { warnings.push(fault) } else { faults.push(fault) }
             }
             warnings.extend(today);
-            warnings.extend(texts.about_nobody(&world));
+            let told = |fault: &PolicyFault| gone.iter().any(|one| policy_in(one) == policy_in(fault));
+            warnings.extend(texts.about_nobody(&world).into_iter().filter(|fault| !told(fault)));
+            warnings.extend(gone);
             warnings.extend(agents.elsewhere(world.met().map(|met| &**met), &source.entities));
         }
         faults.extend(unfit);
@@ -208,7 +221,7 @@ impl Policies {
         self.asker.agents.list.by_alias(alias)
     }
 
-    /// All agents, in the order of `entities.json`.
+    /// All agents, in the order of `entities.json`; then, disabled, those whom it has no more and whom [`Policies::reload_above`] keeps out.
     #[must_use]
     pub fn agents(&self) -> &[AgentEntry] {
         self.asker.agents.list.entries()
@@ -236,8 +249,9 @@ impl Policies {
     }
 
     /// Policies that are live and do nothing at present: a floor rose above all that they can match, all whom they are about never come
-    /// (disabled, or of a trust domain that is not configured), or those who are in a group today leave them nothing to decide. Also the
-    /// agents of such trust domains.
+    /// (disabled, or of a trust domain that is not configured), or those who are in a group today leave them nothing to decide; and those
+    /// of the generation before that would be refused as new ones. Also the agents of such trust domains, and names in `limits.json` that
+    /// nobody has any more.
     #[must_use]
     pub fn warnings(&self) -> &[PolicyFault] {
         &self.warnings
@@ -337,6 +351,13 @@ fn parsed(source: &PolicySource, limits: &PolicyLimits) -> Result<(Vec<Written>,
             Err(faults)
         }
     }
+}
+
+/// The agent that is not there.
+fn agent_in(fault: &PolicyFault) -> Option<String> {
+    let PolicyFault::UnknownEntity { entity, .. } = fault else { return None };
+    let uid: EntityUid = entity.parse().ok()?;
+    (uid.type_name().to_string() == "Agent").then(|| uid.id().unescaped().to_owned())
 }
 
 /// A policy's id, and the digest of what it says.

@@ -1,6 +1,6 @@
 //! Reading `limits.json`, strictly: closed members, no name that nobody has, no budget that can never pay.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use semgate_contexts::Performative;
@@ -40,13 +40,23 @@ pub(crate) struct Read {
     pub costs: Named,
     /// Of each budget, with its own pointer; empty: all.
     pub paid: Vec<(String, Named)>,
+    /// Names that nobody has any more.
+    pub warnings: Vec<PolicyFault>,
 }
 
-/// Reads the file against the agents that there are.
+/// What is live, of whom it knows and what its file says.
+pub(crate) type Before<'a> = Option<(&'a Agents, &'a Budgets)>;
+
+/// Reads the file against the agents that there are, and those that there were: a name that is gone means nobody.
 ///
 /// # Errors
 /// Every fault in it.
-pub(crate) fn read(bytes: &[u8], agents: &Agents, limits: &PolicyLimits) -> Result<Read, Vec<PolicyFault>> {
+pub(crate) fn read(
+    bytes: &[u8],
+    agents: &Agents,
+    before: Before<'_>,
+    limits: &PolicyLimits,
+) -> Result<Read, Vec<PolicyFault>> {
     if bytes.len() > limits.max_file_bytes {
         return Err(vec![PolicyFault::TooLarge {
             what: "bytes of `limits.json`".to_owned(),
@@ -58,11 +68,13 @@ pub(crate) fn read(bytes: &[u8], agents: &Agents, limits: &PolicyLimits) -> Resu
         let (place, why) = (spots::of_fault(FILE, bytes, fault), fault.to_string());
         vec![PolicyFault::Limits { place, pointer: String::new(), why }]
     })?;
-    let mut reader = Reader { agents, limits, faults: Vec::new(), costs: Vec::new(), paid: Vec::new() };
+    let mut reader = Reader { agents, before, limits, faults: Vec::new(), read: Read::default() };
     let budgets = reader.document(&document);
     match budgets {
         Some(budgets) if reader.faults.is_empty() => {
-            Ok(Read { budgets, costs: reader.costs, paid: reader.paid })
+            spots::placed(FILE, bytes, &mut reader.read.warnings);
+            let gone = std::mem::take(&mut reader.read.budgets.gone);
+            Ok(Read { budgets: Budgets { gone, ..budgets }, ..reader.read })
         }
         _ => {
             spots::placed(FILE, bytes, &mut reader.faults);
@@ -73,10 +85,11 @@ pub(crate) fn read(bytes: &[u8], agents: &Agents, limits: &PolicyLimits) -> Resu
 
 struct Reader<'a> {
     agents: &'a Agents,
+    before: Before<'a>,
     limits: &'a PolicyLimits,
     faults: Vec<PolicyFault>,
-    costs: Named,
-    paid: Vec<(String, Named)>,
+    /// As far as it is read.
+    read: Read,
 }
 
 impl Reader<'_> {
@@ -144,7 +157,7 @@ impl Reader<'_> {
                 if all.iter().any(|(other, _)| *other == selector) {
                     self.fault(&pointer, "the same messages a second time");
                 }
-                self.costs.push((pointer, selector.clone()));
+                self.read.costs.push((pointer, selector.clone()));
                 all.push((selector, cost));
             }
         }
@@ -217,7 +230,7 @@ impl Reader<'_> {
                     self.fault(&format!("{pointer}/name"), "a second budget of this name");
                 }
                 let selectors = of.iter().map(|(_, selector)| selector.clone()).collect();
-                self.paid.push((pointer.clone(), of));
+                self.read.paid.push((pointer.clone(), of));
                 let budget = Arc::new(Budget { name, rate, key, of: selectors });
                 all.push(Entry { budget, whom, at: pointer });
             }
@@ -271,6 +284,7 @@ impl Reader<'_> {
             named = true;
             match self.agents.position(id) {
                 Some(position) => whom.iter_mut().skip(position as usize).take(1).for_each(|one| *one = true),
+                None if self.is_gone("agent", id, &format!("{pointer}/agents/{n}")) => {}
                 None => {
                     let near = self.agents.by_alias(id).map(|entry| entry.id.as_str());
                     let near =
@@ -284,6 +298,9 @@ impl Reader<'_> {
             let group = item.as_str().unwrap_or_default();
             named = true;
             if !self.agents.groups().contains(group) {
+                if self.is_gone("group", group, &format!("{pointer}/groups/{n}")) {
+                    continue;
+                }
                 let why =
                     unknown_name("group", closest(group, self.agents.groups().iter().map(String::as_str)));
                 self.fault(&format!("{pointer}/groups/{n}"), why);
@@ -297,6 +314,21 @@ impl Reader<'_> {
             self.fault(pointer, "is for nobody: leave `agents` and `groups` out to mean everybody");
         }
         Some(whom)
+    }
+
+    /// Whether what is live has this name, or had it and goes on saying it; that is told.
+    fn is_gone(&mut self, what: &str, name: &str, pointer: &str) -> bool {
+        let Some((agents, budgets)) = self.before else { return false };
+        let gone = format!("{what} {name}");
+        let known =
+            if what == "agent" { agents.position(name).is_some() } else { agents.groups().contains(name) };
+        if !known && !budgets.gone.contains(&gone) {
+            return false;
+        }
+        let why = format!("no {what} of this name is in entities.json any more, so that it means nobody");
+        self.read.warnings.push(fault_at(pointer, why));
+        self.read.budgets.gone.insert(gone);
+        true
     }
 
     /// A budget that holds less than one message costs would refuse it for ever.
@@ -341,7 +373,7 @@ impl Reader<'_> {
             entries.iter().map(one).collect()
         };
         let of_agent = (0..self.agents.entries().len()).map(|position| of(has(position))).collect();
-        Budgets { costs, of_agent, of_others: of(has(usize::MAX)) }
+        Budgets { costs, of_agent, of_others: of(has(usize::MAX)), gone: BTreeSet::new() }
     }
 }
 

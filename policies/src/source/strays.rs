@@ -64,7 +64,8 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 /// The name of a set that was meant by one that is nearly it: in another case, with one letter too many, too few or wrong, with two
-/// neighbours swapped, or with the `.txt` that some editors put behind it. What is set aside by its ending is meant so.
+/// neighbours swapped, or with the `.txt` that some editors put behind it. What is set aside by its ending, or by a character
+/// behind `.cedar` that is no letter, is meant so.
 pub(super) fn nearly(name: &str) -> Option<String> {
     if PolicySource::takes(name) || name.starts_with(['.', '#']) || name.ends_with(['~', '#']) {
         return None;
@@ -78,6 +79,13 @@ pub(super) fn nearly(name: &str) -> Option<String> {
         return Some(meant.to_owned());
     }
     let (stem, ending) = plain.rsplit_once('.')?;
+    // nobody's slip is `.cedar_` or `.cedar1`: a policy was taken out of the set
+    if ending.strip_prefix(CEDAR).is_some_and(|more| {
+        let mut behind = more.chars();
+        behind.next().is_some_and(|one| !one.is_alphabetic()) && behind.next().is_none()
+    }) {
+        return None;
+    }
     let own = name.get(..stem.len())?;
     (!own.is_empty() && is_near(ending, CEDAR)).then(|| format!("{own}.{CEDAR}"))
 }
@@ -123,10 +131,12 @@ mod tests {
             assert_eq!(nearly(name).as_deref(), Some(meant), "{name}");
         }
         let others = "w.cedar entities.json limits.json README.md matrix.txt notes.txt lists.json units.json agents.json w.cedar.bak \
-                      limits.json.old w.cedar~ limits.json~ #limits.json# .w.ceder .cedar w.cedarschema w.cer w.cedar.json cedar ceder \
+                      limits.json.old w.cedar~ w.cedar_ w.cedar- w.cedar1 W.CEDAR_ limits.json~ #limits.json# .w.ceder .cedar w.cedarschema w.cer w.cedar.json cedar ceder \
                       .gitignore entities.example.json w.cedar.disabled";
         for name in others.split_whitespace() {
             assert_eq!(nearly(name), None, "{name}");
         }
+        let told = super::stray(std::path::Path::new("nowhere"), "w.cedar_").unwrap_or_default();
+        assert!(told.starts_with("`w.cedar_` is not read"), "{told}");
     }
 }

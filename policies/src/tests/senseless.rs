@@ -331,7 +331,7 @@ fn a_floor_that_rises_takes_no_live_policy_down() {
     let more = format!("{OLD}\npermit (principal in Group::\"partners\", action, resource is snl::HELLO);");
     let after = next.reload_above(&one_file(&more), &contexts, &high, &limits).unwrap();
     assert_eq!(after.warnings().len(), 1);
-    let new = format!("{OLD}\n{OLD}");
+    let new = format!("{OLD}\n{}", OLD.replacen("principal", "principal is Agent", 1));
     let faults = after.reload_above(&one_file(&new), &contexts, &high, &limits).unwrap_err();
     assert!(
         matches!(&faults[..], [PolicyFault::BelowFloor { policy, .. }] if policy == "p.cedar#2"),

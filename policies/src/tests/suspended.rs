@@ -1,8 +1,12 @@
-//! Who is put into a group, or taken out of one, is so at once: what a policy can do by who is in which group keeps no set out.
+//! Who is put into a group, or taken out of one, is so at once, and so is whoever loses a credential or his entry: what that leaves a policy
+//! to do keeps no set out.
 
 use semgate_contexts::Performative;
 
-use super::{Ask, House, RETAILER, denied, one_file, permitted, shipped_contexts, transfer};
+use super::{
+    Ask, House, RETAILER, STRANGER, WHOLESALER, alone, context, denied, one_file, permitted,
+    shipped_contexts, transfer,
+};
 use crate::{PolicyLimits, PolicySource, Verdict};
 
 const PERMIT: &str = "@id(\"pay\") permit (principal == Agent::\"spiffe://semgate.test/agent/retailer-7\", action, resource is payment::transfer)";
@@ -54,4 +58,183 @@ fn attack_an_agent_goes_on_paying_because_its_suspension_leaves_a_permit_nothing
         let started = House::load(&of(true), shipped_contexts()).unwrap();
         assert_eq!(asked(&started), after, "{text}");
     }
+}
+
+/// The wholesaler, and the retailer, if there is one, with these groups and credentials.
+fn two(retailer: Option<(&str, &str)>) -> Vec<u8> {
+    let entry = |id: &str, (groups, credentials): (&str, &str)| {
+        format!(r#"{{"id":"{id}","groups":[{groups}],"credentials":[{credentials}]}}"#)
+    };
+    let first = retailer.map(|of| entry(RETAILER, of) + ",").unwrap_or_default();
+    format!(r#"{{"agents":[{first}{}]}}"#, entry(WHOLESALER, ("", ""))).into_bytes()
+}
+
+fn of(text: &str, entities: Vec<u8>) -> PolicySource {
+    PolicySource { entities, ..alone(text) }
+}
+
+fn reloaded(live: &House, source: &PolicySource) -> Result<House, Vec<String>> {
+    let contexts = live.contexts.clone();
+    match live.policies.reload(source, &contexts, &PolicyLimits::default()) {
+        Ok(policies) => Ok(House { policies, contexts }),
+        Err(faults) => Err(faults.iter().map(ToString::to_string).collect()),
+    }
+}
+
+fn warned(house: &House) -> Vec<String> {
+    house.policies.warnings().iter().map(ToString::to_string).collect()
+}
+
+const PAY: &str = "@id(\"pay\") permit (principal, action, resource is payment::transfer);";
+
+#[test]
+fn attack_who_loses_the_last_of_a_credential_is_let_through_because_nobody_has_it_any_more() {
+    let text = format!(
+        "{PAY}\n@id(\"audit\") forbid (principal, action, resource is payment::transfer)\nunless {{ principal.credentials.contains(\"auditor\") }};"
+    );
+    let (held, lost) = (two(Some(("", "\"auditor\""))), two(Some(("", ""))));
+    let live = House::load(&of(&text, held.clone()), shipped_contexts()).unwrap();
+    assert_eq!((asked(&live), warned(&live).len()), (permitted(&["p.cedar#pay"]), 0));
+    let next = reloaded(&live, &of(&text, lost.clone())).unwrap();
+    assert_eq!(asked(&next), denied(&["p.cedar#audit"], &[]));
+    let told = [
+        "p.cedar:1:1: policy `p.cedar#pay`: it permits nothing: `p.cedar#audit` forbids all of it (whenever this permit applies, so does what forbids)",
+        "p.cedar:3:41: policy `p.cedar#audit`: nobody has the credential `auditor` (a credential is there once an agent has it, or the list `credentials` names it)",
+    ];
+    assert_eq!(warned(&next), told);
+    // and so on, until it is given again
+    let again = reloaded(&next, &of(&format!("{text}\n// looked at"), lost.clone())).unwrap();
+    assert_eq!((asked(&again), warned(&again)), (denied(&["p.cedar#audit"], &[]), warned(&next)));
+    let back = reloaded(&again, &of(&text, held)).unwrap();
+    assert_eq!((asked(&back), warned(&back).len()), (permitted(&["p.cedar#pay"]), 0));
+    // of a set at a start, of a policy that is new and of one that is changed, it is a fault
+    let fault = House::load(&of(&text, lost.clone()), shipped_contexts()).err().unwrap();
+    assert_eq!(fault, told);
+    let changed = text.replace("forbid (principal,", "forbid (principal is Agent,");
+    let faults = reloaded(&next, &of(&changed, lost.clone())).err().unwrap();
+    assert_eq!(faults, told[1..]);
+    let other = format!(
+        "{text}\npermit (principal, action, resource) when {{ principal.credentials.contains(\"boss\") }};"
+    );
+    let faults = reloaded(&next, &of(&other, lost)).err().unwrap();
+    assert!(matches!(&faults[..], [one] if one.contains("nobody has the credential `boss`")), "{faults:?}");
+}
+
+#[test]
+fn attack_the_last_of_a_group_cannot_be_put_out_of_it_nor_a_policy_before_one_be_deleted() {
+    let other = "permit (principal, action, resource is payment::refund);\n";
+    let other = other.replace("payment::refund", "supplyChain::current_decision");
+    let payers = "permit (principal in Group::\"payers\", action, resource is payment::transfer);";
+    let both = format!("{other}{payers}");
+    let live = House::load(&of(&both, two(Some(("\"payers\"", "")))), shipped_contexts()).unwrap();
+    assert_eq!(asked(&live), permitted(&["p.cedar#2"]));
+    let gone = two(Some(("", "")));
+    let next = reloaded(&live, &of(&both, gone.clone())).unwrap();
+    assert_eq!(asked(&next), denied(&[], &[]));
+    let told = |id: u8| {
+        format!(
+            "p.cedar:{id}:22: policy `p.cedar#{id}`: `Group::\"payers\"` is not in entities.json (a group is there once an agent is in it, or the list `groups` names it)"
+        )
+    };
+    assert_eq!(warned(&next), [told(2)]);
+    // the second of the file becomes its first, and says what it said
+    let fewer = reloaded(&next, &of(payers, gone.clone())).unwrap();
+    assert_eq!((asked(&fewer), warned(&fewer)), (denied(&[], &[]), vec![told(1)]));
+    let refused = House::load(&of(payers, gone), shipped_contexts()).err().unwrap();
+    assert_eq!(refused, [told(1)]);
+}
+
+#[test]
+fn attack_an_agent_keeps_its_rights_because_a_policy_or_a_budget_names_it_and_its_entry_goes() {
+    let forbid = format!(
+        "@id(\"stop\") forbid (principal == Agent::\"{RETAILER}\", action == Action::\"REQUEST\", resource is payment::transfer);"
+    );
+    let text = format!("{PAY}\n{forbid}");
+    let limits = format!(
+        r#"{{"budgets":[{{"name":"all","limit":"9/day"}},{{"name":"some","limit":"5/day","agents":["{RETAILER}"],"groups":["payers"]}}]}}"#
+    );
+    let with = |text: &str, entities, limits: &str| PolicySource {
+        limits: Some(limits.as_bytes().to_vec()),
+        ..of(text, entities)
+    };
+    let live = House::load(&with(&text, two(Some(("\"payers\"", ""))), &limits), shipped_contexts()).unwrap();
+    let value = transfer("1");
+    let by = |house: &House, sender: &str, action| {
+        house.ask(Ask { sender, action, value: &value, urn: "payment:v1.1", ..Ask::default() })
+    };
+    assert_eq!(by(&live, RETAILER, Performative::Inform), permitted(&["p.cedar#pay"]));
+    assert_eq!(by(&live, RETAILER, Performative::Request), denied(&["p.cedar#stop"], &[]));
+    let gone = with(&text, two(None), &limits);
+    let mut next = reloaded(&live, &gone).unwrap();
+    for _ in 0..2 {
+        // as a stranger it would pass by the open permit, and no scope of a forbid would find it
+        for action in [Performative::Inform, Performative::Request] {
+            assert_eq!(by(&next, STRANGER, action), permitted(&["p.cedar#pay"]), "{action}");
+            assert_eq!(by(&next, RETAILER, action), denied(&[], &["the sender is disabled"]), "{action}");
+        }
+        let to_it = Ask {
+            sender: STRANGER,
+            receiver: RETAILER,
+            value: &value,
+            urn: "payment:v1.1",
+            ..Ask::default()
+        };
+        assert_eq!(next.ask(to_it), denied(&[], &["the receiver is disabled"]));
+        let names: Vec<&str> =
+            next.policies.budgets_of(STRANGER).iter().map(|budget| &*budget.name).collect();
+        assert_eq!(names, ["all"]);
+        let told = warned(&next);
+        let expected = [
+            "no agent of this name is in entities.json any more",
+            "no group of this name is in entities.json any more",
+            "is not in entities.json",
+        ];
+        assert_eq!(told.len(), expected.len(), "{told:?}");
+        assert!(told.iter().zip(expected).all(|(one, part)| one.contains(part)), "{told:?}");
+        next = reloaded(&next, &gone).unwrap();
+    }
+    // a budget alone keeps it out too, a name that was never there is none, and whoever comes back is there
+    let budget = reloaded(&next, &with(PAY, two(None), &limits)).unwrap();
+    assert_eq!(by(&budget, RETAILER, Performative::Inform), denied(&[], &["the sender is disabled"]));
+    let typed = limits.replace("payers", "payer");
+    let faults = reloaded(&next, &with(&text, two(None), &typed)).err().unwrap();
+    assert!(
+        matches!(&faults[..], [one] if one.contains("no group of this name is in entities.json")),
+        "{faults:?}"
+    );
+    let back = reloaded(&next, &with(&text, two(Some(("\"payers\"", ""))), &limits)).unwrap();
+    assert_eq!(by(&back, RETAILER, Performative::Inform), permitted(&["p.cedar#pay"]));
+    assert!(House::load(&gone, shipped_contexts()).is_err(), "a start knows nobody who is gone");
+}
+
+#[test]
+fn attack_a_permit_stays_because_the_new_forbid_leaves_it_nothing() {
+    let live = House::load(&of(PAY, two(Some(("", "")))), shipped_contexts()).unwrap();
+    let text = format!("{PAY}\n@id(\"stop\") forbid (principal, action, resource is payment::transfer);");
+    let next = reloaded(&live, &of(&text, two(Some(("", ""))))).unwrap();
+    assert_eq!(asked(&next), denied(&["p.cedar#stop"], &[]));
+    assert!(warned(&next).iter().any(|one| one.contains("it permits nothing")), "{:?}", warned(&next));
+}
+
+#[test]
+fn attack_a_version_that_is_published_leaves_a_forbid_no_message_and_keeps_no_set_out() {
+    let text = format!(
+        "{PAY}\n@id(\"watch\") forbid (principal, action == Action::\"SUBSCRIBE\", resource)\nwhen {{ context.line == \"payment\" && context.major >= 2 }};"
+    );
+    let live = House::load(&of(&text, two(Some(("", "")))), shipped_contexts()).unwrap();
+    let published = context(
+        r#"{"context":"urn:contexts:payment:v1.2","concepts":{"watch":{"type":"object","properties":{"x":{"type":"integer"}},
+           "required":["x"],"additionalProperties":false,"x-performatives":["SUBSCRIBE"]}}}"#,
+    );
+    let mut contexts = live.contexts.clone();
+    contexts.push(published);
+    let beside = House { policies: live.policies, contexts };
+    let next = reloaded(&beside, &of(&text, two(Some(("", ""))))).unwrap();
+    let told = "p.cedar:3:1: policy `p.cedar#watch`: its condition is true for no message";
+    assert_eq!(warned(&next), [told]);
+    // the set that takes a right away beside it
+    let stopped =
+        format!("{text}\n@id(\"stop\") forbid (principal == Agent::\"{RETAILER}\", action, resource);");
+    let next = reloaded(&next, &of(&stopped, two(Some(("", ""))))).unwrap();
+    assert_eq!((asked(&next), warned(&next)), (denied(&["p.cedar#stop"], &[]), vec![told.to_owned()]));
 }
