@@ -32,6 +32,7 @@ mod may;
 mod memory;
 mod moments;
 mod names;
+mod nesting;
 mod numbers;
 mod openness;
 mod parse;

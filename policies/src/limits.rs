@@ -40,6 +40,14 @@ pub struct PolicyLimits {
     /// Pairs of a permit and a forbid with conditions that are held against each other in one load, to find permits that forbids cover; of
     /// those past it nothing is said. One takes some ten microseconds.
     pub max_shadow_pairs: usize,
+    /// How deep a policy may nest, as its text tells: operators of a chain, and eight for each bracket. What walks a policy calls itself for
+    /// each, and threads have stacks of 2 MiB; a longer list of values is written as a set.
+    pub max_nesting: usize,
+    /// Steps of judging whether one policy could do anything: parts of its condition that are looked at. Some 0.2 µs each; a hundred
+    /// comparisons in a row take about ten thousand. A policy that takes more is a fault.
+    pub max_policy_steps: u64,
+    /// The same for all policies of one load, some forty seconds; what is past it is a fault.
+    pub max_steps: u64,
     /// The issuers whose tokens count where the policies are asked (`[[credential_issuer]]`), by name: a policy that asks for a credential
     /// of another one is a fault. `None` where no configuration is known, so that nobody can tell.
     pub token_issuers: Option<BTreeSet<String>>,
@@ -63,6 +71,9 @@ impl Default for PolicyLimits {
             max_left_out_tries: 512,
             max_line_looks: 100_000,
             max_shadow_pairs: 100_000,
+            max_nesting: 500,
+            max_policy_steps: 2_000_000,
+            max_steps: 200_000_000,
             token_issuers: None,
             trust_domains: None,
         }

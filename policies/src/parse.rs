@@ -9,6 +9,7 @@ use miette::Diagnostic;
 
 use crate::annotations::{Annotations, Obligation};
 use crate::check::closest;
+use crate::nesting;
 use crate::reads::Reads;
 use crate::{Place, PolicyFault, PolicyLimits};
 
@@ -59,7 +60,7 @@ pub(crate) fn parse(
             });
             continue;
         }
-        match parse_file(index, name, text) {
+        match parse_file(index, (name, text), limits) {
             Ok(found) => {
                 for written in found {
                     if !ids.insert(Arc::clone(&written.id)) {
@@ -107,9 +108,14 @@ impl Alone {
 }
 
 /// The policies of a file, each by itself.
-pub(crate) fn each_of(name: &str, text: &str) -> Result<Vec<Alone>, Vec<PolicyFault>> {
+pub(crate) fn each_of(name: &str, text: &str, max_nesting: usize) -> Result<Vec<Alone>, Vec<PolicyFault>> {
     if let Some(fault) = unreadable(name, text) {
         return Err(vec![fault]);
+    }
+    if let Some(at) = nesting::beyond(text, max_nesting) {
+        let why =
+            format!("it nests deeper than {max_nesting}: write a long list as a set, or several policies");
+        return Err(vec![PolicyFault::Syntax { place: place(name, text, at), why }]);
     }
     // A file without a policy (comments only) is fine: Cedar parses the empty set.
     let set: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
@@ -146,9 +152,13 @@ pub(crate) fn each_of(name: &str, text: &str) -> Result<Vec<Alone>, Vec<PolicyFa
     Ok(found)
 }
 
-fn parse_file(index: usize, name: &str, text: &str) -> Result<Vec<Written>, Vec<PolicyFault>> {
+fn parse_file(
+    index: usize,
+    (name, text): (&str, &str),
+    limits: &PolicyLimits,
+) -> Result<Vec<Written>, Vec<PolicyFault>> {
     let (mut found, mut faults) = (Vec::new(), Vec::new());
-    for alone in each_of(name, text)? {
+    for alone in each_of(name, text, limits.max_nesting)? {
         let (policy, start) = (&alone.policy, alone.start);
         let annotations = match Annotations::of(policy) {
             Ok(annotations) => annotations,

@@ -13,6 +13,7 @@ mod owners;
 mod pieces;
 mod possible;
 mod shadow;
+mod steps;
 mod tokens;
 mod values;
 mod walk;
@@ -47,6 +48,7 @@ impl Texts<'_> {
     pub fn unseen(&self, chosen: impl Fn(&Written) -> bool, world: &World<'_>) -> Vec<PolicyFault> {
         let mut faults = Vec::new();
         for written in self.written.iter().filter(|written| chosen(written)) {
+            world.steps().begin();
             faults.extend(self.never_taken(written, world));
             if world.may_ask_unseen(&written.reads.resource) {
                 let here = scope(written, world).here();
@@ -66,9 +68,21 @@ impl Texts<'_> {
     pub fn senseless(&self, world: &World<'_>) -> Vec<PolicyFault> {
         let mut faults = shadow::shadowed(self, world);
         for written in self.written {
-            faults.extend(self.condition(written, world));
+            world.steps().begin();
+            let found = self.condition(written, world);
+            // what was not looked at may be anything
+            faults.extend(if world.steps().are_spent() { vec![self.too_much(written)] } else { found });
         }
         faults
+    }
+
+    fn too_much(&self, written: &Written) -> PolicyFault {
+        PolicyFault::Invalid {
+            place: self.place_of_clause(written, Some(0)),
+            policy: written.id.to_string(),
+            why: "its condition is too long to be judged: nobody could tell whether it can hold".to_owned(),
+            hint: Some("write a long list of values as a set, or several policies".to_owned()),
+        }
     }
 
     fn never_taken(&self, written: &Written, world: &World<'_>) -> Vec<PolicyFault> {
@@ -99,6 +113,7 @@ impl Texts<'_> {
 
     /// Why Cedar found that a policy can never match: place, what is wrong, what was meant.
     pub fn impossible(&self, written: &Written, world: &World<'_>) -> PolicyFault {
+        world.steps().begin();
         let scope = scope(written, world).here();
         let found = &written.clauses;
         let broken = found.iter().position(|clause| !Looking::new(world).clause(clause, &scope));
@@ -126,6 +141,7 @@ impl Texts<'_> {
     pub fn unknown_members(&self, world: &World<'_>) -> Vec<PolicyFault> {
         let mut faults = Vec::new();
         for written in self.written {
+            world.steps().begin();
             let here = scope(written, world).here();
             let mut looking = Looking::new(world);
             looking.clauses_all(&written.clauses, &here);

@@ -78,7 +78,7 @@ fn policies<'a>(
     let mut ids = HashSet::new();
     for (name, text) in &source.files {
         let file = (name.as_str(), text.as_str());
-        let found = each_of(name, text).unwrap_or_else(|found| {
+        let found = each_of(name, text, limits.max_nesting).unwrap_or_else(|found| {
             faults.extend(found);
             Vec::new()
         });

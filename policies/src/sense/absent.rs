@@ -20,6 +20,7 @@ impl Texts<'_> {
     fn nobody(&self, written: &Written, world: &World<'_>, coming: &BTreeSet<u32>) -> Option<PolicyFault> {
         let fault =
             |place, why: String| PolicyFault::NobodyComes { place, policy: written.id.to_string(), why };
+        world.steps().begin();
         if let Some(who) = named(written, world).can_be
             && who.is_disjoint(coming)
         {

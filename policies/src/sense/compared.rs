@@ -208,9 +208,15 @@ const fn shown(part: &PatternElem) -> char {
     }
 }
 
-/// `trust_domain` of whomever.
+/// `trust_domain` of an agent; an instance may have a member of that name, which is what its schema says.
 fn is_domain(expr: &Expr) -> bool {
-    matches!(expr, Expr::GetAttr { attr, .. } if attr == "trust_domain")
+    match expr {
+        Expr::GetAttr { expr, attr } if attr == "trust_domain" => match &**expr {
+            Expr::Literal(Literal::EntityUID(uid)) => uid.ty.to_string() == "Agent",
+            whom => Side::of(whom).is_some(),
+        },
+        _ => false,
+    }
 }
 
 /// Whether it has the form of a trust domain (SPIFFE-ID §2.1).

@@ -114,6 +114,9 @@ impl Looking<'_, '_> {
 
     /// What is known where an expression is true, or false; none if that is never so.
     pub(super) fn narrowed(&mut self, expr: &Expr, truth: bool, here: &Where) -> Option<Where> {
+        if !self.world.steps().spend(1) {
+            return Some(here.clone());
+        }
         match expr {
             Expr::UnaryOp { op: UnaryOp::Not, expr } => self.narrowed(expr, !truth, here),
             Expr::BinaryOp { op: BinaryOp::And, left, right } if truth => {

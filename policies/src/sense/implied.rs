@@ -9,6 +9,9 @@ use super::World;
 use super::facts::Where;
 use super::possible::Looking;
 
+/// Bytes of a condition's text that are written in the time of one step.
+const BYTES_A_STEP: u64 = 32;
+
 /// What is known where a policy applies.
 pub(super) struct Given<'w, 'a> {
     world: &'w World<'a>,
@@ -55,6 +58,9 @@ impl<'w, 'a> Given<'w, 'a> {
 
     fn proven(&self, expr: &Expr, truth: bool) -> bool {
         let (text, positive) = plain(expr);
+        if !self.world.steps().spend(1 + text.len() as u64 / BYTES_A_STEP) {
+            return false;
+        }
         if self.said.get(&text) == Some(&(positive == truth)) {
             return true;
         }

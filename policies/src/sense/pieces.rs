@@ -29,45 +29,77 @@ pub(super) fn idle<'e>(clauses: &'e [Clause], here: &Where, world: &World<'_>) -
     for clause in clauses {
         let (Clause::When(condition) | Clause::Unless(condition)) = clause;
         if let Some(here) = &behind {
-            never(&mut looking, condition, here, &mut found);
+            never(&mut looking, condition, None, here, &mut found);
             behind = looking.behind(clause, here);
         }
-        always(condition, here, world, &mut found);
+        always(condition, None, here, world, &mut found);
     }
     found
 }
 
-/// Notes the innermost pieces that are never true; whether there is one.
+/// Notes the innermost pieces that are never true; whether there is one. A row of the same operator is looked at as a whole, and its
+/// beginnings where the whole is never true: `of` is the row that it is in.
 fn never<'e>(
     looking: &mut Looking<'_, '_>,
     expr: &'e Arc<Expr>,
+    of: Option<BinaryOp>,
     here: &Where,
     found: &mut Vec<Idle<'e>>,
 ) -> bool {
     let before = found.len();
+    let row = row(expr);
     match &**expr {
         Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
-            never(looking, left, here, found);
+            never(looking, left, row, here, found);
             if let Some(behind) = looking.narrowed(left, *op == BinaryOp::And, here) {
-                never(looking, right, &behind, found);
+                never(looking, right, row, &behind, found);
             }
         }
         Expr::UnaryOp { op: UnaryOp::Not, expr } => {
-            never(looking, expr, here, found);
+            never(looking, expr, None, here, found);
         }
         Expr::IfThenElse { cond, .. } => {
-            never(looking, cond, here, found);
+            never(looking, cond, None, here, found);
         }
         _ => {}
     }
-    if found.len() == before && !has_literal(expr) && !looking.values(expr, here).truth().0 {
-        found.push(Idle { piece: expr, always: false });
+    let in_row = of.is_some() && row == of;
+    let mut is_never = |expr: &Expr| !has_literal(expr) && !looking.values(expr, here).truth().0;
+    if found.len() == before && !in_row && is_never(expr) {
+        found.push(Idle { piece: first_of(expr, is_never), always: false });
     }
     found.len() > before
 }
 
+/// The operator of `&&` or `||`, if no `true` or `false` is written out in it.
+fn row(expr: &Expr) -> Option<BinaryOp> {
+    match expr {
+        Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), .. } if !has_literal(expr) => Some(*op),
+        _ => None,
+    }
+}
+
+/// The shortest beginning of a row that is so.
+fn first_of(expr: &Arc<Expr>, mut is_so: impl FnMut(&Expr) -> bool) -> &Arc<Expr> {
+    let mut piece = expr;
+    while let Expr::BinaryOp { left, .. } = &**piece
+        && row(piece).is_some()
+        && row(left) == row(piece)
+        && is_so(left)
+    {
+        piece = left;
+    }
+    piece
+}
+
 /// Notes a condition, or what stands with `||` in it, that is so whatever a message says.
-fn always<'e>(expr: &'e Arc<Expr>, here: &Where, world: &World<'_>, found: &mut Vec<Idle<'e>>) {
+fn always<'e>(
+    expr: &'e Arc<Expr>,
+    of: Option<BinaryOp>,
+    here: &Where,
+    world: &World<'_>,
+    found: &mut Vec<Idle<'e>>,
+) {
     let open = Where {
         of_type: None,
         version: None,
@@ -77,15 +109,17 @@ fn always<'e>(expr: &'e Arc<Expr>, here: &Where, world: &World<'_>, found: &mut 
         ..here.clone()
     };
     let before = found.len();
+    let row = row(expr);
     if let Expr::BinaryOp { op: BinaryOp::And | BinaryOp::Or, left, right } = &**expr {
-        always(left, here, world, found);
-        always(right, here, world, found);
+        always(left, row, here, world, found);
+        always(right, row, here, world, found);
     }
-    if found.len() > before || has_literal(expr) {
+    if found.len() > before || has_literal(expr) || (of.is_some() && row == of) {
         return;
     }
-    if !Looking::knowing(world, Known::Nothing).values(expr, &open).truth().1 {
-        found.push(Idle { piece: expr, always: true });
+    let is_always = |expr: &Expr| !Looking::knowing(world, Known::Nothing).values(expr, &open).truth().1;
+    if is_always(expr) {
+        found.push(Idle { piece: first_of(expr, is_always), always: true });
     }
 }
 

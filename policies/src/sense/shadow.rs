@@ -61,6 +61,7 @@ pub(super) fn shadowed(texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault>
     let permits = texts.written.iter().filter(|written| written.permits());
     permits
         .filter_map(|written| {
+            world.steps().begin();
             let by = forbids.covering(written)?;
             let names: Vec<String> = by.iter().map(|forbid| format!("`{}`", forbid.id)).collect();
             let plain = by.iter().all(|forbid| forbid.clauses.is_empty());

@@ -9,6 +9,7 @@ use semgate_contexts::Version;
 
 use super::around::can_be_bound;
 use super::facts::Where;
+use super::steps::Steps;
 use super::values::Values;
 use crate::agents::Agents;
 use crate::catalogue::{Catalogue, TypeInfo};
@@ -39,6 +40,8 @@ pub(crate) struct World<'a> {
     pub shadow_pairs: usize,
     /// The agents that can come, where some cannot.
     coming: OnceCell<Option<BTreeSet<u32>>>,
+    /// What may still be looked at: of the policy at hand, and of all.
+    steps: Steps,
     /// Whether who is in a group today is taken into account.
     groups_count: bool,
     /// Who is in a group, of those that were asked for.
@@ -82,6 +85,7 @@ impl<'a> World<'a> {
             met: None,
             shadow_pairs: 0,
             coming: OnceCell::new(),
+            steps: Steps::new(&PolicyLimits::default()),
             groups_count: true,
             groups: RefCell::default(),
         }
@@ -97,12 +101,18 @@ impl<'a> World<'a> {
         let met = limits.trust_domains.as_ref().filter(|domains| !domains.is_empty());
         let met = met.map(|domains| Arc::new(domains.clone()));
         let shadow_pairs = limits.max_shadow_pairs;
-        Self { agents: Some((agents, floors)), met, shadow_pairs, ..Self::of_contexts(catalogue) }
+        let steps = Steps::new(limits);
+        Self { agents: Some((agents, floors)), met, shadow_pairs, steps, ..Self::of_contexts(catalogue) }
     }
 
     /// The same, whoever may be in a group.
     pub fn whoever_is_in_groups(self) -> Self {
         Self { groups_count: false, ..self }
+    }
+
+    /// What may still be looked at.
+    pub const fn steps(&self) -> &Steps {
+        &self.steps
     }
 
     /// The trust domains of those whom a gateway can meet, where that is known.

@@ -394,3 +394,14 @@ fn a_trust_domain_that_no_gateway_meets_anybody_of_is_refused_where_the_configur
         ])
     );
 }
+
+#[test]
+fn a_member_of_an_instance_that_is_called_trust_domain_is_what_its_schema_says() {
+    let document = context(
+        r#"{"context":"urn:contexts:mesh:v1.0","concepts":{"peering":{"type":"object","properties":{
+            "trust_domain":{"type":"string","maxLength":200}},"required":["trust_domain"],"additionalProperties":false}}}"#,
+    );
+    let text = typed("mesh::peering", "resource.trust_domain == \"spiffe://Elsewhere.test\"");
+    let contexts = shipped_contexts().into_iter().chain([document]).collect();
+    assert_eq!(House::load(&one_file(&text), contexts).map(drop), Ok(()));
+}

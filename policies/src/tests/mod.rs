@@ -7,6 +7,7 @@ mod crowds;
 mod docs;
 mod forms;
 mod generated;
+mod hard;
 mod learnt;
 mod lines;
 mod load;

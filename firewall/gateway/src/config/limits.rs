@@ -162,6 +162,12 @@ pub struct Limits {
     pub policy_line_looks: usize,
     /// Pairs of a permit and a forbid with conditions that one load holds against each other ([`PolicyLimits::max_shadow_pairs`]).
     pub policy_shadow_pairs: usize,
+    /// How deep a policy may nest ([`PolicyLimits::max_nesting`]).
+    pub policy_nesting: usize,
+    /// Steps of judging one policy ([`PolicyLimits::max_policy_steps`]).
+    pub policy_steps: u64,
+    /// Steps of judging all policies of one load ([`PolicyLimits::max_steps`]).
+    pub policies_steps: u64,
     /// Delivering one push notification, whole: name, connection and the head of the answer. 10 s: receivers are far away, and the agent waits.
     pub push_timeout: Duration,
     /// Asking the authority for one thing, whole. 10 s: the largest is a tile of a few hundred kB.
@@ -240,6 +246,9 @@ impl Default for Limits {
             policy_left_out_tries: 512,
             policy_line_looks: 100_000,
             policy_shadow_pairs: 100_000,
+            policy_nesting: 500,
+            policy_steps: 2_000_000,
+            policies_steps: 200_000_000,
             push_timeout: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(10),
             peer_interval: Duration::from_secs(30),
@@ -273,6 +282,9 @@ impl Limits {
             max_left_out_tries: self.policy_left_out_tries,
             max_line_looks: self.policy_line_looks,
             max_shadow_pairs: self.policy_shadow_pairs,
+            max_nesting: self.policy_nesting,
+            max_policy_steps: self.policy_steps,
+            max_steps: self.policies_steps,
             ..PolicyLimits::default()
         }
     }
@@ -374,6 +386,9 @@ file_limits! {
         policy_left_out_tries: usize = 0..=1_000_000,
         policy_line_looks: usize = 0..=1_000_000_000,
         policy_shadow_pairs: usize = 0..=1_000_000_000,
+        policy_nesting: usize = 16..=500,
+        policy_steps: u64 = 1_000..=1_000_000_000_000,
+        policies_steps: u64 = 1_000..=1_000_000_000_000,
         proposals: usize = 1..=65_536,
         proposals_of_all: usize = 1..=16_777_216,
         crl_bytes: usize = 1024..=17_179_869_184,

@@ -1,0 +1,39 @@
+//! Counted work: a condition of a thousand bytes can be looked through for days, and while a set is judged no other one is loaded.
+
+use std::cell::Cell;
+
+use crate::PolicyLimits;
+
+/// What may still be looked at.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    each: u64,
+    /// For the policy at hand.
+    here: Cell<u64>,
+    /// For all of them.
+    all: Cell<u64>,
+}
+
+impl Steps {
+    pub const fn new(limits: &PolicyLimits) -> Self {
+        let (each, all) = (limits.max_policy_steps, limits.max_steps);
+        Self { each, here: Cell::new(each), all: Cell::new(all) }
+    }
+
+    /// Another policy is at hand.
+    pub fn begin(&self) {
+        self.here.set(self.each.min(self.all.get()));
+    }
+
+    /// Takes some; false once there are none left, from then on always, until another policy is at hand.
+    pub fn spend(&self, steps: u64) -> bool {
+        self.here.set(self.here.get().saturating_sub(steps));
+        self.all.set(self.all.get().saturating_sub(steps));
+        !self.are_spent()
+    }
+
+    /// Whether something was not looked at.
+    pub const fn are_spent(&self) -> bool {
+        self.here.get() == 0
+    }
+}
