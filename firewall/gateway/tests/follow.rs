@@ -168,10 +168,15 @@ fn policies_are_swapped_whole_and_a_rejected_set_leaves_the_last_good_one_live()
         "zz.cedar".to_owned(),
         "forbid (principal, action, resource is supplyChain::current_decision) when { true };".to_owned(),
     ));
+    // and nobody holds any more what the shipped policies ask for, which keeps no set out
+    let entities = String::from_utf8(stricter.entities).unwrap();
+    stricter.entities = entities.replace("[\"high-value-authorized\"]", "[]").into_bytes();
     house.write_policies(&stricter);
     wait("denied", || code(&gateway) == "policy_denied");
     let status = gateway.admin("/status").json();
     assert_eq!(status["policies"]["current"], true);
+    let told = status["policies"]["warnings"].to_string();
+    assert!(told.contains("nobody has the credential `high-value-authorized`"), "{told}");
     assert_ne!(status["policies"]["digest"], first);
 
     std::fs::remove_dir_all(house.path("policies")).unwrap();

@@ -278,9 +278,10 @@ impl Task {
         if with == digests {
             return;
         }
-        let limits = self.limits.clone();
+        let (limits, floors) = (self.limits.clone(), self.publisher.floors());
         let again = source.clone();
-        if let Some(Ok(policies)) = aside(true, move || live.reload(&again, &contexts, &limits)).await {
+        let load = move || live.reload_above(&again, &contexts, &floors, &limits);
+        if let Some(Ok(policies)) = aside(true, load).await {
             self.good = Some((source, digests));
             self.state.retyped(&policies);
             self.go_live(policies);
