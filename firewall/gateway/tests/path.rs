@@ -51,7 +51,12 @@ fn an_allowed_message_reaches_the_agent_byte_for_byte_and_its_reply_comes_back()
     assert_eq!(audit[0]["decision_id"], audit[1]["decision_id"]);
     assert_eq!(audit[0]["sender"], RETAILER);
     assert_eq!(audit[0]["concepts"], serde_json::json!(["current_decision"]));
-    let text = audit[0].to_string();
+    let mut record = audit[0].clone();
+    for ours in ["time", "decision_id", "digest", "policy_digest", "duration_us"] {
+        // numbers and hashes of the gateway's own can hold any digits
+        assert!(record.as_object_mut().unwrap().remove(ours).is_some(), "{ours}");
+    }
+    let text = record.to_string();
     assert!(!text.contains("sku-1") && !text.contains("120"), "no payload value: {text}");
 }
 
