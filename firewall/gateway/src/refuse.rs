@@ -38,7 +38,8 @@ struct Problem<'a> {
     status: u16,
     detail: &'a str,
     code: &'static str,
-    decision_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision_id: Option<&'a str>,
     hint: &'a str,
     delivered: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,8 +124,9 @@ fn again(answer: &mut Answer, refusal: &Refusal) {
     quota::tell(answer, refusal.quotas().to_vec());
 }
 
-/// What is said of a refusal.
-pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Said {
+/// What is said of a refusal, with the id of the decision, if one is given.
+pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: impl Into<Option<DecisionId>>) -> Said {
+    let decision = decision.into();
     let code = refusal.code();
     let mut buffer = [0; 26];
     let problem = Problem {
@@ -133,7 +135,7 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Sa
         status: refusal.status(),
         detail: refusal.reason(),
         code: code.as_str(),
-        decision_id: decision.text(&mut buffer),
+        decision_id: decision.as_ref().map(|decision| decision.text(&mut buffer)),
         hint: refusal.hint(),
         delivered: refusal.delivered().as_str(),
         cause: refusal.cause().map(Code::as_str),
@@ -163,7 +165,7 @@ pub(crate) fn say(refusal: &Refusal, manner: Manner, decision: DecisionId) -> Sa
 }
 
 /// A refusal on a stream that answers no request: an error without an id (2025-11-25, JSONRPCErrorResponse).
-pub(crate) fn unasked(refusal: &Refusal, decision: DecisionId) -> Bytes {
+pub(crate) fn unasked(refusal: &Refusal, decision: Option<DecisionId>) -> Bytes {
     let answers = refusal.clone().with_rpc_id(Some(RpcId::Integer(0)));
     let Said { body, .. } = say(&answers, Manner::Mcp(Rules::Sessions), decision);
     let read = serde_json::from_slice::<serde_json::Value>(&body).unwrap_or_default();

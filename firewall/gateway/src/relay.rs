@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
-use semgate_inspect::Refusal;
+use semgate_inspect::{Code, Refusal};
 use tokio::time::{Instant, timeout_at};
 
 use crate::events::EVENT_STREAM;
@@ -238,13 +238,19 @@ impl Relay {
         self.from = None;
         self.course.refused(&refusal);
         let of = self.course.of();
+        // how an agent ends a stream is the same for all who hear it (A2A 1.0 §3.5.2); the head of each has its decision
+        let by_agent = matches!(
+            refusal.code(),
+            Code::AgentError | Code::UpstreamInvalid | Code::UpstreamTimeout | Code::UpstreamUnavailable
+        );
+        let decision = (!by_agent).then_some(of.decision);
         if self.course.is_of_session() {
             // who resumes after it goes on with what comes behind
             self.course.told(self.at.as_deref());
-            let data = Some(refuse::unasked(&refusal, of.decision));
+            let data = Some(refuse::unasked(&refusal, decision));
             return events::write(&Event { data, id: self.at.take(), ..Event::default() });
         }
-        let said = refuse::say(&refusal, of.manner.read(), of.decision);
+        let said = refuse::say(&refusal, of.manner.read(), decision);
         let error = !of.manner.is_rpc();
         events::write(&Event { data: Some(said.body), error, ..Event::default() })
     }

@@ -177,6 +177,7 @@ fn an_event_that_may_not_pass_ends_the_stream_with_the_protocols_error_and_the_a
     assert_eq!(data[1]["id"], 7);
     assert_eq!(data[1]["error"]["data"][0]["code"], "reply_refused");
     assert_eq!(data[1]["error"]["data"][0]["cause"], "content_invalid");
+    assert!(data[1]["error"]["data"][0]["decision_id"].is_string(), "{}", caller.text);
     agent.gone.recv_timeout(Duration::from_secs(10)).expect("the agent's stream is ended");
     wait("the record", || house.audit().iter().any(|record| record["code"] == "reply_refused"));
 }
@@ -203,6 +204,8 @@ fn an_agents_own_error_ends_the_stream_with_its_number_and_our_words() {
     caller.until("0\r\n\r\n");
     assert_eq!(caller.data()[0]["error"]["code"], -32004);
     assert!(!caller.text.contains("secret"));
+    // whoever hears the same task hears the same (A2A 1.0 §3.5.2), and an id is of one decision
+    assert!(caller.data()[0]["error"]["data"][0]["decision_id"].is_null(), "{}", caller.text);
 }
 
 #[test]
