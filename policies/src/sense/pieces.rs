@@ -100,14 +100,6 @@ fn always<'e>(
     world: &World<'_>,
     found: &mut Vec<Idle<'e>>,
 ) {
-    let open = Where {
-        of_type: None,
-        version: None,
-        facts: None,
-        sender: End::default(),
-        receiver: End::default(),
-        ..here.clone()
-    };
     let before = found.len();
     let row = row(expr);
     if let Expr::BinaryOp { op: BinaryOp::And | BinaryOp::Or, left, right } = &**expr {
@@ -117,6 +109,14 @@ fn always<'e>(
     if found.len() > before || has_literal(expr) || (of.is_some() && row == of) {
         return;
     }
+    let open = Where {
+        of_type: None,
+        version: None,
+        facts: None,
+        sender: End::default(),
+        receiver: End::default(),
+        ..here.clone()
+    };
     let is_always = |expr: &Expr| !Looking::knowing(world, Known::Nothing).values(expr, &open).truth().1;
     if is_always(expr) {
         found.push(Idle { piece: first_of(expr, is_always), always: true });

@@ -9,7 +9,7 @@ use super::{CONTINGENCY, explainer, many_forms};
 use crate::tests::{
     Ask, COURIER, House, RETAILER, STRANGER, TREASURER, WHOLESALER, one_file, shipped_contexts, transfer,
 };
-use crate::{Keep, KeepAs, Keeper, PolicySource};
+use crate::{Circumstances, Keep, KeepAs, Keeper, PolicySource, Scores};
 
 pub(super) fn parties<'a>(ask: &Ask<'a>) -> Parties<'a> {
     Parties { sender: ask.sender, receiver: ask.receiver, binding: "l8", direction: ask.direction }
@@ -163,20 +163,23 @@ fn of_a_message_past_the_limit_its_size_alone_is_kept() {
     assert_eq!(told.unwrap_err(), "its questions were too large to be kept");
 }
 
-#[test]
-fn of_what_was_measured_only_the_length_of_text_that_was_not_kept_is_not_known() {
-    let nothing = kept(&[], 1 << 14);
-    let ask = Ask {
+/// A contingency of which this was measured.
+fn measured(scores: Scores) -> Ask<'static> {
+    let usual = Ask::default();
+    Ask {
         action: Performative::Inform,
         urn: "supplyChain:v1.0",
         term: "decision_contingency",
         value: CONTINGENCY,
-        around: crate::Circumstances {
-            scores: crate::Scores { concepts: 2, message_bytes: 640, ..crate::Scores::default() },
-            ..Ask::default().around
-        },
-        ..Ask::default()
-    };
+        around: Circumstances { scores, ..usual.around },
+        ..usual
+    }
+}
+
+#[test]
+fn of_what_was_measured_only_the_length_of_text_that_was_not_kept_is_not_known() {
+    let nothing = kept(&[], 1 << 14);
+    let ask = measured(Scores { concepts: 2, message_bytes: 640, ..Scores::default() });
     let told = |condition: &str| {
         let permit = "permit (principal, action, resource is supplyChain::decision_contingency)";
         let source = one_file(&format!("{permit} when {{ {condition} }};"));
@@ -202,17 +205,7 @@ fn attack_an_error_of_a_policy_hides_behind_a_length_that_was_not_kept() {
     let overflow = "permit (principal, action, resource is supplyChain::decision_contingency);\n\
         forbid (principal, action, resource is supplyChain::decision_contingency)\n\
         when { context.scores.concepts + 9223372036854775807 == 3 };";
-    let ask = Ask {
-        action: Performative::Inform,
-        urn: "supplyChain:v1.0",
-        term: "decision_contingency",
-        value: CONTINGENCY,
-        around: crate::Circumstances {
-            scores: crate::Scores { concepts: 1, ..crate::Scores::default() },
-            ..Ask::default().around
-        },
-        ..Ask::default()
-    };
+    let ask = measured(Scores { concepts: 1, ..Scores::default() });
     let told = recalled(&one_file(overflow), ask, &kept(&[], 1 << 14)).1.unwrap().remove(0);
     assert_eq!((told.then.as_str(), told.now), ("error", Some("error")), "{:?}", told.missing);
 }
