@@ -160,3 +160,47 @@ fn two_versions_are_compared_by_files_and_by_shipped_names() {
     assert_eq!(semgate(&["context", "check", &loose, "--deny-warnings"]).status.code(), Some(1));
     assert!(semgate(&["context", "check", &old, "--deny-warnings"]).status.success());
 }
+
+#[test]
+fn a_string_that_becomes_a_string_or_a_number_is_told_before_gateways_refuse_its_messages() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |version: &str, kind: serde_json::Value| {
+        let path = dir.path().join(format!("{version}.json"));
+        let text = serde_json::json!({ "type": kind, "maxLength": 20 });
+        let document = serde_json::json!({ "context": format!("urn:contexts:note:{version}"),
+            "concepts": { "note": { "type": "object", "properties": { "text": text } } } });
+        std::fs::write(&path, document.to_string()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let old = write("v1.0", "string".into());
+    let new = write("v1.1", serde_json::json!(["string", "integer"]));
+    let major = write("v2.0", serde_json::json!(["string", "integer"]));
+    let what = "`text` is a string in other versions and not visible here";
+
+    let alone = semgate(&["context", "check", &new, "--deny-warnings"]);
+    assert!(alone.status.success(), "{}", String::from_utf8_lossy(&alone.stdout));
+    for words in [&["--against", &old, &new][..], &[&new, &old]] {
+        let checked = semgate(&[&["context", "check", "--deny-warnings", "--json"], words].concat());
+        let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+        assert_eq!(checked.status.code(), Some(1), "{said}");
+        let said: serde_json::Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+        let warning = &said["warnings"][0];
+        assert_eq!((&warning["rule"], &warning["pointer"]), (&"untyped".into(), &"/concepts/note".into()));
+        let told = warning["what"].as_str().unwrap();
+        assert!(told.contains(what) && told.contains("policy_error"), "{told}");
+    }
+    let apart = semgate(&["context", "check", "--deny-warnings", &old, &major]);
+    assert!(apart.status.success(), "another major has types of its own");
+
+    let compared = semgate(&["context", "diff", &old, &new, "--json"]);
+    assert_eq!(compared.status.code(), Some(0), "as a language it is compatible");
+    let said: serde_json::Value = serde_json::from_slice(&compared.stdout).unwrap();
+    assert_eq!(
+        (said["verdict"].as_str(), said["next_version"].as_str()),
+        (Some("compatible"), Some("v2.0")),
+        "{said}"
+    );
+    assert_eq!(said["untyped"], serde_json::json!([{ "pointer": "/concepts/note", "what": what }]));
+    let shown = String::from_utf8_lossy(&semgate(&["context", "diff", &old, &new]).stdout).into_owned();
+    assert!(shown.contains("  untyped     /concepts/note: `text` is a string"), "{shown}");
+}

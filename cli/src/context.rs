@@ -1,6 +1,7 @@
 //! `semgate context …`: check, sign and verify on files; publish, fetch, revoke, floor and list at an authority.
 
 mod among;
+mod check;
 mod diff;
 mod files;
 mod hunt;
@@ -22,18 +23,7 @@ use crate::place::Place;
 /// Contexts: check, sign, publish, verify, revoke
 #[derive(Debug, Subcommand)]
 pub enum ContextJob {
-    /// Is this a good context document? Says where and why not
-    Check {
-        /// JSON files
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-        /// A document that they refer to; they may refer to each other and to the shipped ones too
-        #[arg(long = "reference", value_name = "FILE")]
-        references: Vec<PathBuf>,
-        /// Fail where a warning is given: parts that a later version or a policy will trip over
-        #[arg(long)]
-        deny_warnings: bool,
-    },
+    Check(check::Check),
     /// Does everything that the older version accepts pass the newer one, and which number must it have
     Diff(diff::Diff),
     /// Hunt for a wrong verdict of the comparison
@@ -161,9 +151,7 @@ impl At {
 /// A document that is not good, an authority that cannot be reached or refuses.
 pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
     match job {
-        ContextJob::Check { files, references, deny_warnings } => {
-            files::check(&files, references, deny_warnings, json)
-        }
+        ContextJob::Check(check) => check.run(json).await,
         ContextJob::Diff(diff) => diff.run(json).await,
         ContextJob::Hunt(hunt) => hunt.run(json),
         ContextJob::Sign(sign) => sign.run(json),

@@ -112,6 +112,9 @@ fn shown(comparison: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for part in comparison.get("parts").and_then(Value::as_array).into_iter().flatten() {
         write!(f, "\n  {:<10}  {}: {}", text(part, "verdict"), text(part, "pointer"), text(part, "reason"))?;
     }
+    for part in comparison.get("untyped").and_then(Value::as_array).into_iter().flatten() {
+        write!(f, "\n  {:<10}  {}: {}", "untyped", text(part, "pointer"), text(part, "what"))?;
+    }
     write!(f, "\nnext version: {}", line("next_version"))
 }
 

@@ -342,7 +342,8 @@ fn document(context: &Context) -> Value {
     context.bundled()
 }
 
-fn attributes(document: &Value, shape: &Shape) -> Attributes {
+/// What policies see of a shape of this document.
+pub(crate) fn attributes(document: &Value, shape: &Shape) -> Attributes {
     Attributes::of(shape.fields(), Some(Place::new(document, shape.schema())))
 }
 

@@ -12,6 +12,7 @@ mod agents;
 mod annotations;
 mod around;
 mod ask;
+mod beside;
 mod budgets;
 mod catalogue;
 mod check;
@@ -54,6 +55,7 @@ mod told;
 
 pub use agents::AgentEntry;
 pub use annotations::Obligation;
+pub use beside::{Clash, clashes, untyped};
 pub use budgets::{Budget, Budgets, Spoken};
 pub use circumstances::{Circumstances, Scores, Session};
 pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE, is_shown};

@@ -24,6 +24,7 @@ mod stored;
 mod stream;
 mod tls;
 mod trust;
+mod typed;
 mod write;
 
 #[cfg(test)]

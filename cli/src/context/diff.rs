@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use semgate_contexts::compare::{CompareLimits, Comparison, Part, Verdict, compare};
 use semgate_contexts::{Context, ContextUrn, Prefix, Version};
+use semgate_policies::{Clash, clashes};
 
 use super::{At, Documents, overriding, remote};
 use crate::fault::{Doing, Fault, REFUSED};
@@ -40,28 +41,44 @@ impl Diff {
         let mut files = self.references.clone();
         files.extend([&self.old, &self.new].map(PathBuf::from).into_iter().filter(|path| path.is_file()));
         let documents = Documents::with_library(&files)?;
-        let old = self.find(&self.old, &documents).await?;
-        let new = self.find(&self.new, &documents).await?;
+        let old = find(&self.old, &documents, &self.at).await?;
+        let new = find(&self.new, &documents, &self.at).await?;
         let mut limits = CompareLimits::default();
         limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
         let comparison = compare(&old, &new, &limits);
         let overridden = self.overridden(&new).await;
-        let free = self.free(&new, comparison.next).await;
+        let untyped = clashes(&old, &new);
+        let next = match untyped.as_slice() {
+            [] => comparison.next,
+            _ => Version::new(old.urn().version().major.saturating_add(1), 0),
+        };
+        let free = self.free(&new, next).await;
         if json {
             let mut value = comparison.to_value();
             if let (Some(one), Some(members)) = (&overridden, value.as_object_mut()) {
                 members.insert("override".to_owned(), overriding::shown(one));
             }
             if let Some(members) = value.as_object_mut() {
-                members.insert("next_version".to_owned(), free.unwrap_or(comparison.next).to_string().into());
+                members.insert("next_version".to_owned(), free.unwrap_or(next).to_string().into());
                 members.insert("next_is_free".to_owned(), free.map(|_| true).into());
+                if !untyped.is_empty() {
+                    members.insert("untyped".to_owned(), untyped.iter().map(Clash::to_value).collect());
+                }
             }
             out!("{value}");
         } else {
             show(&comparison);
+            for clash in &untyped {
+                out!("  {:<10}  {}: {}", "untyped", clash.pointer, clash.what);
+            }
+            if !untyped.is_empty() {
+                out!(
+                    "gateways cannot type both in one major version: they refuse every message of the newer one, and an authority does not publish it"
+                );
+            }
             match free {
                 Some(free) => out!("next version: {free}"),
-                None => out!("next version: {}, unless it is taken: no authority was asked", comparison.next),
+                None => out!("next version: {next}, unless it is taken: no authority was asked"),
             }
             if let Some(one) = &overridden {
                 out!("{}", overriding::line(one));
@@ -87,20 +104,23 @@ impl Diff {
     async fn free(&self, new: &Context, next: Version) -> Option<Version> {
         remote::free(&self.at.reach().ok()?, new, next).await.ok()
     }
+}
 
-    /// A file, a shipped context, or one that an authority has published.
-    async fn find(&self, name: &str, documents: &Documents) -> Result<Arc<Context>, Fault> {
-        let path = Path::new(name);
-        if path.is_file() {
-            return documents.file(path).map(Arc::new);
-        }
-        let urn = names::full_urn(name);
-        let parsed = ContextUrn::parse(&urn, &Prefix::default())
-            .doing(format_args!("`{name}` is neither a file nor the name of a context"))?;
-        match documents.find(&parsed) {
-            Some(found) => Ok(found),
-            None => remote::context(&self.at.reach()?, &urn).await,
-        }
+/// A file, a shipped context, or one that an authority has published.
+///
+/// # Errors
+/// It is none of these, or is not good, or cannot be had.
+pub async fn find(name: &str, documents: &Documents, at: &At) -> Result<Arc<Context>, Fault> {
+    let path = Path::new(name);
+    if path.is_file() {
+        return documents.file(path).map(Arc::new);
+    }
+    let urn = names::full_urn(name);
+    let parsed = ContextUrn::parse(&urn, &Prefix::default())
+        .doing(format_args!("`{name}` is neither a file nor the name of a context"))?;
+    match documents.find(&parsed) {
+        Some(found) => Ok(found),
+        None => remote::context(&at.reach()?, &urn).await,
     }
 }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use semgate_certs::{Chain, ChainLimits, KeyPair, Roots};
 use semgate_contexts::Referenced;
-use semgate_contexts::lint::lint;
 use semgate_contexts::{DocumentFault, DocumentLimits, Prefix};
 use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::{
@@ -19,39 +18,6 @@ use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::log::Split;
 use crate::system::{now, read, read_bytes, read_roots, ring_random, write_new};
-
-/// Checks each file, says what is in it, and warns of what will hurt later.
-pub fn check(
-    files: &[PathBuf],
-    mut references: Vec<PathBuf>,
-    deny_warnings: bool,
-    json: bool,
-) -> Result<u8, Fault> {
-    references.extend_from_slice(files);
-    let documents = Documents::with_library(&references)?;
-    let mut warned = 0;
-    for file in files {
-        let context = documents.file(file)?;
-        let warnings = lint(&context);
-        warned += warnings.len();
-        let terms: Vec<&str> = context.terms().map(|t| t.name()).collect();
-        if json {
-            let shown = json!({"file": file, "urn": context.urn().as_str(), "digest": context.digest().to_string(), "terms": terms,
-                "warnings": warnings.iter().map(|w| json!({"pointer": w.pointer, "rule": w.rule, "what": w.what})).collect::<Vec<_>>()});
-            out!("{shown}");
-        } else {
-            out!("{}: {} {} ({})", file.display(), context.urn(), context.digest(), terms.join(", "));
-            for warning in &warnings {
-                out!("  warning: `{}` ({}): {}", warning.pointer, warning.rule, warning.what);
-            }
-        }
-    }
-    if deny_warnings && warned > 0 {
-        let hint = "docs/spec/compatibility.md says what each will cost";
-        return Err(Fault::new(format_args!("{warned} warnings")).hint(hint));
-    }
-    Ok(0)
-}
 
 /// Sign a document with a context signer of one's own
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! The room as a whole: from files and documents to verdicts.
 
 mod around;
+mod beside;
 mod cedar;
 mod circumstances;
 mod crowds;

@@ -20,31 +20,96 @@ use super::overrides;
 use super::problem::{Code, Problem};
 use super::referred::{Referred, document_code};
 use super::stored::{away, broken};
+use super::typed;
 use crate::submit::index_of;
 
-/// Holds a new document against every published version of its major that is not revoked: earlier ones must be kept, and later ones
-/// must keep it, unless a named person permitted this very document beside all of them.
+/// Holds a new document against every published version of its major that is not revoked: earlier ones must be kept, later ones must keep
+/// it, and policies must have one type for all of them, unless a named person permitted this very document beside all of them.
 ///
 /// # Errors
-/// `version_breaks` with the comparison and the document that shows it; `version_unproven` where it is not known.
-pub(super) fn proven(app: &App, referred: &Referred<'_>, document: &Context) -> Result<(), Problem> {
+/// `version_breaks` with the comparison and the document that shows it; `version_unproven` where it is not known; `version_untyped` where
+/// all is kept, and gateways would refuse its messages, or those of another version because of it.
+pub(super) fn proven(app: &App, referred: &Referred<'_>, document: &Arc<Context>) -> Result<(), Problem> {
     let urn = document.urn();
-    let others = index_of(&app.index).of_major(urn).map_err(|fault| broken(app, &fault))?;
-    let others: Vec<(ContextUrn, Digest)> = others
-        .into_iter()
-        .filter(|(other, record)| other != urn && record.status != Status::Invalid)
-        .map(|(other, record)| (other, record.digest))
-        .collect();
+    let all = index_of(&app.index).of_major(urn).map_err(|fault| broken(app, &fault))?;
+    let all = all.into_iter().filter(|(other, _)| other != urn);
+    let (mut revoked, others): (Vec<_>, Vec<_>) =
+        all.partition(|(_, record)| record.status == Status::Invalid);
+    let others: Vec<(ContextUrn, Digest)> =
+        others.into_iter().map(|(other, record)| (other, record.digest)).collect();
     let most = app.config.limits.compared_versions;
     if others.len() > most {
         let detail =
             format!("more than {most} versions of this major count, and not all can be compared with");
         return Err(Problem::new(Code::VersionUnproven, detail));
     }
-    let Some((code, comparison)) = obstacle(app, referred, document, &others)? else { return Ok(()) };
+    let mut found = obstacle(app, referred, document, &others)?;
+    if found.is_none() {
+        // gateways type what was revoked too, since policies may name it; of these the newest, as many as may be read
+        revoked.sort_by_key(|(other, _)| std::cmp::Reverse(other.version()));
+        let revoked = revoked.iter().map(|(other, _)| other).take(most.saturating_sub(others.len()));
+        found = untyped(app, referred, document, others.iter().map(|(other, _)| other).chain(revoked))?;
+    }
+    let Some(found) = found else { return Ok(()) };
     match overrides::permitted(app, urn, document.digest(), &others) {
         Ok(()) => Ok(()),
-        Err(why) => Err(refused(app, code, urn, &comparison, why)),
+        Err(why) => Err(found.refused(why)),
+    }
+}
+
+/// What stands in the way of a version.
+struct Obstacle {
+    code: Code,
+    detail: String,
+    comparison: Option<Value>,
+}
+
+impl Obstacle {
+    fn refused(self, unpermitted: Option<String>) -> Problem {
+        let mut detail = self.detail;
+        if let Some(why) = unpermitted {
+            detail.push_str("; ");
+            detail.push_str(&why);
+        }
+        let problem = Problem::new(self.code, detail);
+        match self.comparison {
+            Some(comparison) => problem.with("comparison", comparison),
+            None => problem,
+        }
+    }
+}
+
+/// A new document and a published version, the lower number first.
+struct Pair<'a> {
+    old: &'a Context,
+    new: &'a Context,
+}
+
+impl<'a> Pair<'a> {
+    fn of(document: &'a Context, other: &'a Context) -> Self {
+        match other.urn().version().minor < document.urn().version().minor {
+            true => Self { old: other, new: document },
+            false => Self { old: document, new: other },
+        }
+    }
+
+    fn compare(&self, app: &App) -> Comparison {
+        compare(self.old, self.new, &app.config.limits.compare())
+    }
+
+    /// The comparison as it is told: the parts that stand in the way, and the number to use.
+    fn told(&self, app: &App, urn: &ContextUrn, comparison: &Comparison) -> Value {
+        let mut value = typed::shown(comparison, self.old, self.new);
+        if let Some(map) = value.as_object_mut() {
+            if let Some(next) = next_major(app, urn) {
+                map.insert("next_version".to_owned(), next.into());
+            }
+            map.insert(
+                "parts".to_owned(),
+                comparison.obstacles().map(semgate_contexts::compare::Part::to_value).collect(),
+            );
+        }
+        value
     }
 }
 
@@ -54,54 +119,45 @@ fn obstacle(
     referred: &Referred<'_>,
     document: &Context,
     others: &[(ContextUrn, Digest)],
-) -> Result<Option<(Code, Comparison)>, Problem> {
+) -> Result<Option<Obstacle>, Problem> {
     let mut unknown = None;
     for (other, _) in others {
-        let context = referred
-            .find(other)
-            .ok_or_else(|| Problem::new(Code::Internal, "a published document is missing"))?;
-        let comparison = if other.version().minor < document.urn().version().minor {
-            compare(&context, document, &app.config.limits.compare())
-        } else {
-            compare(document, &context, &app.config.limits.compare())
+        let context = referred.published(other)?;
+        let pair = Pair::of(document, &context);
+        let comparison = pair.compare(app);
+        let code = match comparison.verdict {
+            Verdict::Compatible => continue,
+            Verdict::Breaking => Code::VersionBreaks,
+            Verdict::Unknown if unknown.is_some() => continue,
+            Verdict::Unknown => Code::VersionUnproven,
         };
-        match comparison.verdict {
-            Verdict::Compatible => {}
-            Verdict::Breaking => return Ok(Some((Code::VersionBreaks, comparison))),
-            Verdict::Unknown => {
-                unknown.get_or_insert((Code::VersionUnproven, comparison));
-            }
+        let first = comparison.obstacles().next();
+        let (pointer, reason) = first.map_or(("", ""), |part| (part.pointer.as_str(), part.reason.as_str()));
+        let detail = format!("beside `{other}`, `{pointer}`: {reason}");
+        let comparison = Some(pair.told(app, document.urn(), &comparison));
+        let found = Obstacle { code, detail, comparison };
+        if code == Code::VersionBreaks {
+            return Ok(Some(found));
         }
+        unknown = Some(found);
     }
     Ok(unknown)
 }
 
-/// The refusal, with the parts that stand in the way, the version that was compared and the number to use.
-fn refused(
+/// That gateways could not type it beside these versions, or one of them because of it.
+fn untyped<'u>(
     app: &App,
-    code: Code,
-    urn: &ContextUrn,
-    comparison: &Comparison,
-    unpermitted: Option<String>,
-) -> Problem {
-    let first = comparison.obstacles().next();
-    let (pointer, reason) = first.map_or(("", ""), |part| (part.pointer.as_str(), part.reason.as_str()));
-    let other = if comparison.new == *urn { &comparison.old } else { &comparison.new };
-    let mut detail = format!("beside `{other}`, `{pointer}`: {reason}");
-    if let Some(why) = unpermitted {
-        detail.push_str("; ");
-        detail.push_str(&why);
-    }
-    let mut value = comparison.to_value();
-    if let Some(map) = value.as_object_mut() {
-        let next = next_major(app, urn).unwrap_or_else(|| comparison.next.to_string());
-        map.insert("next_version".to_owned(), next.into());
-        map.insert(
-            "parts".to_owned(),
-            comparison.obstacles().map(semgate_contexts::compare::Part::to_value).collect(),
-        );
-    }
-    Problem::new(code, detail).with("comparison", value)
+    referred: &Referred<'_>,
+    document: &Arc<Context>,
+    others: impl Iterator<Item = &'u ContextUrn>,
+) -> Result<Option<Obstacle>, Problem> {
+    let Some(found) = typed::beside(referred, document, others)? else { return Ok(None) };
+    let comparison = found.with.map(|other| {
+        let pair = Pair::of(document, &other);
+        pair.told(app, document.urn(), &pair.compare(app))
+    });
+    let detail = format!("gateways would refuse every message of a version: {}", found.why);
+    Ok(Some(Obstacle { code: Code::VersionUntyped, detail, comparison }))
 }
 
 /// The first major that nothing is published under, and that is not below the floor of the line.
@@ -132,10 +188,10 @@ pub(super) async fn route(
         asked(&work, &bytes)
     });
     let comparison = comparison.await?;
-    Ok(answer::json(StatusCode::OK, &comparison.to_value()))
+    Ok(answer::json(StatusCode::OK, &comparison))
 }
 
-fn asked(app: &App, bytes: &[u8]) -> Result<Comparison, Problem> {
+fn asked(app: &App, bytes: &[u8]) -> Result<Value, Problem> {
     let limits = json::Limits {
         max_bytes: bytes.len(),
         max_depth: app.document_limits.max_depth.saturating_add(2),
@@ -149,7 +205,7 @@ fn asked(app: &App, bytes: &[u8]) -> Result<Comparison, Problem> {
     let referred = Referred::new(app);
     let old = side(app, &referred, object, "old", role)?;
     let new = side(app, &referred, object, "new", role)?;
-    Ok(compare_as(&old, &new, role, &app.config.limits.compare()))
+    Ok(typed::shown(&compare_as(&old, &new, role, &app.config.limits.compare()), &old, &new))
 }
 
 /// Who has to go on understanding it; without it each part goes by its own.

@@ -86,6 +86,8 @@ codes! {
     VersionBreaks, "version_breaks", CONFLICT, "publish it under the major of `comparison.next_version`, or keep accepting the document of `comparison`";
     /// It is not known whether the minor version accepts what the others of its major accept.
     VersionUnproven, "version_unproven", CONFLICT, "publish it under the major of `comparison.next_version`, or write the part so that it can be compared";
+    /// Policies cannot have one type for it and the others of its major, so that gateways would refuse every message of one of them.
+    VersionUntyped, "version_untyped", CONFLICT, "publish it under the major of `comparison.next_version`, or give what `comparison.untyped` names the type that it had";
     /// Another version of the major was published meanwhile, and was not compared with.
     VersionRaced, "version_raced", SERVICE_UNAVAILABLE, "submit it again; the same submission again is safe";
     /// The floor is higher already.

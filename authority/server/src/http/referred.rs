@@ -43,6 +43,14 @@ impl<'a> Referred<'a> {
         found
     }
 
+    /// A context that the index says is published.
+    ///
+    /// # Errors
+    /// Its document cannot be read.
+    pub(super) fn published(&self, urn: &ContextUrn) -> Result<Arc<Context>, Problem> {
+        self.find(urn).ok_or_else(|| Problem::new(Code::Internal, "a published document is missing"))
+    }
+
     fn read(&self, urn: &ContextUrn) -> Result<Option<Arc<Context>>, Problem> {
         let app = self.app;
         let record = index_of(&app.index).get(urn).map_err(|fault| broken(app, &fault))?;

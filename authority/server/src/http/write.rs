@@ -97,6 +97,7 @@ fn prepare(
     let referred = Referred::new(app);
     let document =
         Context::check_among(bytes, &app.config.prefix, &app.document_limits, &|urn| referred.find(urn))
+            .map(Arc::new)
             .map_err(|fault| referred.problem(document_code(&fault), &fault))?;
     may_publish(app, author, &document, entry)?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
@@ -155,7 +156,7 @@ fn may_publish(app: &App, author: &Author, document: &Context, entry: &mut Entry
 fn known(
     app: &App,
     referred: &Referred<'_>,
-    document: &Context,
+    document: &Arc<Context>,
     offered: &[u8],
 ) -> Result<Option<Prepared>, Problem> {
     let record = index_of(&app.index).get(document.urn()).map_err(|fault| broken(app, &fault))?;

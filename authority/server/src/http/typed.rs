@@ -1,0 +1,50 @@
+//! Versions that policies can be asked about: beside some others of its major, gateways could not type a new one, and would refuse every
+//! message of it whatever their policies say, or of the others because of it.
+
+use std::sync::Arc;
+
+use semgate_contexts::compare::Comparison;
+use semgate_contexts::{Context, ContextUrn};
+use semgate_policies::{Clash, clashes, untyped};
+use serde_json::Value;
+
+use super::problem::Problem;
+use super::referred::Referred;
+
+/// What gateways would leave out once this document is published beside these versions, and with which of them it clashes, where it is one.
+pub(super) struct Untyped {
+    /// What is left out, and why.
+    pub why: String,
+    /// The version that it clashes with.
+    pub with: Option<Arc<Context>>,
+}
+
+/// Holds a new document against these published versions of its major, revoked ones among them: gateways type those too, since policies
+/// may name them.
+///
+/// # Errors
+/// A published document that cannot be read.
+pub(super) fn beside<'u>(
+    referred: &Referred<'_>,
+    document: &Arc<Context>,
+    others: impl IntoIterator<Item = &'u ContextUrn>,
+) -> Result<Option<Untyped>, Problem> {
+    let others: Vec<Arc<Context>> =
+        others.into_iter().map(|other| referred.published(other)).collect::<Result<_, _>>()?;
+    let Some(first) = untyped(document, &others).into_iter().next() else { return Ok(None) };
+    let with = others.into_iter().find(|other| !clashes(other, document).is_empty());
+    Ok(Some(Untyped { why: first.to_string(), with }))
+}
+
+/// A comparison as JSON, with what has no one type in both versions (`untyped`). Where there is such a part, the next version is one of
+/// the next major, in which it has a type of its own.
+pub(super) fn shown(comparison: &Comparison, old: &Context, new: &Context) -> Value {
+    let found = clashes(old, new);
+    let mut value = comparison.to_value();
+    if let (false, Some(members)) = (found.is_empty(), value.as_object_mut()) {
+        let next = old.urn().version().major.saturating_add(1);
+        members.insert("next_version".to_owned(), format!("v{next}.0").into());
+        members.insert("untyped".to_owned(), found.iter().map(Clash::to_value).collect());
+    }
+    value
+}

@@ -1,0 +1,116 @@
+//! `semgate context check`: is this a good document, and what of it will hurt later.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use semgate_contexts::Context;
+use semgate_contexts::lint::lint;
+use semgate_policies::{clashes, untyped};
+use serde_json::json;
+
+use super::{At, Documents, diff};
+use crate::fault::Fault;
+
+/// Is this a good context document? Says where and why not
+#[derive(Debug, Args)]
+pub struct Check {
+    /// JSON files; of several versions of one line, each is held against the earlier ones too
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// A document that they refer to; they may refer to each other and to the shipped ones too
+    #[arg(long = "reference", value_name = "FILE")]
+    references: Vec<PathBuf>,
+    /// Another version that stays beside them: a file, a shipped context such as `payment:v1.0`, or the URN of a published one
+    #[arg(long, value_name = "VERSION")]
+    against: Vec<String>,
+    /// Fail where a warning is given: parts that a later version or a policy will trip over
+    #[arg(long)]
+    deny_warnings: bool,
+    #[command(flatten)]
+    at: At,
+}
+
+/// One warning.
+struct Warning {
+    pointer: String,
+    rule: &'static str,
+    what: String,
+}
+
+impl Check {
+    /// Checks each file, says what is in it, and warns of what will hurt later.
+    ///
+    /// # Errors
+    /// A document that is not good or cannot be had, or warnings where they are denied.
+    pub async fn run(self, json: bool) -> Result<u8, Fault> {
+        let mut files = self.references.clone();
+        files.extend(self.against.iter().map(PathBuf::from).filter(|path| path.is_file()));
+        files.extend_from_slice(&self.files);
+        let documents = Documents::with_library(&files)?;
+        let mut against = Vec::new();
+        for name in &self.against {
+            against.push(diff::find(name, &documents, &self.at).await?);
+        }
+        let checked = self.files.iter().map(|file| documents.file(file).map(Arc::new));
+        let checked = checked.collect::<Result<Vec<_>, Fault>>()?;
+        let mut warned = 0;
+        for (file, context) in self.files.iter().zip(&checked) {
+            let earlier = checked.iter().filter(|other| is_earlier(other, context));
+            let beside: Vec<Arc<Context>> = against.iter().chain(earlier).cloned().collect();
+            let warnings = warnings(context, &beside);
+            warned += warnings.len();
+            let terms: Vec<&str> = context.terms().map(|t| t.name()).collect();
+            if json {
+                let shown = json!({"file": file, "urn": context.urn().as_str(), "digest": context.digest().to_string(), "terms": terms,
+                    "warnings": warnings.iter().map(|w| json!({"pointer": w.pointer, "rule": w.rule, "what": w.what})).collect::<Vec<_>>()});
+                out!("{shown}");
+            } else {
+                out!("{}: {} {} ({})", file.display(), context.urn(), context.digest(), terms.join(", "));
+                for warning in &warnings {
+                    out!("  warning: `{}` ({}): {}", warning.pointer, warning.rule, warning.what);
+                }
+            }
+        }
+        if self.deny_warnings && warned > 0 {
+            let hint = "docs/spec/compatibility.md says what each will cost";
+            return Err(Fault::new(format_args!("{warned} warnings")).hint(hint));
+        }
+        Ok(0)
+    }
+}
+
+fn is_earlier(other: &Context, context: &Context) -> bool {
+    other.urn().line() == context.urn().line() && other.urn().version() < context.urn().version()
+}
+
+fn warnings(context: &Arc<Context>, beside: &[Arc<Context>]) -> Vec<Warning> {
+    let own = lint(context);
+    let mut all: Vec<Warning> = own
+        .into_iter()
+        .map(|one| Warning { pointer: one.pointer, rule: one.rule, what: one.what.to_owned() })
+        .collect();
+    for left in untyped(context, beside) {
+        let major = |other: &&Arc<Context>| {
+            let (one, other) = (context.urn(), other.urn());
+            one != other && one.line() == other.line() && one.version().major == other.version().major
+        };
+        let before = all.len();
+        for other in beside.iter().filter(major) {
+            all.extend(clashes(other, context).into_iter().map(|clash| Warning {
+                pointer: clash.pointer,
+                rule: "untyped",
+                what: format!(
+                    "beside `{}`, {}: gateways would refuse every message of `{}` (`policy_error`)",
+                    other.urn(),
+                    clash.what,
+                    left.urn
+                ),
+            }));
+        }
+        if all.len() == before {
+            all.push(Warning { pointer: String::new(), rule: "untyped", what: left.to_string() });
+        }
+    }
+    all
+}

@@ -1,0 +1,41 @@
+//! Versions that gateways could not type beside one another, whatever the policies are.
+
+use std::sync::Arc;
+
+use semgate_contexts::compare::{CompareLimits, Verdict, compare};
+
+use super::versions::{X_INT, X_TEXT, note};
+use crate::{clashes, untyped};
+
+const X_EITHER: &str = r#""x":{"type":["string","integer"],"maxLength":9}"#;
+
+#[test]
+fn a_string_that_becomes_a_string_or_a_number_is_compatible_and_told_to_be_untyped() {
+    let (old, new) = (note("demo:v1.0", X_TEXT, ""), note("demo:v1.1", X_EITHER, ""));
+    assert_eq!(compare(&old, &new, &CompareLimits::default()).verdict, Verdict::Compatible);
+    let found = clashes(&old, &new);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].pointer, "/concepts/note");
+    assert_eq!(found[0].what, "`x` is a string in other versions and not visible here");
+    let left: Vec<String> =
+        untyped(&new, std::slice::from_ref(&old)).iter().map(|one| one.urn.short().to_string()).collect();
+    assert_eq!(left, ["demo:v1.1"]);
+    assert!(untyped(&old, &[]).is_empty() && clashes(&old, &old).is_empty());
+}
+
+#[test]
+fn an_earlier_version_that_comes_late_is_told_to_take_the_place_of_a_later_one() {
+    let (early, late) = (note("demo:v1.0", X_INT, ""), note("demo:v1.1", X_EITHER, ""));
+    let left = untyped(&early, std::slice::from_ref(&late));
+    assert_eq!(left.iter().map(|one| one.urn.short()).collect::<Vec<_>>(), ["demo:v1.1"]);
+}
+
+#[test]
+fn majors_that_disagree_and_what_was_left_out_before_are_nobodys_fault() {
+    let (old, other) = (note("demo:v1.0", X_TEXT, ""), note("demo:v2.0", X_EITHER, ""));
+    assert!(untyped(&other, std::slice::from_ref(&old)).is_empty());
+    let before = [Arc::clone(&old), note("demo:v1.1", X_EITHER, "")];
+    assert!(untyped(&note("demo:v1.2", X_TEXT, ""), &before).is_empty());
+    // the same name once more is another draft and no other version
+    assert!(untyped(&note("demo:v1.0", X_EITHER, ""), &before[..1]).is_empty());
+}
