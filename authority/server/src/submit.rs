@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use semgate_certs::{Chain, SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
-use semgate_statement::{Act, Anchors, SignedPermission, SignedStatement, Trust};
+use semgate_statement::{Act, Anchors, OwnStatement, SignedPermission, SignedStatement, Trust};
 use tokio::sync::{oneshot, watch};
 
 use crate::audit::Audit;
@@ -41,8 +41,8 @@ pub(crate) use room::Room;
 pub(crate) enum Request {
     /// Publish a signed context. Everything about it but its place in the log was checked.
     Publish {
-        /// The publish statement, signed.
-        statement: Box<SignedStatement>,
+        /// The publish statement, signed, its signature checked.
+        statement: Box<OwnStatement>,
         /// The signed context, bytes as they will be served.
         document: Vec<u8>,
         /// The chain of the document's signer and that of the statement's.

@@ -60,7 +60,7 @@ pub use recognition::{
 };
 pub use replay::{Replay, ReplayFault};
 pub use root::{Anchors, KeyList, RootAct, RootFault, RootStatement};
-pub use statement::{Act, SignedStatement, Statement, StatementFault, VerifiedStatement};
+pub use statement::{Act, OwnStatement, SignedStatement, Statement, StatementFault, VerifiedStatement};
 pub use status::{Status, StatusList};
 pub use tiles::{TileFile, TilePath, Tree, TreeHash};
 pub use trust::{RootEntry, Trust};

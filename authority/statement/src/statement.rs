@@ -13,8 +13,11 @@ use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use serde_json::json;
 use std::fmt;
 
+mod own;
 #[cfg(test)]
 mod tests;
+
+pub use own::OwnStatement;
 
 /// `typ` of a statement.
 pub const TYPE: &str = "statement+jws";
@@ -433,13 +436,18 @@ impl SignedStatement {
     /// The same for whoever verified the signer's chain before, at a time that is good for this statement too: its usage must be that of
     /// the statement's role.
     pub fn verify_under(&self, leaf: &VerifiedLeaf) -> Result<VerifiedStatement, StatementFault> {
-        let (Form::One(jws), Some(role)) = (&self.jws, self.statement.role()) else {
-            return Err(StatementFault::OfTheRoot);
-        };
+        let Form::One(jws) = &self.jws else { return Err(StatementFault::OfTheRoot) };
+        let verified = self.permitted_to(leaf)?;
+        jws.verify_with(leaf)?;
+        Ok(verified)
+    }
+
+    /// Whether this leaf may say it. That it did is for the caller to know.
+    fn permitted_to(&self, leaf: &VerifiedLeaf) -> Result<VerifiedStatement, StatementFault> {
+        let role = self.statement.role().ok_or(StatementFault::OfTheRoot)?;
         if leaf.usage() != role {
             return Err(JwsFault::from(ChainFault::WrongUsage).into());
         }
-        jws.verify_with(leaf)?;
         for line in self.statement.lines() {
             leaf.allows_line(line).map_err(|_| StatementFault::LineNotDelegated)?;
         }
@@ -448,7 +456,7 @@ impl SignedStatement {
     }
 }
 
-/// A statement whose signature, role and line were checked. Only [`SignedStatement::verify`] makes one.
+/// A statement whose signature, role and line were checked. Only [`SignedStatement`] and [`OwnStatement`] make one.
 #[derive(Clone, Debug)]
 pub struct VerifiedStatement {
     statement: Statement,

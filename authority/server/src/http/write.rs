@@ -13,7 +13,7 @@ use semgate_policies::PublisherAct;
 use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::jws::General;
 use semgate_statement::statement::check_new_reason;
-use semgate_statement::{Act, SignedStatement, Statement, context, sign_context};
+use semgate_statement::{Act, OwnStatement, Statement, context, sign_context};
 use serde_json::json;
 use tokio::sync::SemaphorePermit;
 
@@ -191,8 +191,8 @@ fn publish_request(
         digest: *document.digest(),
         signer: chain.thumbprint(),
     };
-    let statement = SignedStatement::sign(statement, &ours, &app.keys.random)
-        .map_err(|fault| Problem::unsigned(&fault))?;
+    let statement =
+        OwnStatement::sign(statement, &ours, &app.keys.random).map_err(|fault| Problem::unsigned(&fault))?;
     let chains = vec![ours.chain.clone(), chain];
     let references = document.references().iter().map(|other| other.urn().clone()).collect();
     Ok(Request::Publish { statement: Box::new(statement), document: signed, chains, seen, references })

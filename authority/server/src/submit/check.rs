@@ -8,7 +8,7 @@ use semgate_certs::{
 };
 use semgate_contexts::{ContextUrn, Digest, Line, Version};
 use semgate_statement::{
-    Act, Anchors, Checkpoint, Entry, JwsFault, Replay, ReplayFault, RootAct, SignedPermission,
+    Act, Anchors, Checkpoint, Entry, JwsFault, OwnStatement, Replay, ReplayFault, RootAct, SignedPermission,
     SignedStatement, Statement, StatementFault, VerifiedStatement,
 };
 
@@ -78,12 +78,13 @@ impl Sequencer {
 
     fn judge_publish(
         &mut self,
-        signed: &SignedStatement,
+        own: &OwnStatement,
         chains: &[Chain],
         seen: u64,
         references: &[ContextUrn],
     ) -> Result<Judged, Problem> {
         let at = self.time();
+        let signed = own.signed();
         match self.ledger.replay().check_by(at, signed.unverified(), signed.key()) {
             Ok(()) => {
                 if let Statement::Publish { urn, .. } = signed.unverified()
@@ -100,7 +101,7 @@ impl Sequencer {
                         return Err(Problem::new(Code::SignatureInvalid, ReplayFault::SignerCompromised));
                     }
                 }
-                self.entry(at, signed.clone(), chains)
+                self.entry(at, own, chains)
             }
             Err(ReplayFault::PublishedTwice { index }) => Ok(Judged::Known(index)),
             Err(fault @ ReplayFault::SecondDigest) => Err(Problem::new(Code::UrnTaken, fault)),
@@ -307,32 +308,33 @@ impl Sequencer {
             }
             return Err(Code::SecondPersonRequired.into());
         }
-        let signed = SignedStatement::sign(statement, &role.identity, &self.keys.random)
+        let own = OwnStatement::sign(statement, &role.identity, &self.keys.random)
             .map_err(|fault| Problem::unsigned(&fault))?;
-        self.entry(at, signed, std::slice::from_ref(&role.identity.chain))
+        self.entry(at, &own, std::slice::from_ref(&role.identity.chain))
     }
 
     /// An entry that every follower will accept: it is verified as they will, before it is appended.
-    fn entry(&mut self, at: u64, signed: SignedStatement, chains: &[Chain]) -> Result<Judged, Problem> {
-        self.as_followers(at, &signed, chains).map_err(|fault| {
+    fn entry(&mut self, at: u64, own: &OwnStatement, chains: &[Chain]) -> Result<Judged, Problem> {
+        self.as_followers(at, own, chains).map_err(|fault| {
             tracing::error!("an entry that followers would refuse was not appended: {fault}");
             Problem::new(Code::LineNotDelegated, fault)
         })?;
-        let entry = Entry::new(at, signed).map_err(|fault| Problem::new(Code::Internal, fault))?;
+        let entry =
+            Entry::new(at, own.signed().clone()).map_err(|fault| Problem::new(Code::Internal, fault))?;
         Ok(Judged::New(Box::new(entry)))
     }
 
     fn as_followers(
         &mut self,
         at: u64,
-        signed: &SignedStatement,
+        own: &OwnStatement,
         chains: &[Chain],
     ) -> Result<VerifiedStatement, StatementFault> {
-        let chain = chains.iter().find(|chain| Some(chain.thumbprint()) == signed.key());
+        let chain = chains.iter().find(|chain| Some(chain.thumbprint()) == own.signed().key());
         let chain = chain.ok_or(JwsFault::UnknownKey)?;
-        let role = signed.unverified().role().ok_or(StatementFault::OfTheRoot)?;
+        let role = own.signed().unverified().role().ok_or(StatementFault::OfTheRoot)?;
         let leaf = self.verified.leaf(chain, self.anchors.roots(), role, at);
-        signed.verify_under(&*leaf.map_err(JwsFault::from)?)
+        own.verify_under(&*leaf.map_err(JwsFault::from)?)
     }
 
     /// `logged_at` of the next entry: now, and never earlier than the entry before.

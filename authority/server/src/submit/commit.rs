@@ -206,7 +206,9 @@ impl Sequencer {
     /// one every reader would refuse it.
     fn restore(&self, request: &Request) -> Result<(), Problem> {
         let Request::Publish { statement, document, chains, .. } = request else { return Ok(()) };
-        let Statement::Publish { urn, digest, signer } = statement.unverified() else { return Ok(()) };
+        let Statement::Publish { urn, digest, signer } = statement.signed().unverified() else {
+            return Ok(());
+        };
         // Published in this very batch: its file is not there yet.
         let Some(published) = self.ledger.replay().published(urn).filter(|p| p.index < self.log.size())
         else {
@@ -305,7 +307,7 @@ impl Sequencer {
             match &one.job.request {
                 Request::Publish { statement, document, chains, .. } => {
                     signers.extend(chains);
-                    if let Statement::Publish { digest, .. } = statement.unverified() {
+                    if let Statement::Publish { digest, .. } = statement.signed().unverified() {
                         contexts.push((*digest, document.as_slice()));
                     }
                 }
@@ -327,7 +329,7 @@ impl Sequencer {
         }
         let (urn, offered, document) = match &job.request {
             Request::Conflict { urn, digest, document } => (urn, *digest, document),
-            Request::Publish { statement, document, .. } => match statement.unverified() {
+            Request::Publish { statement, document, .. } => match statement.signed().unverified() {
                 Statement::Publish { urn, digest, .. } => (urn, *digest, document),
                 _ => return,
             },

@@ -3,7 +3,7 @@
 use super::{Header, JwsFault, SignFault, SigningIdentity};
 use crate::encoding::{from_base64url, to_base64url};
 use ring::rand::SecureRandom;
-use semgate_certs::{Chain, Roots, Thumbprint, Usage, VerifiedLeaf, verify_chain};
+use semgate_certs::{Chain, PublicKey, Roots, SignatureFault, Thumbprint, Usage, VerifiedLeaf, verify_chain};
 
 /// A compact JWS that was read but not verified: nothing in it is believed yet.
 #[derive(Clone, Debug)]
@@ -74,7 +74,11 @@ impl Compact {
         if leaf.thumbprint() != self.header.key {
             return Err(JwsFault::Thumbprint);
         }
-        leaf.public_key().verify(self.header.algorithm, self.signed.as_bytes(), &self.signature)?;
-        Ok(())
+        Ok(self.verify_by(leaf.public_key())?)
+    }
+
+    /// Checks the signature by a key alone: whose it is, is another question.
+    pub(crate) fn verify_by(&self, key: &PublicKey) -> Result<(), SignatureFault> {
+        key.verify(self.header.algorithm, self.signed.as_bytes(), &self.signature)
     }
 }

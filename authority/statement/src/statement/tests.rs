@@ -2,6 +2,7 @@ use super::*;
 use crate::testing::{Keys, MemoryAuthority, START};
 use proptest::prelude::*;
 use semgate_certs::ChainFault;
+use std::sync::Arc;
 
 fn publish() -> Statement {
     Statement::Publish {
@@ -171,4 +172,30 @@ proptest! {
         prop_assert!(Statement::read(&bytes, &Prefix::default()).is_err());
         prop_assert!(SignedStatement::read(&String::from_utf8_lossy(&bytes), &Prefix::default()).is_err());
     }
+}
+
+#[test]
+fn what_was_signed_and_checked_here_stands_under_the_certificate_that_it_names_and_no_other() {
+    let keys = Keys::new(START - 10);
+    let signer = keys.signer(&["payment"]);
+    let leaf = |of: &SigningIdentity, usage| verify_chain(&of.chain, &keys.roots, usage, START).unwrap();
+    let own = OwnStatement::sign(publish(), &signer, &keys.random).unwrap();
+    let verified = own.verify_under(&leaf(&signer, Usage::Context)).unwrap();
+    assert_eq!((verified.key(), verified.statement()), (signer.thumbprint(), &publish()));
+
+    let mismatch = Some(StatementFault::Jws(JwsFault::Thumbprint));
+    let other = leaf(&keys.signer(&["payment"]), Usage::Context);
+    assert_eq!(own.verify_under(&other).err(), mismatch);
+    // a key that is not that of the certificate beside it
+    let strange = SigningIdentity::new(Arc::clone(&keys.signer(&["payment"]).key), signer.chain.clone());
+    let by_another = OwnStatement::sign(publish(), &strange, &keys.random).unwrap();
+    assert_eq!(by_another.verify_under(&leaf(&signer, Usage::Context)).err(), mismatch);
+
+    let by_status = OwnStatement::sign(publish(), &keys.status, &keys.random).unwrap();
+    let wrong = StatementFault::Jws(JwsFault::Chain(ChainFault::WrongUsage));
+    assert_eq!(by_status.verify_under(&leaf(&keys.status, Usage::Status)).err(), Some(wrong));
+    let travel = keys.signer(&["travel"]);
+    let of_another_line = OwnStatement::sign(publish(), &travel, &keys.random).unwrap();
+    let refused = of_another_line.verify_under(&leaf(&travel, Usage::Context)).err();
+    assert_eq!(refused, Some(StatementFault::LineNotDelegated));
 }
