@@ -9,7 +9,12 @@ mod threats;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
+use mirror::Mirror;
 use serde_json::Value;
 use support::strangers::{
     DECISION, Told, bad, copy, gateway_of, gateway_status, good, judged, mirror, plain_size, publish, run,
@@ -309,4 +314,71 @@ fn a_gateway_works_from_a_mirror_until_it_lies_or_is_too_old() {
     let (status, said) = bad(&told.words(&["log", "verify", &url]));
     assert!(status == 4 && said.contains("the log itself holds, but its head has expired"), "{said}");
     good(&told.words(&["log", "verify", "--allow-expired", &url]));
+}
+
+/// Ends its publisher with the test, whatever becomes of it.
+struct Publishing(Arc<AtomicBool>, Option<JoinHandle<u64>>);
+
+impl Publishing {
+    /// Publishes one context after the other.
+    fn without_a_pause(up: &Arc<Up>) -> Self {
+        let (ended, up) = (Arc::new(AtomicBool::new(false)), Arc::clone(up));
+        let goes_on = Arc::clone(&ended);
+        let publisher = std::thread::spawn(move || {
+            let numbers = (0..).take_while(|_| !goes_on.load(Ordering::SeqCst));
+            numbers.inspect(|n| publish(&up, &format!("urn:contexts:busy{n}:v1.0"))).count() as u64
+        });
+        Self(ended, Some(publisher))
+    }
+
+    fn end(mut self) -> u64 {
+        self.0.store(true, Ordering::SeqCst);
+        self.1.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Publishing {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn an_authority_that_publishes_without_a_pause_is_verified_and_mirrored_from_far_away_and_accused_where_it_lies()
+ {
+    let up = Arc::new(Up::start());
+    let (told, far) = (Told::of(&up), Mirror::of(&up));
+    far.is_far(Duration::from_millis(80));
+    let publishing = Publishing::without_a_pause(&up);
+    wait_for("something published", || {
+        up.authority("/v1/contexts/urn:contexts:busy0:v1.0").status.eq(&200).then_some(())
+    });
+    let size = || plain_checkpoint(&up);
+    let before = size();
+    let report: Value =
+        serde_json::from_str(&good(&told.words(&["--json", "log", "verify", &far.url]))).unwrap();
+    let judged_size = report["size"].as_u64().unwrap();
+    assert!((before..size()).contains(&judged_size), "{before}, {report}: it moved while it was verified");
+    // everything of one moment, although later floors, listings and tokens were served
+    let dir = up.dir.join("far");
+    let started = size();
+    good(&told.words(&["authority", "mirror", &text(&dir), "--from", &far.url]));
+    assert!(size() > started, "it moved while it was mirrored");
+    good(&told.words(&["log", "verify", &text(&dir)]));
+    assert!(judged(&["tree", &text(&dir), &told.key]).unwrap().starts_with(&plain_size(&dir).to_string()));
+    // what it says in between is no excuse
+    far.says("/v1/floors", br#"{"authority":"semgate.test","floors":[]}"#.to_vec());
+    let (status, said) = bad(&told.words(&["log", "verify", &far.url]));
+    assert!(status == 1 && said.contains("the floors differ from the replayed log"), "{status}: {said}");
+    far.is_honest_again();
+    far.says("/v1/contexts", up.authority("/v1/contexts").body[..1].to_vec());
+    assert_eq!(bad(&told.words(&["log", "verify", &far.url])).0, 1);
+    far.is_honest_again();
+    assert!(publishing.end() > 3);
+    good(&told.words(&["log", "verify", &far.url]));
+}
+
+fn plain_checkpoint(up: &Up) -> u64 {
+    let note = String::from_utf8(up.authority("/checkpoint").body).unwrap();
+    note.lines().nth(1).unwrap().parse().unwrap()
 }

@@ -139,7 +139,7 @@ pub fn fault(fault: LogFault) -> Fault {
                 )
                 .status(NOT_VERIFIED)
         }
-        LogFault::Moving => Fault::new("the log could not be judged: its head moved too often to compare it with the rest")
+        LogFault::Moving => Fault::new("the log could not be judged: files of its head were gone too often before they were read, since it moved")
             .hint("nothing is said about the log itself; it is being added to without a pause: run it again, from nearer by, or on a mirror")
             .status(NOT_VERIFIED),
         LogFault::PastEnd { .. } => Fault::new(fault)

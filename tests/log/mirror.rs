@@ -24,6 +24,8 @@ pub struct Mirror {
     pub url: String,
     lies: Arc<Mutex<BTreeMap<String, Lie>>>,
     sent: Arc<AtomicU64>,
+    /// Milliseconds that each answer is on its way.
+    far: Arc<AtomicU64>,
     /// Answers under way that hold the authority.
     asking: Arc<AtomicU64>,
 }
@@ -42,14 +44,23 @@ impl Mirror {
     pub fn of(up: &Arc<Up>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let mirror = Self { url, lies: Arc::default(), sent: Arc::default(), asking: Arc::default() };
+        let mirror = Self {
+            url,
+            lies: Arc::default(),
+            sent: Arc::default(),
+            far: Arc::default(),
+            asking: Arc::default(),
+        };
         let (up, asking) = (Arc::downgrade(up), Arc::clone(&mirror.asking));
         let (lies, sent) = (Arc::clone(&mirror.lies), Arc::clone(&mirror.sent));
+        let far = Arc::clone(&mirror.far);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (up, asking) = (Weak::clone(&up), Arc::clone(&asking));
                 let (lies, sent) = (Arc::clone(&lies), Arc::clone(&sent));
+                let far = Arc::clone(&far);
                 let truth = move |path: &str| {
+                    std::thread::sleep(Duration::from_millis(far.load(Ordering::SeqCst)));
                     asking.fetch_add(1, Ordering::SeqCst);
                     let answer = up.upgrade().map(|up| up.authority(path));
                     asking.fetch_sub(1, Ordering::SeqCst);
@@ -59,6 +70,11 @@ impl Mirror {
             }
         });
         mirror
+    }
+
+    /// From now on each answer is so long on its way.
+    pub fn is_far(&self, way: Duration) {
+        self.far.store(way.as_millis().try_into().unwrap(), Ordering::SeqCst);
     }
 
     /// From now on, below this path.

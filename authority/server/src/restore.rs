@@ -128,6 +128,18 @@ impl Fetch for Copy<'_> {
         Ok(bytes)
     }
 
+    fn look(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+        self.from.look(path, max_bytes)
+    }
+
+    fn as_of_head(&mut self, path: &str, bytes: &[u8]) {
+        self.files.insert(path.to_owned(), bytes.to_vec());
+    }
+
+    fn pause(&mut self) {
+        self.from.pause();
+    }
+
     fn by_name(&self) -> bool {
         false
     }

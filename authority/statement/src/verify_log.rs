@@ -2,8 +2,10 @@
 //! lists, floors and documents byte for byte against what is served. Trusts nothing but the configuration.
 
 mod fault;
+mod later;
 mod prove;
 mod snapshot;
+mod window;
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +13,7 @@ mod tests;
 pub use fault::{Fetch, FetchFault, LogFault, LogReport, Overridden};
 pub use prove::Prover;
 
-use crate::checkpoint::{Checkpoint, MAX_CHECKPOINT_BYTES};
+use crate::checkpoint::MAX_CHECKPOINT_BYTES;
 use crate::context::{ContextFault, MAX_SIGNED_BYTES, verify_context_among};
 use crate::encoding::{from_base64url, sha256};
 use crate::entry::Entry;
@@ -19,9 +21,7 @@ use crate::floors::MAX_FLOORS_BYTES;
 use crate::follower::FollowerConfig;
 use crate::head::{self, Head, HeadRules, MAX_AHEAD, MAX_HEAD_BYTES, VerifiedHead};
 use crate::jws::General;
-use crate::listing::{
-    LISTING_FILE, LISTING_PATH, LONGEST_NAME, Listing, MAX_LISTING_BYTES, listing_is_a_file,
-};
+use crate::listing::{LISTING_FILE, LISTING_PATH, LONGEST_NAME, MAX_LISTING_BYTES, listing_is_a_file};
 use crate::replay::{Published, Replay};
 use crate::root::Anchors;
 use crate::statement::{Statement, StatementFault};
@@ -36,26 +36,30 @@ use std::sync::Arc;
 
 /// Where the head is.
 const HEAD_PATH: &str = "/v1/feed/head";
-/// How often everything is started again because the head moved under the check, and something of another head was seen: what belongs to
-/// one head is fetched in one go, so that this takes a mirror that is being brought up to date.
+/// How often everything is started again because what was served belonged to no head and another one is served by now: a mirror that is
+/// being brought up to date, or caches that are.
 const ATTEMPTS: usize = 3;
 
 /// Verifies everything that an authority serves, at `now`. The configuration is that of a follower; its lines are
-/// ignored, for the whole log is checked. What belongs to one head is fetched until the head before and after it is the same, and only
-/// then held against the log: nobody is accused of what lies between two of their heads.
+/// ignored, for the whole log is checked. It is checked against one head, the first that is served, whose entries, tiles, documents and
+/// status lists stay what they are while the log grows. What names no head (floors, listing, trust document, checkpoint, status tokens by
+/// number) is fetched after it, and must be what the log says then or at a later size, up to a head that is served after them: the entries
+/// between are fetched, hashed to the later head's root, and replayed too. So nobody is accused of publishing meanwhile, and who lies
+/// meanwhile is.
 ///
 /// # Errors
-/// What does not hold; [`LogFault::Moving`], which says nothing against the log, if the head never rested for so long.
+/// What does not hold; [`LogFault::Moving`], which says nothing against the log, if what the head names was gone each time.
 pub fn verify_log(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<LogReport, LogFault> {
+    let mut last = LogFault::Moving;
     for _ in 0..ATTEMPTS {
-        let (mut still, (head, anchors, trust)) = Snapshot::take(fetch, config, now)?;
-        let result = Check { fetch: &mut still, config, head: &head, anchors: &anchors, trust }.run();
+        let (mut still, served) = Snapshot::take(fetch, config, now)?;
+        let result = Check { fetch: &mut still, config, served: &served, now }.run();
         match result {
-            Err(fault) if fault.may_be_a_race() && moved(still.past(), &head)? => {}
+            Err(fault) if fault.may_be_a_race() && moved(still.past(), &served.head)? => last = fault,
             other => return other,
         }
     }
-    Err(LogFault::Moving)
+    Err(if matches!(last, LogFault::Fetch { .. }) { LogFault::Moving } else { last })
 }
 
 /// As [`verify_log`], at the time at which the served head was issued: for what was served once and may have expired since. Says nothing
@@ -91,9 +95,13 @@ pub fn verify_log_or_expired(
 }
 
 fn unverified_head(fetch: &mut dyn Fetch, roots: &Roots) -> Result<Head, LogFault> {
-    let bytes = get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?;
+    read_head(&get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?, roots)
+}
+
+/// A head, not verified.
+fn read_head(bytes: &[u8], roots: &Roots) -> Result<Head, LogFault> {
     let jws =
-        General::read(&bytes, head::TYPE, roots, MAX_HEAD_BYTES).map_err(|f| LogFault::Head(f.into()))?;
+        General::read(bytes, head::TYPE, roots, MAX_HEAD_BYTES).map_err(|f| LogFault::Head(f.into()))?;
     Head::read(jws.unverified_payload()).map_err(|f| LogFault::Head(f.into()))
 }
 
@@ -107,32 +115,62 @@ fn fetch_trust(fetch: &mut dyn Fetch, config: &FollowerConfig) -> Result<Trust, 
     if trust.authority() == config.authority { Ok(trust) } else { Err(LogFault::TrustOfAnother) }
 }
 
+/// A head that was verified, and what it was judged by.
+struct Served {
+    head: VerifiedHead,
+    /// What the root said up to the head.
+    anchors: Anchors,
+    /// The same with what it has said since, as far as it was served with it.
+    newest: Anchors,
+    trust: Trust,
+}
+
+impl Served {
+    /// The statements of the root up to the head, as the trust document has them.
+    fn rooted(&self) -> &[RootEntry] {
+        let root = self.trust.root();
+        let size = self.head.checkpoint().size;
+        let count = root.iter().take_while(|root| root.index < size).count();
+        root.get(..count).unwrap_or_default()
+    }
+}
+
 /// The head, by the keys that were configured and what the root said since; that the log says the same is checked with its entries.
-fn fetch_head(
+fn fetch_head(fetch: &mut dyn Fetch, config: &FollowerConfig, now: u64) -> Result<Served, LogFault> {
+    let bytes = get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?;
+    served_head(fetch, &bytes, config, now)
+}
+
+/// The same of a head that was fetched.
+fn served_head(
     fetch: &mut dyn Fetch,
+    bytes: &[u8],
     config: &FollowerConfig,
     now: u64,
-) -> Result<(VerifiedHead, Anchors, Trust), LogFault> {
+) -> Result<Served, LogFault> {
     let (authority, origin) = (config.authority.as_str(), config.origin.as_str());
-    let bytes = get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?;
-    // after the head, so that it has every signer of the head's log
+    // after the head, so that it has every signer of the head's log; it may be newer, and name more
     let trust = fetch_trust(fetch, config)?;
-    let anchors = Anchors::new(authority, origin, &config.roots, config.root_threshold, &config.log);
-    let anchors = anchors.with_entries(trust.root(), u64::MAX, &config.prefix).map_err(LogFault::Root)?;
+    let told = Anchors::new(authority, origin, &config.roots, config.root_threshold, &config.log);
+    let newest = told.with_entries(trust.root(), u64::MAX, &config.prefix).map_err(LogFault::Root)?;
+    let size = read_head(bytes, &config.roots)?.seq;
+    let anchors = told.with_entries(trust.root(), size, &config.prefix).map_err(LogFault::Root)?;
     let rules = HeadRules { roots: anchors.roots(), authority, origin, log: anchors.log() };
-    let head = VerifiedHead::verify(&bytes, &rules, now).map_err(LogFault::Head)?;
+    let head = VerifiedHead::verify(bytes, &rules, now).map_err(LogFault::Head)?;
     head.check_times(now, config.max_status_age).map_err(LogFault::Head)?;
     let latest = now.saturating_add(MAX_AHEAD);
     config.quorum.judge(&head.head().checkpoint, latest).map_err(LogFault::Cosignatures)?;
-    if anchors.compromised(head.leaf().signer_id()).is_some() {
+    if newest.compromised(head.leaf().signer_id()).is_some() {
         return Err(LogFault::FeedCompromised);
     }
-    Ok((head, anchors, trust))
+    Ok(Served { head, anchors, newest, trust })
 }
 
 /// Whether another head is served by now.
 fn moved(fetch: &mut dyn Fetch, head: &VerifiedHead) -> Result<bool, LogFault> {
-    let bytes = get(fetch, HEAD_PATH, MAX_HEAD_BYTES)?;
+    let path = HEAD_PATH.to_owned();
+    let bytes =
+        fetch.look(HEAD_PATH, MAX_HEAD_BYTES as u64).map_err(|fault| LogFault::Fetch { path, fault })?;
     let payload = serde_json::from_slice::<serde_json::Value>(&bytes).ok();
     let payload = payload.and_then(|jws| jws.get("payload")?.as_str().and_then(from_base64url));
     Ok(payload.and_then(|payload| Head::read(&payload).ok()).as_ref() != Some(head.head()))
@@ -159,6 +197,22 @@ fn tile(fetch: &mut dyn Fetch, path: TilePath, max: u64) -> Result<(Vec<u8>, u32
     }
 }
 
+/// Entries from one index up to a size of the log; what the bundles hold besides is left out.
+fn entries_from(fetch: &mut dyn Fetch, from: u64, size: u64) -> Result<Vec<Vec<u8>>, LogFault> {
+    let width = u64::from(TILE_WIDTH);
+    let mut entries = Vec::new();
+    let mut at = from - from % width;
+    while let Some(path) = TilePath::entries_holding(at, size).filter(|_| at < size) {
+        let (bytes, held) = tile(fetch, path, MAX_BUNDLE_BYTES)?;
+        let bundle =
+            decode_bundle(&bytes, held).map_err(|fault| LogFault::Tile { path: path.to_string(), fault })?;
+        let before = usize::try_from(from.saturating_sub(at)).unwrap_or(usize::MAX);
+        entries.extend(bundle.into_iter().take(path.width() as usize).skip(before).map(<[u8]>::to_vec));
+        at += width;
+    }
+    Ok(entries)
+}
+
 /// The listing: what a mirror of plain files keeps beside the directory of the same name is asked for second.
 fn listing(fetch: &mut dyn Fetch) -> Result<Vec<u8>, LogFault> {
     match fetch.get(LISTING_PATH, MAX_LISTING_BYTES as u64) {
@@ -169,30 +223,32 @@ fn listing(fetch: &mut dyn Fetch) -> Result<Vec<u8>, LogFault> {
     }
 }
 
-struct Check<'a> {
-    fetch: &'a mut dyn Fetch,
+struct Check<'a, 'f> {
+    fetch: &'a mut Snapshot<'f>,
     config: &'a FollowerConfig,
-    head: &'a VerifiedHead,
-    anchors: &'a Anchors,
-    trust: Trust,
+    served: &'a Served,
+    now: u64,
 }
 
-impl Check<'_> {
+impl Check<'_, '_> {
     fn run(mut self) -> Result<LogReport, LogFault> {
-        let head = self.head.head().clone();
-        let entries = self.entries(head.seq)?;
-        let tiles = self.tiles(&entries)?;
+        let head = self.served.head.head().clone();
+        let entries = entries_from(self.fetch, 0, head.seq)?;
+        let (tree, tiles) = self.tiles(&entries)?;
         let replay = self.replay(&entries)?;
-        self.checkpoint(&entries)?;
         let shards = self.shards(&replay, &head)?;
-        self.floors(&replay, &head)?;
-        self.listing(&replay)?;
+        let floors =
+            replay.floors_document(&self.config.authority).to_bytes().map_err(|_| LogFault::FloorsDiffer)?;
+        if sha256(&floors) != head.floors {
+            return Err(LogFault::FloorsDiffer);
+        }
+        self.unnamed(&replay, tree, &floors)?;
         let documents = self.documents(&replay)?;
         Ok(LogReport {
             size: head.seq,
             issued_at: head.issued_at,
             next_update: head.next_update,
-            root: self.head.checkpoint().root,
+            root: self.served.head.checkpoint().root,
             tiles,
             statements: head.seq,
             documents,
@@ -206,25 +262,8 @@ impl Check<'_> {
         get(self.fetch, path, max)
     }
 
-    fn tile(&mut self, path: TilePath, max: u64) -> Result<(Vec<u8>, u32), LogFault> {
-        tile(self.fetch, path, max)
-    }
-
-    fn entries(&mut self, size: u64) -> Result<Vec<Vec<u8>>, LogFault> {
-        let mut entries = Vec::new();
-        let mut at = 0;
-        while let Some(path) = TilePath::entries_holding(at, size) {
-            let (bytes, width) = self.tile(path, MAX_BUNDLE_BYTES)?;
-            let bundle = decode_bundle(&bytes, width)
-                .map_err(|fault| LogFault::Tile { path: path.to_string(), fault })?;
-            entries.extend(bundle.into_iter().take(path.width() as usize).map(<[u8]>::to_vec));
-            at += u64::from(TILE_WIDTH);
-        }
-        Ok(entries)
-    }
-
     /// Builds the tree anew and compares every hash tile with what is served.
-    fn tiles(&mut self, entries: &[Vec<u8>]) -> Result<u64, LogFault> {
+    fn tiles(&mut self, entries: &[Vec<u8>]) -> Result<(Tree, u64), LogFault> {
         let mut tree = Tree::new();
         let mut files: BTreeMap<TilePath, Vec<u8>> = BTreeMap::new();
         let built = tree
@@ -233,24 +272,24 @@ impl Check<'_> {
         for file in built.into_iter().filter(|file| matches!(file.path, TilePath::Hashes { .. })) {
             files.insert(file.path, file.bytes);
         }
-        if tree.root() != self.head.checkpoint().root {
+        if tree.root() != self.served.head.checkpoint().root {
             return Err(LogFault::TreeRoot);
         }
         let count = files.len() as u64;
         for (path, expected) in files {
-            let (bytes, width) = self.tile(path, u64::from(TILE_WIDTH) * 32)?;
+            let (bytes, width) = tile(self.fetch, path, u64::from(TILE_WIDTH) * 32)?;
             let whole = bytes.len() == width as usize * 32;
             if !whole || bytes.get(..expected.len()) != Some(&expected) {
                 return Err(LogFault::TileDiffers { path: path.to_string() });
             }
         }
-        Ok(count)
+        Ok((tree, count))
     }
 
-    /// Every statement, by its key; those of the root must be just the ones that the trust document holds, which were verified.
+    /// Every statement, by its key; those of the root must be just the ones that the trust document holds up to the head, which were verified.
     fn replay(&mut self, entries: &[Vec<u8>]) -> Result<Replay, LogFault> {
         let mut replay = Replay::new();
-        for (_, chain) in self.trust.chains() {
+        for (_, chain) in self.served.trust.chains() {
             replay.introduce(chain);
         }
         let mut root = Vec::new();
@@ -259,30 +298,17 @@ impl Check<'_> {
             let entry = Entry::read(bytes, &self.config.prefix).map_err(wrong)?;
             match entry.unverified() {
                 Statement::Root(_) => root.push(RootEntry::of(index, &entry)),
-                _ => entry.verify(&self.trust, self.anchors.roots()).map(drop).map_err(wrong)?,
+                _ => {
+                    entry.verify(&self.served.trust, self.served.anchors.roots()).map(drop).map_err(wrong)?
+                }
             }
             replay.apply(&entry).map_err(|fault| LogFault::Replay { index, fault })?;
         }
-        let counted = self.head.head().root_statements;
-        if root != self.trust.root() || counted != root.len() as u64 {
+        let counted = self.served.head.head().root_statements;
+        if root != self.served.rooted() || counted != root.len() as u64 {
             return Err(LogFault::RootDiffers);
         }
         Ok(replay)
-    }
-
-    /// `/checkpoint` may be newer than the head, never older or of another history.
-    fn checkpoint(&mut self, entries: &[Vec<u8>]) -> Result<(), LogFault> {
-        let bytes = self.get("/checkpoint", MAX_CHECKPOINT_BYTES)?;
-        let served = Checkpoint::verify(&bytes, self.anchors.log(), &self.config.origin)
-            .map_err(LogFault::Checkpoint)?;
-        let ours = self.head.checkpoint();
-        if served.size < ours.size || (served.size == ours.size && served.root != ours.root) {
-            return Err(LogFault::CheckpointDiffers);
-        }
-        if served.size == 0 && (served.root != TreeHash::EMPTY || !entries.is_empty()) {
-            return Err(LogFault::CheckpointDiffers);
-        }
-        Ok(())
     }
 
     /// Each recomputed list must be the one that the head names, and the served token must hold it and be signed by
@@ -298,40 +324,13 @@ impl Check<'_> {
                 return Err(LogFault::Shard { n });
             }
             let bytes = self.get(&format!("/v1/feed/shards/{}", named.hex()), MAX_TOKEN_BYTES)?;
-            self.token(n, bytes, &list.bytes)?;
-            self.token_by_number(n, &list.bytes)?;
+            let token = token(n, bytes)?;
+            token.verify(self.served.head.leaf()).map_err(|fault| LogFault::Token { n, fault })?;
+            if token.list() != list.bytes.as_slice() {
+                return Err(LogFault::Shard { n });
+            }
         }
         Ok(lists.len() as u64)
-    }
-
-    /// What stock status-list readers are given, who know no digest. A mirror may lack it; another list or signature is a lie to them.
-    fn token_by_number(&mut self, n: u64, list: &[u8]) -> Result<(), LogFault> {
-        let path = format!("/v1/feed/shards/{n}");
-        match self.fetch.get(&path, MAX_TOKEN_BYTES as u64) {
-            Ok(bytes) => self.token(n, bytes, list),
-            Err(FetchFault::HttpStatus(404)) => Ok(()),
-            Err(fault) => Err(LogFault::Fetch { path, fault }),
-        }
-    }
-
-    fn token(&self, n: u64, bytes: Vec<u8>, list: &[u8]) -> Result<(), LogFault> {
-        let text = String::from_utf8(bytes).map_err(|_| LogFault::Shard { n })?;
-        let token = Token::read(&text).map_err(|fault| LogFault::Token { n, fault })?;
-        token.verify(self.head.leaf()).map_err(|fault| LogFault::Token { n, fault })?;
-        if token.list() == list { Ok(()) } else { Err(LogFault::Shard { n }) }
-    }
-
-    fn floors(&mut self, replay: &Replay, head: &Head) -> Result<(), LogFault> {
-        let ours =
-            replay.floors_document(&self.config.authority).to_bytes().map_err(|_| LogFault::FloorsDiffer)?;
-        let served = self.get("/v1/floors", MAX_FLOORS_BYTES)?;
-        if sha256(&ours) != head.floors { Err(LogFault::FloorsDiffer) } else { same_floors(&ours, &served) }
-    }
-
-    fn listing(&mut self, replay: &Replay) -> Result<(), LogFault> {
-        let bytes = listing(self.fetch)?;
-        let served = Listing::read(&bytes, &self.config.prefix).map_err(|_| LogFault::ListingDiffers)?;
-        if served == replay.listing() { Ok(()) } else { Err(LogFault::ListingDiffers) }
     }
 
     /// Each published document, by digest, in the order of the log: it may refer to what was published before it, and to nothing
@@ -356,7 +355,7 @@ impl Check<'_> {
     ) -> Result<Arc<Context>, LogFault> {
         let path = format!("/v1/contexts/by-digest/{}", published.digest);
         let bytes = self.get(&path, MAX_SIGNED_BYTES)?;
-        let (config, at, roots) = (self.config, published.logged_at, self.anchors.roots());
+        let (config, at, roots) = (self.config, published.logged_at, self.served.anchors.roots());
         let others = |urn: &ContextUrn| before.get(urn).cloned();
         let verified = verify_context_among(&bytes, roots, at, &config.prefix, &config.documents, &others);
         let signed = verified.map_err(|fault| match fault {
@@ -403,6 +402,8 @@ fn overrides(entries: &[Vec<u8>], replay: &Replay, prefix: &Prefix) -> Vec<Overr
     found
 }
 
-fn same_floors(ours: &[u8], served: &[u8]) -> Result<(), LogFault> {
-    if ours == served { Ok(()) } else { Err(LogFault::FloorsDiffer) }
+/// A status token, whose signature is not checked yet.
+fn token(n: u64, bytes: Vec<u8>) -> Result<Token, LogFault> {
+    let text = String::from_utf8(bytes).map_err(|_| LogFault::Shard { n })?;
+    Token::read(&text).map_err(|fault| LogFault::Token { n, fault })
 }

@@ -259,6 +259,18 @@ impl Fetch for Copying<'_> {
         Ok(bytes)
     }
 
+    fn look(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+        self.from.look(path, max_bytes)
+    }
+
+    fn as_of_head(&mut self, path: &str, bytes: &[u8]) {
+        self.keep(path, bytes);
+    }
+
+    fn pause(&mut self) {
+        self.from.pause();
+    }
+
     fn by_name(&self) -> bool {
         false
     }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use semgate_statement::root::MAX_ROOT_KEYS;
@@ -175,6 +176,9 @@ pub fn quorum(witnesses: &[String], need: Option<usize>) -> Result<Quorum, Fault
     Quorum::new(keys, need).doing("witnesses")
 }
 
+/// How long a head is waited for that is on its way: a commit takes some milliseconds, half a second where a witness is slow.
+const MOMENT: Duration = Duration::from_millis(250);
+
 /// A web server, over one kept connection.
 struct OverHttp {
     session: Session,
@@ -199,6 +203,10 @@ impl Fetch for OverHttp {
             200 => Err(FetchFault::TooLarge),
             other => Err(FetchFault::HttpStatus(other)),
         }
+    }
+
+    fn pause(&mut self) {
+        std::thread::sleep(MOMENT);
     }
 }
 

@@ -20,6 +20,18 @@ pub trait Fetch {
     /// followed.
     fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault>;
 
+    /// As [`Fetch::get`], of what is only looked at: it belongs to a later head than the one that is verified, and whoever keeps what was
+    /// verified keeps none of it.
+    fn look(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+        self.get(path, max_bytes)
+    }
+
+    /// What `path` has as of the head that was verified, where something newer was served: for whoever keeps all files of one moment.
+    fn as_of_head(&mut self, _path: &str, _bytes: &[u8]) {}
+
+    /// Waits a moment, some tenths of a second, for a head that is on its way.
+    fn pause(&mut self) {}
+
     /// Whether contexts are read by their names too. Not where the names are written from what was read by digest.
     fn by_name(&self) -> bool {
         true
@@ -145,6 +157,11 @@ pub enum LogFault {
     Checkpoint(CheckpointFault),
     /// The checkpoint at `/checkpoint` is older than the head's or contradicts it.
     CheckpointDiffers,
+    /// A head that was served after the one that is verified is of a log that does not continue it.
+    LaterDiffers {
+        /// Entries that it counts.
+        size: u64,
+    },
     /// A status list differs from the replayed one.
     Shard {
         /// Its number.
@@ -180,7 +197,7 @@ pub enum LogFault {
         /// Its URN.
         urn: ContextUrn,
     },
-    /// The head moved too often to compare. Says nothing against the log.
+    /// Files of the head were gone again and again when they were asked for, since it moved meanwhile. Says nothing against the log.
     Moving,
     /// The head has expired, and this does not hold besides, as of the time at which it was issued.
     Expired(Box<LogFault>),
@@ -202,7 +219,7 @@ pub enum LogFault {
 }
 
 impl LogFault {
-    /// Faults that can come from a head that moved between two fetches.
+    /// Faults that can come from files of several moments: of a mirror that is being brought up to date, or kept by several caches.
     pub(super) fn may_be_a_race(&self) -> bool {
         matches!(
             self,
@@ -236,6 +253,9 @@ impl fmt::Display for LogFault {
             LogFault::CheckpointDiffers => {
                 f.write_str("`/checkpoint` is older than the head or contradicts it")
             }
+            LogFault::LaterDiffers { size } => {
+                write!(f, "the head of {size} entries that was served later does not continue the log")
+            }
             LogFault::Shard { n } => write!(f, "status shard {n} differs from the replayed log"),
             LogFault::Token { n, fault } => write!(f, "status shard {n}: {fault}"),
             LogFault::FloorsDiffer => f.write_str("the floors differ from the replayed log"),
@@ -245,7 +265,9 @@ impl fmt::Display for LogFault {
                 write!(f, "`{urn}` refers to `{other}`, which was not published before it")
             }
             LogFault::DocumentDiffers { urn } => write!(f, "`{urn}`: the document is not the published one"),
-            LogFault::Moving => f.write_str("the head moved too often to compare"),
+            LogFault::Moving => {
+                f.write_str("files of the head were gone too often before they were read, since it moved")
+            }
             LogFault::Expired(fault) => write!(f, "{fault}; and its head has expired"),
             LogFault::Cosignatures(fault) => write!(f, "{fault}"),
             LogFault::Proof(fault) => write!(f, "{fault}"),

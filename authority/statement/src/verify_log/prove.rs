@@ -28,7 +28,7 @@ impl<'a> Prover<'a> {
         config: &'a FollowerConfig,
         now: u64,
     ) -> Result<Prover<'a>, LogFault> {
-        let (head, _, _) = fetch_head(fetch, config, now)?;
+        let head = fetch_head(fetch, config, now)?.head;
         Ok(Prover { fetch, config, head, tiles: HashMap::new() })
     }
 
@@ -86,26 +86,34 @@ impl<'a> Prover<'a> {
         Ok((ContinuationProof { old, hashes, checkpoint: note }, old_root))
     }
 
-    /// Fetches tiles until nothing is missing any more. Each call that is made again has asked for tiles that it did not have before, and
-    /// a tree has only so many above one entry.
     fn with_tiles<T>(
         &mut self,
         make: impl Fn(&HashMap<TilePath, Vec<u8>>) -> Result<T, ProofFault>,
     ) -> Result<T, LogFault> {
-        loop {
-            let missing = match make(&self.tiles) {
-                Err(ProofFault::Missing(missing)) => missing,
-                other => return other.map_err(|fault| LogFault::Proof(TextProofFault::Proof(fault))),
-            };
-            for path in missing {
-                let (mut bytes, _) = tile(self.fetch, path, u64::from(TILE_WIDTH) * 32)?;
-                let wanted = path.width() as usize * 32;
-                if bytes.len() < wanted {
-                    return Err(LogFault::TileDiffers { path: path.to_string() });
-                }
-                bytes.truncate(wanted);
-                self.tiles.insert(path, bytes);
+        with_tiles(self.fetch, &mut self.tiles, make)
+    }
+}
+
+/// Fetches tiles until nothing is missing any more. Each call that is made again has asked for tiles that it did not have before, and
+/// a tree has only so many above one entry.
+pub(super) fn with_tiles<T>(
+    fetch: &mut dyn Fetch,
+    tiles: &mut HashMap<TilePath, Vec<u8>>,
+    make: impl Fn(&HashMap<TilePath, Vec<u8>>) -> Result<T, ProofFault>,
+) -> Result<T, LogFault> {
+    loop {
+        let missing = match make(tiles) {
+            Err(ProofFault::Missing(missing)) => missing,
+            other => return other.map_err(|fault| LogFault::Proof(TextProofFault::Proof(fault))),
+        };
+        for path in missing {
+            let (mut bytes, _) = tile(fetch, path, u64::from(TILE_WIDTH) * 32)?;
+            let wanted = path.width() as usize * 32;
+            if bytes.len() < wanted {
+                return Err(LogFault::TileDiffers { path: path.to_string() });
             }
+            bytes.truncate(wanted);
+            tiles.insert(path, bytes);
         }
     }
 }

@@ -1,17 +1,15 @@
-//! What belongs to one head and changes with it, fetched in one go: the head is the same before and after, so that all of it is of one moment.
+//! What changes with each head, fetched in one go behind the head that is verified: first what is named by that head and is not kept for
+//! ever, then what is of its moment or of a later one, and then the head that is served by now.
 
 use super::{
     Fetch, FetchFault, HEAD_PATH, LogFault, MAX_CHECKPOINT_BYTES, MAX_FLOORS_BYTES, MAX_HEAD_BYTES,
-    MAX_TOKEN_BYTES, fetch_head, listing,
+    MAX_TOKEN_BYTES, Served, fetch_head, listing, moved,
 };
 use crate::follower::FollowerConfig;
-use crate::head::VerifiedHead;
-use crate::root::Anchors;
-use crate::trust::Trust;
 use std::collections::BTreeMap;
 
-/// How often it is begun again. An authority that publishes without a pause has a new head some tens of times a second, and all of it takes
-/// as many round trips as there are documents and shards: near it one of these fits between two heads, from far away none may.
+/// How often it is begun again where a status list of the head was gone when it was asked for: an authority keeps those of some hundred
+/// heads, which takes seconds to supersede, and the ones that change most are asked for first.
 const TAKES: usize = 32;
 
 /// A source that answers what it was asked while the snapshot was taken as it answered then.
@@ -19,38 +17,48 @@ pub(super) struct Snapshot<'a> {
     fetch: &'a mut dyn Fetch,
     held: BTreeMap<String, Result<Vec<u8>, FetchFault>>,
     taking: bool,
+    /// The head that was served right after all of it.
+    pub(super) after: Option<Vec<u8>>,
 }
 
 impl<'a> Snapshot<'a> {
-    /// Fetches head, trust document, floors, listing, checkpoint and status tokens until the head stands still meanwhile.
+    /// Fetches a head and the trust document, the status lists that the head names, then checkpoint, floors, listing and status tokens by
+    /// number, and the head again.
     ///
     /// # Errors
-    /// The head, as [`fetch_head`]; [`LogFault::Moving`].
+    /// The head, as [`fetch_head`]; [`LogFault::Moving`] if its lists were gone each time.
     pub(super) fn take(
         fetch: &'a mut dyn Fetch,
         config: &FollowerConfig,
         now: u64,
-    ) -> Result<(Snapshot<'a>, (VerifiedHead, Anchors, Trust)), LogFault> {
-        let mut snapshot = Snapshot { fetch, held: BTreeMap::new(), taking: false };
+    ) -> Result<(Snapshot<'a>, Served), LogFault> {
+        let mut snapshot = Snapshot { fetch, held: BTreeMap::new(), taking: false, after: None };
         for _ in 0..TAKES {
             snapshot.held.clear();
             snapshot.taking = true;
-            let head = fetch_head(&mut snapshot, config, now)?;
-            for shard in &head.0.head().shards {
-                for name in [shard.hex(), shard.n.to_string()] {
-                    let _ = snapshot.get(&format!("/v1/feed/shards/{name}"), MAX_TOKEN_BYTES as u64);
-                }
+            let served = fetch_head(&mut snapshot, config, now)?;
+            let shards = &served.head.head().shards;
+            // the last one changes with every statement
+            let lists: Vec<_> = shards.iter().rev().map(|shard| snapshot.shard(&shard.hex())).collect();
+            let gone = lists.iter().any(|list| matches!(list, Err(FetchFault::HttpStatus(404 | 410))));
+            if gone && moved(snapshot.fetch, &served.head)? {
+                continue;
             }
-            let _ = snapshot.get("/v1/floors", MAX_FLOORS_BYTES as u64);
             let _ = snapshot.get("/checkpoint", MAX_CHECKPOINT_BYTES as u64);
+            let _ = snapshot.get("/v1/floors", MAX_FLOORS_BYTES as u64);
+            for shard in shards {
+                let _ = snapshot.shard(&shard.n.to_string());
+            }
             let _ = listing(&mut snapshot);
             snapshot.taking = false;
-            let after = snapshot.fetch.get(HEAD_PATH, MAX_HEAD_BYTES as u64);
-            if after.is_ok() && snapshot.held.get(HEAD_PATH) == Some(&after) {
-                return Ok((snapshot, head));
-            }
+            snapshot.after = snapshot.look(HEAD_PATH, MAX_HEAD_BYTES as u64).ok();
+            return Ok((snapshot, served));
         }
         Err(LogFault::Moving)
+    }
+
+    fn shard(&mut self, name: &str) -> Result<Vec<u8>, FetchFault> {
+        self.get(&format!("/v1/feed/shards/{name}"), MAX_TOKEN_BYTES as u64)
     }
 
     /// The source as it is now.
@@ -71,7 +79,28 @@ impl Fetch for Snapshot<'_> {
         got
     }
 
+    fn look(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+        self.fetch.look(path, max_bytes)
+    }
+
+    fn as_of_head(&mut self, path: &str, bytes: &[u8]) {
+        self.fetch.as_of_head(path, bytes);
+    }
+
+    fn pause(&mut self) {
+        self.fetch.pause();
+    }
+
     fn by_name(&self) -> bool {
         self.fetch.by_name()
+    }
+}
+
+/// A source of which nothing is kept.
+pub(super) struct Looking<'a>(pub(super) &'a mut dyn Fetch);
+
+impl Fetch for Looking<'_> {
+    fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+        self.0.look(path, max_bytes)
     }
 }

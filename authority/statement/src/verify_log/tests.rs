@@ -1,8 +1,10 @@
 use super::*;
 use crate::jws::JwsFault;
+use crate::listing::{Listed, Listing};
 use crate::proof::TextProofFault;
 use crate::replay::ReplayFault;
 use crate::statement::{Act, Statement};
+use crate::status::Status;
 use crate::testing::{MemoryAuthority, START};
 use crate::token::TokenFault;
 use semgate_contexts::{Line, Version};
@@ -129,30 +131,107 @@ fn a_log_whose_head_has_expired_holds_as_of_that_head_and_a_forged_one_does_not(
     assert!(matches!(fault, LogFault::Head(_)), "{fault}");
 }
 
-/// An authority that publishes another context whenever its listing is asked for, so many times.
-struct Busy(MemoryAuthority, u64);
+/// An authority that does something before each answer.
+struct Busy<F>(MemoryAuthority, F);
 
-impl Fetch for Busy {
+impl<F: FnMut(&mut MemoryAuthority, &str)> Fetch for Busy<F> {
     fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
-        if path == LISTING_PATH && self.1 > 0 {
-            self.1 -= 1;
-            self.0.publish(&MemoryAuthority::document(&format!("busy:v1.{}", self.1), "thing"));
-        }
+        (self.1)(&mut self.0, path);
         Fetch::get(&mut self.0, path, max_bytes)
     }
 }
 
+/// Whether a path is one of those that name no head.
+fn is_unnamed(path: &str) -> bool {
+    ["/v1/floors", "/v1/contexts", "/checkpoint", "/v1/feed/shards/0"].contains(&path)
+}
+
 #[test]
-fn an_authority_that_publishes_without_a_pause_is_not_accused_and_one_that_lies_meanwhile_is() {
-    let authority = MemoryAuthority::with_library(START);
+fn an_authority_that_publishes_without_a_pause_is_verified_as_of_one_head_and_one_that_lies_meanwhile_is_accused()
+ {
+    let mut authority = MemoryAuthority::with_library(START);
     let (config, now) = (authority.config(), authority.now);
-    let verify = |mut busy: Busy| verify_log(&mut busy, &config, now);
-    let report = verify(Busy(authority.clone(), 20)).unwrap();
-    assert_eq!(report.size, authority.tree.size() + 20);
-    assert_eq!(verify(Busy(authority.clone(), 1000)), Err(LogFault::Moving));
-    let mut liar = Busy(authority, 20);
-    liar.0.lie("/v1/floors", b"{\"authority\":\"semgate.test\",\"floors\":[]}".to_vec());
-    assert_eq!(verify(liar), Err(LogFault::FloorsDiffer));
+    let before = authority.shards["0"].clone();
+    authority.change(Act::Suspend, "payment:v1.0");
+    let size = authority.tree.size();
+    let mut published = 0;
+    // another version, a status that comes and goes, a floor that rises, between any two answers
+    let mut acts = |authority: &mut MemoryAuthority, path: &str| {
+        if !is_unnamed(path) {
+            return;
+        }
+        published += 1;
+        authority.publish(&MemoryAuthority::document(&format!("busy:v1.{published}"), "thing"));
+        let act = if published % 2 == 0 { Act::Suspend } else { Act::Resume };
+        authority.change(act, "payment:v1.0");
+        authority.floor("busy", &format!("v1.{published}"));
+    };
+    let report = verify_log(&mut Busy(authority.clone(), &mut acts), &config, now).unwrap();
+    assert_eq!(report.size, size, "it is judged as of the head that was served first");
+
+    let lied = |path: &str, body: &[u8]| {
+        let mut published = 0;
+        let mut liar = Busy(authority.clone(), |authority: &mut MemoryAuthority, path: &str| {
+            if is_unnamed(path) {
+                published += 1;
+                authority.publish(&MemoryAuthority::document(&format!("busy:v1.{published}"), "thing"));
+            }
+        });
+        liar.0.lie(path, body.to_vec());
+        verify_log(&mut liar, &config, now).unwrap_err()
+    };
+    let floors = b"{\"authority\":\"semgate.test\",\"floors\":[]}";
+    assert_eq!(lied("/v1/floors", floors), LogFault::FloorsDiffer);
+    // a context is left out; one has a status that it never had; one was never published
+    let listing = authority.replay.listing();
+    let of = |change: &dyn Fn(&mut Listing)| {
+        let mut listing = listing.clone();
+        change(&mut listing);
+        lied("/v1/contexts", &listing.to_bytes().unwrap())
+    };
+    let last = listing.contexts.last().unwrap().clone();
+    assert_eq!(of(&|listing| drop(listing.contexts.pop())), LogFault::ListingDiffers);
+    assert_eq!(of(&|listing| listing.contexts[0].status = Status::Invalid), LogFault::ListingDiffers);
+    let never = |index: u64| Listed { index, urn: MemoryAuthority::urn("never:v1.0"), ..last.clone() };
+    assert_eq!(of(&|listing| listing.contexts.push(never(size))), LogFault::ListingDiffers);
+    assert_eq!(of(&|listing| listing.contexts.push(never(1 << 30))), LogFault::ListingDiffers);
+    assert_eq!(lied("/v1/feed/shards/0", &before), LogFault::Shard { n: 0 }, "as before the suspension");
+}
+
+#[test]
+fn a_later_head_or_checkpoint_of_another_history_is_evidence_and_one_that_continues_is_none() {
+    let authority = MemoryAuthority::with_library(START);
+    let (config, now, size) = (authority.config(), authority.now, authority.tree.size());
+    let verify = |busy: &mut dyn Fetch| verify_log(busy, &config, now);
+    let mut newer = authority.clone();
+    newer.publish(&MemoryAuthority::document("busy:v1.0", "thing"));
+    // tiles of the newer log are there before the head that covers them
+    let ahead = newer.head.checkpoint.clone();
+    let mut early = authority.clone();
+    early.lie("/checkpoint", ahead.clone().into_bytes());
+    early.tiles.extend(newer.tiles.clone());
+    assert_eq!(verify(&mut early).unwrap().size, size);
+    let forged = authority.keys.log.sign(size + 1, TreeHash::of_leaf(b"x")).unwrap();
+    early.lie("/checkpoint", forged.into_bytes());
+    assert_eq!(verify(&mut early), Err(LogFault::CheckpointDiffers));
+
+    // two histories that part behind the first head's beginning
+    let mut other = MemoryAuthority::new(START);
+    other.keys = Arc::clone(&authority.keys);
+    for n in 0..size + 3 {
+        other.publish(&MemoryAuthority::document(&format!("other:v1.{n}"), "thing"));
+    }
+    let mut forked = Busy(authority, |authority: &mut MemoryAuthority, path: &str| {
+        if path == LISTING_PATH && authority.tree.size() == size {
+            // who asks for what the first head covers is shown that
+            let shown = (authority.tiles.clone(), authority.documents.clone());
+            *authority = other.clone();
+            authority.tiles.extend(shown.0);
+            authority.documents.extend(shown.1);
+        }
+    });
+    let fault = verify(&mut forked).unwrap_err();
+    assert_eq!(fault, LogFault::LaterDiffers { size: size + 3 }, "{fault}");
 }
 
 #[test]

@@ -1,0 +1,175 @@
+//! What names no head, held against the log from the head that is verified to a later one.
+
+use super::prove::with_tiles;
+use super::snapshot::Looking;
+use super::window::{Fit, Window};
+use super::{
+    Check, Fetch, FetchFault, HEAD_PATH, LISTING_PATH, LogFault, MAX_CHECKPOINT_BYTES, MAX_FLOORS_BYTES,
+    MAX_HEAD_BYTES, MAX_TOKEN_BYTES, Replay, Tree, TreeHash, listing, served_head, token,
+};
+use crate::checkpoint::Checkpoint;
+use crate::listing::Listing;
+use crate::tiles::{ProofFault, root_of_prefix};
+use crate::token::Token;
+use crate::trust::RootEntry;
+use std::collections::HashMap;
+
+/// How often a head is waited for that tells what was listed already: with a pause of a quarter of a second longer than a commit with a
+/// slow disk and slow witnesses takes.
+const PATIENCE: usize = 32;
+
+/// What was served of it.
+struct Unnamed {
+    floors: Vec<u8>,
+    listing: Listing,
+    /// By number; an authority that lacks one, as a mirror may, says nothing wrong.
+    tokens: Vec<(u64, Token)>,
+    root: Vec<RootEntry>,
+}
+
+impl Unnamed {
+    /// What of it does not fit the window, and how; what tells of later entries last.
+    fn misfit(&self, window: &Window) -> Option<(LogFault, Fit)> {
+        let tokens = self.tokens.iter().map(|(n, token)| {
+            let signed = window.leaves().map(|leaf| token.verify(leaf)).reduce(|one, other| one.or(other));
+            match signed {
+                Some(Err(fault)) => (LogFault::Token { n: *n, fault }, Fit::Never),
+                _ => (LogFault::Shard { n: *n }, window.shard(*n, token.list())),
+            }
+        });
+        let all = [
+            (LogFault::RootDiffers, window.root(&self.root)),
+            (LogFault::FloorsDiffer, window.floors(&self.floors)),
+            (LogFault::ListingDiffers, window.listing(&self.listing)),
+        ];
+        let misfits: Vec<(LogFault, Fit)> =
+            all.into_iter().chain(tokens).filter(|(_, fit)| *fit != Fit::Within).collect();
+        let never = misfits.iter().position(|(_, fit)| *fit == Fit::Never);
+        misfits.into_iter().nth(never.unwrap_or_default())
+    }
+}
+
+impl Check<'_, '_> {
+    /// Everything that names no head: of the verified one's moment, or of a later one that a later head proves.
+    pub(super) fn unnamed(&mut self, replay: &Replay, tree: Tree, floors: &[u8]) -> Result<(), LogFault> {
+        let checkpoint = self.checkpoint()?;
+        let unnamed = self.read()?;
+        let mut window = Window::new(self.served, replay.clone(), tree, self.config)?;
+        let mut heads = self.fetch.after.take().into_iter();
+        let mut known = self.get(HEAD_PATH, MAX_HEAD_BYTES)?;
+        let (mut waits, mut looked) = (PATIENCE, false);
+        while let Some((fault, fit)) = unnamed.misfit(&window) {
+            let bytes = match heads.next() {
+                Some(bytes) => bytes,
+                None => {
+                    match fit {
+                        Fit::Ahead if waits > 0 => {
+                            waits -= 1;
+                            self.fetch.pause();
+                        }
+                        Fit::Never if !looked => looked = true,
+                        _ => return Err(fault),
+                    }
+                    let Ok(bytes) = self.fetch.look(HEAD_PATH, MAX_HEAD_BYTES as u64) else {
+                        return Err(fault);
+                    };
+                    bytes
+                }
+            };
+            if bytes == known {
+                continue;
+            }
+            let mut looking = Looking(self.fetch);
+            let Ok(later) = served_head(&mut looking, &bytes, self.config, self.now) else {
+                return Err(fault);
+            };
+            window.extend(&mut looking, self.config, &later)?;
+            known = bytes;
+        }
+        self.settle(replay, floors, &unnamed, &checkpoint)
+    }
+
+    fn read(&mut self) -> Result<Unnamed, LogFault> {
+        let floors = self.get("/v1/floors", MAX_FLOORS_BYTES)?;
+        let bytes = listing(self.fetch)?;
+        let listing = Listing::read(&bytes, &self.config.prefix).map_err(|_| LogFault::ListingDiffers)?;
+        let mut tokens = Vec::new();
+        for shard in &self.served.head.head().shards {
+            let path = by_number(shard.n);
+            match self.fetch.get(&path, MAX_TOKEN_BYTES as u64) {
+                Ok(bytes) => tokens.push((shard.n, token(shard.n, bytes)?)),
+                Err(FetchFault::HttpStatus(404)) => {}
+                Err(fault) => return Err(LogFault::Fetch { path, fault }),
+            }
+        }
+        Ok(Unnamed { floors, listing, tokens, root: self.served.trust.root().to_vec() })
+    }
+
+    /// `/checkpoint` may be newer than the head, never older or of another history: of a newer one the tiles below it show that it continues
+    /// the head's.
+    fn checkpoint(&mut self) -> Result<Checkpoint, LogFault> {
+        let bytes = self.get("/checkpoint", MAX_CHECKPOINT_BYTES)?;
+        let by = |log| Checkpoint::verify(&bytes, log, &self.config.origin);
+        let checkpoint = by(self.served.anchors.log()).or_else(|_| by(self.served.newest.log()));
+        let checkpoint = checkpoint.map_err(LogFault::Checkpoint)?;
+        let ours = self.served.head.checkpoint();
+        let root = match checkpoint.size {
+            size if size < ours.size => None,
+            size if size == ours.size => Some(checkpoint.root),
+            size => self.root_before(ours.size, size, checkpoint.root)?,
+        };
+        if root == Some(ours.root) { Ok(checkpoint) } else { Err(LogFault::CheckpointDiffers) }
+    }
+
+    /// The root of the first `old` entries of a larger tree; none where its tiles do not hash to its root.
+    fn root_before(&mut self, old: u64, size: u64, root: TreeHash) -> Result<Option<TreeHash>, LogFault> {
+        let (mut looking, mut tiles) = (Looking(self.fetch), HashMap::new());
+        match with_tiles(&mut looking, &mut tiles, |tiles| match root_of_prefix(old, size, root, tiles) {
+            Err(missing @ ProofFault::Missing(_)) => Err(missing),
+            other => Ok(other.ok()),
+        }) {
+            Err(LogFault::TileDiffers { .. }) => Ok(None),
+            other => other,
+        }
+    }
+
+    /// For whoever keeps all files of one moment: those of the head's, where something later was served.
+    fn settle(
+        &mut self,
+        replay: &Replay,
+        floors: &[u8],
+        unnamed: &Unnamed,
+        checkpoint: &Checkpoint,
+    ) -> Result<(), LogFault> {
+        let head = self.served.head.head();
+        if checkpoint.size != head.seq {
+            self.fetch.as_of_head("/checkpoint", head.checkpoint.as_bytes());
+        }
+        if unnamed.floors != floors {
+            self.fetch.as_of_head("/v1/floors", floors);
+        }
+        let listing = replay.listing();
+        if unnamed.listing != listing {
+            let bytes = listing.to_bytes().map_err(|_| LogFault::ListingDiffers)?;
+            self.fetch.as_of_head(LISTING_PATH, &bytes);
+        }
+        if unnamed.root.len() > self.served.rooted().len() {
+            let mut trust = self.served.trust.clone();
+            trust.set_root(self.served.rooted().to_vec());
+            self.fetch.as_of_head("/v1/trust", &trust.to_bytes().map_err(LogFault::Trust)?);
+        }
+        let lists = replay.statuses().shards();
+        for (list, named) in lists.iter().zip(&head.shards) {
+            let newer = |(n, token): &(u64, Token)| *n == list.n && token.list() != list.bytes.as_slice();
+            if unnamed.tokens.iter().any(newer) {
+                let bytes = self.get(&format!("/v1/feed/shards/{}", named.hex()), MAX_TOKEN_BYTES)?;
+                self.fetch.as_of_head(&by_number(list.n), &bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn by_number(n: u64) -> String {
+    format!("/v1/feed/shards/{n}")
+}
