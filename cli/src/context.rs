@@ -2,6 +2,7 @@
 
 mod among;
 mod check;
+mod counted;
 mod diff;
 mod files;
 mod hunt;
@@ -59,6 +60,8 @@ pub enum ContextJob {
         proof: bool,
         #[command(flatten)]
         at: At,
+        #[command(flatten)]
+        keys: counted::Keys,
     },
     /// Revoke a published version, for good
     Revoke(remote::Act),
@@ -170,8 +173,8 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
             remote::publish(&at.reach()?, &file, json).await
         }
         ContextJob::Override(permit) => permit.run(json).await,
-        ContextJob::Fetch { context, out, proof, at } => {
-            remote::fetch(&at.reach()?, &context, out.as_deref(), proof, json).await
+        ContextJob::Fetch { context, out, proof, at, keys } => {
+            remote::fetch(&keys.told(&at)?, &context, out.as_deref(), proof, json).await
         }
         ContextJob::Revoke(act) => act.run("revoke", json).await,
         ContextJob::Suspend(act) => act.run("suspend", json).await,

@@ -92,13 +92,18 @@ fn what_one_of_three_root_keys_and_the_log_key_make_is_refused_by_strangers_who_
     let prove: &[&str] = &["log", "proof", "0", "--from", &url, "--out", &proof];
     let check: &[&str] = &["log", "proof", "--check", &proof];
     let stapled: &[&str] = &["context", "verify", &stapled];
-    for words in [verify, mirror, prove] {
+    let at_authority = ["--authority", &url];
+    let fetch = [&["context", "fetch", "payment:v1.0"], &at_authority[..]].concat();
+    let diff = [&["context", "diff", "payment:v1.0", "payment:v1.0"], &at_authority[..]].concat();
+    for words in [verify, mirror, prove, &fetch] {
         refused(&split.stranger(words, 2), UNLISTED);
     }
     assert!(!Path::new(&mirrored).join("v1").exists(), "nothing of it was mirrored");
-    for words in [verify, mirror, prove, check, stapled] {
+    for words in [verify, mirror, prove, check, stapled, &fetch, &diff] {
         good(&split.stranger(words, 1));
     }
+    let bare = split.reach("operator", &fetch[..3]);
+    assert!(String::from_utf8_lossy(&bare.stderr).contains("not checked: that it was published"), "{bare:?}");
     let trust = format!("{mirrored}/v1/trust");
     let listed = ["--trust", &trust];
     for words in [check, stapled] {
@@ -106,9 +111,11 @@ fn what_one_of_three_root_keys_and_the_log_key_make_is_refused_by_strangers_who_
         refused(&split.stranger(&[words, &listed[..]].concat(), 2), UNLISTED);
     }
     split.submit_the_first_list();
-    for words in [verify, mirror] {
+    for words in [verify, mirror, &fetch] {
         good(&split.stranger(words, 2));
     }
+    let bare = split.reach("operator", &fetch[..3]);
+    assert!(bare.status.success() && bare.stderr.is_empty(), "the log key is that of the list: {bare:?}");
     for words in [check, stapled] {
         good(&split.stranger(&[words, &listed[..]].concat(), 2));
         refused(&split.stranger(words, 2), UNLISTED);

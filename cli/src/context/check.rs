@@ -9,6 +9,7 @@ use semgate_contexts::lint::lint;
 use semgate_policies::{clashes, untyped};
 use serde_json::json;
 
+use super::counted::Keys;
 use super::{At, Documents, diff};
 use crate::fault::Fault;
 
@@ -29,6 +30,8 @@ pub struct Check {
     deny_warnings: bool,
     #[command(flatten)]
     at: At,
+    #[command(flatten)]
+    keys: Keys,
 }
 
 /// One warning.
@@ -50,7 +53,7 @@ impl Check {
         let documents = Documents::with_library(&files)?;
         let mut against = Vec::new();
         for name in &self.against {
-            against.push(diff::find(name, &documents, &self.at).await?);
+            against.push(diff::find(name, &documents, (&self.at, &self.keys)).await?);
         }
         let checked = self.files.iter().map(|file| documents.file(file).map(Arc::new));
         let checked = checked.collect::<Result<Vec<_>, Fault>>()?;

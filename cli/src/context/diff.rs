@@ -8,6 +8,7 @@ use semgate_contexts::compare::{CompareLimits, Comparison, Part, Verdict, compar
 use semgate_contexts::{Context, ContextUrn, Prefix, Version};
 use semgate_policies::{Clash, clashes};
 
+use super::counted::Keys;
 use super::{At, Documents, overriding, remote};
 use crate::fault::{Doing, Fault, REFUSED};
 use crate::names;
@@ -30,6 +31,8 @@ pub struct Diff {
     max_steps: Option<u64>,
     #[command(flatten)]
     at: At,
+    #[command(flatten)]
+    keys: Keys,
 }
 
 impl Diff {
@@ -41,8 +44,8 @@ impl Diff {
         let mut files = self.references.clone();
         files.extend([&self.old, &self.new].map(PathBuf::from).into_iter().filter(|path| path.is_file()));
         let documents = Documents::with_library(&files)?;
-        let old = find(&self.old, &documents, &self.at).await?;
-        let new = find(&self.new, &documents, &self.at).await?;
+        let old = find(&self.old, &documents, (&self.at, &self.keys)).await?;
+        let new = find(&self.new, &documents, (&self.at, &self.keys)).await?;
         let mut limits = CompareLimits::default();
         limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
         let comparison = compare(&old, &new, &limits);
@@ -110,7 +113,11 @@ impl Diff {
 ///
 /// # Errors
 /// It is none of these, or is not good, or cannot be had.
-pub async fn find(name: &str, documents: &Documents, at: &At) -> Result<Arc<Context>, Fault> {
+pub async fn find(
+    name: &str,
+    documents: &Documents,
+    (at, keys): (&At, &Keys),
+) -> Result<Arc<Context>, Fault> {
     let path = Path::new(name);
     if path.is_file() {
         return documents.file(path).map(Arc::new);
@@ -120,7 +127,7 @@ pub async fn find(name: &str, documents: &Documents, at: &At) -> Result<Arc<Cont
         .doing(format_args!("`{name}` is neither a file nor the name of a context"))?;
     match documents.find(&parsed) {
         Some(found) => Ok(found),
-        None => remote::context(&at.reach()?, &urn).await,
+        None => remote::context(&keys.told(at)?, &urn).await,
     }
 }
 

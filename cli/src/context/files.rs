@@ -1,6 +1,6 @@
 //! What needs no authority: documents and signed contexts as files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use semgate_certs::{Chain, ChainLimits, KeyPair, Roots};
@@ -8,8 +8,8 @@ use semgate_contexts::Referenced;
 use semgate_contexts::{DocumentFault, DocumentLimits, Prefix};
 use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::{
-    CheckpointRules, LogVerifier, ProofRules, SignedContext, SigningIdentity, Stapled, TlogProof,
-    sign_context,
+    CheckpointRules, LogVerifier, ProofRules, SignedContext, SigningIdentity, Stapled, TextProofFault,
+    TlogProof, sign_context,
 };
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ impl Sign {
 fn verifiable(signed: &[u8], chain: &Chain, documents: &Documents) -> Result<(), Fault> {
     let top = chain.certificates().last().cloned().into_iter().collect();
     let roots = Roots::from_der(top, &ChainLimits::default()).doing("certificate")?;
-    among(signed, &roots, now(), &|urn| documents.find(urn)).map(|_| ()).map_err(|e| {
+    verified(signed, &roots, now(), &|urn| documents.find(urn)).map(|_| ()).map_err(|e| {
         Fault::new(format_args!("nobody could verify this: {e}"))
             .hint("sign with the key of the certificate, a context leaf that names the line")
     })
@@ -109,10 +109,12 @@ impl Verify {
             return Ok(0);
         }
         let at = self.at.unwrap_or_else(now);
-        tell(&signed(&stapled.signed, &self.roots, at, &|urn| documents.find(urn))?, json);
-        if stapled.proof.is_some() && !json {
-            tell!("the proof of its publication was not checked: that takes `--log-key`");
-        }
+        let roots = read_roots(&self.roots)?;
+        let held = verified(&stapled.signed, &roots, at, &|urn| documents.find(urn));
+        tell(&held.map_err(|e| untrusted(&TextProofFault::Context(e)))?, json);
+        tell!(
+            "not checked: that it was published, and what the root says of its issuing certificate (that takes `--log-key`; `--trust` and `--root-threshold` where the root has several keys), nor its status since"
+        );
         Ok(0)
     }
 
@@ -148,37 +150,23 @@ impl Verify {
     }
 }
 
-/// Verifies a signed context.
+/// What it means that a context does not hold.
+pub fn untrusted(why: &TextProofFault) -> Fault {
+    let fault = Fault::new(format_args!("not a trusted context: {why}"));
+    match why {
+        TextProofFault::Context(ContextFault::Document(DocumentFault::ReferenceMissing { .. })) => {
+            fault.hint("give the document of that context too, with `--reference`")
+        }
+        TextProofFault::Context(_) => fault.hint("was it signed by an authority under these roots?"),
+        _ => fault.hint("do not use it; are roots and log key those of this authority?"),
+    }
+}
+
+/// Verifies a signed context under roots alone.
 ///
 /// # Errors
 /// It does not hold under these roots at this time.
-pub fn signed(bytes: &[u8], roots: &Path, at: u64, others: &Referenced<'_>) -> Result<SignedContext, Fault> {
-    let roots = read_roots(roots)?;
-    among(bytes, &roots, at, others).map_err(|e| {
-        let fault = Fault::new(format_args!("not a trusted context: {e}"));
-        match e {
-            ContextFault::Document(DocumentFault::ReferenceMissing { .. }) => {
-                fault.hint("give the document of that context too, with `--reference`")
-            }
-            _ => fault.hint("was it signed by an authority under these roots?"),
-        }
-    })
-}
-
-/// As [`signed`], with the fault as it is.
-///
-/// # Errors
-/// Roots that cannot be read.
 pub fn verified(
-    bytes: &[u8],
-    roots: &Path,
-    at: u64,
-    others: &Referenced<'_>,
-) -> Result<Result<SignedContext, ContextFault>, Fault> {
-    Ok(among(bytes, &read_roots(roots)?, at, others))
-}
-
-fn among(
     bytes: &[u8],
     roots: &Roots,
     at: u64,

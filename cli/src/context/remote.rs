@@ -8,17 +8,18 @@ use bytes::Bytes;
 use clap::Args;
 use http::Method;
 use semgate_contexts::{Context, ContextUrn, DocumentFault, Prefix, Version};
-use semgate_statement::context::{ContextFault, MEDIA_TYPE, STAPLED_MEDIA_TYPE};
-use semgate_statement::{Listing, SignedContext, Stapled};
+use semgate_statement::context::{ContextFault, STAPLED_MEDIA_TYPE};
+use semgate_statement::{Listing, SignedContext, Stapled, TextProofFault};
 use serde_json::{Value, json};
 
-use super::files::{signed, tell, verified};
+use super::counted::{Counted, Told};
+use super::files::{tell, untrusted};
 use super::{At, Reach, overriding};
 use crate::authority::print_members as print;
 use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
-use crate::system::{now, read_bytes, write_new};
+use crate::system::{read_bytes, write_new};
 
 /// An act upon one published version.
 #[derive(Debug, Args)]
@@ -54,41 +55,56 @@ pub async fn publish(reach: &Reach, file: &Path, json: bool) -> Result<u8, Fault
 
 /// Fetches a signed context, verifies it, and keeps it.
 pub async fn fetch(
-    reach: &Reach,
+    told: &Told,
     context: &str,
     out: Option<&Path>,
     proof: bool,
     json: bool,
 ) -> Result<u8, Fault> {
-    let accept = if proof { STAPLED_MEDIA_TYPE } else { MEDIA_TYPE };
-    let (served, bytes) = served(reach, &names::full_urn(context), accept).await?;
+    let (held, served) = served(told, &names::full_urn(context)).await?;
     if let Some(out) = out {
-        write_new(out, &bytes, 0o644)?;
+        let kept = if proof { &served.to_bytes().doing("the authority's answer")? } else { &served.signed };
+        write_new(out, kept, 0o644)?;
     }
-    tell(&served, json);
+    tell(&held, json);
     Ok(0)
 }
 
 /// A published context, verified.
-pub async fn context(reach: &Reach, urn: &str) -> Result<Arc<Context>, Fault> {
-    Ok(Arc::clone(served(reach, urn, MEDIA_TYPE).await?.0.context()))
+pub async fn context(told: &Told, urn: &str) -> Result<Arc<Context>, Fault> {
+    Ok(Arc::clone(served(told, urn).await?.0.context()))
 }
 
-async fn served(reach: &Reach, urn: &str, accept: &str) -> Result<(SignedContext, Vec<u8>), Fault> {
-    let url = format!("{}/v1/contexts/{urn}", reach.url);
-    let reply = reach.client.send(Method::GET, &url, &[("accept", accept)], Bytes::new()).await?;
+async fn served(told: &Told, urn: &str) -> Result<(SignedContext, Stapled), Fault> {
+    let counted = told.counted().await?;
+    let reply = ask(&told.reach, urn).await?;
     if reply.status != 200 {
         return Err(refused(&reply));
     }
-    let bare = Stapled::read(&reply.body).doing("the authority's answer")?.signed;
-    let others = referred(reach, &bare).await?;
-    let served = signed(&bare, &reach.roots, now(), &|urn| find(&others, urn))?;
-    if served.context().urn().as_str() != urn {
-        let other = served.context().urn();
+    let served = read(&reply)?;
+    if counted.proves() && served.proof.is_none() {
+        tell!(
+            "not checked: that it was published, since no proof is served here; `semgate log proof` makes one"
+        );
+    }
+    let others = referred(&told.reach, &counted, &served).await?;
+    let held = counted.verify(&served, &|urn| find(&others, urn)).map_err(|e| untrusted(&e))?;
+    if held.context().urn().as_str() != urn {
+        let other = held.context().urn();
         return Err(Fault::new(format_args!("asked for `{urn}`, and was served `{other}`"))
             .hint("do not use this mirror; keep what it served as evidence"));
     }
-    Ok((served, reply.body.to_vec()))
+    Ok((held, served))
+}
+
+/// A signed context, with the proof of its publication where it is served.
+async fn ask(reach: &Reach, urn: &str) -> Result<Reply, Fault> {
+    let url = format!("{}/v1/contexts/{urn}", reach.url);
+    reach.client.send(Method::GET, &url, &[("accept", STAPLED_MEDIA_TYPE)], Bytes::new()).await
+}
+
+fn read(reply: &Reply) -> Result<Stapled, Fault> {
+    Stapled::read(&reply.body).doing("the authority's answer")
 }
 
 /// Contexts that are fetched for one: as many as one may refer to.
@@ -99,24 +115,24 @@ fn find(others: &[Arc<Context>], urn: &ContextUrn) -> Option<Arc<Context>> {
 }
 
 /// The contexts that a signed one refers to, each fetched once from the same authority and verified.
-async fn referred(reach: &Reach, bytes: &[u8]) -> Result<Vec<Arc<Context>>, Fault> {
+async fn referred(reach: &Reach, counted: &Counted, served: &Stapled) -> Result<Vec<Arc<Context>>, Fault> {
     let mut others: Vec<Arc<Context>> = Vec::new();
     // each refers to the one after it
-    let mut waiting: Vec<Vec<u8>> = Vec::new();
+    let mut waiting: Vec<Stapled> = Vec::new();
     loop {
-        let last = waiting.last().map_or(bytes, Vec::as_slice);
-        match missing(reach, last, &others)? {
+        let last = waiting.last().unwrap_or(served);
+        match missing(counted, last, &others) {
             Some(urn) if others.len() + waiting.len() < MAX_REFERRED => {
-                let reply = reach.client.get(&format!("{}/v1/contexts/{urn}", reach.url)).await?;
+                let reply = ask(reach, urn.as_str()).await?;
                 if reply.status != 200 {
                     return Ok(others); // what is still missing is said by whoever verifies
                 }
-                waiting.push(reply.body.to_vec());
+                waiting.push(read(&reply)?);
             }
             Some(_) => return Ok(others),
             None => {
-                let Some(bytes) = waiting.pop() else { return Ok(others) };
-                let other = signed(&bytes, &reach.roots, now(), &|urn| find(&others, urn))?;
+                let Some(last) = waiting.pop() else { return Ok(others) };
+                let other = counted.verify(&last, &|urn| find(&others, urn)).map_err(|e| untrusted(&e))?;
                 others.push(Arc::clone(other.context()));
             }
         }
@@ -124,10 +140,12 @@ async fn referred(reach: &Reach, bytes: &[u8]) -> Result<Vec<Arc<Context>>, Faul
 }
 
 /// The first context that a signed one refers to and that is not among `others`.
-fn missing(reach: &Reach, bytes: &[u8], others: &[Arc<Context>]) -> Result<Option<ContextUrn>, Fault> {
-    match verified(bytes, &reach.roots, now(), &|urn| find(others, urn))? {
-        Err(ContextFault::Document(DocumentFault::ReferenceMissing { urn, .. })) => Ok(Some(urn)),
-        _ => Ok(None),
+fn missing(counted: &Counted, served: &Stapled, others: &[Arc<Context>]) -> Option<ContextUrn> {
+    match counted.verify(served, &|urn| find(others, urn)) {
+        Err(TextProofFault::Context(ContextFault::Document(DocumentFault::ReferenceMissing {
+            urn, ..
+        }))) => Some(urn),
+        _ => None,
     }
 }
 

@@ -119,6 +119,10 @@ impl Now {
     async fn verified(reach: &Reach, keys: &[String], threshold: u64) -> Result<Now, Fault> {
         let mut now = Now::ask(reach).await?;
         let said = verified::root_statements(reach, &now.trust, keys, threshold).await?;
+        let (_, said) = said.ok_or_else(|| {
+            Fault::new("nothing that the authority says can be verified without the key of its log")
+                .hint("name it with `--log-key`, as the authority's operator told you")
+        })?;
         now.list = verified::lists(&said)?.pop();
         now.said = said;
         Ok(now)

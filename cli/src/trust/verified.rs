@@ -17,27 +17,25 @@ use crate::system::{now, read_roots};
 const LONGEST_HEAD: u64 = 86_400;
 
 /// Follows the authority once, under the roots at hand and one of these log keys; without one, under the log keys of its first trust list,
-/// which the roots must have signed. Answers the statements of the root in their order.
+/// which the roots must have signed. Answers its log with the statements of the root in their order; nothing where no key of the log is
+/// known.
 ///
 /// # Errors
-/// No log key is known; what is served does not hold, or is too old.
-pub(super) async fn root_statements(
+/// What is served does not hold, or is too old.
+pub(crate) async fn root_statements(
     reach: &Reach,
     trust: &Trust,
     keys: &[String],
     threshold: u64,
-) -> Result<Vec<RootEntry>, Fault> {
+) -> Result<Option<(LogVerifier, Vec<RootEntry>)>, Fault> {
     let listed = lists(trust.root())?.into_iter().next().map(|list| list.log);
     let told = (!keys.is_empty()).then(|| keys.to_vec());
-    let candidates = told.clone().or_else(|| listed.clone()).ok_or_else(|| {
-        Fault::new("nothing that the authority says can be verified without the key of its log")
-            .hint("name it with `--log-key`, as the authority's operator told you")
-    })?;
+    let Some(candidates) = told.clone().or_else(|| listed.clone()) else { return Ok(None) };
     let verifiers = candidates.iter().map(|key| LogVerifier::parse(key.trim()).doing("log key"));
     let log = LogVerifier::any_of(verifiers.collect::<Result<Vec<_>, Fault>>()?)
         .ok_or_else(|| Fault::new("the log keys are of several logs"))?;
-    let origin = log.name().to_owned();
-    let mut config = FollowerConfig::new(trust.authority(), &origin, read_roots(&reach.roots)?, log);
+    let mut config =
+        FollowerConfig::new(trust.authority(), log.name(), read_roots(&reach.roots)?, log.clone());
     config.lines = Lines::parse::<&str>(&[]).doing("lines")?;
     config.root_threshold = threshold;
     config.max_status_age = LONGEST_HEAD;
@@ -47,7 +45,7 @@ pub(super) async fn root_statements(
     if told.is_none() && signed != listed {
         return Err(evidence("the first trust list is not the one that was served before"));
     }
-    Ok(said)
+    Ok(Some((log, said)))
 }
 
 async fn follow(reach: &Reach, mut follower: Follower) -> Result<Vec<RootEntry>, Fault> {
@@ -65,7 +63,7 @@ async fn follow(reach: &Reach, mut follower: Follower) -> Result<Vec<RootEntry>,
 
 fn evidence(what: impl std::fmt::Display) -> Fault {
     Fault::new(format_args!("what the authority serves does not hold: {what}"))
-        .hint("are roots and log key those of this authority? If so, keep what it serves as evidence; nothing was drafted")
+        .hint("are roots and log key those of this authority? If so, keep what it serves as evidence; nothing was done")
 }
 
 /// The trust lists among statements of the root.

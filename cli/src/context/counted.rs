@@ -1,0 +1,118 @@
+//! Below what a context counts that an authority serves: the roots that were told, with the issuing certificates and the log keys of its
+//! trust list, which is asked for. What could not be held against them is told on standard error, whatever the format of the answer.
+
+use clap::Args;
+use semgate_certs::Roots;
+use semgate_contexts::{DocumentLimits, Prefix, Referenced};
+use semgate_statement::root::{Anchors, MAX_ROOT_KEYS};
+use semgate_statement::{
+    CheckpointRules, LogVerifier, ProofRules, Quorum, SignedContext, Stapled, TextProofFault, Trust,
+};
+
+use super::files::verified;
+use super::{At, Reach, answer};
+use crate::fault::{Doing, Fault};
+use crate::log::followed;
+use crate::place::Place;
+use crate::system::{now, read_roots};
+use crate::trust::root_statements;
+
+/// By what another authority's trust list is judged; that of `--dir` by what its gateway was told.
+#[derive(Debug, Args)]
+pub struct Keys {
+    /// The verifier key of the log of `--authority`; that of its trust list without this
+    #[arg(long, value_name = "VKEY", requires = "authority")]
+    log_key: Option<String>,
+    /// How many root keys spoke for the root of `--authority` before its first trust list: above 1 nothing counts before there is one
+    #[arg(long, value_name = "N", requires = "authority", value_parser = clap::value_parser!(u64).range(1..=MAX_ROOT_KEYS as u64))]
+    root_threshold: Option<u64>,
+}
+
+/// What was told of an authority's root, and how it can be asked.
+pub struct Told {
+    /// How it is asked, and by which roots it is judged.
+    pub reach: Reach,
+    log: Vec<String>,
+    threshold: u64,
+}
+
+/// What counts below the root of an authority now.
+pub struct Counted {
+    roots: Roots,
+    log: Option<LogVerifier>,
+}
+
+impl Keys {
+    /// What is known of the authority that is named.
+    ///
+    /// # Errors
+    /// A directory or files that cannot be read.
+    pub fn told(&self, at: &At) -> Result<Told, Fault> {
+        let reach = at.reach()?;
+        if at.authority.is_some() {
+            let log = self.log_key.iter().map(|key| key.trim().to_owned()).collect();
+            return Ok(Told { reach, log, threshold: self.root_threshold.unwrap_or(1) });
+        }
+        let known = followed(&Place::open(&at.dir)?)?;
+        Ok(Told { reach, log: vec![known.log_key], threshold: known.root_threshold })
+    }
+}
+
+impl Told {
+    /// Asks for the trust list. The authority is followed for a moment, so that it is the list of a fresh head and nothing of it is kept back.
+    ///
+    /// # Errors
+    /// No answer; what is served does not hold, or is too old; a split root, and no list.
+    pub async fn counted(&self) -> Result<Counted, Fault> {
+        let roots = read_roots(&self.reach.roots)?;
+        let reply = self.reach.client.get(&format!("{}/v1/trust", self.reach.url)).await?;
+        answer(&reply)?;
+        let trust = Trust::read(&reply.body, roots.limits()).doing("trust document")?;
+        let anchors = match root_statements(&self.reach, &trust, &self.log, self.threshold).await? {
+            Some((log, said)) => {
+                let told = Anchors::new(trust.authority(), log.name(), &roots, self.threshold, &log);
+                Some(told.with_entries(&said, u64::MAX, &Prefix::default()).doing("trust document")?)
+            }
+            None => None,
+        };
+        if self.threshold > 1 && anchors.as_ref().is_none_or(|anchors| anchors.list().is_none()) {
+            return Err(Fault::new("the issuing certificate is not in the trust list: there is none yet")
+                .hint("one root key alone makes any issuing certificate: wait until the first trust list was handed in"));
+        }
+        match anchors {
+            Some(anchors) => Ok(Counted { roots: anchors.roots().clone(), log: Some(anchors.log().clone()) }),
+            None => {
+                tell!(
+                    "not checked: that it was published, and whether the root took anything back: there is no trust list, and `--log-key` names no key of the log"
+                );
+                Ok(Counted { roots, log: None })
+            }
+        }
+    }
+}
+
+impl Counted {
+    /// Whether a proof of its publication is of use.
+    pub fn proves(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// Verifies a served context: by the proof of its publication, at that time, or where none came with it now.
+    ///
+    /// # Errors
+    /// The proof or the context does not hold.
+    pub fn verify(&self, served: &Stapled, others: &Referenced<'_>) -> Result<SignedContext, TextProofFault> {
+        let (Some(log), Some(proof)) = (&self.log, &served.proof) else {
+            return verified(&served.signed, &self.roots, now(), others).map_err(TextProofFault::Context);
+        };
+        let nobody = Quorum::default();
+        let latest = now().saturating_add(semgate_statement::head::MAX_AHEAD);
+        let rules = ProofRules {
+            roots: &self.roots,
+            checkpoint: CheckpointRules { log, quorum: &nobody, latest },
+            prefix: &Prefix::default(),
+            documents: &DocumentLimits::default(),
+        };
+        rules.verify(&served.signed, proof, others).map(|proved| proved.context)
+    }
+}
