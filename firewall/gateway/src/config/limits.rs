@@ -63,6 +63,8 @@ pub struct Limits {
     /// Buckets of limits by policies and `limits.json` that are not full, of all agents together. 1,048,576: some 64 MiB, should a
     /// million agents be active at once.
     pub rate_buckets: usize,
+    /// Agents whose rate is remembered. 65,536: about 16 MiB. An active one is never forgotten; when all are active, a new one is refused.
+    pub metered_agents: usize,
     /// Connecting to the agent behind, TLS included. 2 s: it is near.
     pub connect_timeout: Duration,
     /// From the request written to the reply's last byte. 30 s: agents think.
@@ -78,9 +80,29 @@ pub struct Limits {
     pub event_bytes: usize,
     /// Events in a stream. 100,000: 28 a second for an hour.
     pub events: usize,
+    /// Tasks, conversations, push configurations and sessions that one agent owns and the gateway remembers. 4,096: over an hour of a new
+    /// task with a conversation of its own every two seconds; the one it used least lately is forgotten first.
+    pub owned: usize,
+    /// The same of all agents. 262,144: about 100 MiB, so that 64 agents can be full.
+    pub owned_of_all: usize,
+    /// A2A: push configurations of one agent whose target is kept. 256: up to 10 kB each, so 2.5 MB of an agent; the one that was used least
+    /// lately is forgotten first, and nothing is delivered for it any more.
+    pub push_targets: usize,
+    /// A2A: push configurations of which is remembered what was said so far. 256: each up to `appended_text`, so 64 MiB at most; behind what
+    /// was forgotten text is judged alone.
+    pub push_texts: usize,
     /// Native L8: subscriptions that one agent holds open, all routes together. 64: each is a stream or part of a socket, and
     /// few follow so many topics.
     pub subscriptions: usize,
+    /// Native L8: the same of all agents. 16,384: as many as 256 agents that are full.
+    pub subscriptions_of_all: usize,
+    /// Native L8: requests of one socket that are unanswered. 64: what an agent thinks about at once is a handful.
+    pub unanswered: usize,
+    /// Sessions in which two agents settle what no context defines. 1,024: some megabytes of concepts; of the agent that holds most, the one
+    /// that ends first is forgotten first.
+    pub learnt_sessions: usize,
+    /// Names that are settled, or asked about, in one session. 16: a handful of words that a domain forgot.
+    pub learnt_concepts: usize,
     /// Native L8: proposals of one agent that are held. 256: as many requests as it has waiting at once and then some; what is forgotten cannot be
     /// accepted any more, those that were answered first.
     pub proposals: usize,
@@ -204,6 +226,7 @@ impl Default for Limits {
             rate_per_second: 1000,
             rate_burst: 2000,
             rate_buckets: 1 << 20,
+            metered_agents: 65_536,
             connect_timeout: Duration::from_secs(2),
             upstream_timeout: Duration::from_secs(30),
             reply_bytes: 1024 * 1024,
@@ -211,7 +234,15 @@ impl Default for Limits {
             stream_time: Duration::from_secs(3600),
             event_bytes: 1024 * 1024,
             events: 100_000,
+            owned: 4_096,
+            owned_of_all: 262_144,
+            push_targets: 256,
+            push_texts: 256,
             subscriptions: 64,
+            subscriptions_of_all: 16_384,
+            unanswered: 64,
+            learnt_sessions: 1_024,
+            learnt_concepts: 16,
             proposals: 256,
             proposals_of_all: 65_536,
             subscription_time: Duration::from_secs(3600),
@@ -355,10 +386,19 @@ file_limits! {
         rate_per_second: u32 = 1..=1_000_000,
         rate_burst: u32 = 1..=1_000_000,
         rate_buckets: usize = 64..=1_073_741_824,
+        metered_agents: usize = 16..=16_777_216,
         reply_bytes: usize = 64..=67_108_864,
         event_bytes: usize = 64..=67_108_864,
         events: usize = 1..=100_000_000,
+        owned: usize = 1..=16_777_216,
+        owned_of_all: usize = 1..=16_777_216,
+        push_targets: usize = 1..=65_536,
+        push_texts: usize = 1..=65_536,
         subscriptions: usize = 1..=1_000_000,
+        subscriptions_of_all: usize = 1..=16_777_216,
+        unanswered: usize = 1..=65_536,
+        learnt_sessions: usize = 1..=1_000_000,
+        learnt_concepts: usize = 1..=4_096,
         appended_text: usize = 64..=67_108_864,
         text_artifacts: usize = 1..=1_000_000,
         told_text: usize = 64..=1_099_511_627_776,

@@ -104,7 +104,16 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
         messages_per_second: limits.rate_per_second.try_into().unwrap_or(default.messages_per_second),
         rate_buckets: limits.rate_buckets,
         message_burst: limits.rate_burst.try_into().unwrap_or(default.message_burst),
+        metered_agents: limits.metered_agents,
+        owned_by_one: limits.owned,
+        owned_by_all: limits.owned_of_all,
+        deliveries_by_one: limits.push_targets,
+        notified_at_once: limits.push_texts,
         subscriptions_of_one: limits.subscriptions,
+        subscriptions_of_all: limits.subscriptions_of_all,
+        unanswered: limits.unanswered,
+        learnt_sessions: limits.learnt_sessions,
+        learnt_concepts: limits.learnt_concepts,
         proposals_of_one: limits.proposals,
         proposals_of_all: limits.proposals_of_all,
         subscription_ms: u64::try_from(limits.subscription_time.as_millis()).unwrap_or(u64::MAX),
@@ -203,3 +212,6 @@ pub(super) fn card_route(route: &Arc<Route>) -> Arc<Route> {
     route.options.versions = vec![Version::V10];
     Arc::new(route)
 }
+
+#[cfg(test)]
+mod tests;
