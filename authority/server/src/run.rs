@@ -8,6 +8,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -30,7 +31,7 @@ use crate::proposals::Proposals;
 use crate::publish::MAX_DELTAS_AT_ONCE;
 use crate::rules::Rules;
 use crate::store::Layout;
-use crate::submit::{Queue, Sequencer, Submit, index_of, queue};
+use crate::submit::{self, Job, Message, Recorder, Sequencer, Submit, index_of};
 use crate::{RunFault, disk};
 
 /// The addresses that an authority really listens on (ports of 0 replaced).
@@ -73,7 +74,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), RunFault> {
     let prepared = away(move || prepare(config)).await??;
-    let Prepared { app, sequencer, queue, tls, tls_files, submit, lock } = prepared;
+    let Prepared { app, sequencer, asked, recorder, tls, tls_files, submit, lock } = prepared;
     descriptors::provide(app.config.limits.connections);
     let public_listener = bind(app.config.listen).await?;
     let admin_listener = bind(app.config.admin).await?;
@@ -86,7 +87,7 @@ pub async fn run(
     }
     let (stop, stopping) = watch::channel(false);
     let app = Arc::new(App { stopping: stopping.clone(), ..app });
-    let mut ended = start_sequencer(sequencer, queue)?;
+    let mut ended = start_sequencer(sequencer, asked, recorder)?;
     let listening = Listening {
         tls: Arc::clone(&tls),
         router: router(Arc::clone(&app)),
@@ -126,18 +127,22 @@ pub async fn run(
     result.unwrap_or_else(|_| Err(RunFault::Stopped("the thread of the log ended without a word".to_owned())))
 }
 
-/// The one thread that writes; what it ends with comes back here.
+/// The one thread that writes, and before it the one that brings on record what is about to be written; what the first ends with comes back
+/// here, and the other ends with it.
 fn start_sequencer(
     sequencer: Sequencer,
-    queue: Queue,
+    asked: Receiver<Message<Job>>,
+    recorder: Recorder,
 ) -> Result<oneshot::Receiver<Result<(), RunFault>>, RunFault> {
+    let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+    let none = |e| RunFault::Stopped(format!("no thread for the log: {e}"));
     let (to, from) = oneshot::channel();
-    std::thread::Builder::new()
-        .name("sequencer".to_owned())
-        .spawn(move || {
-            let _ = to.send(sequencer.run(&queue));
-        })
-        .map_err(|e| RunFault::Stopped(format!("no thread for the log: {e}")))?;
+    let (next, queue) = submit::recorded(&sequencer.limits);
+    thread("recorder").spawn(move || recorder.run(&asked, &next)).map_err(none)?;
+    let run = move || {
+        let _ = to.send(sequencer.run(&queue));
+    };
+    thread("sequencer").spawn(run).map_err(none)?;
     Ok(from)
 }
 
@@ -165,7 +170,8 @@ async fn serve_admin(listener: TcpListener, app: Arc<App>, mut stopping: watch::
 struct Prepared {
     app: App,
     sequencer: Sequencer,
-    queue: Queue,
+    asked: Receiver<Message<Job>>,
+    recorder: Recorder,
     tls: Arc<Tls>,
     tls_files: TlsFiles,
     submit: Submit,
@@ -181,13 +187,14 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     let (tls_files, shown) = TlsFiles::open(&config)?;
     let tls = Arc::new(Tls::new(shown));
     let metrics = Arc::new(Metrics::new());
-    let (submit, queue) = queue(&config.limits);
+    let (submit, asked) = submit::queue(&config.limits);
     let opened = open::open(&config, &layout)?;
     let keys = Arc::new(keys::Keys::load(&config, &layout, opened.anchors.clone(), now())?);
     let signers = Signers::load(&config, &layout, Arc::clone(&keys))?;
     let audit = Arc::new(Audit::open(&config.audit)?);
-    let watched = (Arc::clone(&audit), Arc::clone(&metrics));
-    let (sequencer, found) = open::sequencer(&config, &layout, opened, Arc::clone(&keys), watched)?;
+    let recorder = Recorder::new(Arc::clone(&audit), &config.limits);
+    let (sequencer, found) =
+        open::sequencer(&config, &layout, opened, Arc::clone(&keys), Arc::clone(&metrics))?;
     let (_, stopping) = watch::channel(false);
     let app = App {
         document_limits: semgate_contexts::DocumentLimits::default(),
@@ -217,7 +224,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         layout,
         config,
     };
-    Ok(Prepared { app, sequencer, queue, tls, tls_files, submit, lock })
+    Ok(Prepared { app, sequencer, asked, recorder, tls, tls_files, submit, lock })
 }
 
 /// What requests are answered from, with nobody who would take any.

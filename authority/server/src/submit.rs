@@ -1,4 +1,5 @@
-//! submit → check → sign → append → publish: one thread owns the log and does nothing else.
+//! submit → record → check → sign → append → publish: one thread owns the log and does nothing else; one before it brings on record what is
+//! about to be done, while the commit before is under way.
 //!
 //! Submissions queue up while a commit is on its way to the disk; the next commit takes all of them (group commit), so the fsyncs are
 //! paid once for each batch. A submission is answered when the head that covers it is public. The order within a batch is: documents
@@ -19,7 +20,6 @@ use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use semgate_statement::{Act, Anchors, OwnStatement, SignedPermission, SignedStatement, Trust};
 use tokio::sync::{oneshot, watch};
 
-use crate::audit::Audit;
 use crate::clock::now;
 use crate::cosign::Cosigners;
 use crate::http::problem::{Code, Problem};
@@ -33,7 +33,7 @@ use crate::{Limits, RunFault};
 
 pub(crate) use check::{Verified, recognised_anew};
 pub(crate) use commit::{reopen, said};
-pub(crate) use record::Hanging;
+pub(crate) use record::{OnRecord, Recorder};
 pub(crate) use room::Room;
 
 /// What somebody with the right to it asks the authority to say.
@@ -132,8 +132,9 @@ pub(crate) struct Job {
     pub answer: oneshot::Sender<Result<Done, Problem>>,
 }
 
-enum Message {
-    Job(Box<Job>),
+/// What one thread tells the next: jobs on their way to the record, or such as are on it.
+pub(crate) enum Message<J> {
+    Job(Box<J>),
     Reindex,
     Stop,
 }
@@ -141,9 +142,9 @@ enum Message {
 /// How long a key whose device failed is left alone.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The way to the sequencer.
+/// The way to the record, and from there to the sequencer.
 #[derive(Clone)]
-pub(crate) struct Submit(SyncSender<Message>);
+pub(crate) struct Submit(SyncSender<Message<Job>>);
 
 impl Submit {
     /// Queues a job; a full queue is answered at once.
@@ -198,10 +199,6 @@ pub(crate) struct Sequencer {
     pub kept: Option<Kept>,
     pub heads: Heads,
     pub public: watch::Sender<Arc<Published>>,
-    /// Says what is about to be done.
-    pub audit: Arc<Audit>,
-    /// What of it hangs.
-    pub hanging: Option<Hanging>,
     pub verified: Verified,
     /// How long what followers read will be.
     pub room: Room,
@@ -215,13 +212,19 @@ pub(crate) struct Sequencer {
 }
 
 /// A queue and its reader.
-pub(crate) fn queue(limits: &Limits) -> (Submit, Queue) {
+pub(crate) fn queue(limits: &Limits) -> (Submit, Receiver<Message<Job>>) {
     let (to, from) = sync_channel(limits.queue);
-    (Submit(to), Queue(from))
+    (Submit(to), from)
 }
 
-/// The reading end of the queue.
-pub(crate) struct Queue(Receiver<Message>);
+/// The way from the record to the sequencer: as much as the sequencer takes at once.
+pub(crate) fn recorded(limits: &Limits) -> (SyncSender<Message<OnRecord>>, Queue) {
+    let (to, from) = sync_channel(limits.batch);
+    (to, Queue(from))
+}
+
+/// The reading end of what is on record.
+pub(crate) struct Queue(Receiver<Message<OnRecord>>);
 
 impl Sequencer {
     /// Runs until it is asked to stop or the disk fails at the commit point.
@@ -301,7 +304,7 @@ impl Sequencer {
     }
 
     /// Everything that is waiting, up to a batch.
-    fn gather(&mut self, first: Job, queue: &Queue) -> (Vec<Job>, bool) {
+    fn gather(&mut self, first: OnRecord, queue: &Queue) -> (Vec<OnRecord>, bool) {
         let mut batch = vec![first];
         while batch.len() < self.limits.batch {
             match queue.0.try_recv() {
@@ -339,7 +342,7 @@ impl Sequencer {
     fn end(self, queue: &Queue) {
         while let Ok(message) = queue.0.try_recv() {
             if let Message::Job(job) = message {
-                let _ = job.answer.send(Err(Code::Stopping.into()));
+                let _ = job.into_job().answer.send(Err(Code::Stopping.into()));
             }
         }
         if let Err(fault) = index_of(&self.index).flush() {

@@ -10,7 +10,6 @@ use semgate_statement::{Anchors, HeadFault, LogVerifier, Trust, VerifiedHead};
 use tokio::sync::watch;
 
 use super::Found;
-use crate::audit::Audit;
 use crate::clock::now;
 use crate::cosign::Cosigners;
 use crate::index::{Index, Position};
@@ -139,7 +138,7 @@ pub(super) fn sequencer(
     layout: &Layout,
     mut opened: Opened,
     keys: Arc<Keys>,
-    (audit, metrics): (Arc<Audit>, Arc<Metrics>),
+    metrics: Arc<Metrics>,
 ) -> Result<(Sequencer, Found), RunFault> {
     // After a crash between the two, what is kept apart is behind; before anything is served, it is not.
     if let Some(kept) = &mut opened.kept {
@@ -209,13 +208,11 @@ pub(super) fn sequencer(
         cosigners,
         heads,
         public,
-        audit,
         verified: Verified::default(),
         room: Room::default(),
         doubt: 0,
         unsigned: None,
         unrenewed: None,
-        hanging: None,
         metrics,
     };
     Ok((sequencer, found))

@@ -11,7 +11,7 @@ use semgate_statement::{
 };
 
 use super::check::Judged;
-use super::{Done, Job, Request, Sequencer, Verified, index_of};
+use super::{Done, Job, OnRecord, Request, Sequencer, Verified, index_of};
 use crate::clock::now;
 use crate::http::problem::{Code, Problem};
 use crate::index::Reason;
@@ -49,11 +49,10 @@ impl Waiting {
 
 impl Sequencer {
     /// Commits a batch and answers it. `true` if a new head was published.
-    pub(super) fn commit(&mut self, batch: Vec<Job>) -> Result<bool, RunFault> {
+    pub(super) fn commit(&mut self, batch: Vec<OnRecord>) -> Result<bool, RunFault> {
         let began = Instant::now();
-        let Some(batch) = self.writable(batch).and_then(|batch| self.recorded(batch)) else {
-            return Ok(false);
-        };
+        let batch = batch.into_iter().map(OnRecord::into_job).collect();
+        let Some(batch) = self.writable(batch) else { return Ok(false) };
         {
             let public = self.public.borrow();
             self.room.begin(public.trust.bytes.len(), public.floors.bytes.len());

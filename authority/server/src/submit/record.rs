@@ -1,30 +1,81 @@
-//! What is about to be done is on record before anything of it is done; and a volume that hangs over that keeps no head waiting.
+//! What is about to be done is on record before anything of it is done: forced to the disk while the commit before is under way, and a volume
+//! that hangs over that keeps no head waiting.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use super::commit::refuse_batch;
-use super::{Job, Sequencer};
-use crate::RunFault;
+use super::{Job, Message};
+use crate::audit::Audit;
 use crate::http::problem::Code;
+use crate::{Limits, RunFault};
+
+/// A job whose line is on the disk, or that does nothing that needs one. Only [`Recorder`] makes one, and the sequencer takes nothing else.
+pub(crate) struct OnRecord(Job);
+
+impl OnRecord {
+    /// The job.
+    pub fn into_job(self) -> Job {
+        self.0
+    }
+}
 
 /// Lines that are being forced to a disk which did not answer in time. Nothing is done by them, also when they are there at last.
-pub(crate) type Hanging = Receiver<Result<(), RunFault>>;
+type Hanging = Receiver<Result<(), RunFault>>;
 
-impl Sequencer {
-    /// What is about to be done is on record, on the disk, before anything of it is done; else it is refused.
-    pub(super) fn recorded(&mut self, batch: Vec<Job>) -> Option<Vec<Job>> {
-        let lines = || batch.iter().filter_map(|job| job.intended);
-        let (Some(first), Some(last)) = (lines().min(), lines().max()) else { return Some(batch) };
-        match self.force(first, last) {
-            Ok(()) => Some(batch),
-            Err(fault) => {
-                tracing::error!("nothing of a batch was done, for it is not on record: {fault}");
-                refuse_batch(batch, Code::of_write(&fault));
-                None
+/// Brings on record what is about to be done, all that waits at once.
+pub(crate) struct Recorder {
+    audit: Arc<Audit>,
+    hanging: Option<Hanging>,
+    timeout: Duration,
+    batch: usize,
+}
+
+impl Recorder {
+    /// For this audit log.
+    pub fn new(audit: Arc<Audit>, limits: &Limits) -> Self {
+        Self { audit, hanging: None, timeout: limits.audit_timeout, batch: limits.batch }
+    }
+
+    /// Runs until it is asked to stop or nobody takes what is on record. Whoever is not answered by then hears that the authority stops.
+    pub fn run(mut self, asked: &Receiver<Message<Job>>, to: &SyncSender<Message<OnRecord>>) {
+        loop {
+            let mut batch = Vec::new();
+            let mut other = None;
+            match asked.recv() {
+                Ok(Message::Job(job)) => batch.push(*job),
+                Ok(Message::Reindex) => other = Some(Message::Reindex),
+                Ok(Message::Stop) | Err(_) => other = Some(Message::Stop),
+            }
+            while other.is_none() && batch.len() < self.batch {
+                match asked.try_recv() {
+                    Ok(Message::Job(job)) => batch.push(*job),
+                    Ok(Message::Reindex) => other = Some(Message::Reindex),
+                    Ok(Message::Stop) => other = Some(Message::Stop),
+                    Err(_) => break,
+                }
+            }
+            let stops = matches!(other, Some(Message::Stop));
+            let recorded = self.recorded(batch).into_iter().map(|job| Message::Job(Box::new(job)));
+            if recorded.chain(other).try_for_each(|next| to.send(next)).is_err() || stops {
+                return;
             }
         }
+    }
+
+    /// What of a batch is on the disk: all, or it is refused.
+    fn recorded(&mut self, batch: Vec<Job>) -> Vec<OnRecord> {
+        let lines = || batch.iter().filter_map(|job| job.intended);
+        if let (Some(first), Some(last)) = (lines().min(), lines().max())
+            && let Err(fault) = self.force(first, last)
+        {
+            tracing::error!("nothing of a batch was done, for it is not on record: {fault}");
+            refuse_batch(batch, Code::of_write(&fault));
+            return Vec::new();
+        }
+        batch.into_iter().map(OnRecord).collect()
     }
 
     /// Forces lines of the audit log to the disk on a thread of its own, and waits for `limits.audit_timeout`. While what was begun before
@@ -46,7 +97,7 @@ impl Sequencer {
             .name("audit".to_owned())
             .spawn(forcing)
             .map_err(|e| RunFault::Stopped(format!("a thread for the audit log: {e}")))?;
-        match from.recv_timeout(self.limits.audit_timeout) {
+        match from.recv_timeout(self.timeout) {
             Ok(forced) => forced,
             Err(RecvTimeoutError::Timeout) => {
                 self.hanging = Some(from);
