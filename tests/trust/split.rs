@@ -136,11 +136,23 @@ fn one_of_three_root_keys_certifies_no_publisher() {
     let listed = good(&split.reach("operator", &["context", "list"]));
     assert!(!listed.contains("payment"), "{listed}");
     good(&split.publish("operator"));
+    // below the roots the thief would be a publisher: not taken up while it runs, and not at a start
+    let said = || std::fs::read_to_string(split.dir.join("authority.log")).unwrap();
+    let anchors = split.dir.join("client-roots.pem");
+    std::fs::copy(split.dir.join("roots.pem"), &anchors).unwrap();
+    let why = "one root key in it makes every publisher, though it takes 2 to speak for the root";
+    wait_for("the roots to be refused", || said().contains(why).then_some(()));
+    refused(&split.publish("thief"), "no answer from");
     end(split.running);
-    // it is the anchors that keep the thief out, and nothing else
-    set_line(&split.dir.join("authority.toml"), "client_roots", "client_roots = \"roots.pem\"");
+    std::fs::write(split.dir.join("authority.log"), "").unwrap();
+    let mut stopped = authority(&split.dir);
+    let status = wait_for("it to end", || stopped.0.try_wait().unwrap());
+    assert!(!status.success() && said().contains(why) && said().contains("tls-issuing.pem"), "{}", said());
+    // with one key that speaks alone they are its roots like any others; it is the anchors that keep the thief out, and nothing else
+    set_line(&split.dir.join("authority.toml"), "root_threshold", "root_threshold = 1");
     split.running = authority(&split.dir);
     split.answers();
+    assert!(said().contains("whoever has that one makes every publisher"), "{}", said());
     good(&split.publish("thief"));
     end(split.running);
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use ring::rand::SystemRandom;
 use semgate_certs::{
     BACKDATE, Chain, ChainFault, ChainLimits, CrlStore, IssueFault, Issuer, KeyFault, KeyPair, LeafProfile,
-    PeerRoots, Roots, SigningKey, Usage, VerifiedLeaf, verify_chain,
+    PeerRoots, Roots, SigningKey, Suspect, Usage, VerifiedLeaf, verify_chain,
 };
 use semgate_contexts::{Line, Prefix};
 use semgate_statement::{Anchors, LogKey, SigningIdentity};
@@ -146,9 +146,38 @@ pub(crate) fn roots(path: &Path, prefix: &Prefix) -> Result<Roots, RunFault> {
     Ok(roots.with_prefix(prefix.clone()))
 }
 
-/// The roots of client certificates.
+/// The roots of client certificates. Refuses the certificate of a root key where it takes several to speak for the root: whoever holds that
+/// one would certify any publisher.
 pub(crate) fn client_roots(config: &Config) -> Result<Roots, RunFault> {
-    roots(&config.tls.client_roots, &config.prefix)
+    let clients = roots(&config.tls.client_roots, &config.prefix)?;
+    if config.root_threshold > 1 && has_key_of(&clients, &roots(&config.roots, &config.prefix)?) {
+        let needed = config.root_threshold;
+        return Err(RunFault::keys(
+            &config.tls.client_roots,
+            format_args!(
+                "one root key in it makes every publisher, though it takes {needed} to speak for the root: name the issuing certificate for TLS alone as `tls.client_roots` (`offline/tls-issuing.pem` of `init`)"
+            ),
+        ));
+    }
+    Ok(clients)
+}
+
+/// Warns of the same where the trust list in effect split the root: a list that was handed in must not keep its authority from starting.
+pub(crate) fn warn_of_root_keys(config: &Config, anchors: &Anchors) {
+    let split = anchors.threshold() > 1;
+    if split && client_roots(config).is_ok_and(|clients| has_key_of(&clients, anchors.roots())) {
+        tracing::warn!(
+            "`{}` holds a root key: whoever has that one makes every publisher, though it takes {} to speak for the root",
+            config.tls.client_roots.display(),
+            anchors.threshold()
+        );
+    }
+}
+
+/// Whether the key of one of these certificates is that of one of the others, whoever certified it.
+fn has_key_of(these: &Roots, others: &Roots) -> bool {
+    let others: Vec<_> = others.certificates().filter_map(Suspect::key_of).collect();
+    these.certificates().filter_map(Suspect::key_of).any(|key| others.contains(&key))
 }
 
 /// The same under each configured trust domain; certificates are looked up in these lists, if there are any.

@@ -189,6 +189,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     let metrics = Arc::new(Metrics::new());
     let (submit, asked) = submit::queue(&config.limits);
     let opened = open::open(&config, &layout)?;
+    keys::warn_of_root_keys(&config, &opened.anchors);
     let keys = Arc::new(keys::Keys::load(&config, &layout, opened.anchors.clone(), now())?);
     let signers = Signers::load(&config, &layout, Arc::clone(&keys))?;
     let audit = Arc::new(Audit::open(&config.audit)?);
