@@ -58,6 +58,8 @@ pub(crate) struct Compiled {
     pub(crate) validator: Validator,
     pub(crate) fields: FieldType,
     pub(crate) free_text: FreeText,
+    /// Members that [`Shape::never_null`](crate::Shape::never_null) is about, sorted.
+    pub(crate) never_null: Vec<String>,
 }
 
 /// The parts of a document that schemas refer to.
@@ -103,6 +105,7 @@ pub(crate) fn compile<'d>(
             validator,
             fields: fields::describe(&source, want.schema),
             free_text: FreeText::new(Arc::clone(&map), start),
+            never_null: fields::never_null(&source, want.schema),
         });
     }
     Ok(compiled)

@@ -80,6 +80,7 @@ pub struct Shape {
     pub(crate) performatives: PerformativeSet,
     pub(crate) fields: FieldType,
     pub(crate) free_text: FreeText,
+    pub(crate) never_null: Vec<String>,
     pub(crate) validator: Validator,
 }
 
@@ -126,6 +127,13 @@ impl Shape {
             missing(fields, instance, without, "", most, &mut gaps);
         }
         gaps
+    }
+
+    /// Whether `null` under this name can only have been meant as an absent member: the schema names it at the top (through `$ref` and `allOf` too),
+    /// asks for it in no instance without a condition, and takes it with some value but never with null. So no instance that holds it as null
+    /// conforms; whether one without it does, [`Shape::conform`] says.
+    pub fn never_null(&self, member: &str) -> bool {
+        self.never_null.binary_search_by(|name| name.as_str().cmp(member)).is_ok()
     }
 
     /// Whether a member that the schema marks `x-free-text` (at any depth) holds a string that is not empty.

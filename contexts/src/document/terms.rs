@@ -106,6 +106,7 @@ fn shape(
         let what = "this member names the type of an instance and never reaches its schema";
         return Err(DocumentFault::Member { path: schema::pointer(&path), what });
     }
-    let Compiled { validator, fields, free_text } = compiled;
-    Ok(Shape { name, schema: want.schema.clone(), performatives, fields, free_text, validator })
+    let Compiled { validator, fields, free_text, never_null } = compiled;
+    let schema = want.schema.clone();
+    Ok(Shape { name, schema, performatives, fields, free_text, never_null, validator })
 }

@@ -323,6 +323,40 @@ fn names_of_a_document_are_one_namespace() {
 }
 
 #[test]
+fn a_member_is_never_null_where_it_is_named_not_asked_for_and_taken_but_not_as_null() {
+    let mut document = concept(json!({
+        "type": "object",
+        "required": ["asked"],
+        "properties": {
+            "asked": { "type": "boolean" },
+            "flag": { "type": "boolean" },
+            "named": { "$ref": "#/$defs/word" },
+            "listed": { "enum": ["a", 1] },
+            "union": { "anyOf": [{ "type": "string" }, { "type": "integer" }] },
+            "object": { "type": "object", "properties": { "inner": { "type": "string" } } },
+            "nullable": { "type": ["boolean", "null"] },
+            "choice": { "enum": ["a", null] },
+            "any": true,
+            "none": false,
+        },
+        "allOf": [{ "properties": { "both": { "type": ["string", "null"] } } }, { "$ref": "#/$defs/more" }],
+        "anyOf": [{ "properties": { "branch": { "type": "string" } } }, { "properties": {} }],
+    }));
+    document["$defs"] = json!({
+        "word": { "type": "string" },
+        "more": { "type": "object", "properties": { "both": { "type": "string" }, "late": { "type": "integer" } }, "required": ["late"] },
+    });
+    let context = check(&document).unwrap();
+    let shape = ask(&context, "c");
+    for name in ["flag", "named", "listed", "union", "object", "both"] {
+        assert!(shape.never_null(name), "{name}");
+    }
+    for name in ["asked", "nullable", "choice", "any", "none", "late", "branch", "inner", "unknown", ""] {
+        assert!(!shape.never_null(name), "{name}");
+    }
+}
+
+#[test]
 fn code_lists_are_bounded_and_sound() {
     let with = |codes: Value| {
         let mut document = concept(json!({ "type": "object", "properties": {} }));

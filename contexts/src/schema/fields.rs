@@ -20,9 +20,21 @@ const CARRIERS: [&str; 5] = ["patternProperties", "if", "then", "else", "depende
 
 /// What a schema takes, in words that a policy can use.
 pub(super) fn describe(source: &Source<'_>, schema: &Value) -> FieldType {
-    let mut unfolding = Unfolding { source, targets: Vec::new(), budget: MAX_FIELDS, codes: HashMap::new() };
+    let mut unfolding = Unfolding::new(source);
     let found = unfolding.kind(schema, types::ALL);
     if unfolding.budget == 0 { FieldType::Opaque } else { found }
+}
+
+/// The members of an object that the schema names, asks for in no instance without a condition, and takes with some value but never
+/// with null. Sorted.
+pub(super) fn never_null(source: &Source<'_>, schema: &Value) -> Vec<String> {
+    let facts = Unfolding::new(source).facts(schema).unwrap_or_default();
+    let taken = |schemas: &[&Value]| schemas.iter().fold(types::ALL, |all, one| all & source.types(one));
+    let never =
+        |schemas: &[&Value]| matches!(taken(schemas), taken if taken != 0 && taken & types::NULL == 0);
+    let named =
+        facts.properties.iter().filter(|(name, schemas)| !facts.required.contains(name) && never(schemas));
+    named.map(|(name, _)| name.clone()).collect()
 }
 
 struct Unfolding<'s, 'd> {
@@ -52,6 +64,12 @@ struct Facts<'v> {
     unions: Vec<Vec<&'v Value>>,
     /// Some part may carry members that are not listed, whatever branch holds.
     carries: bool,
+}
+
+impl<'s, 'd> Unfolding<'s, 'd> {
+    fn new(source: &'s Source<'d>) -> Self {
+        Self { source, targets: Vec::new(), budget: MAX_FIELDS, codes: HashMap::new() }
+    }
 }
 
 impl<'v> Unfolding<'_, 'v> {

@@ -56,6 +56,8 @@ pub struct Facts {
     pub learnt: Vec<String>,
     /// The tool of MCP that is called or answers, where no context names it and the route takes such.
     pub unnamed_tool: Option<String>,
+    /// Arguments of a tool that were `null` and were taken out before it was judged: `task.member`, names of the schema.
+    pub null_arguments: Vec<String>,
     /// The limits that stopped it (`rate_limited`, `ambiguity_limited`).
     pub limited: Vec<Limited>,
     /// What policies took out of the reply: `concept.member`, names of the schema.

@@ -20,7 +20,7 @@ use crate::{
     resolve::{Resolved, has_turns, out_of_turn, resolve, side, still_stands},
     stream::told,
     subscriptions::{Subscription, Subscriptions},
-    tools::{self, ToolWatch},
+    tools::{self, Absent, ToolWatch},
     turn::{Between, Proposal, Step, proposes, same},
 };
 use arc_swap::ArcSwap;
@@ -155,14 +155,15 @@ impl Inspector {
         now: Now,
     ) -> Result<Permit, Refusal> {
         let generation = self.live.load();
-        let plain: Option<Bytes>;
+        let anew: Option<Absent>;
         let settled = self.settled(route, peer);
         let leave = {
-            let case = self.request_case(&generation, route, peer, (&arrived, &settled), now);
+            let mut case = self.request_case(&generation, route, peer, (&arrived, &settled), now);
             let mut strict = read(&case, &arrived.judged)?;
-            plain = plainly(&arrived.call, &strict);
-            if let Some(plain) = &plain {
-                strict = read(&case, plain)?;
+            anew = plainly(&arrived.call, &strict).or_else(|| tools::absent(&case, &strict, headers));
+            if let Some(Absent { bytes, members }) = &anew {
+                case = Case { bytes: bytes.len(), nulls: members, ..case };
+                strict = read(&case, bytes)?;
             }
             let metered = judge(&case, &strict, headers)
                 .and_then(|decided| meter(decided, &self.meters))
@@ -175,8 +176,8 @@ impl Inspector {
         if let Some((id, sent)) = leave.asks_in_session() {
             self.dialogues.client_asks(sent, id.clone());
         }
-        Ok(leave.over(match plain {
-            Some(plain) => Arrived::whole(arrived.call, plain),
+        Ok(leave.over(match anew {
+            Some(anew) => Arrived::whole(arrived.call, anew.bytes),
             None => arrived,
         }))
     }
@@ -253,6 +254,7 @@ impl Inspector {
         let mut leave = {
             let case = Case {
                 turn: Turn::Again,
+                nulls: &sent.facts.null_arguments,
                 ..self.request_case(&generation, &sent.route, &sent.caller, (&arrived, &settled), now)
             };
             let strict = read(&case, &arrived.judged)?;
@@ -390,6 +392,7 @@ impl Inspector {
             turn: Turn::First,
             look: Look::Decides,
             before: &[],
+            nulls: &[],
             answers: None,
             about: None,
             now,
@@ -423,6 +426,7 @@ impl Inspector {
             turn: Turn::First,
             look: Look::Decides,
             before: &[],
+            nulls: &[],
             answers: Some(sent),
             about: Some(&sent.about),
             now,
@@ -434,9 +438,10 @@ impl Inspector {
 type Begun<'c, 'j> = (Option<Subscription>, (Metered<'c, 'j>, Option<Arc<Step>>));
 
 /// A client's error, as it passes: its number in the words of the protocol. None for everything else.
-fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Bytes> {
+fn plainly(call: &Call, strict: &Strict<'_>) -> Option<Absent> {
     call.mcp.as_ref()?;
-    mcp::plain_failure(strict.json()).map(Bytes::from)
+    let bytes = mcp::plain_failure(strict.json())?;
+    Some(Absent { bytes: Bytes::from(bytes), members: Vec::new() })
 }
 
 /// Remembers what a request that may pass begins: a conversation, a proposal. What it answers is taken.

@@ -82,7 +82,9 @@ pub use permit::{Notice, Permit, ReplyPermit, Sent, Written};
 pub use push::Notification;
 pub use refusal::{Delivered, Refusal, Remedy, RpcId};
 pub use reply::refused as refused_reply;
-pub use route::{GroupScope, LineScope, Route, RouteFault, RouteOptions, TextParts, Undefined, UnnamedTools};
+pub use route::{
+    GroupScope, LineScope, NullArguments, Route, RouteFault, RouteOptions, TextParts, Undefined, UnnamedTools,
+};
 pub use shadow::{Differs, Shadow, ShadowCounts, Would};
 pub use stream::StreamState;
 pub use subscriptions::Subscriptions;

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use semgate_message::{Binding, Instance, Vocabulary, mcp};
 use semgate_policies::{FieldPath, Obligation, Obligations, has_field};
 use std::{collections::BTreeSet, sync::Arc};
-use write::Cut;
+pub(crate) use write::{Cut, without};
 
 /// A reply without what policies take out of it.
 pub(crate) struct Redacted {
@@ -146,7 +146,7 @@ fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Opti
         }
     }
     let Some(first) = all.first().filter(|_| !cuts.is_empty()) else { return Ok(None) };
-    let written = write::without(strict.json(), &cuts, mirrored).ok_or_else(|| {
+    let written = without(strict.json(), &cuts, mirrored).ok_or_else(|| {
         let refusal = crate::Code::PolicyError;
         Refusal::new(refusal, "a policy asks for what cannot be done to this reply")
             .with_hint("ask the operator; the decision id finds the full record")

@@ -128,6 +128,8 @@ pub struct RouteOptions {
     pub undefined: Undefined,
     /// What becomes of tools of MCP that no task of the context is pinned to.
     pub unnamed_tools: UnnamedTools,
+    /// What becomes of arguments of such a tool that are `null` where its parameters take none.
+    pub null_arguments: NullArguments,
 }
 
 /// What becomes of a name that the context does not define (F0-31).
@@ -166,6 +168,30 @@ impl UnnamedTools {
     }
 }
 
+/// What becomes of an argument of a tool of MCP that is `null` where the signed parameters name it, do not ask for it and take no null.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NullArguments {
+    /// The call does not fit its schema, and is refused.
+    #[default]
+    Refuse,
+    /// It is taken out before the call is judged, and what is forwarded does not hold it.
+    Absent,
+}
+
+impl NullArguments {
+    const WORDS: [(&str, Self); 2] = [("refuse", Self::Refuse), ("absent", Self::Absent)];
+
+    /// As configurations write it.
+    pub fn as_str(self) -> &'static str {
+        Self::WORDS.into_iter().find(|(_, choice)| *choice == self).map_or("refuse", |(word, _)| word)
+    }
+
+    /// Reads the word.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::WORDS.into_iter().find(|(word, _)| *word == text).map(|(_, choice)| choice)
+    }
+}
+
 impl Default for RouteOptions {
     fn default() -> Self {
         Self {
@@ -178,6 +204,7 @@ impl Default for RouteOptions {
             answer_from_code_lists: false,
             undefined: Undefined::Reject,
             unnamed_tools: UnnamedTools::Withhold,
+            null_arguments: NullArguments::Refuse,
         }
     }
 }

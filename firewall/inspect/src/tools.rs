@@ -10,6 +10,7 @@
 
 mod hold;
 mod mirror;
+mod nulls;
 mod pin;
 #[cfg(test)]
 mod tests;
@@ -17,5 +18,6 @@ mod watch;
 
 pub(crate) use hold::{Ends, UNNAMED, callable, judge, names, repeats_nothing};
 pub use mirror::{BadHeader, headers};
+pub(crate) use nulls::{Absent, absent};
 pub use pin::{TOOL_MARK, comment, digest_of};
 pub use watch::ToolWatch;

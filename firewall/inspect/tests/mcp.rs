@@ -4,6 +4,8 @@
 mod common;
 #[path = "mcp/drift.rs"]
 mod drift;
+#[path = "mcp/nulls.rs"]
+mod nulls;
 
 use bytes::Bytes;
 use common::{

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use semgate_contexts::{ContextUrn, Prefix};
-use semgate_inspect::{Undefined, UnnamedTools};
+use semgate_inspect::{NullArguments, Undefined, UnnamedTools};
 use semgate_message::a2a::Version;
 
 use super::raw::FileRoute;
@@ -137,6 +137,8 @@ pub struct RouteChoices {
     pub origins: Vec<String>,
     /// MCP: what becomes of tools that no context names.
     pub unnamed_tools: UnnamedTools,
+    /// MCP: what becomes of arguments that are `null` where their tool takes none.
+    pub null_arguments: NullArguments,
     /// The callers' `Authorization` is passed on to the agent behind. Off unless said: a credential that is good at the agent is good for
     /// whoever sees it, and who the caller is the gateway states itself.
     pub forward_authorization: bool,
@@ -178,6 +180,7 @@ impl Default for RouteChoices {
             hosts: Vec::new(),
             origins: Vec::new(),
             unnamed_tools: UnnamedTools::Withhold,
+            null_arguments: NullArguments::Refuse,
             forward_authorization: false,
             authorization_servers: None,
             api_key_header: None,
@@ -259,7 +262,16 @@ pub(super) fn choices(
         push: file.push.as_ref().map(|push| push.check(&file.name, protocol, base)).transpose()?,
         hosts: hosts(file)?,
         origins: origins(file)?,
-        unnamed_tools: unnamed_tools(file, protocol)?,
+        unnamed_tools: of_mcp(
+            (file, protocol),
+            ("unnamed_tools", file.unnamed_tools.as_deref()),
+            ("`withhold` or `pass`", UnnamedTools::parse),
+        )?,
+        null_arguments: of_mcp(
+            (file, protocol),
+            ("null_arguments", file.null_arguments.as_deref()),
+            ("`refuse` or `absent`", NullArguments::parse),
+        )?,
         forward_authorization: file.forward_authorization.unwrap_or(false),
         authorization_servers: authorization_servers(file, protocol)?,
         api_key_header: match file.api_key_header.as_deref() {
@@ -310,16 +322,17 @@ fn origins(file: &FileRoute) -> Result<Vec<String>, ConfigFault> {
     ))
 }
 
-fn unnamed_tools(file: &FileRoute, protocol: Protocol) -> Result<UnnamedTools, ConfigFault> {
-    let key = || format!("route `{}`: unnamed_tools", file.name);
-    match file.unnamed_tools.as_deref() {
-        None => Ok(UnnamedTools::Withhold),
-        Some(_) if protocol != Protocol::Mcp => {
-            Err(ConfigFault::value(key(), "left out where the binding is not `mcp`"))
-        }
-        Some(word) => {
-            UnnamedTools::parse(word).ok_or_else(|| ConfigFault::value(key(), "`withhold` or `pass`"))
-        }
+/// A word that only routes of MCP have.
+fn of_mcp<T: Default>(
+    (file, protocol): (&FileRoute, Protocol),
+    (name, written): (&str, Option<&str>),
+    (must, parse): (&'static str, impl Fn(&str) -> Option<T>),
+) -> Result<T, ConfigFault> {
+    let fault = |must| ConfigFault::value(format!("route `{}`: {name}", file.name), must);
+    match written {
+        None => Ok(T::default()),
+        Some(_) if protocol != Protocol::Mcp => Err(fault("left out where the binding is not `mcp`")),
+        Some(word) => parse(word).ok_or_else(|| fault(must)),
     }
 }
 

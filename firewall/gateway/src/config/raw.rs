@@ -184,6 +184,8 @@ pub(super) struct FileRoute {
     pub origins: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unnamed_tools: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub null_arguments: Option<String>,
     pub forward_authorization: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authorization_servers: Option<Vec<String>>,
@@ -304,7 +306,7 @@ impl FileAuthority {
 impl FileRoute {
     fn of(route: &RouteConfig) -> Self {
         let (choices, a2a) = (&route.choices, route.protocol == Protocol::A2a);
-        let plain = route.plain_sender.is_some();
+        let (plain, mcp) = (route.plain_sender.is_some(), route.protocol == Protocol::Mcp);
         let (card, card_keys) = match &choices.card {
             CardChoice::Rebuilt => ("rebuilt", None),
             CardChoice::Untouched { keys } => ("untouched", Some(keys.clone())),
@@ -341,8 +343,8 @@ impl FileRoute {
             ),
             hosts: plain.then(|| choices.hosts.clone()),
             origins: Some(choices.origins.clone()),
-            unnamed_tools: (route.protocol == Protocol::Mcp)
-                .then(|| choices.unnamed_tools.as_str().to_owned()),
+            unnamed_tools: mcp.then(|| choices.unnamed_tools.as_str().to_owned()),
+            null_arguments: mcp.then(|| choices.null_arguments.as_str().to_owned()),
             forward_authorization: Some(choices.forward_authorization),
             authorization_servers: choices.authorization_servers.clone(),
             api_key_header: choices.api_key_header.clone(),

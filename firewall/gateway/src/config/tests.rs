@@ -258,6 +258,24 @@ fn authorization_servers_are_listed_where_tokens_are_passed_on_and_are_no_plain_
 }
 
 #[test]
+fn what_becomes_of_null_arguments_is_said_by_routes_of_mcp_alone() {
+    let mcp = GOOD.replacen("binding = \"a2a\"", "binding = \"mcp\"", 1);
+    let with = |word: &str| parse(&format!("{mcp}null_arguments = \"{word}\"\n"));
+    assert_eq!(
+        parse(&mcp).unwrap().routes[1].choices.null_arguments,
+        NullArguments::Refuse,
+        "off unless said"
+    );
+    let config = with("absent").unwrap();
+    assert_eq!(config.routes[1].choices.null_arguments, NullArguments::Absent);
+    assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
+    let fault = with("drop").unwrap_err().to_string();
+    assert!(fault.contains("null_arguments") && fault.contains("`refuse` or `absent`"), "{fault}");
+    let a2a = parse(&format!("{GOOD}null_arguments = \"absent\"\n")).unwrap_err().to_string();
+    assert!(a2a.contains("left out where the binding is not `mcp`"), "{a2a}");
+}
+
+#[test]
 fn an_egress_lane_is_local_where_it_is_plain_and_says_where_it_leads() {
     const LANE: &str = "[route.push]\nlisten = \"127.0.0.1:9801\"\nplain = true\ntargets = [\"https://hooks.test/a2a/\", \"http://localhost:*/\"]\nroots = \"ca.pem\"\nnetworks = [\"10.1.0.0/16\"]\n";
     let with = |from: &str, to: &str| parse(&format!("{GOOD}{}", LANE.replacen(from, to, 1)));

@@ -202,6 +202,7 @@ pub(super) fn route(route: &RouteConfig) -> Arc<Route> {
             group: None,
             undefined: choices.undefined,
             unnamed_tools: choices.unnamed_tools,
+            null_arguments: choices.null_arguments,
         },
     })
 }

@@ -5,7 +5,7 @@ use semgate_policies::FieldPath;
 use std::fmt::Write;
 
 /// Members that go, and the object that they are taken from.
-pub(super) struct Cut<'c> {
+pub(crate) struct Cut<'c> {
     pub object: &'c Object<'c>,
     pub paths: Vec<&'c FieldPath>,
 }
@@ -23,7 +23,7 @@ struct Writer<'w> {
 
 /// The JSON without what is cut; `None` if not every object that something is cut from was found. `mirrored`: it is the answer to a call
 /// of a tool, whose blocks repeat the structured content and nothing else, and do so again after it was cut.
-pub(super) fn without(json: &Json<'_>, cuts: &[Cut<'_>], mirrored: bool) -> Option<Vec<u8>> {
+pub(crate) fn without(json: &Json<'_>, cuts: &[Cut<'_>], mirrored: bool) -> Option<Vec<u8>> {
     let instead = if mirrored { Some(blocks(json, cuts)?) } else { None };
     let mut writer = Writer { out: String::new(), cuts, found: 0, instead };
     writer.value(json, &Paths::new());

@@ -2,7 +2,7 @@
 
 use super::{agent_id, generation_with, inspector, library, view};
 use semgate_inspect::{
-    Inspector, LineScope, Route, RouteOptions, TextParts, UnnamedTools,
+    Generation, Inspector, LineScope, Route, RouteOptions, TextParts, UnnamedTools,
     tools::{comment, digest_of, headers},
 };
 use semgate_message::Binding;
@@ -64,7 +64,8 @@ pub fn sums() -> Vec<u8> {
             "add": task(&tool("add", "Adds two numbers."), add, sum),
             "remove_all": task(&tool("remove-all", "Removes everything."), empty.clone(), empty.clone()),
             "query": task(&query(), json!({"type": "object", "properties": {
-                "region": {"type": "string", "maxLength": 64}, "deep": {"type": "object", "properties": {"n": integer, "on": {"type": "boolean"}}}}}), empty.clone()),
+                "region": {"type": "string", "maxLength": 64}, "deep": {"type": "object", "properties": {"n": integer, "on": {"type": "boolean"}}},
+                "loud": {"type": "boolean"}, "note": {"type": ["string", "null"], "maxLength": 64}}}), empty.clone()),
             "unpinned": {"parameters": {"type": "object"}, "results": {"type": "object"}},
         },
     });
@@ -80,8 +81,8 @@ pub fn house_with(unnamed_tools: UnnamedTools) -> (Inspector, Arc<Route>) {
     house_of(unnamed_tools, "", TextParts::default())
 }
 
-/// The same with more policies, and a choice of what the route admits.
-pub fn house_of(unnamed_tools: UnnamedTools, more: &str, text_parts: TextParts) -> (Inspector, Arc<Route>) {
+/// The context is published, and these policies hold beside the others.
+pub fn generation(more: &str) -> Generation {
     let mut authority = library();
     authority.publish(&sums());
     let view = view(&mut authority);
@@ -89,7 +90,12 @@ pub fn house_of(unnamed_tools: UnnamedTools, more: &str, text_parts: TextParts) 
     source.files.push(("sums.cedar".to_owned(), format!("{RULES}{more}")));
     let contexts: Vec<_> = view.contexts().filter_map(|loaded| loaded.context.clone()).collect();
     let policies = Arc::new(Policies::load(&source, &contexts, &PolicyLimits::default()).unwrap());
-    let generation = generation_with(view, &PolicySource::shipped(), &[]).with_policies(policies).unwrap();
+    generation_with(view, &PolicySource::shipped(), &[]).with_policies(policies).unwrap()
+}
+
+/// The same with more policies, and a choice of what the route admits.
+pub fn house_of(unnamed_tools: UnnamedTools, more: &str, text_parts: TextParts) -> (Inspector, Arc<Route>) {
+    let generation = generation(more);
     let route = Route {
         name: "mcp".to_owned(),
         binding: Binding::Mcp,
