@@ -25,7 +25,7 @@ use semgate_contexts::{Line, Prefix, Version};
 use semgate_policies::{Keep, KeepAs, PolicyLimits};
 
 pub use address::{Listen, Place, Upstream};
-pub use choices::{Admit, CardChoice, GroupChoice, HandshakeChoice, RouteChoices, Transport};
+pub use choices::{Admit, CardChoice, GroupChoice, HandshakeChoice, RouteChoices, StreamChoices, Transport};
 pub use fault::ConfigFault;
 pub use issuer::CredentialIssuer;
 pub use limits::Limits;

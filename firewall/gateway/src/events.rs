@@ -4,9 +4,13 @@
 //! one of them. This one takes LF and CRLF only, no mark in front, and the fields `data`, `id`, `event` (`message` or `error`),
 //! `retry` and comments; anything else is a fault. What it hands on is written anew: no byte of the framing is the agent's.
 
+mod line;
+pub(crate) mod lines;
+
 use std::fmt;
 
 use bytes::{Buf, Bytes, BytesMut};
+use line::LineReader;
 
 /// The content type of a stream (WHATWG HTML §9.2).
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
@@ -99,11 +103,7 @@ impl std::error::Error for EventFault {}
 #[derive(Debug)]
 pub(crate) struct Events {
     limits: EventLimits,
-    buffer: BytesMut,
-    /// Bytes at the front of the buffer that were looked through for the end of the line.
-    searched: usize,
-    /// Bytes of the event under way that have left the buffer.
-    taken: usize,
+    lines: LineReader,
     seen: usize,
     begun: bool,
     pending: Pending,
@@ -133,25 +133,12 @@ enum Data {
 
 impl Events {
     pub(crate) fn new(limits: EventLimits) -> Self {
-        Self {
-            limits,
-            buffer: BytesMut::new(),
-            searched: 0,
-            taken: 0,
-            seen: 0,
-            begun: false,
-            pending: Pending::default(),
-        }
+        Self { limits, lines: LineReader::default(), seen: 0, begun: false, pending: Pending::default() }
     }
 
     /// Adds what came. Take every [`Events::next`] before adding more: nothing else bounds what is waiting.
     pub(crate) fn add(&mut self, piece: Bytes) {
-        if self.buffer.is_empty() {
-            // the only owner of its bytes, as a piece from a connection usually is, is taken without a copy
-            self.buffer = BytesMut::from(piece);
-        } else {
-            self.buffer.extend_from_slice(&piece);
-        }
+        self.lines.add(piece);
     }
 
     /// The next whole event or comment; `None` until more is added.
@@ -159,15 +146,15 @@ impl Events {
     /// # Errors
     /// [`EventFault`]: nothing more may be read.
     pub(crate) fn next(&mut self) -> Result<Option<Item>, EventFault> {
-        if !self.begun && !self.buffer.is_empty() {
-            if self.buffer.first() == Some(&0xef) {
+        if let (false, Some(first)) = (self.begun, self.lines.waiting().first()) {
+            if *first == 0xef {
                 return Err(EventFault::Mark);
             }
             self.begun = true;
         }
-        while let Some(line) = self.line()? {
+        while let Some(line) = self.lines.next(self.limits.event_bytes)? {
             if line.is_empty() {
-                self.taken = 0;
+                self.lines.begin();
                 let pending = std::mem::take(&mut self.pending);
                 if let Some(event) = pending.whole() {
                     self.seen = self.seen.saturating_add(1);
@@ -190,39 +177,8 @@ impl Events {
     /// # Errors
     /// [`EventFault::Cut`] if it is within an event, which readers would drop unseen.
     pub(crate) fn end(&self) -> Result<(), EventFault> {
-        let nothing = self.buffer.is_empty() && self.pending.is_nothing();
+        let nothing = self.lines.waiting().is_empty() && self.pending.is_nothing();
         if nothing { Ok(()) } else { Err(EventFault::Cut) }
-    }
-
-    /// The next line without its end.
-    fn line(&mut self) -> Result<Option<Bytes>, EventFault> {
-        let rest = self.buffer.get(self.searched..).unwrap_or_default();
-        let Some(found) = memchr::memchr2(b'\n', b'\0', rest) else {
-            self.searched = self.buffer.len();
-            self.bound(self.buffer.len())?;
-            return Ok(None);
-        };
-        let end = self.searched.saturating_add(found);
-        if self.buffer.get(end) == Some(&b'\0') {
-            return Err(EventFault::Line);
-        }
-        self.bound(end)?;
-        let mut line = self.buffer.split_to(end).freeze();
-        self.buffer.advance(1);
-        self.searched = 0;
-        self.taken = self.taken.saturating_add(end).saturating_add(1);
-        if line.last() == Some(&b'\r') {
-            line.truncate(line.len().saturating_sub(1));
-        }
-        if memchr::memchr(b'\r', &line).is_some() {
-            return Err(EventFault::Line);
-        }
-        Ok(Some(line))
-    }
-
-    fn bound(&self, more: usize) -> Result<(), EventFault> {
-        let size = self.taken.saturating_add(more);
-        if size > self.limits.event_bytes { Err(EventFault::TooLarge) } else { Ok(()) }
     }
 }
 

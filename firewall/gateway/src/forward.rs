@@ -177,6 +177,8 @@ pub(crate) struct Begun {
 /// An answer on its connection.
 pub(crate) struct Answering {
     pub(crate) head: http::response::Parts,
+    /// What of its body was read already.
+    pub(crate) before: Bytes,
     pub(crate) body: Incoming,
     pub(crate) lease: Lease,
     pub(crate) deadline: Instant,
@@ -266,7 +268,7 @@ async fn begin(
         // hyper reads chunks, another reader the length; the connection is not kept
         return Err(invalid("the reply of the agent behind states two lengths"));
     }
-    Ok(Answering { head, body, lease, deadline })
+    Ok(Answering { head, before: Bytes::new(), body, lease, deadline })
 }
 
 async fn finish(
@@ -274,8 +276,8 @@ async fn finish(
     answering: Answering,
     limits: &Limits,
 ) -> Result<(http::response::Parts, Bytes), Refusal> {
-    let Answering { head, body, lease, deadline } = answering;
-    let read = receive::collect(body, limits.reply_bytes, Trailers::Dropped);
+    let Answering { head, before, body, lease, deadline } = answering;
+    let read = receive::collect(before, body, limits.reply_bytes, Trailers::Dropped);
     match tokio::time::timeout_at(deadline, read).await {
         Ok(Ok(body)) => {
             pool.keep(lease);

@@ -18,7 +18,7 @@ use crate::admit::door::Door;
 use crate::authorize::Authorization;
 use crate::card::Card;
 use crate::clock::unix_now;
-use crate::config::Limits;
+use crate::config::{Limits, StreamChoices};
 use crate::decision::Decisions;
 use crate::egress::Egress;
 use crate::measure::RouteMetrics;
@@ -74,6 +74,8 @@ pub(crate) struct Lane {
     pub(crate) listings: Listings,
     /// MCP: what passes of authorization, where callers show the server behind their credentials.
     pub(crate) authorization: Option<Authorization>,
+    /// MCP: what is taken of streams.
+    pub(crate) streams: StreamChoices,
     /// On which notifications of the agent behind leave.
     pub(crate) egress: Option<Egress>,
 }

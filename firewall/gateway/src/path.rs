@@ -32,7 +32,7 @@ use crate::answer::{self, Answer, AnswerBody};
 use crate::authorize::Demand;
 use crate::clock::unix_now;
 use crate::decision::DecisionId;
-use crate::events::EVENT_STREAM;
+use crate::events::lines;
 use crate::forward::{self, Begun, Returned, Told};
 use crate::framing::Serving;
 use crate::identify::Identity;
@@ -43,7 +43,7 @@ use crate::reasons::{self, no_audit, reply_facts, unspent};
 use crate::receive::{self, Received};
 use crate::record::{NotRecorded, Outcome, Record, Recorded};
 use crate::refuse::{self, Manner};
-use crate::relay::{self, Of, Opened, Relay, Relayed};
+use crate::relay::{self, Framing, Of, Opened, Relay, Relayed};
 use crate::reply;
 
 pub(crate) use notify::notified;
@@ -87,7 +87,7 @@ struct Way<'w> {
 /// What came back.
 enum Answered {
     Whole(Returned),
-    Stream(Begun),
+    Stream(Begun, Framing),
 }
 
 /// A refusal, and which of the two messages it stopped.
@@ -249,15 +249,15 @@ impl Way<'_> {
         }
         let (mut opened, mut demand) = (None, Demand::default());
         let answered = self.attended(|| facts.clone(), async {
-            let begun = forward::forward(permit, recorded, lane, lease, &told).await?;
+            let mut begun = forward::forward(permit, recorded, lane, lease, &told).await?;
             self.demanded(&begun, &mut demand)?;
             mcp::stands(&lane.shared.inspector, &begun.sent, begun.answering.head.status)?;
             opened = mcp::opened(&begun.sent, &begun.answering.head.headers)?;
             let streams = begun.sent.operation().is_some_and(Operation::streams)
                 || begun.sent.mcp().is_some()
                 || admitted.events;
-            if streams && relay::is_stream(&begun.answering) {
-                return Ok(Answered::Stream(begun));
+            if let Some(framing) = self.framing(&mut begun, streams).await? {
+                return Ok(Answered::Stream(begun, framing));
             }
             let mut whole = forward::whole(begun, lane).await?;
             if whole.sent.ends_session() {
@@ -267,8 +267,9 @@ impl Way<'_> {
             Ok(Answered::Whole(whole))
         });
         let judged = match answered.await {
-            Ok(Answered::Stream(begun)) => {
-                return Box::pin(self.relay(begun, facts, (opened, demand), echo, notice.as_ref())).await;
+            Ok(Answered::Stream(begun, framing)) => {
+                let stream = (begun, framing);
+                return Box::pin(self.relay(stream, facts, (opened, demand), echo, notice.as_ref())).await;
             }
             Ok(Answered::Whole(returned)) => {
                 reply::judge(&lane.shared.inspector, returned, &lane.replier, lane.shared.now())
@@ -297,25 +298,43 @@ impl Way<'_> {
         Ok(in_session(answer, opened, demand))
     }
 
+    /// How an answer that has begun is a stream; `None`: it is one reply.
+    ///
+    /// # Errors
+    /// As for a reply that is read.
+    async fn framing(&self, begun: &mut Begun, streams: bool) -> Result<Option<Framing>, Refusal> {
+        if streams && relay::is_stream(&begun.answering) {
+            return Ok(Some(Framing::Events));
+        }
+        let asked = begun.sent.mcp().is_some_and(|asked| asked.rpc_id.is_some());
+        if !asked || !self.lane.streams.json_lines {
+            return Ok(None);
+        }
+        let several = lines::are_several(&mut begun.answering, &self.lane.shared.limits).await;
+        let several = several.map_err(|refusal| refusal.with_rpc_id(begun.sent.rpc_id().cloned()))?;
+        Ok(several.then_some(Framing::Lines))
+    }
+
     /// The answer is a stream: its head goes out at once, and each event is judged as it passes. Only where it opens a session, which the
     /// head names, the answer in it is judged before.
     async fn relay(
         &self,
-        begun: Begun,
+        (begun, framing): (Begun, Framing),
         facts: Facts,
         (opens, demand): (Option<HeaderValue>, Demand),
         echo: Option<&HeaderName>,
         notice: Option<&Notice>,
     ) -> Result<Answer, Stopped> {
-        match Relay::begin(begun, Of { opens: opens.clone(), ..self.of(facts.clone()) }) {
+        match Relay::begin(begun, framing, Of { opens: opens.clone(), ..self.of(facts.clone()) }) {
             Ok(mut relay) => {
                 let opened = match opens {
                     Some(session) => (relay.until_answered().await == Opened::Yes).then_some(session),
                     None => None,
                 };
+                let kind = relay.kind();
                 let body = AnswerBody::Stream(Box::pin(Relayed::Resting(Box::new(relay))));
                 let address = &self.lane.address;
-                let answer = reply::hand_on(body, EVENT_STREAM, echo, notice, address, self.decision);
+                let answer = reply::hand_on(body, kind, echo, notice, address, self.decision);
                 Ok(in_session(answer, opened, demand))
             }
             Err(refusal) => Err(stopped_reply(refusal, facts)),

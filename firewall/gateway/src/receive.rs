@@ -40,7 +40,7 @@ pub(crate) async fn receive(
         return Err(too_large(limits.body_bytes));
     }
     let deadline = Instant::now() + limits.body_timeout;
-    let read = tokio::time::timeout_at(deadline, collect(body, most, Trailers::Refused)).await;
+    let read = tokio::time::timeout_at(deadline, collect(Bytes::new(), body, most, Trailers::Refused)).await;
     let bytes = match read {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(Cut::TooLarge)) => return Err(too_large(limits.body_bytes)),
@@ -75,9 +75,14 @@ pub(crate) enum Trailers {
     Dropped,
 }
 
-/// All data of a body up to `limit`. One frame, the usual case, is not copied.
-pub(crate) async fn collect(mut body: Incoming, limit: usize, trailers: Trailers) -> Result<Bytes, Cut> {
-    let mut first = Bytes::new();
+/// All data of a body up to `limit`, behind what of it was read before. One frame, the usual case, is not copied.
+pub(crate) async fn collect(
+    before: Bytes,
+    mut body: Incoming,
+    limit: usize,
+    trailers: Trailers,
+) -> Result<Bytes, Cut> {
+    let mut first = before;
     let mut more = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let data = match frame.map_err(|_| Cut::Broken)?.into_data() {

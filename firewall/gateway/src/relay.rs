@@ -4,6 +4,7 @@
 //! who leaves takes the agent's stream with it. The first event that may not pass ends the stream by the protocol's own error.
 
 mod course;
+mod reader;
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -16,17 +17,17 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
-use semgate_inspect::{Code, Refusal};
+use semgate_inspect::{Code, Refusal, Sent};
 use tokio::time::{Instant, timeout_at};
 
-use crate::events::EVENT_STREAM;
-use crate::events::{self, Event, EventLimits, Events, Item};
+use crate::events::{EVENT_STREAM, Event, Item};
 use crate::forward::{Answering, Begun};
 use crate::reasons::invalid;
 use crate::refuse;
 use crate::upstream::Lease;
 
 pub(crate) use course::{Course, Of, Opened};
+pub(crate) use reader::{Framing, Reader};
 
 /// Comments of the agent are passed on as one of ours, at most this often.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
@@ -52,7 +53,7 @@ pub(crate) struct Relay {
     course: Course,
     /// `None` once it is over: dropping it tells the agent.
     from: Option<(Incoming, Lease)>,
-    events: Events,
+    reader: Reader,
     alive: Option<Instant>,
     /// When the caller was last given something.
     spoke: Instant,
@@ -73,13 +74,16 @@ pub(crate) fn is_stream(answering: &Answering) -> bool {
 }
 
 impl Relay {
-    /// Takes over an answer that [`is_stream`].
+    /// Takes over an answer that [`is_stream`], or that was found to be lines.
     ///
     /// # Errors
     /// `upstream_invalid` for another status than 200, a compressed stream, one of another charset, or one that was not asked for.
-    pub(crate) fn begin(begun: Begun, of: Of) -> Result<Self, Refusal> {
+    pub(crate) fn begin(begun: Begun, framing: Framing, of: Of) -> Result<Self, Refusal> {
         let Begun { sent, answering } = begun;
-        let Answering { head, body, lease, .. } = answering;
+        if framing == Framing::Lines {
+            return Ok(Self::over(sent, answering, framing, of));
+        }
+        let head = &answering.head;
         let fault = |reason| Err(invalid(reason).with_rpc_id(sent.rpc_id().cloned()));
         if head.status != 200 {
             return fault("the agent behind answered with a status that does not pass");
@@ -96,18 +100,29 @@ impl Relay {
         if !types.next().is_some_and(plain) || types.next().is_some() {
             return fault("the stream of the agent behind has no one content type");
         }
+        Ok(Self::over(sent, answering, framing, of))
+    }
+
+    fn over(sent: Sent, answering: Answering, framing: Framing, of: Of) -> Self {
+        let Answering { before, body, lease, .. } = answering;
         let limits = &of.lane.shared.limits;
         let most = limits.stream_time;
-        let bounds = EventLimits { event_bytes: limits.event_bytes, events: limits.events };
-        Ok(Self {
+        let mut reader = Reader::new(framing, limits);
+        reader.add(before);
+        Self {
             course: Course::new(of, sent, lease.met(), most),
             from: Some((body, lease)),
-            events: Events::new(bounds),
+            reader,
             alive: None,
             spoke: Instant::now(),
             at: None,
             ready: VecDeque::new(),
-        })
+        }
+    }
+
+    /// The content type of what the caller gets.
+    pub(crate) const fn kind(&self) -> &'static str {
+        self.reader.kind()
     }
 
     /// Reads on until the answer was judged that opens a session, so that no session is named that an answer did not open. At most the bytes
@@ -150,7 +165,7 @@ impl Relay {
 
     async fn step(&mut self) -> Result<Option<Bytes>, Refusal> {
         loop {
-            match self.events.next().map_err(|fault| invalid(fault.reason()))? {
+            match self.reader.next().map_err(|fault| invalid(fault.reason()))? {
                 Some(Item::Event(event)) => {
                     self.at.clone_from(&event.id);
                     if let Some(piece) = self.event(event)? {
@@ -161,25 +176,25 @@ impl Relay {
                 Some(Item::Alive) if self.alive.is_none_or(|last| last.elapsed() >= ALIVE_EVERY) => {
                     self.alive = Some(Instant::now());
                     self.spoke = Instant::now();
-                    return Ok(Some(events::ALIVE));
+                    return Ok(self.reader.alive());
                 }
                 Some(Item::Alive) => {}
                 None => match self.more().await? {
                     More::Came => {}
                     More::Quiet => {
                         self.spoke = Instant::now();
-                        return Ok(Some(events::ALIVE));
+                        return Ok(self.reader.alive());
                     }
                     More::TimeOver => {
                         self.from = None;
                         return Ok(None);
                     }
                     More::End => {
-                        self.events.end().map_err(|fault| invalid(fault.reason()))?;
+                        let last = self.reader.end().map_err(|fault| invalid(fault.reason()))?;
                         if let Some((_, lease)) = self.from.take() {
                             self.course.of().lane.pool.keep(lease);
                         }
-                        return Ok(None);
+                        return last.map_or(Ok(None), |last| self.event(last));
                     }
                 },
             }
@@ -192,7 +207,8 @@ impl Relay {
             if self.course.is_over() {
                 return Ok(More::TimeOver);
             }
-            if self.course.is_quiet() && self.spoke.elapsed() >= KEEP_ALIVE {
+            let says_so = self.course.is_quiet() && self.reader.alive().is_some();
+            if says_so && self.spoke.elapsed() >= KEEP_ALIVE {
                 return Ok(More::Quiet);
             }
             self.course.still()?;
@@ -203,7 +219,7 @@ impl Relay {
                     let Ok(data) = frame.into_data() else { continue };
                     if !data.is_empty() {
                         self.course.heard();
-                        self.events.add(data);
+                        self.reader.add(data);
                         return Ok(More::Came);
                     }
                 }
@@ -222,15 +238,20 @@ impl Relay {
             if resumes {
                 self.course.told(id.as_deref());
             }
-            return Ok(resumes.then(|| events::write(&Event { data: Some(Bytes::new()), id, retry, error })));
+            return Ok(
+                resumes.then(|| self.reader.write(&Event { data: Some(Bytes::new()), id, retry, error }))
+            );
         };
-        let permit = self.course.judge(data)?;
+        let permit = match self.course.judge(data) {
+            Err(refusal) if self.course.leaves_out(&refusal) => return Ok(None),
+            judged => judged?,
+        };
         if error {
             return Err(invalid("an event that is named an error holds none"));
         }
         let body = self.course.pass(permit)?;
         self.course.told(id.as_deref());
-        Ok(Some(events::write(&Event { data: Some(body), id, retry, error: false })))
+        Ok(Some(self.reader.write(&Event { data: Some(body), id, retry, error: false })))
     }
 
     /// The last event of a stream that may not go on.
@@ -248,11 +269,11 @@ impl Relay {
             // who resumes after it goes on with what comes behind
             self.course.told(self.at.as_deref());
             let data = Some(refuse::unasked(&refusal, decision));
-            return events::write(&Event { data, id: self.at.take(), ..Event::default() });
+            return self.reader.write(&Event { data, id: self.at.take(), ..Event::default() });
         }
         let said = refuse::say(&refusal, of.manner.read(), decision);
         let error = !of.manner.is_rpc();
-        events::write(&Event { data: Some(said.body), error, ..Event::default() })
+        self.reader.write(&Event { data: Some(said.body), error, ..Event::default() })
     }
 }
 

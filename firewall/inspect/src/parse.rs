@@ -1,7 +1,7 @@
 //! First stage: from bytes to a message. Everything that can be wrong with the form is found here.
 
 use crate::{
-    Code, Direction, Facts, Refusal, Sent, UnnamedTools,
+    Code, Direction, Facts, Refusal, Remedy, Sent, UnnamedTools,
     belongs::in_session,
     case::{Case, HeaderClaims, Turn},
     dialogue::NotOpen,
@@ -462,7 +462,7 @@ impl Refusal {
     #[must_use]
     pub fn of_message(fault: &MessageFault, binding: Binding) -> Self {
         let code = match fault.kind {
-            FaultKind::Malformed => Code::Malformed,
+            FaultKind::Malformed | FaultKind::Stray => Code::Malformed,
             FaultKind::DuplicateKey => Code::DuplicateKey,
             FaultKind::TooLarge => Code::TooLarge,
             FaultKind::TooDeep => Code::TooDeep,
@@ -471,7 +471,8 @@ impl Refusal {
             FaultKind::VersionUnsupported => Code::VersionUnsupported,
             FaultKind::HeaderMismatch => Code::HeaderMismatch,
         };
-        Self::new(code, fault.to_string()).with_hint(hint(code, binding))
+        let refusal = Self::new(code, fault.to_string()).with_hint(hint(code, binding));
+        if fault.kind == FaultKind::Stray { refusal.with_remedy(Remedy::LeaveOut) } else { refusal }
     }
 }
 

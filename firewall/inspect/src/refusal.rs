@@ -29,11 +29,13 @@ impl Delivered {
     }
 }
 
-/// What the gateway itself can do before the message is judged again.
+/// What the gateway itself can do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// The tools of the server have to be listed before one is called: they changed, drifted elsewhere, or were not listed for long.
     ListTools,
+    /// Of an event of a stream: nobody waits for it, so it can be left out and the stream go on.
+    LeaveOut,
 }
 
 /// A message was stopped: the code, what the caller may read, and what only the operator may.
@@ -233,7 +235,7 @@ impl Refusal {
         self
     }
 
-    /// What the gateway can do before the same message is judged again; for most refusals nothing.
+    /// What the gateway can do before the same message is judged again, or in the place of ending a stream; for most refusals nothing.
     pub fn remedy(&self) -> Option<Remedy> {
         self.0.remedy
     }

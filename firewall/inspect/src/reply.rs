@@ -77,5 +77,8 @@ pub fn refused(inner: Refusal) -> Refusal {
     if let Some(wait) = inner.retry_after() {
         refusal = refusal.with_retry_after(wait);
     }
+    if let Some(remedy) = inner.remedy() {
+        refusal = refusal.with_remedy(remedy);
+    }
     refusal
 }

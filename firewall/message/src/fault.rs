@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What kind of fault it is; each has a refusal code of its own.
+/// What kind of fault it is; each but one has a refusal code of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// An object has a known member twice, the second time in another case of letters.
@@ -19,6 +19,9 @@ pub enum FaultKind {
     VersionUnsupported,
     /// A header that repeats the body is missing or says otherwise, where the protocol has an error for exactly this (MCP).
     HeaderMismatch,
+    /// A notification that is about nothing which its receiver asked for, so that nobody misses it (MCP: progress under a token that the request did
+    /// not give); as code it is malformed.
+    Stray,
     /// Not of the form that the binding has.
     Malformed,
 }

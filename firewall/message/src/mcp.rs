@@ -56,6 +56,17 @@ pub struct Asked {
     pub listens: Option<Listens>,
 }
 
+impl Asked {
+    /// Whether a subscription of this name is the request's: its id, or that of a number as text, as some servers write it. Each stream belongs
+    /// to one request, so that no two are taken for one another.
+    pub(crate) fn is_named(&self, subscription: &RpcId) -> bool {
+        match (&self.rpc_id, subscription) {
+            (Some(RpcId::Integer(id)), RpcId::Text(text)) => *text == id.to_string(),
+            (id, named) => id.as_ref() == Some(named),
+        }
+    }
+}
+
 /// The changes that a client asked to be told of (2026-07-28 "Notification Filter").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listens {

@@ -59,6 +59,15 @@ pub enum CardChoice {
     },
 }
 
+/// MCP: what is taken of streams that are not quite the protocol's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamChoices {
+    /// An answer in `application/json` may be several values, one a line.
+    pub json_lines: bool,
+    /// Progress under a token that the request did not give is left out, and the stream goes on.
+    pub withhold_stray_progress: bool,
+}
+
 /// A route whose messages go to every member of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupChoice {
@@ -139,6 +148,8 @@ pub struct RouteChoices {
     pub unnamed_tools: UnnamedTools,
     /// MCP: what becomes of arguments that are `null` where their tool takes none.
     pub null_arguments: NullArguments,
+    /// MCP: what is taken of streams.
+    pub streams: StreamChoices,
     /// The callers' `Authorization` is passed on to the agent behind. Off unless said: a credential that is good at the agent is good for
     /// whoever sees it, and who the caller is the gateway states itself.
     pub forward_authorization: bool,
@@ -181,6 +192,7 @@ impl Default for RouteChoices {
             origins: Vec::new(),
             unnamed_tools: UnnamedTools::Withhold,
             null_arguments: NullArguments::Refuse,
+            streams: StreamChoices::default(),
             forward_authorization: false,
             authorization_servers: None,
             api_key_header: None,
@@ -272,6 +284,7 @@ pub(super) fn choices(
             ("null_arguments", file.null_arguments.as_deref()),
             ("`refuse` or `absent`", NullArguments::parse),
         )?,
+        streams: streams(file, protocol)?,
         forward_authorization: file.forward_authorization.unwrap_or(false),
         authorization_servers: authorization_servers(file, protocol)?,
         api_key_header: match file.api_key_header.as_deref() {
@@ -334,6 +347,18 @@ fn of_mcp<T: Default>(
         Some(_) if protocol != Protocol::Mcp => Err(fault("left out where the binding is not `mcp`")),
         Some(word) => parse(word).ok_or_else(|| fault(must)),
     }
+}
+
+fn streams(file: &FileRoute, protocol: Protocol) -> Result<StreamChoices, ConfigFault> {
+    let named = [("json_lines", file.json_lines), ("withhold_stray_progress", file.withhold_stray_progress)];
+    for (name, written) in named {
+        if written == Some(true) && protocol != Protocol::Mcp {
+            let key = format!("route `{}`: {name}", file.name);
+            return Err(ConfigFault::value(key, "left out where the binding is not `mcp`"));
+        }
+    }
+    let [json_lines, withhold_stray_progress] = named.map(|(_, written)| written.unwrap_or(false));
+    Ok(StreamChoices { json_lines, withhold_stray_progress })
 }
 
 /// Questions of the control vocabulary are messages of L8 and A2A; a tool call of MCP asks none.

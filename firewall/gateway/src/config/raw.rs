@@ -186,6 +186,10 @@ pub(super) struct FileRoute {
     pub unnamed_tools: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null_arguments: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub json_lines: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withhold_stray_progress: Option<bool>,
     pub forward_authorization: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authorization_servers: Option<Vec<String>>,
@@ -344,6 +348,8 @@ impl FileRoute {
             hosts: plain.then(|| choices.hosts.clone()),
             origins: Some(choices.origins.clone()),
             unnamed_tools: mcp.then(|| choices.unnamed_tools.as_str().to_owned()),
+            json_lines: mcp.then_some(choices.streams.json_lines),
+            withhold_stray_progress: mcp.then_some(choices.streams.withhold_stray_progress),
             null_arguments: mcp.then(|| choices.null_arguments.as_str().to_owned()),
             forward_authorization: Some(choices.forward_authorization),
             authorization_servers: choices.authorization_servers.clone(),

@@ -1,6 +1,7 @@
 //! A configuration that starts is the one its owner meant.
 
 use super::*;
+use semgate_inspect::NullArguments;
 
 const GOOD: &str = r#"
 state = "firewall"
@@ -273,6 +274,22 @@ fn what_becomes_of_null_arguments_is_said_by_routes_of_mcp_alone() {
     assert!(fault.contains("null_arguments") && fault.contains("`refuse` or `absent`"), "{fault}");
     let a2a = parse(&format!("{GOOD}null_arguments = \"absent\"\n")).unwrap_err().to_string();
     assert!(a2a.contains("left out where the binding is not `mcp`"), "{a2a}");
+}
+
+#[test]
+fn what_is_taken_of_streams_is_said_by_routes_of_mcp_alone() {
+    let mcp = GOOD.replacen("binding = \"a2a\"", "binding = \"mcp\"", 1);
+    assert_eq!(parse(&mcp).unwrap().routes[1].choices.streams, StreamChoices::default(), "off unless said");
+    for (name, streams) in [
+        ("json_lines", StreamChoices { json_lines: true, withhold_stray_progress: false }),
+        ("withhold_stray_progress", StreamChoices { json_lines: false, withhold_stray_progress: true }),
+    ] {
+        let config = parse(&format!("{mcp}{name} = true\n")).unwrap();
+        assert_eq!(config.routes[1].choices.streams, streams);
+        assert_eq!(Config::parse(&config.effective(), Path::new("/")), Ok(config));
+        let a2a = parse(&format!("{GOOD}{name} = true\n")).unwrap_err().to_string();
+        assert!(a2a.contains(name) && a2a.contains("left out where the binding is not `mcp`"), "{a2a}");
+    }
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Way<'_> {
         let lane = self.lane;
         let limits = &lane.shared.limits;
         let Begun { sent, answering } = begun;
-        let Answering { head, body, lease, deadline } = answering;
+        let Answering { head, body, lease, deadline, .. } = answering;
         let deadline = deadline.min(tokio::time::Instant::from_std(self.began) + waits);
         let read = Messages::begin(&head, limits.reply_bytes)?.only(body);
         let message = match tokio::time::timeout_at(deadline, read).await {

@@ -19,11 +19,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Stopped, Way};
 use crate::admit::Admitted;
-use crate::answer::Answer;
+use crate::answer::{Answer, AnswerBody};
 use crate::config::Limits;
 use crate::events::EVENT_STREAM;
-use crate::events::{EventLimits, Events, Item};
+use crate::events::Item;
 use crate::receive::Received;
+use crate::relay::{Framing, Reader};
 
 /// A message on its way that began on another's.
 type Nested<'w> = Pin<Box<dyn Future<Output = Result<Answer, Stopped>> + 'w>>;
@@ -74,7 +75,7 @@ impl Way<'_> {
         let (mut cursor, mut of, mut whole) = (None, changes(), Whole::No);
         for left in (0..=lane.shared.limits.tool_pages).rev() {
             match inspector.inspect(&lane.route, peer, headers, again.clone(), lane.shared.now()) {
-                Err(still) if still.remedy().is_some() => {}
+                Err(still) if still.remedy() == Some(Remedy::ListTools) => {}
                 judged => return Ok(judged?),
             }
             let now = changes();
@@ -168,10 +169,12 @@ fn question(call: &[u8], id: &str, cursor: Option<&str>) -> Option<Bytes> {
 /// Reads a list that passed, whole or as the answer of a stream.
 async fn read(answer: Answer, limits: &Limits) -> Option<Page> {
     let (head, mut body) = answer.into_parts();
-    if head.headers.get(CONTENT_TYPE).is_none_or(|kind| kind != EVENT_STREAM) {
-        return page(&body.collect().await.ok()?.to_bytes());
-    }
-    let mut events = Events::new(EventLimits { event_bytes: limits.event_bytes, events: limits.events });
+    let framing = match (&body, head.headers.get(CONTENT_TYPE)) {
+        (_, Some(kind)) if kind == EVENT_STREAM => Framing::Events,
+        (AnswerBody::Stream(_), _) => Framing::Lines,
+        (AnswerBody::Whole(_), _) => return page(&body.collect().await.ok()?.to_bytes()),
+    };
+    let mut events = Reader::new(framing, limits);
     while let Some(Ok(frame)) = body.frame().await {
         events.add(frame.into_data().ok()?);
         while let Some(item) = events.next().ok()? {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::HeaderValue;
 use semgate_inspect::{
-    Answered, Delivered, Direction, Facts, Refusal, ReplyPermit, RpcId, Sent, StreamState,
+    Answered, Delivered, Direction, Facts, Refusal, Remedy, ReplyPermit, RpcId, Sent, StreamState,
 };
 use tokio::time::Instant;
 
@@ -198,15 +198,28 @@ impl Course {
         })
     }
 
+    /// Whether a refused event is left out and the stream goes on: nobody waits for it, and the route says so. It is recorded as refused.
+    pub(crate) fn leaves_out(&self, refusal: &Refusal) -> bool {
+        let out = refusal.remedy() == Some(Remedy::LeaveOut) && self.of.lane.streams.withhold_stray_progress;
+        if out {
+            self.stopped(refusal, "an event is left out");
+        }
+        out
+    }
+
     /// The stream may not go on, or the agent ended it with a failure: its record, and a line for the operator.
     pub(crate) fn refused(&self, refusal: &Refusal) {
+        self.stopped(refusal, "a stream ends");
+    }
+
+    fn stopped(&self, refusal: &Refusal, what: &str) {
         let of = &self.of;
         let known = !refusal.facts().sender.is_empty();
         let facts = if known { refusal.facts().clone() } else { of.facts.clone() };
         let facts = Facts { direction: Direction::Reply, ..facts };
         tracing::info!(
             decision = %of.decision, code = %refusal.code(), route = of.lane.route.name, detail = refusal.detail(),
-            "a stream ends: {}", refusal.reason()
+            "{what}: {}", refusal.reason()
         );
         of.lane.metrics.refused(Direction::Reply, refusal.code(), of.began.elapsed().as_secs_f64());
         let _ = self.record(Outcome::Refused(refusal.code()), facts);

@@ -375,6 +375,7 @@ impl Core {
             ),
             decisions,
             metrics: seat.metrics,
+            streams: config.choices.streams,
             replier: Peer::configured(&config.receiver),
             handshakes,
             card_route: start::card_route(&seat.route),

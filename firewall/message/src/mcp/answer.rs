@@ -82,7 +82,7 @@ fn read<'j>(
         reading,
         &mut message,
     )?;
-    if found.subscription.is_some() && found.subscription != asked.rpc_id {
+    if found.subscription.is_some_and(|named| !asked.is_named(&named)) {
         return Err(MessageFault::malformed("/result/_meta", "names another subscription than the request"));
     }
     match speaker {

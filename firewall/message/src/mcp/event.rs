@@ -7,7 +7,7 @@ use super::{
     request::{envelope, spoken},
 };
 use crate::{
-    MessageFault, Reading, RpcId,
+    FaultKind, MessageFault, Reading, RpcId,
     member::{Read, prefer_duplicate},
 };
 use semgate_contexts::json::Json;
@@ -49,7 +49,8 @@ fn read<'j>(
         if let Some(asked) = asked
             && (named.is_none() || named != asked.progress)
         {
-            return Err(MessageFault::malformed("/params/progressToken", "is not the token of the request"));
+            let (path, what) = ("/params/progressToken".to_owned(), "is not the token of the request");
+            return Err(MessageFault { kind: FaultKind::Stray, path, what });
         }
     }
     let subscription = member(META)
@@ -57,7 +58,7 @@ fn read<'j>(
         .and_then(|meta| meta.get("io.modelcontextprotocol/subscriptionId"))
         .map(|id| form::token(id, "/params/_meta", "subscriptionId"))
         .transpose()?;
-    if subscription.is_some() && subscription.as_ref() != asked.and_then(|asked| asked.rpc_id.as_ref()) {
+    if subscription.as_ref().is_some_and(|named| !asked.is_some_and(|asked| asked.is_named(named))) {
         return Err(MessageFault::malformed("/params/_meta", "names another subscription than the request"));
     }
     if version == Version::V2026_07_28 {

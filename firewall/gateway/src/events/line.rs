@@ -1,0 +1,81 @@
+//! Lines of what comes in pieces: each ends in LF or CRLF, and a CR or NUL anywhere else is a fault.
+
+use bytes::{Buf, Bytes, BytesMut};
+
+use super::EventFault;
+
+/// Splits pieces into lines. Holds at most what is bounded and the piece that came last.
+#[derive(Debug, Default)]
+pub(super) struct LineReader {
+    buffer: BytesMut,
+    /// Bytes at the front of the buffer that were looked through for the end of the line.
+    searched: usize,
+    /// Bytes that have left the buffer since [`LineReader::begin`].
+    taken: usize,
+}
+
+impl LineReader {
+    /// Adds what came. Take every line before adding more: nothing else bounds what is waiting.
+    pub(super) fn add(&mut self, piece: Bytes) {
+        if self.buffer.is_empty() {
+            // the only owner of its bytes, as a piece from a connection usually is, is taken without a copy
+            self.buffer = BytesMut::from(piece);
+        } else {
+            self.buffer.extend_from_slice(&piece);
+        }
+    }
+
+    /// What came and was not taken yet.
+    pub(super) fn waiting(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// From here on bytes are counted anew.
+    pub(super) fn begin(&mut self) {
+        self.taken = 0;
+    }
+
+    /// The next line without its end; `None` until more is added.
+    ///
+    /// # Errors
+    /// [`EventFault::Line`]; [`EventFault::TooLarge`] for more than `most` bytes since [`LineReader::begin`], ends of lines before this one's counted.
+    pub(super) fn next(&mut self, most: usize) -> Result<Option<Bytes>, EventFault> {
+        let rest = self.buffer.get(self.searched..).unwrap_or_default();
+        let Some(found) = memchr::memchr2(b'\n', b'\0', rest) else {
+            self.searched = self.buffer.len();
+            self.bound(self.buffer.len(), most)?;
+            return Ok(None);
+        };
+        let end = self.searched.saturating_add(found);
+        if self.buffer.get(end) == Some(&b'\0') {
+            return Err(EventFault::Line);
+        }
+        self.bound(end, most)?;
+        let line = self.buffer.split_to(end).freeze();
+        self.buffer.advance(1);
+        self.searched = 0;
+        self.taken = self.taken.saturating_add(end).saturating_add(1);
+        ended(line).map(Some)
+    }
+
+    /// What is left once nothing more comes.
+    ///
+    /// # Errors
+    /// [`EventFault::Line`].
+    pub(super) fn rest(&mut self) -> Result<Bytes, EventFault> {
+        self.searched = 0;
+        ended(self.buffer.split().freeze())
+    }
+
+    fn bound(&self, more: usize, most: usize) -> Result<(), EventFault> {
+        if self.taken.saturating_add(more) > most { Err(EventFault::TooLarge) } else { Ok(()) }
+    }
+}
+
+/// A line without the CR of its end.
+fn ended(mut line: Bytes) -> Result<Bytes, EventFault> {
+    if line.last() == Some(&b'\r') {
+        line.truncate(line.len().saturating_sub(1));
+    }
+    if memchr::memchr2(b'\r', b'\0', &line).is_some() { Err(EventFault::Line) } else { Ok(line) }
+}

@@ -1,0 +1,163 @@
+//! JSON values, one a line, where a server of MCP writes the stream of an answer so under `application/json`.
+//!
+//! Readers differ in what ends a line, so that a value could hide another from one of them: LF and CRLF do here, and a CR anywhere else is a fault. Each
+//! value is judged as an event is, and a line is written anew with what some readers end a line at as escapes, so that it is one line to all of them.
+
+use bytes::{Bytes, BytesMut};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::response::Parts;
+use http_body_util::BodyExt;
+use semgate_contexts::json;
+use semgate_inspect::{Delivered, Refusal};
+use tokio::time::timeout_at;
+
+use super::line::LineReader;
+use super::{EventFault, EventLimits, one_line};
+use crate::admit::headers::Media;
+use crate::config::Limits;
+use crate::forward::Answering;
+use crate::reasons::{invalid, timeout};
+
+/// Reads one stream. Holds at most one line and the piece that came last.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    limits: EventLimits,
+    lines: LineReader,
+    seen: usize,
+}
+
+impl Lines {
+    pub(crate) fn new(limits: EventLimits) -> Self {
+        Self { limits, lines: LineReader::default(), seen: 0 }
+    }
+
+    /// Adds what came. Take every [`Lines::next`] before adding more: nothing else bounds what is waiting.
+    pub(crate) fn add(&mut self, piece: Bytes) {
+        self.lines.add(piece);
+    }
+
+    /// The next line that is not empty; `None` until more is added.
+    ///
+    /// # Errors
+    /// [`EventFault`]: nothing more may be read.
+    pub(crate) fn next(&mut self) -> Result<Option<Bytes>, EventFault> {
+        while let Some(line) = self.lines.next(self.limits.event_bytes)? {
+            self.lines.begin();
+            if !line.is_empty() {
+                return self.counted(line).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The end of the stream: what stands behind the last end of a line is a line too.
+    ///
+    /// # Errors
+    /// As [`Lines::next`].
+    pub(crate) fn end(&mut self) -> Result<Option<Bytes>, EventFault> {
+        let last = self.lines.rest()?;
+        if last.is_empty() { Ok(None) } else { self.counted(last).map(Some) }
+    }
+
+    fn counted(&mut self, line: Bytes) -> Result<Bytes, EventFault> {
+        self.seen = self.seen.saturating_add(1);
+        if self.seen > self.limits.events { Err(EventFault::TooMany) } else { Ok(line) }
+    }
+}
+
+/// A value as one line, with its end. It was read strictly, so that an LF or CR in it is a blank between others.
+pub(crate) fn write(value: &[u8]) -> Bytes {
+    let mut out = BytesMut::with_capacity(value.len().saturating_add(8));
+    for part in value.split(|byte| matches!(byte, b'\n' | b'\r')) {
+        one_line(part, &mut out);
+    }
+    out.extend_from_slice(b"\n");
+    out.freeze()
+}
+
+/// Whether an answer that has begun is several values: its first line that is not empty is whole JSON and a message with a method, which answers
+/// nothing, so that more has to come. All else, an answer first of all, is one reply. What was read stays with the answer.
+///
+/// # Errors
+/// `upstream_timeout` and `upstream_invalid`, as for a whole reply.
+pub(crate) async fn are_several(answering: &mut Answering, limits: &Limits) -> Result<bool, Refusal> {
+    if !plain_json(&answering.head) {
+        return Ok(false);
+    }
+    let mut begun = Begun::default();
+    let several = loop {
+        let frame = match timeout_at(answering.deadline, answering.body.frame()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(None) => break false,
+            Ok(Some(Err(_))) => return Err(invalid("the reply of the agent behind was cut")),
+            // its head came, so it has the message
+            Err(_) => return Err(timeout(Delivered::Yes)),
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        begun.add(data);
+        if begun.read.len() > limits.reply_bytes {
+            return Err(invalid("the agent behind answered more than the limit"));
+        }
+        if let Some(line) = begun.first_line() {
+            break tells(line, limits);
+        }
+    };
+    answering.before = begun.read.freeze();
+    Ok(several)
+}
+
+/// What was read of an answer, and how far it was looked through.
+#[derive(Debug, Default)]
+struct Begun {
+    read: BytesMut,
+    at: usize,
+    searched: usize,
+}
+
+impl Begun {
+    fn add(&mut self, data: Bytes) {
+        if self.read.is_empty() {
+            self.read = BytesMut::from(data);
+        } else {
+            self.read.extend_from_slice(&data);
+        }
+    }
+
+    /// The first line that is not empty, once its end is there.
+    fn first_line(&mut self) -> Option<&[u8]> {
+        loop {
+            let rest = self.read.get(self.searched..).unwrap_or_default();
+            let Some(found) = memchr::memchr(b'\n', rest) else {
+                self.searched = self.read.len();
+                return None;
+            };
+            let end = self.searched.saturating_add(found);
+            let (from, next) = (self.at, end.saturating_add(1));
+            (self.at, self.searched) = (next, next);
+            let line = self.read.get(from..end).unwrap_or_default();
+            if !line.strip_suffix(b"\r").unwrap_or(line).is_empty() {
+                return self.read.get(from..end);
+            }
+        }
+    }
+}
+
+/// Whether a line is a message that answers nothing.
+fn tells(line: &[u8], limits: &Limits) -> bool {
+    let read = json::read(line, &json::Limits { max_bytes: limits.reply_bytes, ..limits.json() });
+    read.is_ok_and(|json| json.as_object().is_some_and(|message| message.get("method").is_some()))
+}
+
+/// A success in plain JSON; whatever else is said of the body is for the judgement of the whole.
+fn plain_json(head: &Parts) -> bool {
+    let mut types = head.headers.get_all(CONTENT_TYPE).iter();
+    let json = types.next().is_some_and(|kind| {
+        let kind = kind.to_str().unwrap_or_default().to_ascii_lowercase().replace(' ', "");
+        matches!(kind.strip_prefix(Media::Json.as_str()), Some("" | ";charset=utf-8"))
+    });
+    let encoded = head.headers.get_all(CONTENT_ENCODING).iter().any(|value| value != "identity");
+    head.status == 200 && json && types.next().is_none() && !encoded
+}
+
+#[cfg(test)]
+mod tests;
