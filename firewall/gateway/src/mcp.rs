@@ -95,7 +95,7 @@ fn one(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, Refusal
     }
     let text = value.to_str().map_err(|_| {
         Refusal::new(Code::Malformed, "a header of the protocol is not ascii")
-            .with_hint("encode it as the protocol says")
+            .with_hint("write what is not ascii as `=?base64?…?=`, in utf-8")
     })?;
     Ok(Some(text.trim().to_owned()))
 }

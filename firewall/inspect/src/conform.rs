@@ -9,7 +9,7 @@ use crate::{
     rounds::{self, Meaning},
     tools,
 };
-use semgate_contexts::{Context, Shape, Term};
+use semgate_contexts::{Context, Shape, Term, json::Json};
 use semgate_message::{Binding, Instance, Vocabulary};
 
 /// The most concept names that a hint lists.
@@ -86,7 +86,10 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
             Code::ContentUninspectable,
             format!("`{pointer}` is text, a file or a url, which this route does not admit"),
         )
-        .with_hint("say it with concepts of the context, in a data part"));
+        .with_hint(match message.binding {
+            Binding::Mcp => "leave it out, or ask the operator, who can admit it on this route (`admit`)",
+            Binding::L8 | Binding::A2a => "say it with concepts of the context, in a data part",
+        }));
     }
     if !resolved.case().route.options.passes_handshakes
         && message.binding != Binding::Mcp
@@ -176,11 +179,13 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
         let said = Said { context, term, shape, origin: *origin };
         shape.conform(instance.object, without(instance)).map_err(|fault| {
             let gaps = gaps::all(terms.iter().map(|(_, term, _)| *term), message);
-            gaps.refusal(&instance.pointer.join(&fault.path), &fault.rule).with_hint(gaps.hint(&format!(
-                "fit the schema of `{}` in {}",
-                term.name(),
-                context.urn()
-            )))
+            let fit = format!("fit the schema of `{}` in {}", term.name(), context.urn());
+            let fit = if is_null(shape, instance, &fault.path) {
+                format!("leave it out where it has no value: `null` is one; {fit}")
+            } else {
+                fit
+            };
+            gaps.refusal(&instance.pointer.join(&fault.path), &fault.rule).with_hint(gaps.hint(&fit))
         })?;
         if *origin == Origin::Signed && context.urn().line() == control {
             match rounds::meaning(resolved, &said, instance)? {
@@ -191,6 +196,13 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
         all.push(said);
     }
     Ok((all, teaches))
+}
+
+/// Whether the fault is a `null` for a member that may be left out and takes none.
+fn is_null(shape: &Shape, instance: &Instance<'_>, path: &str) -> bool {
+    path.strip_prefix('/').is_some_and(|member| {
+        shape.never_null(member) && matches!(instance.object.get(member), Some(Json::Null))
+    })
 }
 
 /// The member that names the type, which is no part of the content. What the binding named has none: all of it is judged.

@@ -488,7 +488,9 @@ const fn hint(code: Code, binding: Binding) -> &'static str {
             "send `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` as the message has them"
         }
         _ => match (code, binding) {
-            (Code::VersionUnsupported, Binding::Mcp) => "name a version of MCP that this address speaks",
+            (Code::VersionUnsupported, Binding::Mcp) => {
+                "name a version of MCP that this address speaks: `2026-07-28`, or `2025-11-25` in a session"
+            }
             (Code::VersionUnsupported, _) => {
                 "name a version that this address speaks, such as `A2A-Version: 1.0`"
             }

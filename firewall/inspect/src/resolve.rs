@@ -75,8 +75,12 @@ fn settle<'c>(parsed: &Parsed<'c, '_>) -> Result<Settled<'c>, Refusal> {
     parties(case, parsed.message())?;
     let urn = match parsed.target() {
         Target::Missing => {
-            return Err(Refusal::new(Code::ContextMissing, "the message names no context")
-                .with_hint("name the context by its urn, such as `urn:contexts:payment:v1.1`"));
+            let place = match case.route.binding {
+                Binding::Mcp => " in `_meta`, `{\"dev.semgate/l9\": {\"context\": …}}`,",
+                Binding::L8 | Binding::A2a => "",
+            };
+            let hint = format!("name the context{place} by its urn, such as `urn:contexts:payment:v1.1`");
+            return Err(Refusal::new(Code::ContextMissing, "the message names no context").with_hint(hint));
         }
         Target::Known(named) => named.urn(),
         Target::Unknown(urn) | Target::Foreign(urn) => urn,
