@@ -65,6 +65,26 @@ fn of_several_proposals_an_answer_is_for_the_one_that_it_names_and_none_if_it_na
 }
 
 #[test]
+fn attack_the_loser_of_a_race_answers_what_was_proposed_meanwhile() {
+    let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
+    let (first, second) = (named("p-1", "pay 1"), named("p-2", "pay 2"));
+    pairs.propose(here, Arc::clone(&first));
+    let look = |text: &str| {
+        let proposal = pairs.answered(here, &says(None, text), None).unwrap();
+        Answers { proposal, message: Some(Digest::of(text.as_bytes())) }
+    };
+    // both looked while there was one
+    let (winner, loser) = (look("a-1"), look("a-2"));
+    pairs.propose(here, Arc::clone(&second));
+    let step = Step::begin(Some(winner), || None).unwrap();
+    let lost = Step::begin(Some(loser.clone()), || Some(made()));
+    assert_eq!(lost.unwrap_err(), OutOfTurn::NotOpen);
+    assert!(second.is_open(), "nobody answered it");
+    drop(step);
+    assert!(Step::begin(Some(loser), || None).is_ok(), "it is open again: the answer did not arrive");
+}
+
+#[test]
 fn attack_an_answer_that_is_sent_twice_answers_the_next_proposal() {
     let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
     let (first, second) = (named("p-1", "pay 1"), named("p-2", "pay 2"));
