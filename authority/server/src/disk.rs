@@ -7,6 +7,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::RunFault;
 
@@ -36,7 +37,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), RunFault> {
 
 /// As [`write`], for several files at once: each is whole or not there, all are durable when this returns.
 pub(crate) fn write_all<B: AsRef<[u8]> + Sync>(files: &[(PathBuf, B)]) -> Result<(), RunFault> {
-    let [staged] = stage([files])?;
+    let [staged] = stage(Vec::new(), [files])?;
     staged.place()
 }
 
@@ -48,31 +49,89 @@ pub(crate) fn sync_data(path: &Path, file: &File) -> io::Result<()> {
 
 /// Sees whether the disk beside `path` takes as many bytes; what is written is removed.
 pub(crate) fn probe(path: &Path, bytes: usize) -> Result<(), RunFault> {
-    let [staged] = stage([[(path.with_extension("probe"), vec![b'.'; bytes])].as_slice()])?;
+    let [staged] = stage(Vec::new(), [[(path.with_extension("probe"), vec![b'.'; bytes])].as_slice()])?;
     drop(staged);
     Ok(())
+}
+
+/// A file that lies whole beside its place, not durable yet. Dropped, it is removed; what stays is swept at the next start.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Beside {
+    place: PathBuf,
+    /// None once it was renamed.
+    at: Option<PathBuf>,
+}
+
+impl Beside {
+    /// Writes it under a name of its own, so that two of one place do not meet.
+    pub fn write(place: PathBuf, bytes: &[u8]) -> Result<Self, RunFault> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Self::written(place, &format!(".{number}{UNFINISHED}"), bytes)?.0)
+    }
+
+    fn written(place: PathBuf, ending: &str, bytes: &[u8]) -> Result<(Self, File), RunFault> {
+        let mut name = place.file_name().unwrap_or_default().to_os_string();
+        name.push(ending);
+        let at = place.with_file_name(name);
+        let fault = |e| RunFault::io("writing", &place)(e);
+        let mut file = create(&place, &at).map_err(fault)?;
+        let beside = Self { place, at: Some(at) };
+        let fault = |e| RunFault::io("writing", &beside.place)(e);
+        hostile(Step::Write, &beside.place).and_then(|()| file.write_all(bytes)).map_err(fault)?;
+        Ok((beside, file))
+    }
+
+    fn open(&self) -> Result<File, RunFault> {
+        File::open(self.at.as_ref().unwrap_or(&self.place)).map_err(RunFault::io("writing", &self.place))
+    }
+
+    /// Renames it into its place, which is answered.
+    fn rename(mut self) -> Result<PathBuf, RunFault> {
+        if let Some(at) = &self.at {
+            hostile(Step::Rename, &self.place)
+                .and_then(|()| fs::rename(at, &self.place))
+                .map_err(RunFault::io("writing", &self.place))?;
+        }
+        self.at = None;
+        Ok(std::mem::take(&mut self.place))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if let Some(at) = &self.at {
+            let _ = fs::remove_file(at);
+        }
+    }
 }
 
 /// Files that lie durably beside their places and wait to be renamed into them. Everything that needs room on the disk is done: what is
 /// left to do changes names only. Dropped, they are removed.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Staged(Vec<PathBuf>);
+pub(crate) struct Staged(Vec<Beside>);
 
-/// Stages several groups of files. They are all fsynced side by side, because a journaling file system then commits them together; that
-/// is what makes a group commit cheap. On a fault nothing is left behind.
+/// Stages several groups of files; what was `begun` is of the first. They are all fsynced side by side, because a journaling file system then
+/// commits them together; that is what makes a group commit cheap. On a fault nothing is left behind.
 pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
+    begun: Vec<Beside>,
     groups: [&[(PathBuf, B)]; N],
 ) -> Result<[Staged; N], RunFault> {
     let mut staged: [Staged; N] = std::array::from_fn(|_| Staged(Vec::new()));
-    let mut open = Vec::with_capacity(groups.iter().map(|group| group.len()).sum());
+    let mut open = Vec::with_capacity(begun.len() + groups.iter().map(|group| group.len()).sum::<usize>());
+    for file in &begun {
+        open.push((file.place.clone(), file.open()?));
+    }
+    if let Some(first) = staged.first_mut() {
+        first.0 = begun;
+    }
     for (group, staged) in groups.iter().zip(&mut staged) {
         for (path, bytes) in *group {
-            let fault = |e| RunFault::io("writing", path)(e);
-            let mut file = create(&beside(path)).map_err(fault)?;
-            staged.0.push(path.clone());
-            hostile(Step::Write, path).and_then(|()| file.write_all(bytes.as_ref())).map_err(fault)?;
-            open.push((path.as_path(), file));
+            let (beside, file) = Beside::written(path.clone(), UNFINISHED, bytes.as_ref())?;
+            staged.0.push(beside);
+            open.push((path.clone(), file));
         }
     }
     sync_files(&open)?;
@@ -81,31 +140,14 @@ pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
 
 impl Staged {
     /// Renames the files into their places. If one cannot be, those before it are there all the same.
-    pub fn rename(mut self) -> Result<Named, RunFault> {
-        let mut dirs = BTreeSet::new();
-        // Taken from the end, so that what a fault leaves in the list is what is still to be removed.
-        self.0.reverse();
-        while let Some(path) = self.0.last() {
-            let renamed = hostile(Step::Rename, path).and_then(|()| fs::rename(beside(path), path));
-            renamed.map_err(RunFault::io("writing", path))?;
-            dirs.insert(parent(path));
-            self.0.pop();
-        }
-        Ok(Named(dirs))
+    pub fn rename(self) -> Result<Named, RunFault> {
+        let places = self.0.into_iter().map(|file| Ok(parent(&file.rename()?)));
+        Ok(Named(places.collect::<Result<_, RunFault>>()?))
     }
 
     /// Renames them and makes the names durable.
     pub fn place(self) -> Result<(), RunFault> {
         self.rename()?.sync()
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        for path in &self.0 {
-            // What stays is swept at the next start.
-            let _ = fs::remove_file(beside(path));
-        }
     }
 }
 
@@ -118,8 +160,9 @@ impl Named {
     /// Makes the names durable.
     pub fn sync(self) -> Result<(), RunFault> {
         let mut open = Vec::with_capacity(self.0.len());
-        for dir in &self.0 {
-            open.push((dir.as_path(), open_dir(dir)?));
+        for dir in self.0 {
+            let file = open_dir(&dir)?;
+            open.push((dir, file));
         }
         sync_files(&open)
     }
@@ -130,17 +173,17 @@ fn open_dir(dir: &Path) -> Result<File, RunFault> {
     File::open(dir).map_err(RunFault::io("syncing", dir))
 }
 
-fn create(path: &Path) -> io::Result<File> {
-    hostile(Step::Create, path)?;
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+fn create(place: &Path, at: &Path) -> io::Result<File> {
+    hostile(Step::Create, place)?;
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(at)
 }
 
 /// Threads that fsync at once. More than a few add nothing: the file system commits all that wait in one go.
 const SYNCING: usize = 8;
 
 /// fsyncs files or directories side by side; `open` names each for its fault.
-fn sync_files(open: &[(&Path, File)]) -> Result<(), RunFault> {
-    let sync = |part: &[(&Path, File)]| {
+fn sync_files(open: &[(PathBuf, File)]) -> Result<(), RunFault> {
+    let sync = |part: &[(PathBuf, File)]| {
         part.iter().try_for_each(|(path, file)| {
             hostile(Step::Sync, path).and_then(|()| file.sync_all()).map_err(RunFault::io("syncing", path))
         })
@@ -183,7 +226,7 @@ pub(crate) mod hostile;
 
 /// Makes the names in a directory durable.
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), RunFault> {
-    sync_files(&[(dir, open_dir(dir)?)])
+    sync_files(&[(dir.to_path_buf(), open_dir(dir)?)])
 }
 
 /// Reads a file; none is `None`.
@@ -222,12 +265,6 @@ pub(crate) fn sweep(dir: &Path) -> Result<(), RunFault> {
 
 pub(crate) fn parent(path: &Path) -> PathBuf {
     path.parent().map(Path::to_path_buf).unwrap_or_default()
-}
-
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(UNFINISHED);
-    path.with_file_name(name)
 }
 
 /// The lock of a state directory, held as long as this lives. The kernel lets it go when the process ends, however it ends.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use http::StatusCode;
 use semgate_statement::verify_log;
 
-use crate::disk::Step;
 use crate::disk::hostile::{Plan, turn};
+use crate::disk::{self, Step};
 use crate::support::{Got, Place, Running, document, now};
 
 /// What was acknowledged: URN, digest, index.
@@ -36,6 +36,12 @@ async fn holds(place: &Place, running: &Running, told: &Told) {
         running.client.ok(&format!("/v1/contexts/by-digest/{digest}")).await;
     }
     verify_log(&mut running.client.clone(), &place.follower_config(), now()).unwrap();
+    let beside = || disk::list(&place.config().state.join("documents")).unwrap();
+    let began = std::time::Instant::now();
+    while let Some(name) = beside().iter().find(|name| name.ends_with(disk::UNFINISHED)) {
+        assert!(began.elapsed() < Duration::from_secs(10), "`{name}` was refused and lies there");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 fn state(place: &Place) -> std::path::PathBuf {

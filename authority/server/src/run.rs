@@ -193,9 +193,9 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     let keys = Arc::new(keys::Keys::load(&config, &layout, opened.anchors.clone(), now())?);
     let signers = Signers::load(&config, &layout, Arc::clone(&keys))?;
     let audit = Arc::new(Audit::open(&config.audit)?);
-    let recorder = Recorder::new(Arc::clone(&audit), &config.limits);
     let (sequencer, found) =
         open::sequencer(&config, &layout, opened, Arc::clone(&keys), Arc::clone(&metrics))?;
+    let recorder = Recorder::new(Arc::clone(&audit), sequencer.documents.clone(), &config.limits);
     let (_, stopping) = watch::channel(false);
     let app = App {
         document_limits: semgate_contexts::DocumentLimits::default(),

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use semgate_certs::{Chain, SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
-use semgate_statement::{Act, Anchors, OwnStatement, SignedPermission, SignedStatement, Trust};
+use semgate_statement::{Act, Anchors, OwnStatement, SignedPermission, SignedStatement, Statement, Trust};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::now;
@@ -99,6 +99,19 @@ pub(crate) enum Request {
     },
     /// What root keys signed.
     Root(Box<SignedStatement>),
+}
+
+impl Request {
+    /// The digest of the document that it publishes; none of what publishes nothing.
+    pub fn published(&self) -> Option<Digest> {
+        match self {
+            Self::Publish { statement, .. } => match statement.signed().unverified() {
+                Statement::Publish { digest, .. } => Some(*digest),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// What was said, now or before.
@@ -342,7 +355,7 @@ impl Sequencer {
     fn end(self, queue: &Queue) {
         while let Ok(message) = queue.0.try_recv() {
             if let Message::Job(job) = message {
-                let _ = job.into_job().answer.send(Err(Code::Stopping.into()));
+                let _ = job.job.answer.send(Err(Code::Stopping.into()));
             }
         }
         if let Err(fault) = index_of(&self.index).flush() {

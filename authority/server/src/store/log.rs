@@ -21,6 +21,7 @@ use semgate_statement::checkpoint::{Checkpoint, CheckpointFault, LogKey, LogVeri
 use semgate_statement::tiles::{TILE_WIDTH, TilePath, Tree, TreeHash, decode_bundle, encode_bundle};
 
 use super::witness::{TO_DO, Witness};
+use crate::disk::Beside;
 use crate::{RunFault, disk};
 
 /// The incomplete tiles at the end of a tree, by the name of the full tile that each grows into.
@@ -252,11 +253,12 @@ impl Log {
         self.key.sign(self.size(), self.root()).map(drop).map_err(|e| unsigned(&self.dir, e))
     }
 
-    /// Brings an append to disk: `first` with the tiles before the checkpoint that names them, `last` after it. When this answers, all
-    /// of it is durable.
+    /// Brings an append to disk: what was `begun` and `first` with the tiles before the checkpoint that names them, `last` after it. When
+    /// this answers, all of it is durable.
     pub fn commit(
         &mut self,
         append: Append,
+        begun: Vec<Beside>,
         mut first: Vec<(PathBuf, Vec<u8>)>,
         last: Vec<(PathBuf, Vec<u8>)>,
     ) -> Result<(), AppendFault> {
@@ -266,8 +268,8 @@ impl Log {
             first.push((path, bytes));
         }
         let record = [(self.dir.join("checkpoint"), checkpoint.clone().into_bytes())];
-        let [first, record, last] = disk::stage([first.as_slice(), record.as_slice(), last.as_slice()])
-            .map_err(AppendFault::Before)?;
+        let groups = [first.as_slice(), record.as_slice(), last.as_slice()];
+        let [first, record, last] = disk::stage(begun, groups).map_err(AppendFault::Before)?;
         first.place().map_err(AppendFault::Before)?;
         record.rename().map_err(AppendFault::Before)?.sync().map_err(AppendFault::Commit)?;
         last.place().map_err(AppendFault::Commit)?;

@@ -46,7 +46,7 @@ fn open_seen(dir: &Path, seen: Option<Checkpoint>) -> Result<(Log, Recovery, Vec
 impl Log {
     fn append(&mut self, entries: &[Vec<u8>]) -> Result<(), AppendFault> {
         let append = self.extend(entries).map_err(AppendFault::Before)?;
-        self.commit(append, Vec::new(), Vec::new())
+        self.commit(append, Vec::new(), Vec::new(), Vec::new())
     }
 }
 

@@ -13,6 +13,7 @@ use semgate_statement::{
 use super::check::Judged;
 use super::{Done, Job, OnRecord, Request, Sequencer, Verified, index_of};
 use crate::clock::now;
+use crate::disk::Beside;
 use crate::http::problem::{Code, Problem};
 use crate::index::Reason;
 use crate::keys::{Keys, Role};
@@ -30,6 +31,7 @@ const ARE_YOU_THERE: &[u8] = b"semgate: nothing is said by this";
 /// A judged request, waiting for its head.
 struct Waiting {
     job: Job,
+    begun: Option<Beside>,
     verdict: Result<(bool, u64), Problem>,
 }
 
@@ -51,7 +53,6 @@ impl Sequencer {
     /// Commits a batch and answers it. `true` if a new head was published.
     pub(super) fn commit(&mut self, batch: Vec<OnRecord>) -> Result<bool, RunFault> {
         let began = Instant::now();
-        let batch = batch.into_iter().map(OnRecord::into_job).collect();
         let Some(batch) = self.writable(batch) else { return Ok(false) };
         {
             let public = self.public.borrow();
@@ -61,7 +62,7 @@ impl Sequencer {
         let mut entries: Vec<Vec<u8>> = Vec::new();
         let mut changed: Vec<ContextUrn> = Vec::new();
         let mut waiting = Vec::with_capacity(batch.len());
-        for job in batch {
+        for OnRecord { job, begun, .. } in batch {
             let verdict = self.judge(&job.request, job.consent).and_then(|judged| match judged {
                 Judged::Known(index) => self.restore(&job.request).map(|()| (false, index)),
                 Judged::New(entry) => {
@@ -73,13 +74,13 @@ impl Sequencer {
                 }
             });
             self.keep_evidence(&job, &verdict);
-            waiting.push(Waiting { job, verdict });
+            waiting.push(Waiting { job, begun, verdict });
         }
         if entries.is_empty() {
             self.answer(waiting);
             return Ok(false);
         }
-        let made = match self.append(&entries, &waiting) {
+        let made = match self.append(&entries, &mut waiting) {
             Ok(made) => made,
             Err(AppendFault::Before(fault)) => {
                 tracing::error!("nothing of a batch was committed: {fault}");
@@ -238,7 +239,7 @@ impl Sequencer {
 
     /// Brings a batch to disk: documents and chains before the statements that name them, tiles, checkpoint, head. The head is signed
     /// before, so that it lies on the disk before anything has changed there; nobody sees it before the checkpoint is durable.
-    fn append(&mut self, entries: &[Vec<u8>], waiting: &[Waiting]) -> Result<Published, AppendFault> {
+    fn append(&mut self, entries: &[Vec<u8>], waiting: &mut [Waiting]) -> Result<Published, AppendFault> {
         for one in waiting.iter().filter(|one| one.is_fresh()) {
             self.take_chains(&one.job.request);
         }
@@ -247,11 +248,12 @@ impl Sequencer {
         let made = make(&mut self.heads, append.state(), &self.ledger, &self.trust, &self.keys);
         let made = made.map_err(AppendFault::Before)?;
         let status = self.keys.status();
-        let (contexts, signers) = Self::named(waiting, status.as_deref());
-        let files = self.documents.files(&contexts, &signers);
-        let digests: Vec<Digest> = contexts.iter().map(|(digest, _)| *digest).collect();
+        let fresh = || waiting.iter().filter(|one| one.is_fresh()).map(|one| &one.job.request);
+        let chains = self.documents.files(&[], &Self::signers(fresh(), status.as_deref()));
+        let digests: Vec<Digest> = fresh().filter_map(Request::published).collect();
+        let begun = waiting.iter_mut().filter(|one| one.is_fresh()).filter_map(|one| one.begun.take());
         let head = vec![(self.head_file.clone(), made.head.bytes.to_vec())];
-        self.log.commit(append, files, head)?;
+        self.log.commit(append, begun.collect(), chains, head)?;
         self.documents.written(digests.iter());
         Ok(made)
     }
@@ -266,9 +268,9 @@ impl Sequencer {
 
     /// After a write that failed, a batch is taken only once the disk takes as much again: what is refused here changes nothing, and the
     /// log is not read again for each batch of a long night with a full disk.
-    fn writable(&mut self, batch: Vec<Job>) -> Option<Vec<Job>> {
+    fn writable(&mut self, batch: Vec<OnRecord>) -> Option<Vec<OnRecord>> {
         if Self::is_recent(self.unsigned) {
-            refuse_batch(batch, Code::SignerUnavailable);
+            refuse_batch(jobs(batch), Code::SignerUnavailable);
             return None;
         }
         if self.unsigned.is_some()
@@ -276,7 +278,7 @@ impl Sequencer {
         {
             tracing::error!("the keys do not sign yet: {fault}");
             self.unsigned = Some(Instant::now());
-            refuse_batch(batch, Code::SignerUnavailable);
+            refuse_batch(jobs(batch), Code::SignerUnavailable);
             return None;
         }
         if self.doubt == 0 {
@@ -289,27 +291,18 @@ impl Sequencer {
                 Some(batch)
             }
             Err(fault) => {
-                refuse_batch(batch, Code::of_write(&fault));
+                refuse_batch(jobs(batch), Code::of_write(&fault));
                 None
             }
         }
     }
 
-    /// The documents and chains that a batch names.
-    fn named<'a>(
-        waiting: &'a [Waiting],
-        status: Option<&'a Role>,
-    ) -> (Vec<(Digest, &'a [u8])>, Vec<&'a Chain>) {
-        let mut contexts = Vec::new();
+    /// The chains behind what is said.
+    fn signers<'a>(said: impl Iterator<Item = &'a Request>, status: Option<&'a Role>) -> Vec<&'a Chain> {
         let mut signers = Vec::new();
-        for one in waiting.iter().filter(|one| one.is_fresh()) {
-            match &one.job.request {
-                Request::Publish { statement, document, chains, .. } => {
-                    signers.extend(chains);
-                    if let Statement::Publish { digest, .. } = statement.signed().unverified() {
-                        contexts.push((*digest, document.as_slice()));
-                    }
-                }
+        for request in said {
+            match request {
+                Request::Publish { chains, .. } => signers.extend(chains),
                 Request::Change { .. }
                 | Request::Floor { .. }
                 | Request::Withdraw { .. }
@@ -319,7 +312,7 @@ impl Sequencer {
                 Request::Conflict { .. } | Request::Root(_) => {}
             }
         }
-        (contexts, signers)
+        signers
     }
 
     fn keep_evidence(&mut self, job: &Job, verdict: &Result<(bool, u64), Problem>) {
@@ -393,7 +386,7 @@ impl Sequencer {
 
     fn answer(&self, waiting: Vec<Waiting>) {
         let seq = self.log.size();
-        for Waiting { job, verdict } in waiting {
+        for Waiting { job, verdict, .. } in waiting {
             // A caller that went away has nothing to be told; what it asked for is done all the same.
             let _ = job.answer.send(verdict.map(|(fresh, index)| Done { fresh, index, seq }));
         }
@@ -435,14 +428,18 @@ impl Sequencer {
     }
 }
 
-pub(super) fn refuse_batch(batch: Vec<Job>, code: Code) {
+fn jobs(batch: Vec<OnRecord>) -> impl Iterator<Item = Job> {
+    batch.into_iter().map(|one| one.job)
+}
+
+pub(super) fn refuse_batch(batch: impl IntoIterator<Item = Job>, code: Code) {
     for job in batch {
         let _ = job.answer.send(Err(code.into()));
     }
 }
 
 fn refuse(waiting: Vec<Waiting>, code: Code) {
-    for Waiting { job, verdict } in waiting {
+    for Waiting { job, verdict, .. } in waiting {
         let problem = match verdict {
             Err(problem) => problem,
             Ok(_) => Problem::from(code),

@@ -1,5 +1,5 @@
 //! What is about to be done is on record before anything of it is done: forced to the disk while the commit before is under way, and a volume
-//! that hangs over that keeps no head waiting.
+//! that hangs over that keeps no head waiting. What will be published is written beside its place meanwhile.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
@@ -7,20 +7,24 @@ use std::thread;
 use std::time::Duration;
 
 use super::commit::refuse_batch;
-use super::{Job, Message};
+use super::{Job, Message, Request};
 use crate::audit::Audit;
+use crate::disk::Beside;
 use crate::http::problem::Code;
+use crate::store::Documents;
 use crate::{Limits, RunFault};
 
 /// A job whose line is on the disk, or that does nothing that needs one. Only [`Recorder`] makes one, and the sequencer takes nothing else.
-pub(crate) struct OnRecord(Job);
-
-impl OnRecord {
-    /// The job.
-    pub fn into_job(self) -> Job {
-        self.0
-    }
+pub(crate) struct OnRecord {
+    /// What is asked.
+    pub job: Job,
+    /// Its document beside the place that it takes if it is published; removed if it is not.
+    pub begun: Option<Beside>,
+    _recorded: Recorded,
 }
+
+/// That a line is on the disk.
+struct Recorded;
 
 /// Lines that are being forced to a disk which did not answer in time. Nothing is done by them, also when they are there at last.
 type Hanging = Receiver<Result<(), RunFault>>;
@@ -28,15 +32,16 @@ type Hanging = Receiver<Result<(), RunFault>>;
 /// Brings on record what is about to be done, all that waits at once.
 pub(crate) struct Recorder {
     audit: Arc<Audit>,
+    documents: Documents,
     hanging: Option<Hanging>,
     timeout: Duration,
     batch: usize,
 }
 
 impl Recorder {
-    /// For this audit log.
-    pub fn new(audit: Arc<Audit>, limits: &Limits) -> Self {
-        Self { audit, hanging: None, timeout: limits.audit_timeout, batch: limits.batch }
+    /// For this audit log, and documents that will lie there.
+    pub fn new(audit: Arc<Audit>, documents: Documents, limits: &Limits) -> Self {
+        Self { audit, documents, hanging: None, timeout: limits.audit_timeout, batch: limits.batch }
     }
 
     /// Runs until it is asked to stop or nobody takes what is on record. Whoever is not answered by then hears that the authority stops.
@@ -75,7 +80,25 @@ impl Recorder {
             refuse_batch(batch, Code::of_write(&fault));
             return Vec::new();
         }
-        batch.into_iter().map(OnRecord).collect()
+        batch.into_iter().filter_map(|job| self.begun(job)).collect()
+    }
+
+    /// Begins to write what a job publishes: beside its place, where it counts for nothing. What the disk does not take is refused.
+    fn begun(&self, job: Job) -> Option<OnRecord> {
+        let begun = match (&job.request, job.request.published()) {
+            (Request::Publish { document, .. }, Some(digest)) => {
+                Beside::write(self.documents.path(&digest), document).map(Some)
+            }
+            _ => Ok(None),
+        };
+        match begun {
+            Ok(begun) => Some(OnRecord { job, begun, _recorded: Recorded }),
+            Err(fault) => {
+                tracing::error!("nothing of a submission was committed: {fault}");
+                refuse_batch([job], Code::of_write(&fault));
+                None
+            }
+        }
     }
 
     /// Forces lines of the audit log to the disk on a thread of its own, and waits for `limits.audit_timeout`. While what was begun before
