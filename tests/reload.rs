@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use support::gateway::Scripted;
 use support::policies::{
     REPLY, digest_of, gateway, message, metrics, permit, records, replies, revision, shown_live, status, turn,
 };
-use support::{Up, plain_get, wait_for};
+use support::{SEMGATE, Up, plain_get, wait_for};
 
 fn decision() -> Value {
     json!({"d": {"concept": "current_decision", "item_id": "beer", "quantity": 120}})
@@ -219,4 +220,104 @@ fn attack_a_directory_that_is_still_being_written_goes_live_half() {
     wait_for("the log of the start", || gateway.log().contains(told).then_some(()));
     assert!(gateway.log().contains("local_obsevation"), "{}", gateway.log());
     assert!(metrics(&gateway).contains("semgate_policy_loads_total{outcome=\"rejected\"} 1"));
+}
+
+/// What takes somebody's rights away stays told and keeps nothing out, over a restart too; what is new is judged as at a first start.
+#[test]
+fn attack_whoever_deletes_an_entry_or_takes_the_last_of_a_credential_keeps_a_gateway_from_starting_again() {
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let courier = "spiffe://semgate.test/agent/courier-5";
+    let held = format!(
+        "@id(\"high\") permit (principal, action, resource is payment::transfer) when {{ principal.credentials.contains(\"high-value-authorized\") }};\n\
+         @id(\"courier\") permit (principal == Agent::\"{courier}\", action, resource is payment::transfer);\n"
+    );
+    let files = [("a.cedar", permit("a", "current_decision")), ("held.cedar", held), replies()];
+    let set = revision(&up, "set", &files);
+    turn(&up.dir.join("current"), &set);
+    let mut gateway = gateway(&up, &behind, "[limits]\npolicy_poll = \"20ms\"\npolicy_settle = \"10ms\"\n");
+    assert_eq!(gateway.post(&message(&decision())).status, 200);
+    let entities = std::fs::read(set.join("entities.json")).unwrap();
+    let mut fewer: Value = serde_json::from_slice(&entities).unwrap();
+    let agents = fewer["agents"].as_array_mut().unwrap();
+    agents.retain(|agent| agent["id"] != courier);
+    agents.iter_mut().for_each(|agent| agent["credentials"] = json!([]));
+    std::fs::write(set.join("entities.json"), fewer.to_string()).unwrap();
+    wait_for("the set without them", || (shown_live(&gateway) == [digest_of(&set)]).then_some(()));
+    let warned = |gateway: &support::gateway::Gateway| status(gateway)["policies"]["warnings"].to_string();
+    let gone = |warnings: &str| {
+        warnings.contains("nobody has the credential `high-value-authorized`")
+            && warnings.contains(&format!("`Agent::\\\"{courier}\\\"` is not in entities.json"))
+    };
+    assert!(gone(&warned(&gateway)), "{}", warned(&gateway));
+    for signal in ["TERM", "KILL"] {
+        gateway.restart(signal);
+        assert_eq!(status(&gateway)["policies"]["current"], true);
+        assert_eq!(shown_live(&gateway), [digest_of(&set)]);
+        assert!(gone(&warned(&gateway)), "{signal}: {}", warned(&gateway));
+        assert_eq!(gateway.post(&message(&decision())).status, 200, "{signal}");
+    }
+
+    let state = gateway.audit.parent().unwrap().to_owned();
+    let config = state.with_extension("toml");
+    let kept = state.join("policies-lived.json");
+    let check_of = |config: &Path| {
+        let out = Command::new(SEMGATE).args(["firewall", "check", "--config"]).arg(config).output().unwrap();
+        (out.status.success(), String::from_utf8(out.stderr).unwrap())
+    };
+    let check = || check_of(&config);
+    assert!(check().0, "{}", check().1);
+    // of what is read from another place nobody can tell that it was live, although it is the same
+    let text = std::fs::read_to_string(&config).unwrap();
+    let other = config.with_extension("other.toml");
+    assert!(text.contains("policies = \"current\""), "{text}");
+    std::fs::write(&other, text.replace("policies = \"current\"", "policies = \"revisions/set\"")).unwrap();
+    let (starts, said) = check_of(&other);
+    assert!(!starts && said.contains("policy `held.cedar#courier`"), "{said}");
+    // the same of a text that is new, of one that was changed, and where nothing tells what was live
+    let news = permit("new", "current_decision")
+        .replace("principal in Group::\"partners\"", &format!("principal == Agent::\"{courier}\""));
+    std::fs::write(set.join("new.cedar"), &news).unwrap();
+    let told = wait_for("the new one is refused", || {
+        let told = status(&gateway)["policies"].clone();
+        (told["current"] == false).then_some(told)
+    });
+    let fault = "new.cedar:1:33: policy `new.cedar#new`";
+    assert!(told["faults"].to_string().contains(fault), "{told}");
+    let (starts, said) = check();
+    assert!(!starts && said.contains(fault), "{said}");
+    assert!(!said.contains("held.cedar"), "what was live is no fault: {said}");
+    std::fs::remove_file(set.join("new.cedar")).unwrap();
+    assert!(check().0, "{}", check().1);
+    let good = std::fs::read(&kept).unwrap();
+    for damaged in [None, Some(&good[..good.len() / 2])] {
+        match damaged {
+            Some(damaged) => std::fs::write(&kept, damaged).unwrap(),
+            None => std::fs::remove_file(&kept).unwrap(),
+        }
+        let (starts, said) = check();
+        assert!(!starts && said.contains("policy `held.cedar#courier`"), "{said}");
+    }
+    std::fs::write(&kept, good).unwrap();
+    assert!(check().0, "{}", check().1);
+    let strict = Command::new(SEMGATE).args(["policy", "check"]).arg(&set).output().unwrap();
+    assert!(!strict.status.success(), "`policy check` stays strict");
+    gateway.restart("TERM");
+    assert_eq!(gateway.post(&message(&decision())).status, 200);
+
+    // where it cannot be written the set is live all the same, and what is not any more is no excuse
+    let beside = kept.with_extension("new");
+    std::fs::create_dir(&beside).unwrap();
+    let held = std::fs::read(set.join("held.cedar")).unwrap();
+    std::fs::remove_file(set.join("held.cedar")).unwrap();
+    wait_for("the set without it", || (shown_live(&gateway) == [digest_of(&set)]).then_some(()));
+    wait_for("the log is told", || gateway.log().contains("cannot be kept over a restart").then_some(()));
+    wait_for("what was kept is gone", || (!kept.exists()).then_some(()));
+    assert_eq!(gateway.post(&message(&decision())).status, 200);
+    std::fs::write(set.join("held.cedar"), held).unwrap();
+    let (starts, said) = check();
+    assert!(!starts && said.contains("policy `held.cedar#courier`"), "{said}");
+    std::fs::remove_file(set.join("held.cedar")).unwrap();
+    std::fs::remove_dir(&beside).unwrap();
+    wait_for("it is kept once it can be", || kept.exists().then_some(()));
 }

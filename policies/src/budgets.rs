@@ -6,7 +6,6 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use semgate_contexts::Performative;
@@ -108,8 +107,6 @@ pub struct Budgets {
     of_agent: Vec<Arc<[Arc<Budget>]>>,
     /// Those of senders without an entry.
     of_others: Arc<[Arc<Budget>]>,
-    /// Names that the file has and nobody any more, each behind `agent ` or `group `.
-    gone: BTreeSet<String>,
 }
 
 impl Budgets {
@@ -117,11 +114,6 @@ impl Budgets {
     pub(crate) fn of(&self, position: Option<u32>) -> &Arc<[Arc<Budget>]> {
         let own = position.and_then(|position| self.of_agent.get(position as usize));
         own.unwrap_or(&self.of_others)
-    }
-
-    /// Agents whom the file names and who have no entry any more.
-    pub(crate) fn gone_agents(&self) -> impl Iterator<Item = &str> {
-        self.gone.iter().filter_map(|name| name.strip_prefix("agent "))
     }
 
     /// True without the file.

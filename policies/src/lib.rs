@@ -29,6 +29,7 @@ mod index;
 mod kinds;
 mod learnt;
 mod limits;
+mod lived;
 mod may;
 mod memory;
 mod moments;
@@ -67,6 +68,7 @@ pub use explain::{
 pub use fault::{LeftOut, Place, PolicyFault};
 pub use fields::{FieldPath, has_field};
 pub use limits::PolicyLimits;
+pub use lived::{Lived, NotLived};
 pub use policies::{Floors, Policies, schema_text};
 pub use publishers::{PublisherAct, PublisherPolicies, Ruling};
 pub use rate::{Period, Rate, RateKey};

@@ -1,9 +1,9 @@
 //! The loaded policies: loading as a whole or not at all, and asking.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use cedar_policy::{EntityUid, SchemaFragment};
+use cedar_policy::SchemaFragment;
 use semgate_contexts::{Context, Digest, Line, Performative, Shape, Version, json::Object};
 
 use crate::agents::Agents;
@@ -13,6 +13,7 @@ use crate::catalogue::Catalogue;
 use crate::check::{Texts as Checked, closest, place_in, policy_in};
 use crate::fit::fit;
 use crate::index::Index;
+use crate::lived::{Said, agents_gone};
 use crate::may::unsaid;
 use crate::memory::Memory;
 use crate::parse::{self, Written};
@@ -20,7 +21,7 @@ use crate::rule::Rule;
 use crate::sense::World;
 use crate::told::{no_permit, told};
 use crate::{
-    AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, MaySay, NoPolicy, PolicyFault,
+    AgentEntry, Budget, Budgets, Circumstances, LeftOut, LineUse, Lived, MaySay, NoPolicy, PolicyFault,
     PolicyLimits, PolicySource, Question, Verdict,
 };
 
@@ -33,8 +34,8 @@ pub struct Policies {
     asker: Asker,
     ids: Vec<Arc<str>>,
     budgets: Budgets,
-    /// What each policy says, by id.
-    said: HashMap<Arc<str>, Digest>,
+    /// What the next set is held against.
+    lived: Lived,
     warnings: Vec<PolicyFault>,
     redacts: bool,
     /// Issuers of tokens that policies ask for, each with the first policy that does.
@@ -43,6 +44,15 @@ pub struct Policies {
 
 /// The lowest version of each line of which messages come to be judged: the highest of its authority's and the operator's floor.
 pub type Floors = BTreeMap<Line, Version>;
+
+/// What a set is loaded after.
+#[derive(Clone, Copy)]
+struct After<'a> {
+    /// The set that is live.
+    live: Option<&'a Policies>,
+    /// What was live last: that of the same set, or none is live any more.
+    lived: &'a Lived,
+}
 
 impl Policies {
     /// Whether a directory is one by itself, beside whatever contexts: its policies parse, and `entities.json` and `limits.json` are of
@@ -53,7 +63,7 @@ impl Policies {
     pub fn parse(source: &PolicySource, limits: &PolicyLimits) -> Result<(), Vec<PolicyFault>> {
         let (written, agents) = parsed(source, limits)?;
         if let Some(bytes) = &source.limits {
-            budgets::read(bytes, &agents, None, limits)?;
+            budgets::read(bytes, &agents, (&Lived::default(), None), limits)?;
         }
         no_permit(Checked { files: &source.files, written: &written })
             .map_or(Ok(()), |fault| Err(vec![fault]))
@@ -88,7 +98,21 @@ impl Policies {
         floors: &Floors,
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        Self::load_beside(source, contexts, (limits, floors), None)
+        Self::load_after(source, contexts, (limits, floors), After { live: None, lived: &Lived::default() })
+    }
+
+    /// Like [`Policies::load`] where this was live before, and is not any more: after a restart. What is wrong with a policy that it had
+    /// is no fault but one of [`Policies::warnings`], as in [`Policies::reload_above`]; which contexts go is judged as at a first load.
+    ///
+    /// # Errors
+    /// As [`Policies::load`].
+    pub fn load_again(
+        source: &PolicySource,
+        contexts: &[Arc<Context>],
+        lived: &Lived,
+        limits: &PolicyLimits,
+    ) -> Result<Self, Vec<PolicyFault>> {
+        Self::load_after(source, contexts, (limits, &Floors::new()), After { live: None, lived })
     }
 
     /// Like [`Policies::load`] for the next generation after this one: a context that this one knows is not left out to
@@ -120,37 +144,35 @@ impl Policies {
         floors: &Floors,
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        Self::load_beside(source, contexts, (limits, floors), Some(self))
+        let after = After { live: Some(self), lived: &self.lived };
+        Self::load_after(source, contexts, (limits, floors), after)
     }
 
-    fn load_beside(
+    fn load_after(
         source: &PolicySource,
         contexts: &[Arc<Context>],
         (limits, floors): (&PolicyLimits, &Floors),
-        before: Option<&Self>,
+        after: After<'_>,
     ) -> Result<Self, Vec<PolicyFault>> {
         let live: HashSet<Digest> =
-            before.into_iter().flat_map(|live| live.asker.catalogue.digests()).copied().collect();
+            after.live.into_iter().flat_map(|live| live.asker.catalogue.digests()).copied().collect();
         let (written, mut agents) = parsed(source, limits)?;
         let mut spent = match &source.limits {
             Some(bytes) => {
-                let known = before.map(|live| (&live.asker.agents.list, &live.budgets));
-                budgets::read(bytes, &agents, known, limits)?
+                let before = (after.lived, after.live.map(|live| &live.asker.agents.list));
+                budgets::read(bytes, &agents, before, limits)?
             }
             None => budgets::Read::default(),
         };
         let texts = Checked { files: &source.files, written: &written };
-        let said: HashMap<Arc<str>, Digest> =
-            written.iter().map(|policy| said(policy, &source.files)).collect();
-        let lived: HashSet<&Digest> = before.into_iter().flat_map(|live| live.said.values()).collect();
-        // by what it says: the id of one without `@id` is its place, which another's going moves
-        let same = |fault: &PolicyFault| {
-            policy_in(fault).and_then(|id| said.get(id)).is_some_and(|own| lived.contains(own))
-        };
-        let (gone, mut faults): (Vec<_>, Vec<_>) =
-            texts.unknown_names(&agents).into_iter().partition(|fault| same(fault));
-        agents.keep_out(gone.iter().filter_map(agent_in));
-        agents.keep_out(spent.budgets.gone_agents().map(str::to_owned));
+        let mut said = Said::default();
+        for policy in &written {
+            said.add(&policy.id, &policy.policy, texts.file(policy).1);
+        }
+        let same = |fault: &PolicyFault| said.lived(fault, after.lived);
+        let (gone, mut faults) = said.gone(texts.unknown_names(&agents), after.lived);
+        agents.keep_out(agents_gone(&gone));
+        agents.keep_out(std::mem::take(&mut spent.gone).into_iter());
         faults.extend(no_permit(texts));
         if let Some(issuers) = &limits.token_issuers {
             faults.extend(texts.unknown_issuers(issuers));
@@ -193,7 +215,14 @@ impl Policies {
             actions,
         };
         let (digest, budgets, issuers) = (source.digest(), spent.budgets, texts.issuers());
-        Ok(Self { digest, asker, ids, budgets, said, warnings, redacts, issuers })
+        let lived = spent.named.saying(&said);
+        Ok(Self { digest, asker, ids, budgets, lived, warnings, redacts, issuers })
+    }
+
+    /// What the next set is held against, for whoever keeps it over a restart ([`Policies::load_again`]).
+    #[must_use]
+    pub const fn lived(&self) -> &Lived {
+        &self.lived
     }
 
     /// What is live: SHA-256 over name, length and bytes of every policy file, of `entities.json` and of `limits.json` if there
@@ -351,19 +380,6 @@ fn parsed(source: &PolicySource, limits: &PolicyLimits) -> Result<(Vec<Written>,
             Err(faults)
         }
     }
-}
-
-/// The agent that is not there.
-fn agent_in(fault: &PolicyFault) -> Option<String> {
-    let PolicyFault::UnknownEntity { entity, .. } = fault else { return None };
-    let uid: EntityUid = entity.parse().ok()?;
-    (uid.type_name().to_string() == "Agent").then(|| uid.id().unescaped().to_owned())
-}
-
-/// A policy's id, and the digest of what it says.
-fn said(policy: &Written, files: &[(String, String)]) -> (Arc<str>, Digest) {
-    let text = policy.policy.to_cedar().or_else(|| files.get(policy.file).map(|(_, text)| text.clone()));
-    (Arc::clone(&policy.id), Digest::of(text.unwrap_or_default().as_bytes()))
 }
 
 /// The Cedar schema that these contexts give, in Cedar's own syntax: for `policy check --schema` and for editors.

@@ -17,12 +17,14 @@ use semgate_inspect::owners::{Journal, Kind, Owned, Owners};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use minimums::MinimumsKeeper;
+pub(crate) use policies::PolicyMemory;
 pub(crate) use tools::keep_tools;
 
 use crate::fault::RunFault;
 use crate::lane::Shared;
 
 mod minimums;
+mod policies;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -238,13 +240,19 @@ fn rewrite<T: serde::Serialize>(
     lines: impl IntoIterator<Item = T>,
     path: &Path,
 ) -> io::Result<BufWriter<File>> {
+    anew(path, |file| lines.into_iter().try_for_each(|line| append(file, &line)))
+}
+
+/// The file anew, with what is written into it; of mode 0600, and durable as in [`rewrite`].
+pub(crate) fn anew(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<BufWriter<File>> {
     let fresh = path.with_extension("new");
     let mut options = OpenOptions::new();
     let file = options.create(true).write(true).truncate(true).mode(0o600).open(&fresh)?;
     let mut file = BufWriter::new(file);
-    for line in lines {
-        append(&mut file, &line)?;
-    }
+    write(&mut file)?;
     file.flush()?;
     file.get_ref().sync_all()?;
     std::fs::rename(&fresh, path)?;

@@ -9,7 +9,8 @@ use semgate_contexts::json::{self, Json, Object};
 use super::{Budget, Budgets, Selector};
 use crate::agents::Agents;
 use crate::check::closest;
-use crate::{PolicyFault, PolicyLimits, Rate, RateKey, spots};
+use crate::lived::Whom;
+use crate::{Lived, PolicyFault, PolicyLimits, Rate, RateKey, spots};
 
 /// The file, as faults name it.
 pub(super) const FILE: &str = "limits.json";
@@ -40,12 +41,16 @@ pub(crate) struct Read {
     pub costs: Named,
     /// Of each budget, with its own pointer; empty: all.
     pub paid: Vec<(String, Named)>,
+    /// Agents that it names and that have no entry any more.
+    pub gone: BTreeSet<String>,
+    /// Whom it names, gone or not.
+    pub named: Lived,
     /// Names that nobody has any more.
     pub warnings: Vec<PolicyFault>,
 }
 
-/// What is live, of whom it knows and what its file says.
-pub(crate) type Before<'a> = Option<(&'a Agents, &'a Budgets)>;
+/// Whom the file that was live last named, and who was there where it is live still.
+pub(crate) type Before<'a> = (&'a Lived, Option<&'a Agents>);
 
 /// Reads the file against the agents that there are, and those that there were: a name that is gone means nobody.
 ///
@@ -73,8 +78,7 @@ pub(crate) fn read(
     match budgets {
         Some(budgets) if reader.faults.is_empty() => {
             spots::placed(FILE, bytes, &mut reader.read.warnings);
-            let gone = std::mem::take(&mut reader.read.budgets.gone);
-            Ok(Read { budgets: Budgets { gone, ..budgets }, ..reader.read })
+            Ok(Read { budgets, ..reader.read })
         }
         _ => {
             spots::placed(FILE, bytes, &mut reader.faults);
@@ -282,9 +286,10 @@ impl Reader<'_> {
         for (n, item) in self.list(object.get("agents"), &format!("{pointer}/agents")).iter().enumerate() {
             let id = item.as_str().unwrap_or_default();
             named = true;
+            self.read.named.name(Whom::Agent, id);
             match self.agents.position(id) {
                 Some(position) => whom.iter_mut().skip(position as usize).take(1).for_each(|one| *one = true),
-                None if self.is_gone("agent", id, &format!("{pointer}/agents/{n}")) => {}
+                None if self.is_gone(Whom::Agent, id, &format!("{pointer}/agents/{n}")) => {}
                 None => {
                     let near = self.agents.by_alias(id).map(|entry| entry.id.as_str());
                     let near =
@@ -297,8 +302,9 @@ impl Reader<'_> {
         for (n, item) in self.list(object.get("groups"), &format!("{pointer}/groups")).iter().enumerate() {
             let group = item.as_str().unwrap_or_default();
             named = true;
+            self.read.named.name(Whom::Group, group);
             if !self.agents.groups().contains(group) {
-                if self.is_gone("group", group, &format!("{pointer}/groups/{n}")) {
+                if self.is_gone(Whom::Group, group, &format!("{pointer}/groups/{n}")) {
                     continue;
                 }
                 let why =
@@ -316,18 +322,22 @@ impl Reader<'_> {
         Some(whom)
     }
 
-    /// Whether what is live has this name, or had it and goes on saying it; that is told.
-    fn is_gone(&mut self, what: &str, name: &str, pointer: &str) -> bool {
-        let Some((agents, budgets)) = self.before else { return false };
-        let gone = format!("{what} {name}");
-        let known =
-            if what == "agent" { agents.position(name).is_some() } else { agents.groups().contains(name) };
-        if !known && !budgets.gone.contains(&gone) {
+    /// Whether the file that was live last named it, or the set that is live has it; that is told.
+    fn is_gone(&mut self, whom: Whom, name: &str, pointer: &str) -> bool {
+        let (lived, agents) = self.before;
+        let known = agents.is_some_and(|agents| match whom {
+            Whom::Agent => agents.position(name).is_some(),
+            Whom::Group => agents.groups().contains(name),
+        });
+        if !known && !lived.names(whom, name) {
             return false;
         }
+        let what = whom.as_str();
         let why = format!("no {what} of this name is in entities.json any more, so that it means nobody");
         self.read.warnings.push(fault_at(pointer, why));
-        self.read.budgets.gone.insert(gone);
+        if whom == Whom::Agent {
+            self.read.gone.insert(name.to_owned());
+        }
         true
     }
 
@@ -373,7 +383,7 @@ impl Reader<'_> {
             entries.iter().map(one).collect()
         };
         let of_agent = (0..self.agents.entries().len()).map(|position| of(has(position))).collect();
-        Budgets { costs, of_agent, of_others: of(has(usize::MAX)), gone: BTreeSet::new() }
+        Budgets { costs, of_agent, of_others: of(has(usize::MAX)) }
     }
 }
 

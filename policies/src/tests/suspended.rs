@@ -1,13 +1,15 @@
 //! Who is put into a group, or taken out of one, is so at once, and so is whoever loses a credential or his entry: what that leaves a policy
 //! to do keeps no set out.
 
+use std::path::Path;
+
 use semgate_contexts::Performative;
 
 use super::{
     Ask, House, RETAILER, STRANGER, WHOLESALER, alone, context, denied, one_file, permitted,
     shipped_contexts, transfer,
 };
-use crate::{PolicyLimits, PolicySource, Verdict};
+use crate::{Lived, Policies, PolicyFault, PolicyLimits, PolicySource, Verdict};
 
 const PERMIT: &str = "@id(\"pay\") permit (principal == Agent::\"spiffe://semgate.test/agent/retailer-7\", action, resource is payment::transfer)";
 
@@ -73,11 +75,28 @@ fn of(text: &str, entities: Vec<u8>) -> PolicySource {
     PolicySource { entities, ..alone(text) }
 }
 
+/// What comes of a set beside what is live; a start after that was live makes the same of it, by what was kept, and so does one after the
+/// set itself was live.
 fn reloaded(live: &House, source: &PolicySource) -> Result<House, Vec<String>> {
-    let contexts = live.contexts.clone();
-    match live.policies.reload(source, &contexts, &PolicyLimits::default()) {
-        Ok(policies) => Ok(House { policies, contexts }),
-        Err(faults) => Err(faults.iter().map(ToString::to_string).collect()),
+    let (contexts, limits) = (live.contexts.clone(), PolicyLimits::default());
+    let told = |faults: &[PolicyFault]| -> Vec<String> { faults.iter().map(ToString::to_string).collect() };
+    let place = Path::new("policies");
+    let started = |before: &Policies| {
+        let kept = Lived::read(before.lived().text(place).as_bytes(), place, &limits).unwrap();
+        let loaded = Policies::load_again(source, &contexts, &kept, &limits);
+        loaded.map(|policies| told(policies.warnings())).map_err(|faults| told(&faults))
+    };
+    match live.policies.reload(source, &contexts, &limits) {
+        Ok(policies) => {
+            let warnings = told(policies.warnings());
+            assert_eq!(started(&live.policies), Ok(warnings.clone()), "with what was live before it");
+            assert_eq!(started(&policies), Ok(warnings), "with the same");
+            Ok(House { policies, contexts })
+        }
+        Err(faults) => {
+            assert_eq!(started(&live.policies), Err(told(&faults)));
+            Err(told(&faults))
+        }
     }
 }
 

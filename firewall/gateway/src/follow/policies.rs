@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use semgate_contexts::{Context, Digest};
-use semgate_policies::{Floors, Policies, PolicyFault, PolicyLimits, PolicySource};
+use semgate_policies::{Floors, Lived, Policies, PolicyFault, PolicyLimits, PolicySource};
 use tokio::sync::{oneshot, watch};
 
 #[cfg(feature = "plain-proxy")]
@@ -24,6 +24,7 @@ use self::place::{Found, Place};
 use self::steady::{Stamp, Steady};
 use super::Publisher;
 use crate::config::Config;
+use crate::keep::PolicyMemory;
 
 /// How often a directory that keeps changing is waited for before the operator is told; it is not read until it stands still, since half of
 /// what somebody writes is a set that nobody meant.
@@ -59,6 +60,11 @@ pub(super) struct Task {
     tried: Option<Tried>,
     /// What is live, and the contexts beside which it was typed: it is typed anew beside others even if what is on disk is rejected.
     good: Option<(PolicySource, Vec<Digest>)>,
+    /// What was live last, as it is kept over a restart, and where.
+    lived: Lived,
+    memory: PolicyMemory,
+    /// Whether what is live now could not be kept.
+    unwritten: bool,
     /// The faults that the log was told last.
     told: Vec<String>,
 }
@@ -99,8 +105,11 @@ impl Task {
         Self {
             seat: Seat::Live,
             reload: publisher.reload.subscribe(),
+            memory: PolicyMemory::live(&config.state, begun.place.path()),
             place: begun.place,
             good: begun.source.map(|source| (source, publisher.digests())),
+            lived: begun.lived,
+            unwritten: false,
             poll: limits.policy_poll,
             settle: limits.policy_settle,
             tries: limits.policy_read_tries,
@@ -116,14 +125,18 @@ impl Task {
     /// The task of the set that decides beside the live one; that it cannot be loaded stops nothing, not even the start.
     pub(super) fn shadow(config: &Config, publisher: Rc<Publisher>, state: Arc<PolicyState>) -> Option<Self> {
         let shadow = config.shadow.as_ref()?;
-        let begun = Begun { source: None, place: Place::Directory(shadow.policies.clone()), version: None };
+        let memory = PolicyMemory::shadow(&config.state, &shadow.policies);
+        let lived = memory.recall(&config.policy_limits());
+        let place = Place::Directory(shadow.policies.clone());
+        let begun = Begun { source: None, place, version: None, lived };
         let task = Self::new(config, begun, publisher, state);
-        Some(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, ..task })
+        Some(Self { seat: Seat::Shadow { one_in: shadow.one_in }, tried: None, memory, ..task })
     }
 
     pub(super) async fn run(mut self) {
         if self.state.report().current {
             self.count("accepted", 1.0);
+            self.keep().await;
         } else {
             self.current().set(0.0);
             // what the start tried; a set that merely waits for its contexts is no fault yet
@@ -146,6 +159,9 @@ impl Task {
 
     /// Looks whether anything changed since the last try; `asked` says that the operator wants it read whether or not it seems to have.
     async fn look(&mut self, asked: bool) {
+        if self.unwritten {
+            self.keep().await;
+        }
         let (contexts, digests) = (self.publisher.contexts(), self.publisher.digests());
         let floors = self.publisher.floors();
         let same_contexts =
@@ -220,12 +236,13 @@ impl Task {
         let serving = live.is_some();
         let (kept, beside) = (source.clone(), contexts.clone());
         let (nothing_known, limits) = (contexts.is_empty(), self.limits.clone());
+        let lived = if live.is_none() { self.lived.clone() } else { Lived::default() };
         let load = move || match live {
             // what is live is not left out to make room for a policy that does not fit it
             Some(live) => live.reload_above(&source, &contexts, &floors, &limits),
             None => {
                 // nobody can tell whether a floor or a policy came first, so what is below its floor is told and no more
-                let first = Policies::load(&source, &contexts, &limits);
+                let first = Policies::load_again(&source, &contexts, &lived, &limits);
                 if floors.is_empty() {
                     first
                 } else {
@@ -238,6 +255,7 @@ impl Task {
                 Ok(()) => {
                     self.good = Some((kept, digests));
                     self.accepted(policies);
+                    self.keep().await;
                 }
                 Err(why) => {
                     // what was not remembered may be by the next look
@@ -261,6 +279,23 @@ impl Task {
                 (self.seen, self.tried) = (None, None);
                 self.rejected(Some(digest), &[PolicyFault::Schema { why }]);
             }
+        }
+    }
+
+    /// Keeps what is live now over a restart. Where that fails the next start knows less of what was live, and no message is judged otherwise
+    /// for it; it is tried again with each look.
+    async fn keep(&mut self) {
+        let Some(live) = self.live().filter(|live| *live.lived() != self.lived) else { return };
+        let (memory, lived, before) = (self.memory.clone(), live.lived().clone(), self.lived.clone());
+        let written = tokio::task::spawn_blocking(move || memory.keep(&lived, &before).map(|()| lived)).await;
+        match written.unwrap_or_else(|why| Err(why.into())) {
+            Ok(lived) => (self.lived, self.unwritten) = (lived, false),
+            Err(why) if !self.unwritten => {
+                let path = self.memory.path().display();
+                tracing::error!(%why, %path, "which policies are live cannot be kept over a restart; one that does nothing any more may be refused then");
+                self.unwritten = true;
+            }
+            Err(_) => {}
         }
     }
 

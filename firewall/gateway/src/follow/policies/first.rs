@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use semgate_contexts::{Context, DocumentLimits, Prefix, library};
-use semgate_policies::{Policies, PolicyFault, PolicyLimits, PolicySource};
+use semgate_policies::{Lived, Policies, PolicyFault, PolicyLimits, PolicySource};
 
 use super::place::{Found, Place};
 use super::{PolicyState, Steady};
 use crate::config::Config;
 use crate::fault::RunFault;
+use crate::keep::PolicyMemory;
 
 /// Live while the real policies cannot be typed because no context is known yet: lets nothing pass, and answers about every
 /// line alike, so that the status (which is not there either) is what callers are told about. A forbid that covers the permit without
@@ -28,9 +29,10 @@ pub(crate) struct First {
     pub(super) source: Option<PolicySource>,
     pub(super) place: Place,
     pub(super) version: Option<u64>,
+    lived: Lived,
 }
 
-/// The policies that a gateway starts with.
+/// The policies that a gateway starts with. Of those that were live before it only warns of what a running gateway only warns of.
 ///
 /// A directory that cannot be read, is empty, or whose text or entities are wrong stops the start. Whether policies fit the
 /// contexts cannot be told before the contexts are known: what fails only in that is live as soon as it fits, and until
@@ -47,15 +49,16 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
     let Found { steady: Steady { source, .. }, version } =
         place.read(&limits, tries).map_err(|why| fault(&[why]))?;
     let state = PolicyState::keeping(config.kept(), config.floors.iter().cloned().collect());
-    match Policies::load(&source, contexts, &limits) {
+    let lived = PolicyMemory::live(&config.state, place.path()).recall(&limits);
+    match Policies::load_again(&source, contexts, &lived, &limits) {
         Ok(policies) => {
             state.accepted(&policies);
-            Ok(First { policies, state, source: Some(source), place, version })
+            Ok(First { policies, state, source: Some(source), place, version, lived })
         }
         Err(faults) if faults.iter().all(PolicyFault::is_about_contexts) => {
             state.rejected(Some(source.digest()), &faults);
             let policies = waiting(&source, &limits).map_err(|faults| fault(&faults))?;
-            Ok(First { policies, state, source: None, place, version })
+            Ok(First { policies, state, source: None, place, version, lived })
         }
         Err(mut faults) => {
             // what may be gone once the contexts are known hides what will not
@@ -79,7 +82,8 @@ impl First {
 
     /// What the task that keeps it live begins with.
     pub(crate) fn begun(&mut self) -> Begun {
-        Begun { source: self.source.take(), place: self.place.clone(), version: self.version }
+        let lived = std::mem::take(&mut self.lived);
+        Begun { source: self.source.take(), place: self.place.clone(), version: self.version, lived }
     }
 }
 
@@ -88,6 +92,8 @@ pub(crate) struct Begun {
     pub(super) source: Option<PolicySource>,
     pub(super) place: Place,
     pub(super) version: Option<u64>,
+    /// What was live last, before this start.
+    pub(super) lived: Lived,
 }
 
 /// What is wrong with the shadow policies beside these contexts; nothing where there are none.
@@ -96,7 +102,10 @@ pub(crate) fn shadow_faults(config: &Config, contexts: &[Arc<Context>]) -> Vec<S
     let limits = config.policy_limits();
     let place = Place::Directory(shadow.policies.clone());
     let faults = match place.read(&limits, config.limits.policy_read_tries) {
-        Ok(found) => Policies::load(&found.steady.source, contexts, &limits).err().unwrap_or_default(),
+        Ok(found) => {
+            let lived = PolicyMemory::shadow(&config.state, &shadow.policies).recall(&limits);
+            Policies::load_again(&found.steady.source, contexts, &lived, &limits).err().unwrap_or_default()
+        }
         Err(fault) => vec![fault],
     };
     faults.iter().map(ToString::to_string).collect()

@@ -1,8 +1,7 @@
 //! Where a policy set comes from: a directory as it stands, or a bundle that an allowed signer vouched for.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use semgate_certs::SpiffeId;
@@ -15,6 +14,7 @@ use super::steady::{self, Stamp, Steady};
 use crate::clock::unix_now;
 use crate::config::{BundleConfig, Config, PolicyPlace};
 use crate::fault::RunFault;
+use crate::keep::anew;
 use crate::materials;
 
 /// The newest bundle that ever went live, in the state directory.
@@ -169,19 +169,8 @@ impl BundlePlace {
         if self.newest()? == Some((version, digest)) {
             return Ok(());
         }
-        let write = || {
-            let newest = Newest { version, digest: digest.to_string() };
-            let beside = self.memory.with_extension("new");
-            let mut options = OpenOptions::new();
-            let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-            file.write_all(&serde_json::to_vec(&newest)?)?;
-            file.sync_all()?;
-            std::fs::rename(&beside, &self.memory)?;
-            match self.memory.parent() {
-                Some(directory) => std::fs::File::open(directory)?.sync_all(),
-                None => Ok(()),
-            }
-        };
-        write().map_err(|why| unreadable(&self.memory, why))
+        let newest = Newest { version, digest: digest.to_string() };
+        let write = |file: &mut BufWriter<File>| file.write_all(&serde_json::to_vec(&newest)?);
+        anew(&self.memory, write).map(drop).map_err(|why| unreadable(&self.memory, why))
     }
 }
