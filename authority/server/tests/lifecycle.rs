@@ -292,6 +292,47 @@ async fn policies_are_reloaded_as_a_whole_or_not_at_all() {
     assert!(fault.to_string().contains("rules.cedar:1:"), "{fault}");
 }
 
+#[tokio::test]
+async fn attack_a_publisher_whose_entry_is_deleted_goes_on_because_a_policy_names_it() {
+    let place = Place::new();
+    let config = narrowed(&place);
+    let dir = config.policies.clone().unwrap();
+    let hers = |id: &str| {
+        format!(
+            "@id(\"{id}\") permit (principal == Agent::\"{ADA}\", action == Action::\"publish\", resource);\n"
+        )
+    };
+    std::fs::write(dir.join("hers.cedar"), hers("hers")).unwrap();
+    let running = place.start_with(config.clone()).await;
+    let ada = running.client_of(&place, Some(ADA));
+    assert_eq!(ada.publish(&document("urn:contexts:other:v1.0", "")).await.status, 201);
+    let without =
+        PEOPLE.replace(r#"{"id":"spiffe://semgate.test/ada","groups":["stewards"],"credentials":[]},"#, "");
+    assert_ne!(without, PEOPLE);
+    std::fs::write(dir.join("entities.json"), without).unwrap();
+    hangup();
+    until_refused(&ada).await;
+    running.stop().await;
+    // nor does it keep the authority from starting again
+    let running = place.start_with(config.clone()).await;
+    let [ada, grace] = [ADA, GRACE].map(|id| running.client_of(&place, Some(id)));
+    assert_eq!(ada.publish(&document("urn:contexts:other:v1.1", "")).await.code(), "not_permitted");
+    assert_eq!(grace.publish(&document("urn:contexts:acme.stock:v1.0", "")).await.status, 201);
+    running.stop().await;
+    // a text that is new is judged as new, and so is every one where nothing tells what was live
+    let fault = async || {
+        let run = semgate_authority::run(config.clone(), |_| panic!("it runs"), std::future::pending());
+        run.await.unwrap_err().to_string()
+    };
+    std::fs::write(dir.join("new.cedar"), hers("new")).unwrap();
+    let said = fault().await;
+    assert!(said.contains("policy `new.cedar#new`") && !said.contains("hers.cedar#hers"), "{said}");
+    std::fs::remove_file(dir.join("new.cedar")).unwrap();
+    std::fs::write(config.state.join("policies-lived.json"), "{").unwrap();
+    let said = fault().await;
+    assert!(said.contains("policy `hers.cedar#hers`"), "{said}");
+}
+
 /// Without a directory, the configuration may ask for two persons; an override is one of the acts.
 #[tokio::test]
 async fn two_persons_may_be_asked_for_by_the_configuration_alone() {

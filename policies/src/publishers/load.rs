@@ -12,8 +12,9 @@ use super::{Names, PublisherAct, PublisherPolicies, SCHEMA};
 use crate::agents::Agents;
 use crate::annotations::policy_id;
 use crate::check::{closest, place_in};
+use crate::lived::{Said, agents_gone};
 use crate::parse::{Alone, each_of, help, place, place_of, words};
-use crate::{Place, PolicyFault, PolicyLimits, PolicySource};
+use crate::{Lived, Place, PolicyFault, PolicyLimits, PolicySource};
 
 /// A policy with what it is called and where it stands.
 struct Kept<'a> {
@@ -35,6 +36,7 @@ impl Kept<'_> {
 
 pub(super) fn load(
     source: &PolicySource,
+    lived: &Lived,
     limits: &PolicyLimits,
 ) -> Result<PublisherPolicies, Vec<PolicyFault>> {
     let mut faults = Vec::new();
@@ -43,7 +45,7 @@ pub(super) fn load(
         let place = crate::spots::unplaced("limits.json");
         faults.push(PolicyFault::Limits { place, pointer: String::new(), why });
     }
-    let agents = Agents::read(&source.entities, limits).unwrap_or_else(|found| {
+    let mut agents = Agents::read(&source.entities, limits).unwrap_or_else(|found| {
         faults.extend(found);
         Agents::default()
     });
@@ -51,18 +53,31 @@ pub(super) fn load(
     if !faults.is_empty() {
         return Err(faults);
     }
-    let mut set = PolicySet::new();
+    let (mut set, mut said) = (PolicySet::new(), Said::default());
     for one in &kept {
+        said.add(&one.id, &one.alone.policy, one.file.1);
         let added = set.add(one.alone.policy.new_id(PolicyId::new(&*one.id)));
         faults.extend(added.err().map(|e| PolicyFault::Schema { why: e.to_string() }));
     }
-    faults.extend(kept.iter().flat_map(|one| unknown(one, &agents)));
+    let (warnings, unknown) = said.gone(kept.iter().flat_map(|one| unknown(one, &agents)), lived);
+    // as strangers they would be denied too, and who asks a policy for what they hold would be denied with them
+    agents.keep_out(agents_gone(&warnings));
+    faults.extend(unknown);
     faults.extend(validate(&set, &kept));
     faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
     let names = Names::parse().map_err(|fault| vec![fault])?;
     if faults.is_empty() {
-        let named = named(&kept);
-        Ok(PublisherPolicies { digest: source.digest(), set, agents, named, four_eyes, names })
+        let (named, lived) = (named(&kept), Lived::default().saying(&said));
+        Ok(PublisherPolicies {
+            digest: source.digest(),
+            set,
+            agents,
+            named,
+            four_eyes,
+            names,
+            lived,
+            warnings,
+        })
     } else {
         Err(faults)
     }

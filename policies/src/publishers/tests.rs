@@ -161,3 +161,47 @@ fn what_could_do_nothing_or_not_what_was_meant_is_no_policy_and_is_told_with_its
     let strange = PolicySource { entities: b"[]".to_vec(), ..source(RULES) };
     assert!(PublisherPolicies::load(&strange, &PolicyLimits::default()).is_err());
 }
+
+#[test]
+fn attack_a_publisher_keeps_its_rights_because_a_policy_names_it_and_its_entry_goes() {
+    let rules = format!(
+        "{RULES}\n@id(\"hers\") permit (principal == Agent::\"{ADA}\", action, resource);\n\
+         @id(\"stewards\") permit (principal in Group::\"stewards\", action == Action::\"floor\", resource);\n\
+         @id(\"looks\") forbid (principal, action == Action::\"retire\", resource)\n\
+         when {{ Agent::\"{ADA}\".credentials.contains(\"officer\") }};"
+    );
+    let limits = PolicyLimits::default();
+    let of = |rules: &str, entities: &str| PolicySource { entities: entities.into(), ..source(rules) };
+    let live = PublisherPolicies::load(&source(&rules), &limits).unwrap();
+    let ask = |policies: &PublisherPolicies, who, act| decide(policies, who, act, "acme", "v1.0");
+    use PublisherAct::*;
+    assert!(matches!(ask(&live, ADA, Publish), Ruling::Permitted(_)));
+    // her entry goes, and with the others' the last of a group
+    let without = r#"{"agents":[{"id":"spiffe://semgate.test/grace","groups":["releasers"],"credentials":["officer"]}]}"#;
+    let gone = of(&rules, without);
+    let told = |faults: &[PolicyFault]| -> Vec<String> { faults.iter().map(ToString::to_string).collect() };
+    let refused = PublisherPolicies::load(&gone, &limits).unwrap_err();
+    assert_eq!(refused.len(), 3, "a first start is strict: {refused:?}");
+    let place = std::path::Path::new("policies");
+    let mut kept = Lived::read(live.lived().text(place).as_bytes(), place, &limits).unwrap();
+    for _ in 0..2 {
+        let next = PublisherPolicies::load_again(&gone, &kept, &limits).unwrap();
+        assert_eq!(told(next.warnings()), told(&refused));
+        for act in PublisherAct::ALL {
+            assert_eq!(ask(&next, ADA, act), Ruling::Denied(Vec::new()), "{act:?}");
+        }
+        assert_eq!(ask(&next, GRACE, Publish), Ruling::Permitted(by("release")));
+        // nor is anybody else stopped by a policy that looks at what she held
+        let open = of(&format!("{rules} permit (principal, action, resource);"), without);
+        let open = PublisherPolicies::load_again(&open, next.lived(), &limits).unwrap();
+        assert!(matches!(ask(&open, GRACE, Retire), Ruling::Permitted(_)), "{:?}", ask(&open, GRACE, Retire));
+        kept = next.lived().clone();
+    }
+    // what is new is judged as new, and what was never a name is none for having been live
+    let new = of(
+        &format!("{rules}\n@id(\"new\") permit (principal == Agent::\"{ADA}\", action, resource);"),
+        without,
+    );
+    let faults = told(&PublisherPolicies::load_again(&new, &kept, &limits).unwrap_err());
+    assert!(matches!(&faults[..], [one] if one.contains("`publishers.cedar#new`")), "{faults:?}");
+}
