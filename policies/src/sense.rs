@@ -37,7 +37,9 @@ use possible::Looking;
 struct Scope {
     /// The type, if the scope names one that is there.
     of_type: Option<usize>,
-    /// Those that it names and its type takes.
+    /// Those that it names, or all.
+    asked: PerformativeSet,
+    /// Those of them that its type takes today.
     actions: PerformativeSet,
     /// Who the sender can be.
     sender: End,
@@ -184,7 +186,7 @@ impl Texts<'_> {
             None => can(None).then(Vec::new),
         };
         let Some(asked) = asked else { return vec![self.never_true(written, broken(), (&here, world))] };
-        let idle = pieces::idle(found, &here, world);
+        let idle = pieces::idle(found, &here, scope.asked, world);
         if !idle.is_empty() {
             return idle.iter().map(|idle| self.idle(written, idle)).collect();
         }
@@ -273,14 +275,15 @@ fn scope(written: &Written, world: &World<'_>) -> Scope {
         _ => None,
     };
     let takes = of_type.and_then(|at| world.catalogue.types.get(at)).map(|info| info.performatives);
-    let takes = takes.unwrap_or_else(|| Performative::ALL.into_iter().collect());
+    let all: PerformativeSet = Performative::ALL.into_iter().collect();
+    let takes = takes.unwrap_or(all);
     let parsed = |uid: &EntityUid| uid.id().unescaped().parse::<Performative>().ok();
-    let listed: PerformativeSet = match written.policy.action_constraint() {
-        ActionConstraint::Any => takes,
+    let asked: PerformativeSet = match written.policy.action_constraint() {
+        ActionConstraint::Any => all,
         ActionConstraint::Eq(uid) => parsed(&uid).into_iter().collect(),
         ActionConstraint::In(uids) => uids.iter().filter_map(parsed).collect(),
     };
-    Scope { of_type, actions: listed.and(takes), sender: sender(written, world) }
+    Scope { of_type, asked, actions: asked.and(takes), sender: sender(written, world) }
 }
 
 /// The agents whom the scope names, where it is known who they are and the conditions ask.

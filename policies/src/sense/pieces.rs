@@ -1,9 +1,13 @@
 //! Pieces of a condition that say nothing: one that is true for no message, and a whole that is true for every one. Not judged are
 //! what versions to come, and changes of groups, decide as a matter of course, and `true` and `false` that are written out.
+//!
+//! A version to come may take further actions. So what holds only since no version takes an action today is no fault: it says something
+//! once one does, and until then it keeps nothing away that was meant to pass. That somebody asks for an action which nothing takes is one.
 
 use std::sync::Arc;
 
-use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp};
+use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
+use semgate_contexts::PerformativeSet;
 
 use super::World;
 use super::facts::{End, Where};
@@ -19,30 +23,63 @@ pub(super) struct Idle<'e> {
     pub piece: &'e Arc<Expr>,
     /// Whether it is so for every message, and not for none.
     pub always: bool,
+    /// Whether the policy is for what is true of it.
+    wanted: bool,
 }
 
-/// The pieces of these conditions that say nothing.
-pub(super) fn idle<'e>(clauses: &'e [Clause], here: &Where, world: &World<'_>) -> Vec<Idle<'e>> {
+/// The pieces of these conditions that say nothing. `asked` are the actions that the scope leaves open, whichever its type takes today.
+pub(super) fn idle<'e>(
+    clauses: &'e [Clause],
+    here: &Where,
+    asked: PerformativeSet,
+    world: &World<'_>,
+) -> Vec<Idle<'e>> {
+    let open = Where { actions: asked, ..here.clone() };
+    let mut found = nevers(clauses, &open, world);
+    if found.is_empty() && asked != here.actions && ask_for_actions(clauses) {
+        found = nevers(clauses, here, world);
+        // what keeps away an action that nothing takes keeps it away once something does
+        found.retain(|idle| idle.wanted);
+    }
+    for clause in clauses {
+        let (Clause::When(condition) | Clause::Unless(condition)) = clause;
+        always(condition, None, &open, world, &mut found);
+    }
+    found
+}
+
+/// Whether they look at the action.
+fn ask_for_actions(clauses: &[Clause]) -> bool {
+    let mut found = false;
+    for clause in clauses {
+        let (Clause::When(condition) | Clause::Unless(condition)) = clause;
+        walk::each(condition, &mut |part| found |= matches!(&**part, Expr::Var(Var::Action)));
+    }
+    found
+}
+
+/// The innermost pieces that are never true.
+fn nevers<'e>(clauses: &'e [Clause], here: &Where, world: &World<'_>) -> Vec<Idle<'e>> {
     let mut found = Vec::new();
     let mut looking = Looking::knowing(world, Known::Structure);
     let mut behind = Some(here.clone());
     for clause in clauses {
+        let Some(here) = &behind else { break };
         let (Clause::When(condition) | Clause::Unless(condition)) = clause;
-        if let Some(here) = &behind {
-            never(&mut looking, condition, None, here, &mut found);
-            behind = looking.behind(clause, here);
-        }
-        always(condition, None, here, world, &mut found);
+        let wanted = matches!(clause, Clause::When(_));
+        never(&mut looking, condition, (None, wanted), here, &mut found);
+        behind = looking.behind(clause, here);
     }
     found
 }
 
 /// Notes the innermost pieces that are never true; whether there is one. A row of the same operator is looked at as a whole, and its
-/// beginnings where the whole is never true: `of` is the row that it is in.
+/// beginnings where the whole is never true: `of` is the row that it is in. `wanted` says whether the policy is for what is true of it, and not
+/// for what is not.
 fn never<'e>(
     looking: &mut Looking<'_, '_>,
     expr: &'e Arc<Expr>,
-    of: Option<BinaryOp>,
+    (of, wanted): (Option<BinaryOp>, bool),
     here: &Where,
     found: &mut Vec<Idle<'e>>,
 ) -> bool {
@@ -50,23 +87,23 @@ fn never<'e>(
     let row = row(expr);
     match &**expr {
         Expr::BinaryOp { op: op @ (BinaryOp::And | BinaryOp::Or), left, right } => {
-            never(looking, left, row, here, found);
+            never(looking, left, (row, wanted), here, found);
             if let Some(behind) = looking.narrowed(left, *op == BinaryOp::And, here) {
-                never(looking, right, row, &behind, found);
+                never(looking, right, (row, wanted), &behind, found);
             }
         }
         Expr::UnaryOp { op: UnaryOp::Not, expr } => {
-            never(looking, expr, None, here, found);
+            never(looking, expr, (None, !wanted), here, found);
         }
         Expr::IfThenElse { cond, .. } => {
-            never(looking, cond, None, here, found);
+            never(looking, cond, (None, true), here, found);
         }
         _ => {}
     }
     let in_row = of.is_some() && row == of;
     let mut is_never = |expr: &Expr| !has_literal(expr) && !looking.values(expr, here).truth().0;
     if found.len() == before && !in_row && is_never(expr) {
-        found.push(Idle { piece: first_of(expr, is_never), always: false });
+        found.push(Idle { piece: first_of(expr, is_never), always: false, wanted });
     }
     found.len() > before
 }
@@ -119,7 +156,7 @@ fn always<'e>(
     };
     let is_always = |expr: &Expr| !Looking::knowing(world, Known::Nothing).values(expr, &open).truth().1;
     if is_always(expr) {
-        found.push(Idle { piece: first_of(expr, is_always), always: true });
+        found.push(Idle { piece: first_of(expr, is_always), always: true, wanted: true });
     }
 }
 

@@ -18,6 +18,7 @@ mod obligations;
 mod paper;
 mod parts;
 mod pieces;
+mod redundant;
 mod remembered;
 mod senseless;
 mod shadowed;
