@@ -7,6 +7,7 @@ use crate::{
     generation::Named,
     resolve::{Resolved, is_step},
     rounds::{self, Meaning},
+    shadow::beside_unfit,
     tools,
 };
 use semgate_contexts::{Context, Shape, Term, json::Json};
@@ -71,7 +72,7 @@ pub(crate) fn conform<'c, 'j>(resolved: Resolved<'c, 'j>) -> Result<Conformed<'c
         Ok((said, teaches)) => Ok(Conformed { resolved, said, teaches }),
         Err(refusal) => {
             let concepts = said.iter().map(|(_, term, origin)| origin.name(term)).collect();
-            let facts = Facts { concepts, ..resolved.facts() };
+            let facts = Facts { concepts, shadow: beside_unfit(&resolved), ..resolved.facts() };
             Err(refusal.with_facts(facts))
         }
     }

@@ -7,14 +7,14 @@
 mod write;
 
 use crate::{
-    Answered, Refusal, Sent,
+    Answered, Facts, Refusal, Sent,
     case::{Case, Look},
     conform::{Conformed, Said},
     decide::{Decided, unmet},
     inspector::judged,
     list,
     parse::{self, Reply, Strict, read, said_by_server},
-    shadow::{Before, beforehand},
+    shadow::{Answer, Before, beforehand, beside_uncut},
 };
 use bytes::Bytes;
 use semgate_message::{Binding, Instance, Vocabulary, mcp};
@@ -123,16 +123,16 @@ pub(crate) fn of_server(
 
 /// `look` says what the judgement of what is written anew is for.
 fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Option<Redacted>, Refusal> {
-    let (mut cuts, mut before) = (Vec::new(), Vec::new());
-    let mut mirrored = false;
+    let (mut cuts, mut before): (_, Vec<Before>) = (Vec::new(), Vec::new());
+    let (mut mirrored, mut cut) = (false, None);
+    let asked = |of: &Decided<'_, '_>| (look == Look::Decides).then(|| beforehand(of.conformed())).flatten();
     for decided in all {
         let mut gone = BTreeSet::new();
         for ((said, instance), obligations) in decided.obliged() {
             let held = held(instance, obligations);
             let Some((first, _)) = held.first() else { continue };
-            let refused = || unmet(first).with_facts(decided.facts());
             if !may_cut(decided.conformed(), instance) {
-                return Err(refused());
+                return Err(uncut(unmet(first), decided, asked(decided)));
             }
             mirrored |= decided.resolved().message().binding == Binding::Mcp;
             gone.extend(held.iter().map(|(_, path)| named(said, path)));
@@ -140,21 +140,27 @@ fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Opti
             cuts.push(Cut { object: instance.object, paths });
         }
         if !gone.is_empty() {
-            let shadow = if look == Look::Decides { beforehand(decided.conformed()) } else { None };
             let message_id = decided.resolved().message().message_id.to_owned();
-            before.push(Before { message_id, redacted: gone, shadow });
+            before.push(Before { message_id, redacted: gone, shadow: asked(decided) });
+            cut.get_or_insert(decided);
         }
     }
-    let Some(first) = all.first().filter(|_| !cuts.is_empty()) else { return Ok(None) };
+    let Some(first) = cut else { return Ok(None) };
     let written = without(strict.json(), &cuts, mirrored).ok_or_else(|| {
         let refusal = crate::Code::PolicyError;
-        Refusal::new(refusal, "a policy asks for what cannot be done to this reply")
+        let refusal = Refusal::new(refusal, "a policy asks for what cannot be done to this reply")
             .with_hint("ask the operator; the decision id finds the full record")
-            .with_detail("what is to be taken out is not found in the bytes that would pass")
-            .with_facts(first.facts())
+            .with_detail("what is to be taken out is not found in the bytes that would pass");
+        uncut(refusal, first, before.first().and_then(|one| one.shadow.clone()))
     })?;
     let members: BTreeSet<String> = before.iter().flat_map(|one| one.redacted.iter().cloned()).collect();
     Ok(Some(Redacted { bytes: Bytes::from(written), members: members.into_iter().collect(), before }))
+}
+
+/// The refusal of a reply that cannot be written anew, beside what the shadow set says of it as its agent wrote it.
+fn uncut(refusal: Refusal, decided: &Decided<'_, '_>, answer: Option<Answer>) -> Refusal {
+    let shadow = beside_uncut(decided.case(), answer);
+    refusal.with_facts(Facts { shadow, ..decided.facts() })
 }
 
 /// What a protocol says of itself is not cut: others build on it. And in MCP a text beside the result may say again what is cut of it,

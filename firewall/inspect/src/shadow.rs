@@ -9,6 +9,7 @@ use crate::{
     conform::Conformed,
     decide::{Asked, ask},
     redact,
+    resolve::Resolved,
 };
 use semgate_contexts::ContextUrn;
 use semgate_policies::{Policies, Texts};
@@ -189,7 +190,7 @@ impl Shadow {
 }
 
 /// Asks the shadow set about a reply as its agent wrote it, which the live set passes without some members. What is left is asked by
-/// [`beside`], which compares.
+/// [`beside`], which compares; where nothing can be left, [`beside_uncut`] does.
 pub(crate) fn beforehand(conformed: &Conformed<'_, '_>) -> Option<Answer> {
     let shadow = conformed.case().generation.shadow()?;
     Some(Shadow::says(shadow.turn()?, conformed))
@@ -200,9 +201,16 @@ pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<
     let case = conformed.case();
     let shadow = case.generation.shadow()?;
     let id = conformed.resolved().message().message_id;
+    let would = match live {
+        // what it takes out is out of it by now, or it is refused
+        Ok((_, obliged)) if redact::would_cut(conformed, obliged).is_none_or(|left| !left.is_empty()) => {
+            Would::Error
+        }
+        live => Would::of(live),
+    };
     let Some(before) = case.before.iter().find(|before| before.message_id == id) else {
         let answer = Shadow::says(shadow.turn()?, conformed);
-        return shadow.told(case, (Would::of(live), &BTreeSet::new()), answer);
+        return shadow.told(case, (would, &BTreeSet::new()), answer);
     };
     let answer = before.shadow.clone()?;
     // where both take the same out, the same is left
@@ -211,7 +219,21 @@ pub(crate) fn beside(conformed: &Conformed<'_, '_>, live: &Asked) -> Option<Box<
     } else {
         answer
     };
-    shadow.told(case, (Would::of(live), &before.redacted), answer)
+    shadow.told(case, (would, &before.redacted), answer)
+}
+
+/// Compares what the shadow set says of a reply with that the live one refuses it: it takes out what cannot be taken out.
+pub(crate) fn beside_uncut(case: &Case<'_>, answer: Option<Answer>) -> Option<Box<Differs>> {
+    case.generation.shadow()?.told(case, (Would::Error, &BTreeSet::new()), answer?)
+}
+
+/// The same where what the live set leaves of it fits no schema.
+pub(crate) fn beside_unfit(resolved: &Resolved<'_, '_>) -> Option<Box<Differs>> {
+    let (case, id) = (resolved.case(), resolved.message().message_id);
+    let before = case.before.iter().find(|before| before.message_id == id)?;
+    // where both take the same out, neither lets it pass
+    let other = |answer: &Answer| answer.would != Would::Permit || answer.redacted != before.redacted;
+    beside_uncut(case, before.shadow.clone().filter(other))
 }
 
 /// Asks the shadow set about a line that the live one refused as a whole.

@@ -12,11 +12,11 @@ mod nulls;
 use bytes::Bytes;
 use common::{
     NOW, agent,
-    sums::{house, house_of, house_with, query, tool},
+    sums::{house, house_beside, house_of, house_with, query, tool},
 };
 use semgate_inspect::{
     Arrived, Code, HeaderClaims, Inspector, Permit, Refusal, ReplyPermit, Route, Sent, TextParts,
-    UnnamedTools,
+    UnnamedTools, Would,
     tools::{BadHeader, comment, headers},
 };
 use semgate_message::{Call, mcp::Head};
@@ -427,6 +427,37 @@ fn a_text_beside_a_redacted_result_does_not_pass_since_nobody_knows_what_it_says
     assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::PolicyError)));
     // where there is nothing to take out, a text that is permitted passes
     assert!(beside("").is_ok());
+}
+
+#[test]
+fn a_shadow_set_is_asked_of_a_reply_that_the_live_one_refuses_since_it_cannot_be_redacted() {
+    let admits = TextParts { text: true, ..TextParts::default() };
+    let texts = r#"permit (principal in Group::"repliers", action, resource is mcp::text);"#;
+    let redacts = format!("{REDACTS}{texts}");
+    let forbids = format!(
+        r#"{texts} @id("quiet") forbid (principal, action, resource is mcp::text) when {{ context.direction == "reply" }};"#
+    );
+    for (what, shadow, would) in [
+        ("it redacts nothing", texts, Some(Would::Permit)),
+        ("it would have to do the same", redacts.as_str(), None),
+        ("it denies", forbids.as_str(), Some(Would::Deny)),
+    ] {
+        let house = house_beside(UnnamedTools::Withhold, (&redacts, Some(shadow)), admits);
+        let sent = call(&house, "retailer-7", "add", json!({"a": 1, "b": 2})).unwrap();
+        let result = json!({"sum": 3, "how": "SECRET"});
+        let said =
+            json!({"content": [{"type": "text", "text": "it was SECRET"}], "structuredContent": result});
+        let refusal = reply(&house, &sent, said).unwrap_err();
+        assert_eq!(
+            (refusal.code(), refusal.cause()),
+            (Code::ReplyRefused, Some(Code::PolicyError)),
+            "{what}"
+        );
+        let told = refusal.facts().shadow.as_deref();
+        assert_eq!(told.map(|differs| differs.would), would, "{what}");
+        let redacted = told.is_none_or(|differs| differs.redacted.is_empty());
+        assert!(redacted && !format!("{refusal:?}").contains("SECRET"), "{what}");
+    }
 }
 
 #[test]

@@ -298,6 +298,53 @@ fn a_shadow_set_that_takes_other_members_out_of_a_reply_differs() {
 }
 
 #[test]
+fn a_shadow_set_is_asked_of_a_reply_of_which_the_live_one_leaves_what_fits_no_schema() {
+    let document = serde_json::json!({"context": "urn:contexts:weights:v1.0", "tasks": {"weigh": {
+        "parameters": {"type": "object"}, "performatives": ["REQUEST", "INFORM"],
+        "results": {"type": "object", "minProperties": 1,
+            "properties": {"grams": {"type": "integer"}, "how": {"type": "string"}}}}}});
+    let asks = r#"permit (principal in Group::"partners", action, resource is weights::weigh);"#;
+    let permits = format!(
+        r#"{asks} @id("told") permit (principal in Group::"repliers", action, resource is weights::weigh_results);"#
+    );
+    let redacts = format!(
+        r#"{asks} @redact("how") permit (principal in Group::"repliers", action, resource is weights::weigh_results)
+        when {{ context.direction == "reply" }};"#
+    );
+    let message = |from: &str, to: &str, performative: &str, content: serde_json::Value| {
+        serde_json::json!({"protocol": "L8/1.0", "message_id": "m-1", "performative": performative, "sender_id": from,
+            "receiver_id": to, "context": "urn:contexts:weights:v1.0", "content": content})
+        .to_string()
+    };
+    for (what, shadow, would) in [
+        ("it takes nothing out", &permits, Some(Would::Permit)),
+        ("it does the same", &redacts, None),
+        ("it denies", &asks.to_owned(), Some(Would::Deny)),
+    ] {
+        let mut authority = library();
+        authority.publish(&serde_json::to_vec(&document).unwrap());
+        let view = view(&mut authority);
+        let [live, shadow] = [&redacts, shadow].map(|text| common::policies(&source(text, None), &view));
+        let shadow = Shadow::new(shadow, 1, Arc::default());
+        let generation = generation_with(view, &PolicySource::shipped(), &[]).with_policies(live).unwrap();
+        let inspector = inspector(generation.with_shadow(Some(shadow)));
+        let asked = message("retailer-7", "wholesaler-1", "REQUEST", serde_json::json!({"task": "weigh"}));
+        let (_, sent) = say(&inspector, &route("l8, all lines"), "retailer-7", asked, NOW).unwrap().spend();
+        let content = serde_json::json!({"task": "weigh", "how": "SECRET7"});
+        let body = Bytes::from(message("wholesaler-1", "retailer-7", "INFORM", content));
+        let refusal = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, body, NOW).unwrap_err();
+        assert_eq!(
+            (refusal.code(), refusal.cause()),
+            (Code::ReplyRefused, Some(Code::ContentInvalid)),
+            "{what}"
+        );
+        let told = refusal.facts().shadow.as_deref();
+        assert_eq!(told.map(|differs| differs.would), would, "{what}");
+        assert!(!format!("{refusal:?}").contains("SECRET7"), "{what}");
+    }
+}
+
+#[test]
 fn an_event_of_a_stream_is_redacted_like_a_reply() {
     let inspector = house(REDACTS);
     let sent = asked(&inspector, "retailer-7");

@@ -2,11 +2,11 @@
 
 use super::{agent_id, generation_with, inspector, library, view};
 use semgate_inspect::{
-    Generation, Inspector, LineScope, Route, RouteOptions, TextParts, UnnamedTools,
+    Generation, Inspector, LineScope, Route, RouteOptions, Shadow, TextParts, UnnamedTools,
     tools::{comment, digest_of, headers},
 };
 use semgate_message::Binding;
-use semgate_policies::{Policies, PolicyLimits, PolicySource};
+use semgate_policies::PolicySource;
 use semgate_statement::testing::MemoryAuthority;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -83,19 +83,37 @@ pub fn house_with(unnamed_tools: UnnamedTools) -> (Inspector, Arc<Route>) {
 
 /// The context is published, and these policies hold beside the others.
 pub fn generation(more: &str) -> Generation {
+    generation_beside(more, None)
+}
+
+/// The same, and a shadow set of the shared policies and these.
+fn generation_beside(more: &str, shadow: Option<&str>) -> Generation {
     let mut authority = library();
     authority.publish(&sums());
     let view = view(&mut authority);
-    let mut source = PolicySource::shipped();
-    source.files.push(("sums.cedar".to_owned(), format!("{RULES}{more}")));
-    let contexts: Vec<_> = view.contexts().filter_map(|loaded| loaded.context.clone()).collect();
-    let policies = Arc::new(Policies::load(&source, &contexts, &PolicyLimits::default()).unwrap());
-    generation_with(view, &PolicySource::shipped(), &[]).with_policies(policies).unwrap()
+    let policies = |more: &str| {
+        let mut source = PolicySource::shipped();
+        source.files.push(("sums.cedar".to_owned(), format!("{RULES}{more}")));
+        super::policies(&source, &view)
+    };
+    let (live, shadow) = (policies(more), shadow.map(policies));
+    let shadow = shadow.map(|policies| Shadow::new(policies, 1, Arc::default()));
+    let generation = generation_with(Arc::clone(&view), &PolicySource::shipped(), &[]);
+    generation.with_policies(live).unwrap().with_shadow(shadow)
 }
 
 /// The same with more policies, and a choice of what the route admits.
 pub fn house_of(unnamed_tools: UnnamedTools, more: &str, text_parts: TextParts) -> (Inspector, Arc<Route>) {
-    let generation = generation(more);
+    house_beside(unnamed_tools, (more, None), text_parts)
+}
+
+/// The same with a shadow set.
+pub fn house_beside(
+    unnamed_tools: UnnamedTools,
+    (more, shadow): (&str, Option<&str>),
+    text_parts: TextParts,
+) -> (Inspector, Arc<Route>) {
+    let generation = generation_beside(more, shadow);
     let route = Route {
         name: "mcp".to_owned(),
         binding: Binding::Mcp,
