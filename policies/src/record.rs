@@ -1,7 +1,7 @@
 //! A question as an audit record keeps it: everything that any policy could read, and of the message's values only what the operator
 //! asked for (DESIGN §2.8). [`Explainer::recall`](crate::Explainer::recall) reads it back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use semgate_contexts::Digest;
 use semgate_contexts::json::{Json, Object};
@@ -117,8 +117,16 @@ impl<'k> Keeper<'k> {
         Self { keep, questions: Vec::new(), around: None }
     }
 
-    /// Adds a question with its answer; `learnt` of a concept that no context defines.
-    pub fn add(&mut self, policies: &Policies, question: &Question<'_>, learnt: bool, verdict: &Verdict) {
+    /// Adds a question with its answer; `learnt` of a concept that no context defines. `redacted` are the members that policies took out of
+    /// this instance before it was asked about, with dots between levels; `None` in a message that nothing was taken out of.
+    pub fn add(
+        &mut self,
+        policies: &Policies,
+        question: &Question<'_>,
+        learnt: bool,
+        verdict: &Verdict,
+        redacted: Option<&BTreeSet<String>>,
+    ) {
         if self.around.is_none() {
             self.around = Some(around(question));
         }
@@ -138,7 +146,7 @@ impl<'k> Keeper<'k> {
                 }
             }
         }
-        let head = json!({
+        let mut head = json!({
             "context": question.context.urn().as_str(),
             "digest": question.context.digest().to_string(),
             "shape": question.shape.name(),
@@ -148,6 +156,9 @@ impl<'k> Keeper<'k> {
             "policies": crate::explain::deciding(verdict).to_vec(),
             "free_text": question.has_free_text(),
         });
+        if let (Some(members), Some(redacted)) = (head.as_object_mut(), redacted) {
+            members.insert("redacted".to_owned(), json!(redacted));
+        }
         let head = head.to_string();
         self.questions.push(format!("{},{}}}", head.trim_end_matches('}'), kept.text()));
     }

@@ -6,7 +6,7 @@ use crate::{
     conform::{Conformed, Origin, Said, without},
     meter::AMBIGUOUS,
     resolve::Resolved,
-    shadow::{Differs, beside},
+    shadow::{Differs, beside, cut_of},
 };
 use semgate_contexts::json;
 use semgate_message::Instance;
@@ -110,11 +110,13 @@ fn kept(conformed: &Conformed<'_, '_>) -> Option<Arc<str>> {
     let case = conformed.case();
     let mut keeper = Keeper::new(case.keep?);
     let (policies, around) = (case.generation.policies(), circumstances(conformed));
+    let id = conformed.resolved().message().message_id;
     for (said, instance) in conformed.said() {
+        let cut = cut_of(case.before, id, instance);
         let question = question(case, said, instance, around);
         let learnt = said.origin == Origin::Learnt;
         let verdict = if learnt { policies.decide_learnt(&question) } else { policies.decide(&question) };
-        keeper.add(policies, &question, learnt, &verdict);
+        keeper.add(policies, &question, learnt, &verdict, cut.as_ref());
     }
     Some(keeper.finish().into())
 }

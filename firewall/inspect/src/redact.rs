@@ -127,7 +127,7 @@ fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Opti
     let (mut mirrored, mut cut) = (false, None);
     let asked = |of: &Decided<'_, '_>| (look == Look::Decides).then(|| beforehand(of.conformed())).flatten();
     for decided in all {
-        let mut gone = BTreeSet::new();
+        let (mut gone, mut cut_here) = (BTreeSet::new(), Vec::new());
         for ((said, instance), obligations) in decided.obliged() {
             let held = held(instance, obligations);
             let Some((first, _)) = held.first() else { continue };
@@ -136,12 +136,13 @@ fn anew(strict: &Strict<'_>, all: &[Decided<'_, '_>], look: Look) -> Result<Opti
             }
             mirrored |= decided.resolved().message().binding == Binding::Mcp;
             gone.extend(held.iter().map(|(_, path)| named(said, path)));
-            let paths = held.into_iter().map(|(_, path)| path).collect();
+            let paths: Vec<_> = held.into_iter().map(|(_, path)| path).collect();
+            cut_here.push((instance.pointer.to_string(), paths.iter().map(|path| path.join(".")).collect()));
             cuts.push(Cut { object: instance.object, paths });
         }
         if !gone.is_empty() {
             let message_id = decided.resolved().message().message_id.to_owned();
-            before.push(Before { message_id, redacted: gone, shadow: asked(decided) });
+            before.push(Before { message_id, redacted: gone, cut: cut_here, shadow: asked(decided) });
             cut.get_or_insert(decided);
         }
     }

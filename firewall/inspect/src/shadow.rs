@@ -12,6 +12,7 @@ use crate::{
     resolve::Resolved,
 };
 use semgate_contexts::ContextUrn;
+use semgate_message::Instance;
 use semgate_policies::{Policies, Texts};
 use std::{
     collections::BTreeSet,
@@ -92,8 +93,20 @@ pub(crate) struct Before {
     pub message_id: String,
     /// What the live set takes out of it: `concept.member`.
     pub redacted: BTreeSet<String>,
+    /// The same by instance: where it stands, and its members with dots between levels.
+    pub cut: Vec<(String, BTreeSet<String>)>,
     /// What the shadow set says of it, if it was asked.
     pub shadow: Option<Answer>,
+}
+
+/// What the live set took out of this instance; none if it took nothing out of the message. Where an instance stands does not change by that;
+/// an agent may have given several messages of a list one id.
+pub(crate) fn cut_of(before: &[Before], message: &str, instance: &Instance<'_>) -> Option<BTreeSet<String>> {
+    let mut same = before.iter().filter(|one| one.message_id == message).peekable();
+    same.peek()?;
+    let at = instance.pointer.to_string();
+    let own = same.flat_map(|one| &one.cut).filter(|(stands, _)| *stands == at);
+    Some(own.flat_map(|(_, members)| members.iter().cloned()).collect())
 }
 
 /// How often the shadow set was asked and how often it differed, over all generations.

@@ -5,12 +5,12 @@ mod common;
 #[path = "../../../policies/benches/many/mod.rs"]
 mod many;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use common::{NOW, agent, base, generation_with, inspector, library, route, say, supply_chain, view};
 use semgate_inspect::{Code, Direction, Inspector, Now, Quota, Sent, Shadow, ShadowCounts, Would, Written};
-use semgate_policies::{Policies, PolicyLimits, PolicySource};
+use semgate_policies::{Keep, Policies, PolicyLimits, PolicySource};
 
 /// The shipped agents and policies, and these.
 fn house(policies: &str) -> Inspector {
@@ -342,6 +342,30 @@ fn a_shadow_set_is_asked_of_a_reply_of_which_the_live_one_leaves_what_fits_no_sc
         assert_eq!(told.map(|differs| differs.would), would, "{what}");
         assert!(!format!("{refusal:?}").contains("SECRET7"), "{what}");
     }
+}
+
+#[test]
+fn a_record_of_a_reply_with_two_instances_says_of_which_one_a_member_was_taken() {
+    let keep = Keep::new(BTreeMap::new(), 1 << 14);
+    let inspector = house(REDACTS).with_kept(keep);
+    let sent = asked(&inspector, "retailer-7");
+    let mut reply: serde_json::Value = serde_json::from_str(&booked("retailer-7")).unwrap();
+    let one = reply["content"].clone();
+    let mut other = one.clone();
+    other.as_object_mut().unwrap().remove("booking_reference");
+    reply["content"] = serde_json::json!({"first": other, "second": one});
+    let body = Bytes::from(reply.to_string());
+    let permit = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, body, NOW).unwrap();
+    assert_eq!(permit.facts().redacted, ["bookFlight.booking_reference"]);
+    let kept: serde_json::Value = serde_json::from_str(permit.facts().asked.as_deref().unwrap()).unwrap();
+    let redacted: Vec<_> =
+        kept["questions"].as_array().unwrap().iter().map(|one| one["redacted"].clone()).collect();
+    assert_eq!(redacted, [serde_json::json!([]), serde_json::json!(["booking_reference"])]);
+    // a reply that nothing was taken out of says nothing of it
+    let sent = asked(&inspector, "treasurer-1");
+    let body = Bytes::from(booked("treasurer-1"));
+    let permit = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, body, NOW).unwrap();
+    assert!(!permit.facts().asked.as_deref().unwrap().contains("redacted"));
 }
 
 #[test]

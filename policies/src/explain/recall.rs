@@ -17,6 +17,8 @@ use crate::{
 
 /// What records cannot keep of an instance that they do not keep whole.
 const TEXT_LENGTH: &str = "scores.text_length";
+/// The verdict of what passed.
+const PERMITTED: &str = "permitted";
 
 /// Who said it to whom, as the record has it.
 #[derive(Debug, Clone, Copy)]
@@ -74,8 +76,9 @@ struct Look {
 }
 
 impl Explainer {
-    /// Asks these policies every question of a record's member `asked`. `redacted` are the members that policies took out of the reply
-    /// then, as the record names them (`concept.member`): what it keeps of the question is the reply without them.
+    /// Asks these policies every question of a record's member `asked`. What it keeps of a question is the instance without the members
+    /// that policies took out of it then, which it names. `redacted` are those of the whole reply (`concept.member`), for a record that does not
+    /// yet name them by question: each instance of the concept counts as one that they were taken out of.
     ///
     /// # Errors
     /// It is not of the documented form, its questions were not kept, or the context of one is not loaded: in words for the operator.
@@ -124,19 +127,24 @@ impl Explainer {
         let pieces = self.pieces(parties, circumstances, kept)?;
         let of_concept =
             |name: &&str| name.strip_prefix(pieces.concept)?.strip_prefix('.').map(str::to_owned);
-        let gone: BTreeSet<String> = redacted.iter().filter_map(of_concept).collect();
+        let gone: BTreeSet<String> = match kept.get("redacted").and_then(Json::as_array) {
+            Some(own) => own.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+            None => redacted.iter().filter_map(of_concept).collect(),
+        };
         let named = |members: &BTreeSet<String>| -> BTreeSet<String> {
             members.iter().map(|member| format!("{}.{member}", pieces.concept)).collect()
         };
         let (look, taken) = self.looked(&pieces, &gone)?;
         let then_by = kept.get("policies").and_then(Json::as_array).unwrap_or_default();
+        let then = text(kept, "verdict")?.to_owned();
+        let passed = then == PERMITTED;
         Ok(Recalled {
             concept: pieces.info.name.clone(),
-            then: text(kept, "verdict")?.to_owned(),
+            then,
             then_by: then_by.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
             now: look.verdict.as_ref().map(crate::record::answer),
             now_by: look.verdict.as_ref().map(ids).unwrap_or_default(),
-            then_redacted: named(&gone),
+            then_redacted: if passed { named(&gone) } else { BTreeSet::new() },
             now_redacted: named(&taken),
             missing: look.missing,
             explanation: look.explanation,

@@ -33,7 +33,7 @@ pub(super) fn again(
 ) -> (String, Result<Vec<Recalled>, String>) {
     let kept = house.question(ask, |question| {
         let mut keeper = Keeper::new(keep);
-        keeper.add(&house.policies, question, false, &house.policies.decide(question));
+        keeper.add(&house.policies, question, false, &house.policies.decide(question), None);
         keeper.finish()
     });
     let read = json::read(kept.as_bytes(), &json::Limits::default()).unwrap();

@@ -14,9 +14,8 @@ const PLAIN: &str = "@id(\"plain\") permit (principal, action, resource is trave
 const REDACTS: &str = "@id(\"redacts\") @redact(\"booking_reference\") permit (principal, action, resource is travel::bookFlight_results) \
     when { context.direction == \"reply\" };\n";
 
-/// What a candidate makes of a booking that passed under the plain policy, or without these members under the other.
-fn replayed(candidate: &str, value: &str, keep: &Keep, redacted: &[&str]) -> Recalled {
-    let ask = Ask {
+fn booked(value: &str) -> Ask<'_> {
+    Ask {
         sender: WHOLESALER,
         receiver: RETAILER,
         action: Performative::Inform,
@@ -25,11 +24,16 @@ fn replayed(candidate: &str, value: &str, keep: &Keep, redacted: &[&str]) -> Rec
         value,
         direction: "reply",
         ..Ask::default()
-    };
+    }
+}
+
+/// What a candidate makes of a booking that passed under the plain policy, or without these members under the other.
+fn replayed(candidate: &str, value: &str, keep: &Keep, redacted: &[&str]) -> Recalled {
+    let ask = booked(value);
     let house = House::load(&one_file(PLAIN), shipped_contexts()).unwrap();
     let text = house.question(ask, |question| {
         let mut keeper = Keeper::new(keep);
-        keeper.add(&house.policies, question, false, &house.policies.decide(question));
+        keeper.add(&house.policies, question, false, &house.policies.decide(question), None);
         keeper.finish()
     });
     let read = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
@@ -104,4 +108,26 @@ fn a_permit_that_may_apply_and_would_take_something_out_leaves_the_decision_open
     let status = kept(&[("travel::bookFlight_results.status", KeepAs::Values)], 1 << 14);
     let told = replayed(&format!("{PLAIN}{some}"), WHOLE, &status, &[]);
     assert_eq!((told.now, told.now_redacted), (Some("permitted"), named(&[REFERENCE])));
+}
+
+#[test]
+fn of_two_instances_of_one_concept_each_is_told_what_was_taken_out_of_it_alone() {
+    let house = House::load(&one_file(PLAIN), shipped_contexts()).unwrap();
+    let (keep, gone) = (Keep::everything(), named(&["booking_reference"]));
+    let mut keeper = Keeper::new(&keep);
+    let nothing = BTreeSet::new();
+    for cut in [&gone, &nothing] {
+        house.question(booked(CUT), |question| {
+            keeper.add(&house.policies, question, false, &house.policies.decide(question), Some(cut));
+        });
+    }
+    let text = keeper.finish();
+    let read = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
+    for (candidate, now) in [(PLAIN, &[][..]), (REDACTS, &[REFERENCE])] {
+        let explainer = explainer(&one_file(candidate));
+        let told = explainer.recall(parties(&booked(CUT)), read.as_object().unwrap(), &[REFERENCE]).unwrap();
+        assert_eq!((&told[0].then_redacted, &told[0].now_redacted), (&named(&[REFERENCE]), &named(now)));
+        assert_eq!((&told[1].then_redacted, &told[1].now_redacted), (&nothing, &nothing), "{text}");
+        assert_eq!([told[0].now, told[1].now], [Some("permitted"); 2]);
+    }
 }
