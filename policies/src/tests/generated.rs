@@ -186,7 +186,7 @@ impl Plain {
 
     /// Cedar by the book: everything is there, and everything is checked against the schema.
     fn decide(&self, house: &House, question: &Question<'_>) -> Verdict {
-        let response = response(&self.set, typed(), house.policies.agents(), question);
+        let response = prepared(typed(), house.policies.agents(), question).of(&self.set);
         let name = |id: &cedar_policy::PolicyId| {
             let own = self.set.annotation(id, "id").unwrap();
             format!("p.cedar#{own}")
@@ -207,13 +207,23 @@ impl Plain {
     }
 }
 
-/// What Cedar's authorizer says to a question, given everything.
-pub(super) fn response(
-    set: &PolicySet,
+/// A question as Cedar's authorizer is asked it, given everything: made once, it can be asked of any set.
+#[derive(Debug)]
+pub(super) struct Prepared(Request, Entities);
+
+impl Prepared {
+    /// What Cedar's authorizer says to it.
+    pub fn of(&self, set: &PolicySet) -> Response {
+        Authorizer::new().is_authorized(&self.0, set, &self.1)
+    }
+}
+
+/// Makes one, checked against the schema.
+pub(super) fn prepared(
     (catalogue, schema): &(Catalogue, Schema),
     agents: &[AgentEntry],
     question: &Question<'_>,
-) -> Response {
+) -> Prepared {
     let uid = |name: &str, id: &str| {
         EntityUid::from_type_name_and_id(name.parse::<EntityTypeName>().unwrap(), EntityId::new(id))
     };
@@ -257,7 +267,7 @@ pub(super) fn response(
     let action = uid("Action", question.action.as_str());
     let request =
         Request::new(uid("Agent", question.sender), action, resource, context, Some(schema)).unwrap();
-    Authorizer::new().is_authorized(&request, set, &entities)
+    Prepared(request, entities)
 }
 
 /// Cedar's words for an error name the first policy that erred, in no fixed order.

@@ -7,7 +7,7 @@ use cedar_policy::{PolicySet, Schema};
 use proptest::prelude::*;
 use semgate_contexts::Performative;
 
-use super::generated::{cases, response};
+use super::generated::{Prepared, cases, prepared};
 use super::{
     COURIER, House, OPERATOR, RETAILER, STRANGER, TREASURER, WHOLESALER, context, one_file, shipped_contexts,
 };
@@ -183,12 +183,13 @@ fn policy() -> impl Strategy<Value = (usize, String, String)> {
     })
 }
 
-/// The contexts, the agents and the pool of requests.
+/// The contexts, the agents and the pool of requests, each ready to be asked.
 struct Ground {
-    house: House,
     typed: (Catalogue, Schema),
     agents: Agents,
-    asked: Vec<Asked>,
+    floors: Floors,
+    limits: PolicyLimits,
+    asked: Vec<(Asked, Prepared)>,
 }
 
 /// One request that can come.
@@ -317,28 +318,30 @@ fn ground() -> &'static Ground {
         let agents = Agents::read(&PolicySource::shipped().entities, &PolicyLimits::default()).unwrap();
         let asked = requests(&house);
         assert!(asked.len() > 500, "{}", asked.len());
-        for one in &asked {
-            let (urn, term, value) = &one.said;
-            let shape = house.context(urn).term(term).unwrap().side(one.action).unwrap();
-            let read = json::read(value.as_bytes(), &json::Limits::default()).unwrap();
-            shape.conform(read.as_object().unwrap(), None).unwrap_or_else(|why| panic!("{value}: {why}"));
-        }
-        Ground { house, typed: (catalogue, schema), agents, asked }
+        let typed = (catalogue, schema);
+        let ready = |one: Asked| {
+            let prepared = asking(&house, &typed, &one);
+            (one, prepared)
+        };
+        let asked = asked.into_iter().map(ready).collect();
+        Ground { typed, agents, floors: Floors::new(), limits: PolicyLimits::default(), asked }
     })
 }
 
-/// Which policies of a set apply to a request, and whether one cannot be evaluated.
-fn applied(ground: &Ground, set: &PolicySet, asked: &Asked) -> (Vec<String>, bool) {
+/// A request of the pool, which says what its schema lets it.
+fn asking(house: &House, typed: &(Catalogue, Schema), asked: &Asked) -> Prepared {
     let (urn, term, value) = &asked.said;
-    let context = ground.house.context(urn);
+    let context = house.context(urn);
     let read = json::read(value.as_bytes(), &json::Limits::default()).unwrap();
     let Json::Object(object) = &read else { panic!("an object") };
+    let shape = context.term(term).unwrap().side(asked.action).unwrap();
+    shape.conform(object, None).unwrap_or_else(|why| panic!("{value}: {why}"));
     let question = Question {
         sender: asked.ends.0,
         receiver: asked.ends.1,
         action: asked.action,
         context,
-        shape: context.term(term).unwrap().side(asked.action).unwrap(),
+        shape,
         value: object,
         without: None,
         binding: asked.bound.0,
@@ -352,23 +355,34 @@ fn applied(ground: &Ground, set: &PolicySet, asked: &Asked) -> (Vec<String>, boo
             scores: asked.scores,
         },
     };
-    let response = response(set, &ground.typed, ground.house.policies.agents(), &question);
+    prepared(typed, house.policies.agents(), &question)
+}
+
+/// Which policies of a set apply to a request, and whether one cannot be evaluated.
+fn applied(set: &PolicySet, asked: &Prepared) -> (Vec<String>, bool) {
+    let response = asked.of(set);
     let by: Vec<String> = response.diagnostics().reason().map(ToString::to_string).collect();
     (by, response.diagnostics().errors().next().is_some())
 }
 
+thread_local! {
+    /// What policies are judged by, once for each thread.
+    static WORLD: World<'static> = {
+        let ground = ground();
+        World::new(&ground.typed.0, &ground.agents, &ground.floors, &ground.limits)
+    };
+}
+
 /// What is wrong with these policies, as loading finds it once they fit the schema.
-fn senseless(ground: &Ground, text: &str) -> Vec<String> {
+fn senseless(text: &str) -> Vec<String> {
     let files = [("p.cedar".to_owned(), text.to_owned())];
-    let limits = PolicyLimits::default();
-    let written = parse(&files, &limits).unwrap();
-    let floors = Floors::new();
-    let world = World::new(&ground.typed.0, &ground.agents, &floors, &limits);
+    let written = parse(&files, &ground().limits).unwrap();
     let told = |fault: PolicyFault| match fault {
         PolicyFault::Invalid { why, .. } => Some(why),
         _ => None,
     };
-    Texts { files: &files, written: &written }.senseless(&world).into_iter().filter_map(told).collect()
+    let texts = Texts { files: &files, written: &written };
+    WORLD.with(|world| texts.senseless(world)).into_iter().filter_map(told).collect()
 }
 
 /// Whether it says that a policy applies to nothing at all.
@@ -377,15 +391,14 @@ fn is_whole(why: &str) -> bool {
 }
 
 /// A policy that is called vain, and the request that shows that it is not.
-fn contrary(ground: &Ground, text: &str) -> Option<String> {
+fn contrary(text: &str) -> Option<String> {
     let set: PolicySet = text.parse().unwrap();
-    let shown = ground.asked.iter().find(|asked| !applied(ground, &set, asked).0.is_empty())?;
+    let (shown, _) = ground().asked.iter().find(|(_, asked)| !applied(&set, asked).0.is_empty())?;
     Some(format!("{:?} {:?} {:?}", shown.ends, shown.said, shown.bound))
 }
 
 #[test]
 fn every_single_question_that_is_called_vain_is_so_and_some_are() {
-    let ground = ground();
     let mut vain = 0;
     for (resource, scope) in RESOURCES.iter().enumerate() {
         let own: &[&str] = match resource {
@@ -395,13 +408,13 @@ fn every_single_question_that_is_called_vain_is_so_and_some_are() {
         };
         for atom in OF_ANY.iter().chain(own) {
             let text = format!("permit (principal, action, {scope}) when {{ {atom} }};");
-            let faults = senseless(ground, &text);
+            let faults = senseless(&text);
             let never = |why: &String| {
                 is_whole(why) || (!atom.contains("!=") && !atom.contains('[') && why.contains("` is never `"))
             };
             if faults.iter().any(never) {
                 vain += 1;
-                assert_eq!(contrary(ground, &text), None, "{text}\n{faults:?}");
+                assert_eq!(contrary(&text), None, "{text}\n{faults:?}");
             }
         }
     }
@@ -413,10 +426,9 @@ proptest! {
 
     #[test]
     fn no_policy_is_called_vain_that_some_request_satisfies((_, scope, conditions) in policy()) {
-        let ground = ground();
         let text = format!("permit {scope} {conditions};");
-        if senseless(ground, &text).iter().any(|why| is_whole(why)) {
-            prop_assert_eq!(contrary(ground, &text), None, "{}", text);
+        if senseless(&text).iter().any(|why| is_whole(why)) {
+            prop_assert_eq!(contrary(&text), None, "{}", text);
         }
     }
 
@@ -425,7 +437,6 @@ proptest! {
         (resource, scope, conditions) in policy(),
         (other, more, narrower) in (policy(), prop::sample::select(OF_ANY.to_vec()), any::<bool>()),
     ) {
-        let ground = ground();
         // what the forbid asks for is mostly near to what the permit does
         let (permit, forbid) = if narrower {
             let wider = conditions.clone();
@@ -435,10 +446,10 @@ proptest! {
             (conditions, format!("{scope} {}", if other.0 == resource { other.2 } else { format!("when {{ {more} }}") }))
         };
         let text = format!("permit {scope} {permit};\nforbid {forbid};");
-        if senseless(ground, &text).iter().any(|why| why.starts_with("it permits nothing")) {
+        if senseless(&text).iter().any(|why| why.starts_with("it permits nothing")) {
             let set: PolicySet = text.parse().unwrap();
-            let passes = ground.asked.iter().find(|asked| applied(ground, &set, asked) == (vec!["policy0".to_owned()], false));
-            let shown = passes.map(|asked| format!("{:?} {:?} {:?}", asked.ends, asked.said, asked.bound));
+            let passes = ground().asked.iter().find(|(_, asked)| applied(&set, asked) == (vec!["policy0".to_owned()], false));
+            let shown = passes.map(|(asked, _)| format!("{:?} {:?} {:?}", asked.ends, asked.said, asked.bound));
             prop_assert_eq!(shown, None, "{}", text);
         }
     }
@@ -446,16 +457,15 @@ proptest! {
 
 #[test]
 fn a_good_deal_of_generated_policies_is_called_vain_or_covered() {
-    let ground = ground();
     let both = |a: &str, b: &str| {
         format!("permit (principal, action, resource is payment::transfer) when {{ {a} && {b} }};")
     };
     let mut vain = 0;
     for a in OF_PAYMENTS.iter().chain(&OF_ANY) {
         for b in OF_PAYMENTS.iter().chain(&OF_ANY[..44]) {
-            if senseless(ground, &both(a, b)).iter().any(|why| is_whole(why)) {
+            if senseless(&both(a, b)).iter().any(|why| is_whole(why)) {
                 vain += 1;
-                assert_eq!(contrary(ground, &both(a, b)), None, "{a} {b}");
+                assert_eq!(contrary(&both(a, b)), None, "{a} {b}");
             }
         }
     }
