@@ -5,7 +5,7 @@
 
 mod lines;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ struct Fitting<'a> {
     tries: usize,
     /// Looks that are left at one line beside one policy.
     looks: Cell<usize>,
+    /// Policies that are typed beside everything but a document which is live, each with the first such.
+    held_by: RefCell<BTreeMap<Arc<str>, ContextUrn>>,
 }
 
 /// Types the contexts so that the policies validate. Where they do not, what goes is each time the least without which
@@ -39,7 +41,7 @@ pub(crate) fn fit(
     limits: &PolicyLimits,
 ) -> Result<Fitted, Vec<PolicyFault>> {
     let (tries, looks) = (limits.max_left_out_tries, Cell::new(limits.max_line_looks));
-    let mut fitting = Fitting { texts, live, tries, looks };
+    let mut fitting = Fitting { texts, live, tries, looks, held_by: RefCell::default() };
     let (catalogue, at_first) = fitting.validate(contexts, None)?;
     if at_first.is_empty() {
         return Ok((catalogue, at_first));
@@ -61,7 +63,21 @@ pub(crate) fn fit(
     }
     fitted.left_out.extend(left_out);
     fitted.left_out.sort_by(|a, b| a.urn.cmp(&b.urn));
+    tell_what_is_live(&mut faults, &fitting.held_by.borrow());
     Ok((fitted, faults))
+}
+
+/// Whoever publishes may have done so in order that such a policy does not fit; so what it does not fit is named, with a way out.
+fn tell_what_is_live(faults: &mut [PolicyFault], held_by: &BTreeMap<Arc<str>, ContextUrn>) {
+    for fault in faults {
+        if let PolicyFault::Invalid { policy, hint, .. } = fault
+            && let Some(urn) = held_by.get(policy.as_str())
+        {
+            *hint = Some(format!(
+                "that is so beside `{urn}`, which is live and is not left out for a policy: write `resource is …` in the scope"
+            ));
+        }
+    }
 }
 
 /// What is kept, what goes, and what comes of the rest.

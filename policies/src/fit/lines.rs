@@ -20,6 +20,14 @@ use crate::sense::World;
 /// one by one, and then all of the line goes. A line has a handful of live versions.
 const MAX_SOUGHT: usize = 32;
 
+/// What has to go so that a policy is typed.
+#[derive(Default)]
+struct Gone {
+    urns: BTreeSet<ContextUrn>,
+    /// A document among them that is live, so that none of them goes.
+    held_by: Option<ContextUrn>,
+}
+
 impl Fitting<'_> {
     /// Leaves out what mistypes one policy about every type, in as many lines as there are; nothing where the policy is itself the mistake:
     /// where what has no members mistypes it, or nothing would be left that has what it asks for.
@@ -29,53 +37,58 @@ impl Fitting<'_> {
         before: &BTreeSet<String>,
     ) -> Result<Option<Step>, Vec<PolicyFault>> {
         for written in self.texts.written.iter().filter(|written| before.contains(&*written.id)) {
-            let gone = if is_open(written) { self.gone(kept, written)? } else { BTreeSet::new() };
-            if gone.is_empty() {
+            let Gone { urns, held_by } =
+                if is_open(written) { self.gone(kept, written)? } else { Gone::default() };
+            if urns.is_empty() {
                 continue;
             }
-            let goes = |context: &Arc<Context>| gone.contains(context.urn());
+            let goes = |context: &Arc<Context>| urns.contains(context.urn());
             let (gone, without): (Vec<_>, Vec<_>) = kept.iter().cloned().partition(goes);
-            let left = self.validate(&without, None)?;
+            let left = self.validate(&without, held_by.as_ref().map(|_| before))?;
             let now = invalid(&left.1);
-            if !now.contains(&*written.id)
-                && now.is_subset(before)
-                && self.finds_its_members(written, &left.0)
+            if now.contains(&*written.id)
+                || !now.is_subset(before)
+                || !self.finds_its_members(written, &left.0)
             {
-                return Ok(Some(Step { without, gone, left }));
+                continue;
             }
+            match held_by {
+                Some(urn) => self.held_by.borrow_mut().insert(Arc::clone(&written.id), urn),
+                None => return Ok(Some(Step { without, gone, left })),
+            };
         }
         Ok(None)
     }
 
-    /// What has to go of the lines beside which a policy is mistyped.
-    fn gone(
-        &self,
-        kept: &[Arc<Context>],
-        written: &Written,
-    ) -> Result<BTreeSet<ContextUrn>, Vec<PolicyFault>> {
+    /// What would have to go of the lines beside which a policy is mistyped.
+    fn gone(&self, kept: &[Arc<Context>], written: &Written) -> Result<Gone, Vec<PolicyFault>> {
         let named = named_lines(kept, written);
         let base = of_lines(kept, &named);
         let with = |more: &[Arc<Context>]| base.iter().chain(more).cloned().collect::<Vec<_>>();
-        let nothing = BTreeSet::new();
-        let Some(plain) = plain(kept) else { return Ok(nothing) };
+        let Some(plain) = plain(kept) else { return Ok(Gone::default()) };
         if self.is_mistyped(written, &with(&[plain]))? == Mistyped::Yes {
-            return Ok(nothing);
+            return Ok(Gone::default());
         }
-        let mut gone = BTreeSet::new();
+        let mut gone = Gone::default();
         for of_line in kept.chunk_by(|a, b| a.urn().line() == b.urn().line()) {
             let is_named = of_line.first().is_some_and(|context| named.contains(context.urn().line()));
             if is_named {
                 continue;
             }
             if self.looks.get() == 0 {
-                return Ok(nothing);
+                return Ok(Gone::default());
             }
             if self.looked(written, &with(of_line))? == Mistyped::No {
                 continue;
             }
             match self.least(written, of_line, &with)? {
-                Some(urns) => gone.extend(urns),
-                None => return Ok(nothing),
+                Some(urns) => gone.urns.extend(urns),
+                None => {
+                    gone.urns.extend(of_line.iter().map(|context| context.urn().clone()));
+                    let live = of_line.iter().find(|context| self.live.contains(context.digest()));
+                    let Some(live) = live else { return Ok(Gone::default()) };
+                    gone.held_by.get_or_insert_with(|| live.urn().clone());
+                }
             }
         }
         Ok(gone)

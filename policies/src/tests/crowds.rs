@@ -52,16 +52,37 @@ fn a_policy_that_asks_every_type_for_a_member_is_itself_the_mistake_and_takes_no
             PolicySource { files: one_file(policies).files, entities: ONE_AGENT.into(), limits: None };
         let faults = Policies::load(&source, &crowd(20), &limits).unwrap_err();
         assert!(faults.iter().any(|fault| fault.to_string().contains(expected)), "{faults:?}");
-        assert!(house.policies.reload(&source, &crowd(20), &limits).is_err());
+        let faults = house.policies.reload(&source, &crowd(20), &limits).unwrap_err();
+        assert!(!faults.iter().any(|fault| fault.to_string().contains("is live")), "{faults:?}");
     }
 }
 
 #[test]
-fn what_is_live_is_never_left_out_for_a_new_policy_of_many_lines() {
+fn what_is_live_is_never_left_out_for_a_new_policy_of_many_lines_and_the_first_is_named() {
+    let limits = PolicyLimits::default();
     let mut contexts = crowd(3);
     contexts.extend((0..20).map(|n| note(&format!("bad{n}:v1.0"), X_TEXT, "")));
-    let live = load("permit (principal, action, resource);", contexts.clone()).unwrap();
-    let open = "permit (principal, action, resource) when { resource has x && resource.x > 1 };";
-    let source = PolicySource { files: one_file(open).files, entities: ONE_AGENT.into(), limits: None };
-    assert!(live.policies.reload(&source, &contexts, &PolicyLimits::default()).is_err());
+    let live = load("permit (principal, action, resource);", contexts.clone()).unwrap().policies;
+    let of =
+        |text: &str| PolicySource { files: one_file(text).files, entities: ONE_AGENT.into(), limits: None };
+    let open = of("permit (principal, action, resource) when { resource has x && resource.x > 1 };");
+    let faults = live.reload(&open, &contexts, &limits).unwrap_err();
+    let [one] = &faults[..] else { panic!("{faults:?}") };
+    let (place, told) = (
+        one.to_string(),
+        "(that is so beside `urn:contexts:bad0:v1.0`, which is live and is not left out for a policy: write `resource is …` in the scope)",
+    );
+    assert!(place.starts_with("p.cedar:1:") && place.ends_with(told), "{place}");
+    // as it says; and a start, at which nothing is live, leaves them out
+    let named = of(
+        "permit (principal, action, resource is bad0::note) when { resource has x && resource.x == \"a\" };\n\
+                    permit (principal, action, resource is l0::note) when { resource has x && resource.x > 1 };",
+    );
+    let named = live.reload(&named, &contexts, &limits);
+    assert_eq!(
+        named.map(|policies| policies.left_out().len()).map_err(|faults| faults[0].to_string()),
+        Ok(0)
+    );
+    let started = Policies::load_again(&open, &contexts, live.lived(), &limits).unwrap();
+    assert_eq!(started.left_out().len(), 20);
 }
