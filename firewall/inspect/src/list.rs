@@ -74,8 +74,8 @@ fn passes(case: &Case<'_>, sent: &Sent, task: &Message<'_>) -> Result<(), Code> 
 }
 
 /// What is told beside the tasks. What asks for the next page, the caller is told only while something of its own can follow: that
-/// there is more says that others have tasks too. The total is of what is the caller's own: all that the listing showed once it is over, and before
-/// that all that is known, of which a filter may leave some out.
+/// there is more says that others have tasks too. The total is of what is the caller's own: all that the listing showed, and until it is over
+/// all that it did not come to yet, of which a filter may leave some out.
 fn paging<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>, kept: &[usize]) -> Paging<'j> {
     let page_size = sent.page.1.unwrap_or(PAGE_SIZE);
     if case.route.options.keeps_callers_apart {
@@ -92,10 +92,9 @@ fn paging<'j>(case: &Case<'_>, sent: &Sent, list: &TaskList<'j>, kept: &[usize])
     listing.saw(own.map(|(n, id)| (id, kept.contains(&n))));
     // that there is more of another's conversation says that there is one
     let asked = list.next().filter(|_| is_own(case, owner, conversations(sent)));
-    let next = asked.and_then(|token| case.owners.next_page(scope, owner, &listing, token));
-    let shown = listing.shown();
-    let total = if next.is_some() { case.owners.tasks(scope, owner).max(shown) } else { shown };
-    Paging { next, page_size, total }
+    let goes_on = asked.and_then(|token| case.owners.next_page(scope, owner, &listing, token));
+    let (next, more) = goes_on.unzip();
+    Paging { next, page_size, total: listing.shown().saturating_add(more.unwrap_or_default()) }
 }
 
 /// The conversations that a request names.

@@ -289,28 +289,24 @@ impl Owners {
         self.pages.find(scope, owner, token)
     }
 
-    /// How many tasks of this agent are the owner's, as far as is remembered.
-    pub(crate) fn tasks(&self, scope: &Scope<'_>, owner: &str) -> usize {
-        self.locked().own(scope, owner, Kind::Task).count()
-    }
-
-    /// Whether a list can go on to show an agent something of its own; then what asks for the next page is the agent's.
+    /// Whether a list can go on to show an agent something of its own, as far as is remembered; then what asks for the next page is the agent's.
+    /// With it comes how many tasks of its own the listing did not come to yet, at least one.
     pub(crate) fn next_page<'t>(
         &self,
         scope: &Scope<'_>,
         owner: &Arc<str>,
         listing: &Arc<Listing>,
         token: &'t str,
-    ) -> Option<&'t str> {
+    ) -> Option<(&'t str, usize)> {
         let more = {
             let seen = listing.seen();
-            self.locked().own(scope, owner, Kind::Task).any(|id| !seen.contains_key(id))
+            self.locked().own(scope, owner, Kind::Task).filter(|id| !seen.contains_key(*id)).count()
         };
-        if !more {
+        if more == 0 {
             return None;
         }
         self.pages.tell(scope, owner, token, listing);
-        Some(token)
+        Some((token, more))
     }
 
     /// Remembers where notifications under a token go; at most `most` of one owner, whose oldest is forgotten first.

@@ -117,6 +117,13 @@ fn a_list_withholds_a_task_whose_context_does_not_count_any_more() {
     let mut follower = authority.follower();
     let inspector = inspector(generation(&mut authority));
     begin(&inspector, "retailer-7");
+    let flight = changed("a2a flight", json!({"params": {"message": {"contextId": "c-4"}}}));
+    let sent = asked(&inspector, "retailer-7", flight);
+    let told = Bytes::from(changed(
+        "a2a task reply",
+        json!({"result": {"task": {"id": "t-4", "contextId": "c-4"}}}),
+    ));
+    let _ = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, told, NOW).unwrap();
     let list = |inspector: &Inspector| -> Value {
         let sent = asked(inspector, "retailer-7", base("a2a list tasks"));
         let reply = Bytes::from(base("a2a list reply"));
@@ -130,6 +137,12 @@ fn a_list_withholds_a_task_whose_context_does_not_count_any_more() {
     authority.follow(&mut follower).unwrap();
     inspector.swap(inspector.generation().with_views(vec![follower.view()]).unwrap());
     assert_eq!(list(&inspector)["result"]["tasks"], json!([]));
+    // where the list goes on, what it came to and did not show is not counted, and what it did not come to is
+    let sent = asked(&inspector, "retailer-7", base("a2a list tasks"));
+    let reply = Bytes::from(changed("a2a list reply", json!({"result": {"nextPageToken": "dC00"}})));
+    let permit = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap();
+    let told: Value = serde_json::from_slice(&permit.spend().1).unwrap();
+    assert_eq!((&told["result"]["nextPageToken"], &told["result"]["totalSize"]), (&json!("dC00"), &json!(1)));
     // alone it is refused, since its owner knows that it is there
     let sent = asked(&inspector, "retailer-7", base("a2a get task"));
     let reply = Bytes::from(base("a2a get task reply"));
