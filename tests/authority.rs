@@ -285,6 +285,57 @@ fn certificates_made_by_hand_sign_only_what_can_be_verified() {
     }
 }
 
+/// Whatever is typed or lies in a file reaches a terminal as text: an error in one line, and what to do about it in another.
+#[test]
+fn every_error_is_one_line_with_a_hint_and_without_control_characters_wherever_its_words_come_from() {
+    let temporary = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(temporary.path().join(name), text).unwrap();
+    write("none.pem", "nothing");
+    write("none.key", "nothing");
+    write("evil.toml", "\"\\u001b[2J\\nerror: forged\\u202e\" = 1");
+    write("evil.json", "{\"\\u001b[2J\": 1, \"\\u001b[2J\": 2}");
+    for (words, hint) in [
+        (&["con\u{1b}[2Jtext\u{7}"][..], "`--help`"),
+        (&["context", "check", "\u{1b}]0;x\u{7}\nerror: forged\u{202e}"], "is this its name"),
+        (&["up", "--l8", "\u{9b}2J"], "`--help`"),
+        (&["context", "check", "evil.json"], "a document is JSON read strictly"),
+        (&["authority", "check", "--config", "evil.toml"], "tells what each setting means"),
+        (&["firewall", "check", "--config", "evil.toml"], "tells what each setting means"),
+        (&["cert", "leaf", "--usage", "feed", "--by", "nobody", "--out", "x"], "is this its name"),
+        (
+            &["cert", "leaf", "--usage", "feed", "--by", "none", "--out", "x"],
+            "a certificate with those above it",
+        ),
+        (&["cert", "leaf", "--usage", "agent", "--by", "none", "--spiffe", "x", "--out", "x"], ""),
+        (&["cert", "root", "--out", "no/where"], "make the directory"),
+        (&["context", "verify", "evil.json", "--roots", "none.pem"], "a signed context is meant"),
+        (&["log", "verify", "https://x", "--roots", "x", "--log-key", "k"], "an authority tells it as"),
+        (&["log", "key", "--origin", "x", "pkcs11:object=k"], "name a PEM file, or a `pkcs11:` URI"),
+        (&["policy", "replay", "no.log", "--policies", "."], ""),
+        (&["trust", "show", "evil.json"], "make one with `semgate trust draft`"),
+        (&["context", "list", "--authority", "https://127.0.0.1:1", "--roots", "none.pem"], "`roots.pem`"),
+        (&["say", "payment:v1.1", "transfer", "{}"], "start `semgate up"),
+        (&["up", "--dir", "none.key/x"], "name another place"),
+        (&["context", "diff", "a", "evil.json"], "for instance `payment:v1.1`"),
+        (&["authority", "policy", "check", "nowhere"], "name a directory"),
+    ] {
+        let output = Command::new(SEMGATE).args(words).current_dir(temporary.path()).output().unwrap();
+        let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+        let is_text = |c: char| c == '\n' || !c.is_control() && c != '\u{202e}';
+        assert!(!output.status.success() && shown.chars().all(is_text), "{words:?}: {shown:?}");
+        let lines: Vec<&str> = shown.lines().collect();
+        let [error, told] = lines.as_slice() else { panic!("{words:?}: {shown}") };
+        assert!(
+            error.starts_with("error: ") && told.starts_with("hint: ") && told.contains(hint),
+            "{words:?}: {shown}"
+        );
+    }
+    let json = Command::new(SEMGATE).args(["--json", "con\u{1b}text"]).output().unwrap();
+    let said: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(said["error"], "there is no command `con\u{1b}text`");
+    assert_eq!(json.status.code(), Some(2));
+}
+
 #[test]
 fn log_verify_tells_a_bad_log_from_one_that_cannot_be_reached() {
     let up = Up::start();

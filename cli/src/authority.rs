@@ -4,11 +4,11 @@ mod mirror;
 mod second;
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use semgate_authority::{Config, InitOptions, Publisher, init, rebuild_index, restore, status};
+use semgate_authority::{Config, InitOptions, Publisher, RunFault, init, rebuild_index, restore, status};
 use semgate_certs::SpiffeId;
 
 use crate::fault::{Doing, Fault};
@@ -110,7 +110,10 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
     match job {
         AuthorityJob::Init(args) => {
             args.check()?;
-            let made = init(&args.dir, &args.options()).doing("authority init")?;
+            let made = init(&args.dir, &args.options()).hinted(
+                "authority init",
+                "name a directory that holds no authority yet, and settings as `--help` tells them",
+            )?;
             if json {
                 let shown = serde_json::json!({"config": made.config, "roots": made.roots, "log_key": made.log_key, "origin": made.origin, "first_list": made.first_list});
                 out!("{shown}");
@@ -131,11 +134,13 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
             let config = arg.load()?;
             crate::block_on(async {
                 let ready = |bound: semgate_authority::Bound| tracing::info!(?bound, "the authority answers");
-                semgate_authority::run(config, ready, signals::end()).await.doing("authority")
+                semgate_authority::run(config, ready, signals::end())
+                    .await
+                    .map_err(|why| stopped("authority", &why))
             })?;
         }
         AuthorityJob::RebuildIndex(arg) => {
-            let rebuilt = rebuild_index(&arg.load()?).doing("rebuild-index")?;
+            let rebuilt = rebuild_index(&arg.load()?).map_err(|why| stopped("rebuild-index", &why))?;
             if json {
                 out!("{}", serde_json::to_string(&rebuilt).doing("result")?);
             } else {
@@ -143,7 +148,8 @@ pub fn run(job: AuthorityJob, json: bool) -> Result<u8, Fault> {
             }
         }
         AuthorityJob::Status(arg) => {
-            let status = serde_json::to_value(status(&arg.load()?).doing("status")?).doing("status")?;
+            let status = serde_json::to_value(status(&arg.load()?).map_err(|why| stopped("status", &why))?)
+                .doing("status")?;
             print_members(&status, json);
         }
         AuthorityJob::Restore(args) => {
@@ -170,15 +176,48 @@ impl ConfigArg {
         let usual =
             || [PathBuf::from("./authority/authority.toml"), PathBuf::from("./.semgate/authority.toml")];
         let found = self.config.clone().or_else(|| usual().into_iter().find(|path| path.exists()));
-        let path = found.unwrap_or_else(|| PathBuf::from("./authority/authority.toml"));
-        Config::load(&path).map_err(|e| {
-            // the fault names the file
-            Fault::new(e).hint(match path.exists() {
-                true => "docs/authority-operations.md tells what each setting means",
-                false => "name the file with `--config`, or make one with `semgate authority init`",
-            })
-        })
+        load(&found.unwrap_or_else(|| PathBuf::from("./authority/authority.toml")))
     }
+}
+
+/// A configuration.
+///
+/// # Errors
+/// It cannot be read, or asks for what cannot be.
+pub fn load(path: &Path) -> Result<Config, Fault> {
+    Config::load(path).map_err(|e| {
+        // the fault names the file
+        Fault::new(e).hint(match path.exists() {
+            true => "docs/authority-operations.md tells what each setting means",
+            false => "name the file with `--config`, or make one with `semgate authority init`",
+        })
+    })
+}
+
+/// Why an authority, a witness or an offline job of either ended.
+pub fn stopped(what: &str, why: &RunFault) -> Fault {
+    let hint = match why {
+        RunFault::Locked(_) => "end that one first, or name another state directory",
+        RunFault::Bind { .. } => {
+            "another program has this address: end it, or configure another one (`listen`, `admin`)"
+        }
+        RunFault::Damaged { .. } => {
+            "nothing is repaired by guessing: docs/authority-operations.md tells how to restore"
+        }
+        RunFault::Missing { .. } => {
+            "put it back from where it is kept; docs/authority-operations.md tells what lies where"
+        }
+        RunFault::Io { .. } => "is it there, is there room, and may whoever runs this write it?",
+        RunFault::Keys { .. } => {
+            "docs/authority-operations.md tells which key and certificate goes where, and how each is replaced"
+        }
+        RunFault::Config(_) => "docs/authority-operations.md tells what each setting means",
+        RunFault::Signer { .. } => {
+            "is the token there, and unlocked? What was submitted was not done; try again"
+        }
+        RunFault::Stopped(_) => "its log says what came before; start it again",
+    };
+    Fault::new(format_args!("{what}: {why}")).hint(hint)
 }
 
 impl InitArgs {

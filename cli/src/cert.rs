@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use semgate_certs::{
-    BACKDATE, Chain, ChainLimits, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope,
-    RootProfile, SigningKey, SpiffeId, Usage,
+    BACKDATE, Chain, Family, Issuer, IssuingProfile, KeyPair, LeafProfile, LineScope, RootProfile,
+    SigningKey, SpiffeId, Usage,
 };
 use semgate_contexts::Line;
 use serde_json::json;
 
 use crate::fault::{Doing, Fault};
-use crate::system::{now, read, ring_random, signing_key, write_new};
+use crate::system::{now, read_chain, read_key, ring_random, signing_key, write_new};
 
 /// Roots, issuing certificates and leaves
 #[derive(Debug, Subcommand)]
@@ -117,6 +117,12 @@ pub struct Leaf {
     out: Out,
 }
 
+/// What makes a certificate be refused by its issuer.
+const BY_ROOT: &str =
+    "a root issues it, for lines that it may give away, and for no longer than it lives itself";
+const BY_ISSUING: &str = "an issuing certificate of the right family issues it (`cert issuing --family`), within its lines and its life";
+const A_LINE: &str = "a line is the middle of a URN: `payment`, `acme.logistics`";
+
 /// Makes what was asked for.
 ///
 /// # Errors
@@ -141,7 +147,7 @@ pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
             let by = issuer(&issuing.by.by)?;
             let profile = IssuingProfile::new(issuing.name, family, by.begins(now, BACKDATE)).lines(scope);
             let key = subject(issuing.key.as_deref())?;
-            let issuer = by.issuing(&profile, key, &random).doing("issuing certificate")?;
+            let issuer = by.issuing(&profile, key, &random).hinted("issuing certificate", BY_ROOT)?;
             store(&issuing.out.out, issuer.chain(), issuer.key().as_ref(), json)
         }
         CertJob::Leaf(leaf) => {
@@ -150,7 +156,7 @@ pub fn run(job: CertJob, json: bool) -> Result<(), Fault> {
             let mut profile =
                 leaf.profile(by.begins(now, BACKDATE))?.lifetime(leaf.days.saturating_mul(86_400));
             profile.crl = leaf.places.shards()?;
-            let chain = by.leaf(&profile, key.public(), &random).doing("leaf")?;
+            let chain = by.leaf(&profile, key.public(), &random).hinted("leaf", BY_ISSUING)?;
             store(&leaf.out.out, &chain, key.as_ref(), json)
         }
         CertJob::Revoke(revoke) => revoke.run(json),
@@ -166,7 +172,9 @@ impl Leaf {
                 .hint("one of context, status, feed, log, policy, server, agent")
         })?;
         let id = match &self.spiffe {
-            Some(text) => Some(SpiffeId::parse(text).doing("`--spiffe`")?),
+            Some(text) => Some(
+                SpiffeId::parse(text).hinted("`--spiffe`", "for instance `spiffe://domain/agent/name`")?,
+            ),
             None => None,
         };
         Ok(match usage {
@@ -199,7 +207,7 @@ impl Leaf {
 }
 
 fn lines(names: &[String]) -> Result<Vec<Line>, Fault> {
-    names.iter().map(|n| Line::parse(n).doing(format_args!("line `{n}`"))).collect()
+    names.iter().map(|n| Line::parse(n).hinted(format_args!("line `{n}`"), A_LINE)).collect()
 }
 
 fn scope(names: &[String]) -> Result<LineScope, Fault> {
@@ -216,10 +224,9 @@ fn subject(named: Option<&str>) -> Result<Arc<dyn SigningKey>, Fault> {
 
 /// Reads an issuer from `NAME.pem` and `NAME.key`.
 fn issuer(name: &Path) -> Result<Issuer, Fault> {
-    let chain =
-        Chain::from_pem(&read(&name.with_extension("pem"))?, &ChainLimits::default()).doing("issuer")?;
-    let key = KeyPair::from_pem(&read(&name.with_extension("key"))?, &ring_random()).doing("issuer's key")?;
-    Issuer::from_parts(chain, key).doing("issuer")
+    let (chain, key) = (read_chain(&name.with_extension("pem"))?, read_key(&name.with_extension("key"))?);
+    Issuer::from_parts(chain, key)
+        .hinted("issuer", "a root or an issuing certificate is meant, with its own key")
 }
 
 /// Writes the certificate, and the key beside it unless it lies in a device.

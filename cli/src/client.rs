@@ -11,14 +11,13 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
 use semgate_certs::tls::{self, DefaultTimeProvider, ServerTrust};
-use semgate_certs::{Chain, ChainLimits, KeyPair};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::fault::{Doing, Fault};
 use crate::place::Place;
-use crate::system::{read, read_roots, ring_random};
+use crate::system::{read_chain, read_key, read_roots};
 
 /// The largest answer that is read: a bundle of 256 log entries of 64 KiB is 16 MiB, the largest thing that an authority serves.
 const MAX_ANSWER_BYTES: usize = 20 * 1024 * 1024;
@@ -58,21 +57,15 @@ impl Client {
     /// # Errors
     /// Files that are no PEM, or a key that is not the certificate's.
     pub fn new(roots: &Path, identity: Option<(&Path, &Path)>) -> Result<Self, Fault> {
-        let limits = ChainLimits::default();
         let roots = read_roots(roots)?;
         let identity = match identity {
-            Some((cert, key)) => {
-                let chain =
-                    Chain::from_pem(&read(cert)?, &limits).doing(format_args!("`{}`", cert.display()))?;
-                let key_pair = KeyPair::from_pem(&read(key)?, &ring_random())
-                    .doing(format_args!("`{}`", key.display()))?;
-                Some((chain, key_pair))
-            }
+            Some((cert, key)) => Some((read_chain(cert)?, read_key(key)?)),
             None => None,
         };
         let trust = ServerTrust { roots, expected: tls::ExpectedServer::Named };
         let shown = identity.as_ref().map(|(chain, key)| (chain, key));
-        let config = tls::client_config(trust, shown, Arc::new(DefaultTimeProvider)).doing("tls")?;
+        let config = tls::client_config(trust, shown, Arc::new(DefaultTimeProvider))
+            .hinted("tls", "is the key that of the certificate?")?;
         Ok(Self { connector: TlsConnector::from(Arc::new(config)) })
     }
 
@@ -123,7 +116,7 @@ impl Client {
     ) -> Result<Followed, Fault> {
         let headers =
             [("content-type", "application/json"), ("accept", "text/event-stream, application/json")];
-        let fault = |what: String| Fault::new(format_args!("no answer from `{url}`: {what}"));
+        let fault = |what: String| unreachable(url, &what);
         let opening = self.open(Method::POST, url, &headers, body.into());
         let opened = tokio::time::timeout(PATIENCE, opening).await;
         let response = opened.map_err(|_| fault("nothing in time".to_owned()))?.map_err(fault)?;
@@ -141,14 +134,10 @@ impl Client {
         headers: &[(&str, &str)],
         body: Bytes,
     ) -> Result<Reply, Fault> {
-        let unreachable = |what: String| {
-            Fault::new(format_args!("no answer from `{url}`: {what}"))
-                .hint("is it running, and is this its address?")
-        };
         match tokio::time::timeout(PATIENCE, self.exchange(method, url, headers, body)).await {
             Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(what)) => Err(unreachable(what)),
-            Err(_) => Err(unreachable(format!("nothing within {} s", PATIENCE.as_secs()))),
+            Ok(Err(what)) => Err(unreachable(url, &what)),
+            Err(_) => Err(unreachable(url, &format!("nothing within {} s", PATIENCE.as_secs()))),
         }
     }
 
@@ -218,7 +207,7 @@ impl Session {
         let outcome = tokio::time::timeout(PATIENCE, self.exchange(kept, url, max)).await;
         outcome
             .unwrap_or_else(|_| Err(format!("nothing within {} s", PATIENCE.as_secs())))
-            .map_err(|what| Fault::new(format_args!("no answer from `{url}`: {what}")))
+            .map_err(|what| unreachable(url, &what))
     }
 
     async fn exchange(&mut self, kept: Option<Connection>, url: &str, max: usize) -> Result<Reply, String> {
@@ -254,6 +243,10 @@ impl Session {
         self.kept = Some(connection);
         Ok(reply(&head, bytes.into()))
     }
+}
+
+fn unreachable(url: &str, what: &str) -> Fault {
+    Fault::new(format_args!("no answer from `{url}`: {what}")).hint("is it running, and is this its address?")
 }
 
 /// Host, port, and whether over TLS.

@@ -32,6 +32,18 @@ impl Fault {
         self
     }
 
+    /// The same within what was being done; the hint stays.
+    #[must_use]
+    pub fn within(mut self, what: impl Display) -> Self {
+        self.message = format!("{}: {}", one_line(&what.to_string()), self.message);
+        self
+    }
+
+    /// What went wrong, in one line.
+    pub fn what(&self) -> &str {
+        &self.message
+    }
+
     /// Adds what was done all the same.
     #[must_use]
     pub fn but(mut self, done: impl Display) -> Self {
@@ -93,9 +105,14 @@ pub fn written(outcome: std::io::Result<()>) {
 }
 
 /// Adds to an error what was being done when it happened.
-pub trait Doing<T> {
+pub trait Doing<T>: Sized {
     /// Turns any error into a [`Fault`] that begins with `what`.
     fn doing(self, what: impl Display) -> Result<T, Fault>;
+
+    /// The same with what the person can do about it.
+    fn hinted(self, what: impl Display, hint: impl Display) -> Result<T, Fault> {
+        self.doing(what).map_err(|fault| fault.hint(hint))
+    }
 }
 
 impl<T, E: Display> Doing<T> for Result<T, E> {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use semgate_gateway::{Config, ConfigFault};
+use semgate_gateway::{Config, ConfigFault, RunFault};
 
-use crate::fault::{Doing, Fault};
+use crate::fault::Fault;
 use crate::signals;
 
 /// The semantic firewall
@@ -26,7 +26,7 @@ pub enum FirewallJob {
 }
 
 /// Names the file once, as the fault does itself where it cannot be read.
-fn load(config: &Path) -> Result<Config, Fault> {
+pub fn load(config: &Path) -> Result<Config, Fault> {
     Config::load(config).map_err(|why| {
         let fault = match &why {
             ConfigFault::Read { .. } => Fault::new(why),
@@ -39,6 +39,19 @@ fn load(config: &Path) -> Result<Config, Fault> {
     })
 }
 
+/// Why a gateway ended, or would not start.
+pub fn stopped(what: &str, why: &RunFault) -> Fault {
+    let hint = match why {
+        RunFault::File { .. } | RunFault::Tls { .. } => {
+            "docs/gateway-operations.md tells which file goes where, and how each is replaced"
+        }
+        RunFault::Policies { .. } => "`semgate policy check` tells every fault, with where it is",
+        RunFault::Bind { .. } => "another program has this address: end it, or configure another one",
+        _ => "its log says what came before; docs/gateway-operations.md tells what it needs of the machine",
+    };
+    Fault::new(format_args!("{what}: {why}")).hint(hint)
+}
+
 /// Runs or checks.
 ///
 /// # Errors
@@ -49,7 +62,8 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             let config = load(&config)?;
             crate::authority::settings(&config.effective(), json)?;
             // Everything that a start needs, without binding a port or writing a file.
-            let checked = semgate_gateway::check(&config).doing("this would not start")?;
+            let checked =
+                semgate_gateway::check(&config).map_err(|why| stopped("this would not start", &why))?;
             for waiting in checked.policies_waiting {
                 tell!("until the contexts are known, nothing passes: {waiting}");
             }
@@ -70,7 +84,9 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             let config = load(&config)?;
             crate::block_on(async {
                 let ready = |bound: semgate_gateway::Bound| tracing::info!(?bound, "the gateway answers");
-                semgate_gateway::run(config, ready, signals::end()).await.doing("firewall")
+                semgate_gateway::run(config, ready, signals::end())
+                    .await
+                    .map_err(|why| stopped("firewall", &why))
             })?;
             Ok(0)
         }

@@ -5,7 +5,7 @@ mod source;
 mod split;
 mod witness;
 
-pub use source::{Source, Which, followed, quorum, reach};
+pub use source::{Source, Which, followed, log_verifier, quorum, reach};
 pub use split::Split;
 
 use clap::{Args, Subcommand};
@@ -69,12 +69,17 @@ impl Key {
                 LogKey::of_key(&self.origin, key).doing("log key")?
             }
             (None, Some(file)) => {
-                let key = LogKey::generate(&self.origin, &ring_random()).doing("log key")?;
+                let key = LogKey::generate(&self.origin, &ring_random()).hinted(
+                    "log key",
+                    "an origin is a name without spaces and `+`, as in `authority.toml`",
+                )?;
                 let text = key.to_text().ok_or_else(|| Fault::new("the key has no text"))?;
                 write_new(file, format!("{text}\n").as_bytes(), 0o600)?;
                 key
             }
-            (None, None) => return Err(Fault::new("no key is named").status(2)),
+            (None, None) => {
+                return Err(Fault::new("no key is named").hint("name one, or `--new FILE`").status(2));
+            }
         };
         print(&json!({"log_key": key.verifier().to_string()}), json);
         Ok(0)

@@ -32,6 +32,7 @@ mod demo;
 mod fault;
 mod firewall;
 mod log;
+mod misuse;
 mod names;
 mod place;
 mod policy;
@@ -91,7 +92,10 @@ enum Job {
 }
 
 fn main() -> ExitCode {
-    let words = Words::parse();
+    let words = match Words::try_parse() {
+        Ok(words) => words,
+        Err(error) => return misused(&error),
+    };
     let json = words.json;
     if json {
         screen::read_by_machine();
@@ -99,14 +103,26 @@ fn main() -> ExitCode {
     listen_to_ourselves(&words.job);
     match run(words) {
         Ok(status) => ExitCode::from(status),
-        Err(fault) => {
-            if json {
-                out!("{}", fault.json());
-            }
-            tell!("{fault}");
-            ExitCode::from(fault.exit_status())
-        }
+        Err(fault) => failed(&fault, json),
     }
+}
+
+fn failed(fault: &Fault, json: bool) -> ExitCode {
+    if json {
+        out!("{}", fault.json());
+    }
+    tell!("{fault}");
+    ExitCode::from(fault.exit_status())
+}
+
+/// Words that are none, of which `--json` is believed wherever it stands; or help, which repeats no word.
+fn misused(error: &clap::Error) -> ExitCode {
+    let Some(fault) = misuse::fault(error) else { error.exit() };
+    let json = std::env::args_os().any(|word| word == "--json");
+    if json {
+        screen::read_by_machine();
+    }
+    failed(&fault, json)
 }
 
 fn run(words: Words) -> Result<u8, Fault> {
@@ -138,7 +154,8 @@ fn listen_to_ourselves(job: &Job) {
     };
     let filter = EnvFilter::try_from_env("SEMGATE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     let format = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    format.with_ansi(std::io::stderr().is_terminal()).with_target(false).init();
+    let format = format.with_ansi(std::io::stderr().is_terminal()).with_target(false);
+    format.fmt_fields(screen::log_fields()).init();
 }
 
 #[cfg(test)]

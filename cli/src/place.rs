@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{Doing, Fault};
+use crate::system::replace;
 
 /// The file that says where everything is, written by rename once all of it answers.
 pub const UP_JSON: &str = "up.json";
@@ -86,7 +87,10 @@ impl Place {
             Fault::new(format_args!("cannot read `{}`: {e}", path.display()))
                 .hint(format_args!("start `semgate up --dir {}` and leave it running", dir.display()))
         })?;
-        let up = serde_json::from_slice(&text).doing(format_args!("`{}`", path.display()))?;
+        let up = serde_json::from_slice(&text).hinted(
+            format_args!("`{}`", path.display()),
+            format_args!("`semgate up --dir {}` writes it anew", dir.display()),
+        )?;
         Ok(Self { dir: dir.to_path_buf(), up })
     }
 
@@ -119,8 +123,5 @@ impl Place {
 /// What the file system says.
 pub fn write_up(dir: &Path, up: &UpFile) -> Result<(), Fault> {
     let text = serde_json::to_vec_pretty(up).doing("writing `up.json`")?;
-    let beside = dir.join(".up.json.new");
-    std::fs::write(&beside, text).doing(format_args!("writing `{}`", beside.display()))?;
-    let path = dir.join(UP_JSON);
-    std::fs::rename(&beside, &path).doing(format_args!("writing `{}`", path.display()))
+    replace(&dir.join(UP_JSON), &text)
 }

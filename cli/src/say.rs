@@ -299,7 +299,8 @@ impl Outcome {
         match (self.verdict, &self.code) {
             ("ALLOWED", _) => Ok(0),
             (_, Some(_)) => Ok(REFUSED),
-            _ => Err(Fault::new(format_args!("the gateway answered {} without a code", self.status))),
+            _ => Err(Fault::new(format_args!("the gateway answered {} without a code", self.status))
+                .hint("is a gateway of Semgate at this address?")),
         }
     }
 }

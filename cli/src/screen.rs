@@ -4,6 +4,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use semgate_statement::statement::is_unseen;
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::debug_fn;
 
 /// Whether results are read by a machine, as JSON.
 static JSON: AtomicBool = AtomicBool::new(false);
@@ -26,6 +29,18 @@ pub fn plain(text: &str) -> String {
         if is_hidden(c) { plain.extend(c.escape_unicode()) } else { plain.push(c) }
     }
     plain
+}
+
+/// The fields of a log line as they are written: each as [`plain`] text in the one line, whoever its words come from.
+pub fn log_fields() -> impl for<'w> FormatFields<'w> {
+    debug_fn(|writer, field, value| {
+        let text = plain(&format!("{value:?}")).replace('\n', "\\n");
+        match field.name() {
+            "message" => write!(writer, "{text}"),
+            name => write!(writer, "{name}={text}"),
+        }
+    })
+    .delimited(" ")
 }
 
 /// JSON that says the same: what [`plain`] would not show is escaped as `\u202e`, which it can only be within a string. Line ends and tabs
@@ -60,6 +75,30 @@ mod tests {
             "Grace\\u{202e}\\u{200b}\\u{200d}\\u{feff}\\u{e0041}"
         );
         assert_eq!(plain("Zoë\t漢 👍\n"), "Zoë\t漢 👍\n");
+    }
+
+    #[test]
+    fn a_log_line_is_one_line_whoever_its_words_come_from() {
+        static WRITTEN: std::sync::Mutex<Vec<u8>> = std::sync::Mutex::new(Vec::new());
+        struct Written;
+        impl std::io::Write for Written {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                WRITTEN.lock().unwrap().extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let log = tracing_subscriber::fmt().with_writer(|| Written).with_ansi(false).without_time();
+        let log = log.with_target(false).fmt_fields(log_fields()).finish();
+        tracing::subscriber::with_default(log, || {
+            let name = "a\u{1b}]0;b\u{7}\nerror: forged\u{202e}";
+            tracing::error!(count = 2, shown = %name, "`{name}` is refused");
+        });
+        let written = String::from_utf8(WRITTEN.lock().unwrap().clone()).unwrap();
+        let one = "a\\u{1b}]0;b\\u{7}\\nerror: forged\\u{202e}";
+        assert_eq!(written, format!("ERROR `{one}` is refused count=2 shown={one}\n"));
     }
 
     #[test]

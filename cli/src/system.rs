@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use semgate_certs::{ChainLimits, Roots, SigningKey};
+use semgate_certs::{Chain, ChainLimits, KeyPair, Roots, SigningKey};
 
 use crate::fault::{Doing, Fault};
 
@@ -16,7 +16,32 @@ use crate::fault::{Doing, Fault};
 /// # Errors
 /// It cannot be read, or holds none.
 pub fn read_roots(path: &Path) -> Result<Roots, Fault> {
-    Roots::from_pem(&read(path)?, &ChainLimits::default()).doing(format_args!("`{}`", path.display()))
+    Roots::from_pem(&read(path)?, &ChainLimits::default()).hinted(
+        format_args!("`{}`", path.display()),
+        "the certificates of roots are meant, as PEM: `roots.pem`",
+    )
+}
+
+/// Reads a PEM file of a chain, leaf first.
+///
+/// # Errors
+/// It cannot be read, or holds none.
+pub fn read_chain(path: &Path) -> Result<Chain, Fault> {
+    Chain::from_pem(&read(path)?, &ChainLimits::default()).hinted(
+        format_args!("`{}`", path.display()),
+        "a certificate with those above it is meant, as PEM, the leaf first",
+    )
+}
+
+/// Reads a PEM file of a private key.
+///
+/// # Errors
+/// It cannot be read, or holds none.
+pub fn read_key(path: &Path) -> Result<KeyPair, Fault> {
+    KeyPair::from_pem(&read(path)?, &ring_random()).hinted(
+        format_args!("`{}`", path.display()),
+        "a private key is meant, as PKCS#8 in PEM: ECDSA over P-256",
+    )
 }
 
 /// Reads a text file.
@@ -35,7 +60,8 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Fault> {
     fs::read(path).map_err(|why| unreadable(path, &why))
 }
 
-fn unreadable(path: &Path, why: &std::io::Error) -> Fault {
+/// Why a file cannot be read, and what to do about it.
+pub fn unreadable(path: &Path, why: &std::io::Error) -> Fault {
     let hint = match why.kind() {
         std::io::ErrorKind::NotFound => "is this its name, seen from the directory that you are in?",
         std::io::ErrorKind::PermissionDenied => {
@@ -53,7 +79,10 @@ fn unreadable(path: &Path, why: &std::io::Error) -> Fault {
 /// # Errors
 /// It is not there, or is none.
 pub fn signing_key(place: &str) -> Result<Arc<dyn SigningKey>, Fault> {
-    semgate_authority::signing_key(place).doing(format_args!("key `{}`", shown(place)))
+    semgate_authority::signing_key(place).hinted(
+        format_args!("key `{}`", shown(place)),
+        "name a PEM file, or a `pkcs11:` URI as docs/authority-operations.md has them",
+    )
 }
 
 fn shown(place: &str) -> &str {
@@ -70,11 +99,64 @@ pub fn in_device(place: &str) -> bool {
 /// # Errors
 /// It exists, or cannot be written.
 pub fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Fault> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(|e| {
-        Fault::new(format_args!("cannot create `{}`: {e}", path.display())).hint("choose another name")
-    })?;
-    file.write_all(bytes).doing(format_args!("writing `{}`", path.display()))?;
-    file.sync_all().doing(format_args!("writing `{}`", path.display()))
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map_err(|e| {
+            match e.kind() {
+                std::io::ErrorKind::AlreadyExists => {
+                    Fault::new(format_args!("cannot create `{}`: {e}", path.display()))
+                        .hint("choose another name")
+                }
+                _ => unwritable(path, &e),
+            }
+        })?;
+    let done = file.write_all(bytes).and_then(|()| file.sync_all());
+    done.map_err(|why| unwritable(path, &why))
+}
+
+/// Writes a file, over what was there.
+///
+/// # Errors
+/// What the file system says, with the file's name.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    fs::write(path, bytes).map_err(|why| unwritable(path, &why))
+}
+
+/// Writes a file beside and renames it over, so that a reader sees the old one or the new one.
+///
+/// # Errors
+/// As [`write`].
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let beside = path.with_file_name(name);
+    write(&beside, bytes)?;
+    let synced = fs::File::open(&beside).and_then(|file| file.sync_all());
+    synced.and_then(|()| fs::rename(&beside, path)).map_err(|why| unwritable(path, &why))
+}
+
+/// Makes a directory that others may look into, with those above it.
+///
+/// # Errors
+/// What the file system says.
+pub fn make_dir(path: &Path) -> Result<(), Fault> {
+    fs::create_dir_all(path).map_err(|why| unwritable(path, &why))
+}
+
+/// Why a file cannot be written, and what to do about it.
+pub fn unwritable(path: &Path, why: &std::io::Error) -> Fault {
+    let hint = match why.kind() {
+        std::io::ErrorKind::NotFound => "make the directory that it is to lie in",
+        std::io::ErrorKind::PermissionDenied => {
+            "it belongs to somebody else: name another place, or ask for this one"
+        }
+        std::io::ErrorKind::StorageFull => "the disk is full: make room",
+        std::io::ErrorKind::ReadOnlyFilesystem => "nothing can be written there: name another place",
+        std::io::ErrorKind::AlreadyExists
+        | std::io::ErrorKind::NotADirectory
+        | std::io::ErrorKind::IsADirectory => "something else has this name: name another place",
+        _ => "it has to be a place that can be written to",
+    };
+    Fault::new(format_args!("cannot write `{}`: {why}", path.display())).hint(hint)
 }
 
 /// The system's randomness.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use semgate_certs::{Chain, ChainLimits, RootKey, SigningKey, Thumbprint};
+use semgate_certs::{ChainLimits, RootKey, SigningKey, Thumbprint};
 use semgate_contexts::Prefix;
 use semgate_statement::jws::Many;
 use semgate_statement::statement::{MAX_STATEMENT_BYTES, TYPE};
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::authority::print_members as print;
 use crate::context::{At, Reach, answer};
 use crate::fault::{Doing, Fault};
-use crate::system::{in_device, read, ring_random, signing_key};
+use crate::system::{in_device, read, read_chain, ring_random, signing_key, write};
 
 /// What the root says: trust lists, compromised keys, lowered floors
 #[derive(Debug, Subcommand)]
@@ -120,7 +120,7 @@ impl SignArgs {
         }
         jws.sign(key.as_ref(), &root.thumbprint(), &ring_random()).doing("signature")?;
         let text = jws.to_text().doing("draft")?;
-        std::fs::write(&self.file, text).doing(format_args!("writing `{}`", self.file.display()))?;
+        write(&self.file, text.as_bytes())?;
         show(&(jws, said), json);
         Ok(())
     }
@@ -133,11 +133,13 @@ fn root_key(place: &str, cert: Option<&Path>, option: &str) -> Result<(RootKey, 
         return Err(Fault::new("a key in a token has no certificate beside it").hint(named()));
     }
     let cert = cert.map_or_else(|| Path::new(place).with_extension("pem"), Path::to_path_buf);
-    let chain = Chain::from_pem(&read(&cert)?, &ChainLimits::default())
-        .doing(format_args!("`{}`", cert.display()))?;
+    let chain = read_chain(&cert)?;
     let key = signing_key(place)?;
     let root = chain.certificates().first().ok_or_else(|| Fault::new("there is no certificate"))?;
-    let root = RootKey::of(root, &ChainLimits::default()).doing(format_args!("`{}`", cert.display()))?;
+    let root = RootKey::of(root, &ChainLimits::default()).hinted(
+        format_args!("`{}`", cert.display()),
+        "the certificate of a root key is meant: ECDSA over P-256",
+    )?;
     if root.key() != key.public() {
         return Err(
             Fault::new(format_args!("`{place}` is not the key of `{}`", cert.display())).hint(named())

@@ -137,7 +137,7 @@ async fn publish_library(operator: &Client, authority: &str) -> Result<(), Fault
     for (name, document) in library::all() {
         let url = format!("{authority}/v1/contexts");
         let reply = operator.post(&url, "application/json", document.to_vec()).await?;
-        answer(&reply).doing(format_args!("publishing `{name}`"))?;
+        answer(&reply).map_err(|fault| fault.within(format_args!("publishing `{name}`")))?;
     }
     let floor = json!({"line": "payment", "min": "v1.1", "reason": "v1.0 could be replayed"}).to_string();
     let reply =
@@ -146,7 +146,7 @@ async fn publish_library(operator: &Client, authority: &str) -> Result<(), Fault
         // it was raised further since
         return Ok(());
     }
-    answer(&reply).doing("the floor of `payment`").map(|_| ())
+    answer(&reply).map_err(|fault| fault.within("the floor of `payment`")).map(|_| ())
 }
 
 async fn until_ready(client: &Client, admin: &str) -> Result<(), Fault> {
@@ -156,11 +156,13 @@ async fn until_ready(client: &Client, admin: &str) -> Result<(), Fault> {
         match client.get(&format!("{admin}/readyz")).await {
             Ok(reply) if reply.status == 200 => return Ok(()),
             Ok(reply) => last = String::from_utf8_lossy(&reply.body).into_owned(),
-            Err(fault) => last = fault.to_string(),
+            Err(fault) => last = fault.what().to_owned(),
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    Err(Fault::new(format_args!("the firewall is not ready after {} s: {last}", PATIENCE.as_secs())))
+    Err(Fault::new(format_args!("the firewall is not ready after {} s: {last}", PATIENCE.as_secs())).hint(
+        "`/readyz` and `/status` of its admin address say what it waits for; docs/gateway-operations.md",
+    ))
 }
 
 fn up_file(layout: &layout::Layout, authority_url: String, gateway: &parts::GatewayAt) -> UpFile {

@@ -92,7 +92,9 @@ impl PolicyJob {
         if schema {
             out_raw!("{}", PublisherPolicies::schema());
         }
-        let source = PolicySource::read_dir(&dir).map_err(Fault::new)?;
+        let source = PolicySource::read_dir(&dir).map_err(|why| {
+            Fault::new(why).hint("name a directory of `*.cedar` files, as `policies` in authority.toml does")
+        })?;
         match PublisherPolicies::load(&source, &PolicyLimits::default()) {
             Ok(policies) => {
                 let (digest, count) = (policies.digest().to_string(), policies.count());

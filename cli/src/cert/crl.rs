@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use semgate_certs::{Chain, ChainLimits, CrlProfile, CrlShards, Revoked};
+use semgate_certs::{CrlProfile, CrlShards, Revoked};
 use serde_json::json;
 
 use super::issuer;
 use crate::fault::{Doing, Fault};
-use crate::system::{now, read, ring_random};
+use crate::system::{make_dir, now, read_chain, replace, ring_random, unreadable};
 
 /// Where the lists of an issuer are published.
 #[derive(Debug, Args)]
@@ -64,8 +64,7 @@ impl Revoke {
         let (at, by) = (now(), issuer(&self.by)?);
         let above = by.chain().certificates().first().cloned();
         for cert in &self.certs {
-            let chain = Chain::from_pem(&read(cert)?, &ChainLimits::default())
-                .doing(format_args!("`{}`", cert.display()))?;
+            let chain = read_chain(cert)?;
             let mut certificates = chain.certificates().iter();
             let leaf = certificates.next().ok_or_else(|| Fault::new("there is no certificate"))?;
             // a serial number is one issuer's own: on another's list it would take back a stranger
@@ -102,7 +101,7 @@ impl Crl {
             .map(|(serial, at)| Revoked { serial, at })
             .collect();
         let out = self.out.join(places.count().to_string());
-        std::fs::create_dir_all(&out).doing(format_args!("making `{}`", out.display()))?;
+        make_dir(&out)?;
         let this_update = now();
         let next_update = this_update.saturating_add(self.hours.saturating_mul(3600));
         for shard in 0..places.count() {
@@ -130,13 +129,14 @@ fn noted(file: &Path) -> Result<BTreeMap<Vec<u8>, u64>, Fault> {
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(e) => return Err(Fault::new(format_args!("cannot read `{}`: {e}", file.display()))),
+        Err(e) => return Err(unreadable(file, &e)),
     };
     let mut known = BTreeMap::new();
     for (n, line) in (1..).zip(text.lines()) {
         let read = line.split_once(' ').and_then(|(serial, at)| Some((unhex(serial)?, at.parse().ok()?)));
         let (serial, at) = read.ok_or_else(|| {
             Fault::new(format_args!("`{}`, line {n}: not a serial number and a time", file.display()))
+                .hint("`semgate cert revoke` writes these lines; mend it, or restore it from a backup, or who is missing is let in again")
         })?;
         known.insert(serial, at);
     }
@@ -152,11 +152,4 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
         return None;
     }
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
-}
-
-/// Writes beside and renames, so that a reader sees the old file or the new one.
-fn replace(file: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    let beside = file.with_extension("new");
-    std::fs::write(&beside, bytes).doing(format_args!("writing `{}`", beside.display()))?;
-    std::fs::rename(&beside, file).doing(format_args!("writing `{}`", file.display()))
 }

@@ -123,8 +123,10 @@ pub async fn find(
         return documents.file(path).map(Arc::new);
     }
     let urn = names::full_urn(name);
-    let parsed = ContextUrn::parse(&urn, &Prefix::default())
-        .doing(format_args!("`{name}` is neither a file nor the name of a context"))?;
+    let parsed = ContextUrn::parse(&urn, &Prefix::default()).hinted(
+        format_args!("`{name}` is neither a file nor the name of a context"),
+        "for instance `payment:v1.1`, or is the file elsewhere?",
+    )?;
     match documents.find(&parsed) {
         Some(found) => Ok(found),
         None => remote::context(&keys.told(at)?, &urn).await,

@@ -3,21 +3,21 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use semgate_certs::{Chain, ChainLimits, KeyPair, Roots};
+use semgate_certs::{Chain, ChainLimits, Roots};
 use semgate_contexts::Referenced;
 use semgate_contexts::{DocumentFault, DocumentLimits, Prefix};
 use semgate_statement::context::{ContextFault, verify_context_among};
 use semgate_statement::{
-    CheckpointRules, LogVerifier, ProofRules, SignedContext, SigningIdentity, Stapled, TextProofFault,
-    TlogProof, sign_context,
+    CheckpointRules, ProofRules, SignedContext, SigningIdentity, Stapled, TextProofFault, TlogProof,
+    sign_context,
 };
 use serde_json::{Value, json};
 
 use super::Documents;
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
-use crate::log::Split;
-use crate::system::{now, read, read_bytes, read_roots, ring_random, write_new};
+use crate::log::{Split, log_verifier};
+use crate::system::{now, read, read_bytes, read_chain, read_key, read_roots, ring_random, write_new};
 
 /// Sign a document with a context signer of one's own
 #[derive(Debug, Args)]
@@ -43,8 +43,7 @@ impl Sign {
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         let documents = Documents::with_library(&self.references)?;
         let context = documents.file(&self.file)?;
-        let chain = Chain::from_pem(&read(&self.cert)?, &ChainLimits::default()).doing("certificate")?;
-        let key = KeyPair::from_pem(&read(&self.key)?, &ring_random()).doing("key")?;
+        let (chain, key) = (read_chain(&self.cert)?, read_key(&self.key)?);
         let signer = SigningIdentity::new(key, chain.clone());
         let signed = sign_context(&context, &signer, &ring_random()).doing("signing")?;
         verifiable(&signed, &chain, &documents)?;
@@ -103,7 +102,10 @@ impl Verify {
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         let bytes = read_bytes(&self.file)?;
         let documents = Documents::with_library(&self.references)?;
-        let stapled = Stapled::read(&bytes).doing(format_args!("`{}`", self.file.display()))?;
+        let stapled = Stapled::read(&bytes).hinted(
+            format_args!("`{}`", self.file.display()),
+            "a signed context is meant, as `context sign` and `context fetch --out` write it",
+        )?;
         if let Some(key) = &self.log_key {
             print(&self.published(key, stapled, &documents)?, json);
             return Ok(0);
@@ -119,10 +121,13 @@ impl Verify {
     }
 
     fn published(&self, key: &str, stapled: Stapled, documents: &Documents) -> Result<Value, Fault> {
-        let log = LogVerifier::parse(key).doing("log key")?;
+        let log = log_verifier(key)?;
         let quorum = crate::log::quorum(&self.witnesses, self.quorum)?;
         let proof = match &self.proof {
-            Some(file) => Some(TlogProof::read(&read(file)?).doing(format_args!("`{}`", file.display()))?),
+            Some(file) => Some(
+                TlogProof::read(&read(file)?)
+                    .hinted(format_args!("`{}`", file.display()), "`semgate log proof` makes one")?,
+            ),
             None => stapled.proof,
         };
         let proof = proof.ok_or_else(|| {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use semgate_certs::{Chain, ChainLimits, KeyPair};
 use semgate_contexts::{ContextUrn, Digest, DocumentLimits, Prefix, canonical, json as strict};
 use semgate_statement::permission::is_persons_name;
 use semgate_statement::{Listing, Permission, SignedPermission, SigningIdentity, Stapled, Status};
@@ -15,7 +14,7 @@ use crate::client::Reply;
 use crate::fault::{Doing, Fault};
 use crate::names;
 use crate::place::Place;
-use crate::system::{read, read_bytes, ring_random};
+use crate::system::{read_bytes, read_chain, read_key, ring_random};
 
 /// Permit a version that breaks, or is not proven: signed with one's own client certificate, logged, and shown to everybody
 #[derive(Debug, Args)]
@@ -53,8 +52,10 @@ pub async fn log(at: &At, file: &Path, reason: &str, name: &str) -> Result<Reply
         return Err(Fault::new("an override names a person").hint("at most 128 bytes of name").status(2));
     }
     let bytes = read_bytes(file)?;
-    let (urn, digest) =
-        named(&bytes).map_err(|what| Fault::new(format_args!("`{}`: {what}", file.display())))?;
+    let (urn, digest) = named(&bytes).hinted(
+        format_args!("`{}`", file.display()),
+        "`semgate context check` tells what is wrong with a document",
+    )?;
     let reach = at.reach()?;
     let permission = Permission {
         authority: authority(&reach).await?,
@@ -144,10 +145,7 @@ fn identity(at: &At) -> Result<SigningIdentity, Fault> {
             );
         }
     };
-    let chain = Chain::from_pem(&read(&cert)?, &ChainLimits::default())
-        .doing(format_args!("`{}`", cert.display()))?;
-    let pair = KeyPair::from_pem(&read(&key)?, &ring_random()).doing(format_args!("`{}`", key.display()))?;
-    Ok(SigningIdentity::new(pair, chain))
+    Ok(SigningIdentity::new(read_key(&key)?, read_chain(&cert)?))
 }
 
 /// Who overrode what, as the authority lists it; nothing where it does not answer, for that is only to be shown.

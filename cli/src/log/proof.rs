@@ -78,7 +78,11 @@ impl Proof {
                 old.judge(root)?;
                 proof.to_text()
             }
-            (None, None) => return Err(Fault::new("nothing to prove was named")),
+            (None, None) => {
+                return Err(Fault::new("nothing to prove was named")
+                    .hint("name a position or a context, or an older checkpoint with `--since`")
+                    .status(2));
+            }
         };
         match &self.out {
             Some(file) => write_new(file, text.as_bytes(), 0o644)?,
@@ -172,13 +176,17 @@ fn older(text: &str, log: &LogVerifier) -> Result<Older, Fault> {
         return Ok(Older::Size(size));
     }
     let note = read(Path::new(text))?;
-    let checkpoint = Checkpoint::verify(note.as_bytes(), log, log.name()).doing(format_args!("`{text}`"))?;
+    let checkpoint = Checkpoint::verify(note.as_bytes(), log, log.name()).hinted(
+        format_args!("`{text}`"),
+        "an older checkpoint of this very log is meant, as it serves them at `/checkpoint`",
+    )?;
     Ok(Older::Known(checkpoint))
 }
 
 fn urn(text: &str) -> Result<ContextUrn, Fault> {
     let full = names::full_urn(text);
-    ContextUrn::parse(&full, &Prefix::default()).doing(format_args!("`{text}`"))
+    ContextUrn::parse(&full, &Prefix::default())
+        .hinted(format_args!("`{text}`"), "a position, or a context such as `payment:v1.1`, is meant")
 }
 
 fn shown(checkpoint: &Checkpoint, index: u64) -> Value {

@@ -82,7 +82,10 @@ impl Which {
         let shown = match (at, &place) {
             (Some(at), _) => at.trim_end_matches('/').to_owned(),
             (None, Some(place)) => place.up().authority_url.clone(),
-            (None, None) => return Err(Fault::new("no log is named")),
+            (None, None) => {
+                return Err(Fault::new("no log is named")
+                    .hint("name an authority or a mirror as `https://…`, or the directory of a mirror"));
+            }
         };
         let mut fetch = reach(&shown, self.tls_roots.as_deref().unwrap_or(&roots))?;
         let roots = read_roots(&roots)?;
@@ -116,7 +119,7 @@ impl Which {
         let roots = self.roots.clone().or_else(|| place.map(|p| p.path(&p.up().roots)));
         let roots = roots.ok_or_else(|| missing("roots"))?;
         let key = self.log_key.clone().or_else(|| known.as_ref().map(|known| known.log_key.clone()));
-        let log = LogVerifier::parse(&key.ok_or_else(|| missing("log key"))?).doing("log key")?;
+        let log = log_verifier(&key.ok_or_else(|| missing("log key"))?)?;
         let of_dir = known.filter(|_| self.roots.is_none());
         let root_threshold = of_dir.as_ref().map_or(1, |known| known.root_threshold);
         let root_threshold = self.root_threshold.unwrap_or(root_threshold);
@@ -161,6 +164,17 @@ pub fn reach(at: &str, tls_roots: &Path) -> Result<Box<dyn Fetch>, Fault> {
     Ok(Box::new(InDirectory(PathBuf::from(dir))))
 }
 
+/// The verifier key of a log.
+///
+/// # Errors
+/// It is none.
+pub fn log_verifier(key: &str) -> Result<LogVerifier, Fault> {
+    LogVerifier::parse(key.trim()).hinted(
+        "log key",
+        "an authority tells it as `origin+id+base64` (`semgate authority status`, `log.pub`)",
+    )
+}
+
 /// As many of these witnesses as asked for; all without a number.
 ///
 /// # Errors
@@ -173,7 +187,8 @@ pub fn quorum(witnesses: &[String], need: Option<usize>) -> Result<Quorum, Fault
     });
     let keys = keys.collect::<Result<Vec<_>, Fault>>()?;
     let need = need.unwrap_or(keys.len());
-    Quorum::new(keys, need).doing("witnesses")
+    Quorum::new(keys, need)
+        .hinted("witnesses", "each `--witness` is another key, and `--quorum` no more than these")
 }
 
 /// How long a head is waited for that is on its way: a commit takes some milliseconds, half a second where a witness is slow.
@@ -247,15 +262,21 @@ pub struct Followed {
 /// A configuration that cannot be read.
 pub fn followed(place: &Place) -> Result<Followed, Fault> {
     let path = place.path(&place.up().firewall_config);
-    let config: toml::Value = toml::from_str(&read(&path)?).doing(format_args!("`{}`", path.display()))?;
+    let shown = format!("`{}`", path.display());
+    let config: toml::Value = toml::from_str(&read(&path)?)
+        .hinted(&shown, format_args!("`semgate firewall check --config {}` says the same", path.display()))?;
     let authority = config.get("authority").and_then(|a| a.get(0));
     let member = |name: &str| authority.and_then(|a| a.get(name));
     let text = |name: &str| member(name).and_then(toml::Value::as_str).map(str::to_owned);
-    let missing = || Fault::new(format_args!("`{}` names no authority", path.display()));
+    let missing = || {
+        Fault::new(format_args!("{shown} names no authority"))
+            .hint("an `[[authority]]` has `name` and `log_key`: docs/gateway-operations.md")
+    };
     let root_threshold = match member("root_threshold") {
         None => 1,
         Some(number) => number.as_integer().and_then(|n| u64::try_from(n).ok()).ok_or_else(|| {
-            Fault::new(format_args!("`{}`: `root_threshold` is no number of keys", path.display()))
+            Fault::new(format_args!("{shown}: `root_threshold` is no number of keys"))
+                .hint("how many root keys spoke for the root of the authority at first, for instance 2")
         })?,
     };
     Ok(Followed {

@@ -53,7 +53,8 @@ pub fn counted(
         return if threshold > 1 { Err(unlisted("none was given")) } else { Ok((roots, log.clone())) };
     };
     let shown = format!("`{}`", file.display());
-    let trust = Trust::read(read(file)?.as_bytes(), roots.limits()).doing(&shown)?;
+    let trust = Trust::read(read(file)?.as_bytes(), roots.limits())
+        .hinted(&shown, "what an authority serves at `/v1/trust` is meant")?;
     let configured = Anchors::new(trust.authority(), log.name(), &roots, threshold, log);
     let said = configured.with_entries(trust.root(), u64::MAX, &Prefix::default()).map_err(|fault| {
         Fault::new(format_args!("{shown} does not hold: {fault}")).hint(

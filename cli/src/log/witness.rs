@@ -6,7 +6,7 @@ use clap::Args;
 use semgate_authority::witness::{WitnessBound, WitnessSettings, init_witness, run_witness};
 use serde_json::json;
 
-use crate::authority::print_members as print;
+use crate::authority::{print_members as print, stopped};
 use crate::fault::{Doing, Fault};
 use crate::signals;
 
@@ -34,7 +34,10 @@ impl Witness {
     /// A configuration that cannot be used, files that exist, or whatever stopped the witness.
     pub fn run(self, json: bool) -> Result<u8, Fault> {
         if let (Some(dir), Some(name)) = (&self.init, &self.name) {
-            let key = init_witness(dir, name, &self.logs).doing("witness")?;
+            let key = init_witness(dir, name, &self.logs).hinted(
+                "witness",
+                "name a directory that is not there yet, and log keys as authorities tell them",
+            )?;
             print(&json!({"config": dir.join("witness.toml"), "key": key}), json);
             return Ok(0);
         }
@@ -48,7 +51,7 @@ impl Witness {
                 let shown = json!({"listen": bound.listen.to_string(), "admin": bound.admin.to_string(), "key": bound.key});
                 print(&shown, json);
             };
-            run_witness(settings, ready, signals::end()).await.doing("witness")
+            run_witness(settings, ready, signals::end()).await.map_err(|why| stopped("witness", &why))
         })?;
         Ok(0)
     }

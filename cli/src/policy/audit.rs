@@ -8,6 +8,7 @@ use semgate_contexts::json::{self, Json, Object};
 use semgate_policies::Parties;
 
 use crate::fault::{Doing, Fault};
+use crate::system::unreadable;
 
 /// Bounds of one record, far above the largest that a gateway writes: what is kept of a message is at most 32 KiB.
 pub const LIMITS: json::Limits = json::Limits {
@@ -65,24 +66,26 @@ impl<'a> Entry<'a> {
     }
 }
 
+const A_LOG: &str = "the audit log of a gateway is meant (of `up`: what `audit` of .semgate/up.json names)";
+
 /// Reads every record of a log; a last line without an end is one that is still being written.
 ///
 /// # Errors
 /// The log cannot be read, a line is no record, or `with` fails.
 pub fn each(log: &Path, mut with: impl FnMut(&Entry<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
     let name = log.display();
-    let file = File::open(log).doing(format_args!("cannot read `{name}`"))?;
+    let file = File::open(log).map_err(|why| unreadable(log, &why))?;
     let mut reader = BufReader::new(file);
     let (mut line, mut number) = (Vec::new(), 0_usize);
     loop {
         line.clear();
-        reader.read_until(b'\n', &mut line).doing(format_args!("cannot read `{name}`"))?;
+        reader.read_until(b'\n', &mut line).map_err(|why| unreadable(log, &why))?;
         number += 1;
         if line.pop() != Some(b'\n') {
             return Ok(());
         }
-        let read = json::read(&line, &LIMITS).doing(format_args!("`{name}`, line {number}"))?;
-        let no_record = || Fault::new(format_args!("`{name}`, line {number}: not a record"));
+        let read = json::read(&line, &LIMITS).hinted(format_args!("`{name}`, line {number}"), A_LOG)?;
+        let no_record = || Fault::new(format_args!("`{name}`, line {number}: not a record")).hint(A_LOG);
         with(&Entry(read.as_object().ok_or_else(no_record)?))?;
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use semgate_certs::{Chain, ChainLimits, KeyPair, SpiffeId};
+use semgate_certs::SpiffeId;
 use semgate_policies::{Policies, PolicyLimits, PolicySource};
 use semgate_statement::SigningIdentity;
 use semgate_statement::bundle::{self, Rules};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::inputs::{self, Contexts};
 use crate::fault::{Doing, Fault};
-use crate::system::{now, read, read_roots, ring_random};
+use crate::system::{now, read_bytes, read_chain, read_key, read_roots, replace, ring_random};
 
 /// The most bytes that a bundle is read with: the largest that a gateway can be told to take.
 const MAX_BYTES: usize = 1 << 30;
@@ -59,23 +59,28 @@ impl Bundle {
         match (&self.verify, &self.policies) {
             (Some(file), _) => self.verify(file, json),
             (None, Some(directory)) => self.sign(directory, json),
-            (None, None) => Err(Fault::new("nothing to sign").status(2)),
+            (None, None) => Err(Fault::new("nothing to sign")
+                .hint("name a directory of policies, or a bundle with `--verify`")
+                .status(2)),
         }
     }
 
     fn sign(&self, directory: &Path, json: bool) -> Result<u8, Fault> {
         let given = |what: &Option<PathBuf>, word: &str| {
-            what.clone().ok_or_else(|| Fault::new(format_args!("`{word}` is missing")).status(2))
+            what.clone().ok_or_else(|| {
+                Fault::new(format_args!("`{word}` is missing"))
+                    .hint("signing takes `--cert`, `--key` and `--out`")
+                    .status(2)
+            })
         };
         let (key, cert, out) =
             (given(&self.key, "--key")?, given(&self.cert, "--cert")?, given(&self.out, "--out")?);
         let random = ring_random();
-        let source = PolicySource::read_dir(directory).doing("policies")?;
+        let source = inputs::source(directory)?;
         self.is_a_set(&source, json)?;
         let digest = source.digest();
         let files = source.contents();
-        let chain = Chain::from_pem(&read(&cert)?, &ChainLimits::default()).doing("certificate")?;
-        let key = KeyPair::from_pem(&read(&key)?, &random).doing("key")?;
+        let (chain, key) = (read_chain(&cert)?, read_key(&key)?);
         let version = self.set_version.unwrap_or_else(now);
         let bundle = bundle::Bundle { version, issued_at: now(), digest, files };
         let identity = SigningIdentity::new(key, chain);
@@ -102,11 +107,17 @@ impl Bundle {
     }
 
     fn verify(&self, file: &Path, json: bool) -> Result<u8, Fault> {
-        let roots = self.roots.as_ref().ok_or_else(|| Fault::new("`--roots` is missing").status(2))?;
+        let roots = self.roots.as_ref().ok_or_else(|| {
+            Fault::new("`--roots` is missing")
+                .hint("the roots of policy signers, as the gateway has them")
+                .status(2)
+        })?;
         let signers: Vec<SpiffeId> = self
             .signers
             .iter()
-            .map(|id| SpiffeId::parse(id).doing("`--signer`"))
+            .map(|id| {
+                SpiffeId::parse(id).hinted("`--signer`", "for instance `spiffe://domain/policy-signer`")
+            })
             .collect::<Result<_, _>>()?;
         let limits = PolicyLimits::default();
         let rules = Rules {
@@ -116,8 +127,11 @@ impl Bundle {
             max_bytes: MAX_BYTES,
             max_files: limits.max_files.saturating_add(2),
         };
-        let bytes = std::fs::read(file).doing(format_args!("cannot read `{}`", file.display()))?;
-        let signed = bundle::verify(&bytes, &rules, now()).doing(format_args!("`{}`", file.display()))?;
+        let bytes = read_bytes(file)?;
+        let signed = bundle::verify(&bytes, &rules, now()).hinted(
+            format_args!("`{}`", file.display()),
+            "are roots and signers those of this bundle? No gateway takes it like this",
+        )?;
         let (version, claimed) = (signed.bundle.version, signed.bundle.digest);
         let names: Vec<String> = signed.bundle.files.iter().map(|(name, _)| name.clone()).collect();
         let source = PolicySource::of(signed.bundle.files, &limits).doing("the set in the bundle")?;
@@ -141,13 +155,4 @@ impl Bundle {
         }
         Ok(0)
     }
-}
-
-/// Writes a file beside and renames it over, so that a gateway reads the one or the other.
-fn replace(out: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    let mut name = out.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let beside = out.with_file_name(name);
-    std::fs::write(&beside, bytes).doing(format_args!("writing `{}`", beside.display()))?;
-    std::fs::rename(&beside, out).doing(format_args!("writing `{}`", out.display()))
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::fault::{Doing, Fault};
+use crate::system::{read_bytes, unreadable};
 
 /// The most bytes of one file of cases: as many as a gateway reads of one file of policies. Both are written by hand.
 const MAX_FILE_BYTES: usize = 1 << 20;
@@ -108,16 +109,18 @@ pub struct CaseFile {
     pub cases: Vec<(Case, Subject)>,
 }
 
+const A_CASE: &str = "a list of cases is meant, as docs/policy-testing.md has them";
+
 impl CaseFile {
     /// Every `*.json` of a directory, not of those below it, by name.
     ///
     /// # Errors
     /// The directory or a file cannot be read, a file is not of the documented form, or there is no case at all.
     pub fn read_dir(dir: &Path) -> Result<Vec<Self>, Fault> {
-        let reading = format!("cannot read `{}`", dir.display());
+        let reading = |why| unreadable(dir, &why);
         let mut paths = Vec::new();
-        for entry in std::fs::read_dir(dir).doing(&reading)? {
-            let path = entry.doing(&reading)?.path();
+        for entry in std::fs::read_dir(dir).map_err(reading)? {
+            let path = entry.map_err(reading)?.path();
             let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
             if !hidden && path.extension().is_some_and(|extension| extension == "json") {
                 paths.push(path);
@@ -134,15 +137,17 @@ impl CaseFile {
 
     fn read(path: &Path) -> Result<Self, Fault> {
         let of_file = format!("`{}`", path.display());
-        let bytes = std::fs::read(path).doing(format_args!("cannot read {of_file}"))?;
+        let bytes = read_bytes(path)?;
         if bytes.len() > MAX_FILE_BYTES {
-            return Err(Fault::new(format_args!("{of_file}: more than {MAX_FILE_BYTES} bytes")));
+            return Err(Fault::new(format_args!("{of_file}: more than {MAX_FILE_BYTES} bytes"))
+                .hint("divide its cases among several files"));
         }
-        let read: Vec<Case> = serde_json::from_slice(&bytes).doing(&of_file)?;
+        let read: Vec<Case> = serde_json::from_slice(&bytes).hinted(&of_file, A_CASE)?;
         let dir = path.parent().unwrap_or(Path::new("."));
         let mut cases = Vec::new();
         for case in read {
-            let subject = case.subject(dir).doing(format_args!("{of_file}: case `{}`", case.shows))?;
+            let subject =
+                case.subject(dir).hinted(format_args!("{of_file}: case `{}`", case.shows), A_CASE)?;
             cases.push((case, subject));
         }
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());

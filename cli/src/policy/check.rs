@@ -69,7 +69,7 @@ impl Check {
         let told = self.contexts.floors();
         let mut beside = Beside { own: told.clone(), ..Beside::default() };
         if let Some(file) = &self.config {
-            let config = Config::load(file).doing(format_args!("`{}`", file.display()))?;
+            let config = crate::firewall::load(file)?;
             beside.limits.token_issuers = Some(config.token_issuers());
             beside.limits.trust_domains = Some(config.met_domains());
             beside.remembered(&config, contexts);

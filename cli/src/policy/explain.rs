@@ -15,6 +15,7 @@ use super::case::Way;
 use super::inputs::{self, Contexts};
 use super::stage::{Sent, Stage};
 use crate::fault::{Doing, Fault};
+use crate::system::read_bytes;
 
 /// Which decision, and the policies that are asked.
 #[derive(Debug, Args)]
@@ -94,7 +95,11 @@ impl Explain {
                 vec![self.message(message, &stage, &explainer)?]
             }
             (None, Some(id), Some(log)) => decision(id, log, &explainer)?,
-            _ => return Err(Fault::new("name a message, or a decision and its log")),
+            _ => {
+                return Err(Fault::new("nothing to explain was named")
+                    .hint("name a message with `--message`, or a decision and its log with `--decision` and `--audit`")
+                    .status(2));
+            }
         };
         for one in told {
             if json { out!("{}", one.as_json()) } else { one.show() }
@@ -103,10 +108,7 @@ impl Explain {
     }
 
     fn message(&self, file: &std::path::Path, stage: &Stage, explainer: &Explainer) -> Result<Told, Fault> {
-        let bytes = |file: &std::path::Path| {
-            std::fs::read(file).doing(format_args!("cannot read `{}`", file.display()))
-        };
-        let answers = self.answers.as_deref().map(bytes).transpose()?;
+        let answers = self.answers.as_deref().map(read_bytes).transpose()?;
         let sent = Sent {
             sender: &self.sender.clone().unwrap_or_default(),
             receiver: &self.receiver.clone().unwrap_or_default(),
@@ -117,7 +119,7 @@ impl Explain {
             shows: [&[], &[]],
             pinned: self.pinned.as_deref(),
         };
-        let outcome = stage.message(&sent, &bytes(file)?, answers.as_deref())?;
+        let outcome = stage.message(&sent, &read_bytes(file)?, answers.as_deref())?;
         let why = if outcome.why.is_empty() { String::new() } else { format!(": {}", outcome.why) };
         let headline = format!("{}{why}", outcome.verdict);
         let (sender, receiver) = stage.parties(&sent)?;

@@ -8,8 +8,8 @@ use semgate_policies::{Cell, Matrix, PolicyLimits};
 use serde_json::{Map, Value, json};
 
 use super::inputs::{self, Contexts};
-use crate::fault::{Doing, Fault};
-use crate::system::read;
+use crate::fault::Fault;
+use crate::system::{read, write};
 
 /// Which policies, and the text to write or to hold them against.
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ impl Words {
         }
         match &self.snapshot {
             Some(file) => {
-                std::fs::write(file, text).doing(format_args!("cannot write `{}`", file.display()))?;
+                write(file, text.as_bytes())?;
             }
             None if json => out!("{}", as_json(&matrix)),
             None => out_raw!("{text}"),

@@ -193,12 +193,17 @@ impl Stage {
         content: &[u8],
     ) -> Result<Outcome, Fault> {
         let context = self.context(context)?;
-        let term = context
-            .term(concept)
-            .ok_or_else(|| Fault::new(format_args!("{} does not define `{concept}`", context.urn())))?;
+        let term = context.term(concept).ok_or_else(|| {
+            let known: Vec<String> = context.terms().map(|term| format!("`{}`", term.name())).collect();
+            Fault::new(format_args!("{} does not define `{concept}`", context.urn()))
+                .hint(format_args!("one of {}", known.join(", ")))
+        })?;
         let action = Performative::ALL.into_iter().find(|known| known.as_str() == performative);
-        let action =
-            action.ok_or_else(|| Fault::new(format_args!("there is no performative `{performative}`")))?;
+        let action = action.ok_or_else(|| {
+            let known = Performative::ALL.map(|known| format!("`{}`", known.as_str()));
+            Fault::new(format_args!("there is no performative `{performative}`"))
+                .hint(format_args!("one of {}", known.join(", ")))
+        })?;
         let shape = term.side(action).doing(format_args!("`{concept}`"))?;
         let read = json::read(content, &json::Limits::default()).doing("`content`")?;
         let value = read.as_object().ok_or_else(|| Fault::new("`content` is not an object"))?;
@@ -378,6 +383,7 @@ fn version(binding: Binding, name: Option<&str>) -> Result<&'static str, Fault> 
 fn instant(text: Option<&str>) -> Result<u64, Fault> {
     let Some(text) = text else { return Ok(NOON) };
     let format = time::format_description::well_known::Rfc3339;
-    let read = time::OffsetDateTime::parse(text, &format).doing(format_args!("the time `{text}`"))?;
+    let read = time::OffsetDateTime::parse(text, &format)
+        .hinted(format_args!("the time `{text}`"), "for instance `2026-11-22T08:00:00Z` (RFC 3339)")?;
     u64::try_from(read.unix_timestamp()).doing(format_args!("the time `{text}`"))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use semgate_certs::{CertificateDer, Chain, ChainLimits, Suspect, Thumbprint};
+use semgate_certs::{CertificateDer, ChainLimits, Suspect, Thumbprint};
 use semgate_contexts::{Line, Prefix, Version};
 use semgate_statement::jws::Many;
 use semgate_statement::statement::TYPE;
@@ -15,7 +15,7 @@ use crate::authority::print_members as print;
 use crate::context::{At, Reach, answer};
 use crate::fault::{Doing, Fault};
 use crate::names;
-use crate::system::{read, read_roots, write_new};
+use crate::system::{read_chain, read_roots, write_new};
 
 /// Where a draft goes, and why.
 #[derive(Debug, Args)]
@@ -314,15 +314,14 @@ impl CompromiseArgs {
 impl LowerArgs {
     pub(super) async fn run(self, json: bool) -> Result<(), Fault> {
         let (_, now) = self.out.ask().await?;
-        let line = Line::parse(&self.line).doing("line")?;
-        let min = Version::parse(&names::version(&self.min)).doing("version")?;
+        let line = Line::parse(&self.line).hinted("line", "for instance `payment`")?;
+        let min = Version::parse(&names::version(&self.min)).hinted("version", "for instance `v1.0`")?;
         self.out.write(&now, RootAct::LowerFloor { line, min }, json)
     }
 }
 
 fn certificates(file: &std::path::Path) -> Result<Vec<CertificateDer<'static>>, Fault> {
-    let chain = Chain::from_pem(&read(file)?, &ChainLimits::default());
-    Ok(chain.doing(format_args!("`{}`", file.display()))?.certificates().to_vec())
+    Ok(read_chain(file)?.certificates().to_vec())
 }
 
 fn named(texts: &[String]) -> Result<Vec<Thumbprint>, Fault> {

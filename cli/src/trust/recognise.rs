@@ -13,7 +13,7 @@ use super::{hand_in, root_key};
 use crate::context::{At, done};
 use crate::fault::{Doing, Fault};
 use crate::names;
-use crate::system::{now, read, ring_random};
+use crate::system::{now, read_chain, ring_random};
 
 const DAY: u64 = 86_400;
 
@@ -106,17 +106,21 @@ impl WithdrawArgs {
 }
 
 fn first(file: &Path) -> Result<CertificateDer<'static>, Fault> {
-    let chain = Chain::from_pem(&read(file)?, &ChainLimits::default());
-    let chain = chain.doing(format_args!("`{}`", file.display()))?;
-    chain.certificates().first().cloned().ok_or_else(|| Fault::new("there is no certificate"))
+    read_chain(file)?.certificates().first().cloned().ok_or_else(|| Fault::new("there is no certificate"))
 }
 
 fn scoped(text: &str) -> Result<ScopedLine, Fault> {
     let (line, min) = match text.split_once('=') {
-        Some((line, min)) => (line, Some(Version::parse(&names::version(min)).doing("version")?)),
+        Some((line, min)) => {
+            (line, Some(Version::parse(&names::version(min)).hinted("version", "for instance `v1.0`")?))
+        }
         None => (text, None),
     };
-    Ok(ScopedLine { line: Line::parse(line).doing(format_args!("line `{line}`"))?, min })
+    Ok(ScopedLine {
+        line: Line::parse(line)
+            .hinted(format_args!("line `{line}`"), "for instance `payment`, or `payment=v1.0`")?,
+        min,
+    })
 }
 
 /// What a recognition says, for people to read before they sign.

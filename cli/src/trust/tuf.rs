@@ -192,7 +192,9 @@ impl PublishArgs {
             }
         };
         let targets = draft.targets.as_ref().or(repository.targets.as_ref());
-        let targets = targets.ok_or_else(|| Fault::new("there are no targets yet"))?;
+        let targets = targets.ok_or_else(|| {
+            Fault::new("there are no targets yet").hint("make them with `semgate trust tuf draft`")
+        })?;
         targets.check(root).map_err(|fault| {
             Fault::new(format_args!("targets: {fault}"))
                 .hint("let root keys sign them: `semgate trust tuf draft`, then `semgate trust tuf sign`")

@@ -11,6 +11,7 @@ use semgate_statement::{
 
 use crate::context::Reach;
 use crate::fault::{Doing, Fault};
+use crate::log::log_verifier;
 use crate::system::{now, read_roots};
 
 /// The longest life of a head that is taken here: a day, the longest that any follower takes.
@@ -31,9 +32,10 @@ pub(crate) async fn root_statements(
     let listed = lists(trust.root())?.into_iter().next().map(|list| list.log);
     let told = (!keys.is_empty()).then(|| keys.to_vec());
     let Some(candidates) = told.clone().or_else(|| listed.clone()) else { return Ok(None) };
-    let verifiers = candidates.iter().map(|key| LogVerifier::parse(key.trim()).doing("log key"));
-    let log = LogVerifier::any_of(verifiers.collect::<Result<Vec<_>, Fault>>()?)
-        .ok_or_else(|| Fault::new("the log keys are of several logs"))?;
+    let verifiers = candidates.iter().map(|key| log_verifier(key));
+    let log = LogVerifier::any_of(verifiers.collect::<Result<Vec<_>, Fault>>()?).ok_or_else(|| {
+        Fault::new("the log keys are of several logs").hint("name a key of this authority's log")
+    })?;
     let mut config =
         FollowerConfig::new(trust.authority(), log.name(), read_roots(&reach.roots)?, log.clone());
     config.lines = Lines::parse::<&str>(&[]).doing("lines")?;

@@ -18,7 +18,7 @@ use super::UpArgs;
 use super::ports::Ports;
 use crate::fault::{Doing, Fault};
 use crate::place::AgentFile;
-use crate::system::{read, ring_random};
+use crate::system::{read, ring_random, unwritable};
 
 /// The trust domain, and the name of the authority.
 pub const TRUST_DOMAIN: &str = "semgate.test";
@@ -95,15 +95,11 @@ pub fn key(name: &str) -> PathBuf {
 /// # Errors
 /// Another `up` has it.
 pub fn lock(dir: &Path) -> Result<fs::File, Fault> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .doing(format_args!("making `{}`", dir.display()))?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|why| unwritable(dir, &why))?;
     let path = dir.join("up.lock");
     let mut options = fs::OpenOptions::new();
     let file = options.write(true).create(true).truncate(false).mode(0o600).open(&path);
-    let file = file.doing(format_args!("`{}`", path.display()))?;
+    let file = file.map_err(|why| unwritable(&path, &why))?;
     file.try_lock().map_err(|_| {
         Fault::new(format_args!("another `up` runs in `{}`", dir.display()))
             .hint("end it first, or name another directory with `--dir`")
@@ -124,7 +120,10 @@ pub fn prepare(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Layout, Fault> {
             tell("addresses count at the first start only: they stand in authority.toml and firewall.toml");
         }
         let text = read(&notes_file)?;
-        toml::from_str(&text).doing(format_args!("`{}`", notes_file.display()))?
+        toml::from_str(&text).hinted(
+            format_args!("`{}`", notes_file.display()),
+            "the first start writes it: restore it, or name another directory with `--dir`",
+        )?
     } else {
         tell(&format!("making a new authority and its keys in {}", dir.display()));
         first_start(args, &mut ports)?
@@ -151,7 +150,7 @@ fn first_start(args: &UpArgs, ports: &mut Ports) -> Result<Notes, Fault> {
     let dir = &args.dir;
     for part in [dir.clone(), dir.join("agents"), dir.join("firewall"), dir.join(POLICIES)] {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&part);
-        made.doing(format_args!("making `{}`", part.display()))?;
+        made.map_err(|why| unwritable(&part, &why))?;
     }
     let [authority, authority_admin, l8, a2a, admin, agent] =
         ports.fill([args.authority, None, args.l8, args.a2a, args.admin, args.agent])?;

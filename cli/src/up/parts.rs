@@ -55,12 +55,13 @@ impl Parts {
     pub async fn authority(&mut self, layout: &Layout) -> Result<SocketAddr, Fault> {
         let path = layout.dir.join(AUTHORITY_TOML);
         self.start("authority", move |ready, stop| async move {
-            let config =
-                semgate_authority::Config::load(&path).doing(format_args!("`{}`", path.display()))?;
+            let config = crate::authority::load(&path)?;
             let tell = |bound: semgate_authority::Bound| {
                 let _ = ready.send(bound.listen);
             };
-            semgate_authority::run(config, tell, stopped(stop)).await.doing("authority")
+            semgate_authority::run(config, tell, stopped(stop))
+                .await
+                .map_err(|why| crate::authority::stopped("authority", &why))
         })
         .await
     }
@@ -69,9 +70,11 @@ impl Parts {
     pub async fn gateway(&mut self, layout: &Layout) -> Result<GatewayAt, Fault> {
         let path = layout.dir.join(FIREWALL_TOML);
         self.start("firewall", move |ready, stop| async move {
-            let config = semgate_gateway::Config::load(&path).doing(format_args!("`{}`", path.display()))?;
+            let config = crate::firewall::load(&path)?;
             let tell = |bound: semgate_gateway::Bound| drop(at(&bound).map(|at| ready.send(at)));
-            semgate_gateway::run(config, tell, stopped(stop)).await.doing("firewall")
+            semgate_gateway::run(config, tell, stopped(stop))
+                .await
+                .map_err(|why| crate::firewall::stopped("firewall", &why))
         })
         .await
     }
@@ -101,7 +104,8 @@ impl Parts {
             }
             // It gave up before it answered: its own fault says why.
             Ok(Err(mpsc::RecvTimeoutError::Disconnected)) => Err(ended(name, thread)),
-            _ => Err(Fault::new(format_args!("the {name} does not answer after {} s", START.as_secs()))),
+            _ => Err(Fault::new(format_args!("the {name} does not answer after {} s", START.as_secs()))
+                .hint("the machine is busy, or a file of the directory is slow to read: try again")),
         }
     }
 

@@ -22,7 +22,8 @@ pub(super) async fn draft(from: &From) -> Result<(Draft, String), Fault> {
     let said = place.ask(Method::GET, path, &[("accept", "application/json")], Vec::new()).await?;
     let card = json::read(&said.body, &json::Limits::default()).ok().map(|json| json.to_value());
     let Some(card) = card.filter(|_| said.status == 200) else {
-        return Err(Fault::new(format_args!("`{}` shows no agent card: status {}", from.url, said.status)));
+        return Err(Fault::new(format_args!("`{}` shows no agent card: status {}", from.url, said.status))
+            .hint("name the agent as `https://host`, or its card"));
     };
     Ok(drafted(&card))
 }

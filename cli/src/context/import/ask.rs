@@ -39,7 +39,9 @@ impl Place {
     /// # Errors
     /// No url, http to another machine, https without roots.
     pub fn new(url: &str, roots: Option<&Path>) -> Result<Self, Fault> {
-        let uri: Uri = url.parse().map_err(|_| Fault::new(format_args!("`{url}` is no url")))?;
+        let uri: Uri = url.parse().map_err(|_| {
+            Fault::new(format_args!("`{url}` is no url")).hint("for instance `https://host/mcp`")
+        })?;
         let host = uri.host().unwrap_or_default();
         let tls = match (uri.scheme_str(), roots) {
             (Some("https"), Some(roots)) => {
@@ -76,7 +78,8 @@ impl Place {
             Ok(Ok(said)) => Ok(said),
             Ok(Err(what)) => Err(Fault::new(format_args!("no answer from `{}`: {what}", self.uri))
                 .hint("is it running, and is this its address?")),
-            Err(_) => Err(Fault::new(format_args!("no answer from `{}` within 20 s", self.uri))),
+            Err(_) => Err(Fault::new(format_args!("no answer from `{}` within 20 s", self.uri))
+                .hint("is it running, and is this its address?")),
         }
     }
 

@@ -114,7 +114,7 @@ async fn session(place: &Place) -> Result<(Vec<Value>, Option<String>), String> 
     }
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
     let told = place.ask(Method::POST, None, &headers, initialized.into_bytes()).await;
-    told.map_err(|fault| fault.to_string())?;
+    told.map_err(|fault| fault.what().to_owned())?;
     let tools = pages(place, &headers, None).await?;
     if session.is_some() {
         // the server may keep it, and then it ends by itself
@@ -153,7 +153,7 @@ async fn call(
 ) -> Result<(Value, Option<String>), String> {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
     let said = place.ask(Method::POST, None, headers, body.into_bytes()).await;
-    let said = said.map_err(|fault| fault.to_string())?;
+    let said = said.map_err(|fault| fault.what().to_owned())?;
     let session = said.session.clone();
     let message =
         message(&said).ok_or_else(|| format!("status {} and no answer to `{method}`", said.status))?;

@@ -7,6 +7,7 @@ use ring::digest::{SHA256, digest};
 use semgate_statement::tuf::{MAX_METADATA_BYTES, Metadata};
 
 use crate::fault::{Doing, Fault};
+use crate::system::{make_dir, read_bytes, replace, unreadable};
 
 /// Files of targets in one repository: a trust list a month for a lifetime.
 const MAX_FILES: usize = 1024;
@@ -29,26 +30,25 @@ pub(super) struct Draft {
     pub files: Vec<(String, Vec<u8>)>,
 }
 
+const METADATA: &str =
+    "a metadata file of this repository is meant: `semgate trust tuf draft` makes the first ones";
+
 /// Reads a metadata file.
 pub(super) fn read(path: &Path) -> Result<Metadata, Fault> {
     let what = format!("`{}`", path.display());
-    let size = std::fs::metadata(path).doing(&what)?.len();
+    let size = std::fs::metadata(path).map_err(|why| unreadable(path, &why))?.len();
     if size > MAX_METADATA_BYTES as u64 {
-        return Err(Fault::new(format_args!("{what} is longer than metadata is")));
+        return Err(Fault::new(format_args!("{what} is longer than metadata is")).hint(METADATA));
     }
-    Metadata::read(&std::fs::read(path).doing(&what)?).doing(&what)
+    Metadata::read(&read_bytes(path)?).hinted(&what, METADATA)
 }
 
 /// Writes a file beside its place and renames it, so that a reader sees the old one or the new one.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    let what = format!("writing `{}`", path.display());
     if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).doing(&what)?;
+        make_dir(parent)?;
     }
-    let beside = path.with_extension("new");
-    std::fs::write(&beside, bytes).doing(&what)?;
-    std::fs::File::open(&beside).and_then(|file| file.sync_all()).doing(&what)?;
-    std::fs::rename(&beside, path).doing(&what)
+    replace(path, bytes)
 }
 
 fn read_if_there(path: &Path) -> Result<Option<Metadata>, Fault> {

@@ -1,0 +1,117 @@
+//! Words of the command line that are none, told as every other error is: one line, names in backticks, and a hint.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::fault::Fault;
+
+/// The exit status of a wrong use of the command line.
+pub const MISUSED: u8 = 2;
+
+/// What is wrong with the words; nothing where help or the version was asked for, or where help is the answer.
+pub fn fault(error: &clap::Error) -> Option<Fault> {
+    let of = |kind| error.get(kind).map(names).unwrap_or_default();
+    let (arg, value) = (of(ContextKind::InvalidArg), of(ContextKind::InvalidValue));
+    let message = match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => return None,
+        ErrorKind::UnknownArgument => format!("no argument {arg} is known here"),
+        ErrorKind::InvalidSubcommand => {
+            format!("there is no command {}", of(ContextKind::InvalidSubcommand))
+        }
+        ErrorKind::MissingSubcommand => "a command is missing".to_owned(),
+        ErrorKind::MissingRequiredArgument => format!("missing: {arg}"),
+        ErrorKind::ArgumentConflict => {
+            let prior = of(ContextKind::PriorArg);
+            match prior.is_empty() || prior == arg {
+                true => format!("{arg} is given more than once"),
+                false => format!("{arg} cannot be used with {prior}"),
+            }
+        }
+        ErrorKind::InvalidValue if value == "``" || value.is_empty() => format!("{arg} has no value"),
+        ErrorKind::InvalidValue => format!("{value} is no value of {arg}"),
+        ErrorKind::ValueValidation => match std::error::Error::source(error) {
+            Some(why) => format!("{value} is no value of {arg}: {why}"),
+            None => format!("{value} is no value of {arg}"),
+        },
+        ErrorKind::TooManyValues => format!("{value} is one value too many of {arg}"),
+        ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            format!("{arg} has too few values, or too many")
+        }
+        ErrorKind::NoEquals => format!("{arg} takes its value after `=`"),
+        ErrorKind::InvalidUtf8 => "a word of the command line is not UTF-8".to_owned(),
+        _ => error.kind().to_string(),
+    };
+    let meant = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let meant = meant.into_iter().map(of).find(|names| !names.is_empty());
+    let (possible, commands) = (of(ContextKind::ValidValue), of(ContextKind::ValidSubcommand));
+    let hint = match (meant, possible, commands) {
+        (Some(meant), ..) => format!("did you mean {meant}? `--help` tells all"),
+        (None, possible, _) if !possible.is_empty() => format!("one of {possible}"),
+        (None, _, commands) if !commands.is_empty() => format!("one of {commands}"),
+        _ => "the same with `--help` tells what it takes".to_owned(),
+    };
+    Some(Fault::new(message).hint(hint).status(MISUSED))
+}
+
+/// Names in backticks.
+fn names(value: &ContextValue) -> String {
+    let quoted = |text: &String| format!("`{text}`");
+    match value {
+        ContextValue::String(one) => quoted(one),
+        ContextValue::Strings(all) => {
+            let shown = all.iter().filter(|one| !one.is_empty());
+            shown.map(quoted).collect::<Vec<_>>().join(", ")
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::Words;
+
+    #[test]
+    fn words_that_are_none_are_told_in_one_line_with_a_hint() {
+        for (words, error, hint) in [
+            (&["contxt"][..], "there is no command `contxt`", "did you mean `context`?"),
+            (&["context", "sgin"], "there is no command `sgin`", "did you mean `sign`?"),
+            (&["say", "--jsn", "a"], "no argument `--jsn` is known here", "did you mean `--json`?"),
+            (&["context", "verify", "x"], "missing: `--roots <ROOTS>`", "`--help` tells what it takes"),
+            (
+                &["up", "--l8", "here"],
+                "`here` is no value of `--l8 <ADDRESS>`: ",
+                "`--help` tells what it takes",
+            ),
+            (&["cert", "issuing", "--family", "tsl"], "`tsl` is no value of `--family <FAMILY>`", "`tls`"),
+            (&["log", "proof", "1", "--since", "5"], "cannot be used with", "`--help` tells what it takes"),
+            (&["up", "--dir"], "`--dir <DIR>` has no value", "`--help` tells what it takes"),
+            (&["up", "--dir", "a", "--dir", "b"], "`--dir <DIR>` is given more than once", "`--help`"),
+        ] {
+            let refused = Words::try_parse_from([&["semgate"], words].concat()).unwrap_err();
+            let fault = super::fault(&refused).unwrap();
+            assert_eq!(fault.exit_status(), super::MISUSED);
+            let shown = fault.to_string();
+            let lines: Vec<&str> = shown.lines().collect();
+            assert!(
+                lines.len() == 2
+                    && lines[0].starts_with("error: ")
+                    && lines[0].contains(error)
+                    && lines[1].starts_with("hint: ")
+                    && lines[1].contains(hint),
+                "{words:?}: {shown}"
+            );
+        }
+    }
+
+    #[test]
+    fn help_and_the_version_are_no_faults() {
+        for words in
+            [&["semgate", "--help"][..], &["semgate", "--version"], &["semgate"], &["semgate", "context"]]
+        {
+            assert!(super::fault(&Words::try_parse_from(words).unwrap_err()).is_none(), "{words:?}");
+        }
+    }
+}
