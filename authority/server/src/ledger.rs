@@ -74,6 +74,8 @@ pub(crate) struct Ledger {
     remembered_from: u64,
     root: Vec<RootEntry>,
     listing_bytes: usize,
+    /// How many versions each line has.
+    line_contexts: HashMap<Line, usize>,
     /// The last withdrawal of each recognised authority: where it stands.
     withdrawn: HashMap<String, u64>,
     /// Shared with what is public; made anew for each override, which are few.
@@ -118,6 +120,7 @@ impl Ledger {
         match entry.unverified() {
             Statement::Publish { urn, .. } => {
                 self.listing_bytes += LISTED_BYTES + at.to_string().len() + urn.as_str().len();
+                *self.line_contexts.entry(urn.line().clone()).or_default() += 1;
                 self.remember(urn, at);
             }
             Statement::Change { act, index, .. } => {
@@ -201,6 +204,11 @@ impl Ledger {
     /// The most that the listing of what is published may take.
     pub fn listing_bytes(&self) -> usize {
         self.listing_bytes
+    }
+
+    /// How many versions of a line are published, revoked ones too.
+    pub fn line_contexts(&self, line: &Line) -> usize {
+        self.line_contexts.get(line).copied().unwrap_or_default()
     }
 
     /// Where the last recognition of an authority was withdrawn, if nothing recognises it since.

@@ -50,6 +50,9 @@ pub struct Limits {
     /// The largest listing of published contexts: followers read no longer one, so past it a publication is refused instead of everybody's
     /// status going stale. More only where every reader takes it.
     pub listing_bytes: usize,
+    /// Published versions of one line, revoked ones too: a follower loads no more contexts than these, so past it a publication is refused
+    /// instead of the status of everybody who follows the line going stale. More only where every reader takes it.
+    pub line_contexts: usize,
     /// Files of evidence kept, so that a publisher cannot fill the disk with refused documents.
     pub evidence_files: usize,
     /// Files kept of writes that were cut short: many crashes of a full batch (256 documents and their entries) before the oldest go.
@@ -120,6 +123,7 @@ impl Default for Limits {
             kept_shards: 256,
             cache_bytes: 64 << 20,
             listing_bytes: semgate_statement::listing::MAX_LISTING_BYTES,
+            line_contexts: semgate_statement::FollowerLimits::default().max_contexts,
             evidence_files: 1000,
             leftover_files: 4096,
             checks: 64,

@@ -82,7 +82,19 @@ impl Sequencer {
     /// Whether what is about to be appended leaves every document short enough for those who read it.
     pub(super) fn has_room(&mut self, request: &Request) -> Result<(), Problem> {
         match request {
-            Request::Publish { chains, .. } => {
+            Request::Publish { statement, chains, .. } => {
+                if let Statement::Publish { urn, .. } = statement.signed().unverified()
+                    && self.ledger.line_contexts(urn.line()) >= self.limits.line_contexts
+                {
+                    return Err(Problem::new(
+                        Code::AuthorityFull,
+                        format_args!(
+                            "followers load {} versions of a line at most, and `{}` has as many: publish under another line",
+                            self.limits.line_contexts,
+                            urn.line().as_str()
+                        ),
+                    ));
+                }
                 if self.ledger.listing_bytes() >= self.limits.listing_bytes {
                     return Err(Problem::new(
                         Code::AuthorityFull,
