@@ -54,7 +54,7 @@ pub(crate) fn probe(path: &Path, bytes: usize) -> Result<(), RunFault> {
     Ok(())
 }
 
-/// A file that lies whole beside its place, not durable yet. Dropped, it is removed; what stays is swept at the next start.
+/// A file that lies beside its place, whole. Dropped, it is removed; what stays is swept at the next start.
 #[must_use]
 #[derive(Debug)]
 pub(crate) struct Beside {
@@ -64,11 +64,18 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Writes it under a name of its own, so that two of one place do not meet.
-    pub fn write(place: PathBuf, bytes: &[u8]) -> Result<Self, RunFault> {
+    /// Writes files under names of their own, so that two of one place do not meet: durable when this returns. On a fault nothing is left.
+    pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<Vec<Self>, RunFault> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Self::written(place, &format!(".{number}{UNFINISHED}"), bytes)?.0)
+        let (mut all, mut open) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
+        for (place, bytes) in files {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let (beside, file) = Self::written(place.clone(), &format!(".{number}{UNFINISHED}"), bytes)?;
+            all.push(beside);
+            open.push((place.clone(), file));
+        }
+        sync_files(&open)?;
+        Ok(all)
     }
 
     fn written(place: PathBuf, ending: &str, bytes: &[u8]) -> Result<(Self, File), RunFault> {
@@ -81,10 +88,6 @@ impl Beside {
         let fault = |e| RunFault::io("writing", &beside.place)(e);
         hostile(Step::Write, &beside.place).and_then(|()| file.write_all(bytes)).map_err(fault)?;
         Ok((beside, file))
-    }
-
-    fn open(&self) -> Result<File, RunFault> {
-        File::open(self.at.as_ref().unwrap_or(&self.place)).map_err(RunFault::io("writing", &self.place))
     }
 
     /// Renames it into its place, which is answered.
@@ -113,17 +116,14 @@ impl Drop for Beside {
 #[derive(Debug)]
 pub(crate) struct Staged(Vec<Beside>);
 
-/// Stages several groups of files; what was `begun` is of the first. They are all fsynced side by side, because a journaling file system then
-/// commits them together; that is what makes a group commit cheap. On a fault nothing is left behind.
+/// Stages several groups of files; what was `begun` is of the first, and durable already. The others are all fsynced side by side, because a
+/// journaling file system then commits them together; that is what makes a group commit cheap. On a fault nothing is left behind.
 pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
     begun: Vec<Beside>,
     groups: [&[(PathBuf, B)]; N],
 ) -> Result<[Staged; N], RunFault> {
     let mut staged: [Staged; N] = std::array::from_fn(|_| Staged(Vec::new()));
-    let mut open = Vec::with_capacity(begun.len() + groups.iter().map(|group| group.len()).sum::<usize>());
-    for file in &begun {
-        open.push((file.place.clone(), file.open()?));
-    }
+    let mut open = Vec::with_capacity(groups.iter().map(|group| group.len()).sum());
     if let Some(first) = staged.first_mut() {
         first.0 = begun;
     }

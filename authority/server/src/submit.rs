@@ -102,11 +102,11 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// The digest of the document that it publishes; none of what publishes nothing.
-    pub fn published(&self) -> Option<Digest> {
+    /// The document that it publishes, and its digest; none of what publishes nothing.
+    pub fn published(&self) -> Option<(Digest, &[u8])> {
         match self {
-            Self::Publish { statement, .. } => match statement.signed().unverified() {
-                Statement::Publish { digest, .. } => Some(*digest),
+            Self::Publish { statement, document, .. } => match statement.signed().unverified() {
+                Statement::Publish { digest, .. } => Some((*digest, document)),
                 _ => None,
             },
             _ => None,

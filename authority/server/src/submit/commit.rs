@@ -250,7 +250,7 @@ impl Sequencer {
         let status = self.keys.status();
         let fresh = || waiting.iter().filter(|one| one.is_fresh()).map(|one| &one.job.request);
         let chains = self.documents.files(&[], &Self::signers(fresh(), status.as_deref()));
-        let digests: Vec<Digest> = fresh().filter_map(Request::published).collect();
+        let digests: Vec<Digest> = fresh().filter_map(Request::published).map(|(digest, _)| digest).collect();
         let begun = waiting.iter_mut().filter(|one| one.is_fresh()).filter_map(|one| one.begun.take());
         let head = vec![(self.head_file.clone(), made.head.bytes.to_vec())];
         self.log.commit(append, begun.collect(), chains, head)?;

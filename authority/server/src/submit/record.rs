@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::commit::refuse_batch;
-use super::{Job, Message, Request};
+use super::{Job, Message};
 use crate::audit::Audit;
 use crate::disk::Beside;
 use crate::http::problem::Code;
@@ -26,14 +26,15 @@ pub(crate) struct OnRecord {
 /// That a line is on the disk.
 struct Recorded;
 
-/// Lines that are being forced to a disk which did not answer in time. Nothing is done by them, also when they are there at last.
-type Hanging = Receiver<Result<(), RunFault>>;
+/// Lines that are being forced to the disk.
+type Forcing = Receiver<Result<(), RunFault>>;
 
 /// Brings on record what is about to be done, all that waits at once.
 pub(crate) struct Recorder {
     audit: Arc<Audit>,
     documents: Documents,
-    hanging: Option<Hanging>,
+    /// Lines whose disk did not answer in time. Nothing is done by them, also when they are there at last.
+    hanging: Option<Forcing>,
     timeout: Duration,
     batch: usize,
 }
@@ -70,40 +71,41 @@ impl Recorder {
         }
     }
 
-    /// What of a batch is on the disk: all, or it is refused.
+    /// What of a batch is on the disk, with its documents beside their places: all, or it is refused.
     fn recorded(&mut self, batch: Vec<Job>) -> Vec<OnRecord> {
-        let lines = || batch.iter().filter_map(|job| job.intended);
-        if let (Some(first), Some(last)) = (lines().min(), lines().max())
-            && let Err(fault) = self.force(first, last)
-        {
-            tracing::error!("nothing of a batch was done, for it is not on record: {fault}");
-            refuse_batch(batch, Code::of_write(&fault));
-            return Vec::new();
-        }
-        batch.into_iter().filter_map(|job| self.begun(job)).collect()
-    }
-
-    /// Begins to write what a job publishes: beside its place, where it counts for nothing. What the disk does not take is refused.
-    fn begun(&self, job: Job) -> Option<OnRecord> {
-        let begun = match (&job.request, job.request.published()) {
-            (Request::Publish { document, .. }, Some(digest)) => {
-                Beside::write(self.documents.path(&digest), document).map(Some)
+        match self.begun(&batch) {
+            Ok(begun) => {
+                let both = batch.into_iter().zip(begun);
+                both.map(|(job, begun)| OnRecord { job, begun, _recorded: Recorded }).collect()
             }
-            _ => Ok(None),
-        };
-        match begun {
-            Ok(begun) => Some(OnRecord { job, begun, _recorded: Recorded }),
             Err(fault) => {
-                tracing::error!("nothing of a submission was committed: {fault}");
-                refuse_batch([job], Code::of_write(&fault));
-                None
+                tracing::error!("nothing of a batch was committed: {fault}");
+                refuse_batch(batch, Code::of_write(&fault));
+                Vec::new()
             }
         }
     }
 
-    /// Forces lines of the audit log to the disk on a thread of its own, and waits for `limits.audit_timeout`. While what was begun before
-    /// still hangs nothing is begun.
-    fn force(&mut self, first: u64, last: u64) -> Result<(), RunFault> {
+    /// Forces the lines of a batch to the disk and writes what its jobs publish meanwhile, beside its place, where it counts for nothing.
+    fn begun(&mut self, batch: &[Job]) -> Result<Vec<Option<Beside>>, RunFault> {
+        let lines = || batch.iter().filter_map(|job| job.intended);
+        let forcing = match (lines().min(), lines().max()) {
+            (Some(first), Some(last)) => Some(self.force(first, last)?),
+            _ => None,
+        };
+        let published = batch.iter().filter_map(|job| job.request.published());
+        let files: Vec<_> =
+            published.map(|(digest, document)| (self.documents.path(&digest), document)).collect();
+        let begun = Beside::write_all(&files);
+        if let Some(forcing) = forcing {
+            self.forced(forcing)?;
+        }
+        let mut begun = begun?.into_iter();
+        Ok(batch.iter().map(|job| job.request.published().and_then(|_| begun.next())).collect())
+    }
+
+    /// Begins to force lines of the audit log to the disk, on a thread of its own. While what was begun before still hangs nothing is begun.
+    fn force(&mut self, first: u64, last: u64) -> Result<Forcing, RunFault> {
         if let Some(before) = &self.hanging
             && matches!(before.try_recv(), Err(TryRecvError::Empty))
         {
@@ -120,10 +122,15 @@ impl Recorder {
             .name("audit".to_owned())
             .spawn(forcing)
             .map_err(|e| RunFault::Stopped(format!("a thread for the audit log: {e}")))?;
-        match from.recv_timeout(self.timeout) {
+        Ok(from)
+    }
+
+    /// Waits for that, at most `limits.audit_timeout`.
+    fn forced(&mut self, forcing: Forcing) -> Result<(), RunFault> {
+        match forcing.recv_timeout(self.timeout) {
             Ok(forced) => forced,
             Err(RecvTimeoutError::Timeout) => {
-                self.hanging = Some(from);
+                self.hanging = Some(forcing);
                 Err(self.audit.hangs())
             }
             Err(RecvTimeoutError::Disconnected) => Err(self.audit.hangs()),
