@@ -222,6 +222,27 @@ fn attack_a_directory_that_is_still_being_written_goes_live_half() {
     assert!(metrics(&gateway).contains("semgate_policy_loads_total{outcome=\"rejected\"} 1"));
 }
 
+#[test]
+fn a_permit_whose_time_is_over_goes_live_and_is_told() {
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let until = permit("until", "local_observation")
+        .replace(");\n", ") when { context.now < datetime(\"2024-12-31\") };\n");
+    let set = revision(
+        &up,
+        "set",
+        &[("a.cedar", permit("a", "current_decision")), ("until.cedar", until), replies()],
+    );
+    turn(&up.dir.join("current"), &set);
+    let gateway = gateway(&up, &behind, "");
+    let told = status(&gateway)["policies"].clone();
+    assert_eq!(told["current"], true, "{told}");
+    let why = "policy `until.cedar#until`: its condition is true for no message (by the clock, as it stood when this was loaded)";
+    assert!(told["warnings"].to_string().contains(why), "{told}");
+    assert_eq!(gateway.post(&message(&decision())).status, 200);
+    assert_eq!(gateway.post(&message(&observation())).status, 403);
+}
+
 /// What takes somebody's rights away stays told and keeps nothing out, over a restart too; what is new is judged as at a first start.
 #[test]
 fn attack_whoever_deletes_an_entry_or_takes_the_last_of_a_credential_keeps_a_gateway_from_starting_again() {

@@ -54,6 +54,8 @@ pub struct PolicyLimits {
     /// The trust domains of those whom a gateway can meet: whose roots it is given (`[[trust_domain]]`), and those of the agents that its
     /// routes name. A policy that asks for another one is a fault. `None` where no configuration is known.
     pub trust_domains: Option<BTreeSet<String>>,
+    /// The clock, in seconds since 1970: a policy whose time is over when it is loaded is told, and loads. `None` where nobody reads one.
+    pub now: Option<u64>,
 }
 
 impl Default for PolicyLimits {
@@ -76,6 +78,7 @@ impl Default for PolicyLimits {
             max_steps: 200_000_000,
             token_issuers: None,
             trust_domains: None,
+            now: None,
         }
     }
 }

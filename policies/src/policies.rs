@@ -183,7 +183,7 @@ impl Policies {
         let unfit =
             if unfit.is_empty() { unfit } else { told(unfit, texts.unknown_members(&world), &catalogue) };
         if unfit.is_empty() {
-            let (sure, today) = by_groups(texts, &world, || World::new(&catalogue, &agents, floors, limits));
+            let (sure, today) = by_today(texts, &world, || World::new(&catalogue, &agents, floors, limits));
             for fault in sure {
                 if same(&fault) { warnings.push(fault) } else { faults.push(fault) }
             }
@@ -278,7 +278,7 @@ impl Policies {
     }
 
     /// Policies that are live and do nothing at present: a floor rose above all that they can match, all whom they are about never come
-    /// (disabled, or of a trust domain that is not configured), or those who are in a group today leave them nothing to decide; and those
+    /// (disabled, or of a trust domain that is not configured), or those who are in a group today, or the clock, leave them nothing to decide; and those
     /// of the generation before that would be refused as new ones. Also the agents of such trust domains, and names in `limits.json` that
     /// nobody has any more.
     #[must_use]
@@ -394,20 +394,27 @@ pub fn schema_text(contexts: &[Arc<Context>]) -> Result<String, PolicyFault> {
         .map_err(|e| fault(e.to_string()))
 }
 
-/// What could do nothing whoever is in whichever group, and what does nothing by who is in which today. The second is no reason to keep
-/// a set out: whoever is put into the group of the suspended, or taken out of that of the trusted, must be so at once.
-fn by_groups<'w>(
+/// What could do nothing whoever is in whichever group and whenever it is, and what does nothing by who is in which today, or by the clock. The
+/// second is no reason to keep a set out: whoever is put into the group of the suspended, or taken out of that of the trusted, must be so at
+/// once, and what is over was meant to be.
+fn by_today<'w>(
     texts: Checked<'_>,
     world: &World<'_>,
-    again: impl FnOnce() -> World<'w>,
+    again: impl Fn() -> World<'w>,
 ) -> (Vec<PolicyFault>, Vec<PolicyFault>) {
     let found = texts.senseless(world);
     if found.is_empty() {
         return (found, Vec::new());
     }
-    let sure = texts.senseless(&again().whoever_is_in_groups());
+    let sure = texts.senseless(&again().whoever_is_in_groups().at_any_time());
     let policies: HashSet<&str> = sure.iter().filter_map(policy_in).collect();
     let today = found.into_iter().filter(|fault| policy_in(fault).is_none_or(|id| !policies.contains(id)));
-    let today = today.collect();
+    let mut today: Vec<PolicyFault> = today.collect();
+    let by_groups = if today.is_empty() { Vec::new() } else { texts.senseless(&again().at_any_time()) };
+    for fault in today.iter_mut().filter(|fault| !by_groups.contains(fault)) {
+        if let PolicyFault::Invalid { hint, .. } = fault {
+            hint.get_or_insert_with(|| "by the clock, as it stood when this was loaded".to_owned());
+        }
+    }
     (sure, today)
 }

@@ -178,6 +178,24 @@ fn floors_that_a_gateway_remembers_of_its_authorities_are_judged_and_what_it_doe
 }
 
 #[test]
+fn a_permit_until_a_day_that_is_past_is_told_and_one_until_a_day_to_come_is_good() {
+    let dir = super::copied();
+    let until = |day: &str| {
+        let permit = format!(
+            "permit (principal in Group::\"partners\", action, resource is payment::transfer)\nwhen {{ context.now < datetime(\"{day}\") }};\n"
+        );
+        std::fs::write(dir.path().join("until.cedar"), permit).unwrap();
+        policy(&["check", word(dir.path())])
+    };
+    let (status, shown, errors) = until("2024-12-31");
+    let told = "until.cedar:2:1: policy `until.cedar#1`: its condition is true for no message (by the clock, as it stood when this was loaded)";
+    assert!(status == 1 && shown.lines().any(|line| line == told), "{shown}{errors}");
+    assert!(errors.contains("this policy set would be loaded, and these do nothing in it"), "{errors}");
+    let (status, shown, errors) = until("9999-12-31");
+    assert_eq!(status, 0, "{shown}{errors}");
+}
+
+#[test]
 fn a_floor_of_no_line_is_refused_with_what_was_meant() {
     let (status, _, errors) = policy(&["check", word(&rules()), "--floor", "paiment=v2.0"]);
     assert_eq!(status, 1, "{errors}");

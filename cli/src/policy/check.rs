@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::inputs::{self, Contexts};
 use crate::fault::{Doing, Fault};
+use crate::system;
 
 /// Which policies, beside which contexts.
 #[derive(Debug, Args)]
@@ -67,7 +68,8 @@ impl Check {
     /// What a gateway's configuration says beside the policies, and the floors of the command line over those in it.
     fn beside(&self, contexts: &[Arc<Context>]) -> Result<Beside, Fault> {
         let told = self.contexts.floors();
-        let mut beside = Beside { own: told.clone(), ..Beside::default() };
+        let limits = PolicyLimits { now: Some(system::now()), ..PolicyLimits::default() };
+        let mut beside = Beside { own: told.clone(), limits, ..Beside::default() };
         if let Some(file) = &self.config {
             let config = crate::firewall::load(file)?;
             beside.limits.token_issuers = Some(config.token_issuers());

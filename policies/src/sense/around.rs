@@ -44,6 +44,8 @@ impl World<'_> {
             "binding_version" => self.binding_versions(here),
             "line" => self.lines(here),
             "free_text" => self.free_text(here, settled),
+            // what begins or ends at a time is meant to do nothing before or after
+            "now" if !settled => self.clock(),
             "major" | "minor" => match self.possible_versions(here) {
                 Some(all) => {
                     let of = |(major, minor): &(u32, u32)| if member == "major" { *major } else { *minor };

@@ -44,6 +44,8 @@ pub(crate) struct World<'a> {
     steps: Steps,
     /// Whether who is in a group today is taken into account.
     groups_count: bool,
+    /// The clock in milliseconds, where it is taken into account.
+    now: Option<i64>,
     /// Who is in a group, of those that were asked for.
     groups: RefCell<HashMap<String, Arc<BTreeSet<u32>>>>,
 }
@@ -87,6 +89,7 @@ impl<'a> World<'a> {
             coming: OnceCell::new(),
             steps: Steps::new(&PolicyLimits::default()),
             groups_count: true,
+            now: None,
             groups: RefCell::default(),
         }
     }
@@ -102,12 +105,23 @@ impl<'a> World<'a> {
         let met = met.map(|domains| Arc::new(domains.clone()));
         let shadow_pairs = limits.max_shadow_pairs;
         let steps = Steps::new(limits);
-        Self { agents: Some((agents, floors)), met, shadow_pairs, steps, ..Self::of_contexts(catalogue) }
+        let now = limits.now.and_then(|seconds| i64::try_from(seconds).ok()?.checked_mul(1_000));
+        Self { agents: Some((agents, floors)), met, shadow_pairs, steps, now, ..Self::of_contexts(catalogue) }
     }
 
     /// The same, whoever may be in a group.
     pub fn whoever_is_in_groups(self) -> Self {
         Self { groups_count: false, ..self }
+    }
+
+    /// The same, whenever it is.
+    pub fn at_any_time(self) -> Self {
+        Self { now: None, ..self }
+    }
+
+    /// What the clock can show from now on.
+    pub fn clock(&self) -> Values {
+        self.now.map_or(Values::Any, |now| Values::Moments(Numbers::Between(now, i64::MAX), false))
     }
 
     /// What may still be looked at.

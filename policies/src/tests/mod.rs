@@ -4,6 +4,7 @@ mod around;
 mod beside;
 mod cedar;
 mod circumstances;
+mod clock;
 mod crowds;
 mod docs;
 mod forms;

@@ -42,7 +42,7 @@ const RESOURCES: [&str; 5] = [
 ];
 
 /// What is asked of anything.
-const OF_ANY: [&str; 56] = [
+const OF_ANY: [&str; 58] = [
     "context.locked",
     "context has session",
     "context has session && context.session.expires > context.now",
@@ -99,6 +99,8 @@ const OF_ANY: [&str; 56] = [
     "resource is supplyChain::decision_contingency",
     "resource has amount",
     "resource has level",
+    "context.now < datetime(\"2027-01-15T07:59:59Z\")",
+    "context.now <= datetime(\"2027-01-15T07:59:59Z\")",
 ];
 
 /// What is asked of a reading.
@@ -192,6 +194,9 @@ struct Ground {
     asked: Vec<(Asked, Prepared)>,
 }
 
+/// The clock when the policies are loaded, 2027-01-15T07:59:59Z.
+const NOW: u64 = 1_799_999_999;
+
 /// One request that can come.
 struct Asked {
     ends: (&'static str, &'static str),
@@ -284,7 +289,7 @@ fn requests(house: &House) -> Vec<Asked> {
                         direction: if reply { "reply" } else { "request" },
                         holds: if n % 7 < 3 { tokens() } else { Credentials::NONE },
                         session,
-                        now: [1_800_000_000, 1_800_000_050, 1_799_999_999][n % 3],
+                        now: [NOW + 1, NOW + 51, NOW][n % 3],
                         scores: Scores {
                             message_bytes: [200, 900][n % 2],
                             concepts: 1 + (n % 4) as u64,
@@ -324,7 +329,9 @@ fn ground() -> &'static Ground {
             (one, prepared)
         };
         let asked = asked.into_iter().map(ready).collect();
-        Ground { typed, agents, floors: Floors::new(), limits: PolicyLimits::default(), asked }
+        // nothing is asked before what is asked was loaded
+        let limits = PolicyLimits { now: Some(NOW), ..PolicyLimits::default() };
+        Ground { typed, agents, floors: Floors::new(), limits, asked }
     })
 }
 

@@ -20,6 +20,7 @@ pub(crate) use first::none;
 pub(crate) use first::{Begun, First, first, shadow_faults};
 pub(crate) use state::{PolicyReport, PolicyState, PolicyStates};
 
+use self::first::by_the_clock;
 use self::place::{Found, Place};
 use self::steady::{Stamp, Steady};
 use super::Publisher;
@@ -235,7 +236,7 @@ impl Task {
         // while nothing of the operator's is live there is no message to be kind to, and all wait for this
         let serving = live.is_some();
         let (kept, beside) = (source.clone(), contexts.clone());
-        let (nothing_known, limits) = (contexts.is_empty(), self.limits.clone());
+        let (nothing_known, limits) = (contexts.is_empty(), by_the_clock(self.limits.clone()));
         let lived = if live.is_none() { self.lived.clone() } else { Lived::default() };
         let load = move || match live {
             // what is live is not left out to make room for a policy that does not fit it
@@ -313,7 +314,7 @@ impl Task {
         if with == digests {
             return;
         }
-        let (limits, floors) = (self.limits.clone(), self.publisher.floors());
+        let (limits, floors) = (by_the_clock(self.limits.clone()), self.publisher.floors());
         let again = source.clone();
         let load = move || live.reload_above(&again, &contexts, &floors, &limits);
         if let Some(Ok(policies)) = aside(true, load).await {

@@ -9,6 +9,7 @@ use semgate_policies::{Lived, Policies, PolicyFault, PolicyLimits, PolicySource}
 
 use super::place::{Found, Place};
 use super::{PolicyState, Steady};
+use crate::clock::unix_now;
 use crate::config::Config;
 use crate::fault::RunFault;
 use crate::keep::PolicyMemory;
@@ -44,7 +45,7 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
     let place = Place::live(config)?;
     let path = place.path().to_owned();
     let fault = |faults: &[PolicyFault]| RunFault::Policies { path: path.clone(), why: join(faults) };
-    let limits = config.policy_limits();
+    let limits = by_the_clock(config.policy_limits());
     let tries = config.limits.policy_read_tries;
     let Found { steady: Steady { source, .. }, version } =
         place.read(&limits, tries).map_err(|why| fault(&[why]))?;
@@ -66,6 +67,11 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
             Err(fault(&faults))
         }
     }
+}
+
+/// These bounds, for a load that is made now.
+pub(super) fn by_the_clock(limits: PolicyLimits) -> PolicyLimits {
+    PolicyLimits { now: Some(unix_now()), ..limits }
 }
 
 impl First {
