@@ -186,6 +186,9 @@ impl Texts<'_> {
             None => can(None).then(Vec::new),
         };
         let Some(asked) = asked else { return vec![self.never_true(written, broken(), (&here, world))] };
+        if implied::contradict(found, world) {
+            return vec![self.never_true(written, broken(), (&here, world))];
+        }
         let idle = pieces::idle(found, &here, scope.asked, world);
         if !idle.is_empty() {
             return idle.iter().map(|idle| self.idle(written, idle)).collect();

@@ -83,6 +83,30 @@ impl<'w, 'a> Given<'w, 'a> {
     }
 }
 
+/// Whether these conditions ask for something and for its contrary, in whichever words.
+pub(super) fn contradict(clauses: &[Clause], world: &World<'_>) -> bool {
+    let mut said = HashMap::new();
+    clauses.iter().any(|clause| match clause {
+        Clause::When(condition) => contrary(condition, true, world, &mut said),
+        Clause::Unless(condition) => contrary(condition, false, world, &mut said),
+    })
+}
+
+fn contrary(expr: &Expr, truth: bool, world: &World<'_>, said: &mut HashMap<String, bool>) -> bool {
+    match expr {
+        Expr::UnaryOp { op: UnaryOp::Not, expr } => contrary(expr, !truth, world, said),
+        Expr::BinaryOp { op, left, right } if splits(*op, truth) => {
+            contrary(left, truth, world, said) || contrary(right, truth, world, said)
+        }
+        _ => {
+            let (text, positive) = plain(expr);
+            let so = positive == truth;
+            world.steps().spend(1 + text.len() as u64 / BYTES_A_STEP)
+                && said.insert(text, so).is_some_and(|before| before != so)
+        }
+    }
+}
+
 /// Whether the whole is so exactly where both sides are.
 const fn splits(op: BinaryOp, truth: bool) -> bool {
     matches!((op, truth), (BinaryOp::And, true) | (BinaryOp::Or, false))

@@ -20,6 +20,8 @@ fn conditions_that_exclude_one_another_are_found_in_the_whole() {
         "unless { principal has credentials }",
         "when { action == Action::\"REQUEST\" && action == Action::\"QUERY\" }",
         "when { [\"USD\", \"EUR\"].contains(resource.currency) && resource.currency == \"GBP\" }",
+        "when { principal.credentials.isEmpty() && (context.locked && !principal.credentials.isEmpty()) }",
+        "when { !(context.now.toTime() < duration(\"8h\") || context.locked) && duration(\"8h\") > context.now.toTime() }",
     ] {
         refused(
             &typed(condition),
@@ -30,6 +32,15 @@ fn conditions_that_exclude_one_another_are_found_in_the_whole() {
         &typed("when { resource.currency == \"USD\" } when { resource.currency == \"EUR\" }"),
         &["p.cedar:1:1: policy `p.cedar#1`: its conditions together are true for no message"],
     );
+    for same in [
+        "when { principal.credentials.isEmpty() } unless { principal.credentials.isEmpty() }",
+        "when { resource.currency like \"E*\" } unless { context.locked || resource.currency like \"E*\" }",
+    ] {
+        refused(
+            &typed(same),
+            &["p.cedar:1:1: policy `p.cedar#1`: its conditions together are true for no message"],
+        );
+    }
     refused(
         &typed("when { context.binding == \"mcp\" && context.binding_version == \"0.3\" }"),
         &[
@@ -40,6 +51,8 @@ fn conditions_that_exclude_one_another_are_found_in_the_whole() {
         "when { resource.amount.greaterThan(decimal(\"50.0\")) && resource.amount.lessThan(decimal(\"100.0\")) }",
         "when { resource.currency == \"USD\" || resource.currency == \"EUR\" }",
         "when { resource.currency != \"USD\" && resource.currency != \"EUR\" }",
+        "when { principal.credentials.isEmpty() || !principal.credentials.isEmpty() && context.locked }",
+        "when { resource.currency like \"E*\" } unless { context.locked && resource.currency like \"E*\" }",
         "when { context.binding == \"a2a\" && context.binding_version == \"0.3\" }",
         "when { context.binding == \"mcp\" && context.binding_version == \"2025-11-25\" }",
     ] {
