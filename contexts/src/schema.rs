@@ -28,8 +28,8 @@ use serde_json::{Map, Value};
 
 pub(crate) use borrow::each_schema;
 pub(crate) use check::pointer;
-pub use custom::is_refused as refused_in_free_text;
 pub(crate) use custom::{is_multiple, is_refused};
+pub use custom::{is_refused as refused_in_free_text, is_unseen};
 pub(crate) use fault::Located;
 pub use fault::{ContentFault, SchemaFault};
 pub(crate) use free_text::{FreeText, View};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, Var};
 use cedar_policy::{Effect, Policy, ResourceConstraint};
 
-use semgate_contexts::Digest;
+use semgate_contexts::{Digest, schema::is_unseen};
 
 use crate::FieldPath;
 use crate::check::closest;
@@ -180,8 +180,10 @@ pub(crate) fn policy_id(id: &str) -> Result<String, String> {
 
 fn words(name: &str, text: &str) -> Result<Arc<str>, String> {
     let length = text.chars().count();
-    if text.trim().is_empty() || length > MAX_TEXT || text.chars().any(char::is_control) {
-        return Err(format!("`@{name}` holds a text of one line, at most {MAX_TEXT} characters"));
+    if text.trim().is_empty() || length > MAX_TEXT || text.chars().any(is_unseen) {
+        return Err(format!(
+            "`@{name}` holds a text of one line, at most {MAX_TEXT} characters, all of which are seen"
+        ));
     }
     Ok(text.into())
 }

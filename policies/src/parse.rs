@@ -1,5 +1,6 @@
 //! Policy files → policies with an id, a place and what they read.
 
+use semgate_contexts::schema::is_unseen;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -199,21 +200,30 @@ fn with_effect(why: String) -> String {
     meant.map(|meant| format!("{why} (did you mean `{meant}`?)")).unwrap_or(why)
 }
 
-/// Characters that make a text look otherwise than it is read, also in a comment, and the mark that some editors put before everything.
+/// Characters that make a text look otherwise than it is read, also in a comment: what is not seen, and what some editors show as the end of a
+/// line while Cedar reads on; and the mark that some editors put before everything.
 fn unreadable(name: &str, text: &str) -> Option<PolicyFault> {
     let fault = |at: usize, why: String| Some(PolicyFault::Syntax { place: place(name, text, at), why });
     if text.starts_with('\u{feff}') {
         return fault(0, "a byte-order mark: save the file as UTF-8 without one".to_owned());
     }
-    let turns = |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let (at, found) = text.char_indices().find(|(_, c)| turns(*c))?;
-    fault(
-        at,
-        format!(
-            "a bidirectional control character (U+{:04X}): what is read here is not what is shown",
-            u32::from(found)
-        ),
-    )
+    let mut behind = text.chars().skip(1);
+    let mut seen = text.char_indices().map(|(at, c)| (at, c, behind.next()));
+    let (at, found, _) = seen.find(|(_, c, next)| match c {
+        '\n' | '\t' => false,
+        '\r' => *next != Some('\n'),
+        c => is_unseen(*c),
+    })?;
+    let what = match found {
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            "a bidirectional control character"
+        }
+        '\u{b}' | '\u{c}' | '\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+            "a character at which some editors begin a new line, and a comment does not end as they show it"
+        }
+        _ => "a character that is not seen",
+    };
+    fault(at, format!("{what} (U+{:04X}): what is read here is not what is shown", u32::from(found)))
 }
 
 /// The conditions of a policy.

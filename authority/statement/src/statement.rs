@@ -8,7 +8,7 @@ use crate::root::RootStatement;
 use crate::trust::Trust;
 use ring::rand::SecureRandom;
 use semgate_certs::{ChainFault, Roots, SignerId, SpiffeId, Thumbprint, Usage, VerifiedLeaf, verify_chain};
-use semgate_contexts::schema::refused_in_free_text;
+pub use semgate_contexts::schema::is_unseen;
 use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use serde_json::json;
 use std::fmt;
@@ -331,13 +331,6 @@ pub fn check_new_reason(text: &str) -> Result<&str, StatementFault> {
         return Err(StatementFault::Unseen);
     }
     check_reason(text)
-}
-
-/// Characters that change what a person reads without being seen: those that no free text may hold ([`refused_in_free_text`]), and those
-/// without width but the joiners U+200C and U+200D, which some languages spell with.
-pub fn is_unseen(c: char) -> bool {
-    refused_in_free_text(c)
-        || matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
 /// A statement in its signed form: read, not yet verified.

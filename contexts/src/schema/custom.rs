@@ -44,6 +44,13 @@ pub fn is_refused(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Characters that change what a person reads without being seen: those that no free text may hold ([`is_refused`]), and those without width
+/// but the joiners U+200C and U+200D, which some languages spell with.
+pub fn is_unseen(c: char) -> bool {
+    is_refused(c)
+        || matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+}
+
 /// The code lists of a document, sorted: one copy, wherever and however often its schemas name them.
 #[derive(Clone, Default)]
 pub(super) struct Codes(Arc<BTreeMap<String, Arc<[Box<str>]>>>);

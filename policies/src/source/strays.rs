@@ -64,7 +64,7 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 /// The name of a set that was meant by one that is nearly it: in another case, with one letter too many, too few or wrong, with two
-/// neighbours swapped, or with the `.txt` that some editors put behind it. What is set aside by its ending, or by a character
+/// neighbours swapped, with another sign in place of the dot, or with the `.txt` that some editors put behind it. What is set aside by its ending, or by a character
 /// behind `.cedar` that is no letter, is meant so.
 pub(super) fn nearly(name: &str) -> Option<String> {
     if PolicySource::takes(name) || name.starts_with(['.', '#']) || name.ends_with(['~', '#']) {
@@ -77,6 +77,12 @@ pub(super) fn nearly(name: &str) -> Option<String> {
     }
     if let Some(meant) = [ENTITIES, LIMITS].into_iter().find(|meant| is_near(plain, meant)) {
         return Some(meant.to_owned());
+    }
+    let plain = plain.strip_suffix('.').unwrap_or(plain);
+    // another sign in place of the dot, or none
+    if let Some(own) = plain.strip_suffix(CEDAR).filter(|own| !own.is_empty() && !own.ends_with('.')) {
+        let own = name.get(..own.trim_end_matches([',', '-', '_', ' ']).len())?;
+        return (!own.is_empty()).then(|| format!("{own}.{CEDAR}"));
     }
     let (stem, ending) = plain.rsplit_once('.')?;
     // nobody's slip is `.cedar_` or `.cedar1`: a policy was taken out of the set
@@ -127,6 +133,11 @@ mod tests {
             ("w.cedra", "w.cedar"),
             ("a.b.cedars", "a.b.cedar"),
             ("w.cedar.txt", "w.cedar"),
+            ("w.cedar.", "w.cedar"),
+            ("wcedar", "w.cedar"),
+            ("W,cedar", "W.cedar"),
+            ("w-cedar", "w.cedar"),
+            ("w_Cedar", "w.cedar"),
         ] {
             assert_eq!(nearly(name).as_deref(), Some(meant), "{name}");
         }

@@ -234,6 +234,25 @@ fn characters_that_hide_what_is_read_are_refused_in_comments_too() {
     );
 }
 
+/// An editor shows what stands behind as a line of its own, and Cedar as the rest of the comment: a forbid was lost that everybody saw.
+#[test]
+fn attack_a_forbid_behind_what_only_looks_like_the_end_of_a_comment_is_not_lost() {
+    for c in ['\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}', '\u{1c}', '\u{1e}', '\r'] {
+        let text = format!("// no euro today{c}permit");
+        let why = format!(
+            "p.cedar:1:17: a character at which some editors begin a new line, and a comment does not end as they show it (U+{:04X})",
+            u32::from(c)
+        );
+        broken(CONTINGENCY, "permit", &text, &[&why]);
+    }
+    for c in ['\u{200b}', '\u{2060}', '\u{ad}', '\u{feff}', '\u{e0041}', '\u{1b}', '\0'] {
+        let why = format!("p.cedar:1:6: a character that is not seen (U+{:04X})", u32::from(c));
+        broken(CONTINGENCY, "permit", &format!("// se{c}cret\npermit"), &[&why]);
+    }
+    let windows = format!("// as\t\r\n{}", CONTINGENCY.replace('\n', "\r\n"));
+    assert!(House::with(&windows).is_ok(), "{windows}");
+}
+
 #[test]
 fn every_fault_is_reported_in_one_go_in_the_order_of_the_file() {
     let text = format!("{}\n{}", PAYMENT.replace("amount", "amuont"), AMBIGUITY.replace("snl::", "sln::"));
