@@ -240,6 +240,31 @@ fn a_credential_shown_to_a_group_reaches_those_members_whose_own_routes_pass_it_
     assert_eq!((shown(&trusted), shown(&other)), (true, false), "{:?}", other.heads());
 }
 
+#[test]
+fn attack_an_accept_to_a_group_that_names_the_proposal_of_one_member_takes_up_those_of_all() {
+    let up = Up::start();
+    enrol(&up, 2);
+    let proposal = |n: usize| {
+        let from = format!("wholesaler-{n}");
+        decision("PROPOSE", (&from, "retailer-7")).replace("m-1", &format!("p-{n}"))
+    };
+    let (first, second) = (Scripted::saying(proposal(1)), Scripted::saying(proposal(2)));
+    let (_gateway, open) = before(&up, &[(&first, "*"), (&second, "*")], "");
+    let asked = post(open, &decision("QUERY", ("retailer-7", GROUP)));
+    assert_eq!(asked.json()["replies"].as_array().unwrap().len(), 2, "{}", asked.json());
+    let accept = |to: &str| decision("ACCEPT", ("retailer-7", to)).replace("m-1", "re-p-1");
+    let refused = post(open, &accept(GROUP));
+    assert_eq!((refused.status, refused.code().as_str()), (409, "out_of_turn"));
+    let told = refused.json();
+    assert!(told["hint"].as_str().unwrap().contains("to the member that made the proposal"), "{told}");
+    assert_eq!(told["delivered"], "no");
+    assert_eq!((first.received(), second.received()), (1, 1), "neither heard of it");
+    // it is still open, and the other member's is not touched
+    let direct = SocketAddr::from(([127, 0, 0, 1], open.port() + 2));
+    let passed = post(direct, &accept("wholesaler-1"));
+    assert_eq!(passed.status, 200, "{}", passed.json());
+}
+
 fn up_check(path: &std::path::Path) -> std::process::Output {
     let mut command = std::process::Command::new(support::SEMGATE);
     command.args(["firewall", "check", "--config"]).arg(path).output().unwrap()

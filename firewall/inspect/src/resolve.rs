@@ -362,8 +362,13 @@ fn takes_turn(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<O
             let answer = Answer::of(message, by);
             let line = named.urn().line().as_str();
             let between = Between { by: case.receiver, to: case.sender.id(), line };
-            let proposal = case.owners.pairs().answered(between, &answer, made);
-            proposal.map(|proposal| Some(Answers { proposal, message: Some(answer.message()) }))
+            let to_group = case.direction == Direction::Request && case.route.options.group.is_some();
+            let proposals = if to_group && answer.names_one() {
+                Err(OutOfTurn::ToGroup)
+            } else {
+                case.owners.pairs().answered(between, &answer, made)
+            };
+            proposals.map(|proposals| Some(Answers { proposals, message: Some(answer.message()) }))
         }
         Binding::A2a | Binding::Mcp => {
             let scope = case.route.scope();
@@ -383,6 +388,21 @@ pub(crate) fn out_of_turn(message: &Message<'_>, why: OutOfTurn) -> Refusal {
         (OutOfTurn::Several, _) => (
             format!("{says} answers one proposal, and several of the other agent are open here"),
             "name it: `re-` and the `message_id` of the proposal is the `message_id` of its answer",
+        ),
+        (OutOfTurn::Unknown, _) => (
+            format!("{says} names a proposal, and the other agent has none of that name here"),
+            "`re-` names a proposal of the agent that is spoken to, under this line of contexts; one that is \
+             forgotten, as after a restart, is proposed again",
+        ),
+        (OutOfTurn::SameName, _) => (
+            format!(
+                "{says} names a proposal, and different ones of the other agent are open under that name"
+            ),
+            "reject the name, which rejects them all, and ask for a proposal under a `message_id` of its own",
+        ),
+        (OutOfTurn::ToGroup, _) => (
+            format!("{says} names a proposal, and is said to a group"),
+            "say it to the member that made the proposal, over the route to that member",
         ),
         (OutOfTurn::Repeated, _) => (
             format!("this {says} was said before, and answered a proposal then"),

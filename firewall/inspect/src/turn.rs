@@ -31,6 +31,12 @@ pub(crate) enum OutOfTurn {
     Several,
     /// The same message answered one before.
     Repeated,
+    /// It names one, and there is none of that name here.
+    Unknown,
+    /// It names one, and different ones are open under that name.
+    SameName,
+    /// It names one, and is said to a group: each member's are its own.
+    ToGroup,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,14 +109,21 @@ impl Proposal {
         }
     }
 
-    /// Only one of all who answer gets it.
-    fn take(&self, answer: Option<Digest>) -> Result<(), OutOfTurn> {
+    /// Only one of all who answer gets it. Handed back is which message had it before.
+    fn take(&self, answer: Option<Digest>) -> Result<Option<Digest>, OutOfTurn> {
         let mut stands = self.locked();
         if stands.is != Is::Open {
             return Err(OutOfTurn::NotOpen);
         }
+        let before = stands.answer;
         *stands = Stands { is: Is::Taken, answer, ..*stands };
-        Ok(())
+        Ok(before)
+    }
+
+    /// As if it had not been taken, of who took it just now.
+    fn leave(&self, before: Option<Digest>) {
+        let mut stands = self.locked();
+        *stands = Stands { is: Is::Open, answer: before, ..*stands };
     }
 
     /// It is said once more, in the same words. Not so if it was never said before: then this is another one.
@@ -144,17 +157,34 @@ impl Proposal {
     }
 }
 
-/// The proposal that a message answers, which is still to be taken.
+/// What a message answers, which is still to be taken: one proposal, but for a REJECT of a name under which several are open.
 #[derive(Clone, Debug)]
 pub(crate) struct Answers {
-    pub(crate) proposal: Arc<Proposal>,
+    pub(crate) proposals: Vec<Arc<Proposal>>,
     /// Which message it is, where nothing else tells one that is sent twice.
     pub(crate) message: Option<Digest>,
 }
 
+impl Answers {
+    /// Takes all of it or nothing.
+    fn take(self) -> Result<Vec<Arc<Proposal>>, OutOfTurn> {
+        let mut taken = Vec::new();
+        for proposal in &self.proposals {
+            match proposal.take(self.message) {
+                Ok(before) => taken.push((proposal, before)),
+                Err(why) => {
+                    taken.into_iter().for_each(|(proposal, before)| proposal.leave(before));
+                    return Err(why);
+                }
+            }
+        }
+        Ok(self.proposals)
+    }
+}
+
 impl From<Arc<Proposal>> for Answers {
     fn from(proposal: Arc<Proposal>) -> Self {
-        Self { proposal, message: None }
+        Self { proposals: vec![proposal], message: None }
     }
 }
 
@@ -186,7 +216,7 @@ pub(crate) const fn proposes(says: Performative) -> bool {
 /// What one message that may pass does to the turns. Dropped before it was delivered, it undoes that.
 #[derive(Debug, Default)]
 pub(crate) struct Step {
-    answers: Option<Arc<Proposal>>,
+    answers: Vec<Arc<Proposal>>,
     makes: Option<Arc<Proposal>>,
     delivered: AtomicBool,
     given_back: AtomicBool,
@@ -201,12 +231,9 @@ impl Step {
         answers: Option<Answers>,
         makes: impl FnOnce() -> Option<Arc<Proposal>>,
     ) -> Result<Option<Arc<Self>>, OutOfTurn> {
-        if let Some(answers) = &answers {
-            answers.proposal.take(answers.message)?;
-        }
-        let answers = answers.map(|answers| answers.proposal);
+        let answers = answers.map(Answers::take).transpose()?.unwrap_or_default();
         let makes = makes();
-        if answers.is_none() && makes.is_none() {
+        if answers.is_empty() && makes.is_none() {
             return Ok(None);
         }
         let (delivered, given_back) = Default::default();
@@ -221,9 +248,7 @@ impl Step {
     /// The message is on its way: what it answers is answered.
     pub(crate) fn delivered(&self) {
         self.delivered.store(true, Ordering::Release);
-        if let Some(proposal) = &self.answers {
-            proposal.change(&[Is::Taken], Is::Closed);
-        }
+        self.answers.iter().for_each(|proposal| proposal.change(&[Is::Taken], Is::Closed));
     }
 
     /// The message is known not to have arrived: what it answers is open again, and what it proposes was never said unless
@@ -233,10 +258,8 @@ impl Step {
         if self.given_back.swap(true, Ordering::AcqRel) {
             return;
         }
-        if let Some(proposal) = &self.answers {
-            // this step alone can have taken it, until one of the two opened it
-            proposal.change(&[Is::Taken, Is::Closed], Is::Open);
-        }
+        // this step alone can have taken them, until one of the two opened them
+        self.answers.iter().for_each(|proposal| proposal.change(&[Is::Taken, Is::Closed], Is::Open));
         if let Some(proposal) = &self.makes {
             proposal.unsay();
         }

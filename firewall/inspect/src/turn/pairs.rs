@@ -5,7 +5,7 @@
 //! message may say; where it does not, there must be no choice.
 
 use super::{Is, OutOfTurn, Proposal, Side};
-use semgate_contexts::Digest;
+use semgate_contexts::{Digest, Performative};
 use semgate_message::Message;
 use std::{
     collections::{HashMap, VecDeque},
@@ -40,6 +40,7 @@ const NAMES: &str = "re-";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer<'m> {
     names: Option<&'m str>,
+    says: Performative,
     message: Digest,
     by: Side,
 }
@@ -59,7 +60,17 @@ pub(crate) fn same(message: &Message<'_>) -> Digest {
 impl<'m> Answer<'m> {
     /// What `by` answers with this message.
     pub(crate) fn of(message: &Message<'m>, by: Side) -> Self {
-        Self { names: message.message_id.strip_prefix(NAMES), message: same(message), by }
+        let (names, says) = (message.message_id.strip_prefix(NAMES), message.performative);
+        Self { names, says, message: same(message), by }
+    }
+
+    /// Whether its id says which proposal it is for.
+    pub(crate) fn names_one(&self) -> bool {
+        self.names.is_some()
+    }
+
+    fn is_for(&self, proposal: &Proposal) -> bool {
+        self.names.is_some_and(|id| proposal.message.as_ref().is_some_and(|(own, _)| **own == *id))
     }
 
     /// Which message it is.
@@ -127,14 +138,18 @@ fn forget_oldest(all: &mut VecDeque<Made>) {
 /// A proposal, whether it is open, and whether the message that is looked at answered it before.
 type Found<'p> = (&'p Arc<Proposal>, bool, bool);
 
-/// The only one that is open.
-fn only<'p>(found: impl Iterator<Item = &'p Found<'p>>) -> Result<Arc<Proposal>, OutOfTurn> {
-    let mut open = found.filter(|(_, open, _)| *open);
-    match (open.next(), open.next()) {
-        (Some((proposal, ..)), None) => Ok(Arc::clone(proposal)),
-        (None, _) => Err(OutOfTurn::NotOpen),
-        (Some(_), Some(_)) => Err(OutOfTurn::Several),
-    }
+/// What one answer is for.
+type All = Vec<Arc<Proposal>>;
+
+/// Those of them that are open.
+fn open<'p>(found: impl Iterator<Item = &'p Found<'p>>, why_none: OutOfTurn) -> Result<All, OutOfTurn> {
+    let open: All = found.filter(|(_, open, _)| *open).map(|(proposal, ..)| Arc::clone(proposal)).collect();
+    if open.is_empty() { Err(why_none) } else { Ok(open) }
+}
+
+/// The only one.
+fn only(open: All, why_several: OutOfTurn) -> Result<All, OutOfTurn> {
+    if open.len() > 1 { Err(why_several) } else { Ok(open) }
 }
 
 /// The open proposals of all pairs, for all cores. Bounded for each agent that proposes and in all, where the one that holds most
@@ -150,17 +165,18 @@ impl Pairs {
         Self { each: each.max(1), all: all.max(1), open: Mutex::default() }
     }
 
-    /// The proposal that an answer is for. Of a message that was said before, the one that it answered then; then the one whose message it
-    /// names; then `own`, what the request of a reply proposed; else the only one that is open.
+    /// The proposal that an answer is for. Of a message that was said before, the one that it answered then; of one that names a proposal
+    /// that one and no other; then `own`, what the request of a reply proposed; else the only one that is open. A REJECT of a name under
+    /// which different ones are open is for all of them.
     ///
     /// # Errors
-    /// [`OutOfTurn`], also where that one is not open: no other takes its place.
+    /// [`OutOfTurn`], also where that one is not open or not known: no other takes its place.
     pub(crate) fn answered(
         &self,
         between: Between<'_>,
         answer: &Answer<'_>,
         own: Option<&Arc<Proposal>>,
-    ) -> Result<Arc<Proposal>, OutOfTurn> {
+    ) -> Result<All, OutOfTurn> {
         let all = self.locked();
         let made = all.by.get(between.by).into_iter().flatten();
         let here = made.filter(|made| made.is_between(between.to, between.line));
@@ -170,20 +186,29 @@ impl Pairs {
             (&made.proposal, stands.is == Is::Open, stands.answer == Some(answer.message))
         });
         let here: Vec<Found<'_>> = here.collect();
-        if let Some((proposal, open, _)) = here.iter().find(|(_, _, same)| *same) {
-            return open.then(|| Arc::clone(proposal)).ok_or(OutOfTurn::Repeated);
+        if here.iter().any(|(_, _, same)| *same) {
+            return open(here.iter().filter(|(_, _, same)| *same), OutOfTurn::Repeated);
         }
-        let is_named = |made: &Proposal| {
-            answer.names.is_some_and(|id| made.message.as_ref().is_some_and(|(own, _)| **own == *id))
+        let of_own = |own: &Arc<Proposal>| {
+            own.awaits(answer.by).then(|| vec![Arc::clone(own)]).ok_or(OutOfTurn::NotOpen)
         };
-        let named: Vec<_> = here.iter().filter(|(proposal, ..)| is_named(proposal)).collect();
-        if !named.is_empty() {
-            return only(named.into_iter());
+        if answer.names_one() {
+            let mut named = here.iter().filter(|(proposal, ..)| answer.is_for(proposal)).peekable();
+            if named.peek().is_none() {
+                // what the request proposed may be forgotten here, and is known all the same
+                return own.filter(|own| answer.is_for(own)).map_or(Err(OutOfTurn::Unknown), of_own);
+            }
+            let open = open(named, OutOfTurn::NotOpen)?;
+            return if answer.says == Performative::Reject {
+                Ok(open)
+            } else {
+                only(open, OutOfTurn::SameName)
+            };
         }
-        if let Some(own) = own {
-            return own.awaits(answer.by).then(|| Arc::clone(own)).ok_or(OutOfTurn::NotOpen);
+        match own {
+            Some(own) => of_own(own),
+            None => only(open(here.iter(), OutOfTurn::NotOpen)?, OutOfTurn::Several),
         }
-        only(here.iter())
     }
 
     /// This is proposed: what is handed back, which of a message that came before is what that proposed, answered or not. Two that are open

@@ -166,3 +166,95 @@ fn attack_of_two_accepts_at_once_over_native_l8_the_loser_answers_another_propos
         let _ = under(&inspector, "ACCEPT", id).unwrap().spend();
     }
 }
+
+#[test]
+fn attack_an_accept_over_native_l8_that_names_the_proposal_of_another_line_answers_the_one_of_this_line() {
+    let inspector = inspector(world("day"));
+    let payment = |id: &str, change: serde_json::Value| {
+        let mut message = json!({"message_id": id, "context": "urn:contexts:payment:v1.1", "content": null});
+        super::merge(&mut message, &change);
+        let mut all: serde_json::Value = serde_json::from_slice(&changed("supply chain", message)).unwrap();
+        all["content"] = json!({"concept": "transfer", "sender_id": "a", "receiver_id": "b", "amount": 5, "currency": "EUR"});
+        serde_json::to_vec(&all).unwrap()
+    };
+    let body = payment("q-1", json!({"performative": "QUERY"}));
+    let (_, sent) = say(&inspector, &route("l8"), "retailer-7", body, NOW).unwrap().spend();
+    let turned = json!({"performative": "PROPOSE", "sender_id": "wholesaler-1", "receiver_id": "retailer-7"});
+    let reply = Bytes::from(payment("pp-1", turned));
+    let _ = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap().spend();
+    proposes(&inspector, "ss-1");
+    let why = unanswered(under(&inspector, "ACCEPT", "re-pp-1"));
+    assert!(why.contains("none of that name"), "{why}");
+    let _ = under(&inspector, "ACCEPT", "re-ss-1").unwrap().spend();
+}
+
+#[test]
+fn attack_an_accept_over_native_l8_that_names_a_forgotten_proposal_answers_the_one_that_is_open() {
+    let inspector = inspector(world("day"));
+    proposes(&inspector, "new-1");
+    for says in ["ACCEPT", "REJECT", "COUNTER_PROPOSE"] {
+        let refusal = under(&inspector, says, "re-old-1").unwrap_err();
+        assert_eq!(refusal.code(), Code::OutOfTurn, "{says}");
+        assert!(refusal.reason().contains("none of that name"), "{}", refusal.reason());
+        assert!(refusal.hint().contains("forgotten"), "{}", refusal.hint());
+    }
+    // of a reply too, whose own request proposed
+    let (_, sent) = under(&inspector, "PROPOSE", "p-1").unwrap().spend();
+    let reply = |id: &str| {
+        let reply = changed("supply chain reply", json!({"performative": "ACCEPT", "message_id": id}));
+        inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, Bytes::from(reply), NOW)
+    };
+    assert_eq!(reply("re-old-1").unwrap_err().cause(), Some(Code::OutOfTurn));
+    let _ = reply("re-p-1").unwrap().spend();
+    let _ = under(&inspector, "ACCEPT", "re-new-1").unwrap().spend();
+}
+
+#[test]
+fn two_proposals_over_native_l8_under_one_name_are_told_apart_by_nobody_and_can_be_rejected() {
+    let inspector = inspector(world("day"));
+    let proposes = |quantity: u32| {
+        let (_, sent) = over_l8(&inspector, "QUERY").unwrap().spend();
+        let mut reply: serde_json::Value =
+            serde_json::from_slice(&changed("supply chain reply", json!({"message_id": "k-1"}))).unwrap();
+        reply["performative"] = "PROPOSE".into();
+        reply["content"] = json!({"concept": "current_decision", "item_id": "beer", "quantity": quantity});
+        let reply = Bytes::from(serde_json::to_vec(&reply).unwrap());
+        let _ = inspector.inspect_reply(&sent, &agent("wholesaler-1"), 200, reply, NOW).unwrap().spend();
+    };
+    proposes(1);
+    proposes(2);
+    for says in ["ACCEPT", "COUNTER_PROPOSE"] {
+        let refusal = under(&inspector, says, "re-k-1").unwrap_err();
+        assert!(refusal.reason().contains("different ones"), "{says}: {}", refusal.reason());
+        assert!(refusal.hint().starts_with("reject the name"), "{says}: {}", refusal.hint());
+    }
+    let _ = under(&inspector, "REJECT", "re-k-1").unwrap().spend();
+    let why = unanswered(over_l8(&inspector, "ACCEPT"));
+    assert!(why.contains("none of the other side is open"), "both are rejected: {why}");
+    proposes(3);
+    let _ = under(&inspector, "ACCEPT", "re-k-1").unwrap().spend();
+}
+
+#[test]
+fn attack_an_accept_over_native_l8_that_names_the_proposal_of_another_agent_answers_this_agents() {
+    let inspector = inspector(world("day"));
+    proposes(&inspector, "p-w");
+    let courier = std::sync::Arc::new(semgate_inspect::Route {
+        receiver: super::common::agent_id("treasurer-1"),
+        ..(*route("l8")).clone()
+    });
+    let to = |performative: &str, id: &str| {
+        let change =
+            json!({"performative": performative, "message_id": id, "receiver_id": courier.receiver.as_str()});
+        say(&inspector, &courier, "retailer-7", changed("supply chain", change), NOW)
+    };
+    let (_, sent) = to("QUERY", "q-1").unwrap().spend();
+    let change =
+        json!({"performative": "PROPOSE", "message_id": "p-c", "sender_id": courier.receiver.as_str()});
+    let reply = Bytes::from(changed("supply chain reply", change));
+    let _ = inspector.inspect_reply(&sent, &agent("treasurer-1"), 200, reply, NOW).unwrap().spend();
+    let why = unanswered(to("ACCEPT", "re-p-w"));
+    assert!(why.contains("none of that name"), "{why}");
+    let _ = to("ACCEPT", "re-p-c").unwrap().spend();
+    let _ = under(&inspector, "ACCEPT", "re-p-w").unwrap().spend();
+}

@@ -17,7 +17,7 @@ fn close(proposal: &Arc<Proposal>) {
 
 fn says(names: Option<&str>, text: &str) -> Answer<'static> {
     let names = names.map(|id| &*Box::leak(Box::<str>::from(id)));
-    Answer { names, message: Digest::of(text.as_bytes()), by: Side::Agent }
+    Answer { names, says: Performative::Accept, message: Digest::of(text.as_bytes()), by: Side::Agent }
 }
 
 fn between<'p>(by: &'p str, to: &'p str, line: &'p str) -> Between<'p> {
@@ -25,12 +25,12 @@ fn between<'p>(by: &'p str, to: &'p str, line: &'p str) -> Between<'p> {
 }
 
 /// What an answer that says nothing of its own is for.
-fn only(pairs: &Pairs, (by, to, line): (&str, &str, &str)) -> Result<Arc<Proposal>, OutOfTurn> {
+fn only(pairs: &Pairs, (by, to, line): (&str, &str, &str)) -> Result<All, OutOfTurn> {
     pairs.answered(between(by, to, line), &says(None, "new"), None)
 }
 
-fn is(found: &Result<Arc<Proposal>, OutOfTurn>, proposal: &Arc<Proposal>) -> bool {
-    found.as_ref().is_ok_and(|found| Arc::ptr_eq(found, proposal))
+fn is(found: &Result<All, OutOfTurn>, proposal: &Arc<Proposal>) -> bool {
+    matches!(found.as_deref(), Ok([found]) if Arc::ptr_eq(found, proposal))
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn of_several_proposals_an_answer_is_for_the_one_that_it_names_and_none_if_it_na
     pairs.propose(here, Arc::clone(&second));
     let answered = |names: Option<&str>, own| pairs.answered(here, &says(names, "new"), own);
     assert_eq!(answered(None, None).unwrap_err(), OutOfTurn::Several);
-    assert_eq!(answered(Some("p-3"), None).unwrap_err(), OutOfTurn::Several, "names nothing that is known");
+    assert_eq!(answered(Some("p-3"), None).unwrap_err(), OutOfTurn::Unknown, "names nothing that is known");
     assert!(is(&answered(Some("p-1"), None), &first));
     assert!(is(&answered(Some("p-1"), Some(&second)), &first), "before what its own request proposed");
     assert!(is(&answered(None, Some(&second)), &second));
@@ -70,8 +70,8 @@ fn attack_the_loser_of_a_race_answers_what_was_proposed_meanwhile() {
     let (first, second) = (named("p-1", "pay 1"), named("p-2", "pay 2"));
     pairs.propose(here, Arc::clone(&first));
     let look = |text: &str| {
-        let proposal = pairs.answered(here, &says(None, text), None).unwrap();
-        Answers { proposal, message: Some(Digest::of(text.as_bytes())) }
+        let proposals = pairs.answered(here, &says(None, text), None).unwrap();
+        Answers { proposals, message: Some(Digest::of(text.as_bytes())) }
     };
     // both looked while there was one
     let (winner, loser) = (look("a-1"), look("a-2"));
@@ -91,8 +91,8 @@ fn attack_an_answer_that_is_sent_twice_answers_the_next_proposal() {
     pairs.propose(here, Arc::clone(&first));
     let accept = says(None, "accept");
     let taken = |answer: &Answer<'_>| {
-        let proposal = pairs.answered(here, answer, None)?;
-        Step::begin(Some(Answers { proposal, message: Some(answer.message()) }), || None)
+        let proposals = pairs.answered(here, answer, None)?;
+        Step::begin(Some(Answers { proposals, message: Some(answer.message()) }), || None)
     };
     let step = taken(&accept).unwrap().unwrap();
     pairs.propose(here, Arc::clone(&second));
@@ -128,8 +128,8 @@ fn attack_a_proposal_that_is_sent_again_is_answered_again() {
     let (accept, reject) = (says(Some("p-1"), "accept"), says(None, "reject"));
     let first = pairs.propose(here, named("p-1", "pay 1"));
     let taken = |answer: &Answer<'_>, own| {
-        let proposal = pairs.answered(here, answer, own)?;
-        Step::begin(Some(Answers { proposal, message: Some(answer.message()) }), || None)
+        let proposals = pairs.answered(here, answer, own)?;
+        Step::begin(Some(Answers { proposals, message: Some(answer.message()) }), || None)
     };
     let step = taken(&accept, None).unwrap().unwrap();
     let while_taken = pairs.propose(here, named("p-1", "pay 1"));
@@ -172,13 +172,13 @@ fn attack_another_proposal_takes_the_place_of_the_one_that_is_accepted() {
     let (seen, exchanged) = (named("p-1", "pay 1"), named("p-1", "pay 1000"));
     pairs.propose(here, Arc::clone(&seen));
     pairs.propose(here, Arc::clone(&exchanged));
-    for names in [Some("p-1"), None] {
+    for (names, why) in [(Some("p-1"), OutOfTurn::SameName), (None, OutOfTurn::Several)] {
         let found = pairs.answered(here, &says(names, "accept"), None);
-        assert_eq!(found.unwrap_err(), OutOfTurn::Several, "{names:?}");
+        assert_eq!(found.unwrap_err(), why, "{names:?}");
     }
     let accept = says(Some("p-1"), "accept");
     let taken = |proposal: &Arc<Proposal>| {
-        let answers = Answers { proposal: Arc::clone(proposal), message: Some(accept.message()) };
+        let answers = Answers { proposals: vec![Arc::clone(proposal)], message: Some(accept.message()) };
         Step::begin(Some(answers), || None).unwrap().unwrap().delivered();
     };
     taken(&seen);
@@ -187,6 +187,48 @@ fn attack_another_proposal_takes_the_place_of_the_one_that_is_accepted() {
     let next = pairs.propose(here, named("p-1", "pay 2"));
     assert_eq!(pairs.answered(here, &accept, None).unwrap_err(), OutOfTurn::Repeated);
     assert!(is(&pairs.answered(here, &says(Some("p-1"), "accept the next"), None), &next));
+}
+
+#[test]
+fn attack_an_answer_that_names_a_proposal_which_is_not_known_here_answers_another() {
+    let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
+    let there = [between("c", "b", "l"), between("a", "b", "m"), between("a", "c", "l")];
+    for (n, there) in there.into_iter().enumerate() {
+        pairs.propose(there, named(&format!("there-{n}"), "pay"));
+    }
+    let (open, own) = (named("p-1", "pay 1"), named("own-1", "pay 2"));
+    pairs.propose(here, Arc::clone(&open));
+    for names in ["there-0", "there-1", "there-2", "forgotten", "", "p-10", "re-p-1"] {
+        for own in [None, Some(&own)] {
+            let found = pairs.answered(here, &says(Some(names), "accept"), own);
+            assert_eq!(found.unwrap_err(), OutOfTurn::Unknown, "{names}");
+        }
+    }
+    let found = pairs.answered(here, &says(Some("own-1"), "accept"), Some(&own));
+    assert!(is(&found, &own), "what its own request proposed is known, although it is held no more");
+    assert!(open.is_open());
+}
+
+#[test]
+fn two_proposals_under_one_name_are_rejected_together_and_all_or_none() {
+    let (pairs, here) = (Pairs::new(8, 64), between("a", "b", "l"));
+    let both = [named("k-1", "pay 1"), named("k-1", "pay 2")];
+    both.iter().for_each(|one| drop(pairs.propose(here, Arc::clone(one))));
+    let reject = Answer { says: Performative::Reject, ..says(Some("k-1"), "reject") };
+    let found = || {
+        let proposals = pairs.answered(here, &reject, None)?;
+        Ok(Answers { proposals, message: Some(reject.message()) })
+    };
+    let looked: Result<_, OutOfTurn> = found();
+    let second = Step::begin(Some(Arc::clone(&both[1]).into()), || None).unwrap().unwrap();
+    assert_eq!(Step::begin(Some(looked.unwrap()), || None).unwrap_err(), OutOfTurn::NotOpen);
+    assert!(both[0].is_open(), "one of them is somebody else's: it is given back");
+    drop(second);
+    drop(Step::begin(Some(found().unwrap()), || None).unwrap());
+    assert!(both.iter().all(|one| one.is_open()), "it did not arrive");
+    Step::begin(Some(found().unwrap()), || None).unwrap().unwrap().delivered();
+    assert!(both.iter().all(|one| one.is_over()));
+    assert_eq!(found().unwrap_err(), OutOfTurn::Repeated);
 }
 
 #[test]
