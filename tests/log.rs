@@ -275,6 +275,11 @@ fn a_gateway_works_from_a_mirror_until_it_lies_or_is_too_old() {
     let (_server, url) = serve(&dir);
     let (gateway, _behind) = gateway_of(&up, &url, "");
     assert_eq!(verdict(&gateway), (200, String::new()));
+    // Plain files come without a proof of their publication, which whoever fetches one is told.
+    let known = Told::of(&up);
+    let fetch = known.words(&["context", "fetch", "payment:v1.1", "--authority", &url]);
+    let said = String::from_utf8(run(&fetch).stderr).unwrap();
+    assert!(said.starts_with("not checked: that it was published, since no proof is served"), "{said}");
     let older = up.dir.join("older");
     copy(&dir, &older);
     // A revocation arrives by the mirror too.
@@ -316,6 +321,8 @@ fn a_gateway_works_from_a_mirror_until_it_lies_or_is_too_old() {
     let (status, said) = bad(&told.words(&["log", "verify", &url]));
     assert!(status == 4 && said.contains("the log itself holds, but its head has expired"), "{said}");
     good(&told.words(&["log", "verify", "--allow-expired", &url]));
+    let (_, said) = bad(&fetch);
+    assert!(said.contains("of a head that has expired") && !said.contains("evidence"), "{said}");
 }
 
 /// Ends its publisher with the test, whatever becomes of it.

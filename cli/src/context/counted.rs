@@ -66,7 +66,7 @@ impl Told {
     pub async fn counted(&self) -> Result<Counted, Fault> {
         let roots = read_roots(&self.reach.roots)?;
         let reply = self.reach.client.get(&format!("{}/v1/trust", self.reach.url)).await?;
-        answer(&reply)?;
+        answer(&reply).map_err(|fault| fault.within("its trust list"))?;
         let trust = Trust::read(&reply.body, roots.limits()).doing("trust document")?;
         let anchors = match root_statements(&self.reach, &trust, &self.log, self.threshold).await? {
             Some((log, said)) => {

@@ -236,15 +236,17 @@ pub fn answer(reply: &Reply) -> Result<Value, Fault> {
 fn refused(reply: &Reply) -> Fault {
     let problem: Value = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
     let text = |name: &str| problem.get(name).and_then(Value::as_str);
-    let code = text("code").unwrap_or("no code");
     let detail = text("detail").or_else(|| text("title")).unwrap_or("no reason given");
-    let fault = Fault::new(format_args!("the authority refused with {} `{code}`: {detail}", reply.status))
+    let code = text("code").map(|code| format!(" `{code}`")).unwrap_or_default();
+    let fault = Fault::new(format_args!("the authority refused with {}{code}: {detail}", reply.status))
         .comparison(problem.get("comparison").filter(|comparison| comparison.is_object()));
     let witness = problem.pointer("/comparison/parts/0/witness");
     match text("hint") {
         Some(hint) if let Some(witness) = witness => fault.hint(format_args!("{witness} shows it; {hint}")),
         Some(hint) => fault.hint(hint),
-        None => fault,
+        None => fault.hint(
+            "is this the address of an authority? `semgate context list` shows what is published there",
+        ),
     }
 }
 

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 
 use semgate_certs::{Chain, Roots, Thumbprint, Usage, verify_chain};
 use semgate_contexts::Prefix;
+use semgate_statement::head::HeadFault;
 use semgate_statement::{
-    Answer, Follower, FollowerConfig, KeyList, Lines, LogVerifier, RootAct, RootEntry, Statement, Step, Trust,
+    Answer, FollowFault, Follower, FollowerConfig, KeyList, Lines, LogVerifier, RootAct, RootEntry,
+    Statement, Step, Trust,
 };
 
 use crate::context::Reach;
@@ -54,13 +56,28 @@ async fn follow(reach: &Reach, mut follower: Follower) -> Result<Vec<RootEntry>,
     while let Step::Get(request) = follower.next(now()) {
         let reply = reach.client.get(&format!("{}{}", reach.url, request.path)).await?;
         let answer = Answer { status: reply.status, etag: None, body: reply.body.to_vec() };
-        follower.answer(&request.path, answer, now()).map_err(evidence)?;
+        follower.answer(&request.path, answer, now()).map_err(|fault| refused(&fault))?;
     }
     let view = follower.view();
     if now() >= view.next_update() {
         return Err(evidence("no fresh head was accepted"));
     }
     Ok(follower.root_statements().to_vec())
+}
+
+/// What is old, or not there, is no evidence against anybody.
+fn refused(fault: &FollowFault) -> Fault {
+    match fault {
+        FollowFault::Head(HeadFault::Expired) => {
+            Fault::new("what is served is of a head that has expired, so nothing was done")
+                .hint("bring the mirror up to date, or ask the authority itself")
+        }
+        FollowFault::Unreachable | FollowFault::HttpStatus { .. } => {
+            Fault::new(format_args!("the authority could not be followed, so nothing was done: {fault}"))
+                .hint("is this the address of an authority or of a whole mirror? Ask again")
+        }
+        fault => evidence(fault),
+    }
 }
 
 fn evidence(what: impl std::fmt::Display) -> Fault {
