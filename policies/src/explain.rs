@@ -7,6 +7,7 @@ mod line;
 mod matrix;
 mod places;
 mod recall;
+mod recorded;
 mod scene;
 mod scope;
 mod truth;
@@ -22,6 +23,7 @@ use semgate_contexts::{Context, Performative};
 pub use changes::ToPass;
 pub use matrix::{Cell, Matrix, MatrixRow};
 pub use recall::{Parties, Recalled};
+pub use recorded::Recorded;
 
 use crate::ask::Found;
 use crate::fields::dotted;
@@ -117,6 +119,7 @@ pub enum Holds {
 }
 
 /// A policy against a scene, before it is put into words.
+#[derive(Clone)]
 struct Against<'w> {
     written: &'w Written,
     scope: [Fit; 3],
@@ -162,7 +165,12 @@ impl Explainer {
             free_text: question.has_free_text(),
         };
         match self.scene(question, &found, Unknown::default()) {
-            Ok(scene) => self.told(question, &found, verdict, &scene),
+            Ok(scene) => {
+                let against: Vec<Against<'_>> =
+                    self.near(question.sender, question.action, &found, &scene).collect();
+                self.told(&found, verdict, &scene, &against)
+            }
+            Err(Verdict::Untypable { path, rule }) => recorded::unfit(Some((path, rule))),
             Err(_) => nothing(verdict),
         }
     }
@@ -170,22 +178,21 @@ impl Explainer {
     /// A verdict with the policies around it.
     fn told(
         &self,
-        question: &Question<'_>,
         found: &Found<'_>,
         verdict: Option<Verdict>,
         scene: &Scene,
+        against: &[Against<'_>],
     ) -> Explanation {
         if self.disabled(found) {
             let to_pass = ToPass::just("neither agent may be disabled in `entities.json`");
             return Explanation { verdict, policies: Vec::new(), to_pass };
         }
-        let against: Vec<Against<'_>> = self.near(question.sender, question.action, found, scene).collect();
         let deciding = verdict.as_ref().map(deciding).unwrap_or_default();
         let mut policies: Vec<Weighed> =
             against.iter().map(|one| self.weighed(one, &deciding, scene)).collect();
         policies.sort_by(|a, b| (a.part, &a.id).cmp(&(b.part, &b.id)));
         let to_pass = match verdict {
-            Some(Verdict::Denied { .. }) => changes::to_pass(&against, scene),
+            Some(Verdict::Denied { .. }) => changes::to_pass(against, scene),
             _ => ToPass::default(),
         };
         Explanation { verdict, policies, to_pass }

@@ -62,8 +62,8 @@ pub use circumstances::{Circumstances, Scores, Session};
 pub use credentials::{CERTIFICATE_SPACE, Credentials, TOKEN_SPACE, is_shown};
 pub use decide::{LineUse, MaySay, NoPolicy, Obligations, Question, Texts, Verdict};
 pub use explain::{
-    Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Parties, Recalled, ToPass,
-    Weighed,
+    Cell, Condition, Explainer, Explanation, Holds, Matrix, MatrixRow, Part, Parties, Recalled, Recorded,
+    ToPass, Weighed,
 };
 pub use fault::{LeftOut, Place, PolicyFault};
 pub use fields::{FieldPath, has_field};

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 use semgate_contexts::{ContextUrn, Prefix, json};
 use semgate_inspect::Code;
-use semgate_policies::{Explainer, Parties, Recalled};
+use semgate_policies::{Explainer, Parties, Recalled, Recorded};
 
 use super::audit::{self, Entry};
 use super::case::Way;
@@ -140,7 +140,8 @@ impl Explain {
         let read = json::read(asked.as_bytes(), &audit::LIMITS).doing("the questions of the message")?;
         let asked = read.as_object().ok_or_else(|| Fault::new("the questions of the message are none"))?;
         let redacted: Vec<&str> = outcome.redacted.iter().map(String::as_str).collect();
-        let recalled = explainer.recall(parties, asked, &redacted).map_err(Fault::new)?;
+        let recorded = Recorded { redacted: &redacted, by_these: false };
+        let recalled = explainer.recall(parties, asked, recorded).map_err(Fault::new)?;
         Ok(Told { headline, recalled, ..Told::default() })
     }
 }
@@ -197,6 +198,7 @@ fn of_entry(entry: &Entry<'_>, explainer: &Explainer) -> Result<Told, Fault> {
         return Err(Fault::new(why).hint("put `[audit_values]`, even without a line below it, at the end of firewall.toml (of `up`: .semgate/firewall.toml) and start again"));
     };
     let redacted: Vec<&str> = entry.names("redacted").collect();
-    let recalled = explainer.recall(entry.parties(), asked, &redacted).map_err(Fault::new)?;
+    let recorded = Recorded { redacted: &redacted, by_these: sets.as_ref().is_some_and(Sets::same) };
+    let recalled = explainer.recall(entry.parties(), asked, recorded).map_err(Fault::new)?;
     Ok(Told { sets, headline, limits, recalled })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use semgate_policies::Recalled;
+use semgate_policies::{Recalled, Recorded};
 use serde_json::{Value, json};
 
 use super::audit::{self, Entry};
@@ -78,7 +78,8 @@ impl Replay {
                 None => report.unasked += 1,
                 Some(asked) => {
                     let redacted: Vec<&str> = entry.names("redacted").collect();
-                    report.add(entry, explainer.recall(entry.parties(), asked, &redacted));
+                    let recorded = Recorded { redacted: &redacted, by_these: false };
+                    report.add(entry, explainer.recall(entry.parties(), asked, recorded));
                 }
             }
             Ok(())
@@ -95,7 +96,7 @@ impl Replay {
         if report.same == 0 || (!report.undecidable.is_empty() && !self.allow_undecided) {
             let count = report.undecidable.len();
             return Err(Fault::new(format_args!("{count} decision(s) cannot be decided"))
-                .hint("keep what they depend on (`[audit_values]`), or let them be with `--allow-undecided`")
+                .hint("each line says why: keep what it depends on (`[audit_values]`), name a missing document with `--context`, or let them be with `--allow-undecided`")
                 .status(UNDECIDED));
         }
         Ok(0)
@@ -227,6 +228,9 @@ impl Came {
     }
 
     fn worded(&self) -> String {
+        if self.verdict == "untypable" {
+            return "refused before any policy".to_owned();
+        }
         let listed = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
         let by = if self.by.is_empty() { "no policy".to_owned() } else { listed(&self.by) };
         let gone = if self.redacted.is_empty() {

@@ -6,6 +6,7 @@ use semgate_contexts::json::{Json, Object};
 use semgate_contexts::{Digest, Performative, Term};
 
 use super::matrix::{Cell, settled};
+use super::recorded::{self, Recorded};
 use super::truth::{Members, Truth, Unknown};
 use super::{Against, Explainer, Explanation, deciding, digests};
 use crate::ask::Found;
@@ -38,7 +39,7 @@ pub struct Parties<'a> {
 pub struct Recalled {
     /// What was said, as policies name it.
     pub concept: String,
-    /// What was decided then: `permitted`, `denied`, `approval`, `error`.
+    /// What was decided then: `permitted`, `denied`, `approval`, `error`, or `untypable` of what was refused before any policy is asked.
     pub then: String,
     /// The policies that decided then.
     pub then_by: BTreeSet<String>,
@@ -77,8 +78,7 @@ struct Look {
 
 impl Explainer {
     /// Asks these policies every question of a record's member `asked`. What it keeps of a question is the instance without the members
-    /// that policies took out of it then, which it names. `redacted` are those of the whole reply (`concept.member`), for a record that does not
-    /// yet name them by question: each instance of the concept counts as one that they were taken out of.
+    /// that policies took out of it then, which it names. What was untypable then is so to every policy set, whether or not the value was kept.
     ///
     /// # Errors
     /// It is not of the documented form, its questions were not kept, or the context of one is not loaded: in words for the operator.
@@ -86,7 +86,7 @@ impl Explainer {
         &self,
         parties: Parties<'_>,
         asked: &Object<'_>,
-        redacted: &[&str],
+        recorded: Recorded<'_>,
     ) -> Result<Vec<Recalled>, String> {
         if asked.get("too_large").is_some() {
             return Err("its questions were too large to be kept".to_owned());
@@ -113,7 +113,7 @@ impl Explainer {
         };
         let one = |question: &Json<'_>| {
             let kept = question.as_object().ok_or("a question that is no object")?;
-            self.recall_one(parties, circumstances, (kept, redacted))
+            self.recall_one(parties, circumstances, (kept, recorded))
         };
         questions.iter().map(one).collect()
     }
@@ -122,26 +122,36 @@ impl Explainer {
         &self,
         parties: Parties<'_>,
         circumstances: Circumstances<'_>,
-        (kept, redacted): (&Object<'_>, &[&str]),
+        (kept, recorded): (&Object<'_>, Recorded<'_>),
     ) -> Result<Recalled, String> {
         let pieces = self.pieces(parties, circumstances, kept)?;
         let of_concept =
             |name: &&str| name.strip_prefix(pieces.concept)?.strip_prefix('.').map(str::to_owned);
         let gone: BTreeSet<String> = match kept.get("redacted").and_then(Json::as_array) {
             Some(own) => own.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
-            None => redacted.iter().filter_map(of_concept).collect(),
+            None => recorded.redacted.iter().filter_map(of_concept).collect(),
         };
         let named = |members: &BTreeSet<String>| -> BTreeSet<String> {
             members.iter().map(|member| format!("{}.{member}", pieces.concept)).collect()
         };
-        let (look, taken) = self.looked(&pieces, &gone)?;
         let then_by = kept.get("policies").and_then(Json::as_array).unwrap_or_default();
+        let then_by: BTreeSet<String> = then_by.iter().filter_map(Json::as_str).map(str::to_owned).collect();
         let then = text(kept, "verdict")?.to_owned();
         let passed = then == PERMITTED;
+        let decided = if recorded.by_these { self.decided(&then, &then_by) } else { None };
+        let (look, taken) = if then == recorded::UNTYPABLE {
+            (self.look_unfit(&pieces), BTreeSet::new())
+        } else if decided.is_some() {
+            let absent = gone.iter().filter(|path| !path.contains('.')).cloned().collect();
+            let look = self.look(&pieces, &BTreeSet::new(), &absent, decided)?;
+            (look, if passed { gone.clone() } else { BTreeSet::new() })
+        } else {
+            self.looked(&pieces, &gone)?
+        };
         Ok(Recalled {
             concept: pieces.info.name.clone(),
             then,
-            then_by: then_by.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+            then_by,
             now: look.verdict.as_ref().map(crate::record::answer),
             now_by: look.verdict.as_ref().map(ids).unwrap_or_default(),
             then_redacted: if passed { named(&gone) } else { BTreeSet::new() },
@@ -158,7 +168,7 @@ impl Explainer {
         pieces: &Pieces<'_>,
         gone: &BTreeSet<String>,
     ) -> Result<(Look, BTreeSet<String>), String> {
-        let first = self.look(pieces, gone, &BTreeSet::new())?;
+        let first = self.look(pieces, gone, &BTreeSet::new(), None)?;
         let Some(Verdict::Permitted { obligations, .. }) = &first.verdict else {
             return Ok((first, BTreeSet::new()));
         };
@@ -180,17 +190,27 @@ impl Explainer {
         }
         let changed = taken.symmetric_difference(gone).cloned().collect();
         let absent = taken.difference(gone).filter(|path| !path.contains('.')).cloned().collect();
-        let second = self.look(pieces, &changed, &absent)?;
+        let second = self.look(pieces, &changed, &absent, None)?;
         let passes = matches!(second.verdict, Some(Verdict::Permitted { .. }));
         Ok((second, if passes { taken } else { BTreeSet::new() }))
     }
 
+    /// A value that policies cannot hold, with its place where it was kept.
+    fn look_unfit(&self, pieces: &Pieces<'_>) -> Look {
+        let nothing = BTreeSet::new();
+        let look = self.look(pieces, &nothing, &nothing, None).ok();
+        look.filter(|look| matches!(look.verdict, Some(Verdict::Untypable { .. })))
+            .unwrap_or_else(|| unfit(None))
+    }
+
     /// What these policies make of the question, of which these members are otherwise than it was kept, and of those these not there.
+    /// Where they `decided` it, that is what they make of it, and the rest follows from it.
     fn look(
         &self,
         pieces: &Pieces<'_>,
         changed: &BTreeSet<String>,
         absent: &BTreeSet<String>,
+        decided: Option<Verdict>,
     ) -> Result<Look, String> {
         let asker = self.policies.asker();
         let question = &pieces.question;
@@ -203,10 +223,21 @@ impl Explainer {
         };
         let mut unknown = pieces.unknown_but(changed);
         unknown.digests.extend(absent.iter().map(|name| (name.clone(), digests::nothing())));
-        let scene = self.scene(question, &found, unknown).map_err(|verdict| format!("{verdict:?}"))?;
-        let all: Vec<Against<'_>> =
-            self.near(question.sender, pieces.action, &found, &scene).filter(Against::in_scope).collect();
-        let (verdict, missing) = if self.disabled(&found) {
+        let scene = match self.scene(question, &found, unknown) {
+            Ok(scene) => scene,
+            Err(Verdict::Untypable { path, rule }) => return Ok(unfit(Some((path, rule)))),
+            Err(Verdict::Errored { why, .. }) => return Err(format!("it cannot be asked: {why}")),
+            Err(_) => return Err("it cannot be asked".to_owned()),
+        };
+        let mut against: Vec<Against<'_>> =
+            self.near(question.sender, pieces.action, &found, &scene).collect();
+        if let Some(decided) = &decided {
+            against.iter_mut().for_each(|one| one.settle(decided));
+        }
+        let all: Vec<Against<'_>> = against.iter().filter(|one| one.in_scope()).cloned().collect();
+        let (verdict, missing) = if decided.is_some() {
+            (decided, BTreeSet::new())
+        } else if self.disabled(&found) {
             (Some(Verdict::Denied { policies: Texts::default(), notices: Texts::default() }), BTreeSet::new())
         } else {
             match settled(&all) {
@@ -215,7 +246,7 @@ impl Explainer {
                 Err(open) => (None, open.reads),
             }
         };
-        let explanation = self.told(question, &found, verdict.clone(), &scene);
+        let explanation = self.told(&found, verdict.clone(), &scene, &against);
         Ok(Look { verdict, missing, explanation })
     }
 
@@ -301,6 +332,11 @@ impl Explainer {
             _ => Verdict::Denied { policies: texts(&mut of(false)), notices: Texts::default() },
         }
     }
+}
+
+fn unfit(at: Option<(String, &'static str)>) -> Look {
+    let explanation = recorded::unfit(at);
+    Look { verdict: explanation.verdict.clone(), missing: BTreeSet::new(), explanation }
 }
 
 /// What decides whether permits that change nothing of the verdict apply, where they ask for something that no other does: an approval,

@@ -1,6 +1,7 @@
 //! What is explained is what is decided.
 
 mod recalled;
+mod recorded;
 mod redacted;
 mod wishes;
 

@@ -21,8 +21,7 @@ impl Told {
         let questions: Vec<Value> = self.recalled.iter().map(as_json).collect();
         let mut told = json!({"verdict": self.headline, "limits": self.limits, "questions": questions});
         if let (Some(sets), Some(told)) = (&self.sets, told.as_object_mut()) {
-            let Sets { decided, explains, .. } = sets;
-            let same = decided.as_ref() == Some(explains);
+            let (Sets { decided, explains, .. }, same) = (sets, sets.same());
             told.insert("sets".to_owned(), json!({"decided": decided, "explains": explains, "same": same}));
         }
         told
@@ -30,6 +29,11 @@ impl Told {
 }
 
 impl Sets {
+    /// Whether the set that explains is the one that decided.
+    pub(super) fn same(&self) -> bool {
+        self.decided.as_ref() == Some(&self.explains)
+    }
+
     /// What all else rests on.
     fn sentence(&self) -> String {
         let Self { decided, explains, stood_in } = self;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use semgate_contexts::{Performative, json};
 
-use super::super::{Explainer, Parties, Recalled};
+use super::super::{Explainer, Parties, Recalled, Recorded};
 use super::{CONTINGENCY, explainer, many_forms};
 use crate::tests::{
     Ask, COURIER, House, RETAILER, STRANGER, TREASURER, WHOLESALER, one_file, shipped_contexts, transfer,
@@ -37,7 +37,7 @@ pub(super) fn again(
         keeper.finish()
     });
     let read = json::read(kept.as_bytes(), &json::Limits::default()).unwrap();
-    let recalled = explainer.recall(parties(&ask), read.as_object().unwrap(), &[]);
+    let recalled = explainer.recall(parties(&ask), read.as_object().unwrap(), Recorded::default());
     (kept, recalled)
 }
 

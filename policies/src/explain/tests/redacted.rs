@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use semgate_contexts::{Performative, json};
 
-use super::super::Recalled;
+use super::super::{Recalled, Recorded};
 use super::explainer;
 use super::recalled::{kept, parties};
 use crate::tests::{Ask, House, RETAILER, WHOLESALER, one_file, shipped_contexts};
@@ -38,7 +38,8 @@ fn replayed(candidate: &str, value: &str, keep: &Keep, redacted: &[&str]) -> Rec
     });
     let read = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
     let source: PolicySource = one_file(candidate);
-    let told = explainer(&source).recall(parties(&ask), read.as_object().unwrap(), redacted);
+    let recorded = Recorded { redacted, by_these: false };
+    let told = explainer(&source).recall(parties(&ask), read.as_object().unwrap(), recorded);
     told.unwrap().remove(0)
 }
 
@@ -125,7 +126,8 @@ fn of_two_instances_of_one_concept_each_is_told_what_was_taken_out_of_it_alone()
     let read = json::read(text.as_bytes(), &json::Limits::default()).unwrap();
     for (candidate, now) in [(PLAIN, &[][..]), (REDACTS, &[REFERENCE])] {
         let explainer = explainer(&one_file(candidate));
-        let told = explainer.recall(parties(&booked(CUT)), read.as_object().unwrap(), &[REFERENCE]).unwrap();
+        let recorded = Recorded { redacted: &[REFERENCE], by_these: false };
+        let told = explainer.recall(parties(&booked(CUT)), read.as_object().unwrap(), recorded).unwrap();
         assert_eq!((&told[0].then_redacted, &told[0].now_redacted), (&named(&[REFERENCE]), &named(now)));
         assert_eq!((&told[1].then_redacted, &told[1].now_redacted), (&nothing, &nothing), "{text}");
         assert_eq!([told[0].now, told[1].now], [Some("permitted"); 2]);
