@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 pub mod canonical;
+mod case;
 pub mod compare;
 pub mod digest;
 pub mod document;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::case;
 use crate::json::{Json, Object};
 use crate::performative::{Performative, PerformativeSet};
 use crate::schema::{ContentFault, FreeText, Validator};
@@ -211,7 +212,7 @@ fn no_twins(
         match fields.get(name) {
             Some(field) => no_twins_in(&field.kind, value).map_err(within)?,
             None => {
-                if let Some(declared) = fields.keys().find(|known| known.eq_ignore_ascii_case(name)) {
+                if let Some(declared) = fields.keys().find(|known| case::same(known, name)) {
                     return Err(ContentFault { path: format!("/{declared}"), rule: "case".to_owned() });
                 }
             }

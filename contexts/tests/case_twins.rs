@@ -8,7 +8,7 @@ use semgate_contexts::{Context, DocumentLimits, Performative, Prefix};
 const DOCUMENT: &str = r#"{"context":"urn:contexts:twins:v1.0","concepts":{"transfer":{
     "type":"object","additionalProperties":true,
     "properties":{"amount":{"type":"integer"},
-        "inner":{"type":"object","additionalProperties":true,"properties":{"currency":{"type":"string","maxLength":3}}},
+        "inner":{"type":"object","additionalProperties":true,"properties":{"currency":{"type":"string","maxLength":3},"risk":{"type":"integer"}}},
         "list":{"type":"array","maxItems":3,"items":{"type":"object","additionalProperties":true,"properties":{"id":{"type":"integer"}}}}}}}}"#;
 
 fn conform(instance: &str) -> Result<(), (String, String)> {
@@ -25,6 +25,8 @@ fn attack_an_amount_in_another_case_beside_the_one_that_policies_read_is_refused
     assert_eq!(conform(r#"{"concept":"transfer","amount":1,"Amount":50000}"#), twin("/amount"));
     assert_eq!(conform(r#"{"AMOUNT":50000}"#), twin("/amount"), "also where the declared one is absent");
     assert_eq!(conform(r#"{"inner":{"Currency":"USD"}}"#), twin("/inner/currency"));
+    assert_eq!(conform("{\"inner\":{\"ri\u{17f}k\":900}}"), twin("/inner/risk"), "as Go's readers fold it");
+    assert_eq!(conform("{\"inner\":{\"ris\u{212a}\":900}}"), twin("/inner/risk"));
     assert_eq!(conform(r#"{"list":[{"id":1},{"Id":2}]}"#), twin("/list/id"));
     assert_eq!(conform(r#"{"concept":"transfer","amount":1,"note":"n","inner":{"x":1}}"#), Ok(()));
 }

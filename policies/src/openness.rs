@@ -75,9 +75,9 @@ impl<'v> Place<'v> {
 
     /// Whether it may name members of its own.
     pub fn brings_members(self) -> bool {
-        ["properties", "$ref", "allOf", "anyOf", "oneOf"]
-            .into_iter()
-            .any(|keyword| self.schema.get(keyword).is_some())
+        let named = self.schema.get("properties").and_then(Value::as_object);
+        named.is_some_and(|named| !named.is_empty())
+            || ["$ref", "allOf", "anyOf", "oneOf"].iter().any(|keyword| self.schema.get(keyword).is_some())
     }
 
     fn parts(self, list: &'v Value) -> impl Iterator<Item = Self> {

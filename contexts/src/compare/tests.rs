@@ -282,6 +282,12 @@ fn open_objects_have_no_members_that_differ_in_case() {
     let part = concept(&json!({ "type": "object", "additionalProperties": true }), &open("amount"));
     assert_eq!(part.verdict, Verdict::Breaking);
     assert_eq!(part.witness.unwrap().refused.rule, "case");
+    let taken = |name: &str| json!({ "type": "object", "properties": { name: { "type": "integer" } }, "maxProperties": 1, "minProperties": 1 });
+    for twin in ["ri\u{17f}k", "ris\u{212a}", "RISK"] {
+        let part = concept(&taken(twin), &open("risk"));
+        assert_eq!(part.verdict, Verdict::Breaking, "{twin}");
+        assert_eq!(part.witness.unwrap().refused.rule, "case");
+    }
 }
 
 #[test]

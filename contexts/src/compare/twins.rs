@@ -2,6 +2,7 @@
 
 use super::formula::{Atom, FALSE, Id, Scope, TRUE};
 use super::read::{Emitted, Pair, Reader};
+use crate::case;
 use crate::term::FieldType;
 use serde_json::Value;
 
@@ -47,17 +48,17 @@ fn of_type(reader: &mut Reader<'_>, fields: &FieldType) -> Pair {
     }
 }
 
-/// A pattern for the name in any case of its ASCII letters.
+/// A pattern for the name in any case.
 fn fold(name: &str) -> String {
     let mut pattern = String::new();
     for c in name.chars() {
-        if c.is_ascii_alphabetic() {
-            pattern.push('[');
-            pattern.push(c.to_ascii_lowercase());
-            pattern.push(c.to_ascii_uppercase());
-            pattern.push(']');
-        } else {
-            pattern.push_str(&regex_syntax::escape(&c.to_string()));
+        match case::variants(c) {
+            [] => pattern.push_str(&regex_syntax::escape(&c.to_string())),
+            together => {
+                pattern.push('[');
+                pattern.extend(together);
+                pattern.push(']');
+            }
         }
     }
     pattern
@@ -94,7 +95,7 @@ fn has_twins<'v>(schemas: impl Iterator<Item = &'v Value>, names: &mut Vec<&'v s
     }
     names.sort_unstable();
     names.dedup();
-    let mut folded: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let mut folded: Vec<String> = names.iter().map(|name| name.chars().map(case::fold).collect()).collect();
     folded.sort_unstable();
     folded.windows(2).any(|pair| pair.first() == pair.last())
 }
