@@ -5,6 +5,7 @@
 
 mod a2a;
 mod ask;
+mod forms;
 mod mcp;
 mod schema;
 
@@ -22,7 +23,7 @@ use crate::system::write_new;
 pub enum Import {
     /// The tools of an MCP server, each pinned to what the server says of it now
     #[command(disable_version_flag = true)]
-    Mcp(From),
+    Mcp(mcp::FromServer),
     /// The skills of an A2A agent card, as tasks with open questions
     #[command(disable_version_flag = true)]
     A2a(From),
@@ -42,7 +43,7 @@ pub struct From {
     /// PEM roots for https
     #[arg(long)]
     roots: Option<PathBuf>,
-    /// Write the draft to this file; nothing is overwritten
+    /// Write the draft to this file, and beside it as `….tools.json` what its tools are pinned to; nothing is overwritten
     #[arg(long)]
     out: Option<PathBuf>,
 }
@@ -53,6 +54,8 @@ struct Draft {
     tasks: Map<String, Value>,
     definitions: Map<String, Value>,
     warnings: Vec<String>,
+    /// What each task that is a tool is pinned to.
+    pinned: Vec<(String, Vec<forms::Form>)>,
 }
 
 impl Draft {
@@ -78,9 +81,9 @@ impl Draft {
 /// No answer, nothing to draft, a name that is no line, or a draft that nothing could make a context.
 pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
     let (from, mut draft, name) = match import {
-        Import::Mcp(from) => {
-            let (draft, name) = mcp::draft(&from).await?;
-            (from, draft, name)
+        Import::Mcp(asked) => {
+            let (draft, name) = mcp::draft(&asked).await?;
+            (asked.from, draft, name)
         }
         Import::A2a(from) => {
             let (draft, name) = a2a::draft(&from).await?;
@@ -91,21 +94,36 @@ pub async fn run(import: Import, json: bool) -> Result<u8, Fault> {
     let urn = format!("urn:contexts:{line}:{}", from.version);
     let title = name.chars().filter(|c| !c.is_control()).take(64).collect::<String>();
     let context = good(&mut draft, &urn, &title)?;
+    forms::unseen(&draft).into_iter().for_each(|line| draft.warn(line));
     for warning in &draft.warnings {
         tell!("warning: {warning}");
     }
-    let text = serde_json::to_string_pretty(&draft.document(&urn, &title)).doing("writing the draft")? + "\n";
+    let text = readable(&draft.document(&urn, &title))?;
     match &from.out {
         Some(out) => {
+            let tools = forms::beside(&draft).map(|pinned| (out.with_extension("tools.json"), pinned));
+            if let Some((tools, pinned)) = &tools {
+                write_new(tools, readable(pinned)?.as_bytes(), 0o644)?;
+            }
             write_new(out, text.as_bytes(), 0o644)?;
-            let shown = serde_json::json!({
-                "urn": urn, "digest": context.digest().to_string(), "out": out, "warnings": draft.warnings,
+            let mut shown = serde_json::json!({
+                "urn": urn, "digest": context.digest().to_string(), "out": out, "tools": tools.map(|(tools, _)| tools),
+                "warnings": draft.warnings,
             });
+            if let Value::Object(members) = &mut shown {
+                members.retain(|_, member| !member.is_null());
+            }
             crate::authority::print_members(&shown, json);
         }
-        None => out!("{}", crate::screen::json(text.trim_end())),
+        None => out!("{}", text.trim_end()),
     }
     Ok(0)
+}
+
+/// What is to be reviewed, as JSON in which nothing hides.
+fn readable(value: &Value) -> Result<String, Fault> {
+    let text = serde_json::to_string_pretty(value).doing("writing the draft")?;
+    Ok(crate::screen::json(&text) + "\n")
 }
 
 /// The draft as a context. What the profile refuses is replaced by `false`, place by place; a task that it refuses as a

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::{AUTHORIZATION, HeaderValue};
 use http::{Method, Request, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
@@ -14,7 +15,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::fault::{Doing, Fault};
-use crate::system::read_roots;
+use crate::system::{read, read_roots};
 
 /// The largest answer that is read: a context holds 90 kB, and descriptions of tools are not much longer than what is kept.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
@@ -25,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Place {
     uri: Uri,
     tls: Option<TlsConnector>,
+    /// What is shown with each request: nobody else is asked, and no redirect is followed.
+    authorization: Option<HeaderValue>,
 }
 
 /// What it answered.
@@ -60,7 +63,30 @@ impl Place {
                     .hint("what is drafted is signed later: it must not be changed on its way"));
             }
         };
-        Ok(Self { uri, tls })
+        Ok(Self { uri, tls, authorization: None })
+    }
+
+    /// The same, showing the bearer token that this file holds (RFC 6750 §2.1).
+    ///
+    /// # Errors
+    /// It cannot be read, or holds something else than one token.
+    pub fn with_token(mut self, file: Option<&Path>) -> Result<Self, Fault> {
+        let Some(file) = file else { return Ok(self) };
+        let text = read(file)?;
+        let token = text.trim();
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b);
+        let value = HeaderValue::try_from(format!("Bearer {token}")).ok();
+        let value = value.filter(|_| !token.is_empty() && token.bytes().all(plain));
+        let none = || Fault::new(format_args!("`{}` holds no token", file.display()));
+        let mut value = value.ok_or_else(|| none().hint("it has to hold the token and nothing else"))?;
+        value.set_sensitive(true);
+        self.authorization = Some(value);
+        Ok(self)
+    }
+
+    /// Whether a token is shown.
+    pub fn shows_token(&self) -> bool {
+        self.authorization.is_some()
     }
 
     /// One request.
@@ -97,6 +123,9 @@ impl Place {
         request = request.header("host", format!("{host}:{port}"));
         for (name, value) in headers {
             request = request.header(*name, *value);
+        }
+        if let Some(value) = &self.authorization {
+            request = request.header(AUTHORIZATION, value.clone());
         }
         let request = request.body(Full::new(Bytes::from(body))).map_err(|e| e.to_string())?;
         let bare = host.trim_start_matches('[').trim_end_matches(']');

@@ -1,120 +1,165 @@
 //! The tools of an MCP server, asked in both versions.
 
+use std::fmt;
+use std::path::PathBuf;
+
+use clap::Args;
 use http::Method;
 use semgate_contexts::json;
 use semgate_inspect::tools::{BadHeader, comment, digest_of, headers};
+use semgate_message::mcp::Version;
 use serde_json::{Map, Value, json};
 
 use super::ask::{Place, Said};
+use super::forms::{Tool, gather};
 use super::{Draft, From, schema, task_name};
 use crate::fault::Fault;
 
 /// Pages of one list.
 const MAX_PAGES: usize = 32;
 
-/// Tools by name, each with every form in which the server describes it.
-type Tools = Vec<(String, Vec<Value>)>;
+const STATELESS: &str = Version::V2026_07_28.as_str();
+const SESSIONS: &str = Version::V2025_11_25.as_str();
+
+/// What is asked of a server.
+#[derive(Debug, Args)]
+pub struct FromServer {
+    #[command(flatten)]
+    pub(super) from: From,
+    /// Ask in this version of the protocol alone; without it in both, which must describe each tool alike
+    #[arg(long, value_name = "VERSION", value_parser = [SESSIONS, STATELESS])]
+    protocol: Option<String>,
+    /// A file with a bearer token, which is shown to this server alone
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+}
+
+/// Why a server was not heard in a version.
+enum Unheard {
+    /// It asks for authorization, with this status.
+    Demands(u16),
+    Other(String),
+}
+
+impl fmt::Display for Unheard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Demands(status) => write!(f, "it asks for authorization (status {status})"),
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::convert::From<Fault> for Unheard {
+    fn from(fault: Fault) -> Self {
+        Self::Other(fault.what().to_owned())
+    }
+}
 
 /// Asks and drafts.
-pub(super) async fn draft(from: &From) -> Result<(Draft, String), Fault> {
-    let place = Place::new(&from.url, from.roots.as_deref())?;
+pub(super) async fn draft(asked: &FromServer) -> Result<(Draft, String), Fault> {
+    let from = &asked.from;
+    let place = Place::new(&from.url, from.roots.as_deref())?.with_token(asked.token_file.as_deref())?;
     let mut draft = Draft::default();
-    let (mut tools, mut name) = (Tools::new(), None);
-    match stateless(&place).await {
-        Ok(found) => found.into_iter().for_each(|tool| add(&mut tools, tool)),
-        Err(why) => draft.warn(format!("the server does not speak 2026-07-28 here: {why}")),
-    }
-    match session(&place).await {
-        Ok((found, server)) => {
-            found.into_iter().for_each(|tool| add(&mut tools, tool));
-            name = server;
+    let (mut lists, mut name, mut demanded) = (Vec::new(), None, false);
+    let mut unheard = |version: &str, why: &Unheard| {
+        demanded |= matches!(why, Unheard::Demands(_));
+        draft.warn(format!("the server was not heard in {version}: {why}"));
+    };
+    let wanted = |version| asked.protocol.as_deref().is_none_or(|only| only == version);
+    if wanted(STATELESS) {
+        match stateless(&place).await {
+            Ok(found) => lists.push((STATELESS, found)),
+            Err(why) => unheard(STATELESS, &why),
         }
-        Err(why) => draft.warn(format!("the server does not speak 2025-11-25 here: {why}")),
     }
+    if wanted(SESSIONS) {
+        match session(&place).await {
+            Ok((found, server)) => {
+                lists.push((SESSIONS, found));
+                name = server;
+            }
+            Err(why) => unheard(SESSIONS, &why),
+        }
+    }
+    let tools = gather(lists)?;
     if tools.is_empty() {
         let why = draft.warnings.join("; ");
-        return Err(
-            Fault::new(format_args!("the server lists no tools: {why}")).hint("is this its MCP endpoint?")
-        );
+        return Err(Fault::new(format_args!("the server lists no tools: {why}")).hint(match demanded {
+            true if place.shows_token() => "is the token for this server, and does it still hold?",
+            true => "give a file with a token for this server with `--token-file`",
+            false => "is this its MCP endpoint?",
+        }));
     }
-    for (tool, forms) in tools {
-        task(&mut draft, &tool, &forms);
+    for tool in tools {
+        task(&mut draft, tool);
     }
     Ok((draft, name.unwrap_or_default()))
 }
 
-fn add(tools: &mut Tools, tool: Value) {
-    let Some(name) = tool.get("name").and_then(Value::as_str).map(str::to_owned) else { return };
-    match tools.iter_mut().find(|(known, _)| *known == name) {
-        Some((_, forms)) if !forms.contains(&tool) => forms.push(tool),
-        Some(_) => {}
-        None => tools.push((name, vec![tool])),
-    }
-}
-
 /// One tool as a task.
-pub(super) fn task(draft: &mut Draft, tool: &str, forms: &[Value]) {
+pub(super) fn task(draft: &mut Draft, Tool { name: tool, forms }: Tool) {
     let plain = tool.bytes().all(|b| b.is_ascii_graphic()) && (1..=128).contains(&tool.len());
-    let name = task_name(tool);
+    let name = task_name(&tool);
     if !plain || draft.tasks.contains_key(&name) {
         draft.warn(format!(
             "`{name}` is left out: the tool's name is no word, or another tool's task is called so"
         ));
         return;
     }
-    let Some(last) = forms.last() else { return };
+    let Some(last) = forms.last().map(|form| &form.definition) else { return };
     let Ok(mirrored) = headers(last.get("inputSchema").unwrap_or(&Value::Null)).map_err(|BadHeader| {
         draft.warn(format!("`{name}` is left out: it asks for a header of an argument that cannot have one"));
     }) else {
         return;
     };
-    let digests: Vec<_> = forms.iter().filter_map(digest_of).collect();
+    let digests: Vec<_> = forms.iter().filter_map(|form| digest_of(&form.definition)).collect();
     let given = |member: &str| last.get(member).cloned();
     let mut parameters = schema::keep(draft, &name, "parameters", given("inputSchema"));
     if let Value::Object(map) = &mut parameters {
         if let Some(Value::String(text)) = last.get("description") {
             map.insert("description".to_owned(), Value::from(text.as_str()));
         }
-        map.insert("$comment".to_owned(), Value::from(comment(tool, &digests, &mirrored)));
+        map.insert("$comment".to_owned(), Value::from(comment(&tool, &digests, &mirrored)));
     }
     let results = schema::keep(draft, &name, "results", given("outputSchema"));
     if last.get("outputSchema").is_none() {
         draft.warn(format!("`{name}` states no output schema: its results are taken to be empty, and text needs a route that admits it"));
     }
     let task = json!({"parameters": parameters, "results": results, "performatives": ["REQUEST", "INFORM"]});
-    draft.tasks.insert(name, task);
+    draft.tasks.insert(name.clone(), task);
+    draft.pinned.push((name, forms));
 }
 
 const ACCEPT: (&str, &str) = ("accept", "application/json, text/event-stream");
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-async fn stateless(place: &Place) -> Result<Vec<Value>, String> {
-    let headers = [ACCEPT, JSON, ("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
+async fn stateless(place: &Place) -> Result<Vec<Value>, Unheard> {
+    let headers = [ACCEPT, JSON, ("mcp-protocol-version", STATELESS), ("mcp-method", "tools/list")];
     let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
         "io.modelcontextprotocol/clientCapabilities": {},
         "io.modelcontextprotocol/clientInfo": {"name": "semgate", "version": env!("CARGO_PKG_VERSION")},
     });
     pages(place, &headers, Some(meta)).await
 }
 
-async fn session(place: &Place) -> Result<(Vec<Value>, Option<String>), String> {
+async fn session(place: &Place) -> Result<(Vec<Value>, Option<String>), Unheard> {
     let params = json!({
-        "protocolVersion": "2025-11-25", "capabilities": {},
+        "protocolVersion": SESSIONS, "capabilities": {},
         "clientInfo": {"name": "semgate", "version": env!("CARGO_PKG_VERSION")},
     });
     let (result, session) = call(place, &[ACCEPT, JSON], "initialize", params).await?;
     let server = result.pointer("/serverInfo/name").and_then(Value::as_str).map(str::to_owned);
-    if result.get("protocolVersion").and_then(Value::as_str) != Some("2025-11-25") {
-        return Err("it answered with another version".to_owned());
+    if result.get("protocolVersion").and_then(Value::as_str) != Some(SESSIONS) {
+        return Err(Unheard::Other("it answered with another version".to_owned()));
     }
-    let mut headers = vec![ACCEPT, JSON, ("mcp-protocol-version", "2025-11-25")];
+    let mut headers = vec![ACCEPT, JSON, ("mcp-protocol-version", SESSIONS)];
     if let Some(session) = &session {
         headers.push(("mcp-session-id", session));
     }
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
-    let told = place.ask(Method::POST, None, &headers, initialized.into_bytes()).await;
-    told.map_err(|fault| fault.what().to_owned())?;
+    place.ask(Method::POST, None, &headers, initialized.into_bytes()).await?;
     let tools = pages(place, &headers, None).await?;
     if session.is_some() {
         // the server may keep it, and then it ends by itself
@@ -123,7 +168,7 @@ async fn session(place: &Place) -> Result<(Vec<Value>, Option<String>), String> 
     Ok((tools, server))
 }
 
-async fn pages(place: &Place, headers: &[(&str, &str)], meta: Option<Value>) -> Result<Vec<Value>, String> {
+async fn pages(place: &Place, headers: &[(&str, &str)], meta: Option<Value>) -> Result<Vec<Value>, Unheard> {
     let (mut tools, mut cursor) = (Vec::new(), None);
     for _ in 0..MAX_PAGES {
         let mut params = Map::new();
@@ -142,7 +187,7 @@ async fn pages(place: &Place, headers: &[(&str, &str)], meta: Option<Value>) -> 
             return Ok(tools);
         }
     }
-    Err("its list of tools has no end".to_owned())
+    Err(Unheard::Other("its list of tools has no end".to_owned()))
 }
 
 async fn call(
@@ -150,16 +195,18 @@ async fn call(
     headers: &[(&str, &str)],
     method: &str,
     params: Value,
-) -> Result<(Value, Option<String>), String> {
+) -> Result<(Value, Option<String>), Unheard> {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    let said = place.ask(Method::POST, None, headers, body.into_bytes()).await;
-    let said = said.map_err(|fault| fault.what().to_owned())?;
+    let said = place.ask(Method::POST, None, headers, body.into_bytes()).await?;
+    if matches!(said.status, 401 | 403) {
+        return Err(Unheard::Demands(said.status));
+    }
     let session = said.session.clone();
-    let message =
-        message(&said).ok_or_else(|| format!("status {} and no answer to `{method}`", said.status))?;
+    let without = |what: &str| Unheard::Other(format!("status {} and {what} to `{method}`", said.status));
+    let message = message(&said).ok_or_else(|| without("no answer"))?;
     match message.get("result") {
         Some(result) => Ok((result.clone(), session)),
-        None => Err(format!("status {} and an error to `{method}`", said.status)),
+        None => Err(without("an error")),
     }
 }
 

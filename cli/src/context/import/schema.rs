@@ -45,6 +45,25 @@ const PLAIN: [&str; 32] = [
     "$ref",
 ];
 
+/// Whether a text is a word of schemas alone, which says nothing to anybody who reads a tool's definition.
+pub(super) fn is_plain(word: &str) -> bool {
+    const MORE: [&str; 6] = [
+        "$defs",
+        "definitions",
+        "additionalItems",
+        "x-mcp-header",
+        "http://json-schema.org/draft-07/schema#",
+        "https://json-schema.org/draft/2020-12/schema",
+    ];
+    PLAIN.contains(&word) || SAYS_NOTHING.contains(&word) || MORE.contains(&word)
+}
+
+/// The name of the definition that a reference names, if it names one beside it.
+pub(super) fn referred(to: &str) -> Option<&str> {
+    let inner = to.strip_prefix("#/$defs/").or_else(|| to.strip_prefix("#/definitions/"));
+    inner.filter(|inner| !inner.contains('/'))
+}
+
 /// What is being brought over.
 struct Keep<'d> {
     draft: &'d mut Draft,
@@ -124,21 +143,16 @@ impl Keep<'_> {
         let name_of = |name: &str| name.to_owned();
         match (name, value) {
             ("$defs" | "definitions", _) => {}
-            ("$ref", Value::String(to)) => {
-                let inner = to.strip_prefix("#/$defs/").or_else(|| to.strip_prefix("#/definitions/"));
-                match inner.filter(|inner| !inner.contains('/')) {
-                    Some(inner) => {
-                        let own = self.definition(inner);
-                        out.insert(name_of(name), Value::from(format!("#/$defs/{own}")));
-                    }
-                    None => {
-                        self.warn(
-                            "refers to something else than a definition beside it, so nothing is taken",
-                        );
-                        out.insert("not".to_owned(), Value::Bool(true));
-                    }
+            ("$ref", Value::String(to)) => match referred(to) {
+                Some(inner) => {
+                    let own = self.definition(inner);
+                    out.insert(name_of(name), Value::from(format!("#/$defs/{own}")));
                 }
-            }
+                None => {
+                    self.warn("refers to something else than a definition beside it, so nothing is taken");
+                    out.insert("not".to_owned(), Value::Bool(true));
+                }
+            },
             ("format", Value::String(format)) if !FORMATS.contains(&format.as_str()) => {
                 self.warn("has a format that is not asserted: it is left out");
             }

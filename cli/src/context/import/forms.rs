@@ -1,0 +1,178 @@
+//! The forms in which a server describes its tools: one for each tool and version, and all of each is to be seen by who reviews it.
+//!
+//! What is pinned is the whole tool object. A draft has its name, its description and what the profile keeps of its schemas; everything
+//! else is told, word for word, and is what [`unseen`] finds.
+
+use std::collections::BTreeSet;
+
+use semgate_inspect::tools::digest_of;
+use serde_json::{Map, Value, json};
+
+use super::{Draft, schema};
+use crate::fault::Fault;
+
+/// One tool, and how it is described.
+pub(super) struct Tool {
+    pub name: String,
+    pub forms: Vec<Form>,
+}
+
+/// One definition, and the versions of the protocol in which the server has it.
+pub(super) struct Form {
+    pub versions: Vec<&'static str>,
+    pub definition: Value,
+}
+
+/// What differs between versions since the protocol has it in one of them only: `execution` of a tool (2025-11-25) and `x-mcp-header` of
+/// an argument (2026-07-28).
+const OF_ONE_VERSION: [&str; 2] = ["execution", "x-mcp-header"];
+
+/// The tools of all lists, in the order in which they are listed first.
+///
+/// # Errors
+/// A list has a name twice, or two versions describe one tool otherwise: whoever reads the draft would see one and sign both.
+pub(super) fn gather(lists: Vec<(&'static str, Vec<Value>)>) -> Result<Vec<Tool>, Fault> {
+    let mut tools: Vec<Tool> = Vec::new();
+    let mut differences = Vec::new();
+    for (version, list) in lists {
+        let mut names = BTreeSet::new();
+        for definition in list {
+            let Some(name) = definition.get("name").and_then(Value::as_str).map(str::to_owned) else {
+                continue;
+            };
+            if !names.insert(name.clone()) {
+                let quoted = Value::from(name);
+                return Err(Fault::new(format_args!(
+                    "the server lists the tool {quoted} twice in {version}"
+                ))
+                .hint("a client takes either: have the server list it once, then import again"));
+            }
+            let Some(tool) = tools.iter_mut().find(|tool| tool.name == name) else {
+                tools.push(Tool { name, forms: vec![Form { versions: vec![version], definition }] });
+                continue;
+            };
+            if let Some(form) = tool.forms.iter_mut().find(|form| form.definition == definition) {
+                form.versions.push(version);
+                continue;
+            }
+            let before = tool.forms.iter().flat_map(|form| differing(&form.definition, &definition));
+            let members: BTreeSet<String> = before.collect();
+            if !members.is_empty() {
+                let members: Vec<String> = members.into_iter().collect();
+                differences.push(format!("{} ({})", Value::from(name), members.join(", ")));
+            }
+            tool.forms.push(Form { versions: vec![version], definition });
+        }
+    }
+    if differences.is_empty() {
+        return Ok(tools);
+    }
+    let differences = differences.join("; ");
+    Err(Fault::new(format_args!("the server describes tools otherwise in one version than in another: {differences}"))
+        .hint("draft what one version has with `--protocol 2025-11-25` or `--protocol 2026-07-28`: calls in the other are refused then; or have the server say the same in both"))
+}
+
+/// The members in which two definitions differ, beyond what the protocol has in one version only.
+fn differing(one: &Value, other: &Value) -> Vec<String> {
+    let (one, other) = (common(one), common(other));
+    let members = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    let (one, other) = (members(&one), members(&other));
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let differ = names.into_iter().filter(|name| one.get(*name) != other.get(*name));
+    differ.map(|name| Value::from(name.as_str()).to_string()).collect()
+}
+
+fn common(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(name, _)| !OF_ONE_VERSION.contains(&name.as_str()));
+            Value::Object(kept.map(|(name, value)| (name.clone(), common(value))).collect())
+        }
+        Value::Array(items) => items.iter().map(common).collect(),
+        other => other.clone(),
+    }
+}
+
+/// All that is pinned, as it is written beside a draft: by task, each form with its digest and the versions that have it.
+pub(super) fn beside(draft: &Draft) -> Option<Value> {
+    let mut tasks = Map::new();
+    for (task, forms) in pinned(draft) {
+        let forms = forms.iter().map(|form| {
+            let digest = digest_of(&form.definition).map(|digest| digest.to_string());
+            json!({"digest": digest, "protocol": form.versions, "definition": form.definition})
+        });
+        tasks.insert(task.to_owned(), forms.collect());
+    }
+    (!tasks.is_empty()).then_some(Value::Object(tasks))
+}
+
+/// The tasks of the draft that pin a tool, with what they pin.
+fn pinned(draft: &Draft) -> impl Iterator<Item = (&str, &Vec<Form>)> {
+    let kept = draft.pinned.iter().filter(|(task, _)| draft.tasks.contains_key(task));
+    kept.map(|(task, forms)| (task.as_str(), forms))
+}
+
+/// What is pinned and does not stand in the draft, a line each.
+pub(super) fn unseen(draft: &Draft) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut tell = |line: String| {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    };
+    for (task, forms) in pinned(draft) {
+        let mut shown = Vec::new();
+        draft
+            .tasks
+            .get(task)
+            .into_iter()
+            .chain(draft.definitions.values())
+            .for_each(|part| words(part, &mut shown));
+        shown.extend(draft.definitions.keys().map(String::as_str));
+        for (member, value) in forms.iter().filter_map(|form| form.definition.as_object()).flatten() {
+            let quoted = Value::from(member.as_str());
+            if member == "name" || (member == "description" && stands(value.as_str(), &shown)) {
+                continue;
+            }
+            if !matches!(member.as_str(), "inputSchema" | "outputSchema") {
+                tell(format!("`{task}` pins {quoted}, which the draft does not show: {value}"));
+                continue;
+            }
+            let mut said = Vec::new();
+            words(value, &mut said);
+            let hidden: BTreeSet<&str> = said
+                .into_iter()
+                .filter(|word| !schema::is_plain(word) && !stands(Some(*word), &shown))
+                .collect();
+            if !hidden.is_empty() {
+                tell(format!(
+                    "`{task}` pins words of {quoted} that the draft does not show: {}",
+                    json!(hidden)
+                ));
+            }
+        }
+    }
+    lines
+}
+
+/// Whether a text is part of what is shown; of a reference, what it refers to.
+fn stands(word: Option<&str>, shown: &[&str]) -> bool {
+    let Some(word) = word else { return false };
+    let word = schema::referred(word).unwrap_or(word);
+    shown.iter().any(|text| text.contains(word))
+}
+
+/// Every name and text of a value.
+fn words<'v>(value: &'v Value, into: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => into.push(text),
+        Value::Array(items) => items.iter().for_each(|item| words(item, into)),
+        Value::Object(map) => {
+            for (name, value) in map {
+                into.push(name);
+                words(value, into);
+            }
+        }
+        _ => {}
+    }
+}
