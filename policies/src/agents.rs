@@ -1,12 +1,13 @@
 //! The agents of `entities.json`, read strictly: closed members, no duplicates, no name that could pass for another.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use semgate_contexts::Digest;
 use semgate_contexts::json::{self, Json, Object};
 
 use crate::check::closest;
 use crate::credentials::is_shown;
+use crate::source::is_near;
 use crate::{PolicyFault, PolicyLimits, spots};
 
 /// The file, as faults name it.
@@ -49,6 +50,8 @@ pub(crate) struct Agents {
     by_alias: HashMap<Box<str>, u32>,
     groups: BTreeSet<String>,
     credentials: BTreeSet<String>,
+    /// Where groups first stand that no list `groups` names, since there is none.
+    unlisted: BTreeMap<String, String>,
     /// How many of the entries, the last ones, are not in the file.
     kept_out: usize,
 }
@@ -107,11 +110,17 @@ impl Agents {
         for (position, item) in list.iter().enumerate() {
             let pointer = format!("/agents/{position}");
             if let Some(entry) = entry(item, &pointer, limits, faults) {
-                for group in &entry.groups {
-                    if self.groups.insert(group.clone())
-                        && let Some(declared) = &groups
-                    {
-                        faults.push(undeclared(item, &pointer, ("group", "groups"), group, declared));
+                for (place, group) in entry.groups.iter().enumerate() {
+                    if !self.groups.insert(group.clone()) {
+                        continue;
+                    }
+                    match &groups {
+                        Some(declared) => {
+                            faults.push(undeclared(item, &pointer, ("group", "groups"), group, declared));
+                        }
+                        None => {
+                            drop(self.unlisted.insert(group.clone(), format!("{pointer}/groups/{place}")));
+                        }
                     }
                 }
                 for held in &entry.credentials {
@@ -184,6 +193,33 @@ impl Agents {
         faults
     }
 
+    /// The groups of agents that nothing names and that are one slip of typing away from one that something names: what is asked of that one
+    /// is not asked of them. Only where there is no list `groups`, which says what is meant.
+    pub fn misspelt(&self, named: &BTreeSet<String>, bytes: &[u8]) -> Vec<PolicyFault> {
+        // two names one slip apart are the same without one letter of each: the work grows with the names, not with their pairs
+        let mut shorter: HashMap<String, &str> = HashMap::new();
+        for name in named {
+            shorter.extend(without_one(name).map(|less| (less, name.as_str())));
+        }
+        let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+        // `team-1` and `team-2` are two names
+        let slip = |group: &str, meant: &str| is_near(group, meant) && letters(group) != letters(meant);
+        let told = |(group, pointer): (&String, &String)| {
+            if named.contains(group) {
+                return None;
+            }
+            let mut near = without_one(group).filter_map(|less| shorter.get(&less).copied());
+            let meant = near.find(|meant| slip(group, meant))?;
+            let why = format!(
+                "nothing names the group `{group}`: did you mean `{meant}`? if not, list all groups in `groups`"
+            );
+            Some(at(pointer, why))
+        };
+        let mut faults: Vec<PolicyFault> = self.unlisted.iter().filter_map(told).collect();
+        spots::placed(FILE, bytes, &mut faults);
+        faults
+    }
+
     /// All agents in the order of the file, and behind them those who are kept out.
     pub fn entries(&self) -> &[AgentEntry] {
         &self.entries
@@ -213,6 +249,15 @@ impl Agents {
     pub fn groups(&self) -> &BTreeSet<String> {
         &self.groups
     }
+}
+
+/// A name, and the name without each of its letters in turn.
+fn without_one(name: &str) -> impl Iterator<Item = String> {
+    let less = name.char_indices().map(|(at, c)| {
+        let (before, rest) = name.split_at(at);
+        format!("{before}{}", rest.strip_prefix(c).unwrap_or(rest))
+    });
+    std::iter::once(name.to_owned()).chain(less)
 }
 
 /// A fault whose place is sought once all are known.

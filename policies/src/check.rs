@@ -1,6 +1,6 @@
 //! Does every policy fit the schema, and does everything that it names exist? In words that say what was meant.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use cedar_policy::{
     EntityUid, PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
@@ -41,6 +41,13 @@ impl<'a> Texts<'a> {
             }
         }
         faults
+    }
+
+    /// The groups that policies name.
+    pub fn groups(&self) -> BTreeSet<String> {
+        let named = self.written.iter().flat_map(|written| written.policy.entity_literals());
+        let groups = named.filter(|uid| uid.type_name().to_string() == "Group");
+        groups.map(|uid| uid.id().unescaped().to_owned()).collect()
     }
 
     fn unknown_name(&self, written: &Written, uid: &EntityUid, agents: &Agents) -> Option<PolicyFault> {

@@ -114,6 +114,11 @@ impl Lived {
         names.insert(name.to_owned());
     }
 
+    /// The groups that `limits.json` names.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &String> {
+        self.groups.iter()
+    }
+
     /// Whether `limits.json` named this.
     pub(crate) fn names(&self, whom: Whom, name: &str) -> bool {
         match whom {

@@ -192,6 +192,8 @@ impl Policies {
             warnings.extend(texts.about_nobody(&world).into_iter().filter(|fault| !told(fault)));
             warnings.extend(gone);
             warnings.extend(agents.elsewhere(world.met().map(|met| &**met), &source.entities));
+            let named = texts.groups().into_iter().chain(spent.named.groups().cloned()).collect();
+            warnings.extend(agents.misspelt(&named, &source.entities));
         }
         faults.extend(unfit);
         faults.extend(budgets::known(&spent, source.limits.as_deref().unwrap_or_default(), contexts));

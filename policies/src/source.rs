@@ -2,6 +2,8 @@
 
 mod strays;
 
+pub(crate) use strays::is_near;
+
 use std::path::Path;
 
 use semgate_contexts::Digest;

@@ -97,7 +97,7 @@ pub(super) fn nearly(name: &str) -> Option<String> {
 }
 
 /// The same, or one slip of typing away; the singular of a plural too.
-fn is_near(name: &str, meant: &str) -> bool {
+pub(crate) fn is_near(name: &str, meant: &str) -> bool {
     let head = name.chars().zip(meant.chars()).take_while(|(a, b)| a == b).count();
     let rest = |text: &str, skipped: usize| text.chars().skip(head + skipped).collect::<String>();
     let (left, other) = (rest(name, 0), rest(meant, 0));

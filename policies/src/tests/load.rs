@@ -369,3 +369,35 @@ fn bounds_hold() {
     assert!(matches!(load(&one_file(&twice)).unwrap_err()[0], PolicyFault::TooLarge { .. }));
     assert!(matches!(load(&PolicySource::shipped()).unwrap_err()[0], PolicyFault::TooLarge { .. }));
 }
+
+/// The forbid said nothing of the agent whose group was misspelt, and nobody said so.
+#[test]
+fn a_group_of_an_agent_that_is_one_slip_from_one_that_policies_name_is_told() {
+    let told = |groups: &str, list: &str| {
+        let entities = format!(
+            r#"{{"agents":[{{"id":"spiffe://semgate.test/agent/a","groups":["blocked","partners"],"credentials":[]}},
+              {{"id":"spiffe://semgate.test/agent/b","groups":["partners",{groups}],"credentials":[]}}]{list}}}"#
+        );
+        let text = "permit (principal in Group::\"partners\", action, resource);\nforbid (principal in Group::\"blocked\", action, resource);";
+        let source = PolicySource { entities: entities.into_bytes(), ..super::alone(text) };
+        let house = House::load(&source, super::shipped_contexts()).unwrap();
+        house.policies.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let why = |group: &str| {
+        format!(
+            "nothing names the group `{group}`: did you mean `blocked`? if not, list all groups in `groups`"
+        )
+    };
+    for slip in ["blokced", "blcked", "bblocked", "blockad", "Blocked", "blocked1"] {
+        let found = told(&format!("\"{slip}\""), "");
+        if slip == "blocked1" {
+            assert_eq!(found, Vec::<String>::new(), "a number makes another name");
+        } else {
+            assert!(found.len() == 1 && found[0].contains(&why(slip)), "{slip}: {found:?}");
+            assert!(found[0].starts_with("entities.json:2:"), "{found:?}");
+        }
+        let listed = format!(r#","groups":["blocked","partners","{slip}"]"#);
+        assert_eq!(told(&format!("\"{slip}\""), &listed), Vec::<String>::new(), "what is listed is meant");
+    }
+    assert_eq!(told("\"planners\"", ""), Vec::<String>::new());
+}
