@@ -63,6 +63,8 @@ fn what_a_stolen_signer_published_is_refused_at_the_gateway_and_the_line_goes_on
     let draft = up.dir.join("compromised.json");
     let words = ["trust", "compromise", text(&signer), "--from", "0", "--out", text(&draft)];
     good(&up.semgate(&words));
+    let proofs = Proofs::of(&up, "payment:v1.1");
+    proofs.hold(&[], true);
     // signed by nobody, it is refused, and nothing happened
     let refused = up.semgate(&["trust", "submit", text(&draft)]);
     assert!(!refused.status.success());
@@ -87,6 +89,7 @@ fn what_a_stolen_signer_published_is_refused_at_the_gateway_and_the_line_goes_on
         let (_, said) = pay("v1.1");
         (said["code"] == "context_revoked").then_some(())
     });
+    proofs.are_refused_to_who_heard(&up);
     // other lines, whose signers nobody stole, go on; so does this one, with a new key
     let decision = r#"{"item_id":"beer","quantity":120}"#;
     assert_eq!(up.say(&["supplyChain:v1.0", "current_decision", decision]).0, 0);
@@ -108,6 +111,56 @@ fn what_a_stolen_signer_published_is_refused_at_the_gateway_and_the_line_goes_on
     };
     assert_eq!(status("urn:contexts:payment:v1.1"), "invalid");
     assert_eq!(status("urn:contexts:payment:v3.0"), "valid");
+}
+
+/// A proof of publication and a context with one, which strangers check offline.
+struct Proofs {
+    words: [Vec<String>; 2],
+}
+
+impl Proofs {
+    fn of(up: &Up, context: &str) -> Self {
+        let place = |name: &str| text(&up.dir.join(name)).to_owned();
+        let (proof, stapled) = (place("stolen.tlog-proof"), place("stolen.json"));
+        good(&up.semgate(&["log", "proof", context, "--out", &proof]));
+        good(&up.semgate(&["context", "fetch", context, "--proof", "--out", &stapled]));
+        let key = std::fs::read_to_string(up.dir.join("authority/keys/log.pub")).unwrap();
+        let told = ["--roots", &place("offline/root.pem"), "--log-key", key.trim()].map(str::to_owned);
+        let log = ["log", "proof", "--check", &proof].map(str::to_owned);
+        let context = ["context", "verify", &stapled].map(str::to_owned);
+        Self { words: [[log.to_vec(), told.to_vec()].concat(), [context.to_vec(), told.to_vec()].concat()] }
+    }
+
+    /// Without a trust document nobody looks for compromised keys, and it is said.
+    fn hold(&self, more: &[&str], unseen: bool) {
+        for words in &self.words {
+            let words: Vec<&str> = words.iter().map(String::as_str).chain(more.iter().copied()).collect();
+            let output = semgate(&words);
+            good(&output);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let told = said.contains("not checked: whether the root has named the signer's key");
+            assert_eq!(told, unseen, "{said}");
+        }
+    }
+
+    fn are_refused_to_who_heard(&self, up: &Up) {
+        let mirror = up.dir.join("heard");
+        good(&up.semgate(&["authority", "mirror", text(&mirror)]));
+        let trust = mirror.join("v1/trust");
+        for words in &self.words {
+            let words: Vec<&str> =
+                words.iter().map(String::as_str).chain(["--trust", text(&trust)]).collect();
+            let refused = semgate(&words);
+            let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+            let named = why
+                .contains("the key that signed is compromised: nothing counts that it gave from index 0 on");
+            assert!(!refused.status.success() && refused.stdout.is_empty() && named, "{why}");
+        }
+        let fetched = up.semgate(&["context", "fetch", "payment:v1.1"]);
+        let why = String::from_utf8_lossy(&fetched.stderr).into_owned();
+        assert!(!fetched.status.success() && why.contains("the key that signed is compromised"), "{why}");
+        self.hold(&[], true);
+    }
 }
 
 /// What would have no effect is refused before anybody signs it.

@@ -6,7 +6,7 @@ mod split;
 mod witness;
 
 pub use source::{Source, Which, followed, log_verifier, quorum, reach};
-pub use split::Split;
+pub use split::{Below, Split};
 
 use clap::{Args, Subcommand};
 use semgate_statement::head::HeadFault;
@@ -17,6 +17,10 @@ use serde_json::json;
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::system::{now, ring_random, signing_key, write_new};
+
+/// What to do with what a compromised key gave.
+pub const COMPROMISED: &str =
+    "the root has named the key as compromised: do not use it; `semgate context list` shows what is valid";
 
 /// The exit status when the log could not be fetched: neither good nor bad.
 const NOT_VERIFIED: u8 = 4;

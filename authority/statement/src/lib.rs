@@ -53,7 +53,8 @@ pub use jws::{JwsFault, SignFault, SigningIdentity};
 pub use listing::{Listed, Listing};
 pub use permission::{Permission, PermissionFault, SignedPermission};
 pub use proof::{
-    CheckpointRules, ContinuationProof, ProofRules, Proved, Stapled, TextProofFault, TlogProof, prove_entry,
+    CheckpointRules, ContinuationProof, Heard, ProofRules, Proved, Stapled, TextProofFault, TlogProof,
+    prove_entry,
 };
 pub use recognition::{
     NotRecognised, Recognised, Recogniser, Recognition, RecognitionFault, ScopedLine, Vouched,

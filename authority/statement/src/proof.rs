@@ -6,7 +6,7 @@ mod published;
 #[cfg(test)]
 mod tests;
 
-pub use published::{ProofRules, Proved, Stapled, prove_entry};
+pub use published::{Heard, ProofRules, Proved, Stapled, prove_entry};
 
 use crate::checkpoint::{Checkpoint, CheckpointFault, LogVerifier, MAX_CHECKPOINT_BYTES};
 use crate::cosignature::{CosignatureFault, Quorum};
@@ -42,6 +42,13 @@ pub enum TextProofFault {
     OfAnother,
     /// The signed context that the proof came with.
     Context(crate::context::ContextFault),
+    /// A key that signed the statement, or the document that it publishes, is compromised since then or before.
+    SignerCompromised {
+        /// The first index of the log that is not believed of the key.
+        from: u64,
+    },
+    /// A key is compromised, and which key stands behind the signer of the document is not known.
+    SignerUnknown,
 }
 
 impl fmt::Display for TextProofFault {
@@ -65,6 +72,15 @@ impl fmt::Display for TextProofFault {
                 f.write_str("the proved entry publishes another context, digest or signer")
             }
             TextProofFault::Context(fault) => write!(f, "{fault}"),
+            TextProofFault::SignerCompromised { from } => {
+                write!(
+                    f,
+                    "the key that signed is compromised: nothing counts that it gave from index {from} on"
+                )
+            }
+            TextProofFault::SignerUnknown => {
+                f.write_str("a key is compromised, and the certificate of the document's signer is missing")
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use semgate_certs::Roots;
 use semgate_contexts::{DocumentLimits, Prefix, Referenced};
 use semgate_statement::root::{Anchors, MAX_ROOT_KEYS};
 use semgate_statement::{
-    CheckpointRules, LogVerifier, ProofRules, Quorum, SignedContext, Stapled, TextProofFault, Trust,
+    CheckpointRules, Heard, ProofRules, Quorum, SignedContext, Stapled, TextProofFault, Trust,
 };
 
 use super::files::verified;
@@ -39,7 +39,7 @@ pub struct Told {
 /// What counts below the root of an authority now.
 pub struct Counted {
     roots: Roots,
-    log: Option<LogVerifier>,
+    heard: Option<Heard>,
 }
 
 impl Keys {
@@ -80,12 +80,14 @@ impl Told {
                 .hint("one root key alone makes any issuing certificate: wait until the first trust list was handed in"));
         }
         match anchors {
-            Some(anchors) => Ok(Counted { roots: anchors.roots().clone(), log: Some(anchors.log().clone()) }),
+            Some(anchors) => {
+                Ok(Counted { roots: anchors.roots().clone(), heard: Some(Heard { anchors, trust }) })
+            }
             None => {
                 tell!(
                     "not checked: that it was published, and whether the root took anything back: there is no trust list, and `--log-key` names no key of the log"
                 );
-                Ok(Counted { roots, log: None })
+                Ok(Counted { roots, heard: None })
             }
         }
     }
@@ -94,24 +96,29 @@ impl Told {
 impl Counted {
     /// Whether a proof of its publication is of use.
     pub fn proves(&self) -> bool {
-        self.log.is_some()
+        self.heard.is_some()
     }
 
-    /// Verifies a served context: by the proof of its publication, at that time, or where none came with it now.
+    /// Verifies a served context: by the proof of its publication, at that time, or where none came with it now; then no signer counts whose
+    /// key was compromised at any time, since nobody says when it signed.
     ///
     /// # Errors
     /// The proof or the context does not hold.
     pub fn verify(&self, served: &Stapled, others: &Referenced<'_>) -> Result<SignedContext, TextProofFault> {
-        let (Some(log), Some(proof)) = (&self.log, &served.proof) else {
-            return verified(&served.signed, &self.roots, now(), others).map_err(TextProofFault::Context);
+        let (Some(heard), Some(proof)) = (&self.heard, &served.proof) else {
+            let held =
+                verified(&served.signed, &self.roots, now(), others).map_err(TextProofFault::Context)?;
+            let named = self.heard.as_ref().and_then(|heard| heard.anchors.compromised(held.signer_id()));
+            return named.map_or(Ok(held), |from| Err(TextProofFault::SignerCompromised { from }));
         };
         let nobody = Quorum::default();
         let latest = now().saturating_add(semgate_statement::head::MAX_AHEAD);
         let rules = ProofRules {
             roots: &self.roots,
-            checkpoint: CheckpointRules { log, quorum: &nobody, latest },
+            checkpoint: CheckpointRules { log: heard.anchors.log(), quorum: &nobody, latest },
             prefix: &Prefix::default(),
             documents: &DocumentLimits::default(),
+            heard: Some(heard),
         };
         rules.verify(&served.signed, proof, others).map(|proved| proved.context)
     }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::Documents;
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
-use crate::log::{Split, log_verifier};
+use crate::log::{Below, COMPROMISED, Split, log_verifier};
 use crate::system::{now, read, read_bytes, read_chain, read_key, read_roots, ring_random, write_new};
 
 /// Sign a document with a context signer of one's own
@@ -134,17 +134,21 @@ impl Verify {
             Fault::new("no proof of its publication came with it")
                 .hint("fetch it with `context fetch --proof`, or make one with `log proof` and name it with `--proof`")
         })?;
-        let (roots, log) = self.split.counted(read_roots(&self.roots)?, &log)?;
+        let Below { roots, log, heard } = self.split.counted(read_roots(&self.roots)?, &log)?;
         let latest = now().saturating_add(semgate_statement::head::MAX_AHEAD);
         let rules = ProofRules {
             roots: &roots,
             checkpoint: CheckpointRules { log: &log, quorum: &quorum, latest },
             prefix: &Prefix::default(),
             documents: &DocumentLimits::default(),
+            heard: heard.as_ref(),
         };
         let proved = rules.verify(&stapled.signed, &proof, &|urn| documents.find(urn)).map_err(|e| {
-            Fault::new(format_args!("not proved to be published: {e}"))
-                .hint("do not use it; ask the authority itself, and keep both answers if they differ")
+            let hint = match e {
+                TextProofFault::SignerCompromised { .. } => COMPROMISED,
+                _ => "do not use it; ask the authority itself, and keep both answers if they differ",
+            };
+            Fault::new(format_args!("not proved to be published: {e}")).hint(hint)
         })?;
         let context = proved.context.context();
         Ok(json!({
@@ -162,6 +166,7 @@ pub fn untrusted(why: &TextProofFault) -> Fault {
         TextProofFault::Context(ContextFault::Document(DocumentFault::ReferenceMissing { .. })) => {
             fault.hint("give the document of that context too, with `--reference`")
         }
+        TextProofFault::SignerCompromised { .. } => fault.hint(COMPROMISED),
         TextProofFault::Context(_) => fault.hint("was it signed by an authority under these roots?"),
         _ => fault.hint("do not use it; are roots and log key those of this authority?"),
     }

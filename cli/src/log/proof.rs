@@ -11,8 +11,9 @@ use semgate_statement::{
 };
 use serde_json::{Value, json};
 
+use super::COMPROMISED;
 use super::source::Which;
-use super::split::counted;
+use super::split::{Below, counted};
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::names;
@@ -40,7 +41,7 @@ pub struct Proof {
     #[arg(long, value_name = "FILE")]
     entry_bytes: Option<PathBuf>,
     /// With `--check`: what the authority serves at `/v1/trust`, or a mirror has as `v1/trust`. Its trust list says which issuing certificates and
-    /// log keys count; a `--root-threshold` above 1 needs it
+    /// log keys count, and nothing counts that a key gave which the root has named as compromised; a `--root-threshold` above 1 needs it
     #[arg(long, value_name = "FILE", requires = "check")]
     trust: Option<PathBuf>,
     #[command(flatten)]
@@ -101,7 +102,7 @@ impl Proof {
             return self.checked_continuation(&text, log, &quorum);
         }
         let proof = TlogProof::read(&text).map_err(|e| refused(&e))?;
-        let (roots, log) = counted(read_roots(&by.roots)?, log, by.root_threshold, trust)?;
+        let Below { roots, log, heard } = counted(read_roots(&by.roots)?, log, by.root_threshold, trust)?;
         let (prefix, documents) = (Prefix::default(), DocumentLimits::default());
         let checkpoint = rules(&log, &quorum);
         if let Some(file) = &self.entry_bytes {
@@ -109,7 +110,13 @@ impl Proof {
             let under = proof.verify(TreeHash::of_leaf(&bytes), &checkpoint).map_err(|e| refused(&e))?;
             return Ok(shown(&under, proof.index));
         }
-        let rules = ProofRules { roots: &roots, checkpoint, prefix: &prefix, documents: &documents };
+        let rules = ProofRules {
+            roots: &roots,
+            checkpoint,
+            prefix: &prefix,
+            documents: &documents,
+            heard: heard.as_ref(),
+        };
         if let Some((entry, signed, under)) = rules.verify_root_entry(&proof).map_err(|e| refused(&e))? {
             let more = ("signed_by_roots", signed.into());
             return Ok(told(&under, proof.index, entry.logged_at(), entry.unverified(), Some(more)));
@@ -228,6 +235,12 @@ fn about(statement: &Statement) -> String {
 }
 
 fn refused(fault: &TextProofFault) -> Fault {
-    Fault::new(format_args!("the proof does not hold: {fault}"))
-        .hint("are roots, log key and witnesses those of this log?")
+    let hint = match fault {
+        TextProofFault::SignerCompromised { .. } => COMPROMISED,
+        TextProofFault::SignerUnknown => {
+            "give a newer file as `--trust`: it has the certificate of every signer"
+        }
+        _ => "are roots, log key and witnesses those of this log?",
+    };
+    Fault::new(format_args!("the proof does not hold: {fault}")).hint(hint)
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use semgate_certs::Roots;
 use semgate_contexts::Prefix;
 use semgate_statement::root::{Anchors, MAX_ROOT_KEYS};
-use semgate_statement::{LogVerifier, Trust};
+use semgate_statement::{Heard, LogVerifier, Trust};
 
 use crate::fault::{Doing, Fault};
 use crate::system::read;
@@ -18,9 +18,19 @@ pub struct Split {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "log_key", value_parser = clap::value_parser!(u64).range(1..=MAX_ROOT_KEYS as u64))]
     root_threshold: u64,
     /// What the authority serves at `/v1/trust`, or a mirror has as `v1/trust`: then the issuing certificates and log keys of the trust list
-    /// in it count, once enough root keys have signed it
+    /// in it count, once enough root keys have signed it, and nothing that a key gave which the root has named as compromised
     #[arg(long, value_name = "FILE", requires = "log_key")]
     trust: Option<PathBuf>,
+}
+
+/// What counts below a root.
+pub struct Below {
+    /// The roots, with the issuing certificates that count.
+    pub roots: Roots,
+    /// The keys of the log.
+    pub log: LogVerifier,
+    /// What the root has said, where a trust document was given.
+    pub heard: Option<Heard>,
 }
 
 impl Split {
@@ -28,13 +38,13 @@ impl Split {
     ///
     /// # Errors
     /// As there.
-    pub fn counted(&self, roots: Roots, log: &LogVerifier) -> Result<(Roots, LogVerifier), Fault> {
+    pub fn counted(&self, roots: Roots, log: &LogVerifier) -> Result<Below, Fault> {
         counted(roots, log, self.root_threshold, self.trust.as_deref())
     }
 }
 
 /// The roots with the issuing certificates that count below them, and the keys of the log: as they were told, or as the trust list in the
-/// file has it, which a threshold of the root keys must have signed.
+/// file has it, which a threshold of the root keys must have signed. Without the file it says that nobody looks for compromised keys.
 ///
 /// # Errors
 /// A threshold above one, and no file; a file that does not hold, or has no trust list in it then.
@@ -43,26 +53,36 @@ pub fn counted(
     log: &LogVerifier,
     threshold: u64,
     trust: Option<&Path>,
-) -> Result<(Roots, LogVerifier), Fault> {
+) -> Result<Below, Fault> {
     let unlisted = |why: &str| {
         Fault::new(format_args!("the issuing certificate is not in the trust list: {why}")).hint(
             "one root key alone makes any issuing certificate: give what the authority serves at `/v1/trust` as `--trust FILE`",
         )
     };
     let Some(file) = trust else {
-        return if threshold > 1 { Err(unlisted("none was given")) } else { Ok((roots, log.clone())) };
+        if threshold > 1 {
+            return Err(unlisted("none was given"));
+        }
+        tell!(
+            "not checked: whether the root has named the signer's key as compromised (that takes `--trust`)"
+        );
+        return Ok(Below { roots, log: log.clone(), heard: None });
     };
     let shown = format!("`{}`", file.display());
     let trust = Trust::read(read(file)?.as_bytes(), roots.limits())
         .hinted(&shown, "what an authority serves at `/v1/trust` is meant")?;
     let configured = Anchors::new(trust.authority(), log.name(), &roots, threshold, log);
-    let said = configured.with_entries(trust.root(), u64::MAX, &Prefix::default()).map_err(|fault| {
+    let anchors = configured.with_entries(trust.root(), u64::MAX, &Prefix::default()).map_err(|fault| {
         Fault::new(format_args!("{shown} does not hold: {fault}")).hint(
             "are roots, threshold and log key those of this authority? If so, keep the file as evidence",
         )
     })?;
-    if threshold > 1 && said.list().is_none() {
+    if threshold > 1 && anchors.list().is_none() {
         return Err(unlisted("there is none in the file"));
     }
-    Ok((said.roots().clone(), said.log().clone()))
+    Ok(Below {
+        roots: anchors.roots().clone(),
+        log: anchors.log().clone(),
+        heard: Some(Heard { anchors, trust }),
+    })
 }

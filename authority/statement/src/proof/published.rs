@@ -6,10 +6,11 @@ use crate::checkpoint::Checkpoint;
 use crate::context::{MAX_SIGNED_BYTES, SignedContext, verify_context_among};
 use crate::entry::{Entry, VerifiedEntry};
 use crate::format::{FormatFault, Members, limits, write};
-use crate::statement::Statement;
+use crate::root::Anchors;
+use crate::statement::{Act, Statement};
 use crate::tiles::{TileSource, TreeHash, inclusion_proof};
 use crate::trust::Trust;
-use semgate_certs::{Chain, RootKey, Roots};
+use semgate_certs::{Chain, RootKey, Roots, SignerId, Thumbprint};
 use semgate_contexts::{DocumentLimits, Prefix, Referenced};
 use serde_json::Value;
 
@@ -71,6 +72,38 @@ impl Stapled {
     }
 }
 
+/// What a reader has heard of the root: as new as the trust document that it comes from.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// The verified statements of the root, folded.
+    pub anchors: Anchors,
+    /// The certificates that came beside them, for signers that a proof names without a chain. None of them is believed for being here.
+    pub trust: Trust,
+}
+
+impl Heard {
+    /// That no name of who signed what stands at `index` is compromised there: what a `signer_compromised` takes back.
+    fn count(&self, index: u64, signers: &[&SignerId]) -> Result<(), TextProofFault> {
+        match signers.iter().filter_map(|signer| self.anchors.compromised(signer)).min() {
+            Some(from) if index >= from => Err(TextProofFault::SignerCompromised { from }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same where all that is known of the document's signer is its certificate's name.
+    fn count_named(&self, index: u64, by: &SignerId, signer: &Thumbprint) -> Result<(), TextProofFault> {
+        self.count(index, &[by])?;
+        if by.certificates().contains(signer) {
+            return Ok(());
+        }
+        match self.trust.chain(signer) {
+            Some(chain) => self.count(index, &[&chain.signer_id()]),
+            None if self.anchors.has_compromised() => Err(TextProofFault::SignerUnknown),
+            None => Ok(()),
+        }
+    }
+}
+
 /// What a stapled context is verified against: nothing of it comes with the context.
 #[derive(Clone, Debug)]
 pub struct ProofRules<'a> {
@@ -82,6 +115,8 @@ pub struct ProofRules<'a> {
     pub prefix: &'a Prefix,
     /// Bounds of documents.
     pub documents: &'a DocumentLimits,
+    /// What the root has said: what a compromised key published or resumed is refused. Without it nobody looks for such keys.
+    pub heard: Option<&'a Heard>,
 }
 
 /// A context that was published: its statement is in the log, and the document is the one that the statement names.
@@ -106,7 +141,7 @@ impl ProofRules<'_> {
         proof: &TlogProof,
         others: &Referenced<'_>,
     ) -> Result<Proved, TextProofFault> {
-        let (verified, checkpoint) = self.verify_entry(proof)?;
+        let (verified, checkpoint) = self.verify_signed(proof)?;
         let Statement::Publish { urn, digest, signer } = verified.statement() else {
             return Err(TextProofFault::NotPublished);
         };
@@ -117,11 +152,31 @@ impl ProofRules<'_> {
         if document.urn() != urn || document.digest() != digest || context.signer() != *signer {
             return Err(TextProofFault::OfAnother);
         }
+        if let Some(heard) = self.heard {
+            heard.count(proof.index, &[verified.signer_id(), context.signer_id()])?;
+        }
         Ok(Proved { context, index: proof.index, logged_at: at, checkpoint })
     }
 
-    /// Verifies a proof and the statement of its entry, whatever that says; the chain of its signer is judged at the time of the entry.
+    /// Verifies a proof and the statement of its entry, whatever that says; the chain of its signer is judged at the time of the entry. What a
+    /// compromised key gave is refused, a publication and a resumption; what it took away stays so.
     pub fn verify_entry(&self, proof: &TlogProof) -> Result<(VerifiedEntry, Checkpoint), TextProofFault> {
+        let (verified, checkpoint) = self.verify_signed(proof)?;
+        if let Some(heard) = self.heard {
+            match verified.statement() {
+                Statement::Publish { signer, .. } => {
+                    heard.count_named(proof.index, verified.signer_id(), signer)?;
+                }
+                Statement::Change { act: Act::Resume, .. } => {
+                    heard.count(proof.index, &[verified.signer_id()])?;
+                }
+                _ => {}
+            }
+        }
+        Ok((verified, checkpoint))
+    }
+
+    fn verify_signed(&self, proof: &TlogProof) -> Result<(VerifiedEntry, Checkpoint), TextProofFault> {
         let (entry, chain) = self.extra(proof)?;
         let checkpoint = proof.verify(TreeHash::of_leaf(entry.bytes()), &self.checkpoint)?;
         let mut trust = Trust::default();

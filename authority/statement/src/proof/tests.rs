@@ -1,12 +1,17 @@
 use super::*;
 use crate::cosignature::CosignerKey;
+use crate::entry::Entry;
+use crate::jws::SigningIdentity;
+use crate::root::{Anchors, RootAct};
 use crate::statement::Act;
 use crate::testing::{MemoryAuthority, START};
 use crate::tiles::{
     TilePath, Tree, check_consistency_proof, check_inclusion, consistency_proof, inclusion_proof,
     root_of_prefix,
 };
-use semgate_contexts::{DocumentLimits, Prefix};
+use crate::trust::Trust;
+use semgate_certs::{ChainLimits, Suspect};
+use semgate_contexts::{DocumentLimits, Line, Prefix};
 use std::collections::HashMap;
 
 type Grown = (HashMap<TilePath, Vec<u8>>, Vec<(u64, TreeHash)>);
@@ -90,7 +95,8 @@ fn stapled(authority: &MemoryAuthority, short: &str) -> Stapled {
     let at =
         Checkpoint::verify(note.as_bytes(), authority.keys.log.verifier(), crate::testing::ORIGIN).unwrap();
     let entry = &authority.entries[published.index as usize];
-    let chain = authority.trust.chain(&published.signer).unwrap();
+    let by = Entry::read(entry, &Prefix::default()).unwrap().signed().key().unwrap();
+    let chain = authority.trust.chain(&by).unwrap();
     let proof = prove_entry(entry, Some(chain), published.index, (note, &at), &authority.tiles).unwrap();
     Stapled { signed: authority.documents[&published.digest].clone(), proof: Some(proof) }
 }
@@ -99,8 +105,13 @@ fn judged(authority: &MemoryAuthority, bytes: &[u8], quorum: &Quorum) -> Result<
     let log = authority.keys.log.verifier();
     let (prefix, documents) = (Prefix::default(), DocumentLimits::default());
     let checkpoint = CheckpointRules { log, quorum, latest: authority.now };
-    let rules =
-        ProofRules { roots: &authority.keys.roots, checkpoint, prefix: &prefix, documents: &documents };
+    let rules = ProofRules {
+        roots: &authority.keys.roots,
+        checkpoint,
+        prefix: &prefix,
+        documents: &documents,
+        heard: None,
+    };
     let stapled = Stapled::read(bytes)?;
     rules.verify(&stapled.signed, stapled.proof.as_ref().ok_or(TextProofFault::Extra)?, &|_| None)
 }
@@ -166,4 +177,62 @@ fn a_proof_under_a_checkpoint_that_too_few_witnesses_saw_is_refused() {
     let text = crate::cosignature::split(&proof.checkpoint).unwrap().0.to_owned();
     proof.checkpoint.push_str(&witness.cosign(&text, authority.now));
     judged(&authority, &stapled.to_bytes().unwrap(), &quorum).unwrap();
+}
+
+fn said_compromised(authority: &mut MemoryAuthority, signer: &SigningIdentity, from: u64) {
+    let certificate = &signer.chain.certificates()[0];
+    let suspect = Suspect::of(certificate, &ChainLimits::default()).unwrap();
+    let act = RootAct::Compromised { key: suspect.certificate, spki: Some(suspect.key), from };
+    authority.root(act, &[]);
+}
+
+/// What both checks of a proof answer, with what the root has said.
+fn with_heard(authority: &MemoryAuthority, short: &str, trust: Trust) -> [Option<TextProofFault>; 2] {
+    let served = stapled(authority, short);
+    let config = authority.config();
+    let told = Anchors::new(&config.authority, &config.origin, &config.roots, 1, &config.log);
+    let anchors = told.with_entries(authority.trust.root(), u64::MAX, &Prefix::default()).unwrap();
+    let heard = Heard { anchors, trust };
+    let (nobody, prefix, documents) = (Quorum::default(), Prefix::default(), DocumentLimits::default());
+    let checkpoint = CheckpointRules { log: &config.log, quorum: &nobody, latest: authority.now };
+    let roots = &config.roots;
+    let rules = ProofRules { roots, checkpoint, prefix: &prefix, documents: &documents, heard: Some(&heard) };
+    let proof = served.proof.unwrap();
+    [rules.verify(&served.signed, &proof, &|_| None).err(), rules.verify_entry(&proof).err()]
+}
+
+#[test]
+fn what_a_compromised_key_published_is_not_proved_to_whoever_has_heard_of_it() {
+    let mut authority = MemoryAuthority::new(START);
+    authority.publish(&MemoryAuthority::document("shop:v1.0", "thing"));
+    let from = authority.publish(&MemoryAuthority::document("shop:v1.1", "thing"));
+    authority.publish(&MemoryAuthority::document("other:v1.0", "thing"));
+    let stolen = authority.signer(&Line::parse("shop").unwrap());
+    let whole = authority.trust.clone();
+    assert_eq!(with_heard(&authority, "shop:v1.1", whole), [None, None]);
+    said_compromised(&mut authority, &stolen, from);
+    let whole = || authority.trust.clone();
+    let refused = || Some(TextProofFault::SignerCompromised { from });
+    assert_eq!(with_heard(&authority, "shop:v1.0", whole()), [None, None]);
+    assert_eq!(with_heard(&authority, "other:v1.0", whole()), [None, None]);
+    assert_eq!(with_heard(&authority, "shop:v1.1", whole()), [refused(), refused()]);
+    // who has heard nothing is told what he was told before
+    let bytes = stapled(&authority, "shop:v1.1").to_bytes().unwrap();
+    assert!(judged(&authority, &bytes, &Quorum::default()).is_ok());
+}
+
+#[test]
+fn attack_a_document_of_a_stolen_key_below_the_statement_of_another_is_not_proved() {
+    let mut authority = MemoryAuthority::new(START);
+    let line = Line::parse("shop").unwrap();
+    authority.publish(&MemoryAuthority::document("shop:v1.0", "thing"));
+    let (stolen, other) = (authority.signer(&line), authority.keys.signer(&["shop"]));
+    let context = MemoryAuthority::context(&MemoryAuthority::document("shop:v1.1", "thing"));
+    let from = authority.publish_by(&context, &stolen, &other);
+    said_compromised(&mut authority, &stolen, from);
+    let refused = || Some(TextProofFault::SignerCompromised { from });
+    assert_eq!(with_heard(&authority, "shop:v1.1", authority.trust.clone()), [refused(), refused()]);
+    // the file says nothing of the certificate, so that nobody knows whose it is; the document has it with it
+    let fault = with_heard(&authority, "shop:v1.1", Trust::default());
+    assert_eq!(fault, [refused(), Some(TextProofFault::SignerUnknown)]);
 }

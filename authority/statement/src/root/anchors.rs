@@ -344,6 +344,11 @@ impl Anchors {
         self.compromised.since(certificates, keys)
     }
 
+    /// Whether any key is compromised.
+    pub(crate) fn has_compromised(&self) -> bool {
+        self.compromised.has_any()
+    }
+
     /// The newest recognition of each other authority, but for those that ended before a later one was recognised. That one was withdrawn,
     /// its status says.
     pub fn recognised(&self) -> impl Iterator<Item = &Recognised> {

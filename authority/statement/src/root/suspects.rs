@@ -42,6 +42,11 @@ impl Suspects {
         said.is_some_and(|since| *since <= from)
     }
 
+    /// Whether anything is named.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.certificates.is_empty()
+    }
+
     /// Whether any key is named as such, so that the certificates of signers must be at hand.
     pub(crate) fn has_keys(&self) -> bool {
         !self.keys.is_empty()

@@ -243,8 +243,13 @@ fn every_entry_is_proved_and_a_position_past_the_end_is_no_fault_of_the_log() {
     let quorum = crate::cosignature::Quorum::default();
     let (prefix, documents) = (Prefix::default(), semgate_contexts::DocumentLimits::default());
     let checkpoint = crate::proof::CheckpointRules { log: &config.log, quorum: &quorum, latest: now };
-    let rules =
-        crate::proof::ProofRules { roots: &config.roots, checkpoint, prefix: &prefix, documents: &documents };
+    let rules = crate::proof::ProofRules {
+        roots: &config.roots,
+        checkpoint,
+        prefix: &prefix,
+        documents: &documents,
+        heard: None,
+    };
     let mut prover = Prover::new(&mut authority, &config, now).unwrap();
     let (_, root) = prover.inclusion(0).unwrap();
     let (_, published) = prover.inclusion(1).unwrap();
