@@ -319,7 +319,7 @@ fn card(parts: &Parts) -> Result<Arrival, Refusal> {
 fn without_body(parts: &Parts, hint: &str) -> Result<(), Refusal> {
     let length = parts.headers.get(CONTENT_LENGTH).is_some_and(|length| length.as_bytes() != b"0");
     if length || parts.headers.contains_key(TRANSFER_ENCODING) {
-        return Err(malformed("a get has a body").with_hint(hint));
+        return Err(malformed("a request that takes no body has one").with_hint(hint));
     }
     Ok(())
 }
