@@ -14,12 +14,13 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue};
 use semgate_certs::token::TokenIssuers;
 use semgate_certs::{CertificateDer, ChainFault, PeerFault, PeerRoots, Thumbprint};
-use semgate_inspect::{Code, Peer, Refusal};
+use semgate_inspect::{Code, Delivered, Peer, Refusal};
 
 pub(crate) use shown::Shown;
 pub(crate) use standing::Standing;
 
 use crate::materials::Materials;
+use crate::reasons::ONCE;
 use shown::Remembered;
 
 /// The peer of one connection, and what the agent behind is told about it.
@@ -99,6 +100,14 @@ impl Identity {
         })
     }
 
+    /// Whether what an agent behind answers may still be handed to the peer, whose message that agent has.
+    ///
+    /// # Errors
+    /// `sender_mismatch`, as [`Identity::peer`], with `delivered: yes`.
+    pub(crate) fn hears(&self, now: u64) -> Result<(), Refusal> {
+        self.peer(now).map(drop).map_err(after_delivery)
+    }
+
     /// What the head of a request shows of the peer beside its certificate.
     ///
     /// # Errors
@@ -163,4 +172,10 @@ impl Identity {
     pub(crate) fn sender(&self) -> &HeaderValue {
         &self.sender
     }
+}
+
+/// The same, of a caller whose message was delivered.
+pub(crate) fn after_delivery(refusal: Refusal) -> Refusal {
+    let hint = format!("{}; the message was delivered: {ONCE}", refusal.hint());
+    refusal.with_hint(hint).with_delivered(Delivered::Yes)
 }

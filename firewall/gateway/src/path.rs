@@ -271,9 +271,12 @@ impl Way<'_> {
                 let stream = (begun, framing);
                 return Box::pin(self.relay(stream, facts, (opened, demand), echo, notice.as_ref())).await;
             }
-            Ok(Answered::Whole(returned)) => {
-                reply::judge(&lane.shared.inspector, returned, &lane.replier, lane.shared.now())
-            }
+            Ok(Answered::Whole(returned)) => reply::judge(
+                &lane.shared.inspector,
+                returned,
+                (&lane.replier, self.identity),
+                lane.shared.now(),
+            ),
             Err(refusal) => return Err(Stopped { demand, ..stopped_reply(refusal, facts) }),
         };
         let judged = judged.and_then(|(sent, passed)| {

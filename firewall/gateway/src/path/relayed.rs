@@ -73,7 +73,8 @@ impl Way<'_> {
             return Err(back(refusal));
         }
         let lane = self.lane;
-        let judged = reply::judge(&lane.shared.inspector, returned, &lane.replier, lane.shared.now());
+        let judged =
+            reply::judge(&lane.shared.inspector, returned, (&lane.replier, self.identity), lane.shared.now());
         let (_, passed) = judged.map_err(back)?;
         let said = passed.permit.facts().clone();
         let (_, body) = passed.permit.spend();

@@ -98,7 +98,7 @@ impl Course {
             return Err(reasons::timeout(Delivered::Yes));
         }
         let at = unix_now();
-        let _ = self.of.identity.peer(at)?;
+        self.of.identity.hears(at)?;
         if !self.met.counts(at) {
             return Err(reasons::agent_counts_no_more(Delivered::Yes));
         }

@@ -22,7 +22,7 @@ use super::close::{self, End};
 use crate::clock::unix_now;
 use crate::decision::DecisionId;
 use crate::framing::agreed::Agreed;
-use crate::identify::Identity;
+use crate::identify::{Identity, after_delivery};
 use crate::lane::Lane;
 use crate::reasons::{self, no_audit, unspent};
 use crate::record::{NotRecorded, Outcome, Record};
@@ -45,6 +45,8 @@ pub(super) struct Socket {
     exchanges: RefCell<Exchanges>,
     /// Who the agent's socket was opened with, once it was.
     met: RefCell<Met>,
+    /// Whether the agent has a message of the caller's.
+    delivered: Cell<bool>,
     /// Messages and control frames of both sides so far.
     frames: Cell<usize>,
     heard: Cell<Instant>,
@@ -63,6 +65,7 @@ impl Socket {
         Self {
             exchanges: RefCell::new(lane.shared.inspector.exchanges()),
             met: RefCell::default(),
+            delivered: Cell::new(false),
             frames: Cell::new(0),
             heard: Cell::new(now),
             ends: now + lane.shared.limits.stream_time,
@@ -191,6 +194,7 @@ impl Socket {
         let (Outgoing { body, .. }, sent) = permit.spend();
         let facts = sent.facts().clone();
         self.exchanges.borrow_mut().sent(sent);
+        self.delivered.set(true);
         send(agent, body).await.map_err(|()| {
             Refusal::new(Code::UpstreamUnavailable, "the socket of the agent behind ended")
                 .with_hint("nobody knows whether the message arrived: do not send it again before you know what became of it")
@@ -253,6 +257,7 @@ impl Socket {
     fn reply(&self, text: Bytes) -> Result<Bytes, Refusal> {
         let lane = &self.lane;
         self.began.set(std::time::Instant::now());
+        self.hears()?;
         self.counts(Delivered::Yes)?;
         let mut exchanges = self.exchanges.borrow_mut();
         let now = lane.shared.now();
@@ -287,11 +292,20 @@ impl Socket {
     }
 
     fn still(&self) -> Result<(), Refusal> {
-        let (shared, now) = (&*self.lane.shared, unix_now());
-        let _ = self.identity.peer(now)?;
+        let shared = &*self.lane.shared;
+        self.hears()?;
         self.counts(Delivered::Unknown)?;
-        self.identity.still_shows(&self.agreed.shown, &shared.issuers, now)?;
         self.exchanges.borrow_mut().still_count(&shared.inspector, &self.lane.replier, shared.now())
+    }
+
+    /// Whether the caller may still hear what the agent says, by its certificate and by what its head showed.
+    fn hears(&self) -> Result<(), Refusal> {
+        let now = unix_now();
+        let counts = self
+            .identity
+            .peer(now)
+            .and_then(|_| self.identity.still_shows(&self.agreed.shown, &self.lane.shared.issuers, now));
+        counts.map_err(|refusal| if self.delivered.get() { after_delivery(refusal) } else { refusal })
     }
 
     /// One more message or control frame of either side.

@@ -1,13 +1,13 @@
 //! What still goes over connections that were open when a certificate was taken away: the agent's behind, and the caller's.
 
-use crate::common::agent::Agent;
+use crate::common::agent::{Act, Agent, ok};
 use crate::common::{Answer, Gateway, House, RETAILER, WHOLESALER, message, reply, route, wait};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -212,12 +212,6 @@ async fn attack_a_body_that_is_trickled_past_the_end_of_its_senders_certificate(
     let agent = Agent::saying(&reply());
     let route = route("l8", "l8", &format!("http://127.0.0.1:{}/l8", agent.port), "");
     let gateway = Gateway::start(house.config(&route, "body_timeout = \"60s\""));
-    let config = house.pki.client_config(Some(&house.pki.agent(RETAILER)));
-    let open = async || {
-        let stream = TcpStream::connect(("127.0.0.1", gateway.port("l8"))).await.unwrap();
-        let name = ServerName::try_from("127.0.0.1").unwrap();
-        TlsConnector::from(Arc::clone(&config)).connect(name, stream).await.unwrap()
-    };
     let body = message().to_string();
     let head = format!(
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
@@ -228,7 +222,8 @@ async fn attack_a_body_that_is_trickled_past_the_end_of_its_senders_certificate(
         let size = stream.read(&mut buffer).await.unwrap();
         Answer::parse(&String::from_utf8_lossy(&buffer[..size]))
     };
-    let (mut slow, mut other) = (open().await, open().await);
+    let (mut slow, mut other) =
+        (open(&house, gateway.port("l8")).await, open(&house, gateway.port("l8")).await);
     let (first, last) = body.split_at(body.len() / 2);
     slow.write_all(format!("{head}{first}").as_bytes()).await.unwrap();
     slow.flush().await.unwrap();
@@ -236,21 +231,185 @@ async fn attack_a_body_that_is_trickled_past_the_end_of_its_senders_certificate(
     other.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
     assert_eq!(answer(&mut other).await.status, 200);
 
-    let taken = TakenAway::from(&house);
-    let mut refused = false;
-    for _ in 0..TRIES {
-        taken.tell().await;
-        other.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
-        let said = answer(&mut other).await;
-        if said.status == 403 {
-            assert_eq!(said.problem().1, "sender_mismatch");
-            refused = true;
-            break;
-        }
-    }
-    assert!(refused, "its certificate still counts");
+    taken_away(&house, gateway.port("l8")).await;
     let told = agent.seen().len();
     slow.write_all(last.as_bytes()).await.unwrap();
     assert_eq!(answer(&mut slow).await.problem(), (403, "sender_mismatch".to_owned()));
     assert_eq!(agent.seen().len(), told, "and nothing of it reached the agent");
+}
+
+/// A connection of the caller's, with its certificate.
+async fn open(house: &House, port: u16) -> tokio_rustls::client::TlsStream<TcpStream> {
+    let config = house.pki.client_config(Some(&house.pki.agent(RETAILER)));
+    let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let name = ServerName::try_from("127.0.0.1").unwrap();
+    TlsConnector::from(config).connect(name, stream).await.unwrap()
+}
+
+/// Takes the caller's certificate away, and waits until it is refused.
+async fn taken_away(house: &House, port: u16) {
+    let mut other = open(house, port).await;
+    let taken = TakenAway::from(house);
+    for _ in 0..TRIES {
+        taken.tell().await;
+        let body = message().to_string();
+        let asks = format!(
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        other.write_all(asks.as_bytes()).await.unwrap();
+        let mut buffer = vec![0; 8192];
+        let size = other.read(&mut buffer).await.unwrap();
+        let said = Answer::parse(&String::from_utf8_lossy(&buffer[..size]));
+        if said.status == 403 {
+            assert_eq!(said.problem().1, "sender_mismatch");
+            return;
+        }
+    }
+    panic!("its certificate still counts");
+}
+
+/// The problem document in an answer of a native, a JSON-RPC or an HTTP+JSON caller.
+fn problem(said: &Value) -> Value {
+    let data =
+        said.pointer("/error/data/0").or(said.pointer("/error/details/1")).or(said.pointer("/error/data"));
+    data.unwrap_or(said).clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attack_a_plain_reply_to_a_caller_whose_certificate_was_taken_back_while_the_agent_thought() {
+    let house = house();
+    // what it is asked over the first route is answered at once, all else when it is told to
+    let quick = Agent::saying(&reply());
+    let (go, told) = mpsc::channel::<()>();
+    let (go, told) = (Mutex::new(go), Arc::new(Mutex::new(told)));
+    let slow = Agent::start(move |seen| {
+        let _ = told.lock().unwrap().recv();
+        let native = seen.head.starts_with("POST /l8");
+        let answer = json!({"jsonrpc": "2.0", "id": 7, "result": {}});
+        Act::Say(ok(if native { reply() } else { answer }.to_string().as_bytes()))
+    });
+    let to = |path: &str| format!("http://127.0.0.1:{}/{path}", slow.port);
+    let routes = [
+        route("quick", "l8", &format!("http://127.0.0.1:{}/l8", quick.port), ""),
+        route("l8", "l8", &to("l8"), ""),
+        route("a2a", "a2a", &to("a2a"), ""),
+        route("rest", "a2a", &to("rest"), "transports = [\"rest\"]"),
+        route("mcp", "mcp", &to("mcp"), ""),
+    ];
+    let gateway = Gateway::start(house.config(&routes.concat(), ""));
+    let said = json!({
+        "messageId": "m-1", "role": "ROLE_USER",
+        "parts": [{"data": {"concept_type": "current_decision", "item_id": "sku-1", "quantity": 120}}],
+        "metadata": {EXTENSION: {"context": "urn:contexts:supplyChain:v1.0"}}
+    });
+    let rpc =
+        |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+    let asks = [
+        ("l8", "POST / HTTP/1.1", "application/json", message()),
+        ("a2a", "POST / HTTP/1.1", "application/json", rpc("SendMessage", json!({"message": said}))),
+        ("rest", "POST /message:send HTTP/1.1", "application/a2a+json", json!({"message": said})),
+        (
+            "mcp",
+            "POST / HTTP/1.1\r\nAccept: application/json, text/event-stream",
+            "application/json",
+            rpc(
+                "initialize",
+                json!({"protocolVersion": "2025-11-25", "capabilities": {},
+                "clientInfo": {"name": "c", "version": "1"}}),
+            ),
+        ),
+    ];
+    let mut waiting = Vec::new();
+    for (at, (name, line, kind, body)) in asks.into_iter().enumerate() {
+        let mut stream = open(&house, gateway.port(name)).await;
+        let body = body.to_string();
+        let head = format!(
+            "{line}\r\nHost: a\r\nA2A-Version: 1.0\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        let seen = || slow.seen().len() == at + 1;
+        tokio::task::block_in_place(|| wait(&format!("the agent has it over {name}"), seen));
+        waiting.push((name, stream));
+    }
+    taken_away(&house, gateway.port("quick")).await;
+    for (name, mut stream) in waiting {
+        go.lock().unwrap().send(()).unwrap();
+        let mut buffer = vec![0; 8192];
+        let size = stream.read(&mut buffer).await.unwrap();
+        let answer = Answer::parse(&String::from_utf8_lossy(&buffer[..size]));
+        let problem = problem(&serde_json::from_str(&answer.body).unwrap());
+        assert_eq!(problem["code"], "sender_mismatch", "{name}: {}", answer.body);
+        assert_eq!(problem["delivered"], "yes", "{name}");
+        assert!(problem["hint"].as_str().unwrap().contains("do not send it again"), "{name}: {problem}");
+    }
+    tokio::task::block_in_place(|| {
+        wait("the records", || {
+            let of = |record: &&Value| record["direction"] == "reply" && record["code"] == "sender_mismatch";
+            house.audit().iter().filter(of).count() == 4
+        });
+    });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_ends_with_its_callers_certificate_says_that_its_request_was_delivered() {
+    let house = house();
+    let quick = Agent::saying(&reply());
+    let begins = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let silent = Agent::start(move |_| Act::Say(begins.as_bytes().to_vec()));
+    let routes = [
+        route("quick", "l8", &format!("http://127.0.0.1:{}/l8", quick.port), ""),
+        route("l8", "l8", &format!("http://127.0.0.1:{}/l8", silent.port), ""),
+    ];
+    let gateway = Gateway::start(house.config(&routes.concat(), ""));
+    let mut stream = open(&house, gateway.port("l8")).await;
+    let body = message().to_string();
+    let asks = format!(
+        "POST / HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(asks.as_bytes()).await.unwrap();
+    assert!(head(&mut stream).await.starts_with("HTTP/1.1 200"));
+    taken_away(&house, gateway.port("quick")).await;
+    let mut text = String::new();
+    while !text.contains("\r\n0\r\n\r\n") {
+        text.push(char::from(stream.read_u8().await.unwrap()));
+    }
+    let last = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap_or_else(|| panic!("{text}"));
+    let last: Value = serde_json::from_str(last).unwrap();
+    assert_eq!((&last["code"], &last["delivered"]), (&json!("sender_mismatch"), &json!("yes")), "{last}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_socket_that_ends_with_its_callers_certificate_says_what_was_delivered() {
+    for asks_something in [true, false] {
+        let house = house();
+        let quick = Agent::saying(&reply());
+        let (port, heard) = silent_socket(&house).await;
+        let routes = [
+            route("quick", "l8", &format!("http://127.0.0.1:{}/l8", quick.port), ""),
+            route("sockets", "l8", &format!("https://127.0.0.1:{port}/l8"), "websocket = true"),
+        ];
+        let gateway = Gateway::start(house.config(&routes.concat(), ""));
+        let mut stream = open(&house, gateway.port("sockets")).await;
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: gw\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n").await.unwrap();
+        assert!(head(&mut stream).await.starts_with("HTTP/1.1 101"));
+        let mut socket = WebSocketStream::from_raw_socket(stream, Role::Client, None).await;
+        if asks_something {
+            let mut asks = message();
+            asks["performative"] = json!("QUERY");
+            socket.send(Message::text(asks.to_string())).await.unwrap();
+            tokio::task::block_in_place(|| wait("it is told", || heard.lock().unwrap().len() == 1));
+        }
+        taken_away(&house, gateway.port("quick")).await;
+        let Some(Ok(Message::Text(text))) = socket.next().await else { panic!("it says why it ends") };
+        let said: Value = serde_json::from_str(&text).unwrap();
+        let delivered = if asks_something { "yes" } else { "no" };
+        assert_eq!(
+            (&said["code"], &said["delivered"]),
+            (&json!("sender_mismatch"), &json!(delivered)),
+            "{said}"
+        );
+    }
 }
