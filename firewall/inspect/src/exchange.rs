@@ -45,7 +45,10 @@ impl Exchanges {
     /// A request was sent. One that tells and does not ask is not answered on a socket, and opens nothing.
     pub fn sent(&mut self, sent: Sent) {
         if asks(sent.facts().performative) {
-            self.open.push(Exchange { sent, stream: StreamState::default(), agreed: false });
+            // one answer is awaited like a whole reply: it may come when the lock is over that it was asked for under
+            let subscribes = sent.subscription.is_some();
+            let stream = if subscribes { StreamState::of(&sent) } else { StreamState::default() };
+            self.open.push(Exchange { sent, stream, agreed: false });
         }
     }
 

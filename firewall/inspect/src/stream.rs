@@ -26,6 +26,8 @@ use texts::{Heard, bounds};
 #[derive(Debug, Default)]
 pub struct StreamState {
     task: Option<String>,
+    /// The second at which the lock ends that the request was judged under.
+    locked_until: Option<u64>,
     end: End,
     heard: Heard,
     /// Something came: in MCP on the stream of a subscription, in native L8 on any.
@@ -62,8 +64,8 @@ impl StreamState {
         self.heard.keep(brought, bounds(case));
     }
 
-    /// Whether events may still pass: the context of the request still counts, neither end was disabled, and the session of MCP that
-    /// the stream is in is not over. A gateway asks
+    /// Whether events may still pass: the context of the request still counts, neither end was disabled, the lock of the request lasts,
+    /// and the session of MCP that the stream is in is not over. A gateway asks
     /// whenever the generation moves and at least once a second, so that a revocation ends streams that are silent too.
     ///
     /// # Errors
@@ -79,11 +81,26 @@ impl StreamState {
         let case = inspector.reply_case(&generation, sent, (replier, 0), now);
         let stands = still_stands(&case, sent)
             .and_then(|()| enabled(&generation, sent, replier))
+            .and_then(|()| self.in_lock(now))
             .and_then(|()| in_session(&case));
         stands.map_err(|inner| {
             let facts = case.facts();
             refused(inner.with_facts(facts)).with_rpc_id(sent.rpc_id.clone())
         })
+    }
+
+    /// What is remembered of the stream that answers this.
+    pub(crate) fn of(sent: &Sent) -> Self {
+        Self { locked_until: sent.session.map(|session| session.until), ..Self::default() }
+    }
+
+    /// A lock ends what is said under it, whether or not the events hold it too.
+    fn in_lock(&self, now: Now) -> Result<(), Refusal> {
+        if self.locked_until.is_none_or(|until| now.unix < until) {
+            return Ok(());
+        }
+        Err(Refusal::new(Code::LockMismatch, "the lock is over that the stream was asked for under")
+            .with_hint("negotiate a new lock, and ask for the stream again"))
     }
 
     /// Whether the stream is over: nothing that comes after may pass.
@@ -172,8 +189,8 @@ pub(crate) fn enabled(generation: &Generation, sent: &Sent, replier: &Peer) -> R
 
 impl Inspector {
     /// The beginning of the stream that answers a request.
-    pub fn stream(&self, _sent: &Sent) -> StreamState {
-        StreamState::default()
+    pub fn stream(&self, sent: &Sent) -> StreamState {
+        StreamState::of(sent)
     }
 
     /// Whether one event may pass back to the caller. Each is judged under what is in force now, like a reply; a text that is put
@@ -196,7 +213,8 @@ impl Inspector {
             ..self.reply_case(&generation, sent, (replier, event.judged.len()), now)
         };
         let outcome = same_agent(sent, replier, case.facts())
-            .and_then(|_| self.judge_event(&case, sent, stream, &event));
+            .and_then(|facts| stream.in_lock(now).map_err(|refusal| refusal.with_facts(facts)))
+            .and_then(|()| self.judge_event(&case, sent, stream, &event));
         outcome.map_err(|inner| refused(inner).with_rpc_id(sent.rpc_id.clone()))
     }
 

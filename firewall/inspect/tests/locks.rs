@@ -7,7 +7,7 @@ mod stage;
 
 use common::{NOW, agent_id, generation_with, library, route};
 use semgate_contexts::{Line, Version};
-use semgate_inspect::{Code, InspectLimits, Now, Route};
+use semgate_inspect::{Code, InspectLimits, Now, Route, Sent};
 use semgate_negotiation::Minimum;
 use semgate_policies::PolicySource;
 use semgate_statement::Act;
@@ -238,4 +238,60 @@ fn deprecated_revoked_and_forbidden_contexts_are_never_newly_selected() {
     assert_eq!(refused.code(), "context_below_floor", "the authority's floor");
     let refused = stage.shake_hands("nobody", &["payment:v1.1"], vec![]).unwrap_err();
     assert_eq!(refused.code(), "context_unknown", "no policy lets this sender use the line");
+}
+
+fn observation() -> serde_json::Value {
+    serde_json::json!({"concept_type": "local_observation", "observed_fact_text": "x", "confidence_score": 0.5})
+}
+
+/// A request of the supply chain under a lock of 300 seconds, and what its permit leaves behind.
+fn asked(stage: &Stage, performative: &str) -> Sent {
+    let session = stage.shake_hands("retailer-7", &["supplyChain:v1.0"], vec![]).unwrap();
+    let mut message: serde_json::Value = serde_json::from_slice(&common::base("supply chain")).unwrap();
+    common::merge(&mut message, &serde_json::json!({"performative": performative, "lock": session.lock}));
+    message["content"] = observation();
+    let said = common::say(&stage.inspector, &stage.route, "retailer-7", message.to_string(), NOW);
+    said.unwrap().spend().1
+}
+
+/// An answer that holds no lock.
+fn informs(message_id: &str) -> bytes::Bytes {
+    let mut reply: serde_json::Value = serde_json::from_slice(&common::base("supply chain reply")).unwrap();
+    common::merge(&mut reply, &serde_json::json!({"performative": "INFORM", "message_id": message_id}));
+    reply["content"] = observation();
+    reply.to_string().into()
+}
+
+#[test]
+fn attack_a_stream_outlives_the_lock_that_it_was_asked_for_under() {
+    let stage = stage();
+    let wholesaler = common::agent("wholesaler-1");
+    let sent = asked(&stage, "QUERY");
+    let mut stream = stage.inspector.stream(&sent);
+    let mut event = |now| stage.inspector.inspect_event(&sent, &mut stream, &wholesaler, informs("e-1"), now);
+    let _ = event(at(299)).unwrap().spend();
+    let over = |refusal: semgate_inspect::Refusal| {
+        assert_eq!((refusal.code(), refusal.cause()), (Code::ReplyRefused, Some(Code::LockMismatch)));
+        assert_eq!(refusal.delivered(), semgate_inspect::Delivered::Yes);
+        assert!(refusal.detail().contains("the lock is over"), "{}", refusal.detail());
+    };
+    over(event(at(300)).unwrap_err());
+    // one that is silent too
+    let quiet = stage.inspector.stream(&sent);
+    quiet.still_counts(&stage.inspector, &sent, &wholesaler, at(299)).unwrap();
+    over(quiet.still_counts(&stage.inspector, &sent, &wholesaler, at(300)).unwrap_err());
+    // a whole reply was asked for under it
+    let _ = stage.inspector.inspect_reply(&sent, &wholesaler, 200, informs("r-1"), at(300)).unwrap().spend();
+}
+
+#[test]
+fn one_answer_on_a_socket_may_come_after_the_lock_that_it_was_asked_for_under() {
+    let stage = stage();
+    let wholesaler = common::agent("wholesaler-1");
+    let mut exchanges = stage.inspector.exchanges();
+    exchanges.sent(asked(&stage, "QUERY"));
+    exchanges.still_count(&stage.inspector, &wholesaler, at(300)).unwrap();
+    let said = stage.inspector.inspect_said(&mut exchanges, &wholesaler, informs("e-1"), at(300));
+    let _ = said.unwrap().spend();
+    assert!(exchanges.is_empty());
 }
