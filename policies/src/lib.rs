@@ -73,7 +73,7 @@ pub use policies::{Floors, Policies, schema_text};
 pub use publishers::{PublisherAct, PublisherPolicies, Ruling};
 pub use rate::{Period, Rate, RateKey};
 pub use record::{Keep, KeepAs, Keeper};
-pub use source::PolicySource;
+pub use source::{Located, PolicySource};
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! A policy directory as text, before anything in it is judged.
 
+mod located;
 mod strays;
 
 pub(crate) use strays::is_near;
@@ -7,6 +8,8 @@ pub(crate) use strays::is_near;
 use std::path::Path;
 
 use semgate_contexts::Digest;
+
+pub use located::Located;
 
 use crate::{PolicyFault, PolicyLimits};
 
@@ -31,7 +34,8 @@ impl PolicySource {
     /// alone ([`PolicySource::strays`]).
     ///
     /// # Errors
-    /// A directory or file that cannot be read (a missing `entities.json` too), that is not UTF-8, that passes a bound of
+    /// A directory or file that cannot be read (a missing `entities.json` too), that is no regular file or lies, links followed, in another directory
+    /// than the others ([`PolicySource::located`]), that is not UTF-8, that passes a bound of
     /// [`PolicyLimits::default`], or whose name is nearly one of a set ([`PolicyFault::NearlyNamed`]). An empty directory is not refused here but by
     /// [`Policies::load`](crate::Policies::load).
     pub fn read_dir(dir: &Path) -> Result<Self, PolicyFault> {
@@ -44,8 +48,8 @@ impl PolicySource {
     /// As [`PolicySource::read_dir`].
     pub fn read_dir_within(dir: &Path, limits: &PolicyLimits) -> Result<Self, PolicyFault> {
         let mut contents = Vec::new();
-        for name in Self::names(dir, limits)? {
-            let bytes = read_at_most(&dir.join(&name), Self::limit_of(&name, limits), &name)?;
+        for Located { name, path, .. } in Self::located(dir, limits)? {
+            let bytes = read_at_most(&path, Self::limit_of(&name, limits), &name)?;
             contents.push((name, bytes));
         }
         Self::of(contents, limits)

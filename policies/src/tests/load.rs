@@ -361,6 +361,37 @@ fn a_directory_is_read_as_it_is() {
 }
 
 #[test]
+fn what_is_no_regular_file_or_lies_elsewhere_is_refused_as_a_gateway_does_and_a_pipe_holds_nobody_up() {
+    let root = std::env::temp_dir().join(format!("semgate-located-{}", std::process::id()));
+    let dir = root.join("policies");
+    let _ = std::fs::remove_dir_all(&root);
+    std::fs::create_dir_all(&dir).unwrap();
+    let shipped = PolicySource::shipped();
+    std::fs::write(dir.join("entities.json"), &shipped.entities).unwrap();
+    std::fs::write(dir.join("p.cedar"), PAYMENT).unwrap();
+    std::fs::write(root.join("outside.cedar"), CONTINGENCY).unwrap();
+    assert!(PolicySource::read_dir(&dir).is_ok());
+    let pipe = |name: &str| {
+        assert!(std::process::Command::new("mkfifo").arg(dir.join(name)).status().unwrap().success());
+    };
+    let refused = |name: &str, expected: &str| {
+        let fault = PolicySource::read_dir(&dir).unwrap_err().to_string();
+        assert!(fault.contains(expected), "{name}: {fault}");
+        std::fs::remove_file(dir.join(name)).unwrap();
+    };
+    std::os::unix::fs::symlink("../outside.cedar", dir.join("o.cedar")).unwrap();
+    refused("o.cedar", "links must lead into one");
+    std::os::unix::fs::symlink("/dev/null", dir.join("o.cedar")).unwrap();
+    refused("o.cedar", "no regular file");
+    pipe("o.cedar");
+    refused("o.cedar", "o.cedar` cannot be read: no regular file");
+    std::fs::remove_file(dir.join("entities.json")).unwrap();
+    pipe("entities.json");
+    refused("entities.json", "entities.json` cannot be read: no regular file");
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
 fn bounds_hold() {
     let limits = PolicyLimits { max_policies: 1, max_files: 1, ..PolicyLimits::default() };
     let twice = format!("{PAYMENT}{CONTINGENCY}");

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use semgate_policies::{PolicyFault, PolicyLimits, PolicySource};
+use semgate_policies::{Located, PolicyFault, PolicyLimits, PolicySource};
 
 /// Between two tries: several times what a swap of a link takes.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -81,19 +81,10 @@ impl Stamp {
     pub(super) fn take(directory: &Path, limits: &PolicyLimits) -> Result<Self, PolicyFault> {
         let resolved = directory.canonicalize().map_err(|why| unreadable(directory, why))?;
         let mark = std::fs::metadata(&resolved).map_err(|why| unreadable(&resolved, why))?;
-        let mut files = Vec::new();
-        for name in PolicySource::names(&resolved, limits)? {
-            let entry = resolved.join(&name);
-            let path = entry.canonicalize().map_err(|why| unreadable(&entry, why))?;
-            let metadata = std::fs::metadata(&path).map_err(|why| unreadable(&path, why))?;
-            if !metadata.is_file() {
-                return Err(unreadable(&entry, "no regular file"));
-            }
-            files.push(Listed { name, path, mark: Mark::of(&metadata) });
-        }
-        let stamp = Self { directory: resolved, mark: Mark::of(&mark), files };
-        stamp.one_revision()?;
-        Ok(stamp)
+        let located = PolicySource::located(&resolved, limits)?.into_iter();
+        let files =
+            located.map(|Located { name, path, metadata }| Listed { name, path, mark: Mark::of(&metadata) });
+        Ok(Self { mark: Mark::of(&mark), files: files.collect(), directory: resolved })
     }
 
     /// The stamp of a set that is one file.
@@ -107,23 +98,6 @@ impl Stamp {
             return Err(unreadable(file, "a signed policy bundle is demanded, and this is no regular file"));
         }
         Ok(Self { directory: resolved, mark: Mark::of(&metadata), files: Vec::new() })
-    }
-
-    /// Links into several directories cannot be followed as they stood at one moment.
-    fn one_revision(&self) -> Result<(), PolicyFault> {
-        let mut parents = self.files.iter().filter_map(|file| file.path.parent());
-        let Some(first) = parents.next() else { return Ok(()) };
-        match parents.find(|parent| *parent != first) {
-            Some(other) => Err(unreadable(
-                &self.directory,
-                format_args!(
-                    "its files lie in several directories, `{}` and `{}`: links must lead into one",
-                    first.display(),
-                    other.display()
-                ),
-            )),
-            None => Ok(()),
-        }
     }
 
     /// Reads what was listed, if it still is that.
