@@ -64,7 +64,8 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             // Everything that a start needs, without binding a port or writing a file.
             let checked =
                 semgate_gateway::check(&config).map_err(|why| stopped("this would not start", &why))?;
-            for waiting in checked.policies_waiting {
+            let wrong = &checked.policies_wrong;
+            for waiting in checked.policies_waiting.iter().filter(|fault| !wrong.contains(fault)) {
                 tell!("until the contexts are known, nothing passes: {waiting}");
             }
             for fault in checked.shadow_faults {
@@ -72,6 +73,11 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             }
             for why in checked.floors {
                 tell!("warning: `[floors]`: {why}");
+            }
+            if !wrong.is_empty() {
+                let why = wrong.join("; ");
+                return Err(Fault::new(format_args!("this would start, and nothing would pass: {why}"))
+                    .hint("`semgate policy check` with the contexts of the authority tells every fault, with where it is"));
             }
             if !checked.unkept.is_empty() {
                 let why = checked.unkept.join("; ");

@@ -174,6 +174,12 @@ impl PolicyFault {
     pub const fn is_about_contexts(&self) -> bool {
         matches!(self, Self::Invalid { .. } | Self::UnknownLine { .. } | Self::UnknownToContexts { .. })
     }
+
+    /// Whether it waits for contexts that are not known: it names something that none of those has.
+    #[must_use]
+    pub const fn waits_for_contexts(&self) -> bool {
+        matches!(self, Self::UnknownLine { .. } | Self::UnknownToContexts { .. })
+    }
 }
 
 impl fmt::Display for PolicyFault {

@@ -34,6 +34,8 @@ pub struct Checked {
     pub contexts: usize,
     /// Why the policies would not be live at once: they do not fit the contexts that are known so far. Empty if they would.
     pub policies_waiting: Vec<String>,
+    /// Those of them that no other context will mend: a policy is wrong about contexts that are known. A gateway starts with it, and nothing passes.
+    pub policies_wrong: Vec<String>,
     /// What is wrong with the shadow policies, or would be beside the contexts that are known so far; it stops nothing.
     pub shadow_faults: Vec<String>,
     /// Members that `[audit_values]` names and of which nothing could be kept, beside the contexts that are known; none while the policies
@@ -51,13 +53,14 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let parts = start::Parts::load(config, Memory::Look)?;
     let contexts = parts.contexts();
     let shadow_faults = follow::shadow_faults(config, &parts.documents());
-    let follow::First { policies, state, .. } = parts.policies;
+    let follow::First { policies, state, wrong: policies_wrong, .. } = parts.policies;
     // while nothing is known nobody can tell what there will be
     let current = state.report().current && contexts > 0;
     let floors = if current { state.floors_of_nothing(&policies) } else { Vec::new() };
     let unkept = if state.report().current { state.unkept(&policies) } else { Vec::new() };
     let _ = start::generation(config, &parts.followers, Arc::new(policies))?;
-    Ok(Checked { contexts, policies_waiting: state.report().faults, shadow_faults, unkept, floors })
+    let policies_waiting = state.report().faults;
+    Ok(Checked { contexts, policies_waiting, policies_wrong, shadow_faults, unkept, floors })
 }
 
 /// What a gateway of this configuration remembers of its authorities' floors.

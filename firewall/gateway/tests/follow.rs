@@ -228,12 +228,26 @@ fn check_says_what_would_stop_a_start_and_binds_nothing() {
     assert_eq!(checked.contexts, 0);
     assert!(!house.path("state").exists(), "check writes nothing");
     assert!(!checked.policies_waiting.is_empty(), "no context is known, so no policy can be typed");
+    assert!(checked.policies_wrong.is_empty(), "nor be wrong about one");
     house.remember();
     let checked = semgate_gateway::check(&config).unwrap();
     assert_eq!(
         (checked.contexts, checked.policies_waiting.len()),
         (semgate_contexts::library::all().len(), 0)
     );
+    let mut wrong = PolicySource::shipped();
+    wrong.files.push((
+        "wrong.cedar".to_owned(),
+        "permit (principal, action, resource is payment::transfer) when { resource.ammount == 1 };"
+            .to_owned(),
+    ));
+    house.write_policies(&wrong);
+    let told = semgate_gateway::check(&config).unwrap().policies_wrong;
+    assert!(
+        told.len() == 1 && told[0].contains("`ammount`"),
+        "the contexts are known, so it waits for none: {told:?}"
+    );
+    house.write_policies(&PolicySource::shipped());
     std::fs::remove_file(house.path("gateway.key")).unwrap();
     assert!(matches!(semgate_gateway::check(&config), Err(RunFault::File { what: "key", .. })));
     assert!(!house.path("audit.jsonl").exists());

@@ -30,6 +30,8 @@ pub(crate) struct First {
     pub(super) source: Option<PolicySource>,
     pub(super) place: Place,
     pub(super) version: Option<u64>,
+    /// What is wrong with the policies beside the contexts that are known, whatever else comes: nothing passes for it.
+    pub(crate) wrong: Vec<String>,
     lived: Lived,
 }
 
@@ -54,12 +56,15 @@ pub(crate) fn first(config: &Config, contexts: &[Arc<Context>]) -> Result<First,
     match Policies::load_again(&source, contexts, &lived, &limits) {
         Ok(policies) => {
             state.accepted(&policies);
-            Ok(First { policies, state, source: Some(source), place, version, lived })
+            Ok(First { policies, state, source: Some(source), place, version, wrong: Vec::new(), lived })
         }
         Err(faults) if faults.iter().all(PolicyFault::is_about_contexts) => {
             state.rejected(Some(source.digest()), &faults);
+            // beside no context every policy is wrong
+            let wrong = faults.iter().filter(|fault| !contexts.is_empty() && !fault.waits_for_contexts());
+            let wrong = wrong.map(ToString::to_string).collect();
             let policies = waiting(&source, &limits).map_err(|faults| fault(&faults))?;
-            Ok(First { policies, state, source: None, place, version, lived })
+            Ok(First { policies, state, source: None, place, version, wrong, lived })
         }
         Err(mut faults) => {
             // what may be gone once the contexts are known hides what will not
