@@ -246,13 +246,13 @@ fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
         ValidationError::FunctionArgumentValidation(_) if text.contains("decimal") => {
             Some("a decimal has one to four digits behind its point, as in `decimal(\"10000.0\")`".to_owned())
         }
-        ValidationError::UnsafeAttributeAccess(_) => hidden(&text, catalogue),
+        ValidationError::UnsafeAttributeAccess(_) => {
+            hidden(&text, catalogue).or_else(|| is_in_some_versions(&text, catalogue).then(some_versions))
+        }
         ValidationError::UnsafeOptionalAttributeAccess(_) if text.contains("`session`") => {
             Some("it is there under a lock only: ask `context has session &&` first".to_owned())
         }
-        ValidationError::UnsafeOptionalAttributeAccess(_) => {
-            Some("not every loaded version requires it: ask `resource has …` first".to_owned())
-        }
+        ValidationError::UnsafeOptionalAttributeAccess(_) => Some(some_versions()),
         _ => None,
     }
 }
@@ -278,6 +278,22 @@ pub(crate) fn unknown_type(name: &str, catalogue: &Catalogue) -> Option<String> 
     }
     closest(name, catalogue.types.iter().map(|info| info.name.as_str()))
         .map(|near| format!("did you mean `{near}`?"))
+}
+
+fn some_versions() -> String {
+    "not every loaded version requires it: ask `resource has …` first".to_owned()
+}
+
+/// Whether a member that Cedar does not find is there, and not in every version. Cedar takes it for absent behind a condition that it has
+/// not: in `!(resource has x) || resource.x`.
+fn is_in_some_versions(text: &str, catalogue: &Catalogue) -> bool {
+    let of = |info: &crate::catalogue::TypeInfo| {
+        let lacks = |member: &str| {
+            text.contains(&format!("attribute `{member}` on entity type `{}` not found", info.name))
+        };
+        info.attributes.members.iter().any(|(member, found)| found.kind.is_some() && lacks(member))
+    };
+    catalogue.types.iter().any(of)
 }
 
 /// A member that is there, but that no policy sees.

@@ -188,9 +188,15 @@ impl Policies {
                 if same(&fault) { warnings.push(fault) } else { faults.push(fault) }
             }
             warnings.extend(today);
-            let told = |fault: &PolicyFault| gone.iter().any(|one| policy_in(one) == policy_in(fault));
-            warnings.extend(texts.about_nobody(&world).into_iter().filter(|fault| !told(fault)));
             warnings.extend(gone);
+            // what a policy matches nothing for already is its cause
+            let told = |fault: &PolicyFault| {
+                let mut all = faults.iter().chain(&warnings);
+                policy_in(fault).is_some() && all.any(|one| policy_in(one) == policy_in(fault))
+            };
+            let idle: Vec<PolicyFault> =
+                texts.about_nobody(&world).into_iter().filter(|fault| !told(fault)).collect();
+            warnings.extend(idle);
             warnings.extend(agents.elsewhere(world.met().map(|met| &**met), &source.entities));
             let named = texts.groups().into_iter().chain(spent.named.groups().cloned()).collect();
             warnings.extend(agents.misspelt(&named, &source.entities));

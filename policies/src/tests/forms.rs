@@ -361,6 +361,22 @@ fn a_policy_about_disabled_agents_alone_is_told_and_never_keeps_a_set_from_loadi
 }
 
 #[test]
+fn a_policy_that_is_true_for_no_message_is_not_also_told_to_be_about_agents_that_never_come() {
+    let entities =
+        r#"{"agents":[{"id":"spiffe://semgate.test/agent/retailer-7","groups":["vips"],"credentials":[]}]}"#;
+    let one =
+        "principal in Group::\"vips\" && principal != Agent::\"spiffe://semgate.test/agent/retailer-7\"";
+    let text = typed("payment::transfer", one);
+    let source = PolicySource { entities: entities.into(), ..one_file(&text) };
+    let loaded = Policies::load(&source, &shipped_contexts(), &PolicyLimits::default());
+    let told: Vec<String> = match &loaded {
+        Ok(loaded) => loaded.warnings().iter().map(ToString::to_string).collect(),
+        Err(faults) => faults.iter().map(ToString::to_string).collect(),
+    };
+    assert!(told.len() == 1 && told[0].starts_with(WHOLE), "{told:?}");
+}
+
+#[test]
 fn a_trust_domain_that_no_gateway_meets_anybody_of_is_refused_where_the_configuration_is_known() {
     let load = |text: &str, domains: Option<&[&str]>| {
         let trust_domains =

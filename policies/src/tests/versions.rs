@@ -92,6 +92,15 @@ fn an_attribute_is_required_only_if_every_version_requires_it() {
     let faults = house.policies.reload(&source, &versions(), &PolicyLimits::default()).unwrap_err();
     let faults = faults.iter().map(ToString::to_string).collect::<String>();
     assert!(faults.contains("not every loaded version requires it: ask `resource has …` first"), "{faults}");
+    let behind =
+        "permit (principal, action, resource is demo::note) when { !(resource has y) || resource.y > 1 };";
+    let source = PolicySource { files: one_file(behind).files, ..source };
+    let faults = house.policies.reload(&source, &versions(), &PolicyLimits::default()).unwrap_err();
+    let faults = faults.iter().map(ToString::to_string).collect::<String>();
+    assert!(
+        faults.contains("`y`") && faults.contains("ask `resource has …` first"),
+        "behind `!(… has y) ||`: {faults}"
+    );
     let house = load(
         "permit (principal, action, resource is demo::note) when { resource has y && resource.y > 1 };",
         versions(),
