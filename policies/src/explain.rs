@@ -10,6 +10,7 @@ mod recall;
 mod recorded;
 mod scene;
 mod scope;
+mod supposed;
 mod truth;
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use cedar_policy::{ActionConstraint, PrincipalConstraint};
 use super::Against;
 use super::scene::Scene;
 use super::scope::Fit;
+use super::supposed::Seen;
 use super::truth::{self, Truth};
 use crate::parse::Written;
 use crate::reads::Reads;
@@ -56,11 +57,12 @@ impl ToPass {
 
 /// What a denied message would need: every forbid that applies passed by, and one permit.
 pub(super) fn to_pass(against: &[Against<'_>], scene: &Scene) -> ToPass {
+    let seen = &Seen { scene, against };
     let of = |permits: bool| against.iter().filter(move |one| one.written.permits() == permits);
     let forbids = of(false).filter(|one| one.truth == Truth::True);
     let (bare, conditional): (Vec<_>, Vec<_>) = forbids.partition(|one| one.clauses.is_empty());
     let mut all: Vec<String> = bare.iter().map(|one| unconditional(one.written)).collect();
-    let ways = conditional.iter().map(|one| (one.written, avoid(&one.clauses, scene)));
+    let ways = conditional.iter().map(|one| (one.written, avoid(&one.clauses, seen)));
     all.extend(folded(ways).iter().map(|(ids, ways)| {
         let does = if ids.len() == 1 { "does not apply" } else { "do not apply" };
         format!("so that {} {does}: {ways}", listed(ids, "and"))
@@ -71,28 +73,65 @@ pub(super) fn to_pass(against: &[Against<'_>], scene: &Scene) -> ToPass {
     }
     let needs = |one: &Against<'_>| {
         let scope = one.scope.iter().filter_map(Fit::wish).map(str::to_owned);
-        scope.chain(conditions(&one.clauses, Some(scene))).collect::<Vec<_>>().join("; and ")
+        scope.chain(conditions(&one.clauses, Some(seen))).collect::<Vec<_>>().join("; and ")
     };
-    needed.with_permits(of(true).map(|one| (one.written, needs(one))))
+    // what a forbid would then refuse is no way, unless there is no other: then it is told with the forbid
+    let (ways, refused): (Vec<_>, Vec<_>) =
+        of(true).map(|one| (one, refusing(one, seen))).partition(|(_, by)| by.is_none());
+    let told = if ways.is_empty() { refused } else { ways };
+    needed.with_permits(told.into_iter().map(|(one, by)| {
+        let but = by.map(|by| format!("; but `{}` would then forbid it", by.id)).unwrap_or_default();
+        (one.written, needs(one) + &but)
+    }))
+}
+
+/// A forbid that would apply once the conditions of a permit are met; none where that cannot be said, as of another sender.
+fn refusing<'w>(permit: &Against<'_>, seen: &Seen<'_, 'w>) -> Option<&'w Written> {
+    if !permit.in_scope() {
+        return None;
+    }
+    let mut needs = Vec::new();
+    permit.clauses.iter().map(must_hold).for_each(|need| flat(need, Split::All, &mut needs));
+    let mut sure = Vec::new();
+    for need in needs {
+        let mut ways = Vec::new();
+        flat(need, Split::Any, &mut ways);
+        if let [way] = open_ways(ways, Some(seen)).as_slice() {
+            flat(*way, Split::All, &mut sure);
+        }
+    }
+    seen.refusing(&sure)
+}
+
+/// Of several ways those that no forbid would then refuse; all of them if there is no other.
+fn open_ways<'e>(ways: Vec<Need<'e>>, seen: Option<&Seen<'_, '_>>) -> Vec<Need<'e>> {
+    let refused = |way: &Need<'_>| {
+        let mut parts = Vec::new();
+        flat(*way, Split::All, &mut parts);
+        seen.is_some_and(|seen| seen.refusing(&parts).is_some())
+    };
+    let open: Vec<Need<'e>> = ways.iter().filter(|way| ways.len() > 1 && !refused(way)).copied().collect();
+    if open.is_empty() { ways } else { open }
 }
 
 /// What the conditions of a policy ask for to be met, all of it; of what is so already, only what mending the rest could break. Without
 /// a scene nothing is known to be so.
-pub(super) fn conditions(clauses: &[Clause], scene: Option<&Scene>) -> Vec<String> {
+pub(super) fn conditions(clauses: &[Clause], seen: Option<&Seen<'_, '_>>) -> Vec<String> {
     let mut needs = Vec::new();
     clauses.iter().map(must_hold).for_each(|need| flat(need, Split::All, &mut needs));
-    all_of(&needs, scene)
+    all_of(&needs, seen)
 }
 
 /// The ways in which the conditions of a forbid come out false, each of which is enough.
-fn avoid(clauses: &[Clause], scene: &Scene) -> String {
+fn avoid(clauses: &[Clause], seen: &Seen<'_, '_>) -> String {
     let mut ways = Vec::new();
     let fails = |clause| {
         let (expr, wanted) = must_hold(clause);
         (expr, !wanted)
     };
     clauses.iter().map(fails).for_each(|need| flat(need, Split::Any, &mut ways));
-    ways.iter().map(|way| wish(*way, Some(scene)).0).collect::<Vec<_>>().join("; or ")
+    let ways = open_ways(ways, Some(seen));
+    ways.iter().map(|way| wish(*way, Some(seen)).0).collect::<Vec<_>>().join("; or ")
 }
 
 /// A forbid that asks nothing of a message.
@@ -132,7 +171,7 @@ fn listed(ids: &[&str], word: &str) -> String {
 }
 
 /// An expression, and how it would have to come out.
-type Need<'e> = (&'e Arc<Expr>, bool);
+pub(super) type Need<'e> = (&'e Arc<Expr>, bool);
 
 const fn must_hold(clause: &Clause) -> Need<'_> {
     match clause {
@@ -163,18 +202,18 @@ fn flat<'e>((expr, wanted): Need<'e>, split: Split, into: &mut Vec<Need<'e>>) {
     }
 }
 
-fn is_so((expr, wanted): Need<'_>, scene: Option<&Scene>) -> bool {
+fn is_so((expr, wanted): Need<'_>, seen: Option<&Seen<'_, '_>>) -> bool {
     let so = if wanted { Truth::True } else { Truth::False };
-    scene.is_some_and(|scene| truth::truth(expr, scene) == so)
+    seen.is_some_and(|seen| truth::truth(expr, seen.scene) == so)
 }
 
 /// Those that are not met, and of the others those that speak of the same members: a range is told whole.
-fn all_of(needs: &[Need<'_>], scene: Option<&Scene>) -> Vec<String> {
-    let unmet = || needs.iter().filter(|need| !is_so(**need, scene));
+fn all_of(needs: &[Need<'_>], seen: Option<&Seen<'_, '_>>) -> Vec<String> {
+    let unmet = || needs.iter().filter(|need| !is_so(**need, seen));
     let open: BTreeSet<String> = unmet().flat_map(|(expr, _)| members(expr)).collect();
-    let told = |need: &&Need<'_>| !is_so(**need, scene) || members(need.0).any(|one| open.contains(&one));
+    let told = |need: &&Need<'_>| !is_so(**need, seen) || members(need.0).any(|one| open.contains(&one));
     let several = needs.iter().filter(told).count() > 1;
-    let said = |need: &Need<'_>| match wish(*need, scene) {
+    let said = |need: &Need<'_>| match wish(*need, seen) {
         (words, Words::Several) if several => format!("({words})"),
         (words, _) => words,
     };
@@ -182,7 +221,7 @@ fn all_of(needs: &[Need<'_>], scene: Option<&Scene>) -> Vec<String> {
 }
 
 /// The members of the instance and of the context record that an expression looks at.
-fn members(expr: &Arc<Expr>) -> impl Iterator<Item = String> {
+pub(super) fn members(expr: &Arc<Expr>) -> impl Iterator<Item = String> {
     let reads = Reads::of(from_ref(&Clause::When(Arc::clone(expr))));
     let of = |whose: &'static str, names: BTreeSet<String>| {
         names.into_iter().map(move |name| format!("{whose}.{name}"))
@@ -198,11 +237,15 @@ enum Words {
 }
 
 /// In words, what makes an expression come out as wanted.
-fn wish(need: Need<'_>, scene: Option<&Scene>) -> (String, Words) {
+fn wish(need: Need<'_>, seen: Option<&Seen<'_, '_>>) -> (String, Words) {
     let (mut ways, mut parts) = (Vec::new(), Vec::new());
     flat(need, Split::Any, &mut ways);
     if ways.len() > 1 {
-        let grouped = |way: &Need<'_>| match wish(*way, scene) {
+        ways = open_ways(ways, seen);
+        if let [only] = ways.as_slice() {
+            return wish(*only, seen);
+        }
+        let grouped = |way: &Need<'_>| match wish(*way, seen) {
             (words, Words::Several) => format!("({words})"),
             (words, Words::One) => words,
         };
@@ -210,12 +253,12 @@ fn wish(need: Need<'_>, scene: Option<&Scene>) -> (String, Words) {
     }
     flat(need, Split::All, &mut parts);
     if parts.len() > 1 {
-        let said = all_of(&parts, scene);
+        let said = all_of(&parts, seen);
         let words = if said.len() > 1 { Words::Several } else { Words::One };
         return (said.join(" and "), words);
     }
     let (expr, wanted) = ways.first().copied().unwrap_or(need);
-    let be = if is_so((expr, wanted), scene) { "stay" } else { "be" };
+    let be = if is_so((expr, wanted), seen) { "stay" } else { "be" };
     let said = match &**expr {
         Expr::BinaryOp { op, left, right } => compared(*op, left, right, (wanted, be)),
         Expr::Is { expr: of, in_expr: Some(group), .. } => member(of, group, wanted),

@@ -45,6 +45,44 @@ fn alternatives_within_what_is_needed_together_are_grouped() {
 }
 
 #[test]
+fn what_a_forbid_would_then_refuse_is_not_advised() {
+    let transfers = "(principal, action, resource is payment::transfer)";
+    let forbid = format!(
+        r#"@id("f") forbid {transfers} when {{ resource.currency == "USD" && context.direction == "request" }};"#
+    );
+    let all = |permits: &str| told(&format!("{permits}\n{forbid}"), "7").to_pass;
+    let either = format!(
+        r#"@id("p") permit {transfers} when {{ context.direction == "reply" || resource.currency == "USD" }};"#
+    );
+    let reply = "so that `p.cedar#p` applies: `context.direction` would have to be `reply`";
+    assert_eq!(all(&either), all_of(&[reply]), "of two ways the other");
+    let two = format!(
+        r#"@id("p") permit {transfers} when {{ context.direction == "reply" }}; @id("q") permit {transfers} when {{ resource.currency == "USD" }};"#
+    );
+    assert_eq!(all(&two), all_of(&[reply]), "of two permits the other");
+    let one = format!(r#"@id("p") permit {transfers} when {{ resource.currency == "USD" }};"#);
+    assert_eq!(
+        all(&one),
+        all_of(&[
+            "so that `p.cedar#p` applies: `resource.currency` would have to be `USD`; but `p.cedar#f` would then forbid it"
+        ]),
+        "the only way is told with the forbid that stands against it"
+    );
+    for (condition, stands) in [
+        (r#"resource.currency like "U*""#, true),
+        (r#"["GBP", "USD"].contains(resource.currency)"#, true),
+        (r#"resource.currency != "GBP" && resource.currency != "EUR""#, true),
+        (r#"resource.currency == "GBP""#, false),
+    ] {
+        let forbid = format!(
+            r#"@id("f") forbid {transfers} when {{ {condition} && context.direction == "request" }};"#
+        );
+        let told = told(&format!("{one}\n{forbid}"), "7").to_pass;
+        assert_eq!(told.all[0].contains("`p.cedar#f` would then forbid it"), stands, "{condition}: {told:?}");
+    }
+}
+
+#[test]
 fn a_forbid_without_a_condition_is_told_as_that() {
     let permit = "permit (principal, action, resource is payment::transfer);\n";
     let all = format!(
