@@ -26,8 +26,8 @@ struct State {
     streams: Option<Vec<Value>>,
     /// The answer that opens a session stands in an event that is named an error.
     as_error: bool,
-    /// The tools stand on the second page of their list.
-    pages: bool,
+    /// The tools stand on the second page of their list, and so described on the first too, if at all.
+    pages: Option<Option<&'static str>>,
     /// The session whose list of tools is not answered.
     holds: Option<String>,
     /// Who lists tools without this token is asked for one.
@@ -83,9 +83,9 @@ impl Scripted {
         self.change(|state| state.as_error = error);
     }
 
-    /// Puts the tools on the second page of their list from now on.
-    pub fn lists_in_pages(&self) {
-        self.change(|state| state.pages = true);
+    /// Puts the tools on the second page of their list from now on, and so described on the first too, if at all.
+    pub fn lists_in_pages(&self, first: Option<&'static str>) {
+        self.change(|state| state.pages = Some(first));
     }
 
     /// Answers no `tools/list` of this session until told otherwise.
@@ -196,14 +196,15 @@ impl Scripted {
                     let state = self.state.0.lock().unwrap();
                     (state.description, state.pages)
                 };
-                if pages && message["params"]["cursor"] != "p-2" {
-                    return plain(stream, 200, "", &result(json!({"tools": [], "nextCursor": "p-2"})));
-                }
                 let integer = json!({"type": "integer"});
                 let sum = json!({"type": "object", "properties": {"sum": integer}, "required": ["sum"]});
                 let takes = json!({"type": "object", "properties": {"a": integer, "b": integer}, "required": ["a", "b"]});
-                let tool = json!({"name": "add", "description": description, "inputSchema": takes, "outputSchema": sum});
-                plain(stream, 200, "", &result(json!({"tools": [tool]})));
+                let tool = |description| json!({"name": "add", "description": description, "inputSchema": takes, "outputSchema": sum});
+                let page = match pages.filter(|_| message["params"]["cursor"] != "p-2") {
+                    Some(first) => json!({"tools": Vec::from_iter(first.map(tool)), "nextCursor": "p-2"}),
+                    None => json!({"tools": [tool(description)]}),
+                };
+                plain(stream, 200, "", &result(page));
             }
             Some("tools/call") => self.call(stream, message),
             Some("logging/setLevel") => {

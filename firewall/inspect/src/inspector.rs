@@ -61,7 +61,7 @@ impl Inspector {
                 limits.subscriptions_of_all,
                 limits.subscription_ms,
             ),
-            tools: ToolWatch::default(),
+            tools: ToolWatch::with_limits(&limits),
             courses: Courses::default(),
             dialogues: Dialogues::new(Bounds {
                 each: limits.open_requests,

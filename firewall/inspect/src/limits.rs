@@ -43,7 +43,7 @@ pub struct InspectLimits {
     /// are forgotten first.
     pub proposals_of_all: usize,
     /// Pages of lists that one agent was told of and may still ask for: 64, which is as many lists read at once; of the oldest
-    /// the list begins anew.
+    /// the list begins anew. As many of lists of tools of MCP, beside them, can go on to say that one is as signed.
     pub pages_of_one: usize,
     /// The same of all agents together: 262,144, about 100 MiB, so that 64 agents can be full.
     pub owned_by_all: usize,

@@ -13,13 +13,12 @@ mod told;
 
 pub use delivery::Delivery;
 pub use journal::{Journal, Owned, OwnedFault};
-pub(crate) use pages::Listing;
+pub(crate) use pages::{Listing, Pages};
 pub use scope::Scope;
 pub(crate) use told::{Known, Moved, Text, TextBounds, Texts};
 
 use crate::InspectLimits;
 use crate::turn::{Pairs, Proposal};
-use pages::Pages;
 use semgate_contexts::{ContextUrn, Digest, Prefix};
 use semgate_message::OwnThread;
 use serde::{Deserialize, Serialize};
@@ -73,7 +72,7 @@ impl std::error::Error for NotOwned {}
 /// one agent never pushes out another's while it holds as much itself. What is forgotten is found by nobody.
 pub struct Owners {
     store: Mutex<Store>,
-    pages: Pages,
+    pages: Pages<Listing>,
     told: Told,
     pairs: Pairs,
     journal: OnceLock<Box<dyn Journal>>,
@@ -286,7 +285,7 @@ impl Owners {
 
     /// What a list that this agent was told of showed it so far; `None` for a page that it was not told of.
     pub(crate) fn listing(&self, scope: &Scope<'_>, owner: &str, token: &str) -> Option<Arc<Listing>> {
-        self.pages.find(scope, owner, token)
+        self.pages.find(scope.key(), owner, token)
     }
 
     /// Whether a list can go on to show an agent something of its own, as far as is remembered; then what asks for the next page is the agent's.
@@ -305,7 +304,7 @@ impl Owners {
         if more == 0 {
             return None;
         }
-        self.pages.tell(scope, owner, token, listing);
+        self.pages.tell(scope.key(), owner, token, listing);
         Some((token, more))
     }
 

@@ -9,6 +9,7 @@
 //! withheld; a call of any of them is refused too, so that list and call agree.
 
 mod hold;
+mod lists;
 mod mirror;
 mod nulls;
 mod pin;

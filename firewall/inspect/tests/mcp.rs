@@ -67,8 +67,17 @@ fn reply(
 
 /// The names that the caller is shown, and the tasks that are reported as drifted.
 fn listed(house: &(Inspector, Arc<Route>), from: &str, tools: &[Value]) -> (Vec<String>, Vec<String>) {
-    let (_, sent) = ask(house, from, "tools/list", json!({})).unwrap().spend();
-    let permit = reply(house, &sent, json!({"tools": tools})).unwrap();
+    paged(house, from, (json!({}), json!({"tools": tools})))
+}
+
+/// The same of one page.
+fn paged(
+    house: &(Inspector, Arc<Route>),
+    from: &str,
+    (asked, page): (Value, Value),
+) -> (Vec<String>, Vec<String>) {
+    let (_, sent) = ask(house, from, "tools/list", asked).unwrap().spend();
+    let permit = reply(house, &sent, page).unwrap();
     let drifted = permit.facts().drifted.clone();
     let (_, body) = permit.spend();
     let value: Value = serde_json::from_slice(&body).unwrap();

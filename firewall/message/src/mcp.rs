@@ -52,6 +52,8 @@ pub struct Asked {
     pub tool: Option<String>,
     /// The URI that was asked for, for [`Operation::ReadResource`], if it has at most 2,048 bytes: an error may repeat it.
     pub resource: Option<String>,
+    /// What asks for a later page, for [`Operation::ListTools`]; none for the first.
+    pub cursor: Option<String>,
     /// What the client asked to be told of, for [`Operation::Listen`]; all that a server may tell where nothing says less.
     pub listens: Option<Listens>,
 }
@@ -95,6 +97,8 @@ pub struct Spoken<'j> {
     pub tool: Option<&'j str>,
     /// The URI of the resource that is asked for.
     pub resource: Option<&'j str>,
+    /// What asks for a later page of the list of tools.
+    pub cursor: Option<&'j str>,
     /// The token under which progress may be told.
     pub progress: Option<RpcId>,
     /// What a client asks to be told of.
@@ -114,6 +118,7 @@ impl Spoken<'_> {
             progress: self.progress.clone(),
             tool: self.tool.map(str::to_owned),
             resource: self.resource.filter(|uri| uri.len() <= MAX_URI).map(str::to_owned),
+            cursor: self.cursor.map(str::to_owned),
             listens: self.listens,
         })
     }

@@ -119,10 +119,11 @@ pub struct Limits {
     /// A2A: bytes of text that are remembered of all tasks over their streams. 64 MiB: 256 tasks with all that one may have; behind
     /// what was forgotten nothing can be put.
     pub told_text: usize,
-    /// A2A: pages of lists that one agent was told of and may still ask for. 64: as many lists read at once.
+    /// A2A: pages of lists that one agent was told of and may still ask for; MCP: pages of lists of tools that were begun and can say that one
+    /// is as signed. 64: as many lists read at once.
     pub list_pages: usize,
     /// MCP: pages of a list of tools that the gateway reads itself after the server said that its tools changed. 16: a thousand tools by the
-    /// page of 64; a call of a tool that is not on them is refused until its caller lists it.
+    /// page of 64; a call of a tool whose list has more of them is refused until its caller lists it whole, since a later page may say otherwise.
     pub tool_pages: usize,
     /// MCP: seconds that a list of tools may be old for a tool to be called that it had as signed; what was not listed within is listed first, by the
     /// gateway in its caller's place. 0: no list is too old, since servers would be asked for lists that no client asked for.

@@ -1,7 +1,6 @@
 //! Which pages of lists an agent was told of. What asks for the next page is made by the agent behind: it may name a task that is
 //! another's, and by trying others one could learn which are there. So each is taken only from whom it was given to.
 
-use super::Scope;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -30,39 +29,43 @@ impl Listing {
     }
 }
 
-struct Page {
+struct Page<L> {
     scope: String,
     token: String,
-    listing: Arc<Listing>,
+    listing: Arc<L>,
 }
 
 #[derive(Default)]
-struct Told {
-    pages: VecDeque<Page>,
+struct Told<L> {
+    pages: VecDeque<Page<L>>,
     /// The number of the last use.
     used: u64,
 }
 
-/// Bounded for each agent, and in agents; what is forgotten is a list that begins anew.
-pub(super) struct Pages {
+/// Pages with what is remembered of each listing. Bounded for each agent, and in agents; what is forgotten is a list that begins anew.
+pub(crate) struct Pages<L> {
     each: usize,
     agents: usize,
-    all: Mutex<(HashMap<Arc<str>, Told>, u64)>,
+    all: Mutex<(Agents<L>, u64)>,
 }
 
-impl Pages {
-    pub(super) fn new(each: usize, agents: usize) -> Self {
+type Agents<L> = HashMap<Arc<str>, Told<L>>;
+
+impl<L: Default> Pages<L> {
+    pub(crate) fn new(each: usize, agents: usize) -> Self {
         Self { each: each.max(1), agents: agents.max(1), all: Mutex::default() }
     }
 
-    pub(super) fn find(&self, scope: &Scope<'_>, owner: &str, token: &str) -> Option<Arc<Listing>> {
+    /// The listing that an agent was told of this page of, in a scope whose tokens are kept apart from others'.
+    pub(crate) fn find(&self, scope: &str, owner: &str, token: &str) -> Option<Arc<L>> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let told = all.0.get(owner)?;
-        let page = told.pages.iter().rev().find(|page| page.token == token && page.scope == scope.key())?;
+        let page = told.pages.iter().rev().find(|page| page.token == token && page.scope == scope)?;
         Some(Arc::clone(&page.listing))
     }
 
-    pub(super) fn tell(&self, scope: &Scope<'_>, owner: &Arc<str>, token: &str, listing: &Arc<Listing>) {
+    /// The agent is told what asks for the next page of the listing.
+    pub(crate) fn tell(&self, scope: &str, owner: &Arc<str>, token: &str, listing: &Arc<L>) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let (agents, used) = &mut *all;
         *used += 1;
@@ -72,12 +75,11 @@ impl Pages {
         }
         let told = agents.entry(Arc::clone(owner)).or_default();
         told.used = *used;
-        told.pages.retain(|page| page.token != token || page.scope != scope.key());
+        told.pages.retain(|page| page.token != token || page.scope != scope);
         if told.pages.len() >= self.each {
             told.pages.pop_front();
         }
-        let page =
-            Page { scope: scope.key().to_owned(), token: token.to_owned(), listing: Arc::clone(listing) };
+        let page = Page { scope: scope.to_owned(), token: token.to_owned(), listing: Arc::clone(listing) };
         told.pages.push_back(page);
     }
 }

@@ -1,7 +1,8 @@
 //! Lists and calls of tools against the signed context and the policies.
 
+use super::lists::Page;
 use super::mirror::agrees;
-use super::pin::{Drifted, task_of};
+use super::pin::{Pinned, task_of};
 use super::watch::{Age, NotAsSigned, Server};
 use crate::{
     Code, Delivered, Direction, Inspector, Refusal, Remedy, ReplyPermit, Sent, UnnamedTools,
@@ -27,6 +28,7 @@ use semgate_message::{
 };
 use semgate_policies::{Circumstances, Credentials};
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// The task that a called tool is, if it may be called at all.
 ///
@@ -119,10 +121,9 @@ enum Held {
     Drifted(String),
 }
 
-fn held(case: &Case<'_>, context: &Context, tool: &Value) -> Held {
-    let asked_after = case.answers.map_or(0, |sent| sent.tool_changes);
-    let Some(name) = tool.get("name").and_then(Value::as_str) else { return Held::Withheld };
-    let may = |action, (context, term): (&Context, &Term)| {
+/// Whether a policy lets the reader of a list call what is said so.
+fn may_call(case: &Case<'_>, (context, term): (&Context, &Term)) -> bool {
+    let may = |action| {
         let Ok(shape) = term.side(action) else { return false };
         // who will call it is who reads the list
         let ends = (case.receiver, case.sender.id());
@@ -135,36 +136,76 @@ fn held(case: &Case<'_>, context: &Context, tool: &Value) -> Held {
         let around = (case.route.binding.as_str(), around);
         policies.may_say(ends, action, (context, shape), around).is_ok()
     };
-    let shown = |said: (&Context, &Term)| {
-        let calls = [Performative::Request, Performative::Query].into_iter().any(|action| may(action, said));
-        if calls { Held::Shown } else { Held::Withheld }
-    };
-    let Some(pinned) = task_of(context, name) else {
-        let protocol = case.generation.protocol(Binding::Mcp).filter(|_| !names(case, context, name));
-        let call = protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)));
-        return call.map_or(Held::Withheld, shown);
-    };
-    let (server, digest) = (Server::of(case.route), context.digest());
-    if let Err(Drifted) = pinned.holds(tool) {
-        case.tools.drifted(server, digest, name, asked_after);
-        return Held::Drifted(pinned.term.name().to_owned());
-    }
-    case.tools.as_signed(server, digest, name, (asked_after, age(case)));
-    shown((context, pinned.term))
+    [Performative::Request, Performative::Query].into_iter().any(may)
 }
 
-/// The list without what is withheld, if anything is; and the tasks whose tools drifted.
-fn without(case: &Case<'_>, context: &Context, reply: &Json<'_>) -> (Option<Value>, Vec<String>) {
+fn held(case: &Case<'_>, context: &Context, name: &str, pinned: Option<&Pinned<'_>>) -> Held {
+    let said = match pinned {
+        Some(pinned) => {
+            let any = Age { now: case.now.monotonic_ms, most: None };
+            let stands = case.tools.stands(Server::of(case.route), context.digest(), name, any);
+            // also one that drifted on another page, or of which the list that would clear it goes on
+            if stands == Err(NotAsSigned::Drifted) {
+                return Held::Drifted(pinned.term.name().to_owned());
+            }
+            Some((context, pinned.term))
+        }
+        None => {
+            let protocol = case.generation.protocol(Binding::Mcp).filter(|_| !names(case, context, name));
+            protocol.and_then(|own| own.context().term(UNNAMED).map(|term| (own.context(), term)))
+        }
+    };
+    if said.is_some_and(|said| may_call(case, said)) { Held::Shown } else { Held::Withheld }
+}
+
+/// The list without what is withheld, if anything is; and the tasks whose tools drifted. A pinned tool that one page has twice has
+/// drifted, whatever each of them says: a client takes either.
+fn without(
+    case: &Case<'_>,
+    context: &Context,
+    asked: &Asked,
+    reply: &Json<'_>,
+) -> (Option<Value>, Vec<String>) {
     let mut value = reply.to_value();
-    let mut drifted = Vec::new();
-    let Some(Value::Array(tools)) = value.pointer_mut("/result/tools") else { return (None, drifted) };
-    let before = tools.len();
-    tools.retain(|tool| match held(case, context, tool) {
-        Held::Shown => true,
-        Held::Withheld => false,
-        Held::Drifted(task) => {
-            drifted.push(task);
-            false
+    // what is no cursor is refused later, and ends no list
+    let next = value.pointer("/result/nextCursor").map(|next| next.as_str().unwrap_or_default().to_owned());
+    let Some(Value::Array(tools)) = value.pointer_mut("/result/tools") else { return (None, Vec::new()) };
+    let mut named = HashMap::new();
+    for tool in tools.iter() {
+        let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
+        let known = named.entry(name.to_owned());
+        let (pinned, good) = known.or_insert_with(|| (task_of(context, name), None));
+        let holds = pinned.as_ref().is_some_and(|pinned| pinned.holds(tool).is_ok());
+        *good = Some(holds && good.is_none());
+    }
+    let of = |wanted: bool| {
+        let pinned = named.iter().filter(|(_, (pinned, good))| pinned.is_some() && *good == Some(wanted));
+        pinned.map(|(name, _)| name.as_str()).collect::<Vec<_>>()
+    };
+    let page = Page {
+        server: Server::of(case.route),
+        context: context.digest(),
+        caller: case.receiver,
+        version: asked.version,
+        cursor: asked.cursor.as_deref(),
+        next: next.as_deref(),
+        asked_after: case.answers.map_or(0, |sent| sent.tool_changes),
+        age: age(case),
+    };
+    case.tools.listed(&page, &of(false), &of(true));
+    let (before, mut drifted) = (tools.len(), Vec::new());
+    tools.retain(|tool| {
+        let Some(name) = tool.get("name").and_then(Value::as_str) else { return false };
+        let pinned = named.get(name).and_then(|(pinned, _)| pinned.as_ref());
+        match held(case, context, name, pinned) {
+            Held::Shown => true,
+            Held::Withheld => false,
+            Held::Drifted(task) => {
+                if !drifted.contains(&task) {
+                    drifted.push(task);
+                }
+                false
+            }
         }
     });
     let same = tools.len() == before;
@@ -229,7 +270,7 @@ fn one(
         let strict = read(case, &body)?;
         let urn = sent.about.urn.as_str();
         let named = case.generation.named(urn).ok_or_else(|| lost(case))?;
-        let (anew, gone) = without(case, named.context(), strict.json());
+        let (anew, gone) = without(case, named.context(), asked, strict.json());
         drifted = gone;
         if let Some(anew) = anew {
             let bytes = serde_json::to_vec(&anew).map_err(|_| lost(case))?;

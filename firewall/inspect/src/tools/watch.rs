@@ -1,6 +1,7 @@
 //! What servers last said of themselves: which tools drifted, and which versions are spoken.
 
-use crate::Route;
+use super::lists::Begun;
+use crate::{InspectLimits, Route, owners::Pages};
 use semgate_contexts::Digest;
 use semgate_message::mcp::Version;
 use std::{
@@ -14,9 +15,10 @@ use std::{
 ///
 /// A receiver is who its id says, and it may be reached at several addresses, where different servers may answer. So what a list has
 /// counts for the address that it came from; that a tool drifted or that tools changed puts the others in doubt too, until each of them has listed.
-#[derive(Default)]
 pub struct ToolWatch {
     seen: Mutex<Seen>,
+    /// Lists that go on.
+    pub(super) lists: Pages<Begun>,
     journal: OnceLock<Journal>,
 }
 
@@ -66,8 +68,10 @@ struct Tools {
     changes: u64,
     /// What was last listed otherwise than it was signed, and at which addresses.
     drifted: HashMap<Tool, HashSet<Box<str>>>,
-    /// What drifted somewhere since the last change: it has to be listed at each address before it is called there.
-    doubted: HashSet<Tool>,
+    /// How often something drifted since the last change.
+    drifts: u64,
+    /// What drifted somewhere since the last change, and the number of its last drift: it has to be listed at each address before it is called there.
+    doubted: HashMap<Tool, u64>,
     /// What a list that counts had as signed, by address, and when.
     as_signed: HashMap<Box<str>, HashMap<Tool, u64>>,
 }
@@ -97,7 +101,22 @@ impl fmt::Debug for ToolWatch {
     }
 }
 
+impl Default for ToolWatch {
+    fn default() -> Self {
+        Self::with_limits(&InspectLimits::default())
+    }
+}
+
 impl ToolWatch {
+    /// An empty memory. Of lists that go on it holds as many pages of one agent, and of as many agents, as of other lists.
+    pub(crate) fn with_limits(limits: &InspectLimits) -> Self {
+        Self {
+            seen: Mutex::default(),
+            lists: Pages::new(limits.pages_of_one, limits.metered_agents),
+            journal: OnceLock::new(),
+        }
+    }
+
     /// Says that the tools of these servers changed, as far as anybody knows: what was seen of them is forgotten, so that each is listed
     /// again before it is called.
     pub fn restore(&self, servers: impl IntoIterator<Item = String>) {
@@ -132,13 +151,23 @@ impl ToolWatch {
         self.locked().of.get(receiver).map_or(0, |tools| tools.changes)
     }
 
+    /// How often something of the receiver's drifted since its tools changed.
+    pub(super) fn drifts(&self, receiver: &str) -> u64 {
+        self.locked().of.get(receiver).map_or(0, |tools| tools.drifts)
+    }
+
+    /// Whether it changes anything that a tool of this receiver was listed as signed.
+    pub(super) fn heeds(&self, receiver: &str, age: Age) -> bool {
+        age.most.is_some() || self.locked().of.contains_key(receiver)
+    }
+
     /// Whether a tool of this receiver may have to be listed before it is called.
     pub(crate) fn in_doubt(&self, receiver: &str) -> bool {
         self.locked().of.get(receiver).is_some_and(|tools| tools.changes > 0 || !tools.doubted.is_empty())
     }
 
     /// A list that was asked for after so many changes has another tool of this name than was signed.
-    pub(crate) fn drifted(&self, server: Server<'_>, context: &Digest, tool: &str, asked_after: u64) {
+    pub(super) fn drifted(&self, server: Server<'_>, context: &Digest, tool: &str, asked_after: u64) {
         let mut seen = self.locked();
         let tools = seen.of.entry(server.receiver.to_owned()).or_default();
         if tools.changes != asked_after {
@@ -152,31 +181,33 @@ impl ToolWatch {
             for there in tools.as_signed.values_mut() {
                 there.remove(&tool);
             }
-            tools.doubted.insert(tool);
         }
+        tools.drifts = tools.drifts.saturating_add(1);
+        tools.doubted.insert(tool, tools.drifts);
         self.keep(&mut seen, server.receiver);
     }
 
-    /// A list that was asked for after so many changes has the tool as it was signed. It says nothing of other addresses.
-    pub(crate) fn as_signed(
+    /// A list that was asked for after so many changes, and begun after so many drifts, has the tool as it was signed. It says nothing of other
+    /// addresses, nor of a tool that drifted since it was begun.
+    pub(super) fn as_signed(
         &self,
         server: Server<'_>,
         context: &Digest,
         tool: &str,
-        (asked_after, age): (u64, Age),
+        (asked_after, drifts, age): (u64, u64, Age),
     ) {
         let mut seen = self.locked();
         if seen.unkept.contains(server.receiver) {
             self.keep(&mut seen, server.receiver);
-        }
-        if !seen.of.contains_key(server.receiver) && age.most.is_none() {
-            return; // there is nothing that it would change
         }
         let tools = seen.of.entry(server.receiver.to_owned()).or_default();
         if tools.changes != asked_after {
             return;
         }
         let tool = (*context, tool.to_owned());
+        if tools.doubted.get(&tool).is_some_and(|last| *last > drifts) {
+            return;
+        }
         if let Some(at) = tools.drifted.get_mut(&tool) {
             at.remove(server.upstream);
             if at.is_empty() {
@@ -216,7 +247,7 @@ impl ToolWatch {
             return Err(NotAsSigned::Unkept);
         }
         let listed = tools.and_then(|tools| tools.listed(server.upstream, &tool));
-        let asked = tools.is_some_and(|tools| tools.changes > 0 || tools.doubted.contains(&tool));
+        let asked = tools.is_some_and(|tools| tools.changes > 0 || tools.doubted.contains_key(&tool));
         if asked && listed.is_none() {
             return Err(NotAsSigned::Changed);
         }

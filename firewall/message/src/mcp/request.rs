@@ -147,8 +147,20 @@ pub(super) fn spoken<'j>(
         }
     };
     let listens = (operation == Operation::Listen).then(|| listens(params));
-    let resource = params.get("uri").filter(|_| operation == Operation::ReadResource).and_then(Json::as_str);
-    Ok(Spoken { message, operation, kind, version, tool, resource, progress: found.progress, listens })
+    let of = |wanted, member: &str| params.get(member).filter(|_| operation == wanted).and_then(Json::as_str);
+    let resource = of(Operation::ReadResource, "uri");
+    let cursor = of(Operation::ListTools, "cursor");
+    Ok(Spoken {
+        message,
+        operation,
+        kind,
+        version,
+        tool,
+        resource,
+        cursor,
+        progress: found.progress,
+        listens,
+    })
 }
 
 /// The filter of a subscription, whose form the schema of the protocol closes.

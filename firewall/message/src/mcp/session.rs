@@ -68,6 +68,7 @@ pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Re
             progress: None,
             tool: None,
             resource: None,
+            cursor: None,
             listens: None,
         });
     }
@@ -78,6 +79,7 @@ pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Re
         version,
         tool: None,
         resource: None,
+        cursor: None,
         progress: None,
         listens: None,
     })
