@@ -90,7 +90,7 @@ impl Permission {
     /// asked.
     ///
     /// # Errors
-    /// [`StatementFault::Unseen`].
+    /// [`StatementFault::Unseen`] and, of the reason, [`StatementFault::Blank`].
     pub fn check_new(&self) -> Result<(), StatementFault> {
         check_new_reason(&self.reason)?;
         if self.name.chars().any(is_unseen) { Err(StatementFault::Unseen) } else { Ok(()) }

@@ -83,6 +83,9 @@ pub struct KeyList {
 }
 
 impl RootStatement {
+    /// Every `kind`; what is read is of one of these.
+    pub const KINDS: [&'static str; 4] = ["key", "signer_compromised", "lower_floor", "recognise"];
+
     /// The `kind` member.
     pub fn kind(&self) -> &'static str {
         match self.act {
@@ -123,6 +126,9 @@ impl RootStatement {
         kind: &str,
         json: &semgate_contexts::json::Json<'_>,
     ) -> Result<Option<RootStatement>, StatementFault> {
+        if !Self::KINDS.contains(&kind) {
+            return Ok(None);
+        }
         let closed = |names: &[&'static str]| {
             let all = [&["kind", "authority", "number", "reason"], names].concat();
             Members::closed(json, &all, if kind == "signer_compromised" { &["spki"] } else { &[] })

@@ -129,6 +129,8 @@ pub enum StatementFault {
     OfTheRoot,
     /// A reason longer than [`MAX_REASON_BYTES`] or with control characters.
     Reason,
+    /// A reason that is to be said anew with no character that is seen.
+    Blank,
     /// A text that is to be said anew with characters that are not seen: see [`is_unseen`].
     Unseen,
 }
@@ -143,6 +145,7 @@ impl StatementFault {
             StatementFault::LineNotDelegated => "line_not_delegated",
             StatementFault::OfTheRoot => "of_the_root",
             StatementFault::Reason => "reason",
+            StatementFault::Blank => "blank",
             StatementFault::Unseen => "unseen",
         }
     }
@@ -159,6 +162,7 @@ impl fmt::Display for StatementFault {
             }
             StatementFault::OfTheRoot => f.write_str("statement of the root by a single certificate"),
             StatementFault::Reason => f.write_str("reason is too long or has control characters"),
+            StatementFault::Blank => f.write_str("the reason has no character that is seen"),
             StatementFault::Unseen => {
                 f.write_str("a name or reason has control, bidirectional or zero-width characters")
             }
@@ -324,11 +328,14 @@ pub fn check_reason(text: &str) -> Result<&str, StatementFault> {
     Ok(text)
 }
 
-/// A reason that may be said anew: as [`check_reason`], with nothing in it that is not seen. Logs are read by [`check_reason`] alone, so that
+/// A reason that may be said anew: as [`check_reason`], with something in it that is seen and nothing that hides itself. Logs are read by [`check_reason`] alone, so that
 /// what was said before stays readable.
 pub fn check_new_reason(text: &str) -> Result<&str, StatementFault> {
     if text.chars().any(is_unseen) {
         return Err(StatementFault::Unseen);
+    }
+    if text.chars().all(|c| c.is_whitespace() || matches!(c, '\u{200c}' | '\u{200d}')) {
+        return Err(StatementFault::Blank);
     }
     check_reason(text)
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::CompareLimits;
+use super::budget::Budget;
 use super::changes::changes;
 use super::marks::{Marks, marks};
 use super::pair::{Outcome, Pairs, Schema};
@@ -55,6 +56,7 @@ fn run(old: &Context, new: &Context, role: Option<Role>, limits: &CompareLimits)
         left: &left,
         right: &right,
         limits,
+        marks: Budget::new(limits.max_steps),
     };
     let names: BTreeSet<(u8, &str)> =
         old.terms().chain(new.terms()).map(|term| (rank(term.kind()), term.name())).collect();
@@ -154,12 +156,14 @@ struct Work<'e> {
     left: &'e Side,
     right: &'e Side,
     limits: &'e CompareLimits,
+    /// Steps that are left for the marks of free text, of all parts.
+    marks: Budget,
 }
 
 impl<'e> Work<'e> {
     /// Why what policies ask of free text could see less of the newer shape.
-    fn unmarked(&self, pointer: &str, old: &Shape, new: &Shape) -> Option<String> {
-        match marks(old, new, self.limits.max_steps) {
+    fn unmarked(&mut self, pointer: &str, old: &Shape, new: &Shape) -> Option<String> {
+        match marks(old, new, &mut self.marks) {
             Marks::Kept => None,
             Marks::Lost(path) => Some(format!(
                 "`{pointer}{path}` is no longer marked as free text, so what policies ask of free text would not see it"

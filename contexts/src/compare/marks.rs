@@ -26,8 +26,7 @@ struct Value<'v> {
 }
 
 /// Walks every value that the older shape sees free text in, by whatever keywords, as messages are searched for it.
-pub(super) fn marks(old: &Shape, new: &Shape, max_steps: u64) -> Marks {
-    let mut budget = Budget::new(max_steps);
+pub(super) fn marks(old: &Shape, new: &Shape, budget: &mut Budget) -> Marks {
     let mut seen = HashSet::new();
     let whole = Value {
         old: old.free_text.view(),

@@ -142,6 +142,10 @@ fn a_reason_that_turns_or_hides_itself_is_not_said_anew_but_still_read() {
         assert_eq!(check_new_reason(reason), Err(StatementFault::Unseen), "{reason:?}");
         assert_eq!(check_reason(reason), Ok(reason), "a log that says so stays readable");
     }
+    for reason in ["", "   ", "\u{3000}", "\u{200d}\u{200c}"] {
+        assert_eq!(check_new_reason(reason), Err(StatementFault::Blank), "{reason:?}");
+        assert_eq!(check_reason(reason), Ok(reason), "a log that says so stays readable");
+    }
     assert_eq!(check_new_reason("\u{1b}[2J"), Err(StatementFault::Unseen));
     assert_eq!(check_new_reason(&"x".repeat(MAX_REASON_BYTES + 1)), Err(StatementFault::Reason));
     let plain = "Schlüssel verloren, می\u{200c}خواهم";
