@@ -12,7 +12,9 @@ use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
 use semgate_certs::tls::{self, DefaultTimeProvider, ServerTrust};
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::fault::{Doing, Fault};
@@ -23,6 +25,9 @@ use crate::system::{read_chain, read_key, read_roots};
 const MAX_ANSWER_BYTES: usize = 20 * 1024 * 1024;
 /// How long one request may take: longer than the gateway's own upstream limit (30 s), so that its answer is seen.
 const PATIENCE: Duration = Duration::from_secs(40);
+
+/// How long a connection that was cancelled may take to say why: it has ended already, and only tells.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// An answer.
 #[derive(Debug, Clone)]
@@ -116,11 +121,11 @@ impl Client {
     ) -> Result<Followed, Fault> {
         let headers =
             [("content-type", "application/json"), ("accept", "text/event-stream, application/json")];
-        let fault = |what: String| unreachable(url, &what);
+        let fault = |what: Broken| unreachable(url, &what);
         let opening = self.open(Method::POST, url, &headers, body.into());
         let opened = tokio::time::timeout(PATIENCE, opening).await;
-        let response = opened.map_err(|_| fault("nothing in time".to_owned()))?.map_err(fault)?;
-        events(response, each).await.map_err(fault)
+        let response = opened.map_err(|_| fault(Broken::new("nothing in time")))?.map_err(fault)?;
+        events(response, each).await.map_err(|what| fault(what.into()))
     }
 
     /// Any request.
@@ -137,7 +142,7 @@ impl Client {
         match tokio::time::timeout(PATIENCE, self.exchange(method, url, headers, body)).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(what)) => Err(unreachable(url, &what)),
-            Err(_) => Err(unreachable(url, &format!("nothing within {} s", PATIENCE.as_secs()))),
+            Err(_) => Err(unreachable(url, &Broken::late())),
         }
     }
 
@@ -147,11 +152,11 @@ impl Client {
         url: &str,
         headers: &[(&str, &str)],
         body: Bytes,
-    ) -> Result<Reply, String> {
+    ) -> Result<Reply, Broken> {
         let response = self.open(method, url, headers, body).await?;
         let (head, body) = response.into_parts();
         let body =
-            Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|e| e.to_string())?.to_bytes();
+            Limited::new(body, MAX_ANSWER_BYTES).collect().await.map_err(|e| Broken::of(&*e))?.to_bytes();
         Ok(reply(&head, body))
     }
 
@@ -161,20 +166,20 @@ impl Client {
         url: &str,
         headers: &[(&str, &str)],
         body: Bytes,
-    ) -> Result<Response<Incoming>, String> {
+    ) -> Result<Response<Incoming>, Broken> {
         let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
         let request = request(method, &uri, headers, body)?;
-        self.connect(&uri).await?.send_request(request).await.map_err(|e| e.to_string())
+        self.connect(&uri).await?.send(request).await
     }
 
     /// A connection to where a URL is.
-    async fn connect(&self, uri: &Uri) -> Result<Connection, String> {
+    async fn connect(&self, uri: &Uri) -> Result<Connection, Broken> {
         let (host, port, https) = address(uri)?;
         let tcp = TcpStream::connect((host.as_str(), port)).await.map_err(|e| e.to_string())?;
         tcp.set_nodelay(true).map_err(|e| e.to_string())?;
         if https {
             let name = ServerName::try_from(host).map_err(|e| e.to_string())?;
-            let tls = self.connector.connect(name, tcp).await.map_err(|e| e.to_string())?;
+            let tls = self.connector.connect(name, tcp).await.map_err(|e| Broken::of(&e))?;
             handshake(TokioIo::new(tls)).await
         } else {
             handshake(TokioIo::new(tcp)).await
@@ -187,7 +192,64 @@ impl Client {
     }
 }
 
-type Connection = SendRequest<Full<Bytes>>;
+/// A connection, and how it ends.
+struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    ended: Option<JoinHandle<Result<(), hyper::Error>>>,
+}
+
+impl Connection {
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Broken> {
+        let fault = match self.sender.send_request(request).await {
+            Ok(response) => return Ok(response),
+            Err(fault) => fault,
+        };
+        // a request that was cancelled does not say by what: the connection does
+        match self.ended.take() {
+            Some(ended) if fault.is_canceled() => match tokio::time::timeout(LAST_WORDS, ended).await {
+                Ok(Ok(Err(why))) => Err(Broken::of(&why)),
+                _ => Err(Broken::of(&fault)),
+            },
+            _ => Err(Broken::of(&fault)),
+        }
+    }
+}
+
+/// Why there is no answer.
+struct Broken {
+    what: String,
+    /// TLS says so.
+    tls: Option<rustls::Error>,
+}
+
+impl Broken {
+    fn new(what: &str) -> Self {
+        Self { what: what.to_owned(), tls: None }
+    }
+
+    fn late() -> Self {
+        format!("nothing within {} s", PATIENCE.as_secs()).into()
+    }
+
+    /// Looks for what TLS said below what HTTP says.
+    fn of(fault: &(dyn std::error::Error + 'static)) -> Self {
+        let mut below = Some(fault);
+        while let Some(one) = below {
+            let inner = one.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+            if let Some(tls) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+                return Self { what: tls.to_string(), tls: Some(tls.clone()) };
+            }
+            below = one.source();
+        }
+        fault.to_string().into()
+    }
+}
+
+impl From<String> for Broken {
+    fn from(what: String) -> Self {
+        Self { what, tls: None }
+    }
+}
 
 /// A client for many small answers of one server, one after the other.
 pub struct Session {
@@ -205,15 +267,13 @@ impl Session {
         let kept = self.kept.take();
         let max = usize::try_from(max_bytes).unwrap_or(usize::MAX).min(MAX_ANSWER_BYTES);
         let outcome = tokio::time::timeout(PATIENCE, self.exchange(kept, url, max)).await;
-        outcome
-            .unwrap_or_else(|_| Err(format!("nothing within {} s", PATIENCE.as_secs())))
-            .map_err(|what| unreachable(url, &what))
+        outcome.unwrap_or_else(|_| Err(Broken::late())).map_err(|what| unreachable(url, &what))
     }
 
-    async fn exchange(&mut self, kept: Option<Connection>, url: &str, max: usize) -> Result<Reply, String> {
+    async fn exchange(&mut self, kept: Option<Connection>, url: &str, max: usize) -> Result<Reply, Broken> {
         let uri: Uri = url.parse().map_err(|_| "not a url".to_owned())?;
         let kept = match kept {
-            Some(mut connection) => connection.ready().await.is_ok().then_some(connection),
+            Some(mut connection) => connection.sender.ready().await.is_ok().then_some(connection),
             None => None,
         };
         let (reused, mut connection) = match kept {
@@ -221,18 +281,18 @@ impl Session {
             None => (false, self.client.connect(&uri).await?),
         };
         let asked = || request(Method::GET, &uri, &[], Bytes::new());
-        let response = match connection.send_request(asked()?).await {
+        let response = match connection.send(asked()?).await {
             // a server may close what was idle just as it is used again
             Err(_) if reused => {
                 connection = self.client.connect(&uri).await?;
-                connection.send_request(asked()?).await
+                connection.send(asked()?).await
             }
             other => other,
         };
-        let (head, mut body) = response.map_err(|e| e.to_string())?.into_parts();
+        let (head, mut body) = response?.into_parts();
         let mut bytes = Vec::new();
         while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(|e| e.to_string())?.into_data() else { continue };
+            let Ok(data) = frame.map_err(|e| Broken::of(&e))?.into_data() else { continue };
             let room = max.saturating_add(1).saturating_sub(bytes.len());
             bytes.extend_from_slice(data.get(..room.min(data.len())).unwrap_or_default());
             if bytes.len() > max {
@@ -245,8 +305,19 @@ impl Session {
     }
 }
 
-fn unreachable(url: &str, what: &str) -> Fault {
-    Fault::new(format_args!("no answer from `{url}`: {what}")).hint("is it running, and is this its address?")
+fn unreachable(url: &str, broken: &Broken) -> Fault {
+    let what = &broken.what;
+    match &broken.tls {
+        None => Fault::new(format_args!("no answer from `{url}`: {what}"))
+            .hint("is it running, and is this its address?"),
+        Some(rustls::Error::AlertReceived(_)) => {
+            Fault::new(format_args!("`{url}` refused the connection: {what}")).hint(
+                "does the certificate that is shown still hold (not ended, not revoked), and is it of an issuer that is admitted there?",
+            )
+        }
+        Some(_) => Fault::new(format_args!("no secure connection to `{url}`: {what}"))
+            .hint("does the server's certificate name this address, and are `--roots` (or `--tls-roots`) its roots?"),
+    }
 }
 
 /// Host, port, and whether over TLS.
@@ -273,14 +344,14 @@ fn request(
     request.body(Full::new(body)).map_err(|e| e.to_string())
 }
 
-async fn handshake<I>(io: I) -> Result<Connection, String>
+async fn handshake<I>(io: I) -> Result<Connection, Broken>
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
-    let (sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(|e| e.to_string())?;
+    let (sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(|e| Broken::of(&e))?;
     // it ends with the body that is read from it, or with the session that keeps it
-    tokio::spawn(connection);
-    Ok(sender)
+    let ended = Some(tokio::spawn(connection));
+    Ok(Connection { sender, ended })
 }
 
 fn reply(head: &http::response::Parts, body: Bytes) -> Reply {

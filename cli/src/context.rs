@@ -165,7 +165,11 @@ pub async fn run(job: ContextJob, json: bool) -> Result<u8, Fault> {
                 let logged = overriding::log(&at, &file, reason, name).await?;
                 let entry = remote::answer(&logged)?;
                 if logged.status == 202 {
-                    return remote::done(&logged, json);
+                    let waits = remote::done(&logged, json);
+                    tell!(
+                        "nothing is published yet: once it is approved, publish the file again, without `--override`"
+                    );
+                    return waits;
                 }
                 let published = remote::publish(&at.reach()?, &file, json).await;
                 return published.map_err(|fault| overriding::waits(fault, &entry));

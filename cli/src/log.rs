@@ -155,6 +155,11 @@ pub fn fault(fault: LogFault) -> Fault {
             .hint("positions count from 0; of a larger log than is served here, ask the authority itself")
             .status(2),
         LogFault::Unpublished => Fault::new(fault).hint("`semgate context list` shows what is published"),
+        // nothing was verified by what was told: that may be of another log as well
+        fault @ (LogFault::Head(_) | LogFault::Root(_) | LogFault::Cosignatures(_) | LogFault::TrustOfAnother) => {
+            Fault::new(format_args!("the log does not hold by what it is judged by: {fault}"))
+                .hint("are roots, `--root-threshold`, log key and witnesses those of this log, and was its trust list handed in? If so, keep what is served as evidence")
+        }
         fault => {
             Fault::new(format_args!("the log does not hold: {fault}")).hint("keep what is served as evidence")
         }

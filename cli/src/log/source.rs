@@ -74,6 +74,11 @@ impl Which {
     /// # Errors
     /// Keys or roots that are neither given nor known, or that cannot be read.
     pub fn open(&self, at: Option<&str>) -> Result<Source, Fault> {
+        if self.authority.as_deref().is_some_and(|name| name.contains("://")) {
+            return Err(Fault::new("`--authority` is the name of an authority here, not its address")
+                .hint("an address goes to `log proof` as `--from`, to `log verify` by itself")
+                .status(2));
+        }
         let place = match (at, &self.roots, &self.log_key) {
             (Some(_), Some(_), Some(_)) => None,
             _ => Some(Place::open(&self.dir)?),
@@ -211,8 +216,10 @@ impl OverHttp {
 impl Fetch for OverHttp {
     fn get(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
         let url = format!("{}{path}", self.base);
-        let reply =
-            self.runtime.block_on(self.session.get(&url, max_bytes)).map_err(|_| FetchFault::Unreachable)?;
+        let reply = self.runtime.block_on(self.session.get(&url, max_bytes)).map_err(|why| {
+            tell!("{why}");
+            FetchFault::Unreachable
+        })?;
         match reply.status {
             200 if u64::try_from(reply.body.len()).is_ok_and(|n| n <= max_bytes) => Ok(reply.body.to_vec()),
             200 => Err(FetchFault::TooLarge),

@@ -69,6 +69,14 @@ impl RecogniseArgs {
     pub async fn run(self, json: bool) -> Result<(), Fault> {
         let (reach, asked) = self.out.ask().await?;
         let (root, key) = root_key(&self.root_key, self.root_cert.as_deref(), "--root-cert")?;
+        if let Some(list) = &asked.list
+            && !list.roots.iter().any(|der| Thumbprint::of(der) == root.thumbprint())
+        {
+            tell!(
+                "warning: `{}` is the certificate of no root key of the trust list in effect: nothing that it signs or certifies counts",
+                root.thumbprint()
+            );
+        }
         let until = now().saturating_add(self.days.saturating_mul(DAY));
         let chain = Chain::from_der(vec![root.der().clone()], &ChainLimits::default()).doing("root")?;
         let issuer = Issuer::from_parts(chain, key).doing("root")?;

@@ -102,7 +102,7 @@ impl fmt::Display for SchemaFault {
             Self::Reference { why } => write!(f, "`$ref` {why}"),
             Self::Cycle => f.write_str("references lead back to the same value"),
             Self::NotAnObject => f.write_str("must describe an object: write `\"type\": \"object\"`"),
-            Self::Untyped => f.write_str("names no `type`; write `true` to take anything"),
+            Self::Untyped => f.write_str("names no `type`, or all; write `true` to take anything"),
             Self::OpenArray => {
                 f.write_str("takes arrays and does not say of what; `\"items\": true` takes anything")
             }

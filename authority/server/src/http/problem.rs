@@ -95,7 +95,7 @@ codes! {
     /// No published version is at or above the floor.
     FloorUnpublished, "floor_unpublished", CONFLICT, "publish a version at or above the floor first";
     /// A permission for another authority, for a version that is published, or beside versions that are not.
-    OverrideRefused, "override_refused", CONFLICT, "list what is published anew and sign again; a permission comes before its version";
+    OverrideRefused, "override_refused", CONFLICT, "a permission comes before its version: what is published needs none, and changes by its next version; else list what is published anew and sign again";
     /// A statement of the root that is not the next one, that too few root keys signed, or that would leave the authority without keys.
     TrustRefused, "trust_refused", CONFLICT, "see `semgate trust show`; draft it anew and collect the signatures that it takes";
     /// Nobody could withdraw the recognition again: too few publishers may, or the status key may not speak of its lines.
@@ -109,7 +109,7 @@ codes! {
     /// The document is not a context document, or its schemas are not within bounds.
     DocumentInvalid, "document_invalid", UNPROCESSABLE_ENTITY, "run `semgate context check` on the document";
     /// The signed context does not verify: form, signature or chain.
-    SignatureInvalid, "signature_invalid", UNPROCESSABLE_ENTITY, "sign with `semgate context sign` under a chain of this authority's roots";
+    SignatureInvalid, "signature_invalid", UNPROCESSABLE_ENTITY, "sign it anew under a chain of this authority's roots: a context by `semgate context sign`, a statement of the root by `semgate trust sign`, a permission by `semgate context override`";
     /// No signer of this authority may sign for the line.
     LineNotDelegated, "line_not_delegated", UNPROCESSABLE_ENTITY, "the issuing certificate of this authority does not cover the line";
     /// A URN, line, version or reason is not in its form.

@@ -227,6 +227,11 @@ impl Sequencer {
         if let Some(known) = self.said_before(signed) {
             return Ok(Judged::Known(known));
         }
+        if let Statement::Root(said) = signed.unverified()
+            && said.authority != self.anchors.authority()
+        {
+            return Err(refused(&semgate_statement::root::RootFault::Authority));
+        }
         self.ledger.replay().check(at, signed.unverified()).map_err(|fault| refused(&fault))?;
         self.can_withdraw(signed.unverified())?;
         self.names_a_key(signed.unverified(), at).map_err(|what| refused(&what))?;

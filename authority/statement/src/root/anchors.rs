@@ -303,6 +303,11 @@ impl Anchors {
         Ok(())
     }
 
+    /// The name of the authority.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
     /// Where chains must end, and by which issuing certificates.
     pub fn roots(&self) -> &Roots {
         &self.roots
