@@ -124,7 +124,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
 /// Writes a file beside and renames it over, so that a reader sees the old one or the new one.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
