@@ -329,13 +329,19 @@ fn a_gateway_works_from_a_mirror_until_it_lies_or_is_too_old() {
 struct Publishing(Arc<AtomicBool>, Option<JoinHandle<u64>>);
 
 impl Publishing {
-    /// Publishes one context after the other.
+    /// Publishes one context after the other, faster than a log that is far away can be read. Not as fast as it can: what a mirror reads
+    /// grows with all that was published before it began.
     fn without_a_pause(up: &Arc<Up>) -> Self {
+        const BETWEEN: Duration = Duration::from_millis(500);
         let (ended, up) = (Arc::new(AtomicBool::new(false)), Arc::clone(up));
         let goes_on = Arc::clone(&ended);
         let publisher = std::thread::spawn(move || {
             let numbers = (0..).take_while(|_| !goes_on.load(Ordering::SeqCst));
-            numbers.inspect(|n| publish(&up, &format!("urn:contexts:busy{n}:v1.0"))).count() as u64
+            let publish = |n: &u64| {
+                publish(&up, &format!("urn:contexts:busy{n}:v1.0"));
+                std::thread::sleep(BETWEEN);
+            };
+            numbers.inspect(publish).count() as u64
         });
         Self(ended, Some(publisher))
     }
