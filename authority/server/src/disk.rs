@@ -37,7 +37,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), RunFault> {
 
 /// As [`write`], for several files at once: each is whole or not there, all are durable when this returns.
 pub(crate) fn write_all<B: AsRef<[u8]> + Sync>(files: &[(PathBuf, B)]) -> Result<(), RunFault> {
-    let [staged] = stage(Vec::new(), [files])?;
+    let [staged] = stage([files])?;
     staged.place()
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn sync_data(path: &Path, file: &File) -> io::Result<()> {
 
 /// Sees whether the disk beside `path` takes as many bytes; what is written is removed.
 pub(crate) fn probe(path: &Path, bytes: usize) -> Result<(), RunFault> {
-    let [staged] = stage(Vec::new(), [[(path.with_extension("probe"), vec![b'.'; bytes])].as_slice()])?;
+    let [staged] = stage([[(path.with_extension("probe"), vec![b'.'; bytes])].as_slice()])?;
     drop(staged);
     Ok(())
 }
@@ -116,17 +116,13 @@ impl Drop for Beside {
 #[derive(Debug)]
 pub(crate) struct Staged(Vec<Beside>);
 
-/// Stages several groups of files; what was `begun` is of the first, and durable already. The others are all fsynced side by side, because a
-/// journaling file system then commits them together; that is what makes a group commit cheap. On a fault nothing is left behind.
+/// Stages several groups of files. They are all fsynced side by side, because a journaling file system then commits them together; that
+/// is what makes a group commit cheap. On a fault nothing is left behind.
 pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
-    begun: Vec<Beside>,
     groups: [&[(PathBuf, B)]; N],
 ) -> Result<[Staged; N], RunFault> {
     let mut staged: [Staged; N] = std::array::from_fn(|_| Staged(Vec::new()));
     let mut open = Vec::with_capacity(groups.iter().map(|group| group.len()).sum());
-    if let Some(first) = staged.first_mut() {
-        first.0 = begun;
-    }
     for (group, staged) in groups.iter().zip(&mut staged) {
         for (path, bytes) in *group {
             let (beside, file) = Beside::written(path.clone(), UNFINISHED, bytes.as_ref())?;
@@ -139,6 +135,12 @@ pub(crate) fn stage<B: AsRef<[u8]> + Sync, const N: usize>(
 }
 
 impl Staged {
+    /// The same and files that lie durably beside their places already.
+    pub fn with(mut self, begun: Vec<Beside>) -> Self {
+        self.0.extend(begun);
+        self
+    }
+
     /// Renames the files into their places. If one cannot be, those before it are there all the same.
     pub fn rename(self) -> Result<Named, RunFault> {
         let places = self.0.into_iter().map(|file| Ok(parent(&file.rename()?)));

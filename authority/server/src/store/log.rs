@@ -269,8 +269,8 @@ impl Log {
         }
         let record = [(self.dir.join("checkpoint"), checkpoint.clone().into_bytes())];
         let groups = [first.as_slice(), record.as_slice(), last.as_slice()];
-        let [first, record, last] = disk::stage(begun, groups).map_err(AppendFault::Before)?;
-        first.place().map_err(AppendFault::Before)?;
+        let [first, record, last] = disk::stage(groups).map_err(AppendFault::Before)?;
+        first.with(begun).place().map_err(AppendFault::Before)?;
         record.rename().map_err(AppendFault::Before)?.sync().map_err(AppendFault::Commit)?;
         last.place().map_err(AppendFault::Commit)?;
         (self.tree, self.checkpoint, self.edge) = (tree, checkpoint, edge);
