@@ -5,7 +5,9 @@ use crate::tiles::{MAX_TREE_SIZE, TreeHash};
 use ring::rand::SecureRandom;
 use ring::signature::KeyPair as _;
 use semgate_certs::{KeyFault, PublicKey, SignatureAlgorithm, SigningKey};
-use signed_note::{Note, NoteError, StandardSigner, StandardVerifier, VerifierList};
+use signed_note::{
+    Note, NoteError, SignerError, StandardSigner, StandardVerifier, VerifierError, VerifierList,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -40,8 +42,10 @@ pub enum CheckpointFault {
     Signature,
     /// The origin is not the configured one.
     Origin,
-    /// The key text is not a note key for Ed25519 whose id fits its name and key.
+    /// The key text is not a note key for Ed25519.
     Key,
+    /// A note key whose id is not the one that its name and key make (C2SP signed-note): one of the three was mistyped.
+    KeyId,
     /// The random source failed.
     Random,
     /// A log key did not sign.
@@ -56,6 +60,7 @@ impl fmt::Display for CheckpointFault {
             CheckpointFault::Signature => "checkpoint is not signed by the configured log key",
             CheckpointFault::Origin => "checkpoint of another origin",
             CheckpointFault::Key => "not an Ed25519 note key",
+            CheckpointFault::KeyId => "note key whose id is not that of its name and key",
             CheckpointFault::Random => "no randomness for a log key",
             CheckpointFault::Signer(fault) => return write!(f, "the log key did not sign: {fault}"),
         })
@@ -166,7 +171,10 @@ impl LogKey {
     /// Reads the text form; white space around it is dropped.
     pub fn from_text(text: &str) -> Result<LogKey, CheckpointFault> {
         let text = text.trim();
-        let signer = StandardSigner::new(text).map_err(|_| CheckpointFault::Key)?;
+        let signer = StandardSigner::new(text).map_err(|fault| match fault {
+            SignerError::Id => CheckpointFault::KeyId,
+            _ => CheckpointFault::Key,
+        })?;
         // The key is base64, which may hold a `+` too.
         let key = text.splitn(5, '+').nth(4).ok_or(CheckpointFault::Key)?;
         let secret = crate::encoding::from_base64(key).ok_or(CheckpointFault::Key)?;
@@ -238,8 +246,20 @@ impl LogVerifier {
             let keys = vkey.split(' ').map(LogVerifier::parse).collect::<Result<_, _>>()?;
             return LogVerifier::any_of(keys).ok_or(CheckpointFault::Key);
         }
-        let verifier = StandardVerifier::new(vkey).map_err(|_| CheckpointFault::Key)?;
-        Ok(LogVerifier { text: vkey.to_owned(), verifier, others: Vec::new() })
+        let verifier = StandardVerifier::new(vkey).map_err(|fault| match fault {
+            VerifierError::Id => CheckpointFault::KeyId,
+            _ => CheckpointFault::Key,
+        })?;
+        // the id may be written in capitals, and one key has one text here
+        let id = signed_note::Verifier::key_id(&verifier);
+        let key = vkey.splitn(3, '+').nth(2).ok_or(CheckpointFault::Key)?;
+        let text = format!("{}+{id:08x}+{key}", signed_note::Verifier::name(&verifier));
+        Ok(LogVerifier { text, verifier, others: Vec::new() })
+    }
+
+    /// The text of each of its keys.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.text.split(' ')
     }
 
     /// Any of these keys, which have one name; none if there is no key or they differ in it.

@@ -20,8 +20,10 @@ pub const MAX_WITNESSES: usize = 64;
 /// Why cosignatures or their keys were refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CosignatureFault {
-    /// Not a note key of type 4 whose id fits its name and key.
+    /// Not a note key of type 4.
     Key,
+    /// A note key whose id is not the one that its name and key make (C2SP signed-note): one of the three was mistyped.
+    KeyId,
     /// Not a signed note, or longer than a checkpoint may be.
     Malformed,
     /// Fewer of the configured witnesses cosigned than are demanded.
@@ -41,6 +43,7 @@ impl fmt::Display for CosignatureFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CosignatureFault::Key => f.write_str("not an Ed25519 cosigner's note key"),
+            CosignatureFault::KeyId => f.write_str("note key whose id is not that of its name and key"),
             CosignatureFault::Malformed => f.write_str("not a signed checkpoint"),
             CosignatureFault::Missing { need, have } => {
                 write!(f, "cosigned by {have} of the configured witnesses, {need} are demanded")
@@ -89,7 +92,7 @@ impl CosignerKey {
         let seed = secret.strip_prefix(&[COSIGNATURE_V1]).ok_or(CosignatureFault::Key)?;
         let seed: &[u8; 32] = seed.try_into().map_err(|_| CosignatureFault::Key)?;
         let key = CosignerKey::from_seed(name.unwrap_or_default(), seed)?;
-        if key.text == text.trim() { Ok(key) } else { Err(CosignatureFault::Key) }
+        if key.text == text.trim() { Ok(key) } else { Err(CosignatureFault::KeyId) }
     }
 
     /// The text form. Keep it secret, mode 0600.
@@ -147,7 +150,7 @@ impl CosignerVerifier {
         let key = key.strip_prefix(&[COSIGNATURE_V1]).ok_or(CosignatureFault::Key)?;
         let key = key.try_into().map_err(|_| CosignatureFault::Key)?;
         let verifier = CosignerVerifier::new(name.unwrap_or_default(), key)?;
-        if verifier.to_string() == vkey.trim() { Ok(verifier) } else { Err(CosignatureFault::Key) }
+        if verifier.to_string() == vkey.trim() { Ok(verifier) } else { Err(CosignatureFault::KeyId) }
     }
 
     /// The name of the witness.

@@ -36,15 +36,32 @@ fn keys_have_a_text_form_for_every_seed() {
 
 #[test]
 fn wrong_keys_are_refused() {
-    for text in ["", "PRIVATE+KEY+a+00000000+AQ==", "semgate.test/log+00000000+AQ=="] {
+    for text in ["", "PRIVATE+KEY+a+00000000", "semgate.test/log+00000000+A", "semgate.test/log"] {
         assert!(matches!(LogKey::from_text(text), Err(CheckpointFault::Key)));
         assert!(matches!(LogVerifier::parse(text), Err(CheckpointFault::Key)));
     }
-    let vkey = key().verifier().to_string();
-    assert!(LogVerifier::parse(&vkey.replace("semgate", "another")).is_err(), "the id is that of the name");
     for origin in ["", "two words", "a+b"] {
         assert_eq!(LogKey::from_seed(origin, &[7; 32]).unwrap_err(), CheckpointFault::Key);
     }
+}
+
+#[test]
+fn a_key_whose_id_is_not_that_of_its_name_and_key_is_told_so_whichever_was_mistyped() {
+    let vkey = key().verifier().to_string();
+    let id = vkey.split('+').nth(1).unwrap();
+    let last = vkey.len() - 3;
+    let other = if &vkey[last..=last] == "A" { "B" } else { "A" };
+    let mistyped = [
+        vkey.replace("semgate", "another"),
+        vkey.replace(id, "00000000"),
+        format!("{}{other}{}", &vkey[..last], &vkey[last + 1..]),
+    ];
+    for text in mistyped {
+        assert_eq!(LogVerifier::parse(&text).unwrap_err(), CheckpointFault::KeyId, "{text}");
+    }
+    let secret = key().to_text().unwrap().replace(id, "00000000");
+    assert_eq!(LogKey::from_text(&secret).unwrap_err(), CheckpointFault::KeyId);
+    assert_eq!(CheckpointFault::KeyId.to_string(), "note key whose id is not that of its name and key");
 }
 
 #[test]
