@@ -7,6 +7,8 @@ mod crls;
 mod devices;
 #[path = "trust/federation.rs"]
 mod federation;
+#[path = "trust/log_keys.rs"]
+mod log_keys;
 #[path = "trust/persons.rs"]
 mod persons;
 #[path = "trust/rotation.rs"]

@@ -74,6 +74,11 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             for why in checked.floors {
                 tell!("warning: `[floors]`: {why}");
             }
+            for (authority, key) in checked.unlisted_log_keys {
+                tell!(
+                    "warning: `log_key` of `{authority}`: no trust list of its log names `{key}`, nor did an earlier one: is it mistyped, or that of another log?"
+                );
+            }
             if !wrong.is_empty() {
                 let why = wrong.join("; ");
                 return Err(Fault::new(format_args!("this would start, and nothing would pass: {why}"))

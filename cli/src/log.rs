@@ -112,9 +112,14 @@ impl Verify {
         let now = now();
         let report = verify_log_or_expired(source.fetch.as_mut(), &source.config, now);
         let report = report.map_err(|found| match (&found, self.which.lends(self.at.as_deref())) {
-            (LogFault::Fetch { .. } | LogFault::Moving | LogFault::Head(HeadFault::Expired), _) | (_, None) => {
-                fault(found)
-            }
+            (
+                LogFault::Fetch { .. }
+                | LogFault::Moving
+                | LogFault::LogKeyUnlisted { .. }
+                | LogFault::Head(HeadFault::Expired),
+                _,
+            )
+            | (_, None) => fault(found),
             (_, Some(dir)) => fault(found).hint(format_args!(
                 "it was judged by the keys of `{}`: if the log is another authority's, give `--roots` and `--log-key`; else keep what is served as evidence",
                 dir.display()
@@ -154,6 +159,7 @@ pub fn fault(fault: LogFault) -> Fault {
         LogFault::PastEnd { .. } => Fault::new(fault)
             .hint("positions count from 0; of a larger log than is served here, ask the authority itself")
             .status(2),
+        LogFault::LogKeyUnlisted { key } => unlisted(&key),
         LogFault::Unpublished => Fault::new(fault).hint("`semgate context list` shows what is published"),
         // nothing was verified by what was told: that may be of another log as well
         fault @ (LogFault::Head(_) | LogFault::Root(_) | LogFault::Cosignatures(_) | LogFault::TrustOfAnother) => {
@@ -164,6 +170,12 @@ pub fn fault(fault: LogFault) -> Fault {
             Fault::new(format_args!("the log does not hold: {fault}")).hint("keep what is served as evidence")
         }
     }
+}
+
+/// A log key that was given and that no trust list of the log names or named: whoever gave it meant it, so it is not passed over.
+pub fn unlisted(key: &str) -> Fault {
+    Fault::new(LogFault::LogKeyUnlisted { key: key.to_owned() })
+        .hint("was it mistyped, or is it that of another log? Compare it with what the authority's operator tells (`log.pub`)")
 }
 
 fn overridden(one: &Overridden) -> serde_json::Value {

@@ -155,6 +155,9 @@ fn served_head(
     let newest = told.with_entries(trust.root(), u64::MAX, &config.prefix).map_err(LogFault::Root)?;
     let size = read_head(bytes, &config.roots)?.seq;
     let anchors = told.with_entries(trust.root(), size, &config.prefix).map_err(LogFault::Root)?;
+    if let Some(key) = newest.unlisted_log_keys().next() {
+        return Err(LogFault::LogKeyUnlisted { key: key.to_owned() });
+    }
     let rules = HeadRules { roots: anchors.roots(), authority, origin, log: anchors.log() };
     let head = VerifiedHead::verify(bytes, &rules, now).map_err(LogFault::Head)?;
     head.check_times(now, config.max_status_age).map_err(LogFault::Head)?;

@@ -96,6 +96,8 @@ pub struct View {
     pub(crate) root: TreeHash,
     pub(crate) issued_at: u64,
     pub(crate) next_update: u64,
+    /// Configured log keys that no trust list has named.
+    pub(crate) unlisted: Arc<[String]>,
     /// Whether it contradicted itself.
     pub(crate) split: bool,
     /// Whether the reader's own operator distrusts it.
@@ -125,6 +127,7 @@ impl View {
             root: TreeHash::EMPTY,
             issued_at: 0,
             next_update: 0,
+            unlisted: Arc::default(),
             split: false,
             distrusted: false,
             partial: false,
@@ -187,6 +190,12 @@ impl View {
     /// When it turns stale.
     pub fn next_update(&self) -> u64 {
         self.next_update
+    }
+
+    /// The configured log keys that no trust list of its log names or named, once there is one: they were mistyped, or are of another log,
+    /// or the first list left them out. They have no say, and what the root says counts.
+    pub fn unlisted_log_keys(&self) -> &[String] {
+        &self.unlisted
     }
 
     /// Whether this authority showed two histories: see [`Follower::compare`](crate::Follower::compare).

@@ -77,6 +77,9 @@ pub fn counted(
             "are roots, threshold and log key those of this authority? If so, keep the file as evidence",
         )
     })?;
+    if let Some(key) = anchors.unlisted_log_keys().next() {
+        return Err(super::unlisted(key));
+    }
     if threshold > 1 && anchors.list().is_none() {
         return Err(unlisted("there is none in the file"));
     }

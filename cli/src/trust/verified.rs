@@ -13,7 +13,7 @@ use semgate_statement::{
 
 use crate::context::Reach;
 use crate::fault::{Doing, Fault};
-use crate::log::log_verifier;
+use crate::log::{log_verifier, unlisted};
 use crate::system::{now, read_roots};
 
 /// The longest life of a head that is taken here: a day, the longest that any follower takes.
@@ -61,6 +61,9 @@ async fn follow(reach: &Reach, mut follower: Follower) -> Result<Vec<RootEntry>,
     let view = follower.view();
     if now() >= view.next_update() {
         return Err(evidence("no fresh head was accepted"));
+    }
+    if let Some(key) = view.unlisted_log_keys().first() {
+        return Err(unlisted(key));
     }
     Ok(follower.root_statements().to_vec())
 }

@@ -130,6 +130,7 @@ fn authority(view: &View, now: u64) -> Value {
         "issued_at": view.issued_at(),
         "next_update": view.next_update(),
         "split_view": view.is_split().is_some(),
+        "unlisted_log_keys": view.unlisted_log_keys(),
         "fresh": view.freshness(now) == Freshness::Fresh,
         "contexts": view.contexts().count(),
         "floors": floors,

@@ -282,6 +282,7 @@ impl Publisher {
             let labels = [("authority", view.authority().to_owned())];
             set("semgate_log_size", &labels, view.size());
             set("semgate_split_view", &labels, u64::from(view.is_split().is_some()));
+            set("semgate_log_keys_unlisted", &labels, view.unlisted_log_keys().len() as u64);
             set("semgate_distrusted", &labels, u64::from(view.is_distrusted()));
             set("semgate_status_expires", &labels, view.counts_until());
             set("semgate_contexts", &labels, view.contexts().count() as u64);

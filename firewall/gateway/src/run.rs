@@ -43,6 +43,9 @@ pub struct Checked {
     pub unkept: Vec<String>,
     /// Floors of the configuration that name no line which any context has: a line may come later, so they stop nothing.
     pub floors: Vec<String>,
+    /// Log keys of the configuration that no trust list which is remembered names or named, each with its authority: they have no say, and
+    /// stop nothing.
+    pub unlisted_log_keys: Vec<(String, String)>,
 }
 
 /// Looks at everything that a start needs (keys, roots, followers' memory, policies, and that they go together); binds nothing and writes nothing.
@@ -58,9 +61,22 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let current = state.report().current && contexts > 0;
     let floors = if current { state.floors_of_nothing(&policies) } else { Vec::new() };
     let unkept = if state.report().current { state.unkept(&policies) } else { Vec::new() };
+    let unlisted = parts.followers.iter().map(Follower::view).flat_map(|view| {
+        let keys = view.unlisted_log_keys().to_vec();
+        keys.into_iter().map(move |key| (view.authority().to_owned(), key))
+    });
+    let unlisted_log_keys = unlisted.collect();
     let _ = start::generation(config, &parts.followers, Arc::new(policies))?;
     let policies_waiting = state.report().faults;
-    Ok(Checked { contexts, policies_waiting, policies_wrong, shadow_faults, unkept, floors })
+    Ok(Checked {
+        contexts,
+        policies_waiting,
+        policies_wrong,
+        shadow_faults,
+        unkept,
+        floors,
+        unlisted_log_keys,
+    })
 }
 
 /// What a gateway of this configuration remembers of its authorities' floors.

@@ -18,6 +18,7 @@ mod others;
 mod poison;
 mod references;
 mod root;
+mod unlisted;
 
 /// Contexts of the shipped library, which the log of [`followed`] begins with.
 fn shipped() -> usize {

@@ -86,6 +86,10 @@ pub struct Anchors {
     keys: Vec<RootKey>,
     roots: Roots,
     log: LogVerifier,
+    /// The log key as it was configured.
+    told: LogVerifier,
+    /// Every log key that a trust list has named so far.
+    named: BTreeSet<String>,
     list: Option<KeyList>,
     number: u64,
     last: Option<(u64, u64)>,
@@ -110,6 +114,8 @@ impl Anchors {
             keys,
             roots: if threshold > 1 { roots.clone().with_only([]) } else { roots.clone() },
             log: log.clone(),
+            told: log.clone(),
+            named: BTreeSet::new(),
             list: None,
             number: 0,
             last: None,
@@ -176,8 +182,15 @@ impl Anchors {
         let mut anchors = self.clone();
         for (index, entry) in before {
             let Statement::Root(said) = entry.unverified() else { continue };
-            if let RootAct::Compromised { key, spki, from } = &said.act {
-                anchors.compromised.insert(*key, *spki, *from);
+            match &said.act {
+                RootAct::Compromised { key, spki, from } => anchors.compromised.insert(*key, *spki, *from),
+                // whoever was told a log key from before goes on, though the list itself counts for nothing here
+                RootAct::Keys(list) => {
+                    if let Ok(log) = self.log_of(list) {
+                        anchors.named.extend(log.keys().map(str::to_owned));
+                    }
+                }
+                RootAct::LowerFloor { .. } | RootAct::Recognise(_) => {}
             }
             anchors.number = said.number;
             anchors.last = Some((*index, entry.logged_at()));
@@ -298,6 +311,7 @@ impl Anchors {
         self.roots = roots.with_only(list.issuing.iter().copied());
         self.threshold = list.threshold;
         self.keys = keys;
+        self.named.extend(log.keys().map(str::to_owned));
         self.log = log;
         self.list = Some(list.clone());
         Ok(())
@@ -316,6 +330,14 @@ impl Anchors {
     /// The keys that sign checkpoints.
     pub fn log(&self) -> &LogVerifier {
         &self.log
+    }
+
+    /// The configured log keys that no trust list of this log has named so far, although there is one, and so its log keys count and no
+    /// others: mistyped, of another log, or left out of the first list. Empty before the first list; a key that was rotated out since was
+    /// named once.
+    pub fn unlisted_log_keys(&self) -> impl Iterator<Item = &str> {
+        let listed = self.list.is_some();
+        self.told.keys().filter(move |key| listed && !self.named.contains(*key))
     }
 
     /// Root statements taken so far: the number of the last one.

@@ -121,6 +121,11 @@ pub enum LogFault {
     TrustOfAnother,
     /// A statement of the root.
     Root(RootFault),
+    /// A log key that was configured, and that no trust list of this log names or named.
+    LogKeyUnlisted {
+        /// Its text.
+        key: String,
+    },
     /// The trust document or the head counts other statements of the root than the log holds.
     RootDiffers,
     /// The head is signed by a compromised key.
@@ -244,6 +249,9 @@ impl fmt::Display for LogFault {
             LogFault::Tile { path, fault } => write!(f, "`{path}`: {fault}"),
             LogFault::TileDiffers { path } => write!(f, "`{path}` differs from the entries"),
             LogFault::Root(fault) => write!(f, "{fault}"),
+            LogFault::LogKeyUnlisted { key } => {
+                write!(f, "no trust list of this log names the log key `{key}`, nor did an earlier one")
+            }
             LogFault::RootDiffers => f.write_str("the statements of the root are not those of the log"),
             LogFault::FeedCompromised => f.write_str("the head is signed by a compromised key"),
             LogFault::TreeRoot => f.write_str("the entries do not hash to the root of the checkpoint"),

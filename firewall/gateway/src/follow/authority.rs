@@ -80,6 +80,8 @@ pub(super) struct Task {
     unsettled: bool,
     /// Whether the last round ended in a fault: then waits are spread.
     failed: bool,
+    /// Log keys of the configuration that no trust list names, as they were last told.
+    unlisted: Vec<String>,
     /// When a hint last made it ask.
     hinted: Option<Instant>,
     /// What its roots are read from, and as they were read.
@@ -138,12 +140,14 @@ impl Task {
             random: SystemRandom::new(),
             unsettled: false,
             failed: false,
+            unlisted: Vec::new(),
             hinted: None,
         }
     }
 
     pub(super) async fn run(mut self) {
         self.tell();
+        self.tell_unlisted();
         loop {
             self.compare();
             if self.roots.look.has_changed().unwrap_or(false) {
@@ -229,7 +233,25 @@ impl Task {
     fn show(&mut self) {
         self.publisher.view_changed(self.place, self.follower.view());
         self.tell();
+        self.tell_unlisted();
         self.unsettled = true;
+    }
+
+    /// A configured log key that no trust list names has no say. It stops nothing: a first list may have left it out, and what the root says
+    /// counts.
+    fn tell_unlisted(&mut self) {
+        let view = self.follower.view();
+        if self.unlisted == view.unlisted_log_keys() {
+            return;
+        }
+        self.unlisted = view.unlisted_log_keys().to_vec();
+        for key in &self.unlisted {
+            tracing::warn!(
+                authority = self.name,
+                key,
+                "no trust list of this log names the `log_key` of the configuration, nor did an earlier one: is it mistyped, or that of another log?"
+            );
+        }
     }
 
     /// Hands on a hint that came during a round: what was revoked meanwhile must not wait for the end of a long one.
