@@ -154,6 +154,16 @@ impl Asker {
         self.settle(question, shape)
     }
 
+    /// Whether a policy that would be asked looks at the instance, or at what is measured of it. True where that cannot be said.
+    pub fn looks_at_instance(&self, question: &Question<'_>) -> bool {
+        let shape = self.catalogue.shape(question.context.digest(), question.shape.name());
+        let of = shape.and_then(|shape| Some((shape.of_type, self.catalogue.types.get(shape.of_type)?)));
+        let Some(of) = of else { return true };
+        let sender = self.agents.list.position(question.sender);
+        let chosen = self.index.choose(sender, of, question.action);
+        chosen.is_some_and(|chosen| chosen.wants.instance || chosen.wants.any(const { bit("scores") }))
+    }
+
     /// The verdict about a learnt concept: denied where no policy names it.
     pub fn decide_learnt(&self, question: &Question<'_>) -> Verdict {
         match self.catalogue.learnt(question.shape.name()) {

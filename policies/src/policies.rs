@@ -372,6 +372,13 @@ impl Policies {
         &self.asker
     }
 
+    /// Whether the answer could be another one if the instance said something else: false only where no policy that would be asked looks at
+    /// a member of it, or at a score. That there is free text in it at all is not counted.
+    #[must_use]
+    pub fn looks_at_instance(&self, question: &Question<'_>) -> bool {
+        self.asker.looks_at_instance(question)
+    }
+
     /// Answers one question; denies unless a policy permits, and refuses whenever a policy cannot be evaluated.
     #[must_use]
     pub fn decide(&self, question: &Question<'_>) -> Verdict {

@@ -146,6 +146,16 @@ impl<'a> Object<'a> {
             .find_map(|(key, _)| found(key).map(|name| (key.as_ref(), name)))
     }
 
+    /// The same object, whose member of this name, if there is one, is this text.
+    #[must_use]
+    pub fn with_text<'b>(&'b self, name: &str, text: &'b str) -> Object<'b> {
+        let put = |(key, value): &'b (Cow<'a, str>, Json<'a>)| {
+            let value = if key == name { Json::String(Cow::Borrowed(text)) } else { value.clone() };
+            (Cow::Borrowed(key.as_ref()), value)
+        };
+        Object(self.0.iter().map(put).collect())
+    }
+
     /// The object as `serde_json` holds it, without the member of the given name if there is one.
     #[must_use]
     pub fn to_value_without(&self, name: Option<&str>) -> serde_json::Value {

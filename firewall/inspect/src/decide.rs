@@ -7,6 +7,7 @@ use crate::{
     meter::AMBIGUOUS,
     resolve::Resolved,
     shadow::{Differs, beside, cut_of},
+    together,
 };
 use semgate_contexts::json;
 use semgate_message::Instance;
@@ -58,8 +59,7 @@ pub(crate) type Asked = Result<Permitted, Stopped>;
 
 pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
     let case = conformed.case();
-    let (mut permits, mut obliged): (Vec<Texts>, Vec<(usize, Obligations)>) = Default::default();
-    let (mut denial, mut approval): (Option<Stopped>, Option<Stopped>) = (None, None);
+    let mut tally = Tally::default();
     let around = circumstances(conformed);
     for (position, (said, instance)) in conformed.said().enumerate() {
         let question = question(case, said, instance, around);
@@ -70,15 +70,13 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
         match verdict {
             Verdict::Permitted { policies, obligations } => {
                 if let Err(refusal) = approved(said, instance, &obligations) {
-                    approval.get_or_insert((refusal, vec![policies]));
+                    tally.approval.get_or_insert((refusal, vec![policies]));
                     continue;
                 }
                 if !obligations.is_empty() {
-                    obliged.push((position, obligations));
+                    tally.obliged.push((position, obligations));
                 }
-                if !permits.contains(&policies) {
-                    permits.push(policies);
-                }
+                tally.permit(policies);
             }
             Verdict::Untypable { path, rule } => {
                 let path = instance.pointer.join(&path);
@@ -91,17 +89,69 @@ pub(crate) fn ask(conformed: &Conformed<'_, '_>, policies: &Policies) -> Asked {
             }
             // the first denial answers, once it is known that all content is valid
             Verdict::Denied { policies, notices } => {
-                denial.get_or_insert_with(|| (denied(said, instance, &notices), vec![policies]));
+                tally.deny(denied(said, instance, &notices, ""), policies)
             }
-            Verdict::Errored { policies, why } => {
-                denial.get_or_insert_with(|| (errored(&why), vec![policies]));
-            }
+            Verdict::Errored { policies, why } => tally.deny(errored(&why), policies),
         }
     }
-    // what is denied anyway need not be approved
-    match denial.or(approval) {
-        Some(stopped) => Err(stopped),
-        None => Ok((permits, obliged)),
+    if tally.denial.is_none() {
+        let asked = together::each(conformed, policies, around, |said, instance, question| {
+            tally.whole(said, instance, question, policies.decide(question));
+        });
+        if let Err(refusal) = asked {
+            tally.deny(refusal, Texts::default());
+        }
+    }
+    tally.outcome()
+}
+
+/// What was answered so far.
+#[derive(Default)]
+struct Tally {
+    permits: Vec<Texts>,
+    obliged: Vec<(usize, Obligations)>,
+    denial: Option<Stopped>,
+    approval: Option<Stopped>,
+}
+
+impl Tally {
+    fn permit(&mut self, policies: Texts) {
+        if !self.permits.contains(&policies) {
+            self.permits.push(policies);
+        }
+    }
+
+    fn deny(&mut self, refusal: Refusal, policies: Texts) {
+        self.denial.get_or_insert((refusal, vec![policies]));
+    }
+
+    /// The texts of several parts as one. Nothing of it is counted, since each part was.
+    fn whole(&mut self, said: &Said<'_>, instance: &Instance<'_>, question: &Question<'_>, verdict: Verdict) {
+        let holds = |one: &Obligation| one.redact.iter().any(|path| has_field(question.value, path));
+        match verdict {
+            Verdict::Permitted { policies, obligations } => {
+                if let Err(refusal) = approved(said, instance, &obligations) {
+                    self.approval.get_or_insert((refusal, vec![policies]));
+                } else if let Some(one) = obligations.iter().find(|one| holds(one)) {
+                    self.deny(unmet(one), policies);
+                } else {
+                    self.permit(policies);
+                }
+            }
+            Verdict::Denied { policies, notices } => {
+                self.deny(denied(said, instance, &notices, ", its parts read as one text"), policies);
+            }
+            Verdict::Errored { policies, why } => self.deny(errored(&why), policies),
+            Verdict::Untypable { rule, .. } => self.deny(errored(rule), Texts::default()),
+        }
+    }
+
+    /// What is denied anyway need not be approved.
+    fn outcome(self) -> Asked {
+        match self.denial.or(self.approval) {
+            Some(stopped) => Err(stopped),
+            None => Ok((self.permits, self.obliged)),
+        }
     }
 }
 
@@ -118,6 +168,11 @@ fn kept(conformed: &Conformed<'_, '_>) -> Option<Arc<str>> {
         let verdict = if learnt { policies.decide_learnt(&question) } else { policies.decide(&question) };
         keeper.add(policies, &question, learnt, &verdict, cut.as_ref());
     }
+    let add = |_: &Said<'_>, _: &Instance<'_>, question: &Question<'_>| {
+        keeper.add(policies, question, false, &policies.decide(question), None);
+    };
+    // the record of what is too long to be asked says so
+    let _ = together::each(conformed, policies, around, add);
     Some(keeper.finish().into())
 }
 
@@ -141,7 +196,7 @@ fn ambiguous(conformed: &Conformed<'_, '_>) -> usize {
     conformed.said().filter(|(said, _)| asks(said)).count()
 }
 
-fn question<'q>(
+pub(crate) fn question<'q>(
     case: &Case<'q>,
     said: &Said<'q>,
     instance: &Instance<'q>,
@@ -161,9 +216,10 @@ fn question<'q>(
     }
 }
 
-fn denied(said: &Said<'_>, instance: &Instance<'_>, notices: &Texts) -> Refusal {
+/// `how` it was read, where that is not as it stands.
+fn denied(said: &Said<'_>, instance: &Instance<'_>, notices: &Texts, how: &str) -> Refusal {
     let reason = format!(
-        "policy does not let this sender say `{}` with {} to this receiver",
+        "policy does not let this sender say `{}` with {} to this receiver{how}",
         said.term.name(),
         instance.performative.as_str()
     );
@@ -242,7 +298,7 @@ pub(crate) fn again(
             }
         }
         Verdict::Untypable { rule, .. } => Err(unfit(rule)),
-        Verdict::Denied { notices, .. } => Err(denied(said, instance, &notices)),
+        Verdict::Denied { notices, .. } => Err(denied(said, instance, &notices, "")),
         Verdict::Errored { why, .. } => Err(errored(&why)),
     }
 }

@@ -64,6 +64,7 @@ pub mod route;
 pub mod shadow;
 pub mod stream;
 pub mod subscriptions;
+mod together;
 pub mod tools;
 mod turn;
 

@@ -25,7 +25,8 @@ pub struct InspectLimits {
     /// that is not full is never forgotten; when all places are taken, a new one is refused.
     pub rate_buckets: usize,
     /// Text of the artifacts of one stream, or of one task over its streams, that later text may be put behind, their ids counted:
-    /// 256 KiB, which is as much as is judged together again with each such event, and a long document.
+    /// 256 KiB, which is as much as is judged together again with each such event, and a long document. Also text in several parts of one
+    /// message that policies which look at it are asked about as one: three times as much then, once for each message.
     pub appended_text: usize,
     /// Artifacts with text of one stream, and of one task over its streams: 1,024, whose ids of up to 256 bytes are then as much
     /// as their text may be.

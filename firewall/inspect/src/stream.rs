@@ -2,7 +2,7 @@
 
 mod texts;
 
-pub(crate) use texts::{Brought, told};
+pub(crate) use texts::{Brought, TEXT, told};
 
 use crate::{
     Code, Generation, Inspector, Now, Peer, Refusal, ReplyPermit, Sent,

@@ -18,6 +18,7 @@ mod own;
 mod pointer;
 mod rpc;
 mod text;
+mod together;
 
 pub use call::{Asked, Call, Form};
 pub use content::NAMING_MEMBERS;
@@ -29,3 +30,4 @@ pub use model::{
 pub use own::Own;
 pub use pointer::{Base, Pointer};
 pub use rpc::RpcId;
+pub use together::Together;

@@ -1,7 +1,7 @@
 //! The one model that every binding reads its protocol into.
 
 use crate::{
-    Pointer, RpcId,
+    Pointer, RpcId, Together,
     a2a::{Chunk, Operation, State},
 };
 use semgate_contexts::{Performative, json};
@@ -215,6 +215,8 @@ pub struct Message<'j> {
     pub state: Option<State>,
     /// In events of an A2A stream that bring a piece of an artifact.
     pub chunk: Option<Chunk<'j>>,
+    /// In A2A and MCP: the texts of each list of parts that holds several.
+    pub together: Vec<Together<'j>>,
     /// In A2A: which instances stand in which artifact or message, in document order.
     pub pieces: Vec<Piece<'j>>,
 }
@@ -242,6 +244,7 @@ impl<'j> Message<'j> {
             acknowledges: false,
             state: None,
             chunk: None,
+            together: Vec::new(),
             pieces: Vec::new(),
         }
     }

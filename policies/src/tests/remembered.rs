@@ -157,3 +157,26 @@ fn what_one_generation_remembers_another_does_not() {
         });
     }
 }
+
+#[test]
+fn a_verdict_hangs_on_the_instance_only_where_a_policy_that_is_asked_looks_at_it_or_at_a_score() {
+    let permit = "permit (principal, action, resource is supplyChain::local_observation)";
+    let other = "forbid (principal, action, resource is supplyChain::current_decision) when { resource.quantity > 1 };";
+    let ask = Ask {
+        term: "local_observation",
+        value: r#"{"observed_fact_text":"a","confidence_score":0.8}"#,
+        ..base()
+    };
+    for (policies, looks) in [
+        (format!("{permit};"), false),
+        (format!("{permit} when {{ context.binding == \"l8\" }};"), false),
+        (format!("{permit} unless {{ context.free_text }};"), false),
+        (format!("{permit}; {other}"), false),
+        (format!("{permit} when {{ resource.observed_fact_text like \"a*\" }};"), true),
+        (format!("{permit} when {{ context.scores.text_length < 100 }};"), true),
+    ] {
+        let house = House::load(&one_file(&policies), shipped_contexts()).unwrap();
+        let told = house.question(ask, |question| house.policies.looks_at_instance(question));
+        assert_eq!(told, looks, "{policies}");
+    }
+}

@@ -112,7 +112,8 @@ pub struct Limits {
     /// Native L8: how long a subscription lasts. 1 h, as a stream: who wants to go on subscribes again, and is judged again.
     pub subscription_time: Duration,
     /// A2A: bytes of text, with the ids of its artifacts, of one stream or task that later text may be put behind. 256 KiB: as much
-    /// is judged again with each piece that is appended, and it is a long document.
+    /// is judged again with each piece that is appended, and it is a long document. A2A and MCP: the same of text in several parts of one
+    /// message, which policies that look at it are asked about as one.
     pub appended_text: usize,
     /// A2A: artifacts with text of one stream or task. 1,024: whose ids of up to 256 bytes are then as much as their text.
     pub text_artifacts: usize,

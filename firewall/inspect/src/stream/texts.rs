@@ -13,7 +13,7 @@ use semgate_message::{Instance, Message, Piece, PieceOf, Vocabulary};
 use std::{collections::VecDeque, sync::Arc};
 
 /// The concept of a text part in the protocol's context, and the member that holds its text.
-const TEXT: &str = "text";
+pub(crate) const TEXT: &str = "text";
 
 /// How often a text is judged anew because another stream of its task was faster.
 const ATTEMPTS: usize = 4;

@@ -4,6 +4,7 @@ use super::frame::{Frame, Judged, pointer};
 use crate::{
     Base, Message, MessageFault, content,
     member::{Read, array, at, object, required, string, unknown},
+    together::Gathered,
 };
 use semgate_contexts::{
     Performative,
@@ -40,11 +41,17 @@ pub(super) fn parts<'j>(
     if parts.is_empty() {
         out.note_gap(pointer(&at(path, "parts")), "is empty");
     }
+    let mut texts = Gathered::default();
     for (n, json) in parts.iter().enumerate() {
         let path = format!("{path}/parts/{n}");
         let part = if frame.old() { old(json, &path)? } else { new(json, &path)? };
+        let before = out.instances.len();
         judge(&part, &path, performative, frame, out)?;
+        if let (Kind::Text, Some(text)) = (part.kind, part.value.as_str()) {
+            texts.add(text, before, out);
+        }
     }
+    texts.finish(out);
     Ok(())
 }
 

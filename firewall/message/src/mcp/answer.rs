@@ -171,9 +171,8 @@ fn by_server<'j>(
     match asked.operation {
         Operation::CallTool => return called(asked, result, reading, out),
         Operation::ReadResource => {
-            for (n, item) in list(result, "contents")?.iter().enumerate() {
-                content::contents(item, &format!("{PATH}/contents/{n}"), Inform, reading, out)?;
-            }
+            let contents = list(result, "contents")?;
+            content::all_contents(contents, &at(PATH, "contents"), Inform, reading, out)?;
         }
         Operation::GetPrompt => {
             content::prose(result, "description", PATH, reading, out);

@@ -7,6 +7,7 @@ use crate::{
     fault::FaultKind,
     member::{Read, array, at, object, unknown},
     model::{Message, Vocabulary},
+    together::Gathered,
 };
 use semgate_contexts::{
     Performative,
@@ -103,6 +104,31 @@ impl<'j> Echo<'j> {
     }
 }
 
+/// The text of a content block, or of the contents of a resource.
+fn text_in<'j>(json: &'j Json<'j>) -> Option<&'j str> {
+    let object = json.as_object()?;
+    object.get("resource").map_or_else(|| object.get("text")?.as_str(), text_in)
+}
+
+/// Reads the items of a list, and gathers their texts.
+fn each<'j>(
+    items: &'j [Json<'j>],
+    path: &str,
+    out: &mut Message<'j>,
+    mut read: impl FnMut(&'j Json<'j>, &str, &mut Message<'j>) -> Read<()>,
+) -> Read<()> {
+    let mut texts = Gathered::default();
+    for (n, item) in items.iter().enumerate() {
+        let before = out.instances.len();
+        read(item, &format!("{path}/{n}"), out)?;
+        if let Some(text) = text_in(item) {
+            texts.add(text, before, out);
+        }
+    }
+    texts.finish(out);
+    Ok(())
+}
+
 /// An array of content blocks.
 pub(super) fn blocks<'j>(
     json: &'j Json<'j>,
@@ -113,10 +139,20 @@ pub(super) fn blocks<'j>(
     reading: &Reading<'_>,
     out: &mut Message<'j>,
 ) -> Read<()> {
-    for (n, item) in array(json, path, member)?.iter().enumerate() {
-        block(item, &format!("{}/{n}", at(path, member)), performative, echo, reading, out)?;
-    }
-    Ok(())
+    each(array(json, path, member)?, &at(path, member), out, |item, path, out| {
+        block(item, path, performative, echo, reading, out)
+    })
+}
+
+/// The list of what a resource holds.
+pub(super) fn all_contents<'j>(
+    items: &'j [Json<'j>],
+    path: &str,
+    performative: Performative,
+    reading: &Reading<'_>,
+    out: &mut Message<'j>,
+) -> Read<()> {
+    each(items, path, out, |item, path, out| contents(item, path, performative, reading, out))
 }
 
 /// One content block.
@@ -176,7 +212,7 @@ fn embedded<'j>(
 }
 
 /// The contents of a resource: text or bytes.
-pub(super) fn contents<'j>(
+fn contents<'j>(
     json: &'j Json<'j>,
     path: &str,
     performative: Performative,

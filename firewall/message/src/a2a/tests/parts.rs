@@ -183,3 +183,32 @@ fn attack_prose_in_the_place_of_a_media_type() {
         with(Version::V10, json!({"raw": "YQ==", "mediaType": media}), &OPEN, |read| drop(read.unwrap()));
     }
 }
+
+#[test]
+fn texts_of_one_list_of_parts_are_told_together_and_no_others() {
+    let parts = json!([{"text": "a"}, {"raw": "YQ=="}, {"text": ""}, {"text": "b"}, {"url": "https://a"}]);
+    let message = |parts: &Value| json!({"messageId": "m", "role": "ROLE_USER", "parts": parts});
+    asks(&rpc("SendMessage", json!({ "message": message(&parts) })), &call(Version::V10), &OPEN, |read| {
+        let message = read.unwrap();
+        assert_eq!(message.together, [crate::Together { texts: vec!["a", "b"], last: 3 }]);
+        assert_eq!(message.instances[3].pointer.to_string(), "/params/message/parts/3");
+    });
+    for parts in [
+        json!([{"text": "a"}]),
+        json!([{"text": "a"}, {"text": ""}]),
+        json!([{"raw": "YQ=="}, {"text": "a"}]),
+    ] {
+        asks(
+            &rpc("SendMessage", json!({ "message": message(&parts) })),
+            &call(Version::V10),
+            &OPEN,
+            |read| {
+                assert!(read.unwrap().together.is_empty(), "{parts}");
+            },
+        );
+    }
+    let old = json!({"messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "a"}, {"kind": "text", "text": "b"}]});
+    asks(&rpc("message/send", json!({ "message": old })), &call(Version::V03), &OPEN, |read| {
+        assert_eq!(read.unwrap().together, [crate::Together { texts: vec!["a", "b"], last: 1 }]);
+    });
+}

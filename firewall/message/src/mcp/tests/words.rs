@@ -176,3 +176,24 @@ fn the_keys_of_2026_are_none_of_2025() {
     );
     with(&named, |json| assert!(answer(json, &call, Speaker::Server, &OPEN).is_err()));
 }
+
+#[test]
+fn texts_of_one_list_of_blocks_are_told_together_also_those_that_repeat_the_result() {
+    let call = asked(Operation::CallTool, Version::V2025_11_25);
+    let block = |text: &str| json!({"type": "text", "text": text});
+    let resource = json!({"type": "resource", "resource": {"uri": "file:///a", "text": "c"}});
+    let together = |content: Value| {
+        let result = answered(json!({"content": content, "structuredContent": {"result": ["a"]}}));
+        with(&result, |json| {
+            let message = said(answer(json, &call, Speaker::Server, &OPEN)).message;
+            let told = message.together.first().map(|one| (one.texts.join("+"), one.last));
+            assert!(message.together.len() < 2);
+            told
+        })
+    };
+    // the structured result is the first instance; what repeats it is none
+    assert_eq!(together(json!([block("a"), block("b")])), Some(("a+b".to_owned(), 1)));
+    assert_eq!(together(json!([block("b"), resource, block("a")])), Some(("b+c+a".to_owned(), 2)));
+    assert_eq!(together(json!([block("a"), block("[\"a\"]")])), None);
+    assert_eq!(together(json!([block("b")])), None);
+}
