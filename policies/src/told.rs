@@ -21,7 +21,7 @@ pub(crate) fn no_permit(texts: Texts<'_>) -> Option<PolicyFault> {
 }
 
 /// Whether its scope is open and nothing else is asked.
-fn is_everything(written: &Written) -> bool {
+pub(crate) fn is_everything(written: &Written) -> bool {
     let policy = &written.policy;
     written.clauses.is_empty()
         && matches!(policy.principal_constraint(), PrincipalConstraint::Any)

@@ -48,14 +48,14 @@ pub fn ten() -> PolicySource {
     for n in 3..6 {
         let _ = writeln!(
             text,
-            "@id(\"p{n}\") forbid(principal, action, resource is supplyChain::current_decision) when {{ resource.quantity > {n}00000 }};"
+            "@id(\"p{n}\") forbid(principal, action, resource is supplyChain::current_decision) when {{ resource.quantity == {n}00000 }};"
         );
     }
     text.push_str("@id(\"p6\") forbid(principal in Group::\"no-free-text\", action, resource) when { context.free_text };\n");
     for n in 7..10 {
         let _ = writeln!(
             text,
-            "@id(\"p{n}\") forbid(principal, action, resource is payment::transfer) when {{ resource.amount.greaterThan(decimal(\"{n}000.0\")) }};"
+            "@id(\"p{n}\") forbid(principal, action, resource is payment::transfer) when {{ resource.amount == decimal(\"{n}000.0\") }};"
         );
     }
     PolicySource { files: vec![("ten.cedar".to_owned(), text)], ..PolicySource::shipped() }
@@ -105,7 +105,7 @@ fn of_context(n: usize, text: &mut String) {
         let _ = writeln!(
             text,
             "forbid (principal, action, resource is trade{n}::current_decision)
-               when {{ resource.quantity > {k}00000 }} unless {{ principal.credentials.contains(\"member-{n}\") }};"
+               when {{ resource.quantity == {k}00000 }} unless {{ principal.credentials.contains(\"member-{n}\") }};"
         );
     }
     let _ = writeln!(

@@ -94,9 +94,11 @@ impl Looking<'_, '_> {
             if !held {
                 self.never.push(Never::Credential { literal });
             }
-            return held;
+            // somebody may have it tomorrow
+            return held || self.known == Known::Nothing;
         }
         match self.resource_path(set).map(|path| self.world.items(&path, here)) {
+            Some(_) if self.known == Known::Nothing => true,
             Some(values) => self.can_be_text(set, literal, values),
             None => true,
         }

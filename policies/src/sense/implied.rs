@@ -7,7 +7,7 @@ use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
 
 use super::World;
 use super::facts::Where;
-use super::possible::Looking;
+use super::possible::{Known, Looking};
 
 /// Bytes of a condition's text that are written in the time of one step.
 const BYTES_A_STEP: u64 = 32;
@@ -15,6 +15,7 @@ const BYTES_A_STEP: u64 = 32;
 /// What is known where a policy applies.
 pub(super) struct Given<'w, 'a> {
     world: &'w World<'a>,
+    known: Known,
     /// What its scope and its conditions leave.
     pub there: Where,
     /// What its conditions say, by its text in one form, and whether it is so.
@@ -24,9 +25,14 @@ pub(super) struct Given<'w, 'a> {
 impl<'w, 'a> Given<'w, 'a> {
     /// Where these conditions hold; none if they never do.
     pub fn of(clauses: &[Clause], here: Where, world: &'w World<'a>) -> Option<Self> {
-        let mut given = Self { world, there: here, said: HashMap::new() };
+        Self::knowing(clauses, here, (world, Known::All))
+    }
+
+    /// The same, by so much of what is known now.
+    pub fn knowing(clauses: &[Clause], here: Where, (world, known): (&'w World<'a>, Known)) -> Option<Self> {
+        let mut given = Self { world, known, there: here, said: HashMap::new() };
         for clause in clauses {
-            given.there = Looking::new(world).behind(clause, &given.there)?;
+            given.there = Looking::knowing(world, known).behind(clause, &given.there)?;
             match clause {
                 Clause::When(condition) => given.learn(condition, true),
                 Clause::Unless(condition) => given.learn(condition, false),
@@ -76,7 +82,7 @@ impl<'w, 'a> Given<'w, 'a> {
             _ => false,
         };
         let by_values = || {
-            let (yes, no) = Looking::new(self.world).values(expr, &self.there).truth();
+            let (yes, no) = Looking::knowing(self.world, self.known).values(expr, &self.there).truth();
             if truth { !no } else { !yes }
         };
         by_parts || by_values()

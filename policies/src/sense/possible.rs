@@ -130,11 +130,10 @@ impl<'w, 'a> Looking<'w, 'a> {
 
     /// Whether the resource can be of a type, and of another.
     fn is_type(&self, name: &str, here: &Where) -> Values {
-        if self.known == Known::Nothing {
-            return EITHER;
-        }
         let (asked, of_type) = (self.world.of_name(name), here.of_type);
         match (of_type, asked) {
+            (Some(of_type), Some(asked)) if self.known == Known::Nothing => only(asked == of_type),
+            _ if self.known == Known::Nothing => EITHER,
             (Some(of_type), asked) => only(asked == Some(of_type)),
             (None, Some(asked)) => {
                 let there = Where { of_type: Some(asked), ..here.clone() };

@@ -1,6 +1,8 @@
 //! Permits that forbids cover: they permit nothing. A forbid covers what its scope holds for if it has no condition, or one that follows
 //! from what the permit asks.
 
+mod wider;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -52,14 +54,14 @@ struct Forbids<'w, 'a> {
     pairs: Cell<usize>,
 }
 
-/// The permits that can never permit. Each looks at a handful of keys, however many policies there are.
+/// The permits that can never permit, and the forbids that others cover. Each looks at a handful of keys, however many policies there are.
 pub(super) fn shadowed(texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault> {
     let forbids = Forbids::of(texts, world);
     if forbids.by_key.is_empty() {
         return Vec::new();
     }
     let permits = texts.written.iter().filter(|written| written.permits());
-    permits
+    let mut faults: Vec<PolicyFault> = permits
         .filter_map(|written| {
             world.steps().begin();
             let by = forbids.covering(written)?;
@@ -73,7 +75,10 @@ pub(super) fn shadowed(texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault>
                 hint: (!plain).then(|| "whenever this permit applies, so does what forbids".to_owned()),
             })
         })
-        .collect()
+        .collect();
+    forbids.pairs.set(world.shadow_pairs);
+    faults.extend(wider::covered(texts, world, &forbids));
+    faults
 }
 
 impl<'w, 'a> Forbids<'w, 'a> {
@@ -90,7 +95,8 @@ impl<'w, 'a> Forbids<'w, 'a> {
                 continue;
             }
             let Some((who, resource)) = key(written) else { continue };
-            let actions = scope(written, world).actions;
+            // a version to come may take further actions
+            let actions = scope(written, world).asked;
             forbids.whos.entry(who.clone()).or_insert_with(|| named(written, world).can_be);
             let lot = forbids.by_key.entry((who, resource)).or_default();
             let of_kind = if written.clauses.is_empty() { &mut lot.plain } else { &mut lot.asking };
@@ -165,7 +171,7 @@ impl<'w, 'a> Forbids<'w, 'a> {
     }
 }
 
-fn condition(clause: &Clause) -> &cedar_policy::pst::Expr {
+fn condition(clause: &Clause) -> &Arc<cedar_policy::pst::Expr> {
     match clause {
         Clause::When(condition) | Clause::Unless(condition) => condition,
     }

@@ -462,6 +462,82 @@ proptest! {
     }
 }
 
+/// What a refusal tells, and whether it passes.
+fn verdict(set: &PolicySet, asked: &Prepared) -> (bool, bool, Vec<String>) {
+    let (by, errs) = applied(set, asked);
+    let forbids = by.iter().filter_map(|id| set.policy(&id.parse().ok()?));
+    let mut notices: Vec<String> =
+        forbids.filter_map(|policy| policy.annotation("notice")).map(str::to_owned).collect();
+    notices.sort();
+    notices.dedup();
+    (asked.of(set).decision() == cedar_policy::Decision::Allow, errs, notices)
+}
+
+/// The set without the forbids that are called covered, if there are any.
+fn without_covered(text: &str) -> Option<(PolicySet, PolicySet)> {
+    let files = [("p.cedar".to_owned(), text.to_owned())];
+    let written = parse(&files, &ground().limits).unwrap();
+    let texts = Texts { files: &files, written: &written };
+    let told = |fault: PolicyFault| match fault {
+        PolicyFault::Invalid { why, policy, .. } if why.starts_with("it forbids nothing") => Some(policy),
+        _ => None,
+    };
+    let gone: Vec<String> = WORLD.with(|world| texts.senseless(world)).into_iter().filter_map(told).collect();
+    let all = || written.iter().map(|one| one.policy.clone());
+    let left = all().filter(|policy| !gone.contains(&policy.id().to_string()));
+    let sets = (PolicySet::from_policies(all()).unwrap(), PolicySet::from_policies(left).unwrap());
+    (!gone.is_empty()).then_some(sets)
+}
+
+/// Forbids near to each other, some with a notice.
+fn forbids() -> impl Strategy<Value = String> {
+    let one = (policy(), prop::sample::select(OF_ANY.to_vec()), 0..8_usize);
+    (policy(), prop::collection::vec(one, 1..4)).prop_map(|((resource, scope, conditions), others)| {
+        let mut text = format!("permit (principal, action, resource);\nforbid {scope} {conditions};\n");
+        for ((other, its, own), more, form) in others {
+            let near = match form {
+                0 => format!("{scope} {conditions}"),
+                1 | 2 => format!("{scope} {conditions} when {{ {more} }}"),
+                3 => scope.replace(SCOPES[2], SCOPES[0]),
+                4 => format!("{its} {}", if other == resource { &conditions } else { &own }),
+                5 => format!("{} {conditions}", scope.replace("Group::\"planners\"", "Group::\"partners\"")),
+                6 => format!("(principal, action, resource) when {{ {more} }}"),
+                _ => format!(
+                    "{scope} {}",
+                    if other == resource { own } else { format!("unless {{ {more} }}") }
+                ),
+            };
+            let notice = ["", "", "@notice(\"a\") ", "@notice(\"b\") "][(form + more.len()) % 4];
+            text.push_str(&format!("{notice}forbid {near};\n"));
+        }
+        text
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4 * cases(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn leaving_out_every_forbid_that_is_called_covered_changes_no_verdict(text in forbids()) {
+        if let Some((all, left)) = without_covered(&text) {
+            for (asked, prepared) in &ground().asked {
+                let shown = format!("{:?} {:?} {:?}", asked.ends, asked.said, asked.bound);
+                prop_assert_eq!(verdict(&all, prepared), verdict(&left, prepared), "{}\n{}", text, shown);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_good_deal_of_generated_forbids_is_called_covered() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let trees = (0..200).map(|_| forbids().new_tree(&mut runner).unwrap());
+    let covered =
+        trees.filter(|tree| without_covered(&proptest::strategy::ValueTree::current(tree)).is_some());
+    let covered = covered.count();
+    assert!(covered > 30, "{covered}");
+}
+
 #[test]
 fn a_good_deal_of_generated_policies_is_called_vain_or_covered() {
     let both = |a: &str, b: &str| {
