@@ -117,11 +117,32 @@ fn an_arbitrary_artefact_in_a_mirror_is_refused_by_its_name() {
     }
     good(&told.words(&["log", "verify", &text(&dir)]));
     assert_what_is_asked_by_number_and_name_is_judged(&told, &up.dir, &dir);
+    assert_a_damaged_delta_is_told(&told, &dir, size);
     // A mirror that was damaged heals from the authority, and not from itself.
     let tile = dir.join(format!("tile/entries/000.p/{size}"));
     std::fs::write(&tile, b"scribble").unwrap();
     mirror(&up, &dir);
     good(&told.words(&["log", "verify", &text(&dir)]));
+}
+
+/// It was passed over, also where the mirror is asked over HTTP.
+fn assert_a_damaged_delta_is_told(told: &Told, dir: &Path, size: u64) {
+    let delta = dir.join(format!("v1/feed/deltas/{size}"));
+    let kept = std::fs::read(&delta).unwrap();
+    let (_server, url) = serve(dir);
+    for at in [text(dir), url] {
+        let report: Value =
+            serde_json::from_str(&good(&told.words(&["--json", "log", "verify", &at]))).unwrap();
+        assert_eq!(report["deltas"], 1, "{report}");
+        let signature = kept.windows(13).position(|window| window == b"\"signature\":\"").unwrap() + 13;
+        let mut wrong = kept.clone();
+        wrong[signature] = if wrong[signature] == b'A' { b'B' } else { b'A' };
+        std::fs::write(&delta, wrong).unwrap();
+        let (status, said) = bad(&told.words(&["log", "verify", &at]));
+        let named = said.contains(&format!("`/v1/feed/deltas/{size}`: leads to no head that was signed"));
+        assert!(status == 1 && named && said.contains("the log itself holds"), "{said}");
+        std::fs::write(&delta, &kept).unwrap();
+    }
 }
 
 /// A forged token by number and a swapped context by name are refused, and the token goes into no other mirror.

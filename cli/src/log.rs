@@ -160,6 +160,8 @@ pub fn fault(fault: LogFault) -> Fault {
             .hint("positions count from 0; of a larger log than is served here, ask the authority itself")
             .status(2),
         LogFault::LogKeyUnlisted { key } => unlisted(&key),
+        found @ LogFault::Delta { .. } => Fault::new(format_args!("the log itself holds, but not what leads to its head: {found}"))
+            .hint("followers refuse it and fetch the whole head; copy the mirror anew, or keep the file as evidence"),
         LogFault::Unpublished => Fault::new(fault).hint("`semgate context list` shows what is published"),
         // nothing was verified by what was told: that may be of another log as well
         fault @ (LogFault::Head(_) | LogFault::Root(_) | LogFault::Cosignatures(_) | LogFault::TrustOfAnother) => {
@@ -190,6 +192,7 @@ fn shown(report: &LogReport) -> serde_json::Value {
         "size": report.size, "root": report.root.to_string(), "statements": report.statements,
         "documents": report.documents, "tiles": report.tiles, "shards": report.shards, "floors": report.floors,
         "issued_at": report.issued_at, "next_update": report.next_update,
+        "deltas": report.deltas,
         "overrides": report.overrides.iter().map(overridden).collect::<Vec<_>>(),
     })
 }

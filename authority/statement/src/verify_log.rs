@@ -1,6 +1,7 @@
 //! Checks a whole log from outside: downloads every tile, computes the root anew, replays, and holds tiles, status
 //! lists, floors and documents byte for byte against what is served. Trusts nothing but the configuration.
 
+mod deltas;
 mod fault;
 mod later;
 mod prove;
@@ -10,6 +11,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use deltas::DeltaFault;
 pub use fault::{Fetch, FetchFault, LogFault, LogReport, Overridden};
 pub use prove::Prover;
 
@@ -44,7 +46,8 @@ const ATTEMPTS: usize = 3;
 /// ignored, for the whole log is checked. It is checked against one head, the first that is served, whose entries, tiles, documents and
 /// status lists stay what they are while the log grows. What names no head (floors, listing, trust document, checkpoint, status tokens by
 /// number) is fetched after it, and must be what the log says then or at a later size, up to a head that is served after them: the entries
-/// between are fetched, hashed to the later head's root, and replayed too. So nobody is accused of publishing meanwhile, and who lies
+/// between are fetched, hashed to the later head's root, and replayed too. Deltas to the head, where the source tells of any, must lead from the
+/// statuses of their size to a head that is signed. So nobody is accused of publishing meanwhile, and who lies
 /// meanwhile is.
 ///
 /// # Errors
@@ -247,6 +250,7 @@ impl Check<'_, '_> {
         }
         self.unnamed(&replay, tree, &floors)?;
         let documents = self.documents(&replay)?;
+        let deltas = self.deltas(&entries)?;
         Ok(LogReport {
             size: head.seq,
             issued_at: head.issued_at,
@@ -256,6 +260,7 @@ impl Check<'_, '_> {
             statements: head.seq,
             documents,
             shards,
+            deltas,
             floors: replay.floors().len(),
             overrides: overrides(&entries, &replay, &self.config.prefix),
         })

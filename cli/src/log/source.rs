@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use semgate_statement::delta::MAX_DELTA_BYTES;
 use semgate_statement::root::MAX_ROOT_KEYS;
 use semgate_statement::verify_log::{FetchFault, named_authority};
 use semgate_statement::{CosignerVerifier, Fetch, FollowerConfig, LogVerifier, Quorum};
@@ -230,7 +231,31 @@ impl Fetch for OverHttp {
     fn pause(&mut self) {
         std::thread::sleep(MOMENT);
     }
+
+    /// Nobody lists what a web server has: the newest sizes are asked for, if there is a delta from that of the head, as wherever there are
+    /// any.
+    fn deltas(&mut self, size: u64) -> Vec<u64> {
+        let any = self.get(&format!("{DELTAS}/{size}"), MAX_DELTA_BYTES as u64);
+        match any {
+            Err(FetchFault::HttpStatus(_) | FetchFault::Unreachable) => Vec::new(),
+            Ok(_) | Err(FetchFault::TooLarge) => {
+                (size.saturating_sub(DELTAS_ASKED.saturating_sub(1))..=size).collect()
+            }
+        }
+    }
 }
+
+/// The sizes that these names say, each in its one spelling; other names nobody asks for.
+fn sizes(names: impl Iterator<Item = String>) -> Vec<u64> {
+    let size = |name: String| name.parse().ok().filter(|size: &u64| size.to_string() == name);
+    names.filter_map(size).collect()
+}
+
+/// Where deltas are.
+const DELTAS: &str = "/v1/feed/deltas";
+/// From how many of the log's newest sizes a web server is asked for deltas. Each is a request, which an authority answers by making one; a
+/// directory is looked into, and all that are there are checked.
+const DELTAS_ASKED: u64 = 64;
 
 /// A directory with a mirror's files.
 struct InDirectory(PathBuf);
@@ -250,6 +275,11 @@ impl Fetch for InDirectory {
             .read_to_end(&mut bytes)
             .map_err(|_| FetchFault::Unreachable)?;
         if bytes.len() as u64 > max_bytes { Err(FetchFault::TooLarge) } else { Ok(bytes) }
+    }
+
+    fn deltas(&mut self, _: u64) -> Vec<u64> {
+        let files = std::fs::read_dir(self.0.join(DELTAS.trim_start_matches('/')));
+        sizes(files.into_iter().flatten().flatten().filter_map(|file| file.file_name().into_string().ok()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where the bytes come from, what was found, and why a log does not hold.
 
+use super::DeltaFault;
 use crate::checkpoint::CheckpointFault;
 use crate::context::ContextFault;
 use crate::cosignature::CosignatureFault;
@@ -24,6 +25,12 @@ pub trait Fetch {
     /// verified keeps none of it.
     fn look(&mut self, path: &str, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
         self.get(path, max_bytes)
+    }
+
+    /// From which sizes of the log deltas may be there, for a head of `size` entries: those that the source has, where it can tell. None by
+    /// default: nobody is asked for what followers do without.
+    fn deltas(&mut self, _size: u64) -> Vec<u64> {
+        Vec::new()
     }
 
     /// What `path` has as of the head that was verified, where something newer was served: for whoever keeps all files of one moment.
@@ -97,6 +104,8 @@ pub struct LogReport {
     pub documents: u64,
     /// Status shards compared.
     pub shards: u64,
+    /// Deltas that were found and lead to a signed head.
+    pub deltas: u64,
     /// Floors compared.
     pub floors: usize,
     /// Who overrode what, in the order of the log.
@@ -181,6 +190,13 @@ pub enum LogFault {
     },
     /// The floors differ from the replayed ones.
     FloorsDiffer,
+    /// A delta that leads to no head that is signed. Everything else held.
+    Delta {
+        /// The size where it begins.
+        from: u64,
+        /// What is wrong.
+        fault: DeltaFault,
+    },
     /// The listing differs from the replayed one.
     ListingDiffers,
     /// A published document does not verify.
@@ -233,6 +249,7 @@ impl LogFault {
                 | LogFault::Token { .. }
                 | LogFault::FloorsDiffer
                 | LogFault::ListingDiffers
+                | LogFault::Delta { .. }
                 | LogFault::Statement { .. }
                 | LogFault::RootDiffers
         )
@@ -268,6 +285,7 @@ impl fmt::Display for LogFault {
             LogFault::Token { n, fault } => write!(f, "status shard {n}: {fault}"),
             LogFault::FloorsDiffer => f.write_str("the floors differ from the replayed log"),
             LogFault::ListingDiffers => f.write_str("the listing differs from the replayed log"),
+            LogFault::Delta { from, fault } => write!(f, "`/v1/feed/deltas/{from}`: {fault}"),
             LogFault::Document { urn, fault } => write!(f, "`{urn}`: {fault}"),
             LogFault::Reference { urn, other } => {
                 write!(f, "`{urn}` refers to `{other}`, which was not published before it")

@@ -122,7 +122,12 @@ impl Check<'_, '_> {
     }
 
     /// The root of the first `old` entries of a larger tree; none where its tiles do not hash to its root.
-    fn root_before(&mut self, old: u64, size: u64, root: TreeHash) -> Result<Option<TreeHash>, LogFault> {
+    pub(super) fn root_before(
+        &mut self,
+        old: u64,
+        size: u64,
+        root: TreeHash,
+    ) -> Result<Option<TreeHash>, LogFault> {
         let (mut looking, mut tiles) = (Looking(self.fetch), HashMap::new());
         match with_tiles(&mut looking, &mut tiles, |tiles| match root_of_prefix(old, size, root, tiles) {
             Err(missing @ ProofFault::Missing(_)) => Err(missing),

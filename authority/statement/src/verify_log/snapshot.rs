@@ -83,6 +83,10 @@ impl Fetch for Snapshot<'_> {
         self.fetch.look(path, max_bytes)
     }
 
+    fn deltas(&mut self, size: u64) -> Vec<u64> {
+        self.fetch.deltas(size)
+    }
+
     fn as_of_head(&mut self, path: &str, bytes: &[u8]) {
         self.fetch.as_of_head(path, bytes);
     }
