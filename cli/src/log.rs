@@ -6,7 +6,7 @@ mod split;
 mod witness;
 
 pub use source::{Source, Which, followed, log_verifier, quorum, reach};
-pub use split::{Below, Split};
+pub use split::{Below, Split, tell_threshold};
 
 use clap::{Args, Subcommand};
 use semgate_statement::head::HeadFault;
@@ -125,6 +125,7 @@ impl Verify {
                 dir.display()
             )),
         })?;
+        tell_threshold(source.config.root_threshold, report.root_threshold);
         print(&shown(&report), json);
         if report.next_update > now || self.allow_expired {
             return Ok(0);
@@ -159,9 +160,9 @@ pub fn fault(fault: LogFault) -> Fault {
         LogFault::PastEnd { .. } => Fault::new(fault)
             .hint("positions count from 0; of a larger log than is served here, ask the authority itself")
             .status(2),
-        LogFault::LogKeyUnlisted { key } => unlisted(&key),
         found @ LogFault::Delta { .. } => Fault::new(format_args!("the log itself holds, but not what leads to its head: {found}"))
             .hint("followers refuse it and fetch the whole head; copy the mirror anew, or keep the file as evidence"),
+        LogFault::LogKeyUnlisted { key } => unlisted(&key),
         LogFault::Unpublished => Fault::new(fault).hint("`semgate context list` shows what is published"),
         // nothing was verified by what was told: that may be of another log as well
         fault @ (LogFault::Head(_) | LogFault::Root(_) | LogFault::Cosignatures(_) | LogFault::TrustOfAnother) => {
@@ -191,8 +192,8 @@ fn shown(report: &LogReport) -> serde_json::Value {
     json!({
         "size": report.size, "root": report.root.to_string(), "statements": report.statements,
         "documents": report.documents, "tiles": report.tiles, "shards": report.shards, "floors": report.floors,
+        "deltas": report.deltas, "root_threshold": report.root_threshold,
         "issued_at": report.issued_at, "next_update": report.next_update,
-        "deltas": report.deltas,
         "overrides": report.overrides.iter().map(overridden).collect::<Vec<_>>(),
     })
 }

@@ -145,7 +145,29 @@ fn what_one_of_three_root_keys_and_the_log_key_make_is_refused_by_strangers_who_
         good(&split.stranger(&[words, &listed[..]].concat(), 2));
         refused(&split.stranger(words, 2), UNLISTED);
     }
+    strangers_who_demand_more_than_the_list_are_told(&split, verify, &[check, &listed[..]].concat(), &fetch);
     end(split.running);
+}
+
+/// All three signed the first list, which asks for two: it counts, and so does its number.
+fn strangers_who_demand_more_than_the_list_are_told(
+    split: &Split,
+    verify: &[&str],
+    check: &[&str],
+    fetch: &[&str],
+) {
+    for words in [verify, check, fetch] {
+        for (demanded, told) in [(2, false), (3, true)] {
+            let output = split.stranger(words, demanded);
+            good(&output);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let note = "note: 2 root keys speak for the root, as its trust list says, which 3 of them signed";
+            assert_eq!(said.contains(note), told, "{words:?} {demanded} {said}");
+        }
+    }
+    let shown = split.stranger(&[&["--json"], verify].concat(), 3);
+    let shown: serde_json::Value = serde_json::from_str(&good(&shown)).unwrap();
+    assert_eq!(shown["root_threshold"], 2, "{shown}");
 }
 
 #[test]

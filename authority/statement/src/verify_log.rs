@@ -262,6 +262,7 @@ impl Check<'_, '_> {
             shards,
             deltas,
             floors: replay.floors().len(),
+            root_threshold: self.served.anchors.threshold(),
             overrides: overrides(&entries, &replay, &self.config.prefix),
         })
     }

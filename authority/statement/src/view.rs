@@ -96,6 +96,8 @@ pub struct View {
     pub(crate) root: TreeHash,
     pub(crate) issued_at: u64,
     pub(crate) next_update: u64,
+    /// Root keys that speak for the root.
+    pub(crate) root_threshold: u64,
     /// Configured log keys that no trust list has named.
     pub(crate) unlisted: Arc<[String]>,
     /// Whether it contradicted itself.
@@ -127,6 +129,7 @@ impl View {
             root: TreeHash::EMPTY,
             issued_at: 0,
             next_update: 0,
+            root_threshold: 0,
             unlisted: Arc::default(),
             split: false,
             distrusted: false,
@@ -190,6 +193,12 @@ impl View {
     /// When it turns stale.
     pub fn next_update(&self) -> u64 {
         self.next_update
+    }
+
+    /// How many root keys speak for the root: what its trust list says, which may be fewer than were configured for the time before it; 0
+    /// before anything was learnt.
+    pub fn root_threshold(&self) -> u64 {
+        self.root_threshold
     }
 
     /// The configured log keys that no trust list of its log names or named, once there is one: they were mistyped, or are of another log,

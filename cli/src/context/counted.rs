@@ -12,7 +12,7 @@ use semgate_statement::{
 use super::files::verified;
 use super::{At, Reach, answer};
 use crate::fault::{Doing, Fault};
-use crate::log::followed;
+use crate::log::{followed, tell_threshold};
 use crate::place::Place;
 use crate::system::{now, read_roots};
 use crate::trust::root_statements;
@@ -81,6 +81,7 @@ impl Told {
         }
         match anchors {
             Some(anchors) => {
+                tell_threshold(self.threshold, anchors.threshold());
                 Ok(Counted { roots: anchors.roots().clone(), heard: Some(Heard { anchors, trust }) })
             }
             None => {

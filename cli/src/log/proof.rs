@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::COMPROMISED;
 use super::source::Which;
-use super::split::{Below, counted};
+use super::split::{Below, counted, tell_threshold};
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::names;
@@ -60,6 +60,7 @@ impl Proof {
         }
         let mut source = self.which.open(self.from.as_deref())?;
         let mut prover = Prover::new(source.fetch.as_mut(), &source.config, now()).map_err(super::fault)?;
+        tell_threshold(source.config.root_threshold, prover.root_threshold());
         let text = match (&self.entry, &self.since) {
             (Some(entry), _) => {
                 let index = match entry.parse() {

@@ -43,6 +43,15 @@ impl Split {
     }
 }
 
+/// That fewer root keys speak than were demanded: as many as were signed the trust list that says so, and from it on its own number counts.
+pub fn tell_threshold(demanded: u64, counts: u64) {
+    if counts < demanded {
+        tell!(
+            "note: {counts} root keys speak for the root, as its trust list says, which {demanded} of them signed: `--root-threshold {demanded}` holds up to that list"
+        );
+    }
+}
+
 /// The roots with the issuing certificates that count below them, and the keys of the log: as they were told, or as the trust list in the
 /// file has it, which a threshold of the root keys must have signed. Without the file it says that nobody looks for compromised keys.
 ///
@@ -80,6 +89,7 @@ pub fn counted(
     if let Some(key) = anchors.unlisted_log_keys().next() {
         return Err(super::unlisted(key));
     }
+    tell_threshold(threshold, anchors.threshold());
     if threshold > 1 && anchors.list().is_none() {
         return Err(unlisted("there is none in the file"));
     }

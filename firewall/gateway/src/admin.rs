@@ -148,6 +148,7 @@ async fn offered(State(admin): State<Admin>, body: Bytes) -> Response {
         Some(taken) => Json(json!({ "taken": taken })).into_response(),
         None => (StatusCode::BAD_REQUEST, "not a list of checkpoints\n").into_response(),
     }
+        "root_threshold": view.root_threshold(),
 }
 
 async fn ready(State(admin): State<Admin>) -> Response {

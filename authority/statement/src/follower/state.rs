@@ -142,6 +142,7 @@ impl State {
             let chain = |key: Thumbprint| Some((key, self.trust.chain(&key)?.clone()));
             view.signers = Arc::new(signed.into_iter().filter_map(chain).collect());
         }
+        view.root_threshold = self.anchors.threshold();
         view.unlisted = self.anchors.unlisted_log_keys().map(str::to_owned).collect();
         view.size = head.seq;
         view.root = pinned.head.checkpoint().root;

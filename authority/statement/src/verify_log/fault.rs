@@ -108,6 +108,8 @@ pub struct LogReport {
     pub deltas: u64,
     /// Floors compared.
     pub floors: usize,
+    /// How many root keys speak for the root as of the head: what its trust list says, which may be fewer than were demanded before it.
+    pub root_threshold: u64,
     /// Who overrode what, in the order of the log.
     pub overrides: Vec<Overridden>,
 }
@@ -188,8 +190,6 @@ pub enum LogFault {
         /// What is wrong.
         fault: TokenFault,
     },
-    /// The floors differ from the replayed ones.
-    FloorsDiffer,
     /// A delta that leads to no head that is signed. Everything else held.
     Delta {
         /// The size where it begins.
@@ -197,6 +197,8 @@ pub enum LogFault {
         /// What is wrong.
         fault: DeltaFault,
     },
+    /// The floors differ from the replayed ones.
+    FloorsDiffer,
     /// The listing differs from the replayed one.
     ListingDiffers,
     /// A published document does not verify.
@@ -247,9 +249,9 @@ impl LogFault {
             LogFault::Fetch { .. }
                 | LogFault::Shard { .. }
                 | LogFault::Token { .. }
+                | LogFault::Delta { .. }
                 | LogFault::FloorsDiffer
                 | LogFault::ListingDiffers
-                | LogFault::Delta { .. }
                 | LogFault::Statement { .. }
                 | LogFault::RootDiffers
         )
@@ -283,9 +285,9 @@ impl fmt::Display for LogFault {
             }
             LogFault::Shard { n } => write!(f, "status shard {n} differs from the replayed log"),
             LogFault::Token { n, fault } => write!(f, "status shard {n}: {fault}"),
+            LogFault::Delta { from, fault } => write!(f, "`/v1/feed/deltas/{from}`: {fault}"),
             LogFault::FloorsDiffer => f.write_str("the floors differ from the replayed log"),
             LogFault::ListingDiffers => f.write_str("the listing differs from the replayed log"),
-            LogFault::Delta { from, fault } => write!(f, "`/v1/feed/deltas/{from}`: {fault}"),
             LogFault::Document { urn, fault } => write!(f, "`{urn}`: {fault}"),
             LogFault::Reference { urn, other } => {
                 write!(f, "`{urn}` refers to `{other}`, which was not published before it")

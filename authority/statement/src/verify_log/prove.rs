@@ -1,6 +1,6 @@
 //! Makes proofs from what is served: tiles are fetched, authenticated against the head's checkpoint, and turned into lists of hashes.
 
-use super::{Fetch, LogFault, fetch_head, get, listing, tile};
+use super::{Fetch, LogFault, Served, fetch_head, get, listing, tile};
 use crate::follower::FollowerConfig;
 use crate::head::VerifiedHead;
 use crate::listing::Listing;
@@ -18,6 +18,7 @@ pub struct Prover<'a> {
     fetch: &'a mut dyn Fetch,
     config: &'a FollowerConfig,
     head: VerifiedHead,
+    root_threshold: u64,
     tiles: HashMap<TilePath, Vec<u8>>,
 }
 
@@ -28,13 +29,18 @@ impl<'a> Prover<'a> {
         config: &'a FollowerConfig,
         now: u64,
     ) -> Result<Prover<'a>, LogFault> {
-        let head = fetch_head(fetch, config, now)?.head;
-        Ok(Prover { fetch, config, head, tiles: HashMap::new() })
+        let Served { head, anchors, .. } = fetch_head(fetch, config, now)?;
+        Ok(Prover { fetch, config, head, root_threshold: anchors.threshold(), tiles: HashMap::new() })
     }
 
     /// Entries under the head.
     pub fn size(&self) -> u64 {
         self.head.checkpoint().size
+    }
+
+    /// How many root keys speak for the root as of the head.
+    pub fn root_threshold(&self) -> u64 {
+        self.root_threshold
     }
 
     /// Where the listing says that a context was published. What is there, the proof will show.

@@ -80,8 +80,9 @@ pub(super) struct Task {
     unsettled: bool,
     /// Whether the last round ended in a fault: then waits are spread.
     failed: bool,
-    /// Log keys of the configuration that no trust list names, as they were last told.
-    unlisted: Vec<String>,
+    /// What its trust list says of the keys in the configuration, as it was last told: log keys that it does not name, and fewer root keys
+    /// that speak.
+    told: (Vec<String>, u64),
     /// When a hint last made it ask.
     hinted: Option<Instant>,
     /// What its roots are read from, and as they were read.
@@ -140,14 +141,14 @@ impl Task {
             random: SystemRandom::new(),
             unsettled: false,
             failed: false,
-            unlisted: Vec::new(),
+            told: (Vec::new(), 0),
             hinted: None,
         }
     }
 
     pub(super) async fn run(mut self) {
         self.tell();
-        self.tell_unlisted();
+        self.tell_keys();
         loop {
             self.compare();
             if self.roots.look.has_changed().unwrap_or(false) {
@@ -233,19 +234,29 @@ impl Task {
     fn show(&mut self) {
         self.publisher.view_changed(self.place, self.follower.view());
         self.tell();
-        self.tell_unlisted();
+        self.tell_keys();
         self.unsettled = true;
     }
 
-    /// A configured log key that no trust list names has no say. It stops nothing: a first list may have left it out, and what the root says
-    /// counts.
-    fn tell_unlisted(&mut self) {
-        let view = self.follower.view();
-        if self.unlisted == view.unlisted_log_keys() {
+    /// A configured log key that no trust list names has no say, and a list may ask for fewer root keys than were configured. It stops
+    /// nothing: a first list may have left the key out, as many keys as were configured signed it, and what the root says counts.
+    fn tell_keys(&mut self) {
+        let (view, demanded) = (self.follower.view(), self.follower.config().root_threshold);
+        let threshold = if view.root_threshold() < demanded { view.root_threshold() } else { 0 };
+        let now = (view.unlisted_log_keys().to_vec(), threshold);
+        if self.told == now {
             return;
         }
-        self.unlisted = view.unlisted_log_keys().to_vec();
-        for key in &self.unlisted {
+        self.told = now;
+        if threshold > 0 {
+            tracing::warn!(
+                authority = self.name,
+                threshold,
+                demanded,
+                "fewer root keys speak than `root_threshold` says, as the trust list has it, which that many signed"
+            );
+        }
+        for key in view.unlisted_log_keys() {
             tracing::warn!(
                 authority = self.name,
                 key,

@@ -121,3 +121,23 @@ fn a_reader_that_begins_at_a_later_list_knows_the_log_keys_of_those_before() {
     config.log = another(9).verifier().clone();
     assert_eq!(anchors(&config).unlisted_log_keys().count(), 1);
 }
+
+/// As many keys as were demanded signed a first list that asks for fewer: from it on its own number counts, and nothing told so.
+#[test]
+fn a_list_that_asks_for_fewer_root_keys_than_were_demanded_counts_and_its_number_is_told() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let keys = Arc::clone(&authority.keys);
+    let pair = KeyPair::generate(&keys.random).unwrap();
+    let second = semgate_certs::RootProfile::new("second", keys.since);
+    let second = semgate_certs::Issuer::root(&second, pair, &keys.random).unwrap();
+    let both = [keys.root.certificates(), second.chain().certificates()].concat();
+    let mut config = authority.config();
+    config.roots = semgate_certs::Roots::from_der(both.clone(), config.roots.limits()).unwrap();
+    config.root_threshold = 2;
+    let list = authority.key_list();
+    authority.root(RootAct::Keys(KeyList::new(1, both, list.issuing, list.log)), &[&second]);
+    let (mut served, now) = (authority.clone(), authority.now);
+    assert_eq!(verify_log(&mut served, &config, now).unwrap().root_threshold, 1);
+    assert_eq!(Prover::new(&mut served, &config, now).unwrap().root_threshold(), 1);
+    assert_eq!(followed_by(&mut authority, config).root_threshold(), 1);
+}
