@@ -98,6 +98,10 @@ fn the_trust_list_is_a_repository_that_python_tuf_reads_and_follows_over_a_chang
     for name in ["root.json", "targets.json"] {
         good(&sign(name, &old));
     }
+    // the online key is none of theirs
+    let told = sign("targets.json", &online);
+    let said = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.status.success() && said.contains("its signature counts for nothing"), "{said}");
     good(&publish());
     let before = up.dir.join("tuf-before");
     copy_tree(&repository, &before);

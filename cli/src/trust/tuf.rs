@@ -1,6 +1,7 @@
 //! `semgate trust tuf …`: the trust list as a TUF repository, a directory of files that any web server serves and stock TUF clients read. Who signs
 //! the trust list signs its `root` and `targets`; an online key signs `snapshot` and `timestamp`.
 
+mod counts;
 mod store;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use super::signing_key;
 use crate::authority::print_members as print;
 use crate::fault::{Doing, Fault};
 use crate::system::{now, ring_random};
+use counts::Counts;
 use store::{Draft, Repository};
 
 const DAY: u64 = 86_400;
@@ -158,12 +160,16 @@ impl SignArgs {
                 .hint("`semgate trust tuf publish` signs the others"));
         }
         let key = signing_key(&self.key)?;
+        let counts = Counts::of(key.public(), &draft, &self.file)?;
+        if let Some(told) = counts.warning(&role) {
+            tell!("{told}");
+        }
         draft.sign(key.as_ref(), &ring_random()).doing("signature")?;
         store::write(&self.file, &draft.to_bytes())?;
         let signed: Vec<&str> = draft.claimed().collect();
         print(
             &json!({"role": role, "version": draft.version().doing("draft")?, "signed_by": signed,
-                "says": draft.signed()}),
+                "counts": counts.known(), "says": draft.signed()}),
             json,
         );
         Ok(())
