@@ -37,7 +37,11 @@ fn gateway(up: &Up, behind: &Scripted, ours: &str, theirs: &Other) -> Gateway {
     assert!(settings.contains(own));
     std::fs::write(&config, settings.replace("policies = \"policies\"", &format!("policies = {policies:?}")))
         .unwrap();
-    Gateway::begun(up, behind.address, &(ours.to_owned() + &theirs.followed(&["goods"], "ours.test")))
+    Gateway::begun(
+        up,
+        behind.address,
+        &(ours.to_owned() + &theirs.followed(&["goods", "trips"], "ours.test")),
+    )
 }
 
 /// A table for an authority that counts by itself.
@@ -65,18 +69,36 @@ fn becomes(gateway: &Gateway, short: &str, wanted: &str) {
     wait_for(&format!("{short} to be {wanted}"), || (code(gateway, short) == wanted).then_some(()));
 }
 
+/// Its reason stood in the record of each message alone.
+fn assert_the_refused_line_is_told(gateway: &Gateway) {
+    let shown = plain_get(&format!("http://{}/status", gateway.admin)).json();
+    let recognised = &shown["authorities"][2]["recognised"];
+    let detail = "its line is not one that its authority is recognised for";
+    let line = json!({"line": "trips", "why_not": "outside_scope", "detail": detail, "contexts": 1});
+    assert_eq!((&recognised["why_not"], &recognised["refused_lines"]), (&json!(null), &json!([line])));
+    assert_eq!(shown["authorities"][1]["recognised"], json!(null));
+    let counted = "semgate_contexts_unrecognised{authority=\"theirs.test\"} 1";
+    wait_for("the metric", || {
+        let metrics = plain_get(&format!("http://{}/metrics", gateway.admin)).body;
+        String::from_utf8(metrics).unwrap().lines().any(|line| line == counted).then_some(())
+    });
+}
+
 #[test]
 fn a_recognising_authority_that_falls_silent_takes_its_word_with_it_until_it_is_heard_again() {
     let up = Up::start();
     let place = tempfile::tempdir().unwrap();
     let theirs = Other::start(place.path(), "theirs.test");
     theirs.publish("goods:v1.0");
+    theirs.publish("trips:v1.0");
     let mut ours = recognising(place.path(), &theirs);
     let behind = Scripted::saying(REPLY.to_owned());
     let gateway = gateway(&up, &behind, &by_itself(&ours, &["house"]), &theirs);
     for short in ["goods:v1.0", "house:v1.0", "supplyChain:v1.0"] {
         becomes(&gateway, short, "allowed");
     }
+    becomes(&gateway, "trips:v1.0", "context_untrusted");
+    assert_the_refused_line_is_told(&gateway);
     ours.stop();
     // theirs goes on saying fresh heads, and they are not enough
     becomes(&gateway, "goods:v1.0", "status_stale");

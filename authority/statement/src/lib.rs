@@ -57,7 +57,8 @@ pub use proof::{
     prove_entry,
 };
 pub use recognition::{
-    NotRecognised, Recognised, Recogniser, Recognition, RecognitionFault, ScopedLine, Vouched,
+    NotRecognised, Recognised, Recogniser, Recognition, RecognitionFault, ScopedLine, UnrecognisedLine,
+    Vouched,
 };
 pub use replay::{Replay, ReplayFault};
 pub use root::{Anchors, KeyList, RootAct, RootFault, RootStatement};

@@ -7,7 +7,7 @@ mod judge;
 mod tests;
 
 pub(crate) use judge::{Foreign, Grants};
-pub use judge::{NotRecognised, Recogniser};
+pub use judge::{NotRecognised, Recogniser, UnrecognisedLine};
 
 use crate::encoding::{from_base64, to_base64};
 use crate::format::{FormatFault, Members, is_name};

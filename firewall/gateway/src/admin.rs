@@ -19,6 +19,9 @@ use crate::lane::Shared;
 use crate::listen::BoundRoute;
 use crate::measure::Metrics;
 
+/// Lines of one authority that `/status` says are not recognised, each with its reason: an operator corrects the first ones and asks again.
+const LINES_TOLD: usize = 64;
+
 /// What the answers are made of.
 #[derive(Clone)]
 pub(crate) struct Admin {
@@ -112,6 +115,18 @@ fn unrecognised(view: &View, now: u64) -> Option<NotRecognised> {
     }
 }
 
+/// The lines of a recognised authority that count for nothing all the same: the first [`LINES_TOLD`] by name.
+fn refused_lines(view: &View, now: u64) -> Vec<Value> {
+    let lines = view.unrecognised_lines(now);
+    let told = lines.iter().take(LINES_TOLD).map(|(line, told)| {
+        json!({
+            "line": line.as_str(), "why_not": told.why.as_str(), "detail": told.why.to_string(),
+            "contexts": told.contexts,
+        })
+    });
+    told.collect()
+}
+
 fn authority(view: &View, now: u64) -> Value {
     let floors: serde_json::Map<String, Value> = view
         .floors()
@@ -120,7 +135,10 @@ fn authority(view: &View, now: u64) -> Value {
         .collect();
     let recognised = view.recognised().map(|(by, said)| {
         let until = said.ok().map(|said| said.until);
-        json!({"by": by, "until": until, "why_not": unrecognised(view, now).map(NotRecognised::as_str)})
+        json!({
+            "by": by, "until": until, "why_not": unrecognised(view, now).map(NotRecognised::as_str),
+            "refused_lines": refused_lines(view, now),
+        })
     });
     json!({
         "name": view.authority(),
@@ -130,6 +148,7 @@ fn authority(view: &View, now: u64) -> Value {
         "issued_at": view.issued_at(),
         "next_update": view.next_update(),
         "split_view": view.is_split().is_some(),
+        "root_threshold": view.root_threshold(),
         "unlisted_log_keys": view.unlisted_log_keys(),
         "fresh": view.freshness(now) == Freshness::Fresh,
         "contexts": view.contexts().count(),
@@ -148,7 +167,6 @@ async fn offered(State(admin): State<Admin>, body: Bytes) -> Response {
         Some(taken) => Json(json!({ "taken": taken })).into_response(),
         None => (StatusCode::BAD_REQUEST, "not a list of checkpoints\n").into_response(),
     }
-        "root_threshold": view.root_threshold(),
 }
 
 async fn ready(State(admin): State<Admin>) -> Response {

@@ -94,6 +94,15 @@ struct Granted {
     signers: BTreeMap<Thumbprint, Result<(), ChainFault>>,
 }
 
+/// What of a line counts for nothing: see [`View::unrecognised_lines`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnrecognisedLine {
+    /// Why its lowest version of these does not count.
+    pub why: NotRecognised,
+    /// How many contexts of it do not.
+    pub contexts: u64,
+}
+
 /// What the recognition makes of one context.
 pub(crate) enum Grants {
     Counts,
@@ -239,6 +248,24 @@ impl View {
     /// configured by itself.
     pub fn recognised(&self) -> Option<(&str, Result<&Recognition, NotRecognised>)> {
         self.foreign.as_ref().map(|foreign| (foreign.by(), foreign.recognition()))
+    }
+
+    /// The lines of which contexts are published that count for nothing at `now`, although their authority is recognised: how many, and why
+    /// the first of them by its version does not. Empty where nothing of the authority counts, which [`View::recognised`] says.
+    pub fn unrecognised_lines(&self, now: u64) -> BTreeMap<&Line, UnrecognisedLine> {
+        let mut lines: BTreeMap<&Line, (Version, UnrecognisedLine)> = BTreeMap::new();
+        let recognised = matches!(self.recognised(), Some((_, Ok(said))) if now < said.until);
+        for loaded in self.contexts.values().filter(|_| recognised && !self.distrusted) {
+            let Grants::Not(why) = self.grants(loaded, now) else { continue };
+            let version = loaded.urn.version();
+            let first = UnrecognisedLine { why, contexts: 0 };
+            let (known, line) = lines.entry(loaded.urn.line()).or_insert((version, first));
+            line.contexts += 1;
+            if version < *known {
+                (*known, line.why) = (version, why);
+            }
+        }
+        lines.into_iter().map(|(line, (_, told))| (line, told)).collect()
     }
 
     /// The second at which it stops to count as a whole: it turns stale, or its recognition ends.

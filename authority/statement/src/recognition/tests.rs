@@ -72,6 +72,12 @@ fn why(standing: Standing) -> NotRecognised {
     }
 }
 
+fn refused_lines(side: &mut Side, now: u64) -> Vec<(String, NotRecognised, u64)> {
+    let view = side.view();
+    let told = view.unrecognised_lines(now).into_iter();
+    told.map(|(line, told)| (line.as_str().to_owned(), told.why, told.contexts)).collect()
+}
+
 #[test]
 fn a_line_counts_while_its_authority_is_recognised_for_it_and_no_other_line_does() {
     let [mut ours, mut theirs, _] = three();
@@ -82,6 +88,8 @@ fn a_line_counts_while_its_authority_is_recognised_for_it_and_no_other_line_does
     side.follow(&mut ours, &mut theirs);
     assert_eq!(side.standing("payment:v1.0", START), Standing::Valid);
     assert_eq!(why(side.standing("travel:v1.0", START)), NotRecognised::OutsideScope);
+    assert_eq!(refused_lines(&mut side, START), [("travel".to_owned(), NotRecognised::OutsideScope, 2)]);
+    assert_eq!(refused_lines(&mut side, UNTIL), [], "all has ended, which is told of the authority");
     // what the other revokes is revoked, and what it suspends is suspended
     theirs.change(Act::Suspend, "payment:v1.0");
     theirs.change(Act::Revoke, "payment:v2.0");
