@@ -113,14 +113,41 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The first version that it breaks, or else the first beside which it is not known.
+/// Parts that stand in the way and that a detail names: it is one line, and whoever mends so many asks again.
+const PARTS_TOLD: usize = 16;
+
+/// The parts of versions that stand in the way, in words.
+#[derive(Default)]
+struct Parts {
+    told: Vec<String>,
+    more: usize,
+}
+
+impl Parts {
+    fn add(&mut self, other: &ContextUrn, comparison: &Comparison) {
+        for part in comparison.obstacles() {
+            if self.told.len() < PARTS_TOLD {
+                self.told.push(format!("beside `{other}`, `{}`: {}", part.pointer, part.reason));
+            } else {
+                self.more += 1;
+            }
+        }
+    }
+
+    fn detail(&self) -> String {
+        let all = self.told.join("; ");
+        if self.more == 0 { all } else { format!("{all}; and {} more", self.more) }
+    }
+}
+
+/// The first version that it breaks, with all parts that stand in its way, or else all beside which it is not known.
 fn obstacle(
     app: &App,
     referred: &Referred<'_>,
     document: &Context,
     others: &[(ContextUrn, Digest)],
 ) -> Result<Option<Obstacle>, Problem> {
-    let mut unknown = None;
+    let (mut unknown, mut parts) = (None, Parts::default());
     for (other, _) in others {
         let context = referred.published(other)?;
         let pair = Pair::of(document, &context);
@@ -128,20 +155,22 @@ fn obstacle(
         let code = match comparison.verdict {
             Verdict::Compatible => continue,
             Verdict::Breaking => Code::VersionBreaks,
-            Verdict::Unknown if unknown.is_some() => continue,
             Verdict::Unknown => Code::VersionUnproven,
         };
-        let first = comparison.obstacles().next();
-        let (pointer, reason) = first.map_or(("", ""), |part| (part.pointer.as_str(), part.reason.as_str()));
-        let detail = format!("beside `{other}`, `{pointer}`: {reason}");
-        let comparison = Some(pair.told(app, document.urn(), &comparison));
-        let found = Obstacle { code, detail, comparison };
         if code == Code::VersionBreaks {
-            return Ok(Some(found));
+            let mut parts = Parts::default();
+            parts.add(other, &comparison);
+            let comparison = Some(pair.told(app, document.urn(), &comparison));
+            return Ok(Some(Obstacle { code, detail: parts.detail(), comparison }));
         }
-        unknown = Some(found);
+        parts.add(other, &comparison);
+        unknown.get_or_insert_with(|| pair.told(app, document.urn(), &comparison));
     }
-    Ok(unknown)
+    Ok(unknown.map(|comparison| Obstacle {
+        code: Code::VersionUnproven,
+        detail: parts.detail(),
+        comparison: Some(comparison),
+    }))
 }
 
 /// That gateways could not type it beside these versions, or one of them because of it.
@@ -270,3 +299,6 @@ fn around(app: &App, name: &str, mut schema: Value) -> Value {
     }
     document
 }
+
+#[cfg(test)]
+mod tests;
