@@ -4,7 +4,9 @@ use crate::{KeyFault, PublicKey};
 use ring::rand::SecureRandom;
 use std::fmt;
 
-/// A key that signs. Who uses one asks for its public half and for signatures, and for nothing else.
+/// A key that signs. Who uses one asks for its public half and for signatures, and for nothing else. What it gives out verifies under its
+/// public half: a key from a file fits its public half since it was read, and what a device answers is verified before it is given out
+/// ([`DeviceFault::WrongSignature`]). Nobody verifies it once more.
 pub trait SigningKey: fmt::Debug + Send + Sync {
     /// The public half.
     fn public(&self) -> &PublicKey;

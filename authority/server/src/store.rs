@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use apart::{CheckpointFile, Kept};
 pub(crate) use documents::{Documents, Evidence};
 pub(crate) use leftovers::Leftovers;
-pub(crate) use log::{AppendFault, Edge, Log, LogState, Recovery, cut, widest, with_width};
+pub(crate) use log::{After, AppendFault, Edge, Log, LogState, Recovery, cut, widest, with_width};
 pub(crate) use witness::Witness;
 
 use crate::{RunFault, disk};

@@ -217,6 +217,8 @@ pub(crate) struct Sequencer {
     pub room: Room,
     /// Bytes that the disk has to take before it is trusted with a batch again; 0 unless a write failed.
     pub doubt: usize,
+    /// In which second the role keys were last looked at.
+    pub looked: u64,
     /// When a key last did not sign a batch, because its device failed; none while all do.
     pub unsigned: Option<Instant>,
     /// The same of a head that was to be renewed: what keeps submissions waiting does not keep heads waiting.
@@ -259,7 +261,7 @@ impl Sequencer {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             // what is served is never signed by a key near its end: a new feed key signs a new head at once
-            let new_feed = self.keys.renew(now()).contains(&Usage::Feed);
+            let new_feed = self.renewed_feed();
             if new_feed {
                 // status tokens are by the key of the head
                 self.heads.new_feed();
@@ -274,6 +276,16 @@ impl Sequencer {
         }
         self.end(queue);
         Ok(())
+    }
+
+    /// Renews what keys are due, once in a second: each look at them costs as much as a few statements.
+    fn renewed_feed(&mut self) -> bool {
+        let at = now();
+        if self.looked == at {
+            return false;
+        }
+        self.looked = at;
+        self.keys.renew(at).contains(&Usage::Feed)
     }
 
     /// How long to wait for a submission: never past the next renewal, and at most a second, so that a clock that was set or a machine

@@ -211,6 +211,7 @@ pub(super) fn sequencer(
         verified: Verified::default(),
         room: Room::default(),
         doubt: 0,
+        looked: 0,
         unsigned: None,
         unrenewed: None,
         metrics,

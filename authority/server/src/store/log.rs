@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
+use super::apart::Kept;
 use super::leftovers::Leftovers;
 use super::source::Repaired;
 
@@ -89,6 +91,16 @@ pub(crate) struct Recovery {
     pub repaired: u64,
     /// Files past the checkpoint, or superseded, that were removed or set aside.
     pub removed: u64,
+}
+
+/// What is done once a checkpoint is durable, and before anyone is told of it.
+#[derive(Default)]
+pub(crate) struct After<'a> {
+    /// Files that are put into their places.
+    pub files: Vec<(PathBuf, Vec<u8>)>,
+    /// Where the checkpoint is kept apart. If it cannot be, this process must end: what is told and not kept could be forked by the next
+    /// restore.
+    pub kept: Option<&'a mut Kept>,
 }
 
 /// Why an append did not happen.
@@ -253,14 +265,14 @@ impl Log {
         self.key.sign(self.size(), self.root()).map(drop).map_err(|e| unsigned(&self.dir, e))
     }
 
-    /// Brings an append to disk: what was `begun` and `first` with the tiles before the checkpoint that names them, `last` after it. When
-    /// this answers, all of it is durable.
+    /// Brings an append to disk: what was `begun` and `first` with the tiles before the checkpoint that names them, what comes `after` it
+    /// then. When this answers, all of it is durable.
     pub fn commit(
         &mut self,
         append: Append,
         begun: Vec<Beside>,
         mut first: Vec<(PathBuf, Vec<u8>)>,
-        last: Vec<(PathBuf, Vec<u8>)>,
+        after: After<'_>,
     ) -> Result<(), AppendFault> {
         let Append { tree, checkpoint, edge, tiles, superseded } = append;
         for (path, bytes) in tiles {
@@ -268,11 +280,21 @@ impl Log {
             first.push((path, bytes));
         }
         let record = [(self.dir.join("checkpoint"), checkpoint.clone().into_bytes())];
-        let groups = [first.as_slice(), record.as_slice(), last.as_slice()];
+        let groups = [first.as_slice(), record.as_slice(), after.files.as_slice()];
         let [first, record, last] = disk::stage(groups).map_err(AppendFault::Before)?;
         first.with(begun).place().map_err(AppendFault::Before)?;
         record.rename().map_err(AppendFault::Before)?.sync().map_err(AppendFault::Commit)?;
-        last.place().map_err(AppendFault::Commit)?;
+        let placed = match after.kept {
+            None => last.place(),
+            // neither waits for the other's disk
+            Some(kept) => thread::scope(|scope| {
+                let keeping = scope.spawn(|| kept.advance(&checkpoint));
+                let placed = last.place();
+                let died = || RunFault::Stopped("a thread died while a checkpoint was kept apart".to_owned());
+                placed.and(keeping.join().unwrap_or_else(|_| Err(died())))
+            }),
+        };
+        placed.map_err(AppendFault::Commit)?;
         (self.tree, self.checkpoint, self.edge) = (tree, checkpoint, edge);
         for tile in superseded {
             // Left behind it does no harm: the next start removes it.

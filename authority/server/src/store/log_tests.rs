@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use semgate_statement::tiles::{TilePath, TileSource, check_consistency, encode_bundle};
 use semgate_statement::{Checkpoint, LogKey, TreeHash};
 
-use super::log::{AppendFault, Log, Recovery};
+use super::log::{After, AppendFault, Log, Recovery};
 use super::{Layout, Leftovers, Witness};
 use crate::RunFault;
 
@@ -46,7 +46,7 @@ fn open_seen(dir: &Path, seen: Option<Checkpoint>) -> Result<(Log, Recovery, Vec
 impl Log {
     fn append(&mut self, entries: &[Vec<u8>]) -> Result<(), AppendFault> {
         let append = self.extend(entries).map_err(AppendFault::Before)?;
-        self.commit(append, Vec::new(), Vec::new(), Vec::new())
+        self.commit(append, Vec::new(), Vec::new(), After::default())
     }
 }
 

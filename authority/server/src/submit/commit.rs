@@ -19,7 +19,7 @@ use crate::index::Reason;
 use crate::keys::{Keys, Role};
 use crate::ledger::Ledger;
 use crate::publish::{Heads, Published};
-use crate::store::{AppendFault, Documents, Leftovers, Log, LogState, Recovery, Witness};
+use crate::store::{After, AppendFault, Documents, Leftovers, Log, LogState, Recovery, Witness};
 use crate::{RunFault, disk};
 
 /// The least that is written to see whether a disk that failed takes writes again: a few entries with their tiles.
@@ -101,10 +101,6 @@ impl Sequencer {
             }
         };
         self.unsigned = None;
-        if let Err(fault) = self.keep_apart() {
-            refuse_unknown(waiting);
-            return Err(fault);
-        }
         self.index(&changed);
         if self.cosigners.is_none() {
             self.show(made);
@@ -128,15 +124,6 @@ impl Sequencer {
         self.metrics.took("semgate_authority_commit_seconds", began.elapsed().as_secs_f64());
         self.answer(waiting);
         Ok(true)
-    }
-
-    /// The new checkpoint is kept apart before anyone is told of it. Where it cannot be, this process must end: what is told and not kept
-    /// could be forked by the next restore.
-    fn keep_apart(&mut self) -> Result<(), RunFault> {
-        match &mut self.kept {
-            Some(kept) => kept.advance(self.log.checkpoint()),
-            None => Ok(()),
-        }
     }
 
     /// Takes an entry that is to be appended into the fold; answers the contexts whose record changes with it.
@@ -237,8 +224,9 @@ impl Sequencer {
         Ok(())
     }
 
-    /// Brings a batch to disk: documents and chains before the statements that name them, tiles, checkpoint, head. The head is signed
-    /// before, so that it lies on the disk before anything has changed there; nobody sees it before the checkpoint is durable.
+    /// Brings a batch to disk: documents and chains before the statements that name them, tiles, checkpoint, head, and the checkpoint to
+    /// where it is kept apart. The head is signed before, so that it lies on the disk before anything has changed there; nobody sees it before
+    /// the checkpoint is durable.
     fn append(&mut self, entries: &[Vec<u8>], waiting: &mut [Waiting]) -> Result<Published, AppendFault> {
         for one in waiting.iter().filter(|one| one.is_fresh()) {
             self.take_chains(&one.job.request);
@@ -252,8 +240,9 @@ impl Sequencer {
         let chains = self.documents.files(&[], &Self::signers(fresh(), status.as_deref()));
         let digests: Vec<Digest> = fresh().filter_map(Request::published).map(|(digest, _)| digest).collect();
         let begun = waiting.iter_mut().filter(|one| one.is_fresh()).filter_map(|one| one.begun.take());
-        let head = vec![(self.head_file.clone(), made.head.bytes.to_vec())];
-        self.log.commit(append, begun.collect(), chains, head)?;
+        let files = vec![(self.head_file.clone(), made.head.bytes.to_vec())];
+        let after = After { files, kept: self.kept.as_mut() };
+        self.log.commit(append, begun.collect(), chains, after)?;
         self.documents.written(digests.iter());
         Ok(made)
     }

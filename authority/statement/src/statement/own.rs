@@ -1,13 +1,14 @@
 //! What whoever signs a statement knows of it already, so that it is not found out again where statements queue up.
 
 use ring::rand::SecureRandom;
-use semgate_certs::{DeviceFault, KeyFault, PublicKey, VerifiedLeaf};
+use semgate_certs::{PublicKey, VerifiedLeaf};
 
-use super::{Form, SignedStatement, Statement, StatementFault, VerifiedStatement};
+use super::{SignedStatement, Statement, StatementFault, VerifiedStatement};
 use crate::jws::{JwsFault, SignFault, SigningIdentity};
 
-/// A statement with a signature that was checked under the public key that it was made with. A signature that is right stays right; whether
-/// a certificate of that key may say this counts at a time, and is asked by [`OwnStatement::verify_under`]. Only [`OwnStatement::sign`] makes one.
+/// A statement with a signature that this process had made by a [`SigningKey`](semgate_certs::SigningKey), which gives out only what verifies
+/// under its public half. A signature that is right stays right; whether a certificate of that key may say this counts at a time, and is asked
+/// by [`OwnStatement::verify_under`]. Only [`OwnStatement::sign`] makes one.
 ///
 /// ```compile_fail
 /// # let signed: semgate_statement::SignedStatement = todo!();
@@ -21,23 +22,17 @@ pub struct OwnStatement {
 }
 
 impl OwnStatement {
-    /// Signs a statement, as [`SignedStatement::sign`] does, and checks the signature.
+    /// Signs a statement, as [`SignedStatement::sign`] does.
     ///
     /// # Errors
-    /// [`SignFault::Key`]: the key did not sign, or what it made is no signature of its own ([`DeviceFault::WrongSignature`]);
-    /// [`SignFault::Payload`].
+    /// [`SignFault::Key`]: the key did not sign, or what a device made is no signature of its key; [`SignFault::Payload`].
     pub fn sign(
         statement: Statement,
         identity: &SigningIdentity,
         random: &dyn SecureRandom,
     ) -> Result<OwnStatement, SignFault> {
         let signed = SignedStatement::sign(statement, identity, random)?;
-        let key = identity.key.public();
-        let Form::One(jws) = &signed.jws else {
-            return Err(KeyFault::Device(DeviceFault::WrongSignature).into());
-        };
-        jws.verify_by(key).map_err(|_| KeyFault::Device(DeviceFault::WrongSignature))?;
-        Ok(OwnStatement { key: key.clone(), signed })
+        Ok(OwnStatement { key: identity.key.public().clone(), signed })
     }
 
     /// In its signed form, as anybody reads it.
