@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::fault::Located;
+use super::pattern::dots_spelt_out;
 use super::source::{Source, branches, named, types};
 use super::{SchemaFault, SchemaLimits, check::pointer};
 
@@ -25,6 +26,21 @@ enum Mode {
     Closed,
     Open,
     Plain,
+}
+
+/// Schemas by their patterns as the engine is to read them: see [`dots_spelt_out`]. Two that come to one are both asked.
+fn by_patterns(named: Value) -> Value {
+    let mut out = Map::new();
+    let Value::Object(named) = named else { return named };
+    for (pattern, schema) in named {
+        let pattern = dots_spelt_out(&pattern).into_owned();
+        let schema = match out.remove(&pattern) {
+            Some(other) => json!({ "allOf": [other, schema] }),
+            None => schema,
+        };
+        out.insert(pattern, schema);
+    }
+    Value::Object(out)
 }
 
 impl Mode {
@@ -148,7 +164,9 @@ impl<'s, 'd> Emitter<'s, 'd> {
         besides: &mut Vec<Value>,
     ) -> Result<(), Located> {
         let emitted = match name {
-            "properties" | "patternProperties" => self.named(value, mode.inside())?,
+            "properties" => self.named(value, mode.inside())?,
+            "patternProperties" => by_patterns(self.named(value, mode.inside())?),
+            "pattern" => Value::String(dots_spelt_out(value.as_str().unwrap_or_default()).into_owned()),
             "dependentSchemas" => self.named(value, mode.part())?,
             "allOf" | "anyOf" => self.list(value, mode.part())?,
             "prefixItems" => self.list(value, mode.inside())?,

@@ -1,5 +1,7 @@
 //! One pattern on its own: whether the validator takes it, and if not, why in plain words.
 
+use std::borrow::Cow;
+
 use regex_syntax::ast::ErrorKind;
 use serde_json::json;
 
@@ -43,3 +45,46 @@ fn reason(pattern: &str) -> &'static str {
         Err(_) => "it is not a regular expression",
     }
 }
+
+/// Every character that is no line terminator (ECMA-262 §12.3).
+const NO_LINE_END: &str = r"[^\n\r\u2028\u2029]";
+
+/// The pattern with each `.` written as what ECMA-262 §22.2.2.7 means by it: no line terminator, of which the engine knows U+000A alone. A
+/// pattern with flags of its own (`(?s:…)`), or with an empty class, which engines read in two ways, stays as it is.
+pub(super) fn dots_spelt_out(pattern: &str) -> Cow<'_, str> {
+    let flags = |at: usize| {
+        pattern.get(at + 2..).is_some_and(|rest| {
+            rest.starts_with(|c: char| c == '-' || c.is_ascii_alphabetic()) && !rest.starts_with("P<")
+        })
+    };
+    let read_otherwise = ["[]", "[^]"].iter().any(|text| pattern.contains(text))
+        || pattern.match_indices("(?").any(|(at, _)| flags(at));
+    if !pattern.contains('.') || read_otherwise {
+        return Cow::Borrowed(pattern);
+    }
+    let mut out = String::with_capacity(pattern.len() + NO_LINE_END.len());
+    let (mut escaped, mut class, mut name) = (false, false, false);
+    for (at, c) in pattern.char_indices() {
+        let plain = !escaped && !class && !name;
+        match c {
+            '.' if plain => {
+                out.push_str(NO_LINE_END);
+                continue;
+            }
+            '[' if plain => class = true,
+            ']' if !escaped => class = false,
+            '<' if plain => {
+                let before = pattern.get(..at).unwrap_or_default();
+                name = before.ends_with("(?") || before.ends_with("(?P");
+            }
+            '>' if name => name = false,
+            _ => {}
+        }
+        escaped = c == '\\' && !escaped;
+        out.push(c);
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,9 @@ use super::node::{Members, Node, Tree};
 use super::{ContentFault, SchemaFault, SchemaLimits, custom, emit, moment};
 use crate::json::Object;
 
+/// How many times as large as it is written a pattern may become with its dots spelt out: one that is all dots grows by less than a half.
+const SPELT_OUT: usize = 2;
+
 /// One schema with all that it refers to, compiled.
 pub(crate) struct Validator {
     inner: jsonschema::Validator<Tree>,
@@ -38,7 +41,10 @@ impl Validator {
         if let (Value::Object(map), false) = (&mut schema, needed.is_empty()) {
             map.insert("$defs".to_owned(), Value::Object(needed));
         }
-        let inner = options(limits, codes).build(&schema).map_err(|error| rejected(&error))?;
+        // what was taken as it is written compiles to more with its dots spelt out
+        let room = limits.max_pattern_bytes.saturating_mul(SPELT_OUT);
+        let limits = SchemaLimits { max_pattern_bytes: room, ..limits.clone() };
+        let inner = options(&limits, codes).build(&schema).map_err(|error| rejected(&error))?;
         let mut names = BTreeSet::new();
         collect_names(&schema, &mut names);
         Ok(Validator { inner, names })
