@@ -8,6 +8,21 @@ use serde_json::json;
 use crate::json::Json;
 use crate::schema::{FORMATS, Plain, compile_plain};
 
+/// IPv6 (RFC 3986 §3.2.2, `IPv6address`), as the validator reads it: no zone, no zero before another digit in what is written as IPv4.
+const IPV6: &str = concat!(
+    "^(",
+    r"([0-9A-Fa-f]{1,4}:){6}([0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}|((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))|",
+    r"::([0-9A-Fa-f]{1,4}:){5}([0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}|((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))|",
+    r"([0-9A-Fa-f]{1,4})?::([0-9A-Fa-f]{1,4}:){4}([0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}|((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))|",
+    r"(([0-9A-Fa-f]{1,4}:){0,1}[0-9A-Fa-f]{1,4})?::([0-9A-Fa-f]{1,4}:){3}([0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}|((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))|",
+    r"(([0-9A-Fa-f]{1,4}:){0,2}[0-9A-Fa-f]{1,4})?::([0-9A-Fa-f]{1,4}:){2}([0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}|((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))|",
+    r"(([0-9A-Fa-f]{1,4}:){0,3}[0-9A-Fa-f]{1,4})?::[0-9A-Fa-f]{1,4}:([0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}|((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))|",
+    r"(([0-9A-Fa-f]{1,4}:){0,4}[0-9A-Fa-f]{1,4})?::([0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}|((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9]))|",
+    r"(([0-9A-Fa-f]{1,4}:){0,5}[0-9A-Fa-f]{1,4})?::[0-9A-Fa-f]{1,4}|",
+    r"(([0-9A-Fa-f]{1,4}:){0,6}[0-9A-Fa-f]{1,4})?::",
+    ")$"
+);
+
 /// A pattern that every text of the format matches.
 pub(super) fn around(format: &str) -> Option<&'static str> {
     Some(match format {
@@ -23,7 +38,7 @@ pub(super) fn around(format: &str) -> Option<&'static str> {
         "ipv4" => {
             r"^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])$"
         }
-        "ipv6" => r"^[0-9A-Fa-f:.]{2,45}$",
+        "ipv6" => IPV6,
         "hostname" => r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$",
         "email" => r"(?s)^.+@.+$",
         "uri" => r"^[A-Za-z][A-Za-z0-9+.-]*:[!-~]*$",
@@ -38,7 +53,19 @@ pub(super) fn around(format: &str) -> Option<&'static str> {
 
 /// Whether the pattern of [`around`] holds nothing else, so that what matches it has the format.
 pub(super) fn is_exact(format: &str) -> bool {
-    matches!(format, "ipv4" | "uuid")
+    matches!(format, "ipv4" | "ipv6" | "uuid")
+}
+
+/// A pattern of which every match has the format; none where none is known. Of times those without a leap second: which of these there are
+/// depends on the offset.
+pub(super) fn inside(format: &str) -> Option<&'static str> {
+    match format {
+        "time" => Some(
+            r"^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?([zZ]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$",
+        ),
+        exact if is_exact(exact) => around(exact),
+        _ => None,
+    }
 }
 
 /// Whether every text of the first format has the second.

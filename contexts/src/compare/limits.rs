@@ -14,6 +14,8 @@ pub struct CompareLimits {
     pub max_depth: usize,
     /// Items that a witness may have in one array, and characters in one string: a reader still has to read it.
     pub max_size: u64,
+    /// Items that `contains` may ask a witness for, in all: the work grows with their square.
+    pub max_counted: u64,
     /// Values inside one another for which the report names the members apart.
     pub max_change_depth: usize,
 }
@@ -26,6 +28,7 @@ impl Default for CompareLimits {
             max_pattern_states: 8_192,
             max_depth: 28,
             max_size: 20_000,
+            max_counted: 512,
             max_change_depth: 6,
         }
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+mod natural;
 mod second;
 
 use super::*;

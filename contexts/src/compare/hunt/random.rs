@@ -36,10 +36,21 @@ impl Random {
 }
 
 const NAMES: [&str; 5] = ["a", "b", "c", "A", "x-1"];
-const PATTERNS: [&str; 8] =
-    ["^[a-c]+$", "^[a-z]{1,3}$", "a", "^$", "^x-", "^(aa|bb)$", "^[A-Z]{2}$", "[0-9]$"];
-const FORMATS: [&str; 5] = ["date", "uuid", "ipv4", "uri", "uri-reference"];
-const TEXTS: [&str; 16] = [
+const PATTERNS: [&str; 11] = [
+    "^a.b$",
+    "::",
+    "^[0-9:]+Z$",
+    "^[a-c]+$",
+    "^[a-z]{1,3}$",
+    "a",
+    "^$",
+    "^x-",
+    "^(aa|bb)$",
+    "^[A-Z]{2}$",
+    "[0-9]$",
+];
+const FORMATS: [&str; 7] = ["date", "uuid", "ipv4", "uri", "uri-reference", "ipv6", "time"];
+const TEXTS: [&str; 21] = [
     "",
     "a",
     "b",
@@ -56,6 +67,11 @@ const TEXTS: [&str; 16] = [
     "urn:a",
     "a\nb",
     "\u{202e}",
+    "::1",
+    "2001:db8::192.0.2.1",
+    "12:30:00Z",
+    "23:59:60Z",
+    "a\rb",
 ];
 const NUMBERS: [&str; 16] = [
     "0",

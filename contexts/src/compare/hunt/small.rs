@@ -89,6 +89,10 @@ fn array(random: &mut Random) -> Value {
                 _ => json!({ "prefixItems": places, "items": item(random) }),
             }
         }
+        9 if random.chance(50) => {
+            let least = random.below(3);
+            json!({ "contains": item(random), "minContains": least, "maxContains": least + random.below(3) })
+        }
         9 => json!({ "contains": item(random), "maxContains": 1 + random.below(2) }),
         10 => json!({ "contains": item(random), "minContains": random.below(3) }),
         _ => json!({ "contains": item(random) }),
@@ -120,7 +124,10 @@ fn numbers() -> Vec<Value> {
 
 fn strings() -> Vec<Value> {
     let texts = words(&["a", "b"], 4).into_iter().map(|word| word.concat());
-    texts.chain(["\n", "1", "a\nb", "a1", "\u{e9}"].map(str::to_owned)).map(Value::from).collect()
+    texts
+        .chain(["\n", "1", "a\nb", "\r", "a\rb", "a\u{2028}b", "a1", "\u{e9}"].map(str::to_owned))
+        .map(Value::from)
+        .collect()
 }
 
 fn arrays() -> Vec<Value> {

@@ -50,6 +50,10 @@ impl Asked {
         }
         let at = asked.at.iter().map(|(at, _)| at.saturating_add(1));
         let from = asked.from.iter().chain(&asked.some).map(|(from, _)| *from);
+        asked.groups =
+            strictest(&asked.groups, |group| group.1, |known, group| known.0 = known.0.max(group.0));
+        asked.at_most =
+            strictest(&asked.at_most, |bound| bound.1, |known, bound| known.0 = known.0.min(bound.0));
         asked.alike = at.chain(from).max().unwrap_or(0);
         asked
     }
@@ -61,20 +65,38 @@ impl Asked {
     }
 }
 
+/// Items that are copied within one step.
+const ITEMS_A_STEP: u64 = 2;
+
+/// Of what is said of one kind of item several times the strictest.
+fn strictest<T: Clone>(said: &[T], kind: impl Fn(&T) -> Id, tighten: impl Fn(&mut T, &T)) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for one in said {
+        match kept.iter_mut().find(|known| kind(known) == kind(one)) {
+            Some(known) => tighten(known, one),
+            None => kept.push(one.clone()),
+        }
+    }
+    kept
+}
+
 impl Solver<'_> {
     pub(super) fn array(&mut self, atoms: &[&Atom]) -> Found {
         let asked = Asked::of(atoms);
         let grouped = asked.groups.iter().map(|(count, _)| *count).fold(0, u64::saturating_add);
         let wishes = asked.some.len() as u64 + grouped + if asked.repeats { 2 } else { 0 };
-        let longest = asked.least.max(asked.alike.saturating_add(wishes));
-        if asked.least > asked.most.unwrap_or(u64::MAX) {
+        // each of a group has a place of its own
+        let widest = asked.groups.iter().map(|(count, _)| *count).max().unwrap_or(0);
+        let shortest = asked.least.max(widest);
+        let longest = shortest.max(asked.alike.saturating_add(wishes));
+        if shortest > asked.most.unwrap_or(u64::MAX) || self.too_many(&asked) {
             return Found::Nothing;
         }
-        if longest > self.limits.max_size || grouped > 64 {
+        if longest > self.limits.max_size || grouped > self.limits.max_counted {
             return Found::Unclear("more items than a witness may have".into());
         }
         let mut ways = Ways::default();
-        let mut lengths: Vec<u64> = (asked.least..=longest).collect();
+        let mut lengths: Vec<u64> = (shortest..=longest).collect();
         if asked.some.is_empty() && asked.groups.is_empty() && !asked.repeats {
             lengths.truncate(1);
         }
@@ -94,6 +116,18 @@ impl Solver<'_> {
         ways.end()
     }
 
+    /// Whether more items must be of a kind than may be: all of a group are of a kind where none of them can be anything else.
+    fn too_many(&mut self, asked: &Asked) -> bool {
+        let everywhere = asked.from.iter().filter(|(from, _)| *from == 0).map(|(_, is)| *is);
+        let everywhere: Vec<Id> = everywhere.collect();
+        asked.groups.iter().any(|(count, is)| {
+            asked.at_most.iter().filter(|(most, ..)| count > most).any(|(_, holds, is_not)| {
+                let other: Vec<Id> = everywhere.iter().copied().chain([*is, *is_not]).collect();
+                is == holds || matches!(self.find(&other), Found::Nothing)
+            })
+        })
+    }
+
     /// Chooses the places of items that must be there.
     fn place_groups(&mut self, asked: &Asked, items: Vec<Vec<Id>>) -> Found {
         let mut wishes: Vec<(u64, Id, Option<usize>)> =
@@ -111,7 +145,7 @@ impl Solver<'_> {
         items: Vec<Vec<Id>>,
         used: &[(usize, usize)],
     ) -> Found {
-        if !self.budget.spend(2) {
+        if !self.budget.spend(2 + items.len() as u64 / ITEMS_A_STEP) {
             return Found::Unclear(SPENT.into());
         }
         let Some(((from, is, group), rest)) = wishes.split_first() else { return self.repeat(asked, items) };
@@ -123,8 +157,11 @@ impl Solver<'_> {
         let after = group
             .and_then(|group| used.iter().filter(|(known, _)| *known == group).map(|(_, at)| at + 1).max());
         let first = after.unwrap_or(0).max(usize::try_from(*from).unwrap_or(usize::MAX));
-        for at in first..items.len() {
+        // and the others of the group need room behind it
+        let behind = rest.iter().filter(|(_, _, other)| group.is_some() && other == group).count();
+        for at in first..items.len().saturating_sub(behind) {
             let Some(here) = items.get(at) else { break };
+            self.budget.spend(1);
             let mut here = here.clone();
             here.sort_unstable();
             here.dedup();
@@ -194,9 +231,17 @@ impl Solver<'_> {
     /// Keeps the number of items of a kind within its bound: as few as can be are of that kind.
     fn limit(&mut self, asked: &Asked, mut items: Vec<Vec<Id>>, equal: Option<(usize, usize)>) -> Found {
         let mut exact = asked.at_most.len() <= 1 && equal.is_none();
+        let asked_for = items.clone();
         for (most, _, is_not) in &asked.at_most {
-            let mut count = 0;
+            let (mut count, mut forced) = (0, 0);
+            if !self.budget.spend(4 * items.len() as u64) {
+                return Found::Unclear(SPENT.into());
+            }
             for at in 0..items.len() {
+                // of this kind whatever the other bounds make of it
+                let alone = asked_for.get(at).into_iter().flatten().copied().chain([*is_not]);
+                let alone: Vec<Id> = alone.collect();
+                forced += u64::from(matches!(self.find(&alone), Found::Nothing));
                 let mut here = items.get(at).cloned().unwrap_or_default();
                 here.push(*is_not);
                 match self.find(&here) {
@@ -213,7 +258,7 @@ impl Solver<'_> {
                 }
             }
             if count > *most {
-                return if exact {
+                return if exact || forced > *most {
                     Found::Nothing
                 } else {
                     Found::Unclear("`contains` beside other rules".into())

@@ -80,9 +80,7 @@ impl Solver<'_> {
         let mut around = Vec::new();
         for (number, is) in formats {
             let name = Self::format(*number);
-            if (*is || formats::is_exact(name))
-                && let Some(pattern) = formats::around(name)
-            {
+            if let Some(pattern) = if *is { formats::around(name) } else { formats::inside(name) } {
                 around.push((self.reader.own_pattern(pattern), *is));
             }
         }

@@ -1,0 +1,101 @@
+//! Pairs as people write them that were unknown once.
+
+use super::*;
+
+fn list(more: &Value) -> Value {
+    let mut list = json!({ "type": "array", "items": { "type": "string", "maxLength": 9 }, "maxItems": 100 });
+    for (name, value) in more.as_object().unwrap() {
+        list[name] = value.clone();
+    }
+    list
+}
+
+/// Items that begin with `a`, so many of them at least and at most.
+fn counted(least: u64, most: Option<u64>) -> Value {
+    let mut list = list(&json!({ "contains": { "pattern": "^a" }, "minContains": least }));
+    if let Some(most) = most {
+        list["maxContains"] = json!(most);
+    }
+    list
+}
+
+#[test]
+fn bounds_of_contains_that_are_raised_or_lowered() {
+    both_ways(counted(2, None), counted(1, None));
+    both_ways(counted(2, Some(2)), counted(1, Some(3)));
+    both_ways(counted(0, Some(1)), counted(0, Some(2)));
+    both_ways(counted(40, None), counted(30, None));
+    both_ways(counted(70, None), counted(60, None));
+    both_ways(counted(1, Some(60)), counted(1, Some(70)));
+    assert_eq!(beyond(counted(2, Some(2)), counted(3, None))["m"], json!(["a", "a"]));
+    // a bound that lies beside the other, and one that is no bound
+    beyond(counted(1, Some(2)), counted(2, Some(3)));
+    beyond(counted(2, Some(3)), counted(1, Some(2)));
+    within(counted(0, None), list(&json!({})));
+    within(list(&json!({})), counted(0, None));
+}
+
+#[test]
+fn the_same_contains_beside_another_change() {
+    let main =
+        json!({ "type": "object", "properties": { "kind": { "const": "main" } }, "required": ["kind"] });
+    let items = |most: u64| {
+        json!({ "type": "array", "maxItems": most, "contains": main, "maxContains": 1,
+            "items": { "type": "object", "properties": { "kind": { "type": "string", "maxLength": 9 } }, "required": ["kind"] } })
+    };
+    both_ways(items(10), items(12));
+    let two = |a: u64, b: u64| {
+        list(
+            &json!({ "allOf": [{ "contains": { "const": "a" }, "maxContains": a }, { "contains": { "const": "b" }, "maxContains": b }] }),
+        )
+    };
+    both_ways(two(1, 1), two(2, 2));
+    beyond(two(1, 2), two(2, 1));
+    // what is counted is a part of what is bounded
+    within(
+        list(&json!({ "contains": { "pattern": "^a" }, "maxContains": 1 })),
+        list(&json!({ "contains": { "const": "ab" }, "minContains": 0, "maxContains": 1 })),
+    );
+}
+
+#[test]
+fn addresses_and_times_beside_lengths_and_patterns() {
+    let text = |more: &Value| {
+        let mut text = more.clone();
+        text["type"] = json!("string");
+        text
+    };
+    let long = |format: &str, most: u64| text(&json!({ "format": format, "maxLength": most }));
+    for (format, lengths) in [("ipv6", &[2, 3, 7, 8, 20, 30, 39, 40, 45][..]), ("time", &[9, 11, 14, 15, 40])]
+    {
+        for pair in lengths.windows(2) {
+            both_ways(long(format, pair[0]), long(format, pair[1]));
+        }
+    }
+    both_ways(long("ipv6", 44), text(&json!({ "format": "ipv6" })));
+    within(text(&json!({ "format": "ipv6" })), long("ipv6", 45));
+    both_ways(
+        text(&json!({ "pattern": "^([0-9a-f]{4}:){7}[0-9a-f]{4}$" })),
+        text(&json!({ "format": "ipv6" })),
+    );
+    both_ways(
+        text(&json!({ "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$" })),
+        text(&json!({ "format": "time" })),
+    );
+    // a leap second is a time at one moment of the day alone
+    beyond(text(&json!({ "pattern": "^[01][0-9]:59:60Z$" })), text(&json!({ "format": "time" })));
+    both_ways(text(&json!({ "format": "ipv6", "pattern": "::" })), text(&json!({ "format": "ipv6" })));
+}
+
+/// The comparison reads what the validator compiles, so that a dot means the same to both.
+#[test]
+fn a_dot_is_no_line_terminator_here_either() {
+    let of = |pattern: &str| json!({ "type": "string", "pattern": pattern });
+    let spelt = of("^[^\\n\\r\\u2028\\u2029]*$");
+    within(of("^.*$"), spelt.clone());
+    within(spelt, of("^.*$"));
+    both_ways(of("^.*$"), of("^[^\\n]*$"));
+    let names =
+        |pattern: &str| json!({ "type": "object", "patternProperties": { pattern: { "type": "integer" } } });
+    both_ways(names("^k.$"), names("^k[^\\n]$"));
+}
