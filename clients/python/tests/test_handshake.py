@@ -155,6 +155,7 @@ class Responder:
         self.me, self.trust, self.now, self.key = agent(vectors, "responder"), trust, now, key
         self.minimums: list[Any] = []
         self.tamper = lambda said: said
+        self.grant = lambda granted: granted
 
     def __call__(self, body: bytes) -> bytes:
         asked = read_object(body)
@@ -181,7 +182,7 @@ class Responder:
             minimums = [[(one["line"], one["min"]) for one in said["minimums"]] for said in (hello, select)]
             about = session(select["choice"]["features"], minimums, (hello_jws, select_jws, locking.jws))
             self.lock = f"v1.0-00000000.{lock['expires_at']}.{about}.{to_base64url(b't' * 32)}"
-            content = {"lock": self.lock, "expires_at": lock["expires_at"]}
+            content = self.grant({"lock": self.lock, "expires_at": lock["expires_at"]})
         return canonical({**asked, "performative": "AGREE", "content": {"concept_type": kind, **content}})
 
 
@@ -230,6 +231,56 @@ def test_a_minimum_of_the_other_side_binds_its_own_choice(vectors: Any, trust: T
     with pytest.raises(Refused) as refused:
         hands(vectors, trust, responder)
     assert refused.value.code == "context_below_floor"
+
+
+@pytest.mark.parametrize("hint", ["", "a b", "a\n", "a\x1b[2J", "\u00e9", "x" * 513, "https://a.test/\u202e", 7])
+def test_bug_a_hint_with_other_than_visible_ascii_was_taken(vectors: Any, trust: Trust, hint: Any) -> None:
+    responder = Responder(vectors, trust, vectors["now"])
+    responder.tamper = lambda said: {**said, "hint": hint}
+    with pytest.raises(Refused, match="`hint` is no text of its form") as refused:
+        hands(vectors, trust, responder)
+    assert refused.value.code == "malformed"
+
+
+@pytest.mark.parametrize(
+    ("minimums", "why"),
+    [
+        ([("payment", "v1.0"), ("payment", "v1.1")], "a line twice"),
+        ([("pay me now!", "v1.0")], "no line"),
+        ([("pay_me", "v1.0")], "no line"),
+        ([("-a", "v1.0")], "no line"),
+        ([("a..b", "v1.0")], "no line"),
+        ([("a" * 64, "v1.0")], "no line"),
+        ([("payment\n", "v1.0")], "no line"),
+        ([("payment", "v01.0")], "not a version"),
+        ([("payment", "v4294967296.0")], "not a version"),
+    ],
+)
+def test_bug_minimums_of_no_line_or_of_one_twice_were_taken(
+    vectors: Any, trust: Trust, minimums: list[tuple[str, str]], why: str
+) -> None:
+    responder = Responder(vectors, trust, vectors["now"])
+    responder.minimums = [{"line": line, "min": low} for line, low in minimums]
+    with pytest.raises(Refused, match=why) as refused:
+        hands(vectors, trust, responder)
+    assert refused.value.code == "malformed"
+
+
+@pytest.mark.parametrize("later", [999_999, 1, -1])
+def test_bug_a_lock_that_ends_at_another_second_than_its_answer_says_was_taken(
+    vectors: Any, trust: Trust, later: int
+) -> None:
+    responder = Responder(vectors, trust, vectors["now"])
+
+    def retimed(granted: Any) -> Any:
+        parts = granted["lock"].split(".")
+        parts[2] = str(int(parts[2]) + later)
+        return {**granted, "lock": ".".join(parts)}
+
+    responder.grant = retimed
+    with pytest.raises(Refused, match="another second") as refused:
+        hands(vectors, trust, responder)
+    assert refused.value.code == "lock_mismatch"
 
 
 @pytest.mark.parametrize("text", ["AA==", "AA\n", "A", "AB", "A+8", "\u0661AAA"])

@@ -12,14 +12,18 @@ from .agent import Agent
 from .certificates import AGENT, SERVER, Trust, trust_domain
 from .encoding import Json, canonical, closed, from_base64url, is_digest, read_object, seconds, text, to_base64url
 from .errors import Refused
-from .locks import session, session_of
+from .locks import end_of, session, session_of
 from .metadata import A2A_EXTENSION, Session
 from .sealing import PeerKey, SealingKey
 from .signing import SKEW, Signed
 
 _FEATURE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}\Z")
 _VERSION = re.compile(r"v(0|[1-9][0-9]{0,9})\.(0|[1-9][0-9]{0,9})\Z")
+_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z")
+_HINT = re.compile(r"[!-~]{1,512}\Z")
 _URN = re.compile(r"urn:[a-z0-9:-]+:([A-Za-z0-9.-]+):(v[0-9]+\.[0-9]+)\Z")
+#: The highest number of a version.
+_HIGHEST = 2**32 - 1
 #: Longest session in seconds.
 LONGEST = 43_200
 
@@ -29,9 +33,14 @@ Version = tuple[int, int]
 def version(text_: str) -> Version:
     """``v2.1`` as numbers, since ``v1.10`` is newer than ``v1.9``."""
     found = _VERSION.match(text_)
-    if not found:
+    if not found or max(int(found[1]), int(found[2])) > _HIGHEST:
         raise Refused("malformed", "not a version")
     return int(found[1]), int(found[2])
+
+
+def is_line(text_: str) -> bool:
+    """Whether it is the name of a line: labels of letters, digits and inner hyphens, joined by dots."""
+    return len(text_) <= 253 and all(_LABEL.match(label) for label in text_.split("."))
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class Offer:
 
     def _parts(self) -> tuple[str, str]:
         found = _URN.match(self.urn)
-        if not found:
+        if not found or not is_line(found[1]):
             raise Refused("malformed", "not the URN of a context")
         return found[1], found[2]
 
@@ -95,7 +104,19 @@ class Minimum:
         """Reads a minimum."""
         members = closed(value, {"line", "min"})
         version(text(members, "min", 22))
-        return cls(text(members, "line", 253), members["min"])
+        if not is_line(text(members, "line", 253)):
+            raise Refused("malformed", "a minimum is of no line")
+        return cls(members["line"], members["min"])
+
+    @classmethod
+    def list_of_json(cls, value: object) -> tuple[Minimum, ...]:
+        """Reads the minimums of a party: at most 64, no line twice."""
+        if not isinstance(value, list) or len(value) > 64:
+            raise Refused("malformed", "minimums are no list")
+        minimums = tuple(cls.of_json(one) for one in value)
+        if len({one.line for one in minimums}) != len(minimums):
+            raise Refused("malformed", "minimums state a line twice")
+        return minimums
 
 
 def _nonce() -> str:
@@ -185,12 +206,12 @@ class Greeted:
             raise Refused("receiver_mismatch", "the answer is for another agent")
         if said["hello"] != self.signed.digest:
             raise Refused("lock_mismatch", "the answer is about another hello")
-        if not isinstance(said["minimums"], list) or len(said["minimums"]) > 64:
-            raise Refused("malformed", "minimums are no list")
-        minimums = tuple(Minimum.of_json(one) for one in said["minimums"])
+        minimums = Minimum.list_of_json(said["minimums"])
         choice = Offer.of_json(said["choice"])
         self._holds(choice, minimums)
         hint = text(said, "hint", 512) if "hint" in said else None
+        if hint is not None and not _HINT.match(hint):
+            raise Refused("malformed", "member `hint` is no text of its form")
         return Chosen(self, signed, choice, minimums, hint)
 
     def _holds(self, choice: Offer, minimums: Sequence[Minimum]) -> None:
@@ -248,6 +269,8 @@ class Closing:
         lock = text(content, "lock", 256)
         if session_of(lock) != self._session():
             raise Refused("lock_mismatch", "the lock is about another session than was settled")
+        if end_of(lock) != expires:
+            raise Refused("lock_mismatch", "the lock ends at another second than the answer says")
         choice = self.chosen.choice
         return Session(choice.urn, choice.digest, lock, expires)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from .encoding import to_base64url
 
 _LOCK = re.compile(
-    r"v1\.(?:0|[1-9][0-9]{0,15})-[0-9a-f]{8}\.(?:0|[1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})\.[A-Za-z0-9_-]{43}\Z"
+    r"v1\.(?:0|[1-9][0-9]{0,15})-[0-9a-f]{8}\.(0|[1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})\.[A-Za-z0-9_-]{43}\Z"
 )
 
 
@@ -38,4 +38,10 @@ def session(
 def session_of(lock: str) -> str | None:
     """What a lock says that it is about. Only who has the fleet's secret can verify it. ``None`` for what is no lock."""
     found = _LOCK.match(lock)
-    return found[1] if found else None
+    return found[2] if found else None
+
+
+def end_of(lock: str) -> int | None:
+    """The second at which a lock says that it ends; gateways go by it. ``None`` for what is no lock."""
+    found = _LOCK.match(lock)
+    return int(found[1]) if found else None
