@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from .errors import Refused
 
 _MAX_ANSWER = 512 * 1024
+_MAX_HINT = 512
 
 
 def tls(certificate: str | Path, key: str | Path, roots: str | Path) -> ssl.SSLContext:
@@ -55,4 +56,12 @@ def _refused(data: bytes) -> Refused:
         problem = read_object(data)
     except Refused:
         return Refused("upstream_invalid", "the answer is no handshake message")
-    return Refused(str(problem.get("code", "upstream_invalid")), "the other side refused")
+    hint = problem.get("hint")
+    return Refused(str(problem.get("code", "upstream_invalid")), "the other side refused", _line(hint))
+
+
+def _line(hint: object) -> str | None:
+    """A hint as one line that is fit for a log: of its length, and of nothing that a terminal would obey."""
+    if not isinstance(hint, str):
+        return None
+    return "".join(c for c in hint if c.isprintable())[:_MAX_HINT] or None

@@ -1,0 +1,54 @@
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from semgate import Refused
+from semgate.http import post
+
+
+class Says(BaseHTTPRequestHandler):
+    problem: Any = None
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps(type(self).problem).encode()
+        self.send_response(403)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), Says)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ({"hint": "negotiate a new lock"}, "negotiate a new lock"),
+        ({"hint": "two\nlines\x1b[2J"}, "twolines[2J"),
+        ({"hint": "a" * 600}, "a" * 512),
+        ({"hint": 7}, None),
+        ({"hint": ""}, None),
+        ({}, None),
+    ],
+)
+def test_a_refusal_keeps_what_can_be_done_about_it(url: str, said: dict[str, object], hint: str | None) -> None:
+    Says.problem = {"code": "lock_mismatch", **said}
+    with pytest.raises(Refused) as caught:
+        post(url)(b"{}")
+    refused = caught.value
+    assert (refused.code, refused.reason, refused.hint) == ("lock_mismatch", "the other side refused", hint)
+    assert str(refused) == "lock_mismatch: the other side refused" + (f"; hint: {hint}" if hint else "")
