@@ -222,6 +222,45 @@ fn attack_the_tasks_of_anothers_conversation_are_asked_of_the_agent() {
 }
 
 #[test]
+fn a_list_that_the_gateway_answers_refuses_what_an_agent_refuses() {
+    let mut house = House::new();
+    let agent = Agent::saying(&reply());
+    house.remember();
+    let more = format!("plain_sender = \"{RETAILER}\"\ntransports = [\"jsonrpc\", \"rest\"]");
+    let route = route("a2a", "a2a", &format!("http://127.0.0.1:{}/a2a", agent.port), &more);
+    let gateway = Gateway::start(house.config(&route, ""));
+    let rest = |query: &str| {
+        let head = format!("GET /tasks?contextId=c-1&{query} HTTP/1.1\r\nHost: gw\r\nConnection: close\r\n");
+        Answer::parse(&gateway.raw("a2a", format!("{head}{VERSION}\r\n").as_bytes()))
+    };
+    for (member, value, what) in [
+        ("pageSize", json!(-1), "is not between 1 and 100"),
+        ("pageSize", json!(0), "is not between 1 and 100"),
+        ("pageSize", json!(1000), "is not between 1 and 100"),
+        ("historyLength", json!(-5), "is below 0"),
+        ("statusTimestampAfter", json!("2026-02-30T00:00:00Z"), "is no moment of the calendar"),
+    ] {
+        let list = json!({"jsonrpc": "2.0", "id": "l-1", "method": "ListTasks", "params": {"contextId": "c-1", member: value}});
+        let told = post(&gateway, VERSION, &list).json();
+        assert_eq!(told["error"]["code"], -32602, "{member} {value}: {told}");
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let refused = rest(&format!("{member}={text}"));
+        assert_eq!(refused.status, 400, "{member} {value}: {refused:?}");
+        assert_eq!(refused.json()["error"]["status"], "INVALID_ARGUMENT");
+        for (said, place) in [(told.to_string(), "/params"), (refused.body.clone(), "")] {
+            assert!(said.contains(&format!("`{place}/{member}` {what}")), "{said}");
+        }
+    }
+    for query in ["pageSize=1", "pageSize=100&historyLength=0&statusTimestampAfter=2028-02-29T23:59:59Z"] {
+        let listed = rest(query);
+        assert_eq!((listed.status, &listed.json()["tasks"]), (200, &json!([])), "{query}: {listed:?}");
+        // as A2A 1.0.0 has it, and every refusal of this transport
+        assert_eq!(listed.header("content-type"), Some("application/json"));
+    }
+    assert!(agent.seen().is_empty());
+}
+
+#[test]
 fn a_card_that_the_caller_has_is_not_sent_again() {
     let mut house = House::new();
     let agent = Agent::start(|_| Act::Say(ok(br#"{"name":"Wholesaler"}"#)));

@@ -7,7 +7,7 @@ use crate::{
     owners::{About, Kind, NotOwned},
 };
 use semgate_contexts::Digest;
-use semgate_message::{Message, Threads, a2a::Operation, mcp};
+use semgate_message::{Form, Message, Page, Threads, a2a::Operation, mcp};
 use std::{borrow::Cow, sync::Arc};
 
 /// What a message points at. Empty, and nothing allocated, for most.
@@ -56,7 +56,7 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
             case.owners.of(scope, sender, Kind::Task, task).map_err(|NotOwned| not_found())?;
         }
         match threads.page {
-            Some(page) => lists(case, threads, page.token)?,
+            Some(page) => lists(case, threads, page)?,
             None => {
                 let all: Vec<_> = threads.contexts.iter().map(|id| (Kind::Conversation, *id)).collect();
                 case.owners.free(scope, sender, &all).map_err(|NotOwned| not_found())?;
@@ -74,10 +74,14 @@ fn asked(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<Arc<Ab
 
 /// A list of a conversation that is another's is asked for like one of a conversation that there is not: what comes of either is
 /// filtered, so both are empty and over. A later page there is only of what is the caller's own: what the agent makes of a token in a
-/// conversation would tell of it.
-fn lists(case: &Case<'_>, threads: &Threads<'_>, token: Option<&str>) -> Result<(), Refusal> {
-    let Some(token) = token else { return Ok(()) };
-    if !is_own(case, case.sender.id(), threads.contexts.iter().copied()) {
+/// conversation would tell of it. No agent is asked for either, so what one would refuse is refused here.
+fn lists(case: &Case<'_>, threads: &Threads<'_>, page: Page<'_>) -> Result<(), Refusal> {
+    let own = is_own(case, case.sender.id(), threads.contexts.iter().copied());
+    if let (false, Some((member, what))) = (own, page.unfit) {
+        return Err(unfit(case, member, what));
+    }
+    let Some(token) = page.token else { return Ok(()) };
+    if !own {
         return Err(no_page());
     }
     case.owners.listing(&case.route.scope(), case.sender.id(), token).map(drop).ok_or_else(no_page)
@@ -198,6 +202,13 @@ fn answers_what_was_asked(sent: &Sent, message: &Message<'_>) -> Result<(), Refu
     Err(Refusal::new(Code::UpstreamInvalid, reason)
         .with_hint("the message was delivered: do not send it again before you know what became of it")
         .with_delivered(Delivered::Yes))
+}
+
+/// What an agent answers to parameters of the right type that the protocol does not take (A2A 1.0 `InvalidParams`).
+fn unfit(case: &Case<'_>, member: &str, what: &str) -> Refusal {
+    let place = if case.call.form == Form::JsonRpc { "/params/" } else { "/" };
+    Refusal::new(Code::Malformed, format!("`{place}{member}` {what}"))
+        .with_hint("send what a2a 1.0 takes there, or leave it out")
 }
 
 /// A page that nobody told this caller of: what asks for it could be made to find out which tasks are there.

@@ -121,6 +121,9 @@ pub struct Page<'j> {
     pub token: Option<&'j str>,
     /// How many tasks it may hold, if the request says so.
     pub size: Option<i64>,
+    /// The first member whose value the protocol does not take, by the name that it has in 1.0, and what is wrong with it. An agent
+    /// refuses it by itself.
+    pub unfit: Option<(&'static str, &'static str)>,
 }
 
 /// Instances of a message that make up one artifact or one message of a task, which later events may go on with.

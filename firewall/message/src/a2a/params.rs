@@ -159,13 +159,13 @@ fn closed<'j>(
             Config => config = Some(id(value, path, key)?),
             Conversation => note(&mut out.threads.contexts, id(value, path, key)?),
             Token => page.token = Some(id(value, path, key)?),
-            Count if *name == "pageSize" => {
-                count(value, path, key)?;
-                page.size = value.as_number().and_then(|n| n.as_i64_exact());
-            }
             Metadata => frame.metadata(value, path, Judged::WithItsObject, out)?,
             other => plain(*other, value, path, key, frame)?,
         }
+        if *name == "pageSize" {
+            page.size = value.as_number().and_then(|n| n.as_i64_exact());
+        }
+        page.unfit = page.unfit.or_else(|| out_of_bounds(name, value).map(|what| (*name, what)));
     }
     if let Some((name, ..)) = rows.iter().find(|(name, _, need)| *need == Must && !seen.contains(name)) {
         return Err(MessageFault::malformed(at(path, name), "is missing"));
@@ -174,6 +174,19 @@ fn closed<'j>(
     out.threads.page = (operation == Operation::ListTasks).then_some(page);
     out.message_id = task.unwrap_or_default();
     Ok(())
+}
+
+/// What A2A 1.0 says of the parameters of `ListTasks` beyond their types (`ListTasksRequest`, and the answer to a faulty one in §6.5).
+fn out_of_bounds(name: &str, value: &Json<'_>) -> Option<&'static str> {
+    let number = || value.as_number().and_then(|n| n.as_i64_exact()).unwrap_or_default();
+    match name {
+        "pageSize" => (!(1..=100).contains(&number())).then_some("is not between 1 and 100"),
+        "historyLength" => (number() < 0).then_some("is below 0"),
+        "statusTimestampAfter" => {
+            (!value.as_str().is_some_and(task::is_moment)).then_some("is no moment of the calendar")
+        }
+        _ => None,
+    }
 }
 
 /// Whether `key` is the name that `a2a.proto` has for the member. Readers of proto3 JSON take both, and clients send both; in parameters

@@ -139,6 +139,22 @@ pub(super) fn timestamp(text: &str, path: &str, member: &str, frame: &Frame<'_>)
     }
 }
 
+/// Whether a timestamp of 1.0 names a day that there is and a time of it; a leap second is one to no agent.
+pub(super) fn is_moment(text: &str) -> bool {
+    let part = |from: usize, to: usize| text.get(from..to).and_then(|part| part.parse::<u32>().ok());
+    let (Some(year), Some(month), Some(day)) = (part(0, 4), part(5, 7), part(8, 10)) else { return false };
+    let leaps = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + u32::from(leaps),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return false,
+    };
+    let (hour, minute, second) = (part(11, 13), part(14, 16), part(17, 19));
+    let below = |part: Option<u32>, bound: u32| part.is_some_and(|part| part < bound);
+    year > 0 && (1..=days).contains(&day) && below(hour, 24) && below(minute, 60) && below(second, 60)
+}
+
 fn without_zone<'t>(text: &'t str, frame: &Frame<'_>) -> Option<&'t str> {
     if let Some(rest) = text.strip_suffix('Z') {
         return Some(rest);
