@@ -8,6 +8,9 @@ use crate::upstream::ConnectFault;
 /// What to do where it is not known whether a message arrived.
 pub(crate) const ONCE: &str = "do not send it again before you know what became of it";
 
+/// How a hint begins where it is known that nothing arrived.
+const NOTHING: &str = "nothing was delivered";
+
 pub(crate) fn timeout(delivered: Delivered) -> Refusal {
     Refusal::new(Code::UpstreamTimeout, "the agent behind did not answer in time")
         .with_hint(ONCE)
@@ -22,7 +25,7 @@ pub(crate) fn invalid(reason: &str) -> Refusal {
 
 pub(crate) fn unreachable_agent() -> Refusal {
     Refusal::new(Code::UpstreamUnavailable, "the agent behind cannot be reached")
-        .with_hint("nothing was delivered: send it again later")
+        .with_hint(format!("{NOTHING}: send it again later"))
 }
 
 /// No connection could be opened; the operator reads why.
@@ -35,13 +38,21 @@ pub(crate) fn unreachable(fault: &ConnectFault) -> Refusal {
 pub(crate) fn agent_counts_no_more(delivered: Delivered) -> Refusal {
     let hint = match delivered {
         Delivered::No => {
-            "nothing was delivered: send it again once the agent behind has a certificate that counts"
+            format!("{NOTHING}: send it again once the agent behind has a certificate that counts")
         }
-        Delivered::Yes | Delivered::Unknown => ONCE,
+        Delivered::Yes | Delivered::Unknown => ONCE.to_owned(),
     };
     Refusal::new(Code::UpstreamUnavailable, "the certificate of the agent behind does not count any more")
         .with_hint(hint)
         .with_delivered(delivered)
+}
+
+/// The refusal of a GET that the gateway answers from what it asks in its own name, as of a card or metadata: nothing of the caller's was
+/// sent, so that it can be asked for again, whatever became of the gateway's question.
+pub(crate) fn of_read(refusal: Refusal) -> Refusal {
+    let of_a_message = refusal.hint().ends_with(ONCE) || refusal.hint().starts_with(NOTHING);
+    let refusal = if of_a_message { refusal.with_hint("get it again later") } else { refusal };
+    refusal.with_delivered(Delivered::No)
 }
 
 /// A permit that will not be used leaves its id and facts to the refusal.

@@ -94,6 +94,9 @@ impl Target {
     }
 }
 
+/// The methods of A2A over HTTP+JSON.
+const METHODS: [&str; 3] = ["POST", "GET", "DELETE"];
+
 /// Where a request over HTTP+JSON goes, if its path is one.
 ///
 /// # Errors
@@ -102,7 +105,7 @@ pub(super) fn target<'p>(
     parts: &Parts,
     below: impl Iterator<Item = &'p str>,
 ) -> Result<(Operation, Target), Refusal> {
-    let mut fault = None;
+    let (mut fault, mut other) = (None, None);
     for path in below {
         match rest::route(parts.method.as_str(), path) {
             Ok(routed) => {
@@ -110,13 +113,19 @@ pub(super) fn target<'p>(
                 let target = Target { method, path, query: parts.uri.query().map(str::to_owned) };
                 return Ok((routed.operation, target));
             }
-            Err(why) => fault = fault.or(Some(why)),
+            Err(why) => {
+                other =
+                    other.or_else(|| METHODS.into_iter().find(|method| rest::route(method, path).is_ok()));
+                fault = fault.or(Some(why));
+            }
         }
     }
-    Err(fault.map_or_else(
-        || super::unsupported("see the agent card for what is carried"),
-        |fault| refused(&fault),
-    ))
+    let fault = fault.as_ref().map(refused);
+    let fault = fault.unwrap_or_else(|| super::unsupported("see the agent card for what is carried"));
+    Err(match other.filter(|_| fault.code() == Code::MethodUnsupported) {
+        Some(method) => fault.with_hint(format!("this path takes {method}")),
+        None => fault,
+    })
 }
 
 /// The header by which our extension is asked for, if it is. Other extensions are not carried.

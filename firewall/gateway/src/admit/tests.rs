@@ -53,6 +53,11 @@ fn method_and_path_are_those_of_the_binding() {
         (Protocol::A2a, "POST", CARD_PATH, Some(Code::MethodUnsupported)),
         (Protocol::A2a, "GET", "/.well-known/agent-card.json?x", Some(Code::Malformed)),
         (Protocol::A2a, "POST", "/?A2A-Version=1.0", None),
+        // an empty query says nothing, and nothing of a query is forwarded
+        (Protocol::A2a, "POST", "/?", None),
+        (Protocol::A2a, "POST", "/?x", Some(Code::Malformed)),
+        (Protocol::A2a, "POST", "/??", Some(Code::Malformed)),
+        (Protocol::A2a, "POST", "//", Some(Code::MethodUnsupported)),
         (Protocol::A2a, "POST", "/?a2a-version=1.0", Some(Code::Malformed)),
         (Protocol::A2a, "POST", "/?A2A-Version=1.0&x=1", Some(Code::Malformed)),
         (Protocol::A2a, "GET", "/l8/.well-known/agent-card.json", None),
@@ -61,6 +66,31 @@ fn method_and_path_are_those_of_the_binding() {
     ];
     for (protocol, method, path, wanted) in table {
         assert_eq!(code(protocol, &head(method, path, &[JSON])), wanted, "{protocol:?} {method} {path}");
+    }
+}
+
+#[test]
+fn who_uses_another_method_is_told_which_one_the_path_takes() {
+    let rest = Door { transports: vec![Transport::Rest], ..door(Protocol::A2a) };
+    for (method, path, hint) in [
+        ("DELETE", "/tasks/t-1", "this path takes GET"),
+        ("PUT", "/message:send", "this path takes POST"),
+        ("GET", "/l8/tasks/t-1:cancel", "this path takes POST"),
+        ("PUT", "/tasks/t-1/pushNotificationConfigs/c-1", "this path takes GET"),
+        ("PUT", "/there/is/nothing", "see the agent card for what is carried"),
+    ] {
+        let refusal = admit(&rest, &head(method, path, &[JSON]), &Limits::default()).unwrap_err();
+        assert_eq!((refusal.code(), refusal.hint()), (Code::MethodUnsupported, hint), "{method} {path}");
+    }
+    for (protocol, hint) in [
+        (Protocol::L8, "post a message to `/`"),
+        (Protocol::A2a, "post a message to `/`, or get the agent card"),
+        (Protocol::Mcp, "post one message, or get the stream of a session, or delete the session"),
+    ] {
+        for method in ["PUT", "PATCH", "OPTIONS"] {
+            let refusal = admit(&door(protocol), &head(method, "/", &[]), &Limits::default()).unwrap_err();
+            assert_eq!((refusal.code(), refusal.hint()), (Code::MethodUnsupported, hint), "{method}");
+        }
     }
 }
 

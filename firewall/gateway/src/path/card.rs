@@ -10,8 +10,7 @@ use super::{NotRecorded, Stopped, Way, stopped_reply};
 use crate::answer::Answer;
 use crate::card::Behind;
 use crate::quota;
-use crate::reasons::reply_facts;
-use crate::reasons::{no_audit, unspent};
+use crate::reasons::{no_audit, of_read, reply_facts, unspent};
 use crate::record::Outcome;
 
 /// The parameters of the question.
@@ -35,7 +34,8 @@ impl Way<'_> {
         lane.metrics.cards.increment(1);
         let behind = Behind { pool: &lane.pool, address: &lane.address, limits: &shared.limits };
         let answer = lane.card.answer(behind, has, self.decision).await;
-        let mut answer = answer.map_err(|refusal| stopped_reply(refusal, reply_facts(sent.facts())))?;
+        let mut answer =
+            answer.map_err(|refusal| stopped_reply(of_read(refusal), reply_facts(sent.facts())))?;
         quota::tell(&mut answer, sent.quotas().to_vec());
         Ok(answer)
     }

@@ -12,7 +12,7 @@ use crate::answer::Answer;
 use crate::authorize::Demand;
 use crate::card::conditional;
 use crate::forward::Begun;
-use crate::reasons::{no_audit, reply_facts, unspent};
+use crate::reasons::{no_audit, of_read, reply_facts, unspent};
 use crate::record::Outcome;
 
 /// What is judged: what a server is and takes is `server/discover`, and where its tokens are to be had is a part of that.
@@ -52,7 +52,7 @@ impl Way<'_> {
         let asking = authorization.metadata((&lane.pool, &lane.address), of);
         match self.attended(facts, asking).await {
             Ok(body) => Ok(conditional(body, has, self.decision)),
-            Err(refusal) => Err(stopped_reply(refusal, facts())),
+            Err(refusal) => Err(stopped_reply(of_read(refusal), facts())),
         }
     }
 

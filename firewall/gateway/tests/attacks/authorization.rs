@@ -141,6 +141,17 @@ fn the_metadata_of_a_server_name_the_gateway_and_are_a_question_for_policies() {
 }
 
 #[test]
+fn a_refused_get_of_metadata_says_nothing_of_a_message_that_was_delivered() {
+    let mut house = House::new();
+    let server = server(CHALLENGE, |_| json!(["no object"]));
+    let gateway = before(&mut house, &server, ON);
+    let refused = get(&gateway, &format!("{WELL_KNOWN}/mcp"), "");
+    assert_eq!(refused.problem(), (502, "upstream_invalid".to_owned()));
+    let told = refused.json();
+    assert_eq!((&told["hint"], &told["delivered"]), (&json!("get it again later"), &json!("no")), "{told}");
+}
+
+#[test]
 fn who_may_not_discover_a_server_is_not_told_where_its_tokens_are_had() {
     let mut house = House::new();
     let server = server(CHALLENGE, none);
