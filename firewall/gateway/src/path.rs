@@ -151,6 +151,8 @@ impl Way<'_> {
         }
         let receiving = receive::receive(admitted, body, serving, &shared.limits);
         let received = self.attended(|| self.bare_facts(Direction::Request), receiving).await?;
+        // the body may have taken a while, and not all that it asks for is forwarded: handshakes, groups and lists are answered from here
+        self.identity.still(&received.admitted.shown, &shared.issuers, unix_now())?;
         if received.admitted.handshake {
             return Box::pin(self.handshake(peer, received)).await;
         }

@@ -206,40 +206,66 @@ async fn attack_a_stream_of_an_agent_whose_certificate_counts_no_more_goes_on() 
     assert!(spoke.load(Ordering::Relaxed) >= events.len() - 1);
 }
 
+type Tls = tokio_rustls::client::TlsStream<TcpStream>;
+
+/// One answer that comes at once.
+async fn answered(stream: &mut Tls) -> Answer {
+    let mut buffer = vec![0; 8192];
+    let size = stream.read(&mut buffer).await.unwrap();
+    Answer::parse(&String::from_utf8_lossy(&buffer[..size]))
+}
+
+/// Says the head and half of the body, and waits until that was read; what is left, and what a whole one is answered.
+async fn half_said(house: &House, port: u16, headers: &str, body: &str) -> (Tls, String, Answer) {
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: a\r\n{headers}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let (mut slow, mut other) = (open(house, port).await, open(house, port).await);
+    let (first, last) = body.split_at(body.len() / 2);
+    slow.write_all(format!("{head}{first}").as_bytes()).await.unwrap();
+    slow.flush().await.unwrap();
+    // what comes on the other connection is answered after the head of the slow one was read, on any ordinary day
+    other.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    (slow, last.to_owned(), answered(&mut other).await)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn attack_a_body_that_is_trickled_past_the_end_of_its_senders_certificate() {
     let house = house();
     let agent = Agent::saying(&reply());
     let route = route("l8", "l8", &format!("http://127.0.0.1:{}/l8", agent.port), "");
     let gateway = Gateway::start(house.config(&route, "body_timeout = \"60s\""));
-    let body = message().to_string();
-    let head = format!(
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
-    let answer = async |stream: &mut tokio_rustls::client::TlsStream<TcpStream>| {
-        let mut buffer = vec![0; 8192];
-        let size = stream.read(&mut buffer).await.unwrap();
-        Answer::parse(&String::from_utf8_lossy(&buffer[..size]))
-    };
-    let (mut slow, mut other) =
-        (open(&house, gateway.port("l8")).await, open(&house, gateway.port("l8")).await);
-    let (first, last) = body.split_at(body.len() / 2);
-    slow.write_all(format!("{head}{first}").as_bytes()).await.unwrap();
-    slow.flush().await.unwrap();
-    // what comes on the other connection is answered after the head of the slow one was read, on any ordinary day
-    other.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
-    assert_eq!(answer(&mut other).await.status, 200);
+    let (mut slow, last, whole) = half_said(&house, gateway.port("l8"), "", &message().to_string()).await;
+    assert_eq!(whole.status, 200);
 
     taken_away(&house, gateway.port("l8")).await;
     let told = agent.seen().len();
     slow.write_all(last.as_bytes()).await.unwrap();
-    assert_eq!(answer(&mut slow).await.problem(), (403, "sender_mismatch".to_owned()));
+    assert_eq!(answered(&mut slow).await.problem(), (403, "sender_mismatch".to_owned()));
     assert_eq!(agent.seen().len(), told, "and nothing of it reached the agent");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attack_a_trickled_body_that_the_gateway_answers_by_itself_after_its_senders_certificate_ended() {
+    let house = house();
+    let agent = Agent::saying(&reply());
+    let to = |path: &str| format!("http://127.0.0.1:{}/{path}", agent.port);
+    let routes = [route("l8", "l8", &to("l8"), ""), route("a2a", "a2a", &to("a2a"), "")];
+    let gateway = Gateway::start(house.config(&routes.concat(), "body_timeout = \"60s\""));
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {"contextId": "c-1"}});
+    let (mut slow, last, whole) =
+        half_said(&house, gateway.port("a2a"), "A2A-Version: 1.0\r\n", &list.to_string()).await;
+    assert_eq!((whole.status, whole.header("semgate-said-by")), (200, Some("gateway")), "{whole:?}");
+
+    taken_away(&house, gateway.port("l8")).await;
+    slow.write_all(last.as_bytes()).await.unwrap();
+    let said = answered(&mut slow).await;
+    assert_eq!(said.problem(), (403, "sender_mismatch".to_owned()), "{said:?}");
+}
+
 /// A connection of the caller's, with its certificate.
-async fn open(house: &House, port: u16) -> tokio_rustls::client::TlsStream<TcpStream> {
+async fn open(house: &House, port: u16) -> Tls {
     let config = house.pki.client_config(Some(&house.pki.agent(RETAILER)));
     let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     let name = ServerName::try_from("127.0.0.1").unwrap();
@@ -258,9 +284,7 @@ async fn taken_away(house: &House, port: u16) {
             body.len()
         );
         other.write_all(asks.as_bytes()).await.unwrap();
-        let mut buffer = vec![0; 8192];
-        let size = other.read(&mut buffer).await.unwrap();
-        let said = Answer::parse(&String::from_utf8_lossy(&buffer[..size]));
+        let said = answered(&mut other).await;
         if said.status == 403 {
             assert_eq!(said.problem().1, "sender_mismatch");
             return;
