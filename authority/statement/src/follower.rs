@@ -10,8 +10,10 @@ mod fault;
 mod judge;
 mod memory;
 mod others;
+mod pace;
 mod recover;
 mod reference;
+mod reports;
 mod root;
 mod round;
 mod state;
@@ -27,15 +29,12 @@ pub use others::{Compared, Contradicted};
 use crate::view::View;
 use memory::Memory;
 use others::Others;
+use pace::Pace;
+use reports::Reports;
 use round::{Round, Want};
-use semgate_contexts::ContextUrn;
 use state::State;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-
-/// The longest time, in seconds, that a long load goes on before a hint makes the follower look at the head: a first load of ten thousand
-/// contexts takes minutes, and an authority that publishes all the time must not keep it from its end.
-const LONGEST_INTERVAL: u64 = 8;
 
 /// What the follower wants next.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,29 +79,40 @@ pub enum Progress {
     Same,
 }
 
-/// The follower of one authority.
+/// The follower of one authority. What is known, what is under way, what is remembered, what others accepted, when it asks next and what is
+/// told are rooms of their own; the files beside this one are the steps of a round, which pass from one to the next.
 #[derive(Debug)]
 pub struct Follower {
     config: FollowerConfig,
     memory: Memory,
     state: State,
     others: Others,
-    view: Arc<View>,
-    /// The view changed and no answer said so yet.
-    changed: bool,
+    pace: Pace,
+    shown: Shown,
+    reports: Reports,
     round: Option<Round>,
     /// `ETag` of the accepted head.
     etag: Option<String>,
-    next_poll: u64,
-    /// Before this time the head is asked for whole.
-    next_delta: u64,
-    hinted: bool,
-    failures: u32,
-    /// When the last round ended in a fault.
-    failed_at: u64,
-    /// Rounds in a row that a hint ended early.
-    interrupted: u32,
-    reports: Vec<Report>,
+}
+
+/// What others see of it.
+#[derive(Debug)]
+struct Shown {
+    view: Arc<View>,
+    /// The view changed and no answer said so yet.
+    changed: bool,
+}
+
+impl Shown {
+    fn show(&mut self, view: View) {
+        self.view = Arc::new(view);
+        self.changed = true;
+    }
+
+    /// Whether it changed since the last time that this was asked.
+    fn progress(&mut self) -> Progress {
+        if std::mem::take(&mut self.changed) { Progress::ViewChanged } else { Progress::Same }
+    }
 }
 
 impl Follower {
@@ -115,7 +125,7 @@ impl Follower {
         follower.recover(now);
         follower.recover_split(now);
         follower.show();
-        follower.changed = false;
+        follower.shown.changed = false;
         Ok(follower)
     }
 
@@ -127,22 +137,17 @@ impl Follower {
     fn with_memory(config: FollowerConfig, memory: Memory) -> Follower {
         let view = Arc::new(View::empty(&config.authority, config.lines.clone()));
         let state = State::new(&config);
+        let reports = Reports::new(config.limits.max_reports);
         Follower {
             config,
             memory,
             state,
             others: Others::default(),
-            view,
-            changed: false,
+            pace: Pace::default(),
+            shown: Shown { view, changed: false },
+            reports,
             round: None,
             etag: None,
-            next_poll: 0,
-            next_delta: 0,
-            hinted: false,
-            failures: 0,
-            failed_at: 0,
-            interrupted: 0,
-            reports: Vec::new(),
         }
     }
 
@@ -156,19 +161,11 @@ impl Follower {
         if let Some((request, _)) = self.round.as_ref().and_then(|round| round.asked.as_ref()) {
             return Step::Get(request.clone());
         }
-        // A clock that was set back must not make the next poll a matter of hours.
-        let longest = self.config.poll.max(self.config.limits.max_backoff);
-        self.next_poll = self.next_poll.min(now.saturating_add(longest));
-        let due = match (self.hinted, self.failures) {
-            (false, _) => self.next_poll,
-            (true, 0) => now,
-            // After a fault a hint waits a second: a flood of them must not become a flood of requests.
-            (true, _) => self.next_poll.min(self.failed_at.min(now).saturating_add(1)),
-        };
+        let due = self.pace.due(now, self.config.poll.max(self.config.limits.max_backoff));
         if now < due {
             return Step::Idle { until: due };
         }
-        self.hinted = false;
+        self.pace.begin();
         let mut round = Round { requests: 1, ..Round::default() };
         let want = self.first_want(now);
         let request = self.request(&round, &want);
@@ -202,8 +199,7 @@ impl Follower {
         let taken = self.take(&mut round, answer, now).and_then(|()| self.go_on(&mut round, now));
         match taken {
             Ok(Some((_, want))) if self.interrupts(&mut round, &want, now) => {
-                self.hinted = false;
-                self.interrupted = self.interrupted.saturating_add(1);
+                self.pace.interrupt();
                 round.restarts = 0;
                 round.requests = 0;
                 self.restart(round, now);
@@ -219,7 +215,7 @@ impl Follower {
                 return Err(fault);
             }
         }
-        Ok(if std::mem::take(&mut self.changed) { Progress::ViewChanged } else { Progress::Same })
+        Ok(self.shown.progress())
     }
 
     /// The request for `path` failed below HTTP: ends this round, or, for a single document, goes on without it.
@@ -235,26 +231,24 @@ impl Follower {
     }
 
     /// Whether a hint ends this round here, so that a revocation does not wait for a long load: only where entries and documents of an
-    /// accepted head are all that is left, and after some seconds of them, more for each time in a row, so that a load comes to its end
-    /// however often the authority speaks.
+    /// accepted head are all that is left, and after some seconds of them.
     fn interrupts(&self, round: &mut Round, want: &Want, now: u64) -> bool {
         if !round.accepted || !matches!(want, Want::Bundle(_) | Want::Document(_)) {
             return false;
         }
         let since = *round.loading_since.get_or_insert(now);
-        let pause = 1 << self.interrupted.min(LONGEST_INTERVAL.ilog2());
-        self.hinted && now >= since.saturating_add(pause)
+        self.pace.interrupts(since, now)
     }
 
     /// Something came on the stream: poll the head now, or in a second where the last round failed, or after the request under way where
     /// a round has only entries and documents left to load. A hint is never believed.
     pub fn hint(&mut self) {
-        self.hinted = true;
+        self.pace.hint();
     }
 
     /// The newest verified view.
     pub fn view(&self) -> Arc<View> {
-        Arc::clone(&self.view)
+        Arc::clone(&self.shown.view)
     }
 
     /// The statements of the root that are believed, in their order: each was signed by the threshold of the keys before it and proved to be
@@ -265,7 +259,7 @@ impl Follower {
 
     /// Faults since the last call, oldest first; at most [`FollowerLimits::max_reports`], the first ones.
     pub fn reports(&mut self) -> Vec<Report> {
-        std::mem::take(&mut self.reports)
+        self.reports.take()
     }
 
     /// Plans until something must be fetched.
@@ -288,9 +282,7 @@ impl Follower {
             }
         }
         self.settle(&mut round, now);
-        self.failures = 0;
-        self.interrupted = 0;
-        self.next_poll = now.saturating_add(self.config.poll);
+        self.pace.done(now, self.config.poll);
     }
 
     /// Certificates that came for a head which was not accepted are verified by nothing: kept, they would grow without a bound.
@@ -309,26 +301,14 @@ impl Follower {
             self.state.tiles.clear();
         }
         let evidence = self.evidence(&round, &fault);
-        self.report(None, fault, evidence, now);
+        self.reports.add(None, fault, evidence, now);
         self.settle(&mut round, now);
-        self.failures = self.failures.saturating_add(1);
-        self.failed_at = now;
-        self.interrupted = 0;
-        let wait = 1u64.checked_shl(self.failures - 1).unwrap_or(u64::MAX);
-        let longest = self.config.limits.max_backoff.max(1);
-        self.next_poll = now.saturating_add(wait.min(longest));
-    }
-
-    fn report(&mut self, urn: Option<ContextUrn>, fault: FollowFault, evidence: Option<PathBuf>, at: u64) {
-        if self.reports.len() < self.config.limits.max_reports {
-            self.reports.push(Report { at, urn, fault, evidence });
-        }
+        self.pace.failed(now, self.config.limits.max_backoff);
     }
 
     fn show(&mut self) {
         let mut view = self.state.view(&self.config);
         view.split = self.others.doubted();
-        self.view = Arc::new(view);
-        self.changed = true;
+        self.shown.show(view);
     }
 }

@@ -48,7 +48,7 @@ impl Follower {
         let remembered =
             self.remember(round).and_then(|()| if damaged { self.write_invalid() } else { Ok(()) });
         if let Err(fault) = remembered {
-            self.report(None, fault, None, now);
+            self.reports.add(None, fault, None, now);
         }
         Ok(())
     }
@@ -60,7 +60,7 @@ impl Follower {
         self.state.invalid.retain(|index| statuses.get(*index) != Some(Status::Invalid));
         let returned: Vec<u64> = self.state.invalid.iter().copied().collect();
         for index in returned {
-            self.report(None, FollowFault::Unrevoked { index }, None, now);
+            self.reports.add(None, FollowFault::Unrevoked { index }, None, now);
         }
     }
 
@@ -102,7 +102,7 @@ impl Follower {
         }
         self.show();
         if let Err(fault) = self.remember(round) {
-            self.report(None, fault, None, now);
+            self.reports.add(None, fault, None, now);
         }
     }
 

@@ -8,16 +8,13 @@ use crate::format::FormatFault;
 use crate::head::{MAX_HEAD_BYTES, TYPE};
 use crate::jws::General;
 
-/// Seconds without deltas after one that could not be had or led nowhere: the one request that it costs must not be paid with every poll.
-pub(super) const RETRY_DELTA: u64 = 600;
-
 impl Follower {
     /// What a round asks for first.
     pub(super) fn first_want(&self, now: u64) -> Want {
-        // a clock that was set back must not put it off for longer
-        let waits = self.next_delta > now && self.next_delta <= now.saturating_add(RETRY_DELTA);
         match &self.state.head {
-            Some(pinned) if self.state.complete && !waits => Want::Delta(pinned.head.head().seq),
+            Some(pinned) if self.state.complete && self.pace.asks_for_deltas(now) => {
+                Want::Delta(pinned.head.head().seq)
+            }
             _ => Want::Head,
         }
     }
@@ -36,15 +33,15 @@ impl Follower {
             (200, false) => Err(FollowFault::TooLarge { what: "delta" }),
             // an authority without deltas, a mirror, a log that changed too much
             _ => {
-                self.next_delta = now.saturating_add(RETRY_DELTA);
+                self.pace.without_deltas(now);
                 return Ok(());
             }
         };
         match led {
             Err(fault @ (FollowFault::Delta(_) | FollowFault::TooLarge { .. } | FollowFault::Head(_))) => {
-                self.next_delta = now.saturating_add(RETRY_DELTA);
+                self.pace.without_deltas(now);
                 round.refused_head = None;
-                self.report(None, fault, None, now);
+                self.reports.add(None, fault, None, now);
                 Ok(())
             }
             led => led,

@@ -116,7 +116,7 @@ impl Follower {
         }
         if !known && self.others.waiting.len() < MAX_WAITING {
             self.others.waiting.push_back(waiting);
-            self.hinted = true;
+            self.pace.hint();
         }
         Ok(Compared::Waits)
     }
@@ -168,7 +168,7 @@ impl Follower {
         self.others.unproven = other.is_some();
         if let (Some(other), Some(had)) = (other, &self.state.head) {
             let fault = FollowFault::Unproven { had: had.head.checkpoint().size, other };
-            self.report(None, fault, None, now);
+            self.reports.add(None, fault, None, now);
         }
         self.show();
     }
@@ -216,9 +216,9 @@ impl Follower {
             .and_then(|bytes| self.memory.write(SPLIT, &bytes).map_err(|e| e.kind()));
         self.others.split = true;
         self.others.waiting.clear();
-        self.report(None, fault, evidence, now);
+        self.reports.add(None, fault, evidence, now);
         if let Err(kind) = written {
-            self.report(None, FollowFault::Memory(kind), None, now);
+            self.reports.add(None, FollowFault::Memory(kind), None, now);
         }
         self.show();
     }
@@ -228,7 +228,7 @@ impl Follower {
         if !matches!(self.memory.read(SPLIT, usize::MAX >> 1), Ok(None)) {
             self.others.split = true;
             let size = self.state.head.as_ref().map_or(0, |pinned| pinned.head.head().seq);
-            self.report(None, FollowFault::SplitView { had: size, other: 0 }, None, now);
+            self.reports.add(None, FollowFault::SplitView { had: size, other: 0 }, None, now);
         }
     }
 }

@@ -61,7 +61,7 @@ impl Follower {
     }
 
     fn damaged(&mut self, part: &'static str, now: u64) {
-        self.report(None, FollowFault::Damaged { part }, None, now);
+        self.reports.add(None, FollowFault::Damaged { part }, None, now);
     }
 
     /// Something was dropped that contexts are known by: those that are missing are not unpublished for that.
@@ -96,7 +96,7 @@ impl Follower {
         match self.config.quorum.judge(&pinned.head.head().checkpoint, latest) {
             Ok(_) => Some(()),
             Err(fault) => {
-                self.report(None, FollowFault::Cosignatures(fault), None, now);
+                self.reports.add(None, FollowFault::Cosignatures(fault), None, now);
                 None
             }
         }

@@ -263,7 +263,7 @@ impl Follower {
         round.dirty = true;
         if matches!(fault, FollowFault::Memory(_)) {
             // The document is good; only its copy on disk is missing.
-            return self.report(Some(urn.clone()), fault, None, now);
+            return self.reports.add(Some(urn.clone()), fault, None, now);
         }
         let retry_at = now.saturating_add(self.config.limits.retry_documents);
         if let Some(known) = self.state.known.get_mut(urn)
@@ -271,7 +271,7 @@ impl Follower {
         {
             known.document = Document::Failed { why: Arc::from(fault.to_string()), retry_at };
         }
-        self.report(Some(urn.clone()), fault, None, now);
+        self.reports.add(Some(urn.clone()), fault, None, now);
     }
 
     /// A listed context whose entry does not hold: not loaded, reported, and the rest goes on.
@@ -297,7 +297,7 @@ impl Follower {
                 }
                 _ => None,
             };
-        self.report(Some(listed.urn.clone()), fault, evidence, now);
+        self.reports.add(Some(listed.urn.clone()), fault, evidence, now);
     }
 
     /// A bundle that cannot be had takes every listed context in it along.
@@ -309,7 +309,7 @@ impl Follower {
             listing.into_iter().partition(|c| TilePath::entries_holding(c.index, size) == Some(*path));
         round.listing = Some(kept);
         for listed in lost {
-            self.report(Some(listed.urn), fault.clone(), None, now);
+            self.reports.add(Some(listed.urn), fault.clone(), None, now);
         }
     }
 }

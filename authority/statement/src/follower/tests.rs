@@ -8,7 +8,7 @@ use crate::testing::{Keys, MemoryAuthority, START};
 use crate::tiles::ProofFault;
 use crate::view::Standing;
 use semgate_certs::{ChainFault, KeyPair, LeafProfile, LineScope, Usage};
-use semgate_contexts::{Digest, Line, Version};
+use semgate_contexts::{ContextUrn, Digest, Line, Version};
 
 mod attacks;
 mod delta;
@@ -320,7 +320,7 @@ fn an_authority_that_speaks_all_the_time_keeps_no_load_from_its_end() {
         asked += 1;
         // it never rests, so neither does the follower: the load is over when every document is here
         if follower.view().contexts().filter(|l| l.context.is_some()).count() == 60 {
-            follower.hinted = false;
+            follower.pace.begin();
         }
     });
     assert!(asked < 400, "{asked} requests for 60 documents");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::delta::{Delta, HeadParts, MAX_DELTA_BYTES};
-use crate::follower::delta::RETRY_DELTA;
+use crate::follower::pace::RETRY_DELTA;
 use crate::testing::DELTAS;
 
 /// A follower that has seen the library of an authority that serves deltas, which revoked something since; and where the delta is.

@@ -1,0 +1,37 @@
+//! Faults that are kept until somebody takes them: the first ones are what an operator needs.
+
+use super::{FollowFault, Report};
+use semgate_contexts::ContextUrn;
+use std::path::PathBuf;
+
+/// The first faults since they were last taken.
+#[derive(Debug)]
+pub(super) struct Reports {
+    kept: Vec<Report>,
+    most: usize,
+}
+
+impl Reports {
+    /// Keeps so many.
+    pub(super) fn new(most: usize) -> Reports {
+        Reports { kept: Vec::new(), most }
+    }
+
+    /// Keeps one more, if there is room.
+    pub(super) fn add(
+        &mut self,
+        urn: Option<ContextUrn>,
+        fault: FollowFault,
+        evidence: Option<PathBuf>,
+        at: u64,
+    ) {
+        if self.kept.len() < self.most {
+            self.kept.push(Report { at, urn, fault, evidence });
+        }
+    }
+
+    /// All that were kept, oldest first.
+    pub(super) fn take(&mut self) -> Vec<Report> {
+        std::mem::take(&mut self.kept)
+    }
+}
