@@ -63,7 +63,7 @@ pub struct Limits {
     pub compared_versions: usize,
     /// Comparisons that anybody may have running at once: each takes one core for a second at worst.
     pub comparisons: usize,
-    /// Steps of one comparison of two schemas, about 100 ns each; five times as many for two documents.
+    /// Steps of one comparison of two schemas, about 100 ns each; three times as many for two documents.
     pub compare_steps: usize,
     /// What may wait for a second person at once; each is a file of at most 41 kB.
     pub proposals: usize,
@@ -93,7 +93,7 @@ impl Limits {
         let steps = self.compare_steps as u64;
         semgate_contexts::compare::CompareLimits {
             max_steps: steps,
-            max_total_steps: steps.saturating_mul(5),
+            max_total_steps: steps.saturating_mul(3),
             ..semgate_contexts::compare::CompareLimits::default()
         }
     }
