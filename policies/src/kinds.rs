@@ -26,8 +26,8 @@ pub(crate) enum Kind {
     Duration,
     /// `ipaddr`
     IpAddress,
-    /// `Set<…>`
-    Set(Box<Kind>),
+    /// `Set<…>`, and how many items the array has that it is made of
+    Set(Box<Kind>, Numbers),
     /// A record.
     Record(Attributes),
 }
@@ -84,7 +84,8 @@ impl Kind {
             FieldType::Integer => Some(Self::Long(Numbers::of(place, 0))),
             FieldType::Decimal => Some(Self::Decimal(Numbers::of(place, DECIMAL_PLACES))),
             FieldType::Array(items) => {
-                Some(Self::Set(Box::new(Self::of(items, place.and_then(Place::items))?)))
+                let of = Self::of(items, place.and_then(Place::items))?;
+                Some(Self::Set(Box::new(of), Numbers::of_items(place)))
             }
             FieldType::Record(_) => Some(Self::Record(Attributes::of(field, place))),
             FieldType::Nullable(inner) => Self::of(inner, place),
@@ -97,7 +98,7 @@ impl Kind {
         match self {
             Self::String(_) | Self::Bool(_) => false,
             Self::Long(_) | Self::Decimal(_) | Self::Datetime(_) | Self::Duration | Self::IpAddress => true,
-            Self::Set(items) => items.may_misfit(),
+            Self::Set(items, _) => items.may_misfit(),
             Self::Record(members) => members.may_misfit(),
         }
     }
@@ -105,7 +106,7 @@ impl Kind {
     fn merge(&self, other: &Self, path: &str) -> Result<Self, Conflict> {
         match (self, other) {
             (Self::Record(a), Self::Record(b)) => Ok(Self::Record(a.merge_at(b, path)?)),
-            (Self::Set(a), Self::Set(b)) => Ok(Self::Set(Box::new(a.merge(b, path)?))),
+            (Self::Set(a, m), Self::Set(b, n)) => Ok(Self::Set(Box::new(a.merge(b, path)?), m.or(n))),
             (Self::Long(a), Self::Long(b)) => Ok(Self::Long(a.or(b))),
             (Self::Decimal(a), Self::Decimal(b)) => Ok(Self::Decimal(a.or(b))),
             (Self::Bool(a), Self::Bool(b)) => Ok(Self::Bool(if a == b { *a } else { None })),
@@ -125,7 +126,7 @@ impl Kind {
             Self::Datetime(_) => json!({"type": "Extension", "name": "datetime"}),
             Self::Duration => json!({"type": "Extension", "name": "duration"}),
             Self::IpAddress => json!({"type": "Extension", "name": "ipaddr"}),
-            Self::Set(items) => json!({"type": "Set", "element": items.to_json()}),
+            Self::Set(items, _) => json!({"type": "Set", "element": items.to_json()}),
             Self::Record(members) => members.to_json(),
         }
     }
@@ -141,7 +142,7 @@ impl fmt::Display for Kind {
             Self::Datetime(_) => "a datetime",
             Self::Duration => "a duration",
             Self::IpAddress => "an IP address",
-            Self::Set(_) => "a set",
+            Self::Set(..) => "a set",
             Self::Record(_) => "a record",
         })
     }

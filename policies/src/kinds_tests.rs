@@ -33,7 +33,11 @@ fn a_member_is_required_only_if_every_version_requires_it() {
 #[test]
 fn another_type_is_a_conflict_at_any_depth() {
     let nested = |kind| {
-        record(&[("o", Some(Kind::Set(Box::new(Kind::Record(record(&[("x", Some(kind), true)]))))), true)])
+        record(&[(
+            "o",
+            Some(Kind::Set(Box::new(Kind::Record(record(&[("x", Some(kind), true)]))), Numbers::default())),
+            true,
+        )])
     };
     let conflict =
         nested(Kind::Long(Numbers::default())).merge(&nested(Kind::String(Strings::default()))).unwrap_err();

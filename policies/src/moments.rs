@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-const SECOND: i64 = 1_000;
-const MINUTE: i64 = 60 * SECOND;
-const HOUR: i64 = 60 * MINUTE;
+pub(crate) const SECOND: i64 = 1_000;
+pub(crate) const MINUTE: i64 = 60 * SECOND;
+pub(crate) const HOUR: i64 = 60 * MINUTE;
 /// A day is 24 hours, as in Cedar, whatever clocks do that day.
 pub(crate) const DAY: i64 = 24 * HOUR;
 
@@ -137,6 +137,24 @@ pub(crate) fn duration(text: &str) -> Option<i64> {
         some = true;
     }
     some.then_some(sum)
+}
+
+/// The milliseconds of what policies give `duration("…")`, as Cedar writes it: `-1d2h3m4s5ms`, each part once and in this order. `None` for
+/// anything else.
+pub(crate) fn length(text: &str) -> Option<i64> {
+    let (sign, mut rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let (mut sum, mut some) = (0_i64, false);
+    for (unit, length) in [("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND), ("ms", 1)] {
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let (amount, behind) = rest.split_at(end);
+        let Some(behind) = behind.strip_prefix(unit).filter(|behind| !behind.starts_with('s')) else {
+            continue;
+        };
+        let amount = amount.parse::<i64>().ok()?.checked_mul(length)?;
+        sum = sum.checked_add(sign * amount)?;
+        (rest, some) = (behind, true);
+    }
+    (some && rest.is_empty()).then_some(sum)
 }
 
 /// An `ipv4` or `ipv6` as the text of Cedar's `ipaddr`, which takes no dots in an IPv6 address.

@@ -48,6 +48,17 @@ impl Numbers {
         found
     }
 
+    /// How many items the schema at a place lets an array have.
+    pub fn of_items(place: Option<Place<'_>>) -> Self {
+        let (mut least, mut most) = (0, i64::MAX);
+        for schema in place.into_iter().flat_map(Place::all_of) {
+            let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_i64);
+            least = least.max(bound("minItems").unwrap_or(0));
+            most = most.min(bound("maxItems").unwrap_or(i64::MAX));
+        }
+        Self::Between(least.min(most), most)
+    }
+
     /// The lowest and the highest.
     pub fn ends(&self) -> (i64, i64) {
         match self {

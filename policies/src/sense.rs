@@ -4,6 +4,7 @@
 mod absent;
 mod around;
 mod compared;
+mod derived;
 mod facts;
 mod implied;
 mod issuers;
@@ -27,7 +28,7 @@ pub(crate) use world::World;
 
 use crate::PolicyFault;
 use crate::check::Texts;
-use crate::parse::Written;
+use crate::parse::{Written, annotated, clauses};
 use facts::{End, Where};
 use never::Never;
 use possible::Looking;
@@ -189,6 +190,9 @@ impl Texts<'_> {
         if implied::contradict(found, world) {
             return vec![self.never_true(written, broken(), (&here, world))];
         }
+        if let Some(fault) = self.never_there(written, world).or_else(|| self.needless_key(written)) {
+            return vec![fault];
+        }
         let idle = pieces::idle(found, &here, scope.asked, world);
         if !idle.is_empty() {
             return idle.iter().map(|idle| self.idle(written, idle)).collect();
@@ -206,6 +210,46 @@ impl Texts<'_> {
             }
             None => self.all_below(written, &here, world).into_iter().collect(),
         }
+    }
+
+    /// A `@limit_key` that counts apart what the scope has one of.
+    fn needless_key(&self, written: &Written) -> Option<PolicyFault> {
+        let (_, key) = written.obligation.as_ref()?.limit.as_ref()?;
+        let name = match written.policy.resource_constraint() {
+            cedar_policy::ResourceConstraint::Is(name) => name,
+            _ => return None,
+        };
+        let word = match (key.concept, key.line) {
+            (true, _) => "concept",
+            (_, true) => "line",
+            _ => return None,
+        };
+        Some(PolicyFault::Invalid {
+            place: self.place_at(written, annotated(self.text(written), "limit_key")),
+            policy: written.id.to_string(),
+            why: format!(
+                "`@limit_key`: `{word}` counts nothing apart, since this policy is about `{name}` alone"
+            ),
+            hint: Some(format!("leave `{word}` out")),
+        })
+    }
+
+    /// A member that is taken out of replies, where the conditions ask that it is not there.
+    fn never_there(&self, written: &Written, world: &World<'_>) -> Option<PolicyFault> {
+        let taken = written.obligation.as_ref()?.redact.iter();
+        let mut names = taken.filter_map(|path| path.first());
+        let name = names.find(|name| {
+            let asked = format!("permit (principal, action, resource) when {{ resource has {name:?} }};");
+            let there = asked.parse::<cedar_policy::Policy>().ok().and_then(|policy| clauses(&policy).ok());
+            let both = there.map(|there| [&*written.clauses, &*there].concat());
+            both.is_some_and(|both| implied::contradict(&both, world))
+        })?;
+        Some(PolicyFault::Invalid {
+            place: self.place_at(written, annotated(self.text(written), "redact")),
+            policy: written.id.to_string(),
+            why: format!("`@redact`: this permit lets replies pass only where `{name}` is not there"),
+            hint: Some("take it out of the condition, or out of `@redact`".to_owned()),
+        })
     }
 
     /// Of a policy about every type: what it can match, where all of that is below the floors.

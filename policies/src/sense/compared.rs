@@ -78,6 +78,9 @@ impl Looking<'_, '_> {
         };
         self.values(left, here);
         let held: Vec<bool> = wanted.iter().map(|item| self.can_hold(left, item, here)).collect();
+        if self.is_empty(left, here) {
+            return only(false);
+        }
         let yes = match op {
             BinaryOp::ContainsAny => held.contains(&true),
             _ => !held.contains(&false),
@@ -87,8 +90,11 @@ impl Looking<'_, '_> {
 
     /// Whether a set that is looked up can have this item.
     fn can_hold(&mut self, set: &Expr, item: &Arc<Expr>, here: &Where) -> bool {
-        self.values(item, here);
-        let Some(literal) = literally(item) else { return true };
+        let known = self.values(item, here);
+        let Some(literal) = literally(item) else {
+            let items = self.resource_path(set).filter(|_| self.known != Known::Nothing);
+            return items.is_none_or(|path| equal(&self.world.items(&path, here), &known).0);
+        };
         if is_credentials(set) {
             let held = self.world.held(&literal.text);
             if !held {
@@ -180,6 +186,7 @@ impl Looking<'_, '_> {
         match known {
             Values::Texts(texts) => over(texts.iter(), |text| matches(pattern, text)),
             Values::Ruled(rules) if !rules.iter().any(|rule| rule.may_be_like(pattern)) => only(false),
+            _ if self.liking(expr, pattern, true, here).is_none() => only(false),
             _ => EITHER,
         }
     }

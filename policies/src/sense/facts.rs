@@ -7,6 +7,7 @@ use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, UnaryOp, Var};
 use semgate_contexts::PerformativeSet;
 
 use super::compared::named_action;
+use super::derived::{as_liked, is_made};
 use super::members::path_of;
 use super::possible::{Known, Looking};
 use super::values::Values;
@@ -93,7 +94,7 @@ impl Where {
         facts.iter().find(|(of, names, _)| of == var && names == path).map(|(_, _, values)| values)
     }
 
-    fn saying(&self, (var, path): (Var, Vec<String>), values: Values) -> Self {
+    pub(super) fn saying(&self, (var, path): (Var, Vec<String>), values: Values) -> Self {
         let mut facts: Vec<Fact> = self.facts.as_deref().cloned().unwrap_or_default();
         match facts.iter_mut().find(|(of, names, _)| *of == var && *names == path) {
             Some((_, _, known)) => *known = values,
@@ -140,8 +141,16 @@ impl Looking<'_, '_> {
                     let all = each.iter().skip(1).fold(each.first()?.clone(), |all, one| all.or(one));
                     self.learn(member, &all, here)
                 }
+                _ if truth => self.holding(left, here),
                 _ => Some(here.clone()),
             },
+            // no set that is written out is empty
+            Expr::BinaryOp { op: BinaryOp::ContainsAny | BinaryOp::ContainsAll, left, right }
+                if truth && matches!(**right, Expr::Set(_)) =>
+            {
+                self.holding(left, here)
+            }
+            Expr::Like { expr, pattern } => self.liking(expr, pattern, truth, here),
             Expr::BinaryOp { op, left, right } => self.ordered(*op, (left, right), truth, here),
             Expr::Is { expr, entity_type, in_expr: None }
                 if truth && matches!(**expr, Expr::Var(Var::Resource)) && here.of_type.is_none() =>
@@ -158,20 +167,33 @@ impl Looking<'_, '_> {
                 let locked = (Var::Context, vec!["locked".to_owned()]);
                 self.learn(locked, &Values::Bool { yes: truth, no: !truth }, here)
             }
-            Expr::GetAttr { .. } => match path_of(expr) {
-                Some(member) => self.learn(member, &Values::Bool { yes: truth, no: !truth }, here),
-                None => Some(here.clone()),
-            },
+            Expr::UnaryOp { op: UnaryOp::IsEmpty | UnaryOp::IsIPv4 | UnaryOp::IsIPV6, .. }
+                if self.known != Known::All =>
+            {
+                Some(here.clone())
+            }
+            Expr::UnaryOp { op: UnaryOp::IsIPV6, expr } => {
+                let other = Expr::UnaryOp { op: UnaryOp::IsIPv4, expr: Arc::clone(expr) };
+                self.narrowed(&other, !truth, here)
+            }
+            Expr::GetAttr { .. } | Expr::UnaryOp { op: UnaryOp::IsEmpty | UnaryOp::IsIPv4, .. } => {
+                match path_of(expr) {
+                    Some(member) => self.learn(member, &Values::Bool { yes: truth, no: !truth }, here),
+                    None => Some(here.clone()),
+                }
+            }
             _ => Some(here.clone()),
         }
     }
 
     /// With a member being one of these; none if it never is.
-    fn learn(&mut self, member: (Var, Vec<String>), values: &Values, here: &Where) -> Option<Where> {
-        if *values == Values::Any {
+    pub(super) fn learn(&self, member: (Var, Vec<String>), values: &Values, here: &Where) -> Option<Where> {
+        let in_parts = self.known != Known::All && member.1.last().is_some_and(|name| is_made(name));
+        if *values == Values::Any || in_parts {
             return Some(here.clone());
         }
         let both = self.known_of(&member.0, &member.1, here).and(values)?;
+        let both = as_liked(both, (&member.0, &member.1), here)?;
         Some(here.saying(member, both))
     }
 
@@ -301,6 +323,6 @@ fn is_one(values: &Values) -> bool {
             low == high
         }
         Values::Bool { yes, no } => yes != no,
-        Values::Actions(_) | Values::Ruled(_) | Values::Any => false,
+        Values::Actions(_) | Values::Ruled(_) | Values::Liked(_) | Values::Any => false,
     }
 }

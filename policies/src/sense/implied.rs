@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use cedar_policy::pst::{BinaryOp, Clause, Expr, UnaryOp};
 
 use super::World;
+use super::derived::each_item;
 use super::facts::Where;
 use super::possible::{Known, Looking};
 
@@ -50,7 +51,12 @@ impl<'w, 'a> Given<'w, 'a> {
                 self.learn(left, truth);
                 self.learn(right, truth);
             }
-            _ => {}
+            _ => {
+                let each = each_item(expr).filter(|(each, all)| *all == truth || each.len() == 1);
+                for item in each.iter().flat_map(|(each, _)| each) {
+                    self.learn(item, truth);
+                }
+            }
         }
     }
 
@@ -79,7 +85,10 @@ impl<'w, 'a> Given<'w, 'a> {
                     self.proven(left, truth) || self.proven(right, truth)
                 }
             }
-            _ => false,
+            _ => each_item(expr).is_some_and(|(each, all)| match all == truth {
+                true => each.iter().all(|item| self.proven(item, truth)),
+                false => each.iter().any(|item| self.proven(item, truth)),
+            }),
         };
         let by_values = || {
             let (yes, no) = Looking::knowing(self.world, self.known).values(expr, &self.there).truth();
@@ -105,6 +114,10 @@ fn contrary(expr: &Expr, truth: bool, world: &World<'_>, said: &mut HashMap<Stri
             contrary(left, truth, world, said) || contrary(right, truth, world, said)
         }
         _ => {
+            let each = each_item(expr).filter(|(each, all)| *all == truth || each.len() == 1);
+            if each.is_some_and(|(each, _)| each.iter().any(|item| contrary(item, truth, world, said))) {
+                return true;
+            }
             let (text, positive) = plain(expr);
             let so = positive == truth;
             world.steps().spend(1 + text.len() as u64 / BYTES_A_STEP)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cedar_policy::pst::{Expr, Var};
 
 use super::around::least;
+use super::derived::made_by;
 use super::facts::Where;
 use super::never::Never;
 use super::possible::{Known, Looking};
@@ -30,6 +31,9 @@ impl Looking<'_, '_> {
     }
 
     pub(super) fn by_schema(&self, var: &Var, path: &[String], here: &Where) -> Values {
+        if let Some(made) = self.made(var, path, here) {
+            return made;
+        }
         match (var, path) {
             (Var::Context, [scores, score]) if scores == "scores" => match self.known {
                 Known::Nothing => Values::Numbers(Numbers::Between(least(score), i64::MAX)),
@@ -106,13 +110,19 @@ impl Looking<'_, '_> {
     }
 }
 
-/// The variable that a member begins with, and the names behind it.
+/// The variable that a member begins with, and the names behind it; what a method makes of it has one too.
 pub(super) fn path_of(expr: &Expr) -> Option<(Var, Vec<String>)> {
     match expr {
         Expr::Var(var) => Some((var.clone(), Vec::new())),
         Expr::GetAttr { expr, attr } => {
             let (var, mut path) = path_of(expr)?;
             path.push(attr.to_string());
+            Some((var, path))
+        }
+        Expr::UnaryOp { op, expr } => {
+            let made = made_by(*op)?;
+            let (var, mut path) = path_of(expr)?;
+            path.push(made.to_owned());
             Some((var, path))
         }
         _ => None,

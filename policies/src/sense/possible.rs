@@ -11,7 +11,7 @@ use super::World;
 use super::facts::{Side, Where};
 use super::members::path_of;
 use super::never::Never;
-use super::values::{EITHER, Values, compare, decimal, itself, moment, negative, only};
+use super::values::{EITHER, Values, compare, decimal, itself, length, moment, negative, only};
 use crate::numbers::Numbers;
 
 /// How much of what is known now counts.
@@ -109,7 +109,17 @@ impl<'w, 'a> Looking<'w, 'a> {
                 let (yes, no) = self.values(expr, here).truth();
                 Values::Bool { yes: no, no: yes }
             }
-            Expr::UnaryOp { expr, .. } => self.ignored(&[expr], here),
+            Expr::UnaryOp { op: UnaryOp::Duration, expr } => length(expr)
+                .map_or(Values::Any, |length| Values::Moments(Numbers::Between(length, length), false)),
+            Expr::UnaryOp { op: UnaryOp::IsIPV6, expr } => {
+                let other = Expr::UnaryOp { op: UnaryOp::IsIPv4, expr: Arc::clone(expr) };
+                let (yes, no) = self.values(&other, here).truth();
+                Values::Bool { yes: no, no: yes }
+            }
+            Expr::UnaryOp { expr: inner, .. } => {
+                self.values(inner, here);
+                path_of(expr).map_or(Values::Any, |(var, path)| self.known_of(&var, &path, here))
+            }
             Expr::BinaryOp { op, left, right } => self.binary(*op, left, right, here),
             Expr::Like { expr, pattern } => self.like(expr, pattern, here),
             Expr::Is { expr, entity_type, in_expr: None } if matches!(**expr, Expr::Var(Var::Resource)) => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cedar_policy::pst::{BinaryOp, Expr, Literal, PatternElem, UnaryOp};
 use semgate_contexts::PerformativeSet;
 
+use super::derived::Likes;
 use crate::moments;
 use crate::numbers::{DECIMAL_PLACES, Numbers};
 use crate::strings::{Rule, either};
@@ -26,9 +27,11 @@ pub(crate) enum Values {
     Numbers(Numbers),
     /// Ten-thousandths.
     Decimals(Numbers),
-    /// Milliseconds since the Unix epoch; `true` if each is a midnight of UTC.
+    /// Milliseconds since the Unix epoch, or of a duration; `true` if each is a midnight of UTC.
     Moments(Numbers, bool),
     Actions(PerformativeSet),
+    /// What a member is said to be like.
+    Liked(Likes),
 }
 
 pub(super) const EITHER: Values = Values::Bool { yes: true, no: true };
@@ -214,6 +217,14 @@ pub(super) fn decimal(expr: &Expr) -> Option<i64> {
 pub(super) fn moment(expr: &Expr) -> Option<i64> {
     match expr {
         Expr::Literal(Literal::String(text)) => moments::milliseconds(text),
+        _ => None,
+    }
+}
+
+/// The milliseconds that `duration("…")` is given.
+pub(super) fn length(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::Literal(Literal::String(text)) => moments::length(text),
         _ => None,
     }
 }

@@ -204,7 +204,7 @@ impl Texts<'_> {
         at + (rest.len() - rest.trim_start().len())
     }
 
-    fn text(&self, written: &Written) -> &str {
+    pub(super) fn text(&self, written: &Written) -> &str {
         self.file(written).1.get(written.start..).unwrap_or_default()
     }
 

@@ -19,7 +19,7 @@ use crate::strings::Strings;
 use crate::{Floors, PolicyLimits, credentials, learnt, reads};
 
 /// What a member can be, by the names that lead to it.
-type Known = HashMap<Vec<String>, Values>;
+type Members = HashMap<Vec<String>, Values>;
 
 /// Names and values by which policies are judged.
 pub(crate) struct World<'a> {
@@ -31,7 +31,7 @@ pub(crate) struct World<'a> {
     /// Types by a member of theirs that policies do not see, or that holds one.
     unseen: HashMap<&'a str, Vec<usize>>,
     /// Of policies whose resource is open, over all types.
-    known: RefCell<Known>,
+    known: RefCell<Members>,
     /// Every line that a context has, and that of learnt concepts.
     lines: Arc<BTreeSet<String>>,
     /// The trust domains of those whom a gateway can meet, where that is known.
@@ -355,7 +355,18 @@ impl<'a> World<'a> {
     pub fn items(&self, path: &[String], here: &Where) -> Values {
         let info = here.of_type.and_then(|of_type| self.info(of_type));
         match info.map(|info| find(&info.attributes, path)) {
-            Some(Found::There(Kind::Set(items), _)) => of_kind(items),
+            Some(Found::There(Kind::Set(items, _), _)) => of_kind(items),
+            _ => Values::Any,
+        }
+    }
+
+    /// Whether a set can be empty, and whether it can hold anything.
+    pub fn emptiness(&self, path: &[String], here: &Where) -> Values {
+        let info = here.of_type.and_then(|of_type| self.info(of_type));
+        match info.map(|info| find(&info.attributes, path)) {
+            Some(Found::There(Kind::Set(_, count), _)) => {
+                Values::Bool { yes: count.contains(0), no: count.ends().1 > 0 }
+            }
             _ => Values::Any,
         }
     }
@@ -393,6 +404,8 @@ fn of_kind(kind: &Kind) -> Values {
         Kind::String(Strings { listed: Some(values), .. }) => Values::Texts(Arc::clone(values)),
         Kind::String(Strings { rules: Some(rules), .. }) => Values::Ruled(Arc::clone(rules)),
         Kind::Datetime(days) => Values::Moments(Numbers::default(), *days),
+        // no duration of RFC 3339 is below nothing
+        Kind::Duration => Values::Moments(Numbers::Between(0, i64::MAX), false),
         Kind::Bool(Some(one)) => Values::Bool { yes: *one, no: !*one },
         Kind::Long(numbers) => Values::Numbers(numbers.clone()),
         Kind::Decimal(numbers) => Values::Decimals(numbers.clone()),

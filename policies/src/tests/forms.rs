@@ -421,3 +421,25 @@ fn a_member_of_an_instance_that_is_called_trust_domain_is_what_its_schema_says()
     let contexts = shipped_contexts().into_iter().chain([document]).collect();
     assert_eq!(House::load(&one_file(&text), contexts).map(drop), Ok(()));
 }
+
+#[test]
+fn one_member_of_an_arrays_items_cannot_be_asked_for_and_all_of_required_ones_can() {
+    let items = |required: &str| {
+        context(&format!(
+            r#"{{"context":"urn:contexts:grid:v1.0","concepts":{{"reading":{{"type":"object","properties":{{"rows":{{"type":"array","items":{{
+                "type":"object","properties":{{"a":{{"type":"string"}},"b":{{"type":"string"}}}},"required":[{required}],"additionalProperties":false}}}}}},
+               "required":["rows"],"additionalProperties":false}}}}}}"#
+        ))
+    };
+    let load = |required: &str, condition: &str| {
+        let text = format!("permit (principal, action, resource is grid::reading) when {{ {condition} }};");
+        House::load(&super::one_file(&text), vec![items(required)]).err().unwrap_or_default().join("\n")
+    };
+    let (all, some) = ("\"a\",\"b\"", "\"a\"");
+    assert_eq!(load(all, "resource.rows.contains({a: \"x\", b: \"y\"})"), "");
+    assert_eq!(load(some, "!resource.rows.isEmpty()"), "");
+    for (required, asked) in [(all, "{a: \"x\"}"), (some, "{a: \"x\"}"), (some, "{a: \"x\", b: \"y\"}")] {
+        let told = load(required, &format!("resource.rows.contains({asked})"));
+        assert!(told.contains("are not compatible"), "{asked}: {told}");
+    }
+}

@@ -6,6 +6,7 @@ mod cedar;
 mod circumstances;
 mod clock;
 mod crowds;
+mod derived;
 mod docs;
 mod forms;
 mod generated;

@@ -42,7 +42,7 @@ const RESOURCES: [&str; 5] = [
 ];
 
 /// What is asked of anything.
-const OF_ANY: [&str; 58] = [
+const OF_ANY: [&str; 62] = [
     "context.locked",
     "context has session",
     "context has session && context.session.expires > context.now",
@@ -101,10 +101,14 @@ const OF_ANY: [&str; 58] = [
     "resource has level",
     "context.now < datetime(\"2027-01-15T07:59:59Z\")",
     "context.now <= datetime(\"2027-01-15T07:59:59Z\")",
+    "context.now.toTime() > duration(\"7h59m59s\")",
+    "context.now.toTime() <= duration(\"8h\")",
+    "context.now.toTime() < duration(\"0s\")",
+    "context.now.toDate() == datetime(\"2027-01-15\")",
 ];
 
 /// What is asked of a reading.
-const OF_READINGS: [&str; 30] = [
+const OF_READINGS: [&str; 57] = [
     "resource.level == 1",
     "resource.level == 3",
     "resource.level > 2",
@@ -135,6 +139,33 @@ const OF_READINGS: [&str; 30] = [
     "resource.unit != \"A\"",
     "[\"V\", \"A\"].contains(resource.unit)",
     "resource has note && resource.note == \"n\"",
+    "resource.at.toTime() > duration(\"20h\")",
+    "resource.at.toTime() < duration(\"12h\")",
+    "resource.day.toTime() > duration(\"1h\")",
+    "resource.at.toDate() == datetime(\"2027-01-15\")",
+    "resource.at.toDate() < datetime(\"2027-01-15\")",
+    "resource.tags.contains(\"red\")",
+    "resource.tags.containsAny([\"red\", \"blue\"])",
+    "resource.tags.containsAll([\"red\", \"blue\"])",
+    "resource.tags.isEmpty()",
+    "resource.marks.isEmpty()",
+    "resource.marks.contains(3)",
+    "resource.marks.contains(12)",
+    "resource.marks.containsAll([3, 4])",
+    "resource.ip.isIpv4()",
+    "resource.ip.isIpv6()",
+    "resource.ttl > duration(\"2h\")",
+    "resource.ttl < duration(\"1h\")",
+    "resource.ttl == duration(\"90m\")",
+    "resource.ttl.toHours() >= 2",
+    "resource.ttl.toMinutes() < 60",
+    "resource.at.toTime().toHours() == 23",
+    "resource.at.toTime().toSeconds() < 43200",
+    "resource.code like \"*B\"",
+    "resource.code like \"x*\"",
+    "resource.name like \"*t\"",
+    "resource.name like \"l*\"",
+    "resource.name like \"x\"",
 ];
 
 /// What is asked of a payment.
@@ -218,8 +249,10 @@ fn readings() -> Vec<String> {
             [("2027-01-15", "2027-01-15T10:00:00Z"), ("2027-01-16", "2027-01-15T23:59:59.999Z")][n % 2];
         let (unit, note) = [("V", ",\"note\":\"n\""), ("A", "")][n / 2];
         let name = ["x", "long name of it"][n % 2];
+        let (tags, marks) = [("\"red\"", ""), ("\"blue\",\"red\"", "3,4")][n % 2];
+        let (ip, ttl) = [("10.0.0.1", "PT30M"), ("127.0.0.1", "PT90M"), ("10.0.0.2", "P1D")][n % 3];
         all.push(format!(
-            r#"{{"level":{level},"percent":{percent},"code":"{code}","name":"{name}","day":"{day}","at":"{at}","unit":"{unit}"{note}}}"#
+            r#"{{"level":{level},"percent":{percent},"code":"{code}","name":"{name}","day":"{day}","at":"{at}","unit":"{unit}","tags":[{tags}],"marks":[{marks}],"ip":"{ip}","ttl":"{ttl}"{note}}}"#
         ));
     }
     all
@@ -314,8 +347,9 @@ fn ground() -> &'static Ground {
             "code":{"type":"string","minLength":2,"maxLength":3,"pattern":"^[A-Zb][A-Zb-]+$|^x-b$"},
             "name":{"type":"string","maxLength":40,"x-free-text":true},
             "day":{"type":"string","format":"date"},"at":{"type":"string","format":"date-time"},
-            "unit":{"type":"string","enum":["V","A"]},"note":{"type":"string","pattern":"^[a-z]*$"}},
-           "required":["level","percent","code","name","day","at","unit"],"additionalProperties":false}}}"#,
+            "unit":{"type":"string","enum":["V","A"]},"ip":{"type":"string","format":"ipv4"},"ttl":{"type":"string","format":"duration"},
+            "tags":{"type":"array","items":{"type":"string"},"minItems":1},"marks":{"type":"array","items":{"type":"integer","maximum":9}},"note":{"type":"string","pattern":"^[a-z]*$"}},
+           "required":["level","percent","code","name","day","at","unit","tags","marks","ip","ttl"],"additionalProperties":false}}}"#,
         ));
         let house = House::load(&one_file("permit (principal, action, resource);"), contexts).unwrap();
         let catalogue = Catalogue::build(&house.contexts);

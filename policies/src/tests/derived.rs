@@ -1,0 +1,153 @@
+//! What methods make of a member, and what it is like: conditions that contradict one another by it, and the nearest that do not.
+
+use super::{House, context, loads, one_file, refused, shipped_contexts};
+
+const GRID: &str = r#"{"context":"urn:contexts:grid:v1.0","concepts":{"reading":{"type":"object","properties":{
+    "id":{"type":"string"},"tags":{"type":"array","items":{"type":"string","enum":["red","blue"]},"minItems":1},
+    "marks":{"type":"array","items":{"type":"integer","minimum":1,"maximum":9}},
+    "none":{"type":"array","items":{"type":"string"},"maxItems":0},
+    "ip":{"type":"string","format":"ipv4"},"ttl":{"type":"string","format":"duration"},
+    "at":{"type":"string","format":"date-time"},"day":{"type":"string","format":"date"},"note":{"type":"string"}},
+   "required":["id","tags","marks","none","ip","ttl","at","day"],"additionalProperties":false}}}"#;
+
+fn told(policy: &str) -> Vec<String> {
+    let mut contexts = shipped_contexts();
+    contexts.push(context(GRID));
+    House::load(&one_file(policy), contexts).err().unwrap_or_default()
+}
+
+fn of(condition: &str) -> Vec<String> {
+    told(&format!("permit (principal, action, resource is grid::reading)\nwhen {{ {condition} }};"))
+}
+
+#[test]
+fn what_methods_make_of_a_member_is_never_otherwise_than_they_can() {
+    let whole = "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message";
+    for condition in [
+        "context.now.toTime() > duration(\"20h\") && context.now.toTime() < duration(\"6h\")",
+        "context.now.toTime() > duration(\"25h\")",
+        "context.now.toTime() >= duration(\"24h\")",
+        "context.now.toTime() < duration(\"0h\")",
+        "context.now.toTime() == duration(\"1d\")",
+        "resource.at.toTime() > duration(\"20h\") && !(resource.at.toTime() >= duration(\"6h\"))",
+        "resource.day.toTime() > duration(\"1h\")",
+        "resource.at > datetime(\"2027-01-02T01:00:00Z\") && resource.at.toDate() < datetime(\"2027-01-02\")",
+        "resource.at.toDate() == datetime(\"2027-01-02T10:00:00Z\")",
+        "context.now.toTime().toHours() >= 20 && context.now.toTime().toHours() < 6",
+        "context.now.toTime().toHours() >= 24",
+        "context.now.toTime().toMinutes() > 1440",
+        "context.now.toTime() > duration(\"20h\") && context.now.toTime().toHours() < 20",
+        "resource.ttl < duration(\"2h\") && resource.ttl.toHours() >= 2",
+        "resource.ttl.toDays() < 0",
+        "resource.ttl > duration(\"2h\") && resource.ttl < duration(\"1h\")",
+        "resource.ttl == duration(\"1h\") && resource.ttl > duration(\"60m\")",
+        "resource.ttl < duration(\"0ms\")",
+        "resource.tags.isEmpty()",
+        "!resource.none.isEmpty()",
+        "resource.none.contains(\"a\")",
+        "resource.marks.contains(12)",
+        "resource.marks.containsAny([0, 12])",
+        "resource.marks.containsAll([1, 12])",
+        "resource.marks.contains(1) && resource.marks.isEmpty()",
+        "resource.marks.isEmpty() && resource.marks.containsAny([1, 2])",
+        "principal.credentials.isEmpty() && principal.credentials.contains(\"high-value-authorized\")",
+        "resource.marks.containsAll([1, 2]) && !resource.marks.contains(1)",
+        "resource.marks.contains(1) && !resource.marks.containsAny([1, 2])",
+        "resource.ip.isIpv4() && resource.ip.isIpv6()",
+        "!resource.ip.isIpv4() && !resource.ip.isIpv6()",
+    ] {
+        assert_eq!(of(condition), [whole], "{condition}");
+    }
+    for condition in [
+        "context.now.toTime() > duration(\"20h\") || context.now.toTime() < duration(\"6h\")",
+        "context.now.toTime() >= duration(\"8h\") && context.now.toTime() <= duration(\"8h\")",
+        "context.now.toTime() > duration(\"23h59m59s998ms\")",
+        "resource.at.toTime() > duration(\"20h\") && resource.day.toTime() < duration(\"6h\")",
+        "resource.day.toTime() == duration(\"0s\")",
+        "context.now.toTime().toHours() >= 20 || context.now.toTime().toHours() < 6",
+        "context.now.toTime().toHours() == 23 && context.now.toTime().toMinutes() > 1438",
+        "resource.ttl < duration(\"2h\") && resource.ttl.toHours() >= 1",
+        "resource.at > datetime(\"2027-01-02T01:00:00Z\") && resource.at.toDate() == datetime(\"2027-01-02\")",
+        "resource.ttl > duration(\"1h\") && resource.ttl < duration(\"2h\")",
+        "!resource.tags.isEmpty()",
+        "resource.marks.isEmpty()",
+        "resource.marks.contains(9)",
+        "resource.marks.containsAny([9, 12])",
+        "resource.marks.contains(1) && !resource.marks.contains(2)",
+        "resource.marks.containsAny([1, 2]) && !resource.marks.contains(1)",
+        "!resource.marks.containsAll([1, 2]) && resource.marks.contains(1)",
+        "principal.credentials.isEmpty() && !principal.credentials.contains(\"high-value-authorized\")",
+        "resource.ip.isIpv6() || resource.ip.isIpv4()",
+        // one whole reply may come after the end of its lock
+        "context has session && context.session.expires < context.now",
+    ] {
+        assert_eq!(of(condition), [""; 0], "{condition}");
+    }
+}
+
+#[test]
+fn what_a_member_is_like_agrees_with_what_else_is_said_of_it() {
+    let whole = "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message";
+    for condition in [
+        "resource.id like \"DE*\" && resource.id like \"FR*\"",
+        "resource.id like \"*DE\" && resource.id like \"*FR\"",
+        "resource.id like \"FR*\" && resource.id == \"DE1\"",
+        "resource.id == \"DE1\" && resource.id like \"FR*\"",
+        "!(resource.id like \"DE*\") && resource.id == \"DE1\"",
+        "resource.id like \"DE*\" && [\"FR1\", \"IT1\"].contains(resource.id)",
+        "resource.id like \"DE*\" && !(resource.id like \"D*\")",
+        "!(resource.id like \"*E*\") && resource.id like \"DE*7\"",
+        "resource.id like \"DE\" && resource.id like \"F*\"",
+        "!(resource.id like \"*\")",
+        "resource has note && resource.note like \"a*\" && resource.note like \"b*\"",
+    ] {
+        assert_eq!(of(condition), [whole], "{condition}");
+    }
+    for condition in [
+        "resource.id like \"DE*\" && resource.id like \"DE1*\"",
+        "resource.id like \"D*\" && resource.id like \"*E\"",
+        "resource.id like \"*D*\" && resource.id like \"FR*\"",
+        "resource.id like \"DE*\" && !(resource.id like \"DE1*\")",
+        "resource.id like \"DE*\" && !(resource.id like \"*1\")",
+        "!(resource.id like \"DE*\") && !(resource.id like \"FR*\")",
+        "resource.id like \"DE*\" || resource.id like \"FR*\"",
+        "resource.id like \"DE*\" && [\"FR1\", \"DE1\"].contains(resource.id)",
+        "resource.id like \"*\\u{10ffff}*\" && !(resource.id like \"*x*\")",
+        "resource.id like \"a\\*b\" && resource.id like \"a*b\"",
+    ] {
+        assert_eq!(of(condition), [""; 0], "{condition}");
+    }
+    let currency = |condition: &str| {
+        format!("permit (principal, action, resource is payment::transfer)\nwhen {{ {condition} }};")
+    };
+    refused(&currency("resource.currency like \"E*\" && resource.currency like \"U*\""), &[whole]);
+    loads(&currency("resource.currency like \"E*\" && resource.currency == \"EUR\""));
+}
+
+#[test]
+fn a_part_that_says_again_what_every_time_of_day_is_loads() {
+    for condition in [
+        "context.now.toTime() >= duration(\"0h\") && context.now.toTime() < duration(\"6h\")",
+        "context.now.toTime().toHours() >= 20 && context.now.toTime().toHours() <= 24",
+        "context.now.toTime() < duration(\"6h\") || !(context.now.toTime() < duration(\"6h\")) && context.locked",
+        "resource.marks.isEmpty() || !resource.marks.isEmpty() && context.locked",
+        "!resource.tags.isEmpty() && resource.tags.contains(\"red\")",
+        "resource.id like \"DE*\" || !(resource.id like \"DE*\") && context.locked",
+    ] {
+        assert_eq!(of(condition), [""; 0], "{condition}");
+    }
+}
+
+#[test]
+fn a_member_is_redacted_where_it_can_be() {
+    let of = |condition: &str| {
+        told(&format!(
+            "@redact(\"note\")\npermit (principal, action, resource is grid::reading)\nwhen {{ context.direction == \"reply\" && {condition} }};"
+        ))
+    };
+    let fault = "p.cedar:1:1: policy `p.cedar#1`: `@redact`: this permit lets replies pass only where `note` is not there (take it out of the condition, or out of `@redact`)";
+    assert_eq!(of("!(resource has note)"), [fault]);
+    assert_eq!(of("context.locked && !(context.locked && resource has note)"), [""; 0]);
+    assert_eq!(of("!(resource has note && resource.note == \"x\")"), [""; 0]);
+    assert_eq!(of("resource has note"), [""; 0]);
+}
