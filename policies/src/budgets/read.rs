@@ -220,7 +220,11 @@ impl Reader<'_> {
                 match item {
                     Json::Object(object) => {
                         self.closed(object, &["line", "concept", "performative"], &pointer);
-                        of.extend(self.selector(object, &pointer).map(|selector| (pointer, selector)));
+                        let Some(selector) = self.selector(object, &pointer) else { continue };
+                        if of.iter().any(|(_, other)| *other == selector) {
+                            self.fault(&pointer, "the same messages a second time");
+                        }
+                        of.push((pointer, selector));
                     }
                     _ => self.fault(&pointer, "not an object"),
                 }
@@ -285,6 +289,7 @@ impl Reader<'_> {
         let mut named = false;
         for (n, item) in self.list(object.get("agents"), &format!("{pointer}/agents")).iter().enumerate() {
             let id = item.as_str().unwrap_or_default();
+            self.second(object.get("agents"), n, &format!("{pointer}/agents/{n}"));
             named = true;
             self.read.named.name(Whom::Agent, id);
             match self.agents.position(id) {
@@ -301,6 +306,7 @@ impl Reader<'_> {
         }
         for (n, item) in self.list(object.get("groups"), &format!("{pointer}/groups")).iter().enumerate() {
             let group = item.as_str().unwrap_or_default();
+            self.second(object.get("groups"), n, &format!("{pointer}/groups/{n}"));
             named = true;
             self.read.named.name(Whom::Group, group);
             if !self.agents.groups().contains(group) {
@@ -319,7 +325,27 @@ impl Reader<'_> {
         if !named {
             self.fault(pointer, "is for nobody: leave `agents` and `groups` out to mean everybody");
         }
+        self.spent_by_nobody(&whom, pointer);
         Some(whom)
+    }
+
+    /// A name of a list that stands before in it.
+    fn second(&mut self, list: Option<&Json<'_>>, at: usize, pointer: &str) {
+        let all = list.and_then(Json::as_array).unwrap_or_default();
+        let name = |at: usize| all.get(at).and_then(Json::as_str);
+        if (0..at).any(|before| name(before) == name(at)) {
+            self.fault(pointer, "the same name a second time");
+        }
+    }
+
+    /// Everybody whom a budget names is disabled: it is never spent, which is told and refused by nobody, since to switch an agent off must
+    /// take effect.
+    fn spent_by_nobody(&mut self, whom: &[bool], pointer: &str) {
+        let own = || whom.iter().zip(self.agents.entries()).filter(|(is, _)| **is).map(|(_, entry)| entry);
+        if own().next().is_some() && own().all(|entry| entry.disabled) {
+            let why = "everybody whom it names is disabled, so that it is never spent";
+            self.read.warnings.push(fault_at(pointer, why));
+        }
     }
 
     /// Whether the file that was live last named it, or the set that is live has it; that is told.

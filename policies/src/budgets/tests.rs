@@ -185,3 +185,52 @@ fn the_file_is_part_of_what_is_live() {
     assert_ne!(plain.digest(), one.digest());
     assert_ne!(one.digest(), other.digest());
 }
+
+#[test]
+fn what_stands_twice_in_a_budget_is_refused() {
+    let of = |of: &str| format!(r#"{{"budgets": [{{"name": "a", "limit": "10/minute", {of}}}]}}"#);
+    refused(
+        &of(r#""of": [{"line": "payment"}, {"line": "travel"}, {"line": "payment"}]"#),
+        "at `/budgets/0/of/2`: the same messages a second time",
+    );
+    refused(
+        &of(r#""groups": ["partners", "partners"]"#),
+        "at `/budgets/0/groups/1`: the same name a second time",
+    );
+    let courier = format!("\"{COURIER}\"");
+    refused(
+        &of(&format!("\"agents\": [{courier}, {courier}]")),
+        "at `/budgets/0/agents/1`: the same name a second time",
+    );
+    load(&of(
+        r#""of": [{"line": "payment"}, {"line": "payment", "concept": "transfer"}], "groups": ["partners"]"#,
+    ))
+    .unwrap();
+}
+
+#[test]
+fn a_budget_of_disabled_agents_is_told_and_loads() {
+    let told = |disabled: &str| {
+        let entities = String::from_utf8(PolicySource::shipped().entities).unwrap();
+        let id = format!("\"id\": \"{disabled}\",");
+        assert!(entities.contains(&id));
+        let entities = entities.replace(&id, &format!("{id} \"disabled\": true,"));
+        let limits =
+            format!(r#"{{"budgets": [{{"name": "a", "limit": "10/minute", "agents": ["{COURIER}"]}}]}}"#);
+        let source = PolicySource {
+            limits: Some(limits.into()),
+            entities: entities.into(),
+            ..PolicySource::shipped()
+        };
+        let policies =
+            Policies::load(&source, &crate::tests::shipped_contexts(), &PolicyLimits::default()).unwrap();
+        policies.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(told(RETAILER).iter().filter(|told| told.contains("limits.json")).count(), 0);
+    let why = "at `/budgets/0`: everybody whom it names is disabled, so that it is never spent";
+    assert!(
+        told(COURIER).iter().any(|told| told.starts_with("limits.json:") && told.ends_with(why)),
+        "{:?}",
+        told(COURIER)
+    );
+}

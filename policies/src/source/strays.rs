@@ -93,7 +93,15 @@ pub(super) fn nearly(name: &str) -> Option<String> {
         return None;
     }
     let own = name.get(..stem.len())?;
-    (!own.is_empty() && is_near(ending, CEDAR)).then(|| format!("{own}.{CEDAR}"))
+    (!own.is_empty() && (is_near(ending, CEDAR) || is_garbled(ending))).then(|| format!("{own}.{CEDAR}"))
+}
+
+/// Whether two slips made it of `cedar`: of its letters, with the first and the last in their places and one more or one less, or two of them
+/// swapped (`cder`, `cader`). `cer` and `car` are endings of their own.
+fn is_garbled(ending: &str) -> bool {
+    let letters = |text: &str| text.chars().collect::<std::collections::BTreeSet<char>>();
+    let of_it = letters(ending).is_subset(&letters(CEDAR)) && letters(ending).len() >= 4;
+    of_it && (4..=6).contains(&ending.len()) && ending.starts_with('c') && ending.ends_with('r')
 }
 
 /// The same, or one slip of typing away; the singular of a plural too.
@@ -131,6 +139,9 @@ mod tests {
             ("W.CEDAR", "W.cedar"),
             ("w.cedr", "w.cedar"),
             ("w.cedra", "w.cedar"),
+            ("w.cder", "w.cedar"),
+            ("w.cader", "w.cedar"),
+            ("w.ceadr", "w.cedar"),
             ("a.b.cedars", "a.b.cedar"),
             ("w.cedar.txt", "w.cedar"),
             ("w.cedar.", "w.cedar"),
@@ -142,7 +153,7 @@ mod tests {
             assert_eq!(nearly(name).as_deref(), Some(meant), "{name}");
         }
         let others = "w.cedar entities.json limits.json README.md matrix.txt notes.txt lists.json units.json agents.json w.cedar.bak \
-                      limits.json.old w.cedar~ w.cedar_ w.cedar- w.cedar1 W.CEDAR_ limits.json~ #limits.json# .w.ceder .cedar w.cedarschema w.cer w.cedar.json cedar ceder \
+                      limits.json.old w.cedar~ w.cedar_ w.cedar- w.cedar1 W.CEDAR_ limits.json~ #limits.json# .w.ceder .cedar w.cedarschema w.cer w.car w.crd w.cedar.json cedar ceder \
                       .gitignore entities.example.json w.cedar.disabled";
         for name in others.split_whitespace() {
             assert_eq!(nearly(name), None, "{name}");
