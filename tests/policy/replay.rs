@@ -386,3 +386,53 @@ fn a_message_is_explained_with_the_policies_that_decided_and_what_would_have_to_
         "{shown}"
     );
 }
+
+#[test]
+fn attack_a_message_too_large_to_be_kept_blocks_no_gate_and_who_is_disabled_is_named() {
+    let around = json!({
+        "now": 1_800_000_000, "protocol_version": "", "session_expires": null, "message_bytes": 300, "concepts": 1, "ambiguous": 0,
+        "sender_shows": {}, "receiver_shows": {},
+    });
+    let contexts = semgate_contexts::library::all().iter().map(|(_, bytes)| {
+        use semgate_contexts::{Context, DocumentLimits, Prefix};
+        Context::check(bytes, &Prefix::default(), &DocumentLimits::default()).unwrap()
+    });
+    let mut payments = contexts.filter(|one| one.urn().as_str() == "urn:contexts:payment:v1.1");
+    let digest = payments.next().unwrap().digest().to_string();
+    let question = json!({
+        "context": "urn:contexts:payment:v1.1", "digest": digest, "shape": "transfer", "learnt": false, "performative": "REQUEST",
+        "verdict": "permitted", "policies": ["lines.cedar#transfers"], "free_text": false,
+        "values": {"amount": 120}, "digests": {}, "unkept": ["currency", "receiver_id", "sender_id"],
+    });
+    let record = |n: usize, asked: &Value| {
+        let record = json!({
+            "n": n, "decision_id": format!("d{n}"), "sender": "spiffe://semgate.test/agent/retailer-7",
+            "receiver": "spiffe://semgate.test/agent/wholesaler-1", "protocol": "l8", "direction": "request", "asked": asked,
+        });
+        format!("{record}\n")
+    };
+    let small = record(1, &json!({"around": around, "questions": [question]}));
+    let large = record(2, &json!({"too_large": 70_000}));
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("audit.jsonl");
+    let gate = |text: &str, policies: &std::path::Path| {
+        std::fs::write(&log, text).unwrap();
+        policy(&["replay", word(&log), "--policies", word(policies), "--fail-on-change"])
+    };
+    let (status, shown, errors) = gate(&format!("{small}{large}"), &rules());
+    assert_eq!(status, 0, "{shown}{errors}");
+    let told = "0 would change, 1 would not, 0 cannot be decided; 1 record(s) do not hold what was asked\n";
+    assert_eq!(shown, told, "{errors}");
+    let (status, _, errors) = gate(&large, &rules());
+    assert_eq!(status, 3, "a gate does not pass on nothing");
+    assert!(errors.contains("no record of the log holds what was asked"), "{errors}");
+
+    let candidate = copied();
+    let id = "\"id\": \"spiffe://semgate.test/agent/retailer-7\",";
+    change(&candidate.path().join("entities.json"), id, &format!("{id} \"disabled\": true,"));
+    let (status, shown, errors) = gate(&small, candidate.path());
+    assert_eq!(status, 1, "{shown}{errors}");
+    let told =
+        "permitted by lines.cedar#transfers -> denied: `spiffe://semgate.test/agent/retailer-7` is disabled";
+    assert!(shown.lines().next().is_some_and(|line| line.ends_with(told)), "{shown}");
+}

@@ -76,10 +76,16 @@ impl Replay {
         audit::each(&self.log, |entry| {
             match entry.asked() {
                 None => report.unasked += 1,
+                // as large as a sender likes: what nobody kept says nothing of the candidate
+                Some(asked) if asked.get("too_large").is_some() => report.unasked += 1,
                 Some(asked) => {
                     let redacted: Vec<&str> = entry.names("redacted").collect();
                     let recorded = Recorded { redacted: &redacted, by_these: false };
-                    report.add(entry, explainer.recall(entry.parties(), asked, recorded));
+                    let parties = entry.parties();
+                    let disabled =
+                        |id: &&str| explainer.policies().agent(id).is_some_and(|agent| agent.disabled);
+                    let disabled = [parties.sender, parties.receiver].into_iter().find(disabled);
+                    report.add(entry, explainer.recall(parties, asked, recorded), disabled);
                 }
             }
             Ok(())
@@ -104,7 +110,8 @@ impl Replay {
 }
 
 impl Report {
-    fn add(&mut self, entry: &Entry<'_>, recalled: Result<Vec<Recalled>, String>) {
+    /// Adds a record; `disabled` is the one of the two whom the candidate has disabled.
+    fn add(&mut self, entry: &Entry<'_>, recalled: Result<Vec<Recalled>, String>, disabled: Option<&str>) {
         let mut line = Line {
             n: entry.number(),
             decision: entry.text("decision_id").unwrap_or_default().to_owned(),
@@ -127,6 +134,9 @@ impl Report {
             Some(now) => {
                 let now_is = |one: &Recalled| one.now.unwrap_or_default();
                 line.now = Came::of(now, all.iter().map(|one| (now_is(one), &one.now_by, &one.now_redacted)));
+                if let Some(id) = disabled.filter(|_| now == "denied" && line.now.by.is_empty()) {
+                    line.why = format!("`{id}` is disabled");
+                }
                 if line.then.differs(&line.now) {
                     self.changed.push(line);
                 } else {
@@ -161,7 +171,7 @@ impl Report {
                 line.sender,
                 concepts.join(", "),
                 line.then.worded(),
-                line.now.worded()
+                if line.why.is_empty() { line.now.worded() } else { format!("denied: {}", line.why) }
             );
         }
         for line in &self.undecidable {

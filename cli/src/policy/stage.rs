@@ -280,7 +280,9 @@ impl Outcome {
 
     fn refused(refusal: &Refusal) -> Self {
         let code = refusal.cause().unwrap_or_else(|| refusal.code());
-        let why = format!("{}; {}", refusal.reason(), refusal.detail());
+        let parts = [refusal.reason().to_string(), refusal.detail().to_string()];
+        let why: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let why = why.join("; ");
         let facts = refusal.facts();
         Self {
             verdict: code.as_str(),
