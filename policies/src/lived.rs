@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cedar_policy::{EntityUid, Policy};
@@ -132,8 +132,20 @@ impl Lived {
 fn digest_of(place: &Path) -> Digest {
     let whole = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     // however many slashes there are
-    let plain: PathBuf = whole.components().collect();
+    let plain: PathBuf = upwards(whole.components().collect());
     Digest::of(plain.as_os_str().as_encoded_bytes())
+}
+
+/// The same place without `..`, as it is written where a command runs elsewhere: what stands before the last one is where that leads now. A
+/// link behind it is left as it is, since it may be turned to the next revision at any time.
+fn upwards(place: PathBuf) -> PathBuf {
+    let steps: Vec<Component<'_>> = place.components().collect();
+    let Some(last) = steps.iter().rposition(|step| *step == Component::ParentDir) else { return place };
+    let (up, down) = steps.split_at(last + 1);
+    match up.iter().collect::<PathBuf>().canonicalize() {
+        Ok(up) => up.join(down.iter().collect::<PathBuf>()),
+        Err(_) => place,
+    }
 }
 
 /// Whom `limits.json` names.
@@ -254,7 +266,13 @@ mod tests {
         for same in ["/etc/semgate/policies/", "/etc/./semgate//policies"] {
             assert_eq!(Lived::read(text.as_bytes(), Path::new(same), &limits), Ok(some()), "{same}");
         }
-        let here = std::env::current_dir().unwrap().join("policies");
+        let cwd = std::env::current_dir().unwrap();
+        let (up, down) = (cwd.parent().unwrap(), cwd.file_name().unwrap());
+        let text = some().text(&cwd.join("policies"));
+        for same in [Path::new("../").join(down).join("policies"), up.join(down).join("src/../policies")] {
+            assert_eq!(Lived::read(text.as_bytes(), &same, &limits), Ok(some()), "{}", same.display());
+        }
+        let here = cwd.join("policies");
         let text = some().text(Path::new("./policies"));
         assert_eq!(Lived::read(text.as_bytes(), &here, &limits), Ok(some()));
     }
