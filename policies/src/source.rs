@@ -55,6 +55,17 @@ impl PolicySource {
         Self::of(contents, limits)
     }
 
+    /// Opens a file and waits for nobody: where a pipe without a writer was put in its place since it was looked at, an open that waits
+    /// would hold up whoever reads. What was opened may be anything, so its type is to be looked at before it is read.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open(path: &Path) -> std::io::Result<std::fs::File> {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let at_once = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).map_err(std::io::Error::other)?;
+        std::fs::File::options().read(true).custom_flags(at_once).open(path)
+    }
+
     /// Whether a file of this name is one of a set: `entities.json`, `limits.json`, or what a shell takes for `*.cedar`, so that an editor's
     /// lock or copy, which begins with a dot, is none.
     #[must_use]
@@ -197,13 +208,31 @@ fn read_at_most(path: &Path, limit: usize, what: &str) -> Result<Vec<u8>, Policy
     use std::io::Read as _;
     let fault = |e: std::io::Error| unreadable(path, &e);
     let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .map_err(fault)?
-        .take(limit as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(fault)?;
+    let file = PolicySource::open(path).map_err(fault)?;
+    if !file.metadata().map_err(fault)?.is_file() {
+        return Err(unreadable(path, &"no regular file"));
+    }
+    file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(fault)?;
     if bytes.len() > limit {
         return Err(PolicyFault::TooLarge { what: format!("bytes of `{what}`"), limit });
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_at_most;
+
+    #[test]
+    fn attack_a_file_that_is_swapped_for_a_pipe_once_it_was_looked_at_holds_nobody_up() {
+        let pipe = std::env::temp_dir().join(format!("semgate-swapped-{}", std::process::id()));
+        let _ = std::fs::remove_file(&pipe);
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let fault = read_at_most(&pipe, 10, "p.cedar").unwrap_err().to_string();
+        assert!(fault.ends_with("cannot be read: no regular file"), "{fault}");
+        std::fs::remove_file(&pipe).unwrap();
+        std::fs::write(&pipe, "// one\n").unwrap();
+        assert_eq!(read_at_most(&pipe, 10, "p.cedar"), Ok(b"// one\n".to_vec()));
+        std::fs::remove_file(&pipe).unwrap();
+    }
 }

@@ -121,7 +121,8 @@ impl Listed {
             std::io::ErrorKind::NotFound => Missed::Moved,
             _ => Missed::Fault(unreadable(&self.path, why)),
         };
-        let file = File::open(&self.path).map_err(fault)?;
+        // what it was when it was listed was a regular file: a pipe in its place is not waited for, and is another file
+        let file = PolicySource::open(&self.path).map_err(fault)?;
         let same = |file: &File| file.metadata().is_ok_and(|now| Mark::of(&now) == self.mark);
         if !same(&file) {
             return Err(Missed::Moved);

@@ -136,6 +136,18 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
 }
 
 #[test]
+fn attack_a_file_that_is_swapped_for_a_pipe_once_it_was_listed_holds_nobody_up() {
+    let temporary = tempfile::tempdir().unwrap();
+    let root = temporary.path();
+    revision(root, "a");
+    let stamp = Stamp::take(root, &limits()).unwrap();
+    let swapped = root.join("07.cedar");
+    std::fs::remove_file(&swapped).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&swapped).status().unwrap().success());
+    assert!(matches!(stamp.read(&limits()), Err(Missed::Moved)));
+}
+
+#[test]
 fn each_lack_is_named() {
     let temporary = tempfile::tempdir().unwrap();
     let root = temporary.path().join("policies");
