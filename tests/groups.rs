@@ -218,6 +218,7 @@ fn f0_14_only_members_that_speak_what_the_floor_asks_for_hear_what_is_said_to_th
         ("members = [\"l8\", \"l8\"]", "members"),
         ("", "members"),
         ("members = [\"l8\"]\nmax_replies = 0", "max_replies"),
+        ("members = [\"l8\"]\nrequire_lock = true", "require_lock` must be left out of a route to a group"),
         ("members = [\"l8\"]\nreceiver = \"spiffe://semgate.test/agent/x\"", "group"),
     ] {
         let (good, said) = check(&route(more));

@@ -5,6 +5,7 @@ mod address;
 mod choices;
 mod fault;
 mod issuer;
+mod kinds;
 mod limits;
 mod peer;
 mod push;

@@ -322,7 +322,12 @@ fn needs_lock(case: &Case<'_>, message: &Message<'_>, named: &Named) -> Result<(
         return Ok(());
     }
     Err(Refusal::new(Code::LockMismatch, "this route takes only messages that hold a lock").with_hint(
-        "negotiate a lock with the agent that this address leads to, and name it beside the context",
+        match case.route.options.group {
+            Some(_) => "a lock is held with one agent: send this to the member's own address, with its lock",
+            None => {
+                "negotiate a lock with the agent that this address leads to, and name it beside the context"
+            }
+        },
     ))
 }
 

@@ -90,15 +90,9 @@ const REPLY_TIME: Duration = Duration::from_secs(10);
 /// Half a group, one of another binding, names that are none or there twice, or what a group cannot have.
 fn group(file: &FileRoute, protocol: Protocol) -> Result<Option<GroupChoice>, ConfigFault> {
     let key = |name: &str| format!("route `{}`: {name}", file.name);
-    let Some(name) = &file.group else {
-        let alone = file.members.is_some() || file.max_replies.is_some() || file.reply_time.is_some();
-        return if alone { Err(ConfigFault::value(key("members"), "beside `group`")) } else { Ok(None) };
-    };
-    if protocol != Protocol::L8 || file.websocket == Some(true) || file.handshake.is_some() {
-        return Err(ConfigFault::value(
-            key("group"),
-            "in the binding `l8`, without `websocket` and `handshake`",
-        ));
+    let Some(name) = &file.group else { return Ok(None) };
+    if protocol != Protocol::L8 {
+        return Err(ConfigFault::value(key("group"), "in the binding `l8`"));
     }
     if name.is_empty() || name.len() > 128 || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(ConfigFault::value(key("group"), "the name of a group of `entities.json`"));
@@ -214,17 +208,9 @@ pub(super) fn choices(
     base: &Path,
 ) -> Result<RouteChoices, ConfigFault> {
     let key = |name: &str| format!("route `{}`: {name}", file.name);
-    let only_a2a = [("versions", file.versions.is_some()), ("transports", file.transports.is_some())];
-    for (name, written) in only_a2a {
-        if written && protocol != Protocol::A2a {
-            return Err(ConfigFault::value(key(name), "left out where the binding is not `a2a`"));
-        }
-    }
-    if file.websocket == Some(true) && (protocol != Protocol::L8 || file.upstream_http2 == Some(true)) {
-        return Err(ConfigFault::value(
-            key("websocket"),
-            "left out where the binding is not `l8`, or with `upstream_http2`",
-        ));
+    super::kinds::fits(file, protocol)?;
+    if file.websocket == Some(true) && file.upstream_http2 == Some(true) {
+        return Err(ConfigFault::value(key("websocket"), "left out with `upstream_http2`"));
     }
     let default = RouteChoices::default();
     let versions = match &file.versions {
@@ -262,31 +248,31 @@ pub(super) fn choices(
         })?,
         keeps_callers_apart: file.keeps_callers_apart.unwrap_or(false),
         require_lock: file.require_lock.unwrap_or(false),
-        answer_from_code_lists: clarifies(file, protocol)?,
+        answer_from_code_lists: file.answer_from_code_lists.unwrap_or(false),
         undefined: match file.undefined.as_deref() {
             None | Some("reject") => Undefined::Reject,
-            Some("disambiguate") if protocol != Protocol::Mcp => Undefined::Disambiguate,
-            Some(_) => {
-                let must = "`reject`, or, where the binding is not `mcp`, `disambiguate`";
-                return Err(ConfigFault::value(key("undefined"), must));
-            }
+            Some("disambiguate") => Undefined::Disambiguate,
+            Some(_) => return Err(ConfigFault::value(key("undefined"), "`reject` or `disambiguate`")),
         },
-        push: file.push.as_ref().map(|push| push.check(&file.name, protocol, base)).transpose()?,
+        push: file.push.as_ref().map(|push| push.check(&file.name, base)).transpose()?,
         hosts: hosts(file)?,
         origins: origins(file)?,
-        unnamed_tools: of_mcp(
-            (file, protocol),
+        unnamed_tools: word(
+            file,
             ("unnamed_tools", file.unnamed_tools.as_deref()),
             ("`withhold` or `pass`", UnnamedTools::parse),
         )?,
-        null_arguments: of_mcp(
-            (file, protocol),
+        null_arguments: word(
+            file,
             ("null_arguments", file.null_arguments.as_deref()),
             ("`refuse` or `absent`", NullArguments::parse),
         )?,
-        streams: streams(file, protocol)?,
+        streams: StreamChoices {
+            json_lines: file.json_lines.unwrap_or(false),
+            withhold_stray_progress: file.withhold_stray_progress.unwrap_or(false),
+        },
         forward_authorization: file.forward_authorization.unwrap_or(false),
-        authorization_servers: authorization_servers(file, protocol)?,
+        authorization_servers: authorization_servers(file)?,
         api_key_header: match file.api_key_header.as_deref() {
             Some(name) => Some(api_key(name).ok_or_else(|| {
                 ConfigFault::value(
@@ -307,9 +293,6 @@ pub(super) fn choices(
 fn hosts(file: &FileRoute) -> Result<Vec<String>, ConfigFault> {
     let written = file.hosts.clone().unwrap_or_default();
     let key = || format!("route `{}`: hosts", file.name);
-    if !written.is_empty() && file.plain_sender.is_none() {
-        return Err(ConfigFault::value(key(), "left out where certificates say who speaks"));
-    }
     let fits = |name: &String| {
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:[]*".contains(&b))
     };
@@ -335,50 +318,25 @@ fn origins(file: &FileRoute) -> Result<Vec<String>, ConfigFault> {
     ))
 }
 
-/// A word that only routes of MCP have.
-fn of_mcp<T: Default>(
-    (file, protocol): (&FileRoute, Protocol),
+/// One of a few words, or the strictest of them.
+fn word<T: Default>(
+    file: &FileRoute,
     (name, written): (&str, Option<&str>),
     (must, parse): (&'static str, impl Fn(&str) -> Option<T>),
 ) -> Result<T, ConfigFault> {
     let fault = |must| ConfigFault::value(format!("route `{}`: {name}", file.name), must);
     match written {
         None => Ok(T::default()),
-        Some(_) if protocol != Protocol::Mcp => Err(fault("left out where the binding is not `mcp`")),
         Some(word) => parse(word).ok_or_else(|| fault(must)),
     }
 }
 
-fn streams(file: &FileRoute, protocol: Protocol) -> Result<StreamChoices, ConfigFault> {
-    let named = [("json_lines", file.json_lines), ("withhold_stray_progress", file.withhold_stray_progress)];
-    for (name, written) in named {
-        if written == Some(true) && protocol != Protocol::Mcp {
-            let key = format!("route `{}`: {name}", file.name);
-            return Err(ConfigFault::value(key, "left out where the binding is not `mcp`"));
-        }
-    }
-    let [json_lines, withhold_stray_progress] = named.map(|(_, written)| written.unwrap_or(false));
-    Ok(StreamChoices { json_lines, withhold_stray_progress })
-}
-
-/// Questions of the control vocabulary are messages of L8 and A2A; a tool call of MCP asks none.
-fn clarifies(file: &FileRoute, protocol: Protocol) -> Result<bool, ConfigFault> {
-    match file.answer_from_code_lists {
-        Some(true) if protocol == Protocol::Mcp => Err(ConfigFault::value(
-            format!("route `{}`: answer_from_code_lists", file.name),
-            "left out where the binding is `mcp`",
-        )),
-        written => Ok(written.unwrap_or(false)),
-    }
-}
-
 /// Issuers as metadata name them, byte for byte. They mean something only where tokens are passed on.
-fn authorization_servers(file: &FileRoute, protocol: Protocol) -> Result<Option<Vec<String>>, ConfigFault> {
+fn authorization_servers(file: &FileRoute) -> Result<Option<Vec<String>>, ConfigFault> {
     let Some(written) = &file.authorization_servers else { return Ok(None) };
     let key = || format!("route `{}`: authorization_servers", file.name);
-    if protocol != Protocol::Mcp || file.forward_authorization != Some(true) {
-        let must = "left out unless the binding is `mcp` and `forward_authorization` is on";
-        return Err(ConfigFault::value(key(), must));
+    if file.forward_authorization != Some(true) {
+        return Err(ConfigFault::value(key(), "left out unless `forward_authorization` is on"));
     }
     let fits = |url: &String| super::rules::public_url(&key(), url, Path::new("/")).is_ok();
     if !written.is_empty() && written.iter().all(fits) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigFault, Listen, Protocol};
+use super::{ConfigFault, Listen};
 use crate::egress::target::{Network, Rule};
 
 /// The egress lane of a route.
@@ -52,22 +52,11 @@ impl FilePush {
 
     /// # Errors
     /// A plain listener that others can reach, no target, one that is none, or https without roots.
-    pub(super) fn check(
-        &self,
-        route: &str,
-        protocol: Protocol,
-        base: &Path,
-    ) -> Result<PushConfig, ConfigFault> {
+    pub(super) fn check(&self, route: &str, base: &Path) -> Result<PushConfig, ConfigFault> {
         let key = |name: &str| format!("route `{route}`: push.{name}");
         let missing = |name: &str, needed: &str| {
             Err(ConfigFault::Missing { key: key(name), needed: needed.to_owned() })
         };
-        if protocol != Protocol::A2a {
-            return Err(ConfigFault::value(
-                format!("route `{route}`: push"),
-                "left out where the binding is not `a2a`",
-            ));
-        }
         let listen = Listen::parse(&self.listen, base)
             .ok_or_else(|| ConfigFault::value(key("listen"), "an address with a port, or `unix:/path`"))?;
         let plain = self.plain.unwrap_or(false);

@@ -3,7 +3,7 @@
 use super::*;
 use semgate_inspect::NullArguments;
 
-const GOOD: &str = r#"
+pub(super) const GOOD: &str = r#"
 state = "firewall"
 policies = "policies"
 audit = "firewall/audit.jsonl"

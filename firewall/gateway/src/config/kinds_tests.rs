@@ -1,0 +1,117 @@
+//! What a route says, it does, or it does not start.
+
+use std::path::Path;
+
+use super::super::tests::GOOD;
+use super::*;
+use crate::config::Config;
+
+const MORE: &str = "[[route]]\nname = \"other\"\nlisten = \"127.0.0.1:0\"\ncontexts = [\"*\"]\n";
+const AGENT: &str =
+    "receiver = \"spiffe://semgate.test/agent/courier-5\"\nupstream = \"http://127.0.0.1:9200/x\"\n";
+const SENDER: &str = "plain_sender = \"spiffe://semgate.test/agent/retailer-7\"\n";
+
+/// A route of this kind, with more said on it.
+fn parsed(kind: Kind, more: &str) -> Result<Config, ConfigFault> {
+    let is = match kind {
+        L8 => format!("binding = \"l8\"\n{AGENT}"),
+        Group => "binding = \"l8\"\ngroup = \"wholesalers\"\nmembers = [\"l8\"]\n".to_owned(),
+        A2a => format!("binding = \"a2a\"\n{AGENT}"),
+        Mcp => format!("binding = \"mcp\"\n{AGENT}"),
+    };
+    Config::parse(&format!("{GOOD}{MORE}{is}{more}"), Path::new("/etc/semgate"))
+}
+
+/// Each setting, a way to say it, and the kinds of route that do what it says.
+const SAID: &[(&str, &str, &[Kind])] = &[
+    ("max_replies", "max_replies = 1", &[Group]),
+    ("reply_time", "reply_time = \"1s\"", &[Group]),
+    ("upstream_http2", "upstream_http2 = true", &[L8, A2a, Mcp]),
+    ("plain_sender", SENDER, &[L8, Group, A2a, Mcp]),
+    ("public_url", "public_url = \"https://gw.test/\"", &[L8, Group, A2a, Mcp]),
+    ("versions", "versions = [\"0.3\"]", &[A2a]),
+    ("transports", "transports = [\"rest\"]", &[A2a]),
+    ("default_context", "default_context = \"urn:contexts:payment:v1.0\"", &[L8, A2a, Mcp]),
+    ("admit", "admit = [\"text\"]", &[A2a, Mcp]),
+    ("admit", "admit = [\"file\"]", &[A2a, Mcp]),
+    ("admit", "admit = [\"data\"]", &[A2a]),
+    ("admit", "admit = [\"handshake\"]", &[L8, A2a]),
+    ("keeps_callers_apart", "keeps_callers_apart = true", &[A2a, Mcp]),
+    ("require_lock", "require_lock = true", &[L8, A2a, Mcp]),
+    ("answer_from_code_lists", "answer_from_code_lists = true", &[L8, A2a]),
+    ("undefined", "undefined = \"disambiguate\"", &[L8, A2a]),
+    ("hosts", "hosts = [\"gw.internal\"]", &[]),
+    ("origins", "origins = [\"https://desk.example\"]", &[Mcp]),
+    ("unnamed_tools", "unnamed_tools = \"pass\"", &[Mcp]),
+    ("null_arguments", "null_arguments = \"absent\"", &[Mcp]),
+    ("json_lines", "json_lines = true", &[Mcp]),
+    ("withhold_stray_progress", "withhold_stray_progress = true", &[Mcp]),
+    ("forward_authorization", "forward_authorization = true", &[L8, Group, A2a, Mcp]),
+    (
+        "authorization_servers",
+        "forward_authorization = true\nauthorization_servers = [\"https://as.test\"]",
+        &[Mcp],
+    ),
+    ("api_key_header", "api_key_header = \"x-api-key\"", &[L8, Group, A2a, Mcp]),
+    ("websocket", "websocket = true", &[L8]),
+    ("card_from", "card_from = \"http://127.0.0.1:9300/card\"", &[A2a]),
+    ("card", "card = \"rebuilt\"", &[A2a]),
+    ("card_keys", "card = \"untouched\"\ncard_keys = \"keys.json\"", &[A2a]),
+    ("handshake", "handshake = { certificate = \"a.pem\", key = \"a.key\" }", &[L8, A2a, Mcp]),
+    (
+        "push",
+        "push = { listen = \"127.0.0.1:9801\", plain = true, targets = [\"http://localhost:1/\"] }",
+        &[A2a],
+    ),
+];
+
+#[test]
+fn every_setting_is_done_or_refused_by_each_kind_of_route() {
+    for (name, said, kinds) in SAID {
+        for kind in ALL {
+            match parsed(*kind, said) {
+                Ok(config) => {
+                    assert!(kinds.contains(kind), "{said} is taken by {kind:?}");
+                    let printed = config.effective();
+                    assert_eq!(Config::parse(&printed, Path::new("/")), Ok(config), "{printed}");
+                }
+                Err(fault) => {
+                    assert!(!kinds.contains(kind), "{kind:?}: {fault}");
+                    let fault = fault.to_string();
+                    // a card with keys is refused for the card
+                    let named = fault.contains(&format!("`other`: {name}")) || *name == "card_keys";
+                    assert!(named && fault.contains("left out"), "{fault}");
+                }
+            }
+        }
+    }
+    let file: super::super::raw::File = toml::from_str(GOOD).unwrap();
+    for (name, ..) in settings(&file.route[0]) {
+        let own = ["group", "members"].contains(&name);
+        assert!(own || SAID.iter().any(|(said, ..)| *said == name), "`{name}` is tried on no kind of route");
+    }
+}
+
+#[test]
+fn a_lock_that_a_group_was_told_to_require_is_refused_at_the_start_and_was_never_asked_for() {
+    let fault = parsed(Group, "require_lock = true").unwrap_err().to_string();
+    assert_eq!(
+        fault,
+        "`route `other`: require_lock` must be left out of a route to a group: the route of each member says it for that member"
+    );
+    // what asks for nothing is taken, as an effective configuration prints it
+    assert!(parsed(Group, "require_lock = false\nadmit = []\nundefined = \"reject\"").is_ok());
+}
+
+#[test]
+fn names_and_pages_are_listed_only_where_they_are_judged() {
+    let hosts = "hosts = [\"gw.internal\"]\n";
+    let origins = "origins = [\"https://desk.example\"]\n";
+    for kind in ALL {
+        assert!(parsed(*kind, &format!("{SENDER}{hosts}{origins}")).is_ok(), "{kind:?}");
+    }
+    let socket = GOOD.replacen("binding = \"l8\"", &format!("binding = \"l8\"\n{SENDER}{hosts}"), 1);
+    let socket = socket.replacen("listen = \"127.0.0.1:0\"", "listen = \"unix:l8.sock\"", 1);
+    let fault = Config::parse(&socket, Path::new("/")).unwrap_err().to_string();
+    assert!(fault.contains("route `l8`: hosts") && fault.contains("plain tcp"), "{fault}");
+}
