@@ -190,7 +190,7 @@ fn fit<'c>(terms: &[Defined<'c>], resolved: &Resolved<'c, '_>) -> Result<Fit<'c>
         })?;
         if *origin == Origin::Signed && context.urn().line() == control {
             match rounds::meaning(resolved, &said, instance)? {
-                Some(meaning) => teaches.push(meaning),
+                Some(meaning) => rounds::add(&mut teaches, meaning, instance)?,
                 None => clarify::speaks_of(named.context(), &said, instance)?,
             }
         }
@@ -232,9 +232,9 @@ impl<'c, 'j> Conformed<'c, 'j> {
         &self.resolved
     }
 
-    /// Remembers what the message settles.
-    pub(crate) fn teach(&self, case: &Case<'_>) {
-        self.teaches.iter().for_each(|meaning| rounds::teach(case, meaning));
+    /// What the message settles, if the agent behind takes it.
+    pub(crate) fn settles(&self) -> &[Meaning] {
+        &self.teaches
     }
 
     /// Each instance with what defines it.

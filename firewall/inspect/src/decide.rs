@@ -333,11 +333,6 @@ impl<'c, 'j> Decided<'c, 'j> {
         self.conformed.resolved()
     }
 
-    /// Remembers what the message settles, now that it may pass.
-    pub(crate) fn teach(&self, case: &Case<'_>) {
-        self.conformed.teach(case);
-    }
-
     /// How many instances ask an ambiguous question.
     pub(crate) fn ambiguous(&self) -> usize {
         ambiguous(&self.conformed)

@@ -18,6 +18,7 @@ use crate::{
     redact,
     reply::{Form, acknowledgement, admissible, no_pass, refused},
     resolve::{Resolved, has_turns, out_of_turn, resolve, side, still_stands},
+    rounds,
     stream::told,
     subscriptions::{Subscription, Subscriptions},
     tools::{self, Absent, ToolWatch},
@@ -226,6 +227,11 @@ impl Inspector {
             self.owners.forget(&sent.route.scope(), crate::Kind::Session, id);
             self.dialogues.ended(sent);
         }
+    }
+
+    /// A request that nothing answers was handed to the agent behind, as what only tells is on a socket: what it settles is settled.
+    pub fn handed_over(&self, sent: &Sent, now: Now) {
+        rounds::teach(&self.learnt, sent, now.unix);
     }
 
     /// A permit that is good now: the same one if the generation that it was given under is still in force and its status
@@ -455,7 +461,6 @@ fn begun<'c, 'j>(
     let nothing = || answers_nothing(case).with_facts(metered.facts());
     let question = message.answers.as_ref().map(|id| case.dialogues.question(asked_at(case), id));
     let question = question.transpose().map_err(|NotOpen| nothing())?;
-    metered.decided().teach(case);
     let step = match &question {
         // taken until it is delivered, so that nobody else answers, and open again if it is not
         Some(question) => Step::begin(Some(Arc::clone(question).into()), || None).map_err(|_| nothing())?,
@@ -480,6 +485,7 @@ pub(crate) fn taken(
         .and_then(|()| step(case, resolved))
         .map_err(|refusal| refusal.with_facts(metered.facts()))?;
     told(case, message, case.turn == Turn::Event);
+    rounds::answered(case, sent, message.performative);
     if let Some(token) = &sent.delivery {
         push::bind(case, token, message).map_err(|refusal| refusal.with_facts(metered.facts()))?;
     }
@@ -535,7 +541,10 @@ pub(crate) fn judged<'c, 'j>(case: &'c Case<'c>, message: Message<'j>) -> Result
 /// Nothing is said, and yet it is a reply: the context must count as for any other.
 fn acknowledged(case: &Case<'_>, sent: &Sent, facts: Facts, status: u16) -> Result<ReplyPermit, Refusal> {
     match still_stands(case, sent) {
-        Ok(()) => Ok(acknowledgement(sent, facts, status)),
+        Ok(()) => {
+            rounds::teach(case.learnt, sent, case.now.unix);
+            Ok(acknowledgement(sent, facts, status))
+        }
         Err(refusal) => Err(refusal.with_facts(facts)),
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     learnt::{InSession, OfPair},
     meter::{Metered, Quota},
     owners::{About, Kind},
+    rounds::Meaning,
     route::Route,
     shadow::Differs,
     subscriptions::Subscription,
@@ -100,6 +101,8 @@ pub struct Told {
     /// The session of the request, and what was settled in it: replies may say it too.
     pub(crate) session: Option<InSession>,
     pub(crate) settled: Arc<OfPair>,
+    /// What the request settles once the agent behind took it.
+    pub(crate) settles: Vec<Meaning>,
     /// Questions that the context answers, where the gateway is to answer them.
     pub(crate) questions: Vec<Question>,
     /// What a SUBSCRIBE opened; it ends with the last copy of this.
@@ -147,6 +150,7 @@ impl Leave {
                 page: (page.token.map(str::to_owned), page.size),
                 session: resolved.session(),
                 settled: Arc::clone(case.settled),
+                settles: metered.decided().conformed().settles().to_vec(),
                 questions: answerable(metered.decided()),
                 subscription: None,
                 delivery: None,

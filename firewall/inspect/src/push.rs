@@ -214,6 +214,7 @@ impl Inspector {
             subscription: None,
             delivery: Some(Arc::from(token)),
             quotas: Vec::new(),
+            settles: Vec::new(),
             facts: crate::Facts::default(),
         }))
     }

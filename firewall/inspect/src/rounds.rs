@@ -2,27 +2,34 @@
 //! with `parameter_options`, and may use it from then on, in that session.
 
 use crate::{
-    Direction, Refusal,
+    Code, Direction, Refusal, Sent,
     case::{Case, Turn},
     clarify::{OPTIONS, PARAMETER},
     conform::{Origin, Said},
-    learnt::{InSession, meaning as write},
+    learnt::{InSession, Learnt, meaning as write},
     resolve::Resolved,
     route::Undefined,
 };
-use semgate_contexts::{Context, Term, json::Json};
+use semgate_contexts::{Context, Performative, Term, json::Json};
 use semgate_message::{Binding, Instance, Vocabulary};
 use std::sync::Arc;
 
 /// The member that names a task: nothing that is learnt is one.
 const TASK: &str = "task";
 
-/// What a message settles.
+/// What a message settles, if the agent behind takes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Meaning {
     pub name: String,
     context: Arc<Context>,
     session: InSession,
+}
+
+impl Meaning {
+    /// Whether the two give one name different codes.
+    fn is_against(&self, other: &Self) -> bool {
+        self.name == other.name && self.context.digest() != other.context.digest()
+    }
 }
 
 /// Whether names can be settled in this message: the route says so, and its session, which the lock proves, is what they belong to.
@@ -82,9 +89,7 @@ pub(crate) fn meaning(
     }
     let name = instance.object.get(PARAMETER).and_then(Json::as_str);
     let (Some(session), Some(name)) = (session(resolved, instance), name) else { return Ok(None) };
-    // a permit that is renewed settled it when it was given
-    let known = case.turn == Turn::Again && case.settled.term(&session.id, name).is_some();
-    if case.settled.asks(&session.id, name).is_none() && !known {
+    if case.settled.asks(&session.id, name).is_none() {
         return Ok(None);
     }
     let options = instance.object.get("options").and_then(Json::as_array).unwrap_or_default();
@@ -94,9 +99,33 @@ pub(crate) fn meaning(
     Ok(Some(Meaning { name: name.to_owned(), context, session }))
 }
 
-/// Remembers it.
-pub(crate) fn teach(case: &Case<'_>, meaning: &Meaning) {
-    case.learnt.learn(parties(case), meaning.session, &meaning.name, &meaning.context, case.now.unix);
+/// What a message settles beside what it settled before.
+///
+/// # Errors
+/// `content_invalid`: it gives one name different codes, and nobody could tell which of them the agent takes.
+pub(crate) fn add(all: &mut Vec<Meaning>, meaning: Meaning, instance: &Instance<'_>) -> Result<(), Refusal> {
+    if all.iter().any(|before| before.is_against(&meaning)) {
+        let path = instance.pointer.join("/options");
+        return Err(Refusal::new(Code::ContentInvalid, format!("`{path}` does not fit the rule `learnt`"))
+            .with_hint("offer the codes of a name once in a message"));
+    }
+    all.push(meaning);
+    Ok(())
+}
+
+/// The agent behind took the request: what it settles is settled. Until then nothing is, and its sender may settle it again.
+pub(crate) fn teach(learnt: &Learnt, sent: &Sent, now: u64) {
+    let parties = (sent.route.name.as_str(), sent.caller.id(), sent.route.receiver.as_str());
+    for meaning in &sent.settles {
+        learnt.learn(parties, meaning.session, &meaning.name, &meaning.context, now);
+    }
+}
+
+/// An answer that passes says whether the agent took the request: one that declines it took nothing.
+pub(crate) fn answered(case: &Case<'_>, sent: &Sent, says: Performative) {
+    if !matches!(says, Performative::Refuse | Performative::Reject) {
+        teach(case.learnt, sent, case.now.unix);
+    }
 }
 
 fn parties<'c>(case: &Case<'c>) -> (&'c str, &'c str, &'c str) {

@@ -13,7 +13,8 @@ use stage::{Stage, stage_of};
 use std::sync::Arc;
 
 const SUPPLY: &str = "urn:contexts:supplyChain:v1.0";
-const ANSWERS: &str = r#"@id("settle") permit(principal in Group::"partners", action == Action::"INFORM", resource is snl::parameter_options);"#;
+const ANSWERS: &str = r#"@id("settle") permit(principal in Group::"partners", action == Action::"INFORM", resource is snl::parameter_options);
+    @id("told") permit(principal in Group::"repliers", action, resource is supplyChain::current_decision);"#;
 const NAMED: &str = r#"@id("mood") permit(principal in Group::"partners", action, resource is learnt::my_mood);
     @id("decision") permit(principal in Group::"partners", action, resource is learnt::current_decision);
     @id("mood-back") permit(principal in Group::"repliers", action, resource is learnt::my_mood);"#;
@@ -34,6 +35,13 @@ fn stage() -> Stage {
 
 fn mood() -> Value {
     json!({"concept_type": "my_mood", "value": "happy"})
+}
+
+/// What the agent behind says to `retailer-7`.
+fn said_back(performative: &str, content: &Value) -> String {
+    json!({"protocol": "L8/1.0", "message_id": "r-1", "performative": performative, "context": SUPPLY,
+        "sender_id": agent_id("wholesaler-1"), "receiver_id": agent_id("retailer-7"), "content": content})
+    .to_string()
 }
 
 fn options(name: &str) -> Value {
@@ -64,6 +72,14 @@ impl Stage {
         assert_eq!((refusal.code(), refusal.asks()), (Code::ConceptUndefined, Some("my_mood")), "{refusal}");
         let permit = self.tell(agent, Some(lock), &options("my_mood")).unwrap();
         assert_eq!(permit.facts().learnt, ["my_mood"]);
+        self.answered(permit, 204, "").unwrap();
+    }
+
+    /// The agent behind answers what was let pass.
+    fn answered(&self, permit: Permit, status: u16, reply: &str) -> Result<(), Refusal> {
+        let (_, sent) = permit.spend();
+        let (replier, reply) = (common::agent("wholesaler-1"), bytes::Bytes::from(reply.to_owned()));
+        self.inspector.inspect_reply(&sent, &replier, status, reply, NOW).map(drop)
     }
 
     fn refused(&self, agent: &str, lock: Option<&str>, content: &Value) -> Code {
@@ -80,10 +96,8 @@ fn a_name_that_was_settled_passes_in_its_session_and_records_say_that_it_is_lear
     assert_eq!(permit.facts().concepts, ["learnt::my_mood"]);
     assert_eq!(permit.facts().policy_ids(), ["learnt.cedar#mood"]);
     // the agent behind may say it back
-    let reply = json!({"protocol": "L8/1.0", "message_id": "r-1", "performative": "INFORM", "context": SUPPLY,
-        "sender_id": agent_id("wholesaler-1"), "receiver_id": agent_id("retailer-7"), "content": mood()});
     let (_, sent) = permit.spend();
-    let reply = bytes::Bytes::from(reply.to_string());
+    let reply = bytes::Bytes::from(said_back("INFORM", &mood()));
     let said = stage.inspector.inspect_reply(&sent, &common::agent("wholesaler-1"), 200, reply, NOW).unwrap();
     assert_eq!(said.facts().concepts, ["learnt::my_mood"]);
     // and it is one of its codes, and nothing else
@@ -228,5 +242,57 @@ fn a_permit_that_settled_a_name_is_renewed_and_settles_nothing_else() {
     stage.inspector.swap(generation_with(view(&mut library()), &source, &[]));
     let permit = stage.inspector.renew(permit, NOW).unwrap();
     assert_eq!(permit.facts().learnt, ["my_mood"]);
+    stage.answered(permit, 204, "").unwrap();
     let _ = stage.tell("retailer-7", Some(&lock), &mood()).unwrap();
+}
+
+#[test]
+fn options_that_the_agent_behind_never_got_or_did_not_take_settled_a_name_all_the_same() {
+    let stage = stage();
+    let lock = stage.lock("retailer-7");
+    let offer = |stage: &Stage, options: &Value| stage.tell("retailer-7", Some(&lock), options).unwrap();
+    let unsettled = |stage: &Stage| {
+        let refusal = stage.tell("retailer-7", Some(&lock), &mood()).unwrap_err();
+        assert_eq!((refusal.code(), refusal.asks()), (Code::ConceptUndefined, Some("my_mood")), "{refusal}");
+    };
+    unsettled(&stage);
+    // never delivered
+    let _ = offer(&stage, &options("my_mood")).give_back();
+    unsettled(&stage);
+    let (_, sent) = offer(&stage, &options("my_mood")).spend();
+    sent.undelivered();
+    unsettled(&stage);
+    // delivered, and not taken
+    let failed = stage.answered(offer(&stage, &options("my_mood")), 500, "no").unwrap_err();
+    assert_eq!(failed.code(), Code::UpstreamInvalid);
+    unsettled(&stage);
+    let decision = json!({"concept": "current_decision", "item_id": "beer", "quantity": 1});
+    let permit = offer(&stage, &options("my_mood"));
+    stage.answered(permit, 200, &said_back("REFUSE", &decision)).unwrap();
+    unsettled(&stage);
+    // an answer that may not pass
+    let permit = offer(&stage, &options("my_mood"));
+    let refused = stage.answered(permit, 200, &said_back("INFORM", &mood())).unwrap_err();
+    assert_eq!(refused.cause(), Some(Code::ConceptUndefined));
+    unsettled(&stage);
+    // it may be settled again, with other codes, and these are what is settled
+    let furious = json!({"concept": "parameter_options", "parameter": "my_mood", "options": ["furious"]});
+    stage.answered(offer(&stage, &furious), 200, &said_back("INFORM", &decision)).unwrap();
+    assert_eq!(stage.refused("retailer-7", Some(&lock), &mood()), Code::ContentInvalid);
+    let _ = offer(&stage, &json!({"concept_type": "my_mood", "value": "furious"}));
+}
+
+#[test]
+fn of_two_different_options_for_one_name_in_one_message_the_first_stood() {
+    let stage = stage();
+    let lock = stage.lock("retailer-7");
+    let _ = stage.tell("retailer-7", Some(&lock), &mood()).unwrap_err();
+    let sad = json!({"concept": "parameter_options", "parameter": "my_mood", "options": ["sad"]});
+    let two = json!({"a": options("my_mood"), "b": sad});
+    let refusal = stage.tell("retailer-7", Some(&lock), &two).unwrap_err();
+    assert_eq!(refusal.code(), Code::ContentInvalid);
+    assert!(refusal.reason().contains("`/content/b/options` does not fit the rule `learnt`"), "{refusal}");
+    let twice = json!({"a": sad, "b": sad});
+    stage.answered(stage.tell("retailer-7", Some(&lock), &twice).unwrap(), 204, "").unwrap();
+    assert_eq!(stage.refused("retailer-7", Some(&lock), &mood()), Code::ContentInvalid, "`sad` alone");
 }

@@ -193,6 +193,7 @@ impl Socket {
         self.lane.metrics.allowed(Direction::Request, self.began.get().elapsed().as_secs_f64());
         let (Outgoing { body, .. }, sent) = permit.spend();
         let facts = sent.facts().clone();
+        let settles = (!facts.learnt.is_empty()).then(|| sent.clone());
         self.exchanges.borrow_mut().sent(sent);
         self.delivered.set(true);
         send(agent, body).await.map_err(|()| {
@@ -200,7 +201,11 @@ impl Socket {
                 .with_hint("nobody knows whether the message arrived: do not send it again before you know what became of it")
                 .with_delivered(Delivered::Unknown)
                 .with_facts(facts)
-        })
+        })?;
+        if let Some(sent) = settles {
+            shared.inspector.handed_over(&sent, shared.now());
+        }
+        Ok(())
     }
 
     async fn open(&self) -> Result<Agent, Refusal> {
