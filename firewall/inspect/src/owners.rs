@@ -341,7 +341,8 @@ impl Owners {
         Some((owner, about, store.delivery(scope, token)?))
     }
 
-    /// The task, and where it is known the id, of the configuration that a token stands for. Nothing where there is none any more.
+    /// The task, and where it is known the id, of the configuration that a token stands for. Nothing where there is none any more. What
+    /// its owner set before under the same id is over: its token is none any more.
     ///
     /// # Errors
     /// [`NotOwned`] if it is about another task.
@@ -350,27 +351,42 @@ impl Owners {
         scope: &Scope<'_>,
         token: &str,
         task: &str,
-        config: Option<&str>,
+        said: Option<&str>,
     ) -> Result<(), NotOwned> {
         let mut store = self.locked();
         let Some(known) = store.delivery(scope, token) else { return Ok(()) };
         if known.task.as_deref().is_some_and(|known| known != task) {
             return Err(NotOwned);
         }
-        let config = config.map(str::to_owned).or_else(|| known.config.clone());
+        let config = said.map(str::to_owned).or_else(|| known.config.clone());
         let bound = Delivery { task: Some(task.to_owned()), config, ..Delivery::clone(&known) };
         if bound != *known {
             store.set_delivery(scope, token, Arc::new(bound));
             self.told(&store, scope, token);
+        }
+        let owner = store.find(scope, Kind::Delivery, token).map(|(owner, _)| owner);
+        if let (Some(config), Some(owner)) = (said, owner) {
+            let before =
+                |other: &str, delivery: &Delivery| other != token && delivery.is_known_as(task, config);
+            self.over(&mut store, scope, &owner, before);
         }
         Ok(())
     }
 
     /// Ends what may be the configuration `push` (`task/configuration`) of this owner.
     pub(crate) fn undeliver(&self, scope: &Scope<'_>, owner: &str, push: &str) {
-        let mut store = self.locked();
+        self.over(&mut self.locked(), scope, owner, |_, delivery| delivery.is(push));
+    }
+
+    fn over(
+        &self,
+        store: &mut Store,
+        scope: &Scope<'_>,
+        owner: &str,
+        which: impl Fn(&str, &Delivery) -> bool,
+    ) {
         for (at, token, delivery) in store.deliveries(owner) {
-            if *at == *scope.key() && delivery.is(push) {
+            if *at == *scope.key() && which(&token, &delivery) {
                 let gone = store.remove(scope, Kind::Delivery, &token);
                 self.forgotten(gone);
             }

@@ -95,8 +95,11 @@ impl Inspector {
 
     /// Remembers where notifications go that the agent sends under `token`, which is nobody's yet: a push configuration of the sender
     /// of this permit, about its task or about the one that the answer tells of.
+    ///
+    /// Set under a lock, it ends with that lock.
     pub fn deliver(&self, permit: &mut Permit, token: &str, delivery: Delivery) {
         let sent = permit.sent_mut();
+        let delivery = Delivery { until: sent.session.map(|session| session.until), ..delivery };
         let most = self.limits().deliveries_by_one;
         let token: Arc<str> = Arc::from(token);
         self.owners().deliver(&sent.route.scope(), sent.caller.key(), &token, (&sent.about, delivery), most);
@@ -113,7 +116,7 @@ impl Inspector {
     /// is put behind other text is judged with what came before under the same token, while that is remembered.
     ///
     /// # Errors
-    /// `not_found` for a token that is none, or whose configuration was deleted, and for a notification about another task;
+    /// `lock_mismatch` after the end of the lock that its configuration was set under; `not_found` for a token that is none, or whose configuration was deleted, and for a notification about another task;
     /// `sender_mismatch` for another agent than the route's; else as for a reply, with the inner code itself: the agent is the one who reads it.
     pub fn inspect_notification(
         &self,
@@ -161,7 +164,8 @@ impl Inspector {
         let case = Case { turn, look, ..self.reply_case(&generation, &sent, (replier, body.len()), now) };
         let facts = case.facts();
         same_agent(&sent, replier, facts.clone())
-            .and_then(|_| enabled(&generation, &sent, replier))
+            .and_then(|_| in_lock(&delivery, now))
+            .and_then(|()| enabled(&generation, &sent, replier))
             .and_then(|()| self.judge_notification(&case, &sent, (token, &delivery), (body, before)))
             .map_err(
                 |refusal| if refusal.facts().sender.is_empty() { refusal.with_facts(facts) } else { refusal },
@@ -210,11 +214,11 @@ impl Inspector {
             page: (None, None),
             session: None,
             settled: self.settled(route, &Peer::configured(owner)),
+            settles: Vec::new(),
             questions: Vec::new(),
             subscription: None,
             delivery: Some(Arc::from(token)),
             quotas: Vec::new(),
-            settles: Vec::new(),
             facts: crate::Facts::default(),
         }))
     }
@@ -288,6 +292,15 @@ impl Inspector {
         let metered = carry(decided, counted)?;
         Ok(ReplyPermit::of(&metered, 200, body, step).beside(shadow))
     }
+}
+
+/// As a stream ends with the lock that it was asked for under.
+fn in_lock(delivery: &Delivery, now: Now) -> Result<(), Refusal> {
+    if delivery.until.is_none_or(|until| now.unix < until) {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::LockMismatch, "the lock is over that the push configuration was set under")
+        .with_hint("nothing more is delivered for it: its owner has to set it again under a new lock"))
 }
 
 /// The one task that a notification is about.

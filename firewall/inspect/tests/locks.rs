@@ -285,6 +285,48 @@ fn attack_a_stream_outlives_the_lock_that_it_was_asked_for_under() {
 }
 
 #[test]
+fn attack_notifications_went_on_after_the_lock_that_their_configuration_was_set_under() {
+    let mut stage = stage_of(common::world("texts permitted"), InspectLimits::default());
+    stage.route = route("a2a, texts admitted, lock required");
+    let session = stage.shake_hands("retailer-7", &["supplyChain:v1.0"], vec![]).unwrap();
+    let message = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {
+        "message": {"messageId": "m-1", "role": "ROLE_USER",
+            "parts": [{"data": {"concept_type": "current_decision", "item_id": "beer", "quantity": 1}}],
+            "metadata": {SNL: {"context": "urn:contexts:supplyChain:v1.0", "lock": session.lock}}},
+        "configuration": {"taskPushNotificationConfig": {"url": "https://hooks.test/a2a/"}}}});
+    let said = common::say(&stage.inspector, &stage.route, "retailer-7", message.to_string(), NOW);
+    let mut permit = said.unwrap();
+    let delivery = semgate_inspect::Delivery {
+        url: "https://hooks.test/a2a/".to_owned(),
+        token: None,
+        authentication: None,
+        old: false,
+        task: None,
+        config: None,
+        until: None,
+    };
+    stage.inspector.deliver(&mut permit, "a-token", delivery);
+    let (_, sent) = permit.spend();
+    let wholesaler = common::agent("wholesaler-1");
+    let task =
+        serde_json::json!({"id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING"}});
+    let reply = serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": {"task": task}}).to_string();
+    let answered = stage.inspector.inspect_reply(&sent, &wholesaler, 200, bytes::Bytes::from(reply), at(299));
+    let _ = answered.unwrap().spend();
+    let body = || bytes::Bytes::from(serde_json::json!({"task": task}).to_string());
+    let notify =
+        |now| stage.inspector.inspect_notification(&stage.route, "a-token", &wholesaler, body(), now);
+    let before = notify(at(299)).unwrap();
+    let refusal = notify(at(300)).unwrap_err();
+    assert_eq!(refusal.code(), Code::LockMismatch, "{refusal}");
+    assert!(refusal.reason().contains("the push configuration was set under"), "{refusal}");
+    // one that waited for its target too
+    let (route, token) = (&stage.route, "a-token");
+    let late = stage.inspector.renew_notification(before, (route, token), &wholesaler, body(), at(300));
+    assert_eq!(late.unwrap_err().code(), Code::LockMismatch);
+}
+
+#[test]
 fn one_answer_on_a_socket_may_come_after_the_lock_that_it_was_asked_for_under() {
     let stage = stage();
     let wholesaler = common::agent("wholesaler-1");

@@ -40,7 +40,8 @@ impl Way<'_> {
                 let mut permit = inspector.anew(permit, arrived, self.lane.shared.now())?;
                 let PushTarget { url, token: shown, authentication } = target;
                 let old = call.version == Version::V03;
-                let delivery = Delivery { url, token: shown, authentication, old, task: None, config: None };
+                let (task, config, until) = (None, None, None);
+                let delivery = Delivery { url, token: shown, authentication, old, task, config, until };
                 inspector.deliver(&mut permit, &token, delivery);
                 Ok(permit)
             }

@@ -24,6 +24,9 @@ pub struct Delivery {
     /// The configuration's id, once the agent has told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
+    /// The second at which the lock ends that it was set under, if it was set under one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
 }
 
 /// Nothing of it is for a log.
@@ -34,6 +37,11 @@ impl fmt::Debug for Delivery {
 }
 
 impl Delivery {
+    /// Whether it is the configuration `config` of this task, by what the agent has told.
+    pub(crate) fn is_known_as(&self, task: &str, config: &str) -> bool {
+        self.task.as_deref() == Some(task) && self.config.as_deref() == Some(config)
+    }
+
     /// Whether `push` (`task/configuration`) is, or may be, this one.
     pub(crate) fn is(&self, push: &str) -> bool {
         let Some(rest) = self.task.as_deref().and_then(|task| push.strip_prefix(task)?.strip_prefix('/'))
