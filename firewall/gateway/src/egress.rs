@@ -21,6 +21,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::version::TLS13;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use crate::admit::host::Names;
 use crate::config::PushConfig;
 use crate::fault::RunFault;
 use target::Targets;
@@ -37,6 +38,8 @@ pub(crate) struct Egress {
     /// The path of that.
     path: String,
     pub(crate) targets: Targets,
+    /// What the listener is called.
+    pub(crate) names: Names,
     /// None where no target speaks TLS.
     tls: Option<Arc<ClientConfig>>,
     random: SystemRandom,
@@ -59,7 +62,8 @@ impl Egress {
         let path = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/").to_owned();
         let targets = Targets { rules: push.targets.clone(), networks: push.networks.clone() };
         let tls = push.roots.as_deref().map(client).transpose()?;
-        Ok(Self { base, path, targets, tls, random: SystemRandom::new() })
+        let names = Names::of_lane(push, url);
+        Ok(Self { base, path, targets, names, tls, random: SystemRandom::new() })
     }
 
     /// A token for one configuration.

@@ -180,12 +180,18 @@ fn update(task: &str, quantity: i64) -> Value {
 
 /// Posts to an address as the agent behind would.
 fn notify(url: &str, body: &str) -> Answer {
+    let authority = url.strip_prefix("http://").unwrap().split('/').next().unwrap();
+    notify_as(url, &format!("Host: {authority}"), body)
+}
+
+/// The same, with these headers of who speaks to whom.
+fn notify_as(url: &str, who: &str, body: &str) -> Answer {
     let rest = url.strip_prefix("http://").unwrap();
     let (authority, path) = rest.split_at(rest.find('/').unwrap());
     let mut stream = TcpStream::connect(authority).unwrap();
     write!(
         stream,
-        "POST {path} HTTP/1.1\r\nHost: lane\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        "POST {path} HTTP/1.1\r\n{who}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
     .unwrap();
@@ -251,6 +257,38 @@ fn a_configuration_is_read_back_as_it_was_written_and_ends_when_it_is_deleted() 
     let refused = notify(&lane, &update("t-1", 5).to_string());
     assert_eq!(refused.problem(), (404, "not_found".to_owned()));
     assert_eq!(scene.receiver.seen().len(), 1);
+}
+
+#[test]
+fn attack_a_page_that_bent_a_name_to_the_plain_lane_sent_notifications() {
+    let scene = scene();
+    let lane = scene.configured();
+    let body = update("t-1", 5).to_string();
+    let port = lane.strip_prefix("http://127.0.0.1:").unwrap().split('/').next().unwrap();
+    for who in [
+        "Host: evil.example".to_owned(),
+        format!("Host: evil.example:{port}"),
+        format!("Host: 127.0.0.1:{port}\r\nOrigin: https://evil.example"),
+        format!("Host: 127.0.0.1:{port}\r\nOrigin: null"),
+    ] {
+        let refused = notify_as(&lane, &who, &body);
+        assert_eq!(refused.problem(), (403, "host_refused".to_owned()), "{who}");
+    }
+    assert!(scene.receiver.seen().is_empty());
+    assert_eq!(notify_as(&lane, &format!("Host: localhost:{port}"), &body).status, 204);
+}
+
+#[test]
+fn attack_the_address_of_a_configuration_that_was_set_anew_still_led_to_the_old_target() {
+    let scene = scene();
+    let (old, body) = (scene.configured(), update("t-1", 5).to_string());
+    assert_eq!(notify(&old, &body).status, 204);
+    // the agent calls it `conf-1` again: what its owner wanted before is over
+    let new = scene.configured();
+    assert_ne!(old, new);
+    assert_eq!(notify(&old, &body).problem(), (404, "not_found".to_owned()));
+    assert_eq!(scene.receiver.seen().len(), 1);
+    assert_eq!(notify(&new, &body).status, 204);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 use semgate_inspect::{Code, Refusal};
 
-use crate::config::{Listen, Protocol, RouteConfig};
+use crate::config::{Listen, Protocol, PushConfig, RouteConfig};
 
 /// The names that always mean this machine to whoever is on it.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -28,24 +28,19 @@ impl Names {
     pub(crate) fn of(route: &RouteConfig) -> Self {
         let written = &route.choices.hosts;
         let plain = route.plain_sender.is_some();
-        let hosts = match &route.listen {
-            Listen::Tcp(address) if plain && !written.iter().any(|name| name == ANY) => {
-                let public = route.public_url.as_deref().and_then(|url| url.split_once("://"));
-                let public = public.map(|(_, rest)| rest.split('/').next().unwrap_or_default().to_owned());
-                let own = match address {
-                    std::net::SocketAddr::V4(v4) => v4.ip().to_string(),
-                    std::net::SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
-                };
-                let own = LOOPBACK.iter().map(ToString::to_string).chain([own]).chain(public);
-                Some(own.chain(written.iter().cloned()).map(|name| name.to_ascii_lowercase()).collect())
-            }
-            _ => None,
-        };
+        let any = !plain || written.iter().any(|name| name == ANY);
+        let url = route.public_url.as_deref();
         Self {
-            hosts,
+            hosts: if any { None } else { hosts(&route.listen, url, written) },
             origins: route.choices.origins.clone(),
             pages: plain || route.protocol == Protocol::Mcp,
         }
+    }
+
+    /// What an egress lane answers to: `url` is what the agent behind is told. No page has anything to say there.
+    pub(crate) fn of_lane(push: &PushConfig, url: &str) -> Self {
+        let hosts = if push.plain { hosts(&push.listen, Some(url), &[]) } else { None };
+        Self { hosts, origins: Vec::new(), pages: push.plain }
     }
 
     /// # Errors
@@ -76,6 +71,19 @@ impl Names {
         Err(Refusal::new(Code::HostRefused, "the request comes from a page that may not speak here")
             .with_hint("send no `Origin`; the operator may name pages"))
     }
+}
+
+/// The names of a plain listener. A Unix socket has none: no page reaches one.
+fn hosts(listen: &Listen, url: Option<&str>, written: &[String]) -> Option<Vec<String>> {
+    let Listen::Tcp(address) = listen else { return None };
+    let public = url.and_then(|url| url.split_once("://"));
+    let public = public.map(|(_, rest)| rest.split('/').next().unwrap_or_default().to_owned());
+    let own = match address {
+        std::net::SocketAddr::V4(v4) => v4.ip().to_string(),
+        std::net::SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
+    };
+    let own = LOOPBACK.iter().map(ToString::to_string).chain([own]).chain(public);
+    Some(own.chain(written.iter().cloned()).map(|name| name.to_ascii_lowercase()).collect())
 }
 
 fn without_port(authority: &str) -> &str {

@@ -51,6 +51,7 @@ impl Way<'_> {
         let peer = self.identity.peer(now)?;
         let egress = lane.egress.as_ref().ok_or_else(nothing_here)?;
         let (parts, body) = request.into_parts();
+        egress.names.judge(&parts)?;
         let token = egress.posted_to(parts.uri.path()).ok_or_else(nothing_here)?;
         let admitted = admit::notification(&lane.door, &parts, &shared.limits)?;
         let room = shared.limits.credentials_remembered;
