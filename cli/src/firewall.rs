@@ -79,6 +79,12 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
                     "warning: `log_key` of `{authority}`: no trust list of its log names `{key}`, nor did an earlier one: is it mistyped, or that of another log?"
                 );
             }
+            for path in checked.open_secrets {
+                tell!(
+                    "warning: `{}` can be read by others than its owner: it is to be of mode 0600",
+                    path.display()
+                );
+            }
             if !wrong.is_empty() {
                 let why = wrong.join("; ");
                 return Err(Fault::new(format_args!("this would start, and nothing would pass: {why}"))

@@ -141,6 +141,12 @@ impl Line {
     pub fn folded(&self) -> String {
         self.0.to_ascii_lowercase()
     }
+
+    /// Whether the two are [one line folded](Self::folded), however each is spelt.
+    #[must_use]
+    pub fn folds_with(&self, other: &Self) -> bool {
+        self.0.eq_ignore_ascii_case(&other.0)
+    }
 }
 
 fn check_label(label: &str) -> Result<(), UrnFault> {

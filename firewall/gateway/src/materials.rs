@@ -1,7 +1,8 @@
 //! Keys and certificates from their files, and the TLS configurations made of them. Read at the start and again on SIGHUP:
 //! leaves live for at most 90 days, gateways for longer.
 
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ring::rand::SystemRandom;
@@ -178,6 +179,21 @@ pub(crate) fn lock_keys(config: &Config) -> Result<LockKeys, RunFault> {
     };
     let secrets = FleetSecret::read_file(&read(path, "lock secret")?);
     secrets.map(LockKeys::new).map_err(|why| fault(path, "lock secret", &why))
+}
+
+/// The files of the configuration that hold secrets and that others than their owner can read or write.
+pub(crate) fn open_secrets(config: &Config) -> Vec<PathBuf> {
+    let handshakes = config.routes.iter().filter_map(|route| route.choices.handshake.as_ref());
+    let keys = config.tls.iter().chain(handshakes.map(|choice| &choice.identity)).map(|files| &files.key);
+    let mut open: Vec<PathBuf> =
+        keys.chain(&config.lock_secret).filter(|path| is_open(path)).cloned().collect();
+    open.sort();
+    open.dedup();
+    open
+}
+
+fn is_open(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
 }
 
 /// Towards an authority: public, so without a certificate of our own.

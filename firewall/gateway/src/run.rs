@@ -7,6 +7,7 @@ mod threads;
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use semgate_policies::Floors;
@@ -46,6 +47,8 @@ pub struct Checked {
     /// Log keys of the configuration that no trust list which is remembered names or named, each with its authority: they have no say, and
     /// stop nothing.
     pub unlisted_log_keys: Vec<(String, String)>,
+    /// Files with secrets that others on the machine can read or write: the operator may have a reason, so they stop nothing.
+    pub open_secrets: Vec<PathBuf>,
 }
 
 /// Looks at everything that a start needs (keys, roots, followers' memory, policies, and that they go together); binds nothing and writes nothing.
@@ -76,6 +79,7 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
         unkept,
         floors,
         unlisted_log_keys,
+        open_secrets: crate::materials::open_secrets(config),
     })
 }
 

@@ -100,7 +100,11 @@ fn define<'c>(resolved: &Resolved<'c, '_>) -> Result<Vec<Defined<'c>>, Refusal> 
             Code::ContentUninspectable,
             format!("`{}` is of a handshake, which this route does not open", instance.pointer),
         )
-        .with_hint("shake hands at the route's own address for it, `snl` below this one"));
+        .with_hint(match resolved.case().route.options.group {
+            // each member has its own key, and nobody has one for all
+            Some(_) => "shake hands with a member, at `snl` below the address of its own route",
+            None => "shake hands at the route's own address for it, `snl` below this one",
+        }));
     }
     if let Some(gap) = &message.gap {
         return Err(undefined(named, &gap.pointer.to_string(), gap.what));

@@ -160,6 +160,17 @@ mod tests {
     }
 
     #[test]
+    fn a_minimum_of_a_line_in_another_case_was_kept_and_bound_nothing() {
+        let minimums = PairMinimums::new();
+        minimums.put("a", "b", &[], &[minimum("PAYMENT", "v2.0")]);
+        let line = Line::parse("payment").unwrap();
+        assert_eq!(minimums.floors("a", "b", &line), [None, Some(Version::new(2, 0))]);
+        // of two spellings, which no handshake may state, the higher one counts
+        minimums.put("a", "b", &[minimum("Payment", "v1.0"), minimum("payment", "v1.1")], &[]);
+        assert_eq!(minimums.floors("a", "b", &line), [Some(Version::new(1, 1)), None]);
+    }
+
+    #[test]
     fn the_last_handshake_of_a_pair_counts() {
         let minimums = PairMinimums::new();
         let line = Line::parse("payment").unwrap();

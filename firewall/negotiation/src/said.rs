@@ -358,7 +358,7 @@ fn minimums_of(members: &Members<'_, '_>) -> Read<Vec<Minimum>> {
     for minimum in members.list("minimums", MAX_MINIMUMS)? {
         let members = Members::of(minimum, "minimums", &["line", "min"], &[])?;
         let line = members.parsed("line", |text| Line::parse(text).ok())?;
-        if minimums.iter().any(|other| other.line == line) {
+        if minimums.iter().any(|other| other.line.folds_with(&line)) {
             return Err(HandshakeFault::Member("minimums"));
         }
         minimums.push(Minimum { line, min: members.parsed("min", |text| Version::parse(text).ok())? });

@@ -100,9 +100,9 @@ pub struct Minimum {
     pub min: Version,
 }
 
-/// The minimum that a list states for a line.
+/// The minimum that a list states for a line, in whatever case it spells it: no authority publishes two lines that differ in case alone.
 pub fn minimum_of(minimums: &[Minimum], line: &Line) -> Option<Version> {
-    minimums.iter().find(|minimum| minimum.line == *line).map(|minimum| minimum.min)
+    minimums.iter().filter(|minimum| minimum.line.folds_with(line)).map(|minimum| minimum.min).max()
 }
 
 #[cfg(test)]

@@ -67,6 +67,9 @@ pub(super) fn start(
 ) -> Result<(Bound, Running), RunFault> {
     let held = start::hold(config)?;
     let parts = start::Parts::load(config, Memory::Keep)?;
+    for path in crate::materials::open_secrets(config) {
+        tracing::warn!("`{}` can be read by others than its owner", path.display());
+    }
     let mut first = parts.policies;
     first.remember()?;
     let begun = first.begun();

@@ -25,6 +25,8 @@ pub enum SecretFault {
     Encoding,
     /// A secret has fewer than 32 bytes, or more than 1,024.
     Length,
+    /// A secret is nothing but zeros: nobody drew it.
+    Zeros,
     /// The source of randomness failed.
     Randomness,
 }
@@ -35,6 +37,7 @@ impl fmt::Display for SecretFault {
             Self::Lines => "the secret file does not have one line, or two",
             Self::Encoding => "a line of the secret file is not base64url without padding",
             Self::Length => "a secret does not have 32 to 1024 bytes",
+            Self::Zeros => "a secret is nothing but zeros",
             Self::Randomness => "the source of randomness failed",
         })
     }
@@ -83,7 +86,11 @@ impl FleetSecret {
         if lines.is_empty() || lines.len() > MAX_SECRETS {
             return Err(SecretFault::Lines);
         }
-        let read = |line: &str| Self::new(&from_base64url(line).ok_or(SecretFault::Encoding)?);
+        let read = |line: &str| {
+            let bytes = from_base64url(line).ok_or(SecretFault::Encoding)?;
+            let secret = Self::new(&bytes)?;
+            if bytes.iter().all(|byte| *byte == 0) { Err(SecretFault::Zeros) } else { Ok(secret) }
+        };
         lines.into_iter().map(read).collect()
     }
 

@@ -204,6 +204,8 @@ fn secret_files_that_are_none_are_refused() {
         ("not base64!", SecretFault::Encoding),
         ("AAAA", SecretFault::Length),
         ("\n", SecretFault::Length),
+        // nobody drew it
+        ("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n", SecretFault::Zeros),
     ] {
         assert_eq!(FleetSecret::read_file(text).unwrap_err(), fault, "{text:?}");
     }
