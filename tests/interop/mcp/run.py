@@ -40,7 +40,7 @@ from report import markdown, report_of  # noqa: E402
 from stage import Failed, Gateway, Process, Up, free_port, wait_for  # noqa: E402
 
 # the suite calls tools with a null for an optional argument, and its reference server writes streams as lines and progress that nobody asked for
-ADMITTED = {'binding': 'mcp', 'admit': ['text', 'file', 'data'], 'null_arguments': 'absent', 'json_lines': True, 'withhold_stray_progress': True}
+ADMITTED = {'binding': 'mcp', 'admit': ['text', 'file'], 'null_arguments': 'absent', 'json_lines': True, 'withhold_stray_progress': True}
 # the suite's tool cannot be listed for a draft without a token
 AUTHORIZED = {'forward_authorization': True, 'unnamed_tools': 'pass', 'default_context': 'urn:contexts:supplyChain:v1.0'}
 # scenarios call tools that the suite's reference server does not have, and take its own answer to that
