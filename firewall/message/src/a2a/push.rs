@@ -144,13 +144,13 @@ fn url<'j>(json: &'j Json<'j>, path: &str, member: &str) -> Read<&'j str> {
     Err(MessageFault::malformed(at(path, member), "is no http url of at most 2048 visible ASCII characters"))
 }
 
-/// A token or credential: printable ASCII on one line.
+/// A token or credential: visible ASCII without blanks, so that it is no prose.
 fn secret(json: &Json<'_>, path: &str, member: &str) -> Read<()> {
     let text = string(json, path, member)?;
-    if text.len() <= MAX_SECRET && text.bytes().all(|b| matches!(b, b' '..=b'~')) {
+    if text.len() <= MAX_SECRET && text.bytes().all(|b| b.is_ascii_graphic()) {
         return Ok(());
     }
-    Err(MessageFault::malformed(at(path, member), "is no line of at most 4096 printable ASCII characters"))
+    Err(MessageFault::malformed(at(path, member), "is no token of at most 4096 visible ASCII characters"))
 }
 
 /// The tenant that is named must be the route's; proto3 writes an absent string as an empty one.

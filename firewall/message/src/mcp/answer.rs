@@ -234,7 +234,7 @@ fn called<'j>(
 /// The server needs something first: each of its requests is judged like one that it sends.
 fn input_required<'j>(result: &'j Object<'j>, reading: &Reading<'_>, out: &mut Message<'j>) -> Read<()> {
     out.performative = Query;
-    out.state_token = result.get("requestState").and_then(Json::as_str);
+    out.state_token = result.get("requestState").map(|state| request::state(state, PATH)).transpose()?;
     if let Some(requests) = result.get("inputRequests") {
         let path = at(PATH, "inputRequests");
         for (key, value) in object(requests, &path)?.iter() {

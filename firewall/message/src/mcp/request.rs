@@ -187,7 +187,7 @@ fn call<'j>(params: &'j Object<'j>, reading: &Reading<'_>, out: &mut Message<'j>
             "name" => name = Some(tool_name(value)?),
             "arguments" => arguments = Some(object(value, "/params/arguments")?),
             "inputResponses" => input_responses(value, reading, out)?,
-            "requestState" => out.state_token = Some(state(value)?),
+            "requestState" => out.state_token = Some(state(value, PATH)?),
             _ => return unknown(PATH, key),
         }
     }
@@ -208,13 +208,19 @@ fn tool_name<'j>(json: &'j Json<'j>) -> Read<&'j str> {
     }
 }
 
-/// What the server made and gets back; nobody else reads it.
-fn state<'j>(json: &'j Json<'j>) -> Read<&'j str> {
-    let text = string(json, "/params", "requestState")?;
-    if text.len() <= 8192 && text.bytes().all(|b| b.is_ascii_graphic() || b == b' ') {
-        return Ok(text);
-    }
-    Err(MessageFault::malformed("/params/requestState", "is no printable ASCII of at most 8192 bytes"))
+/// The most bytes of a `requestState`: it holds what the server would keep otherwise, sealed answers of earlier rounds included.
+const MAX_STATE: usize = 8192;
+
+/// What the server made and gets back: an opaque token as a cursor is. Nobody but the server reads it, so it passes where no text does
+/// and no policy is asked about it as free text: with a blank it could be prose, and is refused in both directions.
+pub(super) fn state<'j>(json: &'j Json<'j>, path: &str) -> Read<&'j str> {
+    let text = string(json, path, "requestState")?;
+    form::word(text, MAX_STATE).ok_or_else(|| {
+        MessageFault::malformed(
+            at(path, "requestState"),
+            "is no token of at most 8192 visible ASCII characters",
+        )
+    })
 }
 
 /// What stands inside params and is judged by itself.
@@ -229,7 +235,7 @@ fn parts<'j>(
         input_responses(responses, reading, out)?;
     }
     if let Some(token) = params.get("requestState").filter(|_| operation.takes_input()) {
-        out.state_token = Some(state(token)?);
+        out.state_token = Some(state(token, PATH)?);
     }
     asking(operation, params, PATH, reading, out);
     let texts: &[&str] = match operation {

@@ -29,7 +29,7 @@ pub(in crate::a2a) fn full(operation: Operation) -> Value {
         CancelTask => json!({"tenant": "", "id": "t-1", "metadata": {}}),
         SubscribeToTask => json!({"tenant": "", "id": "t-1"}),
         CreateTaskPushNotificationConfig => json!({
-            "tenant": "", "taskId": "t-1", "id": "p-1", "url": "https://hooks.example/a?b=c", "token": "s e c r e t",
+            "tenant": "", "taskId": "t-1", "id": "p-1", "url": "https://hooks.example/a?b=c", "token": "s-e.c/r+e=t",
             "authentication": {"scheme": "Bearer", "credentials": "abc.def"},
         }),
         GetTaskPushNotificationConfig | DeleteTaskPushNotificationConfig => {
