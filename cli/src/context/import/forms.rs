@@ -23,6 +23,12 @@ pub(super) struct Form {
     pub definition: Value,
 }
 
+/// The definition that the newest version has, wherever it stands: versions are dates, and sort as such.
+pub(super) fn newest(forms: &[Form]) -> Option<&Value> {
+    let newest = forms.iter().max_by_key(|form| form.versions.iter().max());
+    newest.map(|form| &form.definition)
+}
+
 /// What differs between versions since the protocol has it in one of them only: `execution` of a tool (2025-11-25) and `x-mcp-header` of
 /// an argument (2026-07-28).
 const OF_ONE_VERSION: [&str; 2] = ["execution", "x-mcp-header"];

@@ -11,7 +11,7 @@ use semgate_message::mcp::Version;
 use serde_json::{Map, Value, json};
 
 use super::ask::{Place, Said};
-use super::forms::{Tool, gather};
+use super::forms::{Tool, gather, newest};
 use super::{Draft, From, schema, task_name};
 use crate::fault::Fault;
 
@@ -107,23 +107,24 @@ pub(super) fn task(draft: &mut Draft, Tool { name: tool, forms }: Tool) {
         ));
         return;
     }
-    let Some(last) = forms.last().map(|form| &form.definition) else { return };
-    let Ok(mirrored) = headers(last.get("inputSchema").unwrap_or(&Value::Null)).map_err(|BadHeader| {
+    // older versions lack what newer ones added, such as the headers of arguments
+    let Some(newest) = newest(&forms) else { return };
+    let Ok(mirrored) = headers(newest.get("inputSchema").unwrap_or(&Value::Null)).map_err(|BadHeader| {
         draft.warn(format!("`{name}` is left out: it asks for a header of an argument that cannot have one"));
     }) else {
         return;
     };
     let digests: Vec<_> = forms.iter().filter_map(|form| digest_of(&form.definition)).collect();
-    let given = |member: &str| last.get(member).cloned();
+    let given = |member: &str| newest.get(member).cloned();
     let mut parameters = schema::keep(draft, &name, "parameters", given("inputSchema"));
     if let Value::Object(map) = &mut parameters {
-        if let Some(Value::String(text)) = last.get("description") {
+        if let Some(Value::String(text)) = newest.get("description") {
             map.insert("description".to_owned(), Value::from(text.as_str()));
         }
         map.insert("$comment".to_owned(), Value::from(comment(&tool, &digests, &mirrored)));
     }
     let results = schema::keep(draft, &name, "results", given("outputSchema"));
-    if last.get("outputSchema").is_none() {
+    if newest.get("outputSchema").is_none() {
         draft.warn(format!("`{name}` states no output schema: its results are taken to be empty, and text needs a route that admits it"));
     }
     let task = json!({"parameters": parameters, "results": results, "performatives": ["REQUEST", "INFORM"]});

@@ -135,14 +135,28 @@ fn what_the_protocol_has_in_one_version_alone_is_pinned_for_both_and_told() {
         let form = json!({"digest": digests[n], "protocol": [version], "definition": definition});
         assert_eq!(beside["look"][n], form);
     }
-    assert_eq!(draft.tasks["look"]["parameters"]["$comment"], format!("mcp-tool look {}", digests.join(" ")));
+    let comment = format!("mcp-tool look {} header:Number=/n", digests.join(" "));
+    assert_eq!(draft.tasks["look"]["parameters"]["$comment"], comment);
     assert_eq!(
         forms::unseen(&draft),
-        [
-            "`look` pins words of \"inputSchema\" that the draft does not show: [\"Number\"]",
-            "`look` pins \"execution\", which the draft does not show: {\"taskSupport\":\"forbidden\"}",
-        ]
+        ["`look` pins \"execution\", which the draft does not show: {\"taskSupport\":\"forbidden\"}",]
     );
+}
+
+#[test]
+fn bug_the_headers_of_arguments_were_lost_where_a_server_speaks_both_versions() {
+    let (old, mut new) = (look_up("Looks."), look_up("Looks."));
+    new["inputSchema"]["properties"]["n"]["x-mcp-header"] = json!("Number");
+    // the newest form counts, wherever it stands
+    for lists in [
+        vec![(NEW, vec![new.clone()]), (OLD, vec![old.clone()])],
+        vec![(OLD, vec![old.clone()]), (NEW, vec![new.clone()])],
+    ] {
+        let draft = drafted(lists);
+        let comment = draft.tasks["look"]["parameters"]["$comment"].as_str().unwrap();
+        assert!(comment.ends_with(" header:Number=/n"), "{comment}");
+        assert_eq!(comment.matches("sha-256:").count(), 2, "both forms stay pinned: {comment}");
+    }
 }
 
 #[test]
