@@ -6,6 +6,7 @@
 //! what they ask for.
 
 mod build;
+mod contexts;
 mod security;
 mod signed;
 #[cfg(test)]
@@ -21,7 +22,7 @@ use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use semgate_contexts::json::{self, Json};
-use semgate_inspect::{Code, Refusal};
+use semgate_inspect::{Code, Delivered, Refusal};
 use semgate_message::{Form, RpcId};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -37,6 +38,7 @@ use crate::upstream::Pool;
 
 pub(crate) use build::Says;
 pub(crate) use signed::CardKeys;
+use signed::NotSigned;
 
 /// How long a fetched card is served: long enough that asking costs the agent nothing, short enough to follow a deployment.
 const KEPT: Duration = Duration::from_secs(60);
@@ -72,10 +74,36 @@ pub(crate) fn conditional(body: Bytes, has: Option<&HeaderValue>, decision: Deci
 /// The keys that count now; none while there are none, and then no card passes.
 pub(crate) type KeysNow = Box<dyn Fn() -> Option<Arc<CardKeys>>>;
 
+/// Why a card of the agent is not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bad {
+    /// It could not be had, or no listed key signed it.
+    Unsigned,
+    /// A public one names contexts, and as it is it must not be changed.
+    TellsContexts,
+}
+
+impl Bad {
+    fn refusal(self) -> Refusal {
+        match self {
+            Self::Unsigned => {
+                Refusal::new(Code::UpstreamInvalid, "the agent's card is not signed by a key that is known here")
+                    .with_hint("the operator of this gateway knows which keys are")
+            }
+            Self::TellsContexts => Refusal::new(Code::UpstreamInvalid, "the agent's card cannot be shown")
+                .with_hint("the operator of this gateway reads why in its record")
+                .with_detail(
+                    "the agent's public card names contexts, and with `card = \"untouched\"` it would be shown so: \
+                     name the extension only and the contexts in the extended card, or have the card rebuilt",
+                ),
+        }
+    }
+}
+
 /// A card that is served until then, if it passed, and the keys that it was held against.
 struct Kept {
     until: Instant,
-    body: Option<Bytes>,
+    body: Result<Bytes, Bad>,
     keys: Option<Arc<CardKeys>>,
 }
 
@@ -107,7 +135,7 @@ impl Card {
     /// The card as an answer. The agent is asked at most once in [`KEPT`], by the gateway in its own name, for everyone who waits.
     ///
     /// # Errors
-    /// `upstream_invalid` where the card has to be signed and is not.
+    /// `upstream_invalid` where the card has to be signed and is not, or is untouched and names contexts (F0-47).
     /// Whoever `has` the same one already is told so.
     pub(crate) async fn answer(
         &self,
@@ -119,15 +147,11 @@ impl Card {
             Some(body) => body,
             None => self.renewed(behind).await,
         };
-        let unsigned = || {
-            Refusal::new(Code::UpstreamInvalid, "the agent's card is not signed by a key that is known here")
-                .with_hint("the operator of this gateway knows which keys are")
-        };
-        let body = body.ok_or_else(unsigned)?;
+        let body = body.map_err(Bad::refusal)?;
         Ok(conditional(body, has, decision))
     }
 
-    fn fresh(&self) -> Option<Option<Bytes>> {
+    fn fresh(&self) -> Option<Result<Bytes, Bad>> {
         let (kept, keys) = (self.kept.borrow(), self.keys_now());
         let same = |kept: &Kept| kept.keys.as_ref().map(Arc::as_ptr) == keys.as_ref().map(Arc::as_ptr);
         kept.as_ref().filter(|kept| Instant::now() < kept.until && same(kept)).map(|kept| kept.body.clone())
@@ -137,7 +161,7 @@ impl Card {
         self.keys.as_ref().and_then(|now| now())
     }
 
-    async fn renewed(&self, behind: Behind<'_>) -> Option<Bytes> {
+    async fn renewed(&self, behind: Behind<'_>) -> Result<Bytes, Bad> {
         let _turn = self.asking.lock().await;
         if let Some(body) = self.fresh() {
             return body;
@@ -146,9 +170,8 @@ impl Card {
         let life = if theirs.is_some() { KEPT } else { KEPT_BARE };
         let keys = self.keys_now();
         let body = match (&self.keys, &keys) {
-            (None, _) => Some(self.build(theirs.as_deref())),
-            (Some(_), Some(keys)) => theirs.filter(|card| keys.verify(card).is_ok()),
-            (Some(_), None) => None,
+            (None, _) => Ok(self.build(theirs.as_deref())),
+            (Some(_), keys) => self.untouched(theirs, keys.as_deref()),
         };
         *self.kept.borrow_mut() = Some(Kept { until: Instant::now() + life, body: body.clone(), keys });
         body
@@ -166,25 +189,52 @@ impl Card {
         (head.status == 200).then_some(body)
     }
 
-    /// The card from the agent's bytes; from nothing, or from what is no card, the bare one.
-    fn build(&self, theirs: Option<&[u8]>) -> Bytes {
-        let read = theirs.and_then(|bytes| json::read(bytes, &json::Limits::default()).ok());
-        self.says.build(read.as_ref().and_then(Json::as_object))
+    /// A public card as it is, signed by a listed key.
+    fn untouched(&self, theirs: Option<Bytes>, keys: Option<&CardKeys>) -> Result<Bytes, Bad> {
+        let bytes = theirs.ok_or(Bad::Unsigned)?;
+        let card = signed::value(&bytes).ok_or(Bad::Unsigned)?;
+        let tells = self.says.extension.tells(&card);
+        keys.ok_or(Bad::Unsigned)?.verify(card).map_err(|NotSigned| Bad::Unsigned)?;
+        if tells { Err(Bad::TellsContexts) } else { Ok(bytes) }
     }
 
-    /// The extended card in a reply that may pass, rebuilt like the public one, or as it is where cards pass untouched.
-    pub(crate) fn extended(&self, reply: Bytes, form: Form, id: Option<&RpcId>) -> Bytes {
-        if self.keys_now().is_some_and(|keys| keys.verify(&reply).is_ok()) {
-            return reply;
+    /// The public card from the agent's bytes; from nothing, or from what is no card, the bare one.
+    fn build(&self, theirs: Option<&[u8]>) -> Bytes {
+        let read = theirs.and_then(|bytes| json::read(bytes, &json::Limits::default()).ok());
+        self.says.public(read.as_ref().and_then(Json::as_object))
+    }
+
+    /// What is handed back in the place of a reply that may pass and holds the extended card: nothing, if the reply passes as it is; else
+    /// the card rebuilt. Who asks for it is known to the agent, so it may name contexts.
+    ///
+    /// # Errors
+    /// `upstream_invalid` where cards pass untouched and no listed key signed this one, over every transport.
+    pub(crate) fn extended(
+        &self,
+        reply: &[u8],
+        form: Form,
+        id: Option<&RpcId>,
+    ) -> Result<Option<Bytes>, Refusal> {
+        if self.keys.is_some() {
+            let reply = signed::value(reply);
+            let card = match form {
+                Form::JsonRpc => {
+                    reply.and_then(|mut reply| reply.get_mut("result").map(serde_json::Value::take))
+                }
+                _ => reply,
+            };
+            let signed = card.zip(self.keys_now()).is_some_and(|(card, keys)| keys.verify(card).is_ok());
+            let unsigned = || Bad::Unsigned.refusal().with_delivered(Delivered::Yes).with_rpc_id(id.cloned());
+            return if signed { Ok(None) } else { Err(unsigned()) };
         }
-        let read = json::read(&reply, &json::Limits::default()).ok();
+        let read = json::read(reply, &json::Limits::default()).ok();
         let object = read.as_ref().and_then(Json::as_object);
-        match (form, id) {
+        Ok(Some(match (form, id) {
             (Form::JsonRpc, Some(id)) => {
                 let card = self.says.card(object.and_then(|reply| reply.get("result")?.as_object()));
                 Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{card}}}"#, id.to_json()))
             }
-            _ => self.says.build(object),
-        }
+            _ => Bytes::from(self.says.card(object).to_string()),
+        }))
     }
 }

@@ -287,8 +287,10 @@ impl Way<'_> {
             Ok((sent, passed))
         });
         let (sent, mut passed) = judged.map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
-        passed.permit =
-            self.restored(&sent, passed.permit, None).map_err(|refusal| stopped_reply(refusal, facts))?;
+        passed.permit = self
+            .restored(&sent, passed.permit, None)
+            .map_err(|refusal| stopped_reply(refusal, facts.clone()))?;
+        let card = self.extended(&sent, &passed.permit).map_err(|refusal| stopped_reply(refusal, facts))?;
         if sent.ends_session() {
             lane.shared.inspector.end_session(&sent);
         }
@@ -298,8 +300,7 @@ impl Way<'_> {
             return Err(stopped_reply(refusal, facts));
         }
         lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
-        let answer =
-            reply::hand_back(passed, &sent, &lane.card, echo, notice.as_ref(), &lane.address, self.decision);
+        let answer = reply::hand_back(passed, card, echo, notice.as_ref(), &lane.address, self.decision);
         Ok(in_session(answer, opened, demand))
     }
 

@@ -6,12 +6,10 @@ use http::response::Parts;
 use http::{HeaderName, HeaderValue};
 use semgate_inspect::{Inspector, Notice, Now, Peer, Refusal, ReplyPermit, Sent};
 use semgate_message::Binding;
-use semgate_message::a2a::Operation;
 
 use crate::address::Address;
 use crate::admit::headers::Media;
 use crate::answer::{Answer, AnswerBody};
-use crate::card::Card;
 use crate::decision::DecisionId;
 use crate::forward::Returned;
 use crate::identify::Identity;
@@ -101,21 +99,19 @@ fn foreign_charset(parameter: &[u8]) -> bool {
     charset && !utf8
 }
 
-/// The answer for a reply that passed: the agent's own status and body, the headers ours. A card in it is the gateway's.
+/// The answer for a reply that passed: the agent's own status and body, the headers ours. A `card` that the gateway wrote stands in the
+/// place of the body.
 pub(crate) fn hand_back(
     passed: Passed,
-    sent: &Sent,
-    card: &Card,
+    card: Option<Bytes>,
     echo: Option<&HeaderName>,
     notice: Option<&Notice>,
     address: &Address,
     decision: DecisionId,
 ) -> Answer {
     let media = passed.media;
-    let (status, mut body) = passed.permit.spend();
-    if let Some(asked) = sent.asked().filter(|asked| asked.operation == Operation::GetExtendedAgentCard) {
-        body = card.extended(body, asked.form, sent.rpc_id());
-    }
+    let (status, body) = passed.permit.spend();
+    let body = card.unwrap_or(body);
     let empty = body.is_empty();
     let mut answer = answer(decision, status, media.as_str(), body);
     if empty {

@@ -471,6 +471,11 @@ impl ReplyPermit {
         self.written
     }
 
+    /// What will be handed back, to be looked at before it is recorded and spent.
+    pub fn body(&self) -> &Bytes {
+        &self.body
+    }
+
     /// For the audit record.
     pub fn facts(&self) -> &Facts {
         &self.facts

@@ -6,6 +6,7 @@ use semgate_contexts::schema::refused_in_free_text;
 use semgate_message::a2a::Version;
 use serde_json::{Map, Value, json};
 
+use super::contexts::Extension;
 use super::security::Passing;
 use crate::config::{RouteConfig, Transport};
 use crate::inside::Inside;
@@ -20,7 +21,7 @@ pub(crate) struct Says {
     /// What the card is called if the agent has no name for it.
     name: String,
     url: String,
-    extension: String,
+    pub(super) extension: Extension,
     /// A message without a context is refused, so that the extension is no choice.
     required: bool,
     versions: Vec<Version>,
@@ -43,7 +44,7 @@ impl Says {
         Self {
             name: route.receiver.rsplit('/').next().unwrap_or_default().to_owned(),
             url,
-            extension,
+            extension: Extension::new(extension),
             required: choices.default_context.is_none() && !mixed && !choices.admit.data,
             versions: choices.versions.clone(),
             transports: choices.transports.clone(),
@@ -57,12 +58,14 @@ impl Says {
         }
     }
 
-    /// The card from the agent's own; from nothing, the bare one.
-    pub(crate) fn build(&self, theirs: Option<&Object<'_>>) -> Bytes {
-        Bytes::from(self.card(theirs).to_string())
+    /// The public card from the agent's own; from nothing, the bare one. It names no context but the extension.
+    pub(crate) fn public(&self, theirs: Option<&Object<'_>>) -> Bytes {
+        let mut card = self.card(theirs);
+        self.extension.hide(&mut card);
+        Bytes::from(card.to_string())
     }
 
-    /// As [`Says::build`], not yet written.
+    /// The card from the agent's own for whom the agent knows, with the contexts that it names.
     pub(crate) fn card(&self, theirs: Option<&Object<'_>>) -> Value {
         let mut card = Map::new();
         let mut put = |name: &str, value: Value| card.insert(name.to_owned(), value);
@@ -121,7 +124,7 @@ impl Says {
             "streaming": flag(theirs, "streaming"),
             "pushNotifications": self.push && flag(theirs, "pushNotifications"),
             "extendedAgentCard": flag(theirs, "extendedAgentCard"),
-            "extensions": [{"uri": self.extension, "description": "Shared contexts (SNL)", "required": self.required}]
+            "extensions": [{"uri": self.extension.uri(), "description": "Shared contexts (SNL)", "required": self.required}]
         })
     }
 

@@ -50,8 +50,7 @@ impl CardKeys {
     ///
     /// # Errors
     /// [`NotSigned`].
-    pub(crate) fn verify(&self, card: &[u8]) -> Result<(), NotSigned> {
-        let mut card = value(card).ok_or(NotSigned)?;
+    pub(crate) fn verify(&self, mut card: Value) -> Result<(), NotSigned> {
         let signatures = card.as_object_mut().and_then(|card| card.remove("signatures")).ok_or(NotSigned)?;
         let signatures = signatures.as_array().ok_or(NotSigned)?;
         let as_it_is = canonical::jcs(&card).map_err(|_| NotSigned)?;
@@ -107,7 +106,7 @@ impl Key {
 }
 
 /// JSON that reads strictly.
-fn value(bytes: &[u8]) -> Option<Value> {
+pub(super) fn value(bytes: &[u8]) -> Option<Value> {
     json::read(bytes, &json::Limits::default()).ok()?;
     serde_json::from_slice(bytes).ok()
 }
@@ -158,7 +157,7 @@ mod tests {
     }
 
     fn verify(keys: &CardKeys, card: &Value) -> Result<(), NotSigned> {
-        keys.verify(card.to_string().as_bytes())
+        keys.verify(value(card.to_string().as_bytes()).unwrap())
     }
 
     #[test]
@@ -179,7 +178,7 @@ mod tests {
         use crate::card::{Card, Kept};
         use arc_swap::ArcSwapOption;
         use bytes::Bytes;
-        use semgate_message::Form;
+        use semgate_message::{Form, a2a::Operation};
         use std::sync::Arc;
 
         let (pair, keys) = signer();
@@ -189,15 +188,85 @@ mod tests {
         let card = Card::new(says, None, Some(Box::new(move || now.load_full())));
         let theirs = sign(&pair, &json!({"name": "a"}), &json!({"alg": "EdDSA", "kid": "k-1"}));
         let theirs = Bytes::from(theirs.to_string());
-        let passes = || card.extended(theirs.clone(), Form::JsonRpc, None) == theirs;
+        let passes = || card.extended(&theirs, Form::Grpc(Operation::GetExtendedAgentCard), None) == Ok(None);
         let until = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
-        let kept = Kept { until, body: Some(theirs.clone()), keys: listed.load_full() };
+        let kept = Kept { until, body: Ok(theirs.clone()), keys: listed.load_full() };
         *card.kept.borrow_mut() = Some(kept);
         assert!(passes());
-        assert_eq!(card.fresh(), Some(Some(theirs.clone())));
+        assert_eq!(card.fresh(), Some(Ok(theirs.clone())));
         listed.store(Some(Arc::new(signer().1)));
         assert!(!passes(), "the key is not listed any more");
         assert_eq!(card.fresh(), None);
+    }
+
+    /// A card that passes untouched under the one key.
+    fn untouched(keys: CardKeys) -> crate::card::Card {
+        let keys = std::sync::Arc::new(keys);
+        let now = move || Some(std::sync::Arc::clone(&keys));
+        crate::card::Card::new(crate::card::tests::says(""), None, Some(Box::new(now)))
+    }
+
+    #[test]
+    fn f0_47_an_untouched_public_card_that_names_contexts_is_not_served() {
+        use crate::card::Bad;
+        let (pair, keys) = signer();
+        let card = untouched(keys);
+        let shown = |theirs: &Value| {
+            let theirs = sign(&pair, theirs, &json!({"alg": "EdDSA", "kid": "k-1"})).to_string();
+            let keys = card.keys_now();
+            card.untouched(Some(theirs.into()), keys.as_deref()).map(|_| ())
+        };
+        let extensions = |uri: &str| json!({"name": "a", "capabilities": {"extensions": [{"uri": uri}]}});
+        assert_eq!(shown(&extensions("urn:contexts:snl:v1.0")), Ok(()));
+        assert_eq!(shown(&extensions("https://other.test/ext")), Ok(()));
+        assert_eq!(shown(&extensions("urn:contexts:payment:v1.1")), Err(Bad::TellsContexts));
+        for theirs in [
+            json!({"name": "a", "skills": [{"tags": ["URN:contexts:payment:v1.1"]}]}),
+            json!({"name": "a", "x": {"urn:contexts:payment:v1.1": 1}}),
+            json!({"name": "a", "description": "urn:contexts:snl:v1.0 and urn:contexts:snl:v1.1"}),
+        ] {
+            assert_eq!(shown(&theirs), Err(Bad::TellsContexts), "{theirs}");
+        }
+        let refusal = Bad::TellsContexts.refusal();
+        assert_eq!(refusal.reason(), "the agent's card cannot be shown");
+        assert!(refusal.detail().starts_with("the agent's public card names contexts"));
+        assert!(!refusal.hint().contains("context"), "a caller learns nothing of them: {}", refusal.hint());
+    }
+
+    #[test]
+    fn bug_an_untouched_extended_card_was_rebuilt_where_it_was_not_signed_or_came_in_an_envelope() {
+        use semgate_inspect::{Code, Delivered};
+        use semgate_message::{Form, RpcId, a2a::Operation::GetExtendedAgentCard};
+        let (pair, keys) = signer();
+        let card = untouched(keys);
+        let header = json!({"alg": "EdDSA", "kid": "k-1"});
+        let good =
+            sign(&pair, &json!({"name": "a", "description": "speaks urn:contexts:payment:v1.1"}), &header);
+        let mut changed = good.clone();
+        changed["name"] = "evil".into();
+        let enveloped = |card: &Value| json!({"jsonrpc": "2.0", "id": 7, "result": card}).to_string();
+        let id = RpcId::Integer(7);
+        let forms = [
+            (Form::JsonRpc, Some(&id)),
+            (Form::Rest(GetExtendedAgentCard), None),
+            (Form::Grpc(GetExtendedAgentCard), None),
+        ];
+        for (form, id) in forms {
+            let passes = |theirs: &Value| {
+                let reply = if form == Form::JsonRpc { enveloped(theirs) } else { theirs.to_string() };
+                card.extended(reply.as_bytes(), form, id)
+            };
+            assert_eq!(passes(&good).unwrap(), None, "byte for byte, contexts and all");
+            for bad in [&changed, &json!({"name": "a"})] {
+                let refusal = passes(bad).unwrap_err();
+                assert_eq!((refusal.code(), refusal.delivered()), (Code::UpstreamInvalid, Delivered::Yes));
+                assert_eq!(refusal.reason(), "the agent's card is not signed by a key that is known here");
+            }
+        }
+        // a signature beside the card in the envelope counts for nothing
+        let mut beside = good.clone();
+        beside["jsonrpc"] = "2.0".into();
+        assert!(card.extended(beside.to_string().as_bytes(), Form::JsonRpc, Some(&id)).is_err());
     }
 
     #[test]

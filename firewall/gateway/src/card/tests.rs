@@ -72,10 +72,48 @@ fn an_extended_card_is_rebuilt_within_its_answer() {
     let card = Card::new(says, None, None);
     let reply =
         r#"{"jsonrpc":"2.0","id":7,"result":{"name":"Inner","url":"http://inside:1/","signatures":[{}]}}"#;
-    let body = card.extended(Bytes::from(reply), Form::JsonRpc, Some(&RpcId::Integer(7)));
+    let body = card.extended(reply.as_bytes(), Form::JsonRpc, Some(&RpcId::Integer(7))).unwrap().unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!((&body["id"], &body["result"]["name"]), (&7.into(), &"Inner".into()));
     assert!(!body.to_string().contains("inside") && !body.to_string().contains("signatures"));
+}
+
+/// A card whose words and names are contexts, in other cases of letters too.
+fn telling() -> Value {
+    json!({
+        "name": "W", "description": "speaks URN:Contexts:payment:v2.0, and urn:contexts:snl:v1.0.", "version": "urn:contexts:travel:v2.1",
+        "provider": {"organization": "Acme (urn:contexts:acme.tools:v1.0)", "url": "https://acme.test/urn:contexts:payment:v1.1"},
+        "skills": [
+            {"id": "s", "name": "pay urn:contexts:payment:v1.1", "description": "d", "tags": ["t", "urn:contexts:payment:v1.1"],
+             "examples": ["say urn:contexts:payment:v1.1#transfer", "pay"]},
+            {"id": "urn:contexts:payment:v1.1", "name": "n", "description": "d", "tags": []},
+        ],
+        "securitySchemes": {"urn:contexts:payment:v1.1": {"type": "openIdConnect", "openIdConnectUrl": "https://as.test/"}},
+    })
+}
+
+#[test]
+fn f0_47_a_public_card_that_is_rebuilt_names_no_context_but_the_extension() {
+    let card = built(SHOWN, Some(&telling().to_string()));
+    let text = card.to_string().to_ascii_lowercase();
+    assert_eq!(text.matches("urn:contexts:").count(), 2, "{card}");
+    assert_eq!(
+        text.matches("urn:contexts:snl:v1.0").count(),
+        2,
+        "the extension, and where the agent names it: {card}"
+    );
+    assert_eq!(card["description"], "speaks a shared context, and urn:contexts:snl:v1.0.");
+    assert_eq!(
+        card["skills"],
+        json!([{"id": "s", "name": "pay a shared context", "description": "d", "tags": ["t"], "examples": ["pay"]}])
+    );
+    // who asks for the extended card is known to the agent
+    let card = Card::new(says(SHOWN), None, None);
+    let theirs = telling().to_string();
+    let rest = Form::Rest(semgate_message::a2a::Operation::GetExtendedAgentCard);
+    let extended = card.extended(theirs.as_bytes(), rest, None).unwrap().unwrap();
+    let extended: Value = serde_json::from_slice(&extended).unwrap();
+    assert_eq!(extended["skills"][0]["tags"], json!(["t", "urn:contexts:payment:v1.1"]));
 }
 
 #[test]

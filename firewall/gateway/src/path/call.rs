@@ -83,17 +83,23 @@ impl Way<'_> {
         let judged = reply.judged.clone();
         let permit = lane.shared.inspector.inspect_reply(&sent, &lane.replier, 200, reply, now)?;
         let permit = self.restored(&sent, permit, Some(&judged))?;
+        let written = permit.written();
+        let card = match operation {
+            Operation::GetExtendedAgentCard => {
+                // what the gateway wrote itself is JSON
+                let json = if written == Written::Anew { permit.body() } else { &judged };
+                lane.card.extended(json, Form::Grpc(operation), None)?
+            }
+            _ => None,
+        };
         if self.record(Outcome::Allowed, permit.facts().clone()).is_err() {
             return Err(no_audit(Delivered::Yes).into());
         }
         lane.metrics.allowed(Direction::Reply, self.began.elapsed().as_secs_f64());
-        let written = permit.written();
         let (_, bytes) = permit.spend();
-        if operation == Operation::GetExtendedAgentCard {
-            let card = lane.card.extended(judged.clone(), Form::Grpc(operation), None);
-            return if card == judged { Ok(bytes) } else { anew(operation, &without_old(&card), &json) };
+        if let Some(card) = card {
+            return anew(operation, &without_old(&card), &json);
         }
-        // what the gateway wrote itself is JSON
         if written == Written::Anew { anew(operation, &bytes, &json) } else { Ok(bytes) }
     }
 }

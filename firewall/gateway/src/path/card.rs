@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::HeaderValue;
-use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer};
+use semgate_inspect::{Arrived, Delivered, Direction, HeaderClaims, Peer, Refusal, ReplyPermit, Sent};
 use semgate_message::a2a::{Operation, Version};
 use semgate_message::{Call, Form};
 
@@ -38,5 +38,16 @@ impl Way<'_> {
             answer.map_err(|refusal| stopped_reply(of_read(refusal), reply_facts(sent.facts())))?;
         quota::tell(&mut answer, sent.quotas().to_vec());
         Ok(answer)
+    }
+
+    /// What is handed back in the place of a reply of JSON that holds the extended card, if anything is.
+    ///
+    /// # Errors
+    /// `upstream_invalid`: it has to be signed and is not.
+    pub(super) fn extended(&self, sent: &Sent, permit: &ReplyPermit) -> Result<Option<Bytes>, Refusal> {
+        match sent.asked().filter(|asked| asked.operation == Operation::GetExtendedAgentCard) {
+            Some(asked) => self.lane.card.extended(permit.body(), asked.form, sent.rpc_id()),
+            None => Ok(None),
+        }
     }
 }
