@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, IF_NONE_MATCH, UPGRADE};
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Version};
 use hyper::body::Incoming;
 use semgate_inspect::{
     Clarification, Delivered, Direction, Facts, HeaderClaims, Notice, Peer, Permit, Refusal,
@@ -125,8 +125,10 @@ impl Way<'_> {
             shared.inspector.arrive(self.identity.counted(), shared.now())?;
         }
         if let Some(fault) = serving.fault() {
-            // nothing of it was read that would say what the caller speaks
-            return Err(Stopped::from(reasons::framing(fault)).told(Manner::Plain));
+            // nothing of it was read that would say what the caller speaks, but for a call of gRPC, whose head came in frames of its own
+            let framed = request.version() == Version::HTTP_2 && matches!(self.manner, Manner::Grpc { .. });
+            let manner = if framed { self.manner } else { Manner::Plain };
+            return Err(Stopped::from(reasons::framing(fault)).told(manner));
         }
         let now = unix_now();
         let peer = self.identity.peer(now)?;

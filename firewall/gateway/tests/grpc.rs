@@ -310,6 +310,67 @@ async fn of_an_agents_failure_the_status_passes_and_nothing_that_it_says() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bug_a_status_of_an_agent_counted_without_its_meaning_and_in_another_form() {
+    use semgate_message::a2a::grpc::{ERROR_DOMAIN, ErrorInfo, details};
+    let info = ErrorInfo { reason: "TASK_NOT_FOUND", domain: ERROR_DOMAIN, metadata: &[] };
+    let named = base64::prelude::BASE64_STANDARD.encode(details(5, "x", &[info], None));
+    let next: &'static Mutex<Vec<Says>> = Box::leak(Box::default());
+    let agent = Agent::start(move |_| next.lock().unwrap().pop().unwrap());
+    let (_house, gateway) = start(&agent, "");
+    let mut client = h2::plain(gateway.port("grpc")).await;
+    for (status, bin, told, text) in [
+        ("5", None, 5, "Task not found"),
+        ("12", None, 12, "This operation is not supported"),
+        ("5", Some(&named), 5, "Task not found"),
+        (
+            "13",
+            Some(&named),
+            13,
+            "upstream_invalid: the agent behind answered with an error that the protocol does not have",
+        ),
+        (
+            "16",
+            Some(&named),
+            16,
+            "upstream_invalid: the agent behind answered with an error that the protocol does not have",
+        ),
+        ("+5", None, 13, "upstream_invalid: the agent behind ended a call with a status that does not exist"),
+        ("05", None, 13, "upstream_invalid: the agent behind ended a call with a status that does not exist"),
+        ("00", None, 13, "upstream_invalid: the agent behind ended a call with a status that does not exist"),
+    ] {
+        for alone in [true, false] {
+            let mut trailers = vec![("grpc-status", status.to_owned())];
+            trailers.extend(bin.map(|bin| ("grpc-status-details-bin", bin.clone())));
+            let mut says = Says::pieces(if alone { vec![] } else { vec![Piece::Trailers(trailers.clone())] });
+            if alone {
+                says.head.extend(trailers);
+            }
+            next.lock().unwrap().push(says);
+            let answer = ask(&mut client, call("SendMessage", framed(&request()))).await;
+            assert_eq!((answer.status(), answer.text()), (told, text), "{status} {alone}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bug_a_call_to_another_host_or_with_a_large_head_was_answered_by_http_alone() {
+    let agent = Agent::start(|_| Says::one(&reply()));
+    let (_house, gateway) = start(&agent, "");
+    let mut client = h2::plain(gateway.port("grpc")).await;
+    let mut elsewhere = call("SendMessage", framed(&request()));
+    *elsewhere.uri_mut() = "http://elsewhere.test/lf.a2a.v1.A2AService/SendMessage".parse().unwrap();
+    let answer = ask(&mut client, elsewhere).await;
+    assert_eq!(answer.status(), 7, "{answer:?}");
+    assert!(answer.text().starts_with("host_refused: "), "{answer:?}");
+    let mut large = call("SendMessage", framed(&request()));
+    large.headers_mut().insert("x-large", "a".repeat(20_000).parse().unwrap());
+    let answer = ask(&mut client, large).await;
+    assert_eq!(answer.status(), 8, "{answer:?}");
+    assert!(answer.text().starts_with("too_large: "), "{answer:?}");
+    assert!(agent.seen().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_is_not_one_clean_message_does_not_pass() {
     let next: &'static Mutex<Vec<Says>> = Box::leak(Box::default());
     let agent = Agent::start(move |_| next.lock().unwrap().pop().unwrap());

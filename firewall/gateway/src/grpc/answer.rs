@@ -8,9 +8,9 @@ use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::response::Parts;
+use http::{HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
 use semgate_inspect::Refusal;
@@ -154,13 +154,17 @@ fn end(trailers: &HeaderMap) -> Result<(), Ended> {
     let (Some(status), None) = (all.next(), all.next()) else {
         return Err(invalid("the agent behind ended a call without a status").into());
     };
-    let number = status.to_str().ok().and_then(|text| text.parse::<u8>().ok()).filter(|n| *n <= MAX_STATUS);
+    // in digits, as it is written and no other way
+    let written = |n: &u8| *n <= MAX_STATUS && n.to_string().as_bytes() == status.as_bytes();
+    let number = status.to_str().ok().and_then(|text| text.parse::<u8>().ok()).filter(written);
     match number {
         Some(0) => Ok(()),
         None => Err(invalid("the agent behind ended a call with a status that does not exist").into()),
         Some(status) => {
-            let details = trailers.get(DETAILS).and_then(|details| BASE64.decode(details.as_bytes()).ok());
-            let known = details.and_then(|details| grpc::agent_error(&details).known);
+            // what is no base64 is there and says nothing
+            let read = |details: &HeaderValue| BASE64.decode(details.as_bytes()).unwrap_or_default();
+            let details = trailers.get(DETAILS).map(read);
+            let known = grpc::agent_error(status, details.as_deref()).known;
             let refusal = Refusal::of_agent(known).with_detail(format!("grpc status {status}"));
             Err(Ended { refusal, status: Some(status) })
         }

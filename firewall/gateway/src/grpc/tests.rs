@@ -170,7 +170,7 @@ fn a_refusal_is_a_status_with_the_code_in_front_and_in_its_details() {
     for part in ["POLICY_DENIED", "dev.semgate", "policy_denied", "ask the operator", &decision.to_string()] {
         assert!(text.contains(part), "{part}");
     }
-    assert_eq!(grpc::agent_error(&details).known, None);
+    assert_eq!(grpc::agent_error(7, Some(&details)).known, None);
     assert_eq!(well()[STATUS], "0");
 }
 
@@ -180,14 +180,15 @@ fn what_the_protocol_has_an_error_for_is_that_error() {
     let details = |refusal: &Refusal, agent| {
         let trailers = refused(refusal, agent, decision);
         let details = BASE64_STANDARD_NO_PAD.decode(&trailers[DETAILS]).unwrap();
-        (trailers[STATUS].to_str().unwrap().to_owned(), grpc::agent_error(&details).known)
+        let status = trailers[STATUS].to_str().unwrap();
+        (status.to_owned(), grpc::agent_error(status.parse().unwrap(), Some(&details)).known)
     };
     let not_found = Refusal::new(Code::NotFound, "there is no such task");
     assert_eq!(details(&not_found, None), ("5".to_owned(), Some(ProtocolError::TaskNotFound)));
     let version = Refusal::new(Code::VersionUnsupported, "another version");
     assert_eq!(details(&version, None), ("9".to_owned(), Some(ProtocolError::VersionNotSupported)));
     let agents = Refusal::of_agent(Some(ProtocolError::TaskNotCancelable));
-    assert_eq!(details(&agents, Some(12)), ("12".to_owned(), Some(ProtocolError::TaskNotCancelable)));
+    assert_eq!(details(&agents, Some(9)), ("9".to_owned(), Some(ProtocolError::TaskNotCancelable)));
     let unknown = Refusal::of_agent(None);
     assert_eq!(details(&unknown, Some(16)), ("16".to_owned(), None));
 }

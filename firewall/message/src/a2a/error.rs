@@ -70,6 +70,8 @@ const ARGUMENT: (u8, &str) = (3, "INVALID_ARGUMENT");
 const FOUND: (u8, &str) = (5, "NOT_FOUND");
 const PRECONDITION: (u8, &str) = (9, "FAILED_PRECONDITION");
 const INTERNAL: (u8, &str) = (13, "INTERNAL");
+/// The status code of gRPC for what is not there at all.
+const UNIMPLEMENTED: u8 = 12;
 
 impl ProtocolError {
     /// All of them.
@@ -146,6 +148,14 @@ impl ProtocolError {
     /// The status code of the gRPC binding.
     pub const fn grpc_status(self) -> u8 {
         self.written().grpc
+    }
+
+    /// Whether an agent may say it with this status code of gRPC: its own, or `UNIMPLEMENTED` for what is not supported, as the SDK for
+    /// Python has it.
+    const fn has_grpc_status(self, status: u8) -> bool {
+        let unsupported =
+            matches!(self, PushNotificationNotSupported | UnsupportedOperation | VersionNotSupported);
+        status == self.grpc_status() || (unsupported && status == UNIMPLEMENTED)
     }
 
     /// The name of that code, which the HTTP+JSON binding writes too (`error.status`).
@@ -238,11 +248,14 @@ impl AgentError {
     }
 
     /// An answer of gRPC whose status is not OK: `reason` is that of the `google.rpc.ErrorInfo` of domain `a2a-protocol.org` in
-    /// its details. Without it `NOT_FOUND` and `UNIMPLEMENTED` still tell what they mean.
+    /// its details, and counts if the status is that error's. Without it `NOT_FOUND` and `UNIMPLEMENTED` still tell what they mean; with
+    /// one that the protocol does not have they do not.
     pub fn of_grpc(status: u8, reason: Option<&str>) -> Self {
-        let known = match (reason.and_then(ProtocolError::of_reason), status) {
-            (Some(error), _) => (error.grpc_status() == status).then_some(error),
-            (None, 12) => Some(UnsupportedOperation),
+        let known = match (reason, status) {
+            (Some(reason), _) => {
+                ProtocolError::of_reason(reason).filter(|error| error.has_grpc_status(status))
+            }
+            (None, UNIMPLEMENTED) => Some(UnsupportedOperation),
             (None, 5) => Some(TaskNotFound),
             (None, _) => None,
         };

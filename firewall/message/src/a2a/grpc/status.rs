@@ -1,7 +1,7 @@
 //! `google.rpc.Status`: how a call says what went wrong (A2A 1.0 §10.6).
 
 use super::{
-    super::{AgentError, ProtocolError},
+    super::AgentError,
     encode::{bytes, varint_field},
     wire::{Raw, Wire},
 };
@@ -57,12 +57,14 @@ fn any(kind: &[u8], value: &[u8], out: &mut Vec<u8>) {
     bytes(3, &any, out);
 }
 
-/// Which error an agent means by the details of its status; what it wrote beside the reason is not kept. Details that cannot be
-/// read name none.
-pub fn agent_error(details: &[u8]) -> AgentError {
-    let info = infos(details).find(|info| info.domain == ERROR_DOMAIN.as_bytes());
-    let reason = info.and_then(|info| std::str::from_utf8(info.reason).ok());
-    AgentError { known: reason.and_then(ProtocolError::of_reason) }
+/// Which error an agent means by a status that is not OK and by its details, if it has any; what it wrote beside the reason is not kept.
+/// Details that cannot be read, or have no reason of A2A's, name none: only without details a status speaks for itself.
+pub fn agent_error(status: u8, details: Option<&[u8]>) -> AgentError {
+    let reason = details.map(|details| {
+        let info = infos(details).find(|info| info.domain == ERROR_DOMAIN.as_bytes());
+        info.and_then(|info| std::str::from_utf8(info.reason).ok()).unwrap_or_default()
+    });
+    AgentError::of_grpc(status, reason)
 }
 
 struct Info<'b> {

@@ -414,7 +414,7 @@ fn the_error_of_an_agent_is_known_by_its_reason_and_nothing_else_of_it_is_kept()
     let status = |infos: &[ErrorInfo<'_>]| details(5, "text of the agent", infos, None);
     let info = |reason, domain| ErrorInfo { reason, domain, metadata: &[("k", "v"), ("empty", "")] };
     let not_found = info("TASK_NOT_FOUND", ERROR_DOMAIN);
-    let known = |bytes: &[u8]| agent_error(bytes).known;
+    let known = |bytes: &[u8]| agent_error(5, Some(bytes)).known;
     assert_eq!(known(&status(&[not_found])), Some(ProtocolError::TaskNotFound));
     assert_eq!(
         known(&status(&[info("X", "elsewhere.example"), not_found])),
@@ -425,6 +425,16 @@ fn the_error_of_an_agent_is_known_by_its_reason_and_nothing_else_of_it_is_kept()
     assert_eq!(known(&status(&[])), None);
     assert_eq!(known(b""), None);
     assert_eq!(known(b"\xff\xff"), None);
+    // by itself, and only by itself, the status says it
+    assert_eq!(agent_error(5, None).known, Some(ProtocolError::TaskNotFound));
+    assert_eq!(agent_error(12, None).known, Some(ProtocolError::UnsupportedOperation));
+    for other in [1, 9, 12, 13, 14, 16] {
+        assert_eq!(
+            agent_error(other, Some(&status(&[not_found]))).known,
+            None,
+            "{other} is not that error's"
+        );
+    }
     let whole = status(&[not_found]);
     for end in 0..whole.len() {
         assert_eq!(known(&whole[..end]), None);

@@ -71,6 +71,16 @@ fn errors_by_rest_say_the_same() {
     assert_eq!(AgentError::of_grpc(5, None).known, Some(ProtocolError::TaskNotFound));
     assert_eq!(AgentError::of_grpc(5, Some("INTERNAL_ERROR")).known, None);
     assert_eq!(AgentError::of_grpc(2, None).known, None);
+    assert_eq!(AgentError::of_grpc(5, Some("NOTHING_OF_THE_KIND")).known, None);
+    // as the SDK for Python writes them
+    for error in [
+        ProtocolError::PushNotificationNotSupported,
+        ProtocolError::UnsupportedOperation,
+        ProtocolError::VersionNotSupported,
+    ] {
+        assert_eq!(AgentError::of_grpc(12, Some(error.reason())).known, Some(error));
+    }
+    assert_eq!(AgentError::of_grpc(12, Some("TASK_NOT_CANCELABLE")).known, None);
 }
 
 #[test]
