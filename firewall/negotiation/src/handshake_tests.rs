@@ -362,8 +362,28 @@ fn an_answer_to_lock_that_ends_late_or_is_over_is_refused() {
         let (closing, lock) = pair.lock(greeted.select(&select, &pair.world.trust(), NOW).unwrap());
         let agreement = waiting.lock(&pair.hear_lock(&lock).unwrap(), NOW).unwrap();
         let keys = LockKeys::new(vec![FleetSecret::new(&[7; 32]).unwrap()]);
-        let granted = Granted { expires_at, ..keys.grant(&agreement, "orders", AUTHORITY, NOW).unwrap() };
-        let outcome = closing.granted(&Carried::Granted(granted), NOW);
+        let granted = keys.grant(&agreement, "orders", AUTHORITY, NOW).unwrap();
+        let lock = granted.lock.replace(&format!(".{}.", granted.expires_at), &format!(".{expires_at}."));
+        let outcome = closing.granted(&Carried::Granted(Granted { lock, expires_at }), NOW);
         assert_eq!(outcome.is_ok(), expected, "{expires_at} {outcome:?}");
+        assert!(outcome.is_ok() || fault(outcome).code() == "lock_mismatch");
+    }
+}
+
+#[test]
+fn bug_a_lock_that_ends_at_another_second_than_its_answer_says_was_taken() {
+    for (in_text, said) in
+        [(NOW + 999_999, NOW + 3_600), (NOW + 3_600, NOW + 3_599), (NOW + 3_599, NOW + 3_600)]
+    {
+        let pair = pair();
+        let (greeted, hello) = pair.hello(opening(&["payment:v2.0"]));
+        let (waiting, select) = pair.select(&hello, &answering(&["payment:v2.0"])).unwrap();
+        let (closing, lock) = pair.lock(greeted.select(&select, &pair.world.trust(), NOW).unwrap());
+        let agreement = waiting.lock(&pair.hear_lock(&lock).unwrap(), NOW).unwrap();
+        let keys = LockKeys::new(vec![FleetSecret::new(&[7; 32]).unwrap()]);
+        let granted = keys.grant(&agreement, "orders", AUTHORITY, NOW).unwrap();
+        let lock = granted.lock.replace(&format!(".{}.", granted.expires_at), &format!(".{in_text}."));
+        let refused = fault(closing.granted(&Carried::Granted(Granted { lock, expires_at: said }), NOW));
+        assert!(matches!(refused, HandshakeFault::Expiry), "{refused:?}");
     }
 }

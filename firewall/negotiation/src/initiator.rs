@@ -28,7 +28,7 @@ use crate::agreed::{session, transcript};
 use crate::carry::{Carried, Kind};
 use crate::floor::Floors;
 use crate::limits::{CLOCK_SKEW_SECONDS, MAX_LOCK_SECONDS};
-use crate::lock::{Granted, session_of};
+use crate::lock::{Granted, end_of, session_of};
 use crate::said::{Hello, Lock, NONCE_BYTES, Select};
 use crate::seal::{PeerKey, SealingKey};
 use crate::select::answers;
@@ -187,7 +187,7 @@ impl Closing {
     /// Takes the answer to LOCK.
     ///
     /// # Errors
-    /// [`HandshakeFault::Expiry`] if it is over already, or ends later than was asked; [`HandshakeFault::OtherSession`] if it is the lock
+    /// [`HandshakeFault::Expiry`] if it is over already, ends later than was asked, or at another second than the answer says; [`HandshakeFault::OtherSession`] if it is the lock
     /// of anything else than the HELLO, SELECT and LOCK that were said here.
     pub fn granted(self, carried: &Carried, now: u64) -> Result<Session, HandshakeFault> {
         let Carried::Granted(Granted { lock, expires_at }) = carried else {
@@ -201,6 +201,10 @@ impl Closing {
         let minimums = [self.chosen.hello.minimums.as_slice(), said.minimums.as_slice()];
         if session_of(lock) != Some(session(&said.choice.features, minimums, &self.transcript)) {
             return Err(HandshakeFault::OtherSession);
+        }
+        // gateways go by the lock
+        if end_of(lock) != Some(*expires_at) {
+            return Err(HandshakeFault::Expiry);
         }
         let Select { choice, minimums, .. } = self.chosen.select.said;
         Ok(Session {

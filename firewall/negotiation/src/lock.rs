@@ -67,6 +67,11 @@ pub fn session_of(lock: &str) -> Option<[u8; 32]> {
     LockText::parse(lock).map(|text| text.session)
 }
 
+/// The second at which a lock says by itself that it ends. It proves nothing, as [`session_of`]; `None` for what is no lock.
+pub(crate) fn end_of(lock: &str) -> Option<u64> {
+    LockText::parse(lock).map(|text| text.expires_at)
+}
+
 /// A lock does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockFault {
