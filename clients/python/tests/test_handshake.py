@@ -227,7 +227,7 @@ def test_a_hello_that_was_put_in_place_of_another_is_seen(vectors: Any, trust: T
 
 def test_a_minimum_of_the_other_side_binds_its_own_choice(vectors: Any, trust: Trust) -> None:
     responder = Responder(vectors, trust, vectors["now"])
-    responder.minimums = [{"line": "payment", "min": "v2.0"}]
+    responder.minimums = [{"line": "Payment", "min": "v2.0"}]
     with pytest.raises(Refused) as refused:
         hands(vectors, trust, responder)
     assert refused.value.code == "context_below_floor"
@@ -246,6 +246,7 @@ def test_bug_a_hint_with_other_than_visible_ascii_was_taken(vectors: Any, trust:
     ("minimums", "why"),
     [
         ([("payment", "v1.0"), ("payment", "v1.1")], "a line twice"),
+        ([("payment", "v1.0"), ("PAYMENT", "v1.1")], "a line twice"),
         ([("pay me now!", "v1.0")], "no line"),
         ([("pay_me", "v1.0")], "no line"),
         ([("-a", "v1.0")], "no line"),

@@ -114,7 +114,8 @@ class Minimum:
         if not isinstance(value, list) or len(value) > 64:
             raise Refused("malformed", "minimums are no list")
         minimums = tuple(cls.of_json(one) for one in value)
-        if len({one.line for one in minimums}) != len(minimums):
+        # no authority publishes two lines that differ in case alone
+        if len({one.line.lower() for one in minimums}) != len(minimums):
             raise Refused("malformed", "minimums state a line twice")
         return minimums
 
@@ -221,7 +222,7 @@ class Greeted:
             raise Refused("lock_mismatch", "the choice was not offered")
         ours = [Minimum.of_json(one) for one in self.hello["minimums"]]
         for minimum in [*ours, *minimums]:
-            if minimum.line == choice.line and choice.version < version(minimum.min):
+            if minimum.line.lower() == choice.line.lower() and choice.version < version(minimum.min):
                 raise Refused("context_below_floor", "the choice is below a minimum")
 
 
