@@ -227,6 +227,23 @@ fn f0_14_only_members_that_speak_what_the_floor_asks_for_hear_what_is_said_to_th
 }
 
 #[test]
+fn a_lock_and_a_handshake_are_held_with_a_member_and_a_group_says_so() {
+    let up = Up::start();
+    enrol(&up, 2);
+    let (open, locked) = (Scripted::saying(reply(1)), Scripted::saying(reply(2)));
+    let agents = [(&open, "*", ""), (&locked, "*", "require_lock = true")];
+    let (_gateway, group) = before_each(&up, &agents, "");
+    let json = post(group, &decision("QUERY", ("retailer-7", GROUP))).json();
+    assert_eq!(codes(&json), [(id("wholesaler-2"), "lock_mismatch".to_owned())], "{json}");
+    assert_eq!((open.received(), locked.received()), (1, 0));
+    let hello = decision("REQUEST", ("retailer-7", GROUP)).replace("current_decision", "HELLO");
+    let refused = post(group, &hello);
+    assert_eq!(refused.code(), "content_uninspectable");
+    let told = refused.json();
+    assert!(told["hint"].as_str().unwrap().starts_with("shake hands with a member"), "{told}");
+}
+
+#[test]
 fn a_credential_shown_to_a_group_reaches_those_members_whose_own_routes_pass_it_on_and_no_other() {
     let up = Up::start();
     enrol(&up, 2);

@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -124,4 +125,27 @@ fn what_is_no_handshake_is_refused_at_its_address() {
         up.audit().into_iter().find(|record| record["decision_id"] == decision.as_str())
     });
     assert_eq!(up.received(), before);
+}
+
+#[test]
+fn a_lock_secret_that_others_can_read_or_that_nobody_drew_was_taken_in_silence() {
+    let up = Up::start();
+    let secret = up.dir.join("firewall/lock.secret");
+    let check = || {
+        let mut command = Command::new(support::SEMGATE);
+        let output = command
+            .args(["firewall", "check", "--config"])
+            .arg(up.path("/firewall_config"))
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (good, said) = check();
+    assert!(good && !said.contains("can be read by others"), "{said}");
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let (good, said) = check();
+    assert!(good && said.contains("lock.secret` can be read by others than its owner"), "{said}");
+    std::fs::write(&secret, format!("{}\n", "A".repeat(43))).unwrap();
+    let (good, said) = check();
+    assert!(!good && said.contains("a secret is nothing but zeros"), "{said}");
 }

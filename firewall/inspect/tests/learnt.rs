@@ -296,3 +296,14 @@ fn of_two_different_options_for_one_name_in_one_message_the_first_stood() {
     stage.answered(stage.tell("retailer-7", Some(&lock), &twice).unwrap(), 204, "").unwrap();
     assert_eq!(stage.refused("retailer-7", Some(&lock), &mood()), Code::ContentInvalid, "`sad` alone");
 }
+
+#[test]
+fn on_a_socket_options_count_once_they_were_handed_over_since_nothing_answers_them() {
+    let stage = stage();
+    let lock = stage.lock("retailer-7");
+    let _ = stage.tell("retailer-7", Some(&lock), &mood()).unwrap_err();
+    let (_, sent) = stage.tell("retailer-7", Some(&lock), &options("my_mood")).unwrap().spend();
+    assert_eq!(stage.refused("retailer-7", Some(&lock), &mood()), Code::ConceptUndefined);
+    stage.inspector.handed_over(&sent, NOW);
+    let _ = stage.tell("retailer-7", Some(&lock), &mood()).unwrap();
+}
