@@ -328,3 +328,89 @@ fn a_credential_reaches_the_agent_where_the_route_says_so_and_no_record_or_card_
     drop(gateway);
     assert!(!common::read(&house.path("audit.jsonl")).contains("s3cr3t"));
 }
+
+/// A card that a key of its own signed (A2A 1.0 §8.4), and the list of that key.
+fn signed(card: &Value) -> (Value, Value) {
+    use base64::Engine;
+    use ring::signature::{Ed25519KeyPair, KeyPair};
+    let text = |bytes: &[u8]| base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(bytes);
+    let pair = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
+    let protected = text(br#"{"alg":"EdDSA","kid":"k-1","typ":"JOSE"}"#);
+    let payload = text(&semgate_contexts::canonical::jcs(card).unwrap());
+    let signature = text(pair.sign(format!("{protected}.{payload}").as_bytes()).as_ref());
+    let mut signed = card.clone();
+    signed["signatures"] = json!([{"protected": protected, "signature": signature}]);
+    let key = json!({"kty": "OKP", "crv": "Ed25519", "kid": "k-1", "x": text(pair.public_key().as_ref())});
+    (signed, json!({"keys": [key]}))
+}
+
+#[test]
+fn bug_an_untouched_extended_card_lost_its_signature_over_json_rpc_and_passed_without_one() {
+    let card = |name: &str, says: &str| {
+        json!({
+            "name": name, "description": says, "version": "1",
+            "supportedInterfaces": [{"url": "http://inside:1/", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+            "capabilities": {"extendedAgentCard": true}, "defaultInputModes": ["application/json"],
+            "defaultOutputModes": ["application/json"],
+            "skills": [{"id": "s", "name": "S", "description": "d", "tags": ["t"]}]
+        })
+    };
+    let (good, keys) = signed(&card("Wholesaler", "speaks urn:contexts:payment:v1.1"));
+    let mut changed = good.clone();
+    changed["name"] = "evil".into();
+    let (quiet, _) = signed(&card("Wholesaler", "orders"));
+    for (served, extended, public) in [
+        (&good, true, Some("the agent's card cannot be shown")),
+        (&quiet, true, None),
+        (&changed, false, Some("the agent's card is not signed by a key that is known here")),
+        (
+            &card("Wholesaler", "unsigned"),
+            false,
+            Some("the agent's card is not signed by a key that is known here"),
+        ),
+    ] {
+        let (mut house, says) = (House::new(), served.clone());
+        house.remember();
+        let agent = Agent::start(move |seen| {
+            let answer = match serde_json::from_slice::<Value>(&seen.body) {
+                Ok(asked) => json!({"jsonrpc": "2.0", "id": asked["id"], "result": says}),
+                Err(_) => says.clone(),
+            };
+            Act::Say(ok(answer.to_string().as_bytes()))
+        });
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), keys.to_string()).unwrap();
+        let more = format!(
+            "plain_sender = \"{RETAILER}\"\ntransports = [\"jsonrpc\", \"rest\"]\ncard = \"untouched\"\ncard_keys = \"{}\"",
+            file.path().display()
+        );
+        let upstream = format!("http://127.0.0.1:{}/a2a", agent.port);
+        let gateway = Gateway::start(house.config(&route("a2a", "a2a", &upstream, &more), ""));
+        let get = |path: &str| {
+            let head = format!("GET {path} HTTP/1.1\r\nHost: gw\r\n{VERSION}Connection: close\r\n\r\n");
+            Answer::parse(&gateway.raw("a2a", head.as_bytes()))
+        };
+        let asked = json!({"jsonrpc": "2.0", "id": 7, "method": "GetExtendedAgentCard", "params": {}});
+        let (rpc, rest) = (post(&gateway, VERSION, &asked), get("/extendedAgentCard"));
+        if extended {
+            assert_eq!(rpc.body, json!({"jsonrpc": "2.0", "id": 7, "result": served}).to_string());
+            assert_eq!(rest.body, served.to_string());
+        } else {
+            let told = "upstream_invalid: the agent's card is not signed by a key that is known here";
+            assert_eq!(rpc.json()["error"]["message"], told, "{rpc:?}");
+            assert_eq!((rpc.status, &rpc.json()["id"]), (200, &json!(7)));
+            assert_eq!(rest.json()["error"]["message"], told, "{rest:?}");
+            assert!(rest.status >= 500, "{rest:?}");
+            let refused = |house: &House| {
+                house.audit().iter().filter(|line| line["code"] == "upstream_invalid").count()
+            };
+            common::wait("both are recorded as refused", || refused(&house) >= 2);
+        }
+        let shown = get("/.well-known/agent-card.json");
+        match public {
+            None => assert_eq!(shown.body, served.to_string()),
+            Some(why) => assert!(shown.status >= 500 && shown.body.contains(why), "{shown:?}"),
+        }
+        assert!(!shown.body.contains("urn:contexts:payment"), "{shown:?}");
+    }
+}
