@@ -112,7 +112,8 @@ def client_words(case):
 def draft(case, up, url, line):
     """Publishes what a live server says of its tools; answers the context's URN, or nothing for a server without tools."""
     file = case.out / f'{line}.json'
-    file.unlink(missing_ok=True)
+    for before in (file, file.with_suffix('.tools.json')):
+        before.unlink(missing_ok=True)
     words = [case.semgate, 'context', 'import', 'mcp', url, '--line', line, '--out', file]
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True)
     (case.out / f'{line}.import.log').write_text(done.stdout + done.stderr)
