@@ -52,24 +52,19 @@ const NO_LINE_END: &str = r"[^\n\r\u2028\u2029]";
 /// The pattern with each `.` written as what ECMA-262 §22.2.2.7 means by it: no line terminator, of which the engine knows U+000A alone. A
 /// pattern with flags of its own (`(?s:…)`), or with an empty class, which engines read in two ways, stays as it is.
 pub(super) fn dots_spelt_out(pattern: &str) -> Cow<'_, str> {
-    let flags = |at: usize| {
-        pattern.get(at + 2..).is_some_and(|rest| {
-            rest.starts_with(|c: char| c == '-' || c.is_ascii_alphabetic()) && !rest.starts_with("P<")
-        })
-    };
-    let read_otherwise = ["[]", "[^]"].iter().any(|text| pattern.contains(text))
-        || pattern.match_indices("(?").any(|(at, _)| flags(at));
-    if !pattern.contains('.') || read_otherwise {
-        return Cow::Borrowed(pattern);
-    }
     let mut out = String::with_capacity(pattern.len() + NO_LINE_END.len());
     let (mut escaped, mut class, mut name) = (false, false, false);
     for (at, c) in pattern.char_indices() {
         let plain = !escaped && !class && !name;
+        let rest = pattern.get(at + c.len_utf8()..).unwrap_or_default();
         match c {
             '.' if plain => {
                 out.push_str(NO_LINE_END);
                 continue;
+            }
+            '(' if plain && has_flags(rest) => return Cow::Borrowed(pattern),
+            '[' if plain && (rest.starts_with(']') || rest.starts_with("^]")) => {
+                return Cow::Borrowed(pattern);
             }
             '[' if plain => class = true,
             ']' if !escaped => class = false,
@@ -84,6 +79,13 @@ pub(super) fn dots_spelt_out(pattern: &str) -> Cow<'_, str> {
         out.push(c);
     }
     Cow::Owned(out)
+}
+
+/// Whether what stands behind a parenthesis sets flags: `?s:`, `?-i)`; not `?:`, `?<name>` or `?P<name>`.
+fn has_flags(rest: &str) -> bool {
+    rest.strip_prefix('?').is_some_and(|rest| {
+        rest.starts_with(|c: char| c == '-' || c.is_ascii_alphabetic()) && !rest.starts_with("P<")
+    })
 }
 
 #[cfg(test)]

@@ -59,3 +59,24 @@ fn what_was_taken_as_it_is_written_compiles_spelt_out() {
     }
     assert!(largest > 20, "{largest}");
 }
+
+/// What only looks like flags or an empty class, since it is escaped or stands in a class, left every dot of the pattern to the engine.
+#[test]
+fn bug_a_dot_beside_what_only_looks_like_flags_or_an_empty_class_matched_a_line_terminator() {
+    for (pattern, text, plain) in [
+        (r"^\(?a.b$", "a\rb", "axb"),
+        (r"^\(?i.$", "i\u{2028}", "ix"),
+        (r"^\[].$", "[]\r", "[]x"),
+        (r"^item\[].name.$", "item[].name\u{2028}", "item[].namex"),
+        (r"^[^[].$", "x\r", "xx"),
+        (r"^.+\[[^[]*]$", "a\r[b]", "ax[b]"),
+        (r"^[[].$", "[\r", "[x"),
+        (r"^[\[^].$", "^\r", "^x"),
+        (r"^[(?a].$", "a\r", "ax"),
+        (r"^[(?i]?a.$", "a\r", "ax"),
+        (r"^\[]$|^.$", "\r", "x"),
+    ] {
+        assert!(!takes(pattern, text), "{pattern}");
+        assert!(takes(pattern, plain), "{pattern}");
+    }
+}
