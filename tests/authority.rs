@@ -310,7 +310,7 @@ fn every_error_is_one_line_with_a_hint_and_without_control_characters_wherever_i
         (&["cert", "root", "--out", "no/where"], "make the directory"),
         (&["context", "verify", "evil.json", "--roots", "none.pem"], "a signed context is meant"),
         (&["log", "verify", "https://x", "--roots", "x", "--log-key", "k"], "an authority tells it as"),
-        (&["log", "key", "--origin", "x", "pkcs11:object=k"], "name a PEM file, or a `pkcs11:` URI"),
+        (&["log", "key", "--origin", "x", "pkcs11:object=k"], "or a `pkcs11:` URI"),
         (&["policy", "replay", "no.log", "--policies", "."], ""),
         (&["trust", "show", "evil.json"], "make one with `semgate trust draft`"),
         (&["context", "list", "--authority", "https://127.0.0.1:1", "--roots", "none.pem"], "`roots.pem`"),
