@@ -154,6 +154,7 @@ pub(crate) fn place_in(fault: &PolicyFault) -> Option<&Place> {
         PolicyFault::Invalid { place, .. }
         | PolicyFault::BelowFloor { place, .. }
         | PolicyFault::NobodyComes { place, .. }
+        | PolicyFault::Stopped { place, .. }
         | PolicyFault::NoPermit { place }
         | PolicyFault::UnknownIssuer { place, .. }
         | PolicyFault::UnknownLine { place, .. }
@@ -171,7 +172,8 @@ pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
         PolicyFault::Invalid { policy, .. }
         | PolicyFault::BelowFloor { policy, .. }
         | PolicyFault::UnknownEntity { policy, .. }
-        | PolicyFault::NobodyComes { policy, .. } => Some(policy),
+        | PolicyFault::NobodyComes { policy, .. }
+        | PolicyFault::Stopped { policy, .. } => Some(policy),
         _ => None,
     }
 }

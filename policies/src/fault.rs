@@ -102,6 +102,16 @@ pub enum PolicyFault {
         /// Who does not come, and why.
         why: String,
     },
+    /// Permits beside a `forbid` of everything: they permit nothing for as long as it stands. Never a reason not to load a set, since
+    /// whoever stops everything must have it stopped; told once, and `policy check` refuses it.
+    Stopped {
+        /// Where the forbid stands.
+        place: Place,
+        /// The forbid, `file#id`.
+        policy: String,
+        /// How many permits it leaves nothing.
+        permits: usize,
+    },
     /// A policy names an agent or a group that `entities.json` does not have.
     UnknownEntity {
         /// Where.
@@ -210,6 +220,13 @@ impl fmt::Display for PolicyFault {
             }
             Self::BelowFloor { place, policy, why } | Self::NobodyComes { place, policy, why } => {
                 write!(f, "{place}: policy `{policy}`: {why}")
+            }
+            Self::Stopped { place, policy, permits } => {
+                let permits = match permits {
+                    1 => "1 permit permits".to_owned(),
+                    more => format!("{more} permits permit"),
+                };
+                write!(f, "{place}: policy `{policy}`: {permits} nothing while it forbids everything")
             }
             Self::UnknownEntity { place, policy, entity, hint } => {
                 write!(f, "{place}: policy `{policy}`: `{entity}` is not in entities.json")?;

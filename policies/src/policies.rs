@@ -417,11 +417,11 @@ fn by_today<'w>(
     world: &World<'_>,
     again: impl Fn() -> World<'w>,
 ) -> (Vec<PolicyFault>, Vec<PolicyFault>) {
-    let found = texts.senseless(world);
+    let (mut stopped, found) = split(texts.senseless(world));
     if found.is_empty() {
-        return (found, Vec::new());
+        return (found, stopped);
     }
-    let sure = texts.senseless(&again().whoever_is_in_groups().at_any_time());
+    let (_, sure) = split(texts.senseless(&again().whoever_is_in_groups().at_any_time()));
     let policies: HashSet<&str> = sure.iter().filter_map(policy_in).collect();
     let today = found.into_iter().filter(|fault| policy_in(fault).is_none_or(|id| !policies.contains(id)));
     let mut today: Vec<PolicyFault> = today.collect();
@@ -431,5 +431,11 @@ fn by_today<'w>(
             hint.get_or_insert_with(|| "by the clock, as it stood when this was loaded".to_owned());
         }
     }
+    today.append(&mut stopped);
     (sure, today)
+}
+
+/// What a stop of everything leaves nothing to do, which was meant, and the rest.
+fn split(faults: Vec<PolicyFault>) -> (Vec<PolicyFault>, Vec<PolicyFault>) {
+    faults.into_iter().partition(|fault| matches!(fault, PolicyFault::Stopped { .. }))
 }

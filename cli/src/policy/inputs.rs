@@ -118,7 +118,7 @@ pub fn idle(warnings: &[PolicyFault], json: bool) -> Fault {
     printed(warnings, json);
     let count = warnings.len();
     Fault::new(format_args!("{count} fault(s): this policy set would be loaded, and these do nothing in it"))
-        .hint("a gateway only warns of them, so that neither an agent that is disabled nor a day that passes keeps a set out")
+        .hint("a gateway only warns of them, so that neither an agent that is disabled, nor a day that passes, nor a stop of everything keeps a set out")
 }
 
 fn printed(faults: &[PolicyFault], json: bool) {

@@ -18,6 +18,7 @@ use super::{World, named, scope};
 use crate::PolicyFault;
 use crate::check::Texts;
 use crate::parse::Written;
+use crate::told::is_everything;
 
 /// Whom a scope names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +36,8 @@ type Key = (Who, Option<String>);
 struct Forbid<'w> {
     written: &'w Written,
     actions: PerformativeSet,
+    /// Whether it stops everything.
+    everything: bool,
 }
 
 /// The forbids of one key: those without a condition, and those with one.
@@ -60,11 +63,15 @@ pub(super) fn shadowed(texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault>
     if forbids.by_key.is_empty() {
         return Vec::new();
     }
+    let (stop, mut stopped) = (forbids.stop(), 0);
     let permits = texts.written.iter().filter(|written| written.permits());
     let mut faults: Vec<PolicyFault> = permits
         .filter_map(|written| {
             world.steps().begin();
-            let by = forbids.covering(written)?;
+            let Some(by) = forbids.covering(written) else {
+                stopped += 1;
+                return None;
+            };
             let names: Vec<String> = by.iter().map(|forbid| format!("`{}`", forbid.id)).collect();
             let plain = by.iter().all(|forbid| forbid.clauses.is_empty());
             let how = if plain { " without a condition" } else { "" };
@@ -76,6 +83,10 @@ pub(super) fn shadowed(texts: &Texts<'_>, world: &World<'_>) -> Vec<PolicyFault>
             })
         })
         .collect();
+    if let Some(stop) = stop.filter(|_| stopped > 0) {
+        let (place, policy) = (texts.place_at(stop, 0), stop.id.to_string());
+        faults.push(PolicyFault::Stopped { place, policy, permits: stopped });
+    }
     forbids.pairs.set(world.shadow_pairs);
     faults.extend(wider::covered(texts, world, &forbids));
     faults
@@ -100,12 +111,18 @@ impl<'w, 'a> Forbids<'w, 'a> {
             forbids.whos.entry(who.clone()).or_insert_with(|| named(written, world).can_be);
             let lot = forbids.by_key.entry((who, resource)).or_default();
             let of_kind = if written.clauses.is_empty() { &mut lot.plain } else { &mut lot.asking };
-            of_kind.push(Forbid { written, actions });
+            of_kind.push(Forbid { written, actions, everything: is_everything(written) });
         }
         forbids
     }
 
-    /// The forbids that together cover a permit.
+    /// The one that stops everything.
+    fn stop(&self) -> Option<&'w Written> {
+        let open = self.by_key.get(&(Who::Everybody, None))?;
+        open.plain.iter().find(|forbid| forbid.everything).map(|forbid| forbid.written)
+    }
+
+    /// The forbids that together cover a permit, but for those that stop everything: these are meant to leave nothing to do.
     fn covering(&self, permit: &Written) -> Option<Vec<&'w Written>> {
         let (who, resource) = key(permit)?;
         let here = Where { sender: named(permit, self.world), ..scope(permit, self.world).here() };
@@ -121,7 +138,7 @@ impl<'w, 'a> Forbids<'w, 'a> {
             return None;
         }
         let whole = |forbid: &Forbid<'_>| actions.iter().all(|action| forbid.actions.contains(action));
-        let plain = || found.iter().flat_map(|lot| &lot.plain);
+        let plain = || found.iter().flat_map(|lot| &lot.plain).filter(|forbid| !forbid.everything);
         if let Some(one) = plain().find(|forbid| whole(forbid)) {
             return Some(vec![one.written]);
         }

@@ -239,7 +239,6 @@ fn a_permit_that_a_forbid_covers_is_named_with_the_forbid() {
     let permit = "@id(\"yes\") permit (principal in Group::\"partners\", action == Action::\"REQUEST\", resource is payment::transfer);";
     let fault = "p.cedar:2:1: policy `p.cedar#yes`: it permits nothing: `p.cedar#no` forbids all of it without a condition";
     for wider in [
-        "principal, action, resource",
         "principal is Agent, action, resource",
         "principal in Group::\"partners\", action, resource is payment::transfer",
         "principal, action in [Action::\"REQUEST\", Action::\"INFORM\"], resource is payment::transfer",

@@ -257,3 +257,52 @@ fn attack_a_version_that_is_published_leaves_a_forbid_no_message_and_keeps_no_se
     let next = reloaded(&next, &of(&stopped, two(Some(("", ""))))).unwrap();
     assert_eq!((asked(&next), warned(&next)), (denied(&["p.cedar#stop"], &[]), vec![told.to_owned()]));
 }
+
+const KILL: &str = "@id(\"kill\") forbid (principal, action, resource);";
+
+#[test]
+fn attack_old_rights_stay_live_because_the_stop_of_everything_comes_with_a_new_permit() {
+    let live = House::load(&of(PAY, two(Some(("", "")))), shipped_contexts()).unwrap();
+    assert_eq!(asked(&live), permitted(&["p.cedar#pay"]));
+    let new =
+        "@id(\"new\") permit (principal, action, resource is payment::transfer) when { context.locked };";
+    for (kill, permits, notices) in [
+        (KILL.to_owned(), format!("{PAY}\n{new}"), &[][..]),
+        (format!("@notice(\"all is stopped\")\n{KILL}"), format!("{PAY}\n{new}"), &["all is stopped"][..]),
+        (KILL.to_owned(), format!("{}\n{new}", PAY.replace("principal,", "principal is Agent,")), &[][..]),
+    ] {
+        let text = format!("{permits}\n{kill}");
+        let told = "p.cedar:3:1: policy `p.cedar#kill`: 2 permits permit nothing while it forbids everything";
+        let told = told.to_owned();
+        let next = reloaded(&live, &of(&text, two(Some(("", ""))))).unwrap();
+        assert_eq!((asked(&next), warned(&next)), (denied(&["p.cedar#kill"], notices), vec![told.clone()]));
+        // and where nothing was live before
+        let first = House::load(&of(&text, two(Some(("", "")))), shipped_contexts()).unwrap();
+        assert_eq!((asked(&first), warned(&first)), (denied(&["p.cedar#kill"], notices), vec![told]));
+        // once it is taken away they permit again
+        let back = reloaded(&next, &of(&permits, two(Some(("", ""))))).unwrap();
+        assert_eq!(warned(&back), [""; 0]);
+        assert!(matches!(asked(&back), Verdict::Permitted { .. }));
+    }
+}
+
+#[test]
+fn the_shipped_set_with_a_stop_of_everything_loads_with_one_warning() {
+    let mut source = PolicySource::shipped();
+    source.files.push(("zz.cedar".to_owned(), KILL.to_owned()));
+    let house = House::load(&source, shipped_contexts()).unwrap();
+    let told = warned(&house);
+    assert!(matches!(&told[..], [one] if one.contains("permits permit nothing while it forbids everything")));
+    assert_eq!(asked(&house), denied(&["zz.cedar#kill"], &[]));
+}
+
+#[test]
+fn beside_a_stop_of_everything_other_faults_stay_faults() {
+    let narrow = "@id(\"no\") forbid (principal, action, resource is payment::transfer);";
+    let fault = "p.cedar:1:1: policy `p.cedar#pay`: it permits nothing: `p.cedar#no` forbids all of it without a condition";
+    let faults = House::load(&alone(&format!("{PAY}\n{narrow}\n{KILL}")), shipped_contexts()).err().unwrap();
+    assert_eq!(faults, [fault]);
+    let wrong = PAY.replace(";", " when { resource.amuont == 1 };");
+    let faults = House::load(&alone(&format!("{wrong}\n{KILL}")), shipped_contexts()).err().unwrap();
+    assert!(faults[0].contains("did you mean `amount`?"), "{faults:?}");
+}

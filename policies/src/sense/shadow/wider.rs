@@ -16,7 +16,6 @@ use super::{Forbid, Forbids, Who, condition, key};
 use crate::PolicyFault;
 use crate::check::Texts;
 use crate::parse::Written;
-use crate::told::is_everything;
 
 /// The forbids that others cover, of which all together can be left out: each is covered by what stays. Of two that say the same the
 /// second is told.
@@ -74,7 +73,7 @@ impl<'w> Forbids<'w, '_> {
             // what a refusal tells is something that a forbid does
             let tells = written.notice.is_none() || written.notice == other.notice;
             // what stops everything is meant to leave nothing to do
-            if !tells || other.id == written.id || gone.contains(&*other.id) || is_everything(other) {
+            if !tells || other.id == written.id || gone.contains(&*other.id) || forbid.everything {
                 continue;
             }
             let rest = left.iter().filter(|action| !forbid.actions.contains(*action));

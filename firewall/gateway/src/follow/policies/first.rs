@@ -15,8 +15,8 @@ use crate::fault::RunFault;
 use crate::keep::PolicyMemory;
 
 /// Live while the real policies cannot be typed because no context is known yet: lets nothing pass, and answers about every
-/// line alike, so that the status (which is not there either) is what callers are told about. A forbid that covers the permit without
-/// saying that it is meant would make it one that permits nothing, which loading refuses.
+/// line alike, so that the status (which is not there either) is what callers are told about. The forbid says that it
+/// is meant, so that nothing is told of the permit.
 const WAITING: &str = "permit (principal, action, resource);\n\
                        forbid (principal, action, resource) when { true };\n";
 
