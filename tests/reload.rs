@@ -287,7 +287,14 @@ fn attack_whoever_deletes_an_entry_or_takes_the_last_of_a_credential_keeps_a_gat
         (out.status.success(), String::from_utf8(out.stderr).unwrap())
     };
     let check = || check_of(&config);
-    assert!(check().0, "{}", check().1);
+    let (starts, said) = check();
+    assert!(starts, "{said}");
+    // what the start only warns of is told here too
+    let of_agent = format!("`Agent::\"{courier}\"` is not in entities.json");
+    for gone in ["nobody has the credential `high-value-authorized`", of_agent.as_str()] {
+        let warned = |line: &str| line.starts_with("warning: `policies`: held.cedar:") && line.contains(gone);
+        assert!(said.lines().any(warned), "{said}");
+    }
     // of what is read from another place nobody can tell that it was live, although it is the same
     let text = std::fs::read_to_string(&config).unwrap();
     let other = config.with_extension("other.toml");

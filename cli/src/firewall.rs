@@ -68,6 +68,9 @@ pub fn run(job: FirewallJob, json: bool) -> Result<u8, Fault> {
             for waiting in checked.policies_waiting.iter().filter(|fault| !wrong.contains(fault)) {
                 tell!("until the contexts are known, nothing passes: {waiting}");
             }
+            for why in checked.policies_idle {
+                tell!("warning: `policies`: {why}");
+            }
             for fault in checked.shadow_faults {
                 tell!("the shadow policies would decide nothing: {fault}");
             }

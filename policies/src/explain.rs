@@ -30,7 +30,7 @@ use crate::ask::Found;
 use crate::fields::dotted;
 use crate::parse::{self, Written};
 use crate::reads::{self, Reads};
-use crate::{Place, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts, Verdict};
+use crate::{Floors, Place, Policies, PolicyFault, PolicyLimits, PolicySource, Question, Texts, Verdict};
 use scene::Scene;
 use scope::Fit;
 use truth::{Truth, Unknown};
@@ -138,7 +138,28 @@ impl Explainer {
         contexts: &[Arc<Context>],
         limits: &PolicyLimits,
     ) -> Result<Self, Vec<PolicyFault>> {
-        let policies = Policies::load(source, contexts, limits)?;
+        Self::of(Policies::load(source, contexts, limits)?, source, contexts, limits)
+    }
+
+    /// The same of a set that may be live, as [`Policies::load_as_live`] does.
+    ///
+    /// # Errors
+    /// As [`Policies::load_as_live`].
+    pub fn load_as_live(
+        source: &PolicySource,
+        contexts: &[Arc<Context>],
+        limits: &PolicyLimits,
+    ) -> Result<Self, Vec<PolicyFault>> {
+        let policies = Policies::load_as_live(source, contexts, &Floors::new(), limits)?;
+        Self::of(policies, source, contexts, limits)
+    }
+
+    fn of(
+        policies: Policies,
+        source: &PolicySource,
+        contexts: &[Arc<Context>],
+        limits: &PolicyLimits,
+    ) -> Result<Self, Vec<PolicyFault>> {
         let written = parse::parse(&source.files, limits)?;
         Ok(Self { policies, written, files: source.files.clone(), contexts: contexts.to_vec() })
     }

@@ -27,6 +27,8 @@ pub struct Lived {
     policies: BTreeSet<Digest>,
     agents: BTreeSet<String>,
     groups: BTreeSet<String>,
+    /// That whatever is asked about was live: for those who only explain a set. Never kept.
+    whatever: bool,
 }
 
 /// Why a text says nothing of what was live.
@@ -81,7 +83,8 @@ impl Lived {
         let policies =
             texts("policies")?.iter().map(|text| Digest::parse(text).ok()).collect::<Option<_>>()?;
         let of = Digest::parse(root.get("of")?.as_str()?).ok()?;
-        Some((of, Self { policies, agents: texts("agents")?, groups: texts("groups")? }))
+        let (agents, groups) = (texts("agents")?, texts("groups")?);
+        Some((of, Self { policies, agents, groups, whatever: false }))
     }
 
     /// Whether all of it is in the other: then whoever judges by it warns of nothing of which the other would not.
@@ -98,6 +101,11 @@ impl Lived {
         let policies = limits.max_policies.saturating_mul(POLICY_BYTES);
         // a name takes no more here than in `limits.json`
         policies.saturating_add(limits.max_file_bytes).saturating_add(FRAME_BYTES)
+    }
+
+    /// What the set itself would be held against if it were live.
+    pub(crate) fn whatever() -> Self {
+        Self { whatever: true, ..Self::default() }
     }
 
     /// With what these policies say.
@@ -122,6 +130,7 @@ impl Lived {
     /// Whether `limits.json` named this.
     pub(crate) fn names(&self, whom: Whom, name: &str) -> bool {
         match whom {
+            _ if self.whatever => true,
             Whom::Agent => self.agents.contains(name),
             Whom::Group => self.groups.contains(name),
         }
@@ -179,7 +188,9 @@ impl Said {
     /// Whether a fault is about a policy that was live as it is: by what it says, since the id of one without `@id` is its place, which
     /// another's going moves.
     pub fn lived(&self, fault: &PolicyFault, before: &Lived) -> bool {
-        policy_in(fault).and_then(|id| self.0.get(id)).is_some_and(|own| before.policies.contains(own))
+        policy_in(fault)
+            .and_then(|id| self.0.get(id))
+            .is_some_and(|own| before.whatever || before.policies.contains(own))
     }
 
     /// Names that are gone, of policies that were live, and the other faults.

@@ -115,6 +115,21 @@ impl Policies {
         Self::load_after(source, contexts, (limits, &Floors::new()), After { live: None, lived })
     }
 
+    /// Like [`Policies::load_above`] for those who only explain a set that may be live: what keeps a set out only where it was not live before
+    /// is one of [`Policies::warnings`], as in a gateway in which it is. No gateway goes live by this.
+    ///
+    /// # Errors
+    /// As [`Policies::load`], of what no running gateway only warns of.
+    pub fn load_as_live(
+        source: &PolicySource,
+        contexts: &[Arc<Context>],
+        floors: &Floors,
+        limits: &PolicyLimits,
+    ) -> Result<Self, Vec<PolicyFault>> {
+        let lived = Lived::whatever();
+        Self::load_after(source, contexts, (limits, floors), After { live: None, lived: &lived })
+    }
+
     /// Like [`Policies::load`] for the next generation after this one: a context that this one knows is not left out to
     /// make a policy valid. So a new context that would invalidate a policy is left out, and a new policy that does not
     /// fit the contexts is a fault, whichever of the two came last.

@@ -436,3 +436,53 @@ fn attack_a_message_too_large_to_be_kept_blocks_no_gate_and_who_is_disabled_is_n
         "permitted by lines.cedar#transfers -> denied: `spiffe://semgate.test/agent/retailer-7` is disabled";
     assert!(shown.lines().next().is_some_and(|line| line.ends_with(told)), "{shown}");
 }
+
+#[test]
+fn a_set_that_is_live_with_warnings_is_explained_with_them() {
+    let up = Up::start();
+    let keep = "[audit_values]\n\"payment::transfer.amount\" = \"values\"\n";
+    let behind = Scripted::answering(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec());
+    let gateway = Gateway::before(&up, behind.address, keep);
+    assert_eq!(gateway.post(&payment(120)).status, 204);
+    let live = up.path("/policies");
+    let stop = "@id(\"stop\") forbid (principal, action, resource is payment::transfer);\n";
+    std::fs::write(live.join("stop.cedar"), stop).unwrap();
+    wait_for("the stop", || (gateway.post(&payment(120)).status == 403).then_some(()));
+    let denied = wait_for("the record", || {
+        let text = std::fs::read_to_string(&gateway.audit).ok()?;
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines.rev().find(|line| line["code"] == "policy_denied")
+    });
+    let id = denied["decision_id"].as_str().unwrap();
+    let message = up.dir.join("message.json");
+    std::fs::write(&message, payment(120)).unwrap();
+    let (log, live) = (word(&gateway.audit), word(&live));
+    let sent = ["--sender", "retailer-7", "--receiver", "wholesaler-1"];
+    let decided = ["explain", "--decision", id, "--audit", log, "--policies", live];
+    let asked = [&["explain", "--message", word(&message), "--policies", live][..], &sent].concat();
+    for (words, shows) in [
+        (&decided[..], "forbid stop.cedar#stop"),
+        (&asked, "forbid stop.cedar#stop"),
+        (&["matrix", live], "payment::transfer"),
+        (&["replay", log, "--policies", live], "cannot be decided"),
+    ] {
+        let (status, shown, errors) = policy(words);
+        assert_eq!(status, 0, "{shown}{errors}");
+        assert!(shown.contains(shows), "{shown}");
+        let told = "warning: lines.cedar:26:1: policy `lines.cedar#transfers`: it permits nothing: `stop.cedar#stop` forbids all of it without a condition";
+        assert!(errors.lines().any(|line| line == told), "{errors}");
+    }
+    // a candidate that decided nothing there is judged as a new one
+    let candidate = copied();
+    std::fs::write(candidate.path().join("stop.cedar"), format!("{stop}// another")).unwrap();
+    let (status, _, errors) = policy(&["replay", log, "--policies", word(candidate.path())]);
+    assert!(status == 1 && errors.contains("this policy set would not be loaded"), "{errors}");
+    let (status, _, errors) = policy(&["check", live]);
+    assert!(status == 1 && errors.contains("this policy set would not be loaded"), "{errors}");
+    // what would be live nowhere is explained by nobody
+    std::fs::write(std::path::Path::new(live).join("stop.cedar"), "forbid (").unwrap();
+    for words in [&decided[..], &asked, &["matrix", live]] {
+        let (status, _, errors) = policy(words);
+        assert!(status == 1 && errors.contains("this policy set would not be loaded"), "{errors}");
+    }
+}

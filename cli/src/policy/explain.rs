@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::Args;
 use semgate_contexts::{ContextUrn, Prefix, json};
 use semgate_inspect::Code;
-use semgate_policies::{Explainer, Parties, Recalled, Recorded};
+use semgate_policies::{Explainer, Parties, Policies, PolicyLimits, Recalled, Recorded};
 
 use super::audit::{self, Entry};
 use super::case::Way;
@@ -85,13 +85,13 @@ impl Explain {
     /// Files that cannot be read, a decision that is not in the log or of which nothing was kept.
     pub fn run(&self, json: bool) -> Result<u8, Fault> {
         let contexts = self.contexts.read()?;
-        let explainer = inputs::explainer(&self.policies, &contexts, json)?;
+        let explainer = inputs::live_explainer(&self.policies, &contexts, json)?;
         let told = match (&self.message, &self.decision, &self.audit) {
             (Some(message), ..) => {
-                let stage = Stage::new(
-                    inputs::load(&inputs::source(&self.policies)?, &contexts, &self.contexts.floors(), json)?,
-                    contexts,
-                );
+                let (source, floors) = (inputs::source(&self.policies)?, self.contexts.floors());
+                let policies = Policies::load_as_live(&source, &contexts, &floors, &PolicyLimits::default());
+                let policies = policies.map_err(|faults| inputs::rejected(&faults, json))?;
+                let stage = Stage::new(policies, contexts);
                 vec![self.message(message, &stage, &explainer)?]
             }
             (None, Some(id), Some(log)) => decision(id, log, &explainer)?,

@@ -105,6 +105,19 @@ pub fn explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Ex
         .map_err(|faults| rejected(&faults, json))
 }
 
+/// An explainer of a set that may be live: what a running gateway only warns of is a warning on standard error here too.
+///
+/// # Errors
+/// They would be loaded nowhere; every fault is printed, a line each.
+pub fn live_explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Explainer, Fault> {
+    let explainer = Explainer::load_as_live(&source(dir)?, contexts, &PolicyLimits::default())
+        .map_err(|faults| rejected(&faults, json))?;
+    for warning in explainer.policies().warnings() {
+        tell!("warning: {warning}");
+    }
+    Ok(explainer)
+}
+
 /// Prints every fault; what to end with.
 pub fn rejected(faults: &[PolicyFault], json: bool) -> Fault {
     printed(faults, json);
