@@ -181,7 +181,9 @@ impl Said {
     /// Adds a policy and the text of the file that it stands in.
     pub fn add(&mut self, id: &Arc<str>, policy: &Policy, file: &str) {
         let text = policy.to_cedar();
-        let digest = Digest::of(text.as_deref().unwrap_or(file).as_bytes());
+        let text = text.as_deref().unwrap_or(file);
+        let nameless = policy.annotation("id").and_then(|own| without_id(text, own));
+        let digest = Digest::of(nameless.as_deref().unwrap_or(text).trim().as_bytes());
         self.0.insert(Arc::clone(id), digest);
     }
 
@@ -202,6 +204,17 @@ impl Said {
         let unknown = |fault: &PolicyFault| matches!(fault, PolicyFault::UnknownEntity { .. });
         faults.into_iter().partition(|fault| unknown(fault) && self.lived(fault, before))
     }
+}
+
+/// What a policy says without its `@id`, which is a name and decides nothing; `None` where that is written in a way that is not found.
+fn without_id(text: &str, own: &str) -> Option<String> {
+    let cut = |(at, name): (usize, &str)| {
+        let value = text.get(at + name.len()..)?.trim_start().strip_prefix('(')?.trim_start();
+        let after = value.strip_prefix('"')?.strip_prefix(own)?.strip_prefix('"')?;
+        let after = after.trim_start().strip_prefix(')')?;
+        Some(format!("{}{}", text.get(..at)?, after.trim_start()))
+    };
+    text.match_indices("@id").find_map(cut)
 }
 
 /// The agents that are named and are not there, of these faults.

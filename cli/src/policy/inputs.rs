@@ -123,7 +123,7 @@ pub fn rejected(faults: &[PolicyFault], json: bool) -> Fault {
     printed(faults, json);
     let count = faults.len();
     Fault::new(format_args!("{count} fault(s): this policy set would not be loaded"))
-        .hint("a set is loaded whole or not at all")
+        .hint("a set is loaded whole or not at all; more may be told once these are mended")
 }
 
 /// The same of what a gateway loads with a warning.

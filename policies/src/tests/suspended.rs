@@ -132,6 +132,14 @@ fn attack_who_loses_the_last_of_a_credential_is_let_through_because_nobody_has_i
     let changed = text.replace("forbid (principal,", "forbid (principal is Agent,");
     let faults = reloaded(&next, &of(&changed, lost.clone())).err().unwrap();
     assert_eq!(faults, told[1..]);
+    // another name says nothing else, nor does none
+    for (named, id) in [("@id(\"watch\") ", "watch"), ("@id ( \"watch\" )\n", "watch"), ("", "2")] {
+        let renamed = text.replace("@id(\"audit\") ", named);
+        assert!(renamed != text);
+        let again = reloaded(&next, &of(&renamed, lost.clone())).unwrap();
+        assert_eq!(asked(&again), denied(&[&format!("p.cedar#{id}")], &[]));
+        assert_eq!(warned(&again).len(), 2, "{:?}", warned(&again));
+    }
     let other = format!(
         "{text}\npermit (principal, action, resource) when {{ principal.credentials.contains(\"boss\") }};"
     );
