@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 
 use crate::fault::Fault;
 
@@ -20,7 +20,8 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Fills in free ports of the loopback address where none is given.
+    /// Fills in free ports of the loopback address where none is given, and of the given one where its port is 0: what is written into files
+    /// must be where a part can be found again.
     ///
     /// # Errors
     /// No free port was found.
@@ -30,19 +31,21 @@ impl Ports {
         let mut next = BuildHasher::hash_one(&RandomState::new(), std::process::id());
         for (slot, given) in found.iter_mut().zip(given) {
             *slot = match given {
-                Some(address) => address,
-                None => self.free(&mut next)?,
+                Some(address) if address.port() != 0 => address,
+                given => {
+                    self.free(given.map_or(Ipv4Addr::LOCALHOST.into(), |given| given.ip()), &mut next)?
+                }
             };
         }
         Ok(found)
     }
 
-    fn free(&mut self, next: &mut u64) -> Result<SocketAddr, Fault> {
+    fn free(&mut self, at: IpAddr, next: &mut u64) -> Result<SocketAddr, Fault> {
         let span = u64::from(PORTS.end - PORTS.start);
         for _ in 0..TRIES {
             *next = next.wrapping_add(1);
             let port = PORTS.start + u16::try_from(*next % span).unwrap_or_default();
-            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            let address = SocketAddr::from((at, port));
             // The mark first: who has it may look at the port without another looking at it too.
             let Ok(mark) = UdpSocket::bind(address) else { continue };
             if TcpListener::bind(address).is_ok() {
@@ -78,5 +81,13 @@ mod tests {
     fn a_given_address_is_taken_as_it_is() {
         let given = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
         assert_eq!(Ports::default().fill([Some(given)]).unwrap(), [given]);
+    }
+
+    #[test]
+    fn a_given_address_with_the_port_0_stands_in_no_file() {
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let [first, second] = Ports::default().fill([Some(any); 2]).unwrap();
+        assert!(first.ip() == any.ip() && first != second, "{first} {second}");
+        assert!(PORTS.contains(&first.port()) && PORTS.contains(&second.port()), "{first} {second}");
     }
 }
