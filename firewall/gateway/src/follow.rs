@@ -285,8 +285,7 @@ impl Publisher {
             set("semgate_split_view", &labels, u64::from(view.is_split().is_some()));
             set("semgate_log_keys_unlisted", &labels, view.unlisted_log_keys().len() as u64);
             set("semgate_distrusted", &labels, u64::from(view.is_distrusted()));
-            let refused = view.unrecognised_lines(unix_now()).values().map(|line| line.contexts).sum();
-            set("semgate_contexts_unrecognised", &labels, refused);
+            set("semgate_contexts_unrecognised", &labels, view.unrecognised_contexts(unix_now()));
             set("semgate_status_expires", &labels, view.counts_until());
             set("semgate_contexts", &labels, view.contexts().count() as u64);
         }

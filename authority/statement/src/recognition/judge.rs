@@ -255,8 +255,7 @@ impl View {
     pub fn unrecognised_lines(&self, now: u64) -> BTreeMap<&Line, UnrecognisedLine> {
         let mut lines: BTreeMap<&Line, (Version, UnrecognisedLine)> = BTreeMap::new();
         let recognised = matches!(self.recognised(), Some((_, Ok(said))) if now < said.until);
-        for loaded in self.contexts.values().filter(|_| recognised && !self.distrusted) {
-            let Grants::Not(why) = self.grants(loaded, now) else { continue };
+        for (loaded, why) in self.unrecognised(now).filter(|_| recognised) {
             let version = loaded.urn.version();
             let first = UnrecognisedLine { why, contexts: 0 };
             let (known, line) = lines.entry(loaded.urn.line()).or_insert((version, first));
@@ -266,6 +265,20 @@ impl View {
             }
         }
         lines.into_iter().map(|(line, (_, told))| (line, told)).collect()
+    }
+
+    /// How many contexts count for nothing at `now` since no recognition covers them: those of [`View::unrecognised_lines`], and all where
+    /// the authority is not recognised at all. None of one that is distrusted, which says it already.
+    pub fn unrecognised_contexts(&self, now: u64) -> u64 {
+        self.unrecognised(now).count() as u64
+    }
+
+    fn unrecognised(&self, now: u64) -> impl Iterator<Item = (&LoadedContext, NotRecognised)> {
+        let loaded = self.contexts.values().filter(|_| !self.distrusted);
+        loaded.filter_map(move |loaded| match self.grants(loaded, now) {
+            Grants::Not(why) => Some((loaded.as_ref(), why)),
+            Grants::Counts | Grants::Unknown => None,
+        })
     }
 
     /// The second at which it stops to count as a whole: it turns stale, or its recognition ends.

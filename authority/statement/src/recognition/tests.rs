@@ -89,6 +89,7 @@ fn a_line_counts_while_its_authority_is_recognised_for_it_and_no_other_line_does
     assert_eq!(side.standing("payment:v1.0", START), Standing::Valid);
     assert_eq!(why(side.standing("travel:v1.0", START)), NotRecognised::OutsideScope);
     assert_eq!(refused_lines(&mut side, START), [("travel".to_owned(), NotRecognised::OutsideScope, 2)]);
+    assert_eq!(side.view().unrecognised_contexts(START), 2);
     assert_eq!(refused_lines(&mut side, UNTIL), [], "all has ended, which is told of the authority");
     // what the other revokes is revoked, and what it suspends is suspended
     theirs.change(Act::Suspend, "payment:v1.0");
@@ -113,6 +114,9 @@ fn a_withdrawal_ends_it_at_once_and_a_new_statement_of_the_root_begins_it_again(
     ours.withdraw("theirs.test");
     side.follow(&mut ours, &mut theirs);
     assert_eq!(why(side.standing("payment:v1.0", ours.now)), NotRecognised::Withdrawn);
+    // all are counted, and not only those of a line that is left out while others count
+    let view = side.view();
+    assert_eq!(view.unrecognised_contexts(ours.now), view.contexts().count() as u64);
     // what was revoked stays revoked, and withdrawn stays withdrawn when the feed is stale
     assert_eq!(side.standing("payment:v2.0", ours.now), Standing::Revoked);
     assert_eq!(why(side.standing("payment:v1.0", ours.now + 86_400)), NotRecognised::Withdrawn);
