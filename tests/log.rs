@@ -165,6 +165,20 @@ fn assert_what_is_asked_by_number_and_name_is_judged(told: &Told, up: &Path, dir
     let (status, said) = bad(&told.words(&["log", "verify", &text(dir)]));
     assert!(status == 1 && said.contains("payment:v1.1"), "{said}");
     std::fs::write(&name, context).unwrap();
+    // a pipe in place of a file holds nobody up
+    let (pipe, aside) = (dir.join("v1/feed/deltas/0"), dir.join("aside"));
+    for (at, kept) in [(pipe, false), (dir.join("v1/feed/head"), true)] {
+        if kept {
+            std::fs::rename(&at, &aside).unwrap();
+        }
+        assert!(Command::new("mkfifo").arg(&at).status().unwrap().success());
+        let (status, said) = bad(&told.words(&["log", "verify", &text(dir)]));
+        assert!(status == 4 && said.contains("is no regular file"), "{status}: {said}");
+        std::fs::remove_file(&at).unwrap();
+        if kept {
+            std::fs::rename(&aside, &at).unwrap();
+        }
+    }
     // the next key of a log is made where nobody else reads it, and over no other
     let next = text(&up.join("log-2.key"));
     let words = ["log", "key", "--new", &next, "--origin", "semgate.test/log"];
@@ -377,6 +391,58 @@ impl Drop for Publishing {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
+}
+
+/// A copy that ends between any two files leaves an older head that still fits what is newer, and nobody is accused.
+#[test]
+fn attack_a_copy_that_was_cut_short_between_two_files_accuses_nobody() {
+    let up = Up::start();
+    let told = Told::of(&up);
+    let (dir, older) = (up.dir.join("mirror"), up.dir.join("older"));
+    mirror(&up, &dir);
+    copy(&dir, &older);
+    let (before, verify) = (plain_size(&dir), told.words(&["--json", "log", "verify"]));
+    publish(&up, "urn:contexts:acme:v1.0");
+    good_semgate(&up, &["context", "revoke", "travel:v2.1", "--reason", "a drill"]);
+    good_semgate(&up, &["context", "floor", "acme", "v1.0"]);
+    let after = before + 3;
+    let newest = format!("v1/feed/deltas/{after}");
+    for (cut, size) in [
+        ("checkpoint", before),
+        ("v1/trust", before),
+        ("v1/feed/shards/0", before),
+        ("v1/floors", before),
+        ("v1/contexts/index.json", before),
+        ("v1/feed/head", before),
+        (newest.as_str(), after),
+    ] {
+        std::fs::remove_dir_all(&dir).unwrap();
+        copy(&older, &dir);
+        // no file is renamed to where a directory is: there the copy ends
+        let _ = std::fs::remove_file(dir.join(cut));
+        std::fs::create_dir_all(dir.join(cut).join("in the way")).unwrap();
+        let (_, said) =
+            bad(&told.words(&["authority", "mirror", &text(&dir), "--from", up.text("/authority_url")]));
+        assert!(said.contains("cannot be written"), "{cut}: {said}");
+        std::fs::remove_dir_all(dir.join(cut)).unwrap();
+        let _ = std::fs::copy(older.join(cut), dir.join(cut));
+        let report: Value = serde_json::from_str(&good(&[&verify[..], &[&text(&dir)]].concat())).unwrap();
+        assert_eq!(report["size"], size, "{cut}");
+    }
+    // a token of a newer copy alone is no evidence, since the authority signed it later; it says so, and so does whoever copies it
+    let newer = up.dir.join("newer");
+    mirror(&up, &newer);
+    std::fs::copy(newer.join("v1/feed/shards/0"), older.join("v1/feed/shards/0")).unwrap();
+    let elsewhere = text(&up.dir.join("elsewhere"));
+    for job in
+        [&["log", "verify", &text(&older)][..], &["authority", "mirror", &elsewhere, "--from", &text(&older)]]
+    {
+        let (status, said) = bad(&told.words(job));
+        assert!(status == 4 && said.contains("could not be judged: status shard 0"), "{status}: {said}");
+        assert!(said.contains("cut short: copy again") && !said.contains("evidence"), "{said}");
+    }
+    mirror(&up, &older);
+    good(&told.words(&["log", "verify", &text(&older)]));
 }
 
 #[test]

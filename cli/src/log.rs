@@ -115,6 +115,7 @@ impl Verify {
             (
                 LogFault::Fetch { .. }
                 | LogFault::Moving
+                | LogFault::Unfinished(_)
                 | LogFault::LogKeyUnlisted { .. }
                 | LogFault::Head(HeadFault::Expired),
                 _,
@@ -156,6 +157,9 @@ pub fn fault(fault: LogFault) -> Fault {
         }
         LogFault::Moving => Fault::new("the log could not be judged: files of its head were gone too often before they were read, since it moved")
             .hint("nothing is said about the log itself; it is being added to without a pause: run it again, from nearer by, or on a mirror")
+            .status(NOT_VERIFIED),
+        found @ LogFault::Unfinished(_) => Fault::new(format_args!("the log could not be judged: {found}"))
+            .hint("nothing is said about the log itself; a copy is under way or was cut short: copy again, or run it again once the copy is done")
             .status(NOT_VERIFIED),
         LogFault::PastEnd { .. } => Fault::new(fault)
             .hint("positions count from 0; of a larger log than is served here, ask the authority itself")

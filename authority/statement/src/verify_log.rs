@@ -88,7 +88,10 @@ pub fn verify_log_or_expired(
             match verify_log(fetch, config, head.issued_at) {
                 Ok(report) if report.next_update <= now => Ok(report),
                 // the head itself does not hold, or nothing more can be had
-                Ok(_) | Err(LogFault::Head(_) | LogFault::Fetch { .. } | LogFault::Moving) => Err(fault),
+                Ok(_)
+                | Err(
+                    LogFault::Head(_) | LogFault::Fetch { .. } | LogFault::Moving | LogFault::Unfinished(_),
+                ) => Err(fault),
                 Err(besides) if head.next_update <= now => Err(LogFault::Expired(Box::new(besides))),
                 Err(_) => Err(fault),
             }

@@ -22,10 +22,13 @@ use crate::system::now;
 
 /// Where files wait until everything was verified, below the mirror.
 const STAGING: &str = ".new";
-/// What is written last, in this order: each refers only to what was written before it. A reader in between finds an older head, which
-/// still fits the immutable files, or asks again. Deltas come after these, and the head after all: what they lead to is newer than it.
-const LAST: [&str; 4] = ["/v1/trust", "/v1/floors", "/v1/contexts/index.json", "/checkpoint"];
-/// The very last.
+/// What comes before everything else that is newer than the head in place, and after the tiles: by the signed checkpoint a reader in between
+/// finds what the rest tells of in the log, although the head is older.
+const LOG: [&str; 2] = ["/checkpoint", "/v1/trust"];
+/// What is written last, in this order, after the status tokens by number. Deltas come after these, and the head after all but the delta
+/// that begins at it: what they lead to is newer than the one in place.
+const LAST: [&str; 2] = ["/v1/floors", "/v1/contexts/index.json"];
+/// After all of these.
 const HEAD: &str = "/v1/feed/head";
 /// Hexadecimal digits of a shard's digest; a shorter name is the number of a shard, whose newest token changes.
 const DIGEST: usize = 64;
@@ -283,6 +286,11 @@ fn is_immutable(path: &str) -> bool {
         || path.starts_with("/tile/")
 }
 
+/// A status token by number, which changes.
+fn is_by_number(path: &str) -> bool {
+    path.strip_prefix("/v1/feed/shards/").is_some_and(|name| name.len() < DIGEST)
+}
+
 fn below(dir: &Path, path: &str) -> PathBuf {
     dir.join(path.trim_start_matches('/'))
 }
@@ -304,8 +312,11 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 /// Renames every file into its place, what others refer to before them.
 fn put(copied: &[String], deltas: &[String], staging: &Path, to: &Path) -> std::io::Result<()> {
     let of_copied = |path: &str| copied.iter().any(|copied| copied == path);
-    let first = copied.iter().map(String::as_str).filter(|path| !LAST.contains(path) && *path != HEAD);
-    let last = LAST.into_iter().filter(|path| of_copied(path));
+    let named = |path: &&str| LOG.contains(path) || LAST.contains(path) || *path == HEAD;
+    let (by_number, first): (Vec<&str>, Vec<&str>) =
+        copied.iter().map(String::as_str).filter(|path| !named(path)).partition(|path| is_by_number(path));
+    let log = LOG.into_iter().filter(|path| of_copied(path));
+    let last = by_number.into_iter().chain(LAST.into_iter().filter(|path| of_copied(path)));
     let place = |path: &str| {
         let place = below(to, path);
         if let Some(parent) = place.parent() {
@@ -313,9 +324,13 @@ fn put(copied: &[String], deltas: &[String], staging: &Path, to: &Path) -> std::
         }
         fs::rename(below(staging, path), place)
     };
-    first.chain(last).try_for_each(place)?;
+    first.into_iter().chain(log).chain(last).try_for_each(place)?;
     deltas::forget_others(deltas, to)?;
-    deltas.iter().map(String::as_str).chain(Some(HEAD).filter(|path| of_copied(path))).try_for_each(place)?;
+    // the newest begins at the head that is put in place, and past the end of the one that it replaces
+    let (newest, older) =
+        deltas.split_first().map_or((None, deltas), |(newest, older)| (Some(newest), older));
+    let head = Some(HEAD).filter(|path| of_copied(path));
+    older.iter().map(String::as_str).chain(head).chain(newest.map(String::as_str)).try_for_each(place)?;
     File::open(to)?.sync_all()?;
     copied.iter().filter(|path| path.starts_with("/tile/")).for_each(|path| superseded(&below(to, path)));
     Ok(())

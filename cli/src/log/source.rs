@@ -1,11 +1,11 @@
 //! Where a log is read from: an authority or any web server with a mirror's files, or a directory with them.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use semgate_policies::PolicySource;
 use semgate_statement::delta::MAX_DELTA_BYTES;
 use semgate_statement::root::MAX_ROOT_KEYS;
 use semgate_statement::verify_log::{FetchFault, named_authority};
@@ -266,10 +266,15 @@ impl Fetch for InDirectory {
         if path.is_dir() {
             return Err(FetchFault::HttpStatus(301));
         }
-        let file = File::open(&path).map_err(|e| match e.kind() {
+        // a pipe is not waited for, and what is no regular file has no bytes that were copied
+        let file = PolicySource::open(&path).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => FetchFault::HttpStatus(404),
             _ => FetchFault::Unreachable,
         })?;
+        if !file.metadata().is_ok_and(|of| of.is_file()) {
+            tell!("`{}` is no regular file", path.display());
+            return Err(FetchFault::Unreachable);
+        }
         let mut bytes = Vec::new();
         file.take(max_bytes.saturating_add(1))
             .read_to_end(&mut bytes)

@@ -222,6 +222,9 @@ pub enum LogFault {
     },
     /// Files of the head were gone again and again when they were asked for, since it moved meanwhile. Says nothing against the log.
     Moving,
+    /// This does not fit the head, but something that the authority signed after it is there: a copy is under way or was cut short. Says
+    /// nothing against the log.
+    Unfinished(Box<LogFault>),
     /// The head has expired, and this does not hold besides, as of the time at which it was issued.
     Expired(Box<LogFault>),
     /// Too few of the configured witnesses cosigned the checkpoint.
@@ -250,6 +253,7 @@ impl LogFault {
                 | LogFault::Shard { .. }
                 | LogFault::Token { .. }
                 | LogFault::Delta { .. }
+                | LogFault::Unfinished(_)
                 | LogFault::FloorsDiffer
                 | LogFault::ListingDiffers
                 | LogFault::Statement { .. }
@@ -295,6 +299,9 @@ impl fmt::Display for LogFault {
             LogFault::DocumentDiffers { urn } => write!(f, "`{urn}`: the document is not the published one"),
             LogFault::Moving => {
                 f.write_str("files of the head were gone too often before they were read, since it moved")
+            }
+            LogFault::Unfinished(fault) => {
+                write!(f, "{fault} up to its head, and something newer than the head is there")
             }
             LogFault::Expired(fault) => write!(f, "{fault}; and its head has expired"),
             LogFault::Cosignatures(fault) => write!(f, "{fault}"),

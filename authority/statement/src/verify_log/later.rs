@@ -4,13 +4,13 @@ use super::prove::with_tiles;
 use super::snapshot::Looking;
 use super::window::{Fit, Window};
 use super::{
-    Check, Fetch, FetchFault, HEAD_PATH, LISTING_PATH, LogFault, MAX_CHECKPOINT_BYTES, MAX_FLOORS_BYTES,
-    MAX_HEAD_BYTES, MAX_TOKEN_BYTES, Replay, Tree, TreeHash, listing, served_head, token,
+    Check, Fetch, FetchFault, HEAD_PATH, LISTING_PATH, LogFault, MAX_AHEAD, MAX_CHECKPOINT_BYTES,
+    MAX_FLOORS_BYTES, MAX_HEAD_BYTES, MAX_TOKEN_BYTES, Replay, Tree, TreeHash, listing, served_head, token,
 };
 use crate::checkpoint::Checkpoint;
 use crate::listing::Listing;
 use crate::tiles::{ProofFault, root_of_prefix};
-use crate::token::Token;
+use crate::token::{Token, TokenFault};
 use crate::trust::RootEntry;
 use std::collections::HashMap;
 
@@ -30,12 +30,9 @@ struct Unnamed {
 impl Unnamed {
     /// What of it does not fit the window, and how; what tells of later entries last.
     fn misfit(&self, window: &Window) -> Option<(LogFault, Fit)> {
-        let tokens = self.tokens.iter().map(|(n, token)| {
-            let signed = window.leaves().map(|leaf| token.verify(leaf)).reduce(|one, other| one.or(other));
-            match signed {
-                Some(Err(fault)) => (LogFault::Token { n: *n, fault }, Fit::Never),
-                _ => (LogFault::Shard { n: *n }, window.shard(*n, token.list())),
-            }
+        let tokens = self.tokens.iter().map(|(n, token)| match signed(token, window) {
+            Err(fault) => (LogFault::Token { n: *n, fault }, Fit::Never),
+            Ok(()) => (LogFault::Shard { n: *n }, window.shard(*n, token.list())),
         });
         let all = [
             (LogFault::RootDiffers, window.root(&self.root)),
@@ -47,6 +44,26 @@ impl Unnamed {
         let never = misfits.iter().position(|(_, fit)| *fit == Fit::Never);
         misfits.into_iter().nth(never.unwrap_or_default())
     }
+
+    /// What a misfit is that no later head and no checkpoint explains. A token that the authority signed after every head that is known
+    /// shows that there is a later one: then nobody can say whether the rest of it is on its way. A token that is not newer and does not fit
+    /// is evidence all the same.
+    fn judged(&self, fault: LogFault, window: &Window) -> LogFault {
+        let mut newer = false;
+        for (n, token) in &self.tokens {
+            let fits = window.shard(*n, token.list()) == Fit::Within;
+            if signed(token, window).is_err() || !fits && !window.is_before(token, *n) {
+                return fault;
+            }
+            newer |= !fits;
+        }
+        if newer { LogFault::Unfinished(Box::new(fault)) } else { fault }
+    }
+}
+
+/// By one of those who signed the heads.
+fn signed(token: &Token, window: &Window) -> Result<(), TokenFault> {
+    window.leaves().map(|leaf| token.verify(leaf)).reduce(|one, other| one.or(other)).unwrap_or(Ok(()))
 }
 
 impl Check<'_, '_> {
@@ -57,18 +74,22 @@ impl Check<'_, '_> {
         let mut window = Window::new(self.served, replay.clone(), tree, self.config)?;
         let mut heads = self.fetch.after.take().into_iter();
         let mut known = self.get(HEAD_PATH, MAX_HEAD_BYTES)?;
-        let (mut waits, mut looked) = (PATIENCE, false);
+        let (mut waits, mut looked, mut ahead) = (PATIENCE, false, Some(&checkpoint));
         while let Some((fault, fit)) = unnamed.misfit(&window) {
             let bytes = match heads.next() {
                 Some(bytes) => bytes,
                 None => {
+                    if let Some(longer) = ahead.take().and_then(|ahead| self.up_to(&window, ahead)) {
+                        window = longer;
+                        continue;
+                    }
                     match fit {
                         Fit::Ahead if waits > 0 => {
                             waits -= 1;
                             self.fetch.pause();
                         }
                         Fit::Never if !looked => looked = true,
-                        _ => return Err(fault),
+                        _ => return Err(unnamed.judged(fault, &window)),
                     }
                     let Ok(bytes) = self.fetch.look(HEAD_PATH, MAX_HEAD_BYTES as u64) else {
                         return Err(fault);
@@ -86,7 +107,23 @@ impl Check<'_, '_> {
             window.extend(&mut looking, self.config, &later)?;
             known = bytes;
         }
-        self.settle(replay, floors, &unnamed, &checkpoint)
+        self.settle(replay, floors, &unnamed, &checkpoint.0)
+    }
+
+    /// The window as far as the checkpoint that is served, where that is of a longer log: in a mirror whose copy was cut short it is newer
+    /// than the head, and in place before what else is newer. None where it tells no more, or cannot be followed.
+    fn up_to(&mut self, window: &Window, checkpoint: &(Checkpoint, Vec<u8>)) -> Option<Window> {
+        let (checkpoint, bytes) = checkpoint;
+        let latest = self.now.saturating_add(MAX_AHEAD);
+        let seen =
+            std::str::from_utf8(bytes).is_ok_and(|note| self.config.quorum.judge(note, latest).is_ok());
+        if checkpoint.size <= window.size() || !seen {
+            return None;
+        }
+        let mut longer = window.clone();
+        let mut looking = Looking(self.fetch);
+        longer.extend_to(&mut looking, self.config, checkpoint, self.served).ok()?;
+        Some(longer)
     }
 
     fn read(&mut self) -> Result<Unnamed, LogFault> {
@@ -107,7 +144,7 @@ impl Check<'_, '_> {
 
     /// `/checkpoint` may be newer than the head, never older or of another history: of a newer one the tiles below it show that it continues
     /// the head's.
-    fn checkpoint(&mut self) -> Result<Checkpoint, LogFault> {
+    fn checkpoint(&mut self) -> Result<(Checkpoint, Vec<u8>), LogFault> {
         let bytes = self.get("/checkpoint", MAX_CHECKPOINT_BYTES)?;
         let by = |log| Checkpoint::verify(&bytes, log, &self.config.origin);
         let checkpoint = by(self.served.anchors.log()).or_else(|_| by(self.served.newest.log()));
@@ -118,7 +155,7 @@ impl Check<'_, '_> {
             size if size == ours.size => Some(checkpoint.root),
             size => self.root_before(ours.size, size, checkpoint.root)?,
         };
-        if root == Some(ours.root) { Ok(checkpoint) } else { Err(LogFault::CheckpointDiffers) }
+        if root == Some(ours.root) { Ok((checkpoint, bytes)) } else { Err(LogFault::CheckpointDiffers) }
     }
 
     /// The root of the first `old` entries of a larger tree; none where its tiles do not hash to its root.

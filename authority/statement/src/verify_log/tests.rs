@@ -234,6 +234,71 @@ fn a_later_head_or_checkpoint_of_another_history_is_evidence_and_one_that_contin
     assert_eq!(fault, LogFault::LaterDiffers { size: size + 3 }, "{fault}");
 }
 
+/// A mirror whose copy was cut short between two files: what is newer than the head is of a log that its checkpoint tells.
+#[test]
+fn attack_a_copy_that_was_cut_short_between_two_files_is_no_evidence_and_a_damaged_file_of_it_is() {
+    let older = MemoryAuthority::with_library(START);
+    let mut newer = older.clone();
+    newer.now += 10;
+    newer.publish(&MemoryAuthority::document("busy:v1.0", "thing"));
+    newer.change(Act::Revoke, "travel:v2.1");
+    newer.floor("busy", "v1.0");
+    let (config, now, size) = (older.config(), newer.now, older.tree.size());
+    let listing = newer.replay.listing().to_bytes().unwrap();
+    let floors = newer.replay.floors_document("semgate.test").to_bytes().unwrap();
+    let files = [
+        ("/checkpoint", newer.head.checkpoint.clone().into_bytes()),
+        ("/v1/trust", newer.trust.to_bytes().unwrap()),
+        ("/v1/feed/shards/0", newer.shards["0"].clone()),
+        ("/v1/floors", floors),
+        ("/v1/contexts", listing),
+    ];
+    let mut cut = older.clone();
+    cut.tiles.extend(newer.tiles.clone());
+    for (path, bytes) in &files {
+        cut.lie(path, bytes.clone());
+        assert_eq!(verify_log(&mut cut, &config, now).unwrap().size, size, "{path}");
+    }
+    // nor does a newer log excuse what is of none of its sizes
+    let lied = |path: &str, bytes: &[u8]| {
+        let mut cut = cut.clone();
+        cut.lie(path, bytes.to_vec());
+        verify_log(&mut cut, &config, now).unwrap_err()
+    };
+    assert_eq!(lied("/v1/contexts", b"{\"contexts\":[]}"), LogFault::ListingDiffers);
+    assert_eq!(lied("/v1/floors", b"{\"authority\":\"semgate.test\",\"floors\":[]}"), LogFault::FloorsDiffer);
+
+    // of a copy in another order nothing tells the log: what the authority signed later is undecided
+    let of = |paths: &[usize]| {
+        let mut mixed = older.clone();
+        for (path, bytes) in paths.iter().filter_map(|at| files.get(*at)) {
+            mixed.lie(path, bytes.clone());
+        }
+        verify_log(&mut mixed, &config, now).unwrap_err()
+    };
+    let unfinished = |fault: LogFault| LogFault::Unfinished(Box::new(fault));
+    assert_eq!(of(&[2]), unfinished(LogFault::Shard { n: 0 }));
+    assert_eq!(of(&[2, 3, 4]), unfinished(LogFault::FloorsDiffer));
+    assert_eq!(of(&[3]), LogFault::FloorsDiffer, "nothing that is signed is newer");
+    assert_eq!(of(&[4]), LogFault::ListingDiffers, "nothing that is signed is newer");
+    let said = of(&[2]).to_string();
+    let wanted = "status shard 0 differs from the replayed log up to its head, and something newer than the head is there";
+    assert_eq!(said, wanted);
+}
+
+/// What is revoked stays so: no later log explains a token without it.
+#[test]
+fn attack_a_newer_token_that_takes_a_revocation_back_is_evidence() {
+    let mut authority = MemoryAuthority::with_library(START);
+    let mut unrevoked = authority.clone();
+    authority.change(Act::Revoke, "travel:v2.1");
+    unrevoked.now += 10;
+    unrevoked.publish(&MemoryAuthority::document("busy:v1.0", "thing"));
+    let (config, now) = (authority.config(), unrevoked.now);
+    authority.lie("/v1/feed/shards/0", unrevoked.shards["0"].clone());
+    assert_eq!(verify_log(&mut authority, &config, now), Err(LogFault::Shard { n: 0 }));
+}
+
 #[test]
 fn every_entry_is_proved_and_a_position_past_the_end_is_no_fault_of_the_log() {
     let mut authority = MemoryAuthority::new(START);

@@ -2,12 +2,14 @@
 //! must be what the log says at a size from that head to a later one, whose entries are fetched, hashed to its root, and replayed.
 
 use super::{Fetch, LogFault, Served, Tree, entries_from};
+use crate::checkpoint::Checkpoint;
 use crate::entry::Entry;
 use crate::follower::FollowerConfig;
 use crate::listing::Listing;
 use crate::replay::Replay;
 use crate::statement::Statement;
 use crate::status::{SHARD_ENTRIES, Status, StatusList, shard_bytes};
+use crate::token::Token;
 use crate::trust::RootEntry;
 use semgate_certs::VerifiedLeaf;
 use std::collections::BTreeMap;
@@ -24,6 +26,7 @@ pub(super) enum Fit {
 }
 
 /// The log from the head that is verified to a later one.
+#[derive(Clone)]
 pub(super) struct Window {
     /// Statuses as of the head that is verified.
     base: StatusList,
@@ -39,6 +42,8 @@ pub(super) struct Window {
     root: Vec<RootEntry>,
     /// Who signs heads and tokens.
     leaves: Vec<VerifiedLeaf>,
+    /// When the newest of these heads was issued.
+    issued_at: u64,
 }
 
 impl Window {
@@ -58,6 +63,7 @@ impl Window {
             floors: Vec::new(),
             root: served.rooted().to_vec(),
             leaves: vec![served.head.leaf().clone()],
+            issued_at: served.head.head().issued_at,
         };
         window.note_floors(config)?;
         Ok(window)
@@ -78,10 +84,28 @@ impl Window {
         config: &FollowerConfig,
         later: &Served,
     ) -> Result<(), LogFault> {
-        let (checkpoint, from) = (later.head.checkpoint(), self.size());
-        if checkpoint.size < from {
+        if later.head.checkpoint().size < self.size() {
             return Ok(());
         }
+        self.extend_to(fetch, config, later.head.checkpoint(), later)?;
+        self.leaves.push(later.head.leaf().clone());
+        self.issued_at = self.issued_at.max(later.head.head().issued_at);
+        Ok(())
+    }
+
+    /// Goes on to a checkpoint that the log signed, under the keys of what was served: its entries are of the log, whatever head is
+    /// served. After an error nothing of it may be used.
+    ///
+    /// # Errors
+    /// As [`Window::extend`].
+    pub(super) fn extend_to(
+        &mut self,
+        fetch: &mut dyn Fetch,
+        config: &FollowerConfig,
+        checkpoint: &Checkpoint,
+        by: &Served,
+    ) -> Result<(), LogFault> {
+        let from = self.size();
         let differs = LogFault::LaterDiffers { size: checkpoint.size };
         let entries = entries_from(fetch, from, checkpoint.size)?;
         let mut tree = self.tree.clone();
@@ -89,7 +113,7 @@ impl Window {
         if tree.size() != checkpoint.size || tree.root() != checkpoint.root {
             return Err(differs);
         }
-        for (_, chain) in later.trust.chains() {
+        for (_, chain) in by.trust.chains() {
             self.replay.introduce(chain);
         }
         for (index, bytes) in (from..).zip(&entries) {
@@ -97,12 +121,11 @@ impl Window {
             let entry = Entry::read(bytes, &config.prefix).map_err(wrong)?;
             match entry.unverified() {
                 Statement::Root(_) => self.root.push(RootEntry::of(index, &entry)),
-                _ => entry.verify(&later.trust, later.anchors.roots()).map(drop).map_err(wrong)?,
+                _ => entry.verify(&by.trust, by.anchors.roots()).map(drop).map_err(wrong)?,
             }
             self.apply(index, &entry, config)?;
         }
         self.tree = tree;
-        self.leaves.push(later.head.leaf().clone());
         Ok(())
     }
 
@@ -167,10 +190,7 @@ impl Window {
         if bytes < shard_bytes(entries(self.base.len())) || bytes > shard_bytes(SHARD_ENTRIES) {
             return Fit::Never;
         }
-        let bits = |byte: &u8| [*byte, byte >> 2, byte >> 4, byte >> 6].map(Status::from_bits);
-        let statuses: Vec<(u64, Status)> = (first..).zip(list.iter().flat_map(bits)).collect();
-        let (within, past): (Vec<_>, Vec<_>) =
-            statuses.into_iter().partition(|(index, _)| *index < self.size());
+        let (within, past): (Vec<_>, Vec<_>) = statuses(n, list).partition(|(index, _)| *index < self.size());
         // what the last byte has to spare is nobody's status
         let ahead =
             bytes > shard_bytes(entries(self.size())) || past.iter().any(|(_, of)| *of != Status::Valid);
@@ -179,6 +199,17 @@ impl Window {
             true if ahead => Fit::Ahead,
             true => Fit::Within,
         }
+    }
+
+    /// Whether a token was signed after every head that is known, and takes back nothing that is for ever: then its list, whatever it says
+    /// besides, may be of a log that goes on.
+    pub(super) fn is_before(&self, token: &Token, n: u64) -> bool {
+        let told: BTreeMap<u64, Status> = statuses(n, token.list()).collect();
+        let first = n.saturating_mul(SHARD_ENTRIES);
+        let mut revoked = (first..self.size().min(first.saturating_add(SHARD_ENTRIES)))
+            .filter(|index| self.replay.statuses().get(*index) == Some(Status::Invalid));
+        let kept = revoked.all(|index| told.get(&index) == Some(&Status::Invalid));
+        token.claims().iat > self.issued_at && kept
     }
 
     /// Statements of the root, in their order: all by the head that is verified, and of those after it some.
@@ -202,4 +233,10 @@ impl Window {
     pub(super) fn leaves(&self) -> impl Iterator<Item = &VerifiedLeaf> {
         self.leaves.iter()
     }
+}
+
+/// What the bytes of a list say, by index; the last byte may have some to spare.
+fn statuses(n: u64, list: &[u8]) -> impl Iterator<Item = (u64, Status)> {
+    let bits = |byte: &u8| [*byte, byte >> 2, byte >> 4, byte >> 6].map(Status::from_bits);
+    (n.saturating_mul(SHARD_ENTRIES)..).zip(list.iter().flat_map(bits))
 }
