@@ -11,7 +11,7 @@ use semgate_message::Instance;
 use semgate_policies::{Circumstances, Policies, Question};
 
 /// What readers put between two parts: nothing, a blank, or a line feed, as the SDKs of A2A do.
-const BETWEEN: [&str; 3] = ["", " ", "\n"];
+pub(crate) const BETWEEN: [&str; 3] = ["", " ", "\n"];
 
 /// Asks about the texts of each list of parts as one text, which has the other members of the last of them. Policies that look at nothing of
 /// it, nor at a score, said what they say when they were asked about the parts.

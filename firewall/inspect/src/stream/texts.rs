@@ -7,6 +7,7 @@ use crate::{
     conform::Said,
     decide::{Decided, again},
     owners::{Known, Moved, Text, TextBounds, Texts},
+    together::BETWEEN,
 };
 use semgate_contexts::json;
 use semgate_message::{Instance, Message, Piece, PieceOf, Vocabulary};
@@ -61,7 +62,8 @@ impl Heard {
                     brought.artifacts.extend(text.map(|text| (Box::from(piece.id), text)));
                 }
                 PieceOf::Message => {
-                    let text = self.message(decided, piece, &texts)?;
+                    let before = brought.messages.iter().rev().find(|(id, _)| **id == *piece.id);
+                    let text = self.message(decided, piece, &texts, before.map(|(_, text)| text))?;
                     brought.messages.extend(text.map(|text| (Box::from(piece.id), text)));
                 }
             }
@@ -154,19 +156,20 @@ impl Heard {
         Err(too_long())
     }
 
-    /// A message that was said before under the same id, with other words, goes on.
+    /// A message that was said before under the same id, earlier in its event or before it, goes on with other words.
     fn message(
         &self,
         decided: &Decided<'_, '_>,
         piece: &Piece<'_>,
         texts: &[Part<'_, '_, '_>],
+        earlier: Option<&Text>,
     ) -> Result<Option<Text>, Refusal> {
         let added = text_of(texts);
         if added.is_empty() {
             return Ok(None);
         }
-        let known = self.messages.iter().find(|(id, _)| **id == *piece.id).map(|(_, text)| text);
-        match known {
+        let kept = || self.messages.iter().find(|(id, _)| **id == *piece.id).map(|(_, text)| text);
+        match earlier.or_else(kept) {
             None => Ok(Some(Some(Arc::from(added)))),
             Some(None) => Err(too_long()),
             Some(Some(before)) if **before == *added => Ok(None),
@@ -249,7 +252,8 @@ pub(super) fn bounds(case: &Case<'_>) -> TextBounds {
     TextBounds { bytes: case.limits.appended_text, artifacts: case.limits.text_artifacts }
 }
 
-/// Judges each text with all that stands before it.
+/// Judges each text with all that stands before it, put behind it with nothing between, a blank or a line feed: readers do each of these.
+/// What is kept has nothing between.
 fn behind(
     decided: &Decided<'_, '_>,
     texts: &[Part<'_, '_, '_>],
@@ -258,6 +262,11 @@ fn behind(
 ) -> Result<String, Refusal> {
     let mut whole = before.to_owned();
     for (said, instance) in texts {
+        let apart = !whole.is_empty() && !words(instance).is_empty();
+        for between in BETWEEN.iter().filter(|between| apart && !between.is_empty()) {
+            let read = [&whole, *between, words(instance)].concat();
+            again(decided, said, instance, (TEXT, &read))?;
+        }
         whole.push_str(words(instance));
         if whole.len() > most {
             return Err(too_long());

@@ -13,6 +13,7 @@ use crate::{
     member::{Read, array, at, id, object, required, string, unknown},
 };
 use semgate_contexts::{Performative::Inform, json::Json};
+use std::collections::BTreeSet;
 
 /// The concept of an artifact that names or describes itself in words.
 const ARTIFACT: &str = "artifact";
@@ -49,9 +50,13 @@ pub(super) fn task<'j>(json: &'j Json<'j>, path: &str, frame: &Frame<'_>, out: &
         frame,
         out,
     )?;
+    let mut known = BTreeSet::new();
     for (n, item) in artifacts.unwrap_or_default().iter().enumerate() {
         let path = format!("{path}/artifacts/{n}");
-        artifact(item, &path, "/result/task/artifacts/metadata", frame, out)?;
+        // readers put what is appended behind the first of that id, or the last
+        if !known.insert(artifact(item, &path, "/result/task/artifacts/metadata", frame, out)?) {
+            return Err(MessageFault::malformed(at(&path, "artifactId"), "is that of an artifact before it"));
+        }
     }
     for (n, item) in history.unwrap_or_default().iter().enumerate() {
         let path = format!("{path}/history/{n}");
