@@ -18,6 +18,10 @@ use std::time::{Duration, Instant};
 
 use semgate_authority::{Bound, Config, run};
 
+/// As the binary has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const DIR: &str = "SEMGATE_BENCH_AUTHORITY";
 
 /// Whether this is the real thing: `cargo bench` says so; without, everything is small and only shown to work.
