@@ -297,12 +297,12 @@ async fn attack_a_publisher_whose_entry_is_deleted_goes_on_because_a_policy_name
     let place = Place::new();
     let config = narrowed(&place);
     let dir = config.policies.clone().unwrap();
-    let hers = |id: &str| {
+    let hers = |id: &str, act: &str| {
         format!(
-            "@id(\"{id}\") permit (principal == Agent::\"{ADA}\", action == Action::\"publish\", resource);\n"
+            "@id(\"{id}\") permit (principal == Agent::\"{ADA}\", action == Action::\"{act}\", resource);\n"
         )
     };
-    std::fs::write(dir.join("hers.cedar"), hers("hers")).unwrap();
+    std::fs::write(dir.join("hers.cedar"), hers("hers", "publish")).unwrap();
     let running = place.start_with(config.clone()).await;
     let ada = running.client_of(&place, Some(ADA));
     assert_eq!(ada.publish(&document("urn:contexts:other:v1.0", "")).await.status, 201);
@@ -324,7 +324,7 @@ async fn attack_a_publisher_whose_entry_is_deleted_goes_on_because_a_policy_name
         let run = semgate_authority::run(config.clone(), |_| panic!("it runs"), std::future::pending());
         run.await.unwrap_err().to_string()
     };
-    std::fs::write(dir.join("new.cedar"), hers("new")).unwrap();
+    std::fs::write(dir.join("new.cedar"), hers("new", "revoke")).unwrap();
     let said = fault().await;
     assert!(said.contains("policy `new.cedar#new`") && !said.contains("hers.cedar#hers"), "{said}");
     std::fs::remove_file(dir.join("new.cedar")).unwrap();
