@@ -199,7 +199,9 @@ fn attack_a_publisher_keeps_its_rights_because_a_policy_names_it_and_its_entry_g
     }
     // what is new is judged as new, and what was never a name is none for having been live
     let new = of(
-        &format!("{rules}\n@id(\"new\") permit (principal == Agent::\"{ADA}\", action, resource);"),
+        &format!(
+            "{rules}\n@id(\"new\") permit (principal == Agent::\"{ADA}\", action == Action::\"revoke\", resource);"
+        ),
         without,
     );
     let faults = told(&PublisherPolicies::load_again(&new, &kept, &limits).unwrap_err());
