@@ -262,16 +262,16 @@ fn behind(
 ) -> Result<String, Refusal> {
     let mut whole = before.to_owned();
     for (said, instance) in texts {
-        let apart = !whole.is_empty() && !words(instance).is_empty();
-        for between in BETWEEN.iter().filter(|between| apart && !between.is_empty()) {
-            let read = [&whole, *between, words(instance)].concat();
-            again(decided, said, instance, (TEXT, &read))?;
-        }
-        whole.push_str(words(instance));
-        if whole.len() > most {
+        let text = words(instance);
+        if whole.len().saturating_add(text.len()) > most {
             return Err(too_long());
         }
-        again(decided, said, instance, (TEXT, &whole))?;
+        // nothing stands between a text and none
+        let ways = if whole.is_empty() || text.is_empty() { 1 } else { BETWEEN.len() };
+        for between in BETWEEN.iter().take(ways) {
+            again(decided, said, instance, (TEXT, &[&whole, *between, text].concat()))?;
+        }
+        whole.push_str(text);
     }
     Ok(whole)
 }
