@@ -32,22 +32,15 @@ fn ask_with(
     (inspector, route): &(Inspector, Arc<Route>),
     from: &str,
     method: &str,
-    mut params: Value,
+    params: Value,
     repeated: &[(&str, &str)],
 ) -> Result<Permit, Refusal> {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
     let head = Head {
-        version: Some("2026-07-28".to_owned()),
-        method: Some(method.to_owned()),
         name: params.get("name").and_then(Value::as_str).map(str::to_owned),
         params: repeated.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
         ..Head::default()
     };
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    let arrived = semgate_inspect::Arrived::whole(Call::mcp(head), Bytes::from(body));
+    let arrived = common::sums::arrived(method, params, head);
     inspector.inspect(route, &agent(from), &HeaderClaims::default(), arrived, NOW)
 }
 

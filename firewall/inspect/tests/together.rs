@@ -9,7 +9,7 @@ use semgate_inspect::{
     Code, Generation, HeaderClaims, Inspector, Peer, Permit, Refusal, Route, Shadow, TextParts, UnnamedTools,
     Would,
 };
-use semgate_message::{Call, mcp::Head};
+use semgate_message::mcp::Head;
 use semgate_policies::{Keep, PolicySource};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -224,19 +224,7 @@ fn tells(method: &str, mut result: Value) -> Result<(), Refusal> {
         "tools/call" => (json!({"name": "add", "arguments": {"a": 1, "b": 2}}), "add"),
         _ => (json!({"uri": "file:///a"}), "file:///a"),
     };
-    let mut params = params;
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let head = Head {
-        version: Some("2026-07-28".to_owned()),
-        method: Some(method.to_owned()),
-        name: Some(name.to_owned()),
-        ..Head::default()
-    };
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    let arrived = semgate_inspect::Arrived::whole(Call::mcp(head), Bytes::from(body));
+    let arrived = sums::arrived(method, params, Head { name: Some(name.to_owned()), ..Head::default() });
     let sent = inspector.inspect(&route, &agent("retailer-7"), &HeaderClaims::default(), arrived, NOW);
     result["resultType"] = json!("complete");
     let body = json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string();

@@ -1,11 +1,13 @@
 //! A context of two tools, and the policies that let agents use them over MCP.
 
+use bytes::Bytes;
+
 use super::{agent_id, generation_with, inspector, library, view};
 use semgate_inspect::{
-    Generation, Inspector, LineScope, Route, RouteOptions, Shadow, TextParts, UnnamedTools,
+    Arrived, Generation, Inspector, LineScope, Route, RouteOptions, Shadow, TextParts, UnnamedTools,
     tools::{comment, digest_of, headers},
 };
-use semgate_message::Binding;
+use semgate_message::{Binding, Call, mcp::Head};
 use semgate_policies::PolicySource;
 use semgate_statement::testing::MemoryAuthority;
 use serde_json::{Value, json};
@@ -129,4 +131,15 @@ pub fn house_beside(
         },
     };
     (inspector(generation), Arc::new(route))
+}
+
+/// A request of 2026-07-28, with a header that names its version and method beside those of `head`.
+pub fn arrived(method: &str, mut params: Value, head: Head) -> Arrived {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let head = Head { version: Some("2026-07-28".to_owned()), method: Some(method.to_owned()), ..head };
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    Arrived::whole(Call::mcp(head), Bytes::from(body))
 }
