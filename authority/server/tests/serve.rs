@@ -235,7 +235,9 @@ async fn the_newest_shard_has_times_and_the_one_by_digest_never_changes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_head_is_renewed_when_nothing_happens_and_then_differs_in_times_only() {
-    let place = Place::with(|options| options.status_lifetime = Duration::from_secs(2));
+    // Renewed at half of it: a machine that stands still for seconds lets no head expire that was renewed in time.
+    const LIFETIME: u64 = 8;
+    let place = Place::with(|options| options.status_lifetime = Duration::from_secs(LIFETIME));
     let running = place.start().await;
     running.client.publish(&document(URN, "")).await;
     let config = place.follower_config();
@@ -247,10 +249,11 @@ async fn the_head_is_renewed_when_nothing_happens_and_then_differs_in_times_only
     };
     let mut heads: Vec<VerifiedHead> = Vec::new();
     let began = std::time::Instant::now();
-    while began.elapsed() < Duration::from_millis(4500) {
+    while heads.len() < 3 {
+        assert!(began.elapsed() < Duration::from_secs(60), "{} heads in a minute", heads.len());
         let got = running.client.ok("/v1/feed/head").await;
         let head = VerifiedHead::verify(&got.body, &rules, now()).unwrap();
-        head.check_times(now(), 2).unwrap();
+        head.check_times(now(), LIFETIME).unwrap();
         if let Some(last) = heads.last() {
             last.agrees_with(&head).unwrap();
             assert!(last.head().issued_at <= head.head().issued_at);
@@ -260,7 +263,6 @@ async fn the_head_is_renewed_when_nothing_happens_and_then_differs_in_times_only
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert!(heads.len() >= 4, "{} heads", heads.len());
     assert_eq!(running.admin("/readyz").await.0, StatusCode::OK);
     running.stop().await;
 }
