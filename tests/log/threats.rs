@@ -198,7 +198,7 @@ fn endless_and_slow_answers_end_at_their_bounds_and_messages_do_not_wait() {
     wait_for("the slow answer to be given up", || {
         let asked = Instant::now();
         assert_eq!(verdict(&scene.gateway).0, 200);
-        assert!(asked.elapsed() < Duration::from_secs(2), "a message waited {:?}", asked.elapsed());
+        assert!(asked.elapsed() < Duration::from_secs(5), "a message waited {:?}", asked.elapsed());
         scene.gateway.log()[from..].contains("could not be reached").then_some(())
     });
     assert!(began.elapsed() < Duration::from_secs(30));

@@ -83,8 +83,8 @@ fn a_first_start_learns_everything_and_a_revocation_bites_within_a_second() {
     });
     let revoked = Instant::now();
     wait("revoked", || code(&gateway) == "context_revoked");
-    assert!(revoked.elapsed() < Duration::from_secs(2), "{:?}", revoked.elapsed());
-    assert!(began.elapsed() < Duration::from_secs(6));
+    assert!(revoked.elapsed() < Duration::from_secs(5), "{:?}", revoked.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(15));
 }
 
 /// A gateway that follows a live authority, and is ready.

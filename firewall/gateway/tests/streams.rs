@@ -254,7 +254,7 @@ fn an_event_is_not_held_back_for_the_next() {
     agent.event(&status("TASK_STATE_WORKING"));
     caller.until("WORKING");
     // a millisecond is the promise of a release build; this one is not, and shares its machine
-    assert!(began.elapsed() < Duration::from_millis(250), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 }
 
 #[test]
