@@ -485,7 +485,7 @@ pub(crate) fn taken(
         .and_then(|()| step(case, resolved))
         .map_err(|refusal| refusal.with_facts(metered.facts()))?;
     told(case, message, case.turn == Turn::Event);
-    rounds::answered(case, sent, message.performative);
+    rounds::answered(case, sent, message);
     if let Some(token) = &sent.delivery {
         push::bind(case, token, message).map_err(|refusal| refusal.with_facts(metered.facts()))?;
     }

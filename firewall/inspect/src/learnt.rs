@@ -115,6 +115,23 @@ impl Learnt {
         });
     }
 
+    /// What was settled as this very meaning is asked about again: the agent declined after all.
+    pub(crate) fn take_back(
+        &self,
+        (route, sender, receiver): (&str, &str, &str),
+        session: InSession,
+        name: &str,
+        meaning: &Arc<Context>,
+    ) {
+        let mut pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(of) = pairs.get_mut(&pair(route, sender, receiver)) else { return };
+        let Some(held) = Arc::make_mut(of).sessions.get_mut(&session.id) else { return };
+        if held.known.get(name).is_some_and(|known| Arc::ptr_eq(known, meaning)) {
+            held.known.remove(name);
+            held.open.insert(name.to_owned());
+        }
+    }
+
     fn change<T>(
         &self,
         (route, sender, receiver): (&str, &str, &str),

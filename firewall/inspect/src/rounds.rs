@@ -11,7 +11,7 @@ use crate::{
     route::Undefined,
 };
 use semgate_contexts::{Context, Performative, Term, json::Json};
-use semgate_message::{Binding, Instance, Vocabulary};
+use semgate_message::{Binding, Instance, Message, Vocabulary, a2a::State};
 use std::sync::Arc;
 
 /// The member that names a task: nothing that is learnt is one.
@@ -115,17 +115,52 @@ pub(crate) fn add(all: &mut Vec<Meaning>, meaning: Meaning, instance: &Instance<
 
 /// The agent behind took the request: what it settles is settled. Until then nothing is, and its sender may settle it again.
 pub(crate) fn teach(learnt: &Learnt, sent: &Sent, now: u64) {
-    let parties = (sent.route.name.as_str(), sent.caller.id(), sent.route.receiver.as_str());
     for meaning in &sent.settles {
-        learnt.learn(parties, meaning.session, &meaning.name, &meaning.context, now);
+        learnt.learn(pair(sent), meaning.session, &meaning.name, &meaning.context, now);
     }
 }
 
-/// An answer that passes says whether the agent took the request: one that declines it took nothing.
-pub(crate) fn answered(case: &Case<'_>, sent: &Sent, says: Performative) {
-    if !matches!(says, Performative::Refuse | Performative::Reject) {
-        teach(case.learnt, sent, case.now.unix);
+/// Whether the agent behind took the options of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Took {
+    Yes,
+    /// The answer does not say so yet: its task is at work, or only a piece of it came.
+    NotYet,
+    No,
+}
+
+/// What an answer shows. Over A2A only a message, or a task that is completed or asks for more input, shows that the agent took anything: every other
+/// task may still be rejected, or is.
+fn took(message: &Message<'_>) -> Took {
+    if matches!(message.performative, Performative::Refuse | Performative::Reject) {
+        return Took::No;
     }
+    match message.state {
+        Some(State::Rejected | State::Failed | State::Canceled) => Took::No,
+        Some(State::Submitted | State::Working | State::AuthRequired | State::Unknown) => Took::NotYet,
+        Some(State::Completed | State::InputRequired) => Took::Yes,
+        None if message.chunk.is_some() => Took::NotYet,
+        None => Took::Yes,
+    }
+}
+
+/// An answer that passes says whether the agent took the request. What an earlier event of the stream settled is taken back where a
+/// later one declines.
+pub(crate) fn answered(case: &Case<'_>, sent: &Sent, message: &Message<'_>) {
+    match took(message) {
+        Took::Yes => teach(case.learnt, sent, case.now.unix),
+        Took::NotYet => {}
+        Took::No => {
+            for meaning in &sent.settles {
+                case.learnt.take_back(pair(sent), meaning.session, &meaning.name, &meaning.context);
+            }
+        }
+    }
+}
+
+/// Who settles what a request settles: its route, its sender and its receiver.
+fn pair(sent: &Sent) -> (&str, &str, &str) {
+    (sent.route.name.as_str(), sent.caller.id(), sent.route.receiver.as_str())
 }
 
 fn parties<'c>(case: &Case<'c>) -> (&'c str, &'c str, &'c str) {

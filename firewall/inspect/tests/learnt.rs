@@ -307,3 +307,104 @@ fn on_a_socket_options_count_once_they_were_handed_over_since_nothing_answers_th
     stage.inspector.handed_over(&sent, NOW);
     let _ = stage.tell("retailer-7", Some(&lock), &mood()).unwrap();
 }
+
+/// The same over A2A, where an answer is a message, a task, or a stream of events.
+struct OverA2a {
+    stage: Stage,
+    lock: String,
+}
+
+impl OverA2a {
+    fn new() -> OverA2a {
+        let mut stage = stage();
+        let mut route = Route::clone(&common::route("a2a"));
+        route.options.undefined = Undefined::Disambiguate;
+        stage.route = Arc::new(route);
+        let lock = stage.lock("retailer-7");
+        OverA2a { stage, lock }
+    }
+
+    fn tell(&self, method: &str, content: &Value) -> Result<Permit, Refusal> {
+        let message = json!({"jsonrpc": "2.0", "id": "s-1", "method": method, "params": {"message": {
+            "messageId": "m-1", "role": "ROLE_USER", "parts": [{"data": content}],
+            "metadata": {stage::SNL: {"context": SUPPLY, "performative": "INFORM", "lock": self.lock}}}}});
+        common::say(&self.stage.inspector, &self.stage.route, "retailer-7", message.to_string(), NOW)
+    }
+
+    /// Whether the name passes after its options were told and answered with these events.
+    fn settled_by(&self, events: &[Value]) -> bool {
+        let refusal = self.tell("SendMessage", &mood()).unwrap_err();
+        assert_eq!((refusal.code(), refusal.asks()), (Code::ConceptUndefined, Some("my_mood")), "{refusal}");
+        let (_, sent) = self.tell("SendStreamingMessage", &options("my_mood")).unwrap().spend();
+        let (inspector, replier) = (&self.stage.inspector, common::agent("wholesaler-1"));
+        let mut stream = inspector.stream(&sent);
+        for event in events {
+            let event = json!({"jsonrpc": "2.0", "id": "s-1", "result": event}).to_string();
+            let passed =
+                inspector.inspect_event(&sent, &mut stream, &replier, bytes::Bytes::from(event), NOW);
+            let _ = passed.unwrap();
+        }
+        self.tell("SendMessage", &mood()).is_ok()
+    }
+
+    /// The same, after one whole answer.
+    fn settled_by_whole(&self, state: &str) -> bool {
+        let _ = self.tell("SendMessage", &mood()).unwrap_err();
+        let permit = self.tell("SendMessage", &options("my_mood")).unwrap();
+        let reply = json!({"jsonrpc": "2.0", "id": "s-1", "result": begun(state)}).to_string();
+        self.stage.answered(permit, 200, &reply).unwrap();
+        self.tell("SendMessage", &mood()).is_ok()
+    }
+}
+
+fn begun(state: &str) -> Value {
+    json!({"task": {"id": "t-1", "contextId": "c-1", "status": {"state": state}}})
+}
+
+fn update(state: &str) -> Value {
+    json!({"statusUpdate": {"taskId": "t-1", "contextId": "c-1", "status": {"state": state}}})
+}
+
+fn decision() -> Value {
+    json!([{"data": {"concept_type": "current_decision", "item_id": "beer", "quantity": 1}}])
+}
+
+fn artifact() -> Value {
+    json!({"artifactUpdate": {"taskId": "t-1", "contextId": "c-1", "artifact": {"artifactId": "a-1", "parts": decision()}}})
+}
+
+#[test]
+fn the_first_event_of_a_task_that_was_rejected_later_settled_a_name() {
+    for end in ["TASK_STATE_REJECTED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED"] {
+        let over = OverA2a::new();
+        let events = [begun("TASK_STATE_SUBMITTED"), update("TASK_STATE_WORKING"), artifact(), update(end)];
+        assert!(!over.settled_by(&events), "{end}");
+        // also where the task had asked for more before
+        let asked = [begun("TASK_STATE_INPUT_REQUIRED"), update(end)];
+        assert!(!over.settled_by(&asked), "{end}");
+        // and it may be settled again
+        assert!(over.settled_by(&[begun("TASK_STATE_SUBMITTED"), update("TASK_STATE_COMPLETED")]));
+    }
+}
+
+#[test]
+fn a_stream_that_broke_off_settled_a_name() {
+    for last in ["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING", "TASK_STATE_AUTH_REQUIRED"] {
+        let over = OverA2a::new();
+        assert!(!over.settled_by(&[begun(last)]), "{last}");
+        assert!(!over.settled_by(&[begun(last), artifact()]), "{last}");
+        assert!(over.settled_by(&[begun(last), update("TASK_STATE_INPUT_REQUIRED")]), "{last}");
+    }
+    let message = json!({"message": {"messageId": "r-9", "role": "ROLE_AGENT", "parts": decision()}});
+    assert!(OverA2a::new().settled_by(&[message]), "a message is an answer");
+}
+
+#[test]
+fn a_whole_answer_whose_task_failed_settled_a_name() {
+    let over = OverA2a::new();
+    for end in ["REJECTED", "FAILED", "CANCELED", "SUBMITTED", "WORKING", "AUTH_REQUIRED"] {
+        assert!(!over.settled_by_whole(&format!("TASK_STATE_{end}")), "{end}");
+    }
+    assert!(over.settled_by_whole("TASK_STATE_COMPLETED"));
+    assert!(OverA2a::new().settled_by_whole("TASK_STATE_INPUT_REQUIRED"));
+}
