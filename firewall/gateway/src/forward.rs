@@ -213,10 +213,16 @@ pub(crate) async fn forward(
     let request = request(address, told, body).inspect_err(|_| sent.undelivered());
     let request = request.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     match begin(&lane.pool, lease, request, &lane.shared.limits, &still).await {
-        Ok(answering) => Ok(Begun { sent, answering }),
+        Ok(answering) => {
+            if !answering.head.status.is_success() {
+                shared.inspector.declined(&sent);
+            }
+            Ok(Begun { sent, answering })
+        }
         Err(refusal) => {
             if refusal.delivered() == Delivered::No {
                 sent.undelivered();
+                shared.inspector.declined(&sent);
             }
             Err(refusal.with_rpc_id(sent.rpc_id().cloned()))
         }

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
+#[path = "push/declined.rs"]
+mod declined;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -21,9 +23,9 @@ permit (principal in Group::"partners", action, resource);
 permit (principal in Group::"repliers", action, resource) when { context.direction == "reply" };
 "#;
 
-/// The agent's push configurations, by id, as it was told them; and what it does with every request.
+/// The agent's push configurations, by id, as it was told them; and what it says in the place of its answers, whatever it was told.
 #[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<Value>>>);
+struct Memory(Arc<Mutex<Vec<Value>>>, Arc<Mutex<Option<Vec<u8>>>>);
 
 impl Memory {
     fn told(&self) -> Vec<Value> {
@@ -41,7 +43,7 @@ impl Memory {
     fn act(&self, request: &Value) -> Value {
         let (method, params) = (request["method"].as_str().unwrap(), &request["params"]);
         match method {
-            "SendMessage" => {
+            "SendMessage" | "SendStreamingMessage" => {
                 let config = &params["configuration"]["taskPushNotificationConfig"];
                 if !config.is_null() {
                     self.0.lock().unwrap().push(config.clone());
@@ -114,7 +116,8 @@ fn scene_of(rules: &str, target: u16, receiver: Agent, (more, time): (&str, &str
     let agent = Agent::start(move |seen| {
         let request: Value = serde_json::from_slice(&seen.body).unwrap();
         let reply = json!({"jsonrpc": "2.0", "id": request["id"], "result": acts.act(&request)});
-        Act::Say(ok(reply.to_string().as_bytes()))
+        let instead = acts.1.lock().unwrap().clone();
+        Act::Say(instead.unwrap_or_else(|| ok(reply.to_string().as_bytes())))
     });
     let upstream = format!("http://127.0.0.1:{}/a2a", agent.port);
     let targets = format!("\"http://127.0.0.1:{target}/in/\", \"http://localhost:*/named/\"");

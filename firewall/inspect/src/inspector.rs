@@ -303,7 +303,12 @@ impl Inspector {
                 .and_then(|_| self.judge_reply(&case, sent, form, status, &reply)),
             Err(refusal) => return Err(refusal.with_facts(facts).with_rpc_id(sent.rpc_id.clone())),
         };
-        outcome.map_err(|inner| refused(inner).with_rpc_id(sent.rpc_id.clone()))
+        outcome.map_err(|inner| {
+            if inner.is_by_agent() {
+                self.declined(sent);
+            }
+            refused(inner).with_rpc_id(sent.rpc_id.clone())
+        })
     }
 
     fn judge_reply(

@@ -106,6 +106,15 @@ impl Inspector {
         sent.delivery = Some(token);
     }
 
+    /// The agent behind answered the request with an error, or never got it: the push configuration that it would have set is none, and the
+    /// address that stands for it leads nowhere any more. What was set before under the same id stays. To be said only of what the agent is
+    /// known not to have taken.
+    pub fn declined(&self, sent: &Sent) {
+        if let Some(token) = &sent.delivery {
+            self.owners().forget(&sent.route.scope(), Kind::Delivery, token);
+        }
+    }
+
     /// Where the notifications under this token go, if that is this caller's to know.
     pub fn delivery(&self, sent: &Sent, token: &str) -> Option<Arc<Delivery>> {
         let (owner, _, delivery) = self.owners().delivery(&sent.route.scope(), token)?;

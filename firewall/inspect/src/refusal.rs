@@ -61,6 +61,7 @@ struct Inner {
     remedy: Option<Remedy>,
     missing: Vec<String>,
     asks: Option<String>,
+    by_agent: bool,
     facts: Facts,
 }
 
@@ -85,6 +86,7 @@ impl Refusal {
             remedy: None,
             missing: Vec::new(),
             asks: None,
+            by_agent: false,
             facts: Facts::default(),
         }))
     }
@@ -168,15 +170,27 @@ impl Refusal {
                 "the agent behind answered with an error that the protocol does not have",
             )
             .with_hint("the message was delivered: do not send it again before you know what became of it")
-            .with_delivered(Delivered::Yes);
+            .with_delivered(Delivered::Yes)
+            .by_agent();
         };
         let mut refusal =
             Self::new(Code::AgentError, "the agent behind answered with an error of its protocol")
                 .with_hint("do what the protocol says about this error")
                 .with_detail(known.text())
-                .with_delivered(Delivered::Yes);
+                .with_delivered(Delivered::Yes)
+                .by_agent();
         refusal.0.agent_error = Some(known);
         refusal
+    }
+
+    fn by_agent(mut self) -> Self {
+        self.0.by_agent = true;
+        self
+    }
+
+    /// Whether it stands for an error that an agent answered with, in whatever words: what the request asked for was not done.
+    pub(crate) fn is_by_agent(&self) -> bool {
+        self.0.by_agent
     }
 
     /// A server of MCP answered with an error: its number is repeated, in the words that JSON-RPC or MCP has for it, if any.

@@ -108,6 +108,11 @@ impl StreamState {
         self.end == End::Over
     }
 
+    /// Whether no event of a task and no message passed: a stream of A2A that ends so by an error of the agent began nothing.
+    pub fn tells_nothing(&self) -> bool {
+        self.task.is_none() && self.end == End::Open
+    }
+
     /// Who may follow whom: one stream is about one task, and after a message or the end of the task nothing comes.
     fn follows(&self, sent: &Sent, message: &Message<'_>) -> Result<(), Refusal> {
         let fault = |reason: &str| {
@@ -215,7 +220,12 @@ impl Inspector {
         let outcome = same_agent(sent, replier, case.facts())
             .and_then(|facts| stream.in_lock(now).map_err(|refusal| refusal.with_facts(facts)))
             .and_then(|()| self.judge_event(&case, sent, stream, &event));
-        outcome.map_err(|inner| refused(inner).with_rpc_id(sent.rpc_id.clone()))
+        outcome.map_err(|inner| {
+            if inner.is_by_agent() && stream.tells_nothing() {
+                self.declined(sent);
+            }
+            refused(inner).with_rpc_id(sent.rpc_id.clone())
+        })
     }
 
     fn judge_event(

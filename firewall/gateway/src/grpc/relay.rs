@@ -53,7 +53,9 @@ impl Relay {
     pub(crate) fn begin(begun: Begun, of: Of, operation: Operation, waits: Duration) -> Result<Self, Ended> {
         let Begun { sent, answering } = begun;
         let Answering { head, body, lease, .. } = answering;
-        let messages = Messages::begin(&head, of.lane.shared.limits.event_bytes)?;
+        let (inspector, limits) = (&of.lane.shared.inspector, &of.lane.shared.limits);
+        let messages = Messages::begin(&head, limits.event_bytes)
+            .inspect_err(|ended| ended.status.iter().for_each(|_| inspector.declined(&sent)))?;
         Ok(Self {
             course: Course::new(of, sent, lease.met(), waits),
             from: Some((body, lease)),
@@ -120,6 +122,9 @@ impl Relay {
     /// The end of a stream that may not go on, or that the agent ended with a failure.
     fn fail(&mut self, ended: &Ended) -> HeaderMap {
         self.from = None;
+        if ended.status.is_some() {
+            self.course.declined();
+        }
         self.course.refused(&ended.refusal);
         refused(&ended.refusal, ended.status, self.course.of().decision)
     }

@@ -69,9 +69,14 @@ impl Way<'_> {
         let Begun { sent, answering } = begun;
         let Answering { head, body, lease, deadline, .. } = answering;
         let deadline = deadline.min(tokio::time::Instant::from_std(self.began) + waits);
-        let read = Messages::begin(&head, limits.reply_bytes)?.only(body);
+        let declined = |ended: &Ended| {
+            if ended.status.is_some() {
+                lane.shared.inspector.declined(&sent);
+            }
+        };
+        let read = Messages::begin(&head, limits.reply_bytes).inspect_err(declined)?.only(body);
         let message = match tokio::time::timeout_at(deadline, read).await {
-            Ok(message) => message?,
+            Ok(message) => message.inspect_err(declined)?,
             // its head came, so it has the message
             Err(_) => return Err(reasons::timeout(Delivered::Yes).into()),
         };

@@ -207,6 +207,13 @@ impl Course {
         out
     }
 
+    /// The agent ended it with an error outside of its events: if it told nothing before, it did nothing.
+    pub(crate) fn declined(&self) {
+        if self.state.tells_nothing() {
+            self.of.lane.shared.inspector.declined(&self.sent);
+        }
+    }
+
     /// The stream may not go on, or the agent ended it with a failure: its record, and a line for the operator.
     pub(crate) fn refused(&self, refusal: &Refusal) {
         self.stopped(refusal, "a stream ends");
