@@ -117,6 +117,9 @@ impl Verify {
                 | LogFault::Moving
                 | LogFault::Unfinished(_)
                 | LogFault::LogKeyUnlisted { .. }
+                | LogFault::FloorsDiffer
+                | LogFault::ListingDiffers
+                | LogFault::Delta { .. }
                 | LogFault::Head(HeadFault::Expired),
                 _,
             )
@@ -166,6 +169,11 @@ pub fn fault(fault: LogFault) -> Fault {
             .status(2),
         found @ LogFault::Delta { .. } => Fault::new(format_args!("the log itself holds, but not what leads to its head: {found}"))
             .hint("followers refuse it and fetch the whole head; copy the mirror anew, or keep the file as evidence"),
+        // no signature is on these two, so they are evidence against who served them
+        found @ (LogFault::FloorsDiffer | LogFault::ListingDiffers) => Fault::new(format_args!(
+            "the log itself holds, but not what is served beside it: {found}"
+        ))
+        .hint("copy a mirror anew, or bring it up to date; if the authority itself serves it, keep it as evidence"),
         LogFault::LogKeyUnlisted { key } => unlisted(&key),
         LogFault::Unpublished => Fault::new(fault).hint("`semgate context list` shows what is published"),
         // nothing was verified by what was told: that may be of another log as well

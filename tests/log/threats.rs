@@ -136,7 +136,7 @@ fn mix_and_match_files_of_two_moments_are_refused_by_name() {
         (
             "/v1/floors".to_owned(),
             old_floors,
-            "the floors differ",
+            "error: the log itself holds, but not what is served beside it: the floors differ",
             Some("the floors are not those that the head names"),
         ),
         (
@@ -146,7 +146,7 @@ fn mix_and_match_files_of_two_moments_are_refused_by_name() {
             Some("status shard 0 is not the one"),
         ),
         ("/checkpoint".to_owned(), old_checkpoint, "`/checkpoint` is older than the head", None),
-        ("/v1/contexts".to_owned(), old_listing, "the listing differs", None),
+        ("/v1/contexts".to_owned(), old_listing, "beside it: the listing differs", None),
     ] {
         mirror.is_honest_again();
         mirror.says(&path, bytes);

@@ -246,10 +246,12 @@ impl Check<'_, '_> {
         let (tree, tiles) = self.tiles(&entries)?;
         let replay = self.replay(&entries)?;
         let shards = self.shards(&replay, &head)?;
-        let floors =
-            replay.floors_document(&self.config.authority).to_bytes().map_err(|_| LogFault::FloorsDiffer)?;
+        let floors = replay
+            .floors_document(&self.config.authority)
+            .to_bytes()
+            .map_err(|_| LogFault::HeadFloorsDiffer)?;
         if sha256(&floors) != head.floors {
-            return Err(LogFault::FloorsDiffer);
+            return Err(LogFault::HeadFloorsDiffer);
         }
         self.unnamed(&replay, tree, &floors)?;
         let documents = self.documents(&replay)?;

@@ -197,9 +197,11 @@ pub enum LogFault {
         /// What is wrong.
         fault: DeltaFault,
     },
-    /// The floors differ from the replayed ones.
+    /// The floors that the head names are not the replayed ones.
+    HeadFloorsDiffer,
+    /// The floors that are served differ from the replayed ones, and nothing that is signed is newer.
     FloorsDiffer,
-    /// The listing differs from the replayed one.
+    /// The listing differs from the replayed one, and nothing that is signed is newer.
     ListingDiffers,
     /// A published document does not verify.
     Document {
@@ -290,6 +292,9 @@ impl fmt::Display for LogFault {
             LogFault::Shard { n } => write!(f, "status shard {n} differs from the replayed log"),
             LogFault::Token { n, fault } => write!(f, "status shard {n}: {fault}"),
             LogFault::Delta { from, fault } => write!(f, "`/v1/feed/deltas/{from}`: {fault}"),
+            LogFault::HeadFloorsDiffer => {
+                f.write_str("the floors that the head names differ from those of the replayed log")
+            }
             LogFault::FloorsDiffer => f.write_str("the floors differ from the replayed log"),
             LogFault::ListingDiffers => f.write_str("the listing differs from the replayed log"),
             LogFault::Document { urn, fault } => write!(f, "`{urn}`: {fault}"),
