@@ -1,18 +1,18 @@
 //! Does every policy fit the schema, and does everything that it names exist? In words that say what was meant.
 
+mod meant;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use cedar_policy::{
-    EntityUid, PolicySet, Schema, ValidationError, ValidationMode, ValidationWarning, Validator,
-};
+use cedar_policy::{EntityUid, PolicySet, Schema, ValidationMode, ValidationWarning, Validator};
 use miette::Diagnostic;
-use semgate_contexts::Performative;
 
 use crate::agents::Agents;
 use crate::catalogue::Catalogue;
 use crate::parse::{Written, help, place, place_of, words};
 use crate::sense::World;
 use crate::{Place, PolicyFault};
+pub(crate) use meant::{member_elsewhere, unknown_type};
 
 /// Policies and the files that they stand in.
 #[derive(Clone, Copy)]
@@ -102,7 +102,7 @@ impl<'a> Texts<'a> {
         let mut faults: Vec<PolicyFault> = Vec::new();
         for error in result.validation_errors() {
             if let Some(written) = find(error.policy_id()) {
-                push_new(&mut faults, self.fault(written, error, meant(error, catalogue)));
+                push_new(&mut faults, self.fault(written, error, self.meant(written, error, catalogue)));
             }
         }
         let world = World::of_contexts(catalogue);
@@ -213,102 +213,6 @@ fn agent_hint(id: &str, agents: &Agents) -> Option<String> {
     }
     closest(id, agents.entries().iter().map(|entry| entry.id.as_str()))
         .map(|near| format!("did you mean `Agent::\"{near}\"`?"))
-}
-
-/// What was probably meant, where we can tell better than Cedar.
-fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
-    let text = error.to_string();
-    match error {
-        ValidationError::UnrecognizedEntityType(_) => {
-            let name = text.split('`').rev().nth(1)?;
-            unknown_type(name, catalogue)
-        }
-        ValidationError::UnrecognizedActionId(_) => {
-            let name = text.split('"').nth(1)?;
-            let near = closest(name, Performative::ALL.iter().map(|known| known.as_str()))?;
-            Some(format!("did you mean `Action::\"{near}\"`?"))
-        }
-        ValidationError::UnexpectedType(_) | ValidationError::IncompatibleTypes(_)
-            if text.contains("decimal") =>
-        {
-            Some("a decimal is compared as in `resource.amount.greaterThan(decimal(\"10000.0\"))`".to_owned())
-        }
-        ValidationError::IncompatibleTypes(_) if text.contains("Set<") => {
-            Some("what is in a set is asked as in `principal.credentials.contains(\"auditor\")`".to_owned())
-        }
-        ValidationError::IncompatibleTypes(_) if text.contains("Long") && text.contains("String") => {
-            Some("a text is written in quotation marks, and a number without".to_owned())
-        }
-        ValidationError::UnexpectedType(_) if text.contains("Long") && text.contains("String") => {
-            Some("a number is written without quotation marks".to_owned())
-        }
-        ValidationError::FunctionArgumentValidation(_) if text.contains("decimal") && is_beyond(&text) => {
-            Some("a decimal is from `-922337203685477.5808` to `922337203685477.5807`".to_owned())
-        }
-        ValidationError::FunctionArgumentValidation(_) if text.contains("decimal") => {
-            Some("a decimal has one to four digits behind its point, as in `decimal(\"10000.0\")`".to_owned())
-        }
-        ValidationError::UnsafeAttributeAccess(_) => {
-            hidden(&text, catalogue).or_else(|| is_in_some_versions(&text, catalogue).then(some_versions))
-        }
-        ValidationError::UnsafeOptionalAttributeAccess(_) if text.contains("`session`") => {
-            Some("it is there under a lock only: ask `context has session &&` first".to_owned())
-        }
-        ValidationError::UnsafeOptionalAttributeAccess(_) => Some(some_versions()),
-        _ => None,
-    }
-}
-
-/// Whether a number that is no decimal has one form, and is merely too large.
-fn is_beyond(text: &str) -> bool {
-    let number = text.rsplit('"').nth(1).unwrap_or_default();
-    let (whole, rest) = number.strip_prefix('-').unwrap_or(number).split_once('.').unwrap_or_default();
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    digits(whole) && digits(rest) && rest.len() <= 4
-}
-
-pub(crate) fn unknown_type(name: &str, catalogue: &Catalogue) -> Option<String> {
-    let concept = name.rsplit("::").next()?;
-    let same: Vec<String> = catalogue
-        .types
-        .iter()
-        .filter(|info| info.name.rsplit("::").next() == Some(concept))
-        .map(|info| format!("`{}`", info.name))
-        .collect();
-    if !same.is_empty() {
-        return Some(format!("`{concept}` is known as {}", same.join(" and ")));
-    }
-    closest(name, catalogue.types.iter().map(|info| info.name.as_str()))
-        .map(|near| format!("did you mean `{near}`?"))
-}
-
-fn some_versions() -> String {
-    "not every loaded version requires it: ask `resource has …` first".to_owned()
-}
-
-/// Whether a member that Cedar does not find is there, and not in every version. Cedar takes it for absent behind a condition that it has
-/// not: in `!(resource has x) || resource.x`.
-fn is_in_some_versions(text: &str, catalogue: &Catalogue) -> bool {
-    let of = |info: &crate::catalogue::TypeInfo| {
-        let lacks = |member: &str| {
-            text.contains(&format!("attribute `{member}` on entity type `{}` not found", info.name))
-        };
-        info.attributes.members.iter().any(|(member, found)| found.kind.is_some() && lacks(member))
-    };
-    catalogue.types.iter().any(of)
-}
-
-/// A member that is there, but that no policy sees.
-fn hidden(text: &str, catalogue: &Catalogue) -> Option<String> {
-    let member = text.split('`').nth(3).or_else(|| text.split('`').nth(1))?;
-    let hides = |info: &crate::catalogue::TypeInfo| {
-        text.contains(&info.name) && info.attributes.members.get(member).is_some_and(|a| a.kind.is_none())
-    };
-    catalogue.types.iter().any(hides).then(|| {
-        format!(
-            "`{member}` is not visible to policies: a number needs a `multipleOf` that is a multiple of 0.0001, and any other member one type"
-        )
-    })
 }
 
 /// The nearest of the known names, if it is near: at most a third of the letters differ, or the case alone.

@@ -49,6 +49,7 @@ mod rewrite;
 mod rule;
 mod scope;
 mod sense;
+mod slips;
 mod source;
 mod spots;
 mod strings;

@@ -9,10 +9,9 @@ use cedar_policy::{Effect, Policy, PolicyId, PolicySet};
 use miette::Diagnostic;
 
 use crate::annotations::{Annotations, Obligation};
-use crate::check::closest;
 use crate::nesting;
 use crate::reads::Reads;
-use crate::{Place, PolicyFault, PolicyLimits};
+use crate::{Place, PolicyFault, PolicyLimits, slips};
 
 /// One policy as it stands in its file.
 #[derive(Debug, Clone)]
@@ -119,14 +118,9 @@ pub(crate) fn each_of(name: &str, text: &str, max_nesting: usize) -> Result<Vec<
         return Err(vec![PolicyFault::Syntax { place: place(name, text, at), why }]);
     }
     // A file without a policy (comments only) is fine: Cedar parses the empty set.
-    let set: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
-        errors
-            .iter()
-            .map(|error| PolicyFault::Syntax {
-                place: place_of(name, text, error, 0),
-                why: with_effect(words(error)),
-            })
-            .collect::<Vec<_>>()
+    let set: PolicySet = text.parse().map_err(|_: cedar_policy::ParseErrors| {
+        let told = slips::told(text).into_iter();
+        told.map(|(at, why)| PolicyFault::Syntax { place: place(name, text, at), why }).collect::<Vec<_>>()
     })?;
     if let Some(template) = set.templates().next() {
         let start = text.find(template.to_cedar().trim()).unwrap_or(0);
@@ -187,17 +181,6 @@ fn parse_file(
         });
     }
     if faults.is_empty() { Ok(found) } else { Err(faults) }
-}
-
-/// With the effect that was meant in place of one that there is not.
-fn with_effect(why: String) -> String {
-    let Some(effect) = why.strip_prefix("invalid policy effect: ") else { return why };
-    let meant = match effect.to_ascii_lowercase().as_str() {
-        "deny" | "refuse" | "block" => Some("forbid"),
-        "allow" | "accept" => Some("permit"),
-        _ => closest(effect, ["permit", "forbid"].into_iter()),
-    };
-    meant.map(|meant| format!("{why} (did you mean `{meant}`?)")).unwrap_or(why)
 }
 
 /// Characters that make a text look otherwise than it is read, also in a comment: what is not seen, and what some editors show as the end of a

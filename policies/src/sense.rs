@@ -15,7 +15,7 @@ mod pieces;
 mod possible;
 mod shadow;
 mod steps;
-mod tokens;
+pub(crate) mod tokens;
 mod values;
 mod walk;
 mod words;
@@ -136,8 +136,25 @@ impl Texts<'_> {
                 let hint = (!quoted.contains("://")).then(|| format!("write `principal in {uid}`"));
                 PolicyFault::Invalid { place, policy, why, hint }
             }
-            None => PolicyFault::Invalid { place, policy, why: why.to_owned(), hint: None },
+            None => {
+                let (place, hint) = match self.action_as_text(written) {
+                    Some((place, hint)) => (place, Some(hint)),
+                    None => (place, None),
+                };
+                PolicyFault::Invalid { place, policy, why: why.to_owned(), hint }
+            }
         }
+    }
+
+    /// An action that is compared with a text, which it never is.
+    fn action_as_text(&self, written: &Written) -> Option<(crate::Place, String)> {
+        let words = self.words(written);
+        let found = words.windows(4).find(|four| {
+            let [action, one, two, text] = four else { return false };
+            (action.text, one.text, two.text) == ("action", "=", "=") && text.text.starts_with('"')
+        })?;
+        let text = found.last()?;
+        Some((self.place_at(written, text.at), format!("did you mean `Action::{}`?", text.text)))
     }
 
     /// Members that nothing has of what they are asked of, wherever in a condition they stand.

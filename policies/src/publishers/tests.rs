@@ -99,7 +99,11 @@ fn a_policy_that_cannot_be_evaluated_refuses() {
 fn what_could_do_nothing_or_not_what_was_meant_is_no_policy_and_is_told_with_its_place() {
     let with = |condition: &str| format!("permit (principal, action, resource)\nwhen {{ {condition} }};");
     for (rules, place, why) in [
-        ("permit (principal, action resource);", "publishers.cedar:1:", "unexpected token"),
+        (
+            "permit (principal, action resource);",
+            "publishers.cedar:1:26",
+            "a `,` is missing before `resource`",
+        ),
         (&with("resource.majr > 1"), "publishers.cedar:2:", "majr"),
         (&with("resource.major > \"1\""), "publishers.cedar:2:", "Long"),
         (&with("context.reason == \"x\""), "publishers.cedar:2:", "reason"),

@@ -9,6 +9,13 @@ pub(crate) struct Token<'t> {
     pub text: &'t str,
 }
 
+impl Token<'_> {
+    /// The bytes that it takes.
+    pub const fn range(&self) -> std::ops::Range<usize> {
+        self.at..self.at + self.text.len()
+    }
+}
+
 /// The words of the first policy in `text`, from its effect on (so without annotations) up to its semicolon.
 pub(crate) fn of(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
@@ -29,6 +36,19 @@ pub(crate) fn of(text: &str) -> Vec<Token<'_>> {
             tokens.push(Token { at, text: word });
         }
         at += length;
+    }
+    tokens
+}
+
+/// All words of a file that may not parse, comments left out.
+pub(crate) fn all(text: &str) -> Vec<Token<'_>> {
+    let (mut tokens, mut at) = (Vec::new(), 0);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let Some(word) = rest.get(..length(rest)) else { break };
+        if !word.starts_with("//") && !word.trim().is_empty() {
+            tokens.push(Token { at, text: word });
+        }
+        at += word.len();
     }
     tokens
 }

@@ -6,7 +6,7 @@ use semgate_contexts::Version;
 use super::facts::Where;
 use super::never::{self, Never, before};
 use super::{World, pieces, tokens};
-use crate::check::{Texts, closest};
+use crate::check::{Texts, closest, member_elsewhere};
 use crate::credentials::is_shown;
 use crate::parse::{Written, annotated, place};
 use crate::{Place, PolicyFault};
@@ -183,7 +183,8 @@ impl Texts<'_> {
             Never::Unknown { member, of, near, at } => {
                 let why = format!("attribute `{member}` {of} not found");
                 let place = self.place_of_variable(written, Some(at));
-                return PolicyFault::Invalid { place, policy: written.id.to_string(), why, hint: near };
+                let hint = member_elsewhere(&member, &of).or(near);
+                return PolicyFault::Invalid { place, policy: written.id.to_string(), why, hint };
             }
             Never::Hidden { member, of_type } => {
                 let name = world.catalogue.types.get(of_type).map_or("", |info| &info.name);

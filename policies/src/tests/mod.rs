@@ -24,6 +24,7 @@ mod redundant;
 mod remembered;
 mod senseless;
 mod shadowed;
+mod slips;
 mod suspended;
 mod unions;
 mod unknown;

@@ -1,0 +1,196 @@
+//! What was probably meant by what does not fit the schema.
+
+use cedar_policy::ValidationError;
+use miette::Diagnostic as _;
+use semgate_contexts::Performative;
+
+use super::{Texts, closest};
+use crate::catalogue::Catalogue;
+use crate::parse::Written;
+
+impl Texts<'_> {
+    /// What was probably meant, where we can tell better than Cedar.
+    pub(super) fn meant(
+        &self,
+        written: &Written,
+        error: &ValidationError,
+        catalogue: &Catalogue,
+    ) -> Option<String> {
+        let own = self.text_at(written, error);
+        elsewhere(error, own).or_else(|| meant(error, catalogue))
+    }
+
+    /// The text that a diagnostic points at, to the end of its file.
+    fn text_at(&self, written: &Written, error: &ValidationError) -> &str {
+        let at = error.labels().and_then(|mut labels| labels.next()).map(|label| label.offset());
+        at.and_then(|at| self.file(written).1.get(at..)).unwrap_or_default()
+    }
+}
+
+/// What has another name here than elsewhere, or is asked in another way; `own` is the text that the error points at.
+fn elsewhere(error: &ValidationError, own: &str) -> Option<String> {
+    let text = error.to_string();
+    let hint = match error {
+        ValidationError::UnsafeAttributeAccess(_) => {
+            let (name, of) = text.split_once("attribute `")?.1.split_once('`')?;
+            return member_elsewhere(name, of);
+        }
+        ValidationError::IncompatibleTypes(_) if text.contains("types String and Agent") => {
+            "an agent is written `Agent::\"spiffe://…\"`"
+        }
+        ValidationError::IncompatibleTypes(_) if text.contains("Set<") && is_one_of(own) => SEVERAL,
+        ValidationError::UnexpectedType(_) if text.contains("AnyEntity but saw Set<String>") => SEVERAL,
+        ValidationError::UnexpectedType(_) if text.contains("AnyEntity but saw String") => {
+            match own.strip_prefix('"').and_then(|own| own.split_once('"')) {
+                Some((name, _)) if name.contains("://") => "an agent is written `Agent::\"spiffe://…\"`",
+                Some((name, _)) => return Some(format!("a group is written as in `Group::\"{name}\"`")),
+                None => SEVERAL,
+            }
+        }
+        ValidationError::UnexpectedType(_) if text.contains("OpenRecord{} but saw Set<") => {
+            "a set has no members: it is asked with `contains`, `containsAny`, `containsAll` and `isEmpty`"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+/// How a text is held against several.
+const SEVERAL: &str =
+    "whether a text is one of several is asked as in `[\"EUR\", \"USD\"].contains(resource.currency)`";
+
+/// Whether a member is compared with a set that is written out.
+fn is_one_of(own: &str) -> bool {
+    let condition = own.split([';', '&', '|', '}']).next().unwrap_or_default();
+    condition.split_once("==").is_some_and(|(_, right)| right.trim_start().starts_with('['))
+}
+
+/// What a member that is not there is called.
+pub(crate) fn member_elsewhere(name: &str, of: &str) -> Option<String> {
+    let agent = of.contains("entity type `Agent`");
+    let hint = match name {
+        "id" | "name" | "uri" | "eid" | "identity" | "spiffe_id" if agent => {
+            "who it is is asked as in `principal == Agent::\"spiffe://…\"`"
+        }
+        "group" | "groups" | "role" | "roles" if agent => {
+            "a group is asked as in `principal in Group::\"partners\"`"
+        }
+        _ if of.contains("entity type `Action`") => {
+            "which it is is asked as in `action == Action::\"REQUEST\"`"
+        }
+        "time" | "timestamp" | "date" | "datetime" | "clock" if of.contains("context") => {
+            "the time is `context.now`"
+        }
+        "protocol" if of.contains("context") => "the protocol is `context.binding`",
+        "version" if of.contains("context") => "the version is `context.major` and `context.minor`",
+        "expires" if of.contains("context") => {
+            "the end of a session is `context.session.expires`, behind `context has session &&`"
+        }
+        "text_length" | "message_bytes" | "concepts" | "ambiguous" if of.contains("context") => {
+            return Some(format!("did you mean `context.scores.{name}`?"));
+        }
+        "sender" if !agent => "the sender is `principal`",
+        "receiver" if !agent => "the receiver is `context.receiver`",
+        "performative" if !agent => "the performative is `action`",
+        "type" | "concept" if !agent && of.contains("entity type") => {
+            "what it is is asked as in `resource is payment::transfer`"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn meant(error: &ValidationError, catalogue: &Catalogue) -> Option<String> {
+    let text = error.to_string();
+    match error {
+        ValidationError::UnrecognizedEntityType(_) => {
+            let name = text.split('`').rev().nth(1)?;
+            unknown_type(name, catalogue)
+        }
+        ValidationError::UnrecognizedActionId(_) => {
+            let name = text.split('"').nth(1)?;
+            let near = closest(name, Performative::ALL.iter().map(|known| known.as_str()))?;
+            Some(format!("did you mean `Action::\"{near}\"`?"))
+        }
+        ValidationError::UnexpectedType(_) | ValidationError::IncompatibleTypes(_)
+            if text.contains("decimal") =>
+        {
+            Some("a decimal is compared as in `resource.amount.greaterThan(decimal(\"10000.0\"))`".to_owned())
+        }
+        ValidationError::IncompatibleTypes(_) if text.contains("Set<") => {
+            Some("what is in a set is asked as in `principal.credentials.contains(\"auditor\")`".to_owned())
+        }
+        ValidationError::IncompatibleTypes(_) if text.contains("Long") && text.contains("String") => {
+            Some("a text is written in quotation marks, and a number without".to_owned())
+        }
+        ValidationError::UnexpectedType(_) if text.contains("Long") && text.contains("String") => {
+            Some("a number is written without quotation marks".to_owned())
+        }
+        ValidationError::FunctionArgumentValidation(_) if text.contains("decimal") && is_beyond(&text) => {
+            Some("a decimal is from `-922337203685477.5808` to `922337203685477.5807`".to_owned())
+        }
+        ValidationError::FunctionArgumentValidation(_) if text.contains("decimal") => {
+            Some("a decimal has one to four digits behind its point, as in `decimal(\"10000.0\")`".to_owned())
+        }
+        ValidationError::UnsafeAttributeAccess(_) => {
+            hidden(&text, catalogue).or_else(|| is_in_some_versions(&text, catalogue).then(some_versions))
+        }
+        ValidationError::UnsafeOptionalAttributeAccess(_) if text.contains("`session`") => {
+            Some("it is there under a lock only: ask `context has session &&` first".to_owned())
+        }
+        ValidationError::UnsafeOptionalAttributeAccess(_) => Some(some_versions()),
+        _ => None,
+    }
+}
+
+/// Whether a number that is no decimal has one form, and is merely too large.
+fn is_beyond(text: &str) -> bool {
+    let number = text.rsplit('"').nth(1).unwrap_or_default();
+    let (whole, rest) = number.strip_prefix('-').unwrap_or(number).split_once('.').unwrap_or_default();
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    digits(whole) && digits(rest) && rest.len() <= 4
+}
+
+pub(crate) fn unknown_type(name: &str, catalogue: &Catalogue) -> Option<String> {
+    let concept = name.rsplit("::").next()?;
+    let same: Vec<String> = catalogue
+        .types
+        .iter()
+        .filter(|info| info.name.rsplit("::").next() == Some(concept))
+        .map(|info| format!("`{}`", info.name))
+        .collect();
+    if !same.is_empty() {
+        return Some(format!("`{concept}` is known as {}", same.join(" and ")));
+    }
+    closest(name, catalogue.types.iter().map(|info| info.name.as_str()))
+        .map(|near| format!("did you mean `{near}`?"))
+}
+
+fn some_versions() -> String {
+    "not every loaded version requires it: ask `resource has …` first".to_owned()
+}
+
+/// Whether a member that Cedar does not find is there, and not in every version. Cedar takes it for absent behind a condition that it has
+/// not: in `!(resource has x) || resource.x`.
+fn is_in_some_versions(text: &str, catalogue: &Catalogue) -> bool {
+    let of = |info: &crate::catalogue::TypeInfo| {
+        let lacks = |member: &str| {
+            text.contains(&format!("attribute `{member}` on entity type `{}` not found", info.name))
+        };
+        info.attributes.members.iter().any(|(member, found)| found.kind.is_some() && lacks(member))
+    };
+    catalogue.types.iter().any(of)
+}
+
+/// A member that is there, but that no policy sees.
+fn hidden(text: &str, catalogue: &Catalogue) -> Option<String> {
+    let member = text.split('`').nth(3).or_else(|| text.split('`').nth(1))?;
+    let hides = |info: &crate::catalogue::TypeInfo| {
+        text.contains(&info.name) && info.attributes.members.get(member).is_some_and(|a| a.kind.is_none())
+    };
+    catalogue.types.iter().any(hides).then(|| {
+        format!(
+            "`{member}` is not visible to policies: a number needs a `multipleOf` that is a multiple of 0.0001, and any other member one type"
+        )
+    })
+}

@@ -1,0 +1,194 @@
+//! What was meant where a file does not parse: slips of the hand, and words of other languages. A slip is told with its own place once the
+//! file was read with what was meant in its stead and the parser went past it, so that a hint is never a guess; what stands behind the first
+//! slip is told too.
+
+mod brackets;
+mod marks;
+mod quotes;
+mod scope;
+mod spot;
+mod variables;
+
+use std::ops::Range;
+
+use cedar_policy::PolicySet;
+use miette::Diagnostic as _;
+
+use crate::parse::words;
+use crate::sense::tokens;
+use spot::Spot;
+
+/// Slips of one file that are told with what was meant; of those behind them the parser's words alone are told. Whoever mends so many
+/// checks again.
+const MAX_SLIPS: usize = 16;
+
+/// How often a file is read again to see whether a slip was what the parser stopped at. A file of 1 MiB takes some 0.3 s to be read.
+const MAX_TRIES: usize = 48;
+
+/// Something that does not parse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Wrong {
+    /// Byte offset in the file.
+    at: usize,
+    /// The parser's words.
+    why: String,
+}
+
+/// What a hint would have in place of this range.
+type Edit = (Range<usize>, String);
+
+/// What was probably meant.
+#[derive(Debug)]
+struct Slip {
+    /// Where it is.
+    at: usize,
+    hint: String,
+    /// What to read instead.
+    edits: Vec<Edit>,
+    /// Whether the parser's words and the tokens say it by themselves, so that it need not be tried.
+    sure: bool,
+    /// Whether the policy must have no other fault once it is mended.
+    whole: bool,
+}
+
+impl Slip {
+    fn tried(at: usize, edits: Vec<Edit>, hint: impl Into<String>) -> Self {
+        Self { at, hint: hint.into(), edits, sure: false, whole: false }
+    }
+
+    fn sure(at: usize, hint: impl Into<String>) -> Self {
+        Self { at, hint: hint.into(), edits: Vec::new(), sure: true, whole: false }
+    }
+}
+
+/// A text with slips mended, and how far what it holds was moved.
+struct Mended {
+    text: String,
+    moved: Vec<Vec<Edit>>,
+}
+
+/// Why a file does not parse, each with its byte offset, in the order of the file; nothing if it does.
+pub(crate) fn told(text: &str) -> Vec<(usize, String)> {
+    let mut now = Mended { text: text.to_owned(), moved: Vec::new() };
+    let mut wrong = wrong(text);
+    let (mut told, mut tries) = (Vec::new(), 0);
+    while !wrong.is_empty() && told.len() < MAX_SLIPS {
+        let Some((found, slip, left)) = mend(&now.text, &wrong, &mut tries) else { break };
+        told.push((now.original(slip.at), said(&found, &slip)));
+        now = now.with(slip.edits);
+        wrong = left;
+    }
+    let words = tokens::all(&now.text);
+    told.extend(wrong.iter().map(|one| {
+        let slip = slips(&Spot::of(&now.text, &words, one)).into_iter().find(|slip| slip.sure);
+        match slip {
+            Some(slip) => (now.original(slip.at), said(one, &slip)),
+            None => (now.original(one.at), one.why.clone()),
+        }
+    }));
+    told.sort_by_key(|(at, _)| *at);
+    told.dedup();
+    told
+}
+
+/// The parser's words with what was meant: without the list of what it expected there, and without the word that it stopped at where the
+/// slip is at another one.
+fn said(wrong: &Wrong, slip: &Slip) -> String {
+    let why = match wrong.why.split_once(", expected ") {
+        Some((why, _)) if why.starts_with("unexpected") && slip.at == wrong.at => why,
+        Some((why, _)) if why.starts_with("unexpected") => "this does not parse",
+        _ => &wrong.why,
+    };
+    format!("{why} ({})", slip.hint)
+}
+
+/// The first slip that the parser goes past once it is mended, and what is wrong then.
+fn mend(text: &str, all: &[Wrong], tries: &mut usize) -> Option<(Wrong, Slip, Vec<Wrong>)> {
+    let words = tokens::all(text);
+    for one in all {
+        let spot = Spot::of(text, &words, one);
+        for slip in slips(&spot).into_iter().filter(|slip| !slip.edits.is_empty()) {
+            if *tries == MAX_TRIES {
+                return None;
+            }
+            *tries += 1;
+            let left = wrong(&edited(text, &slip.edits));
+            let before = |other: &Wrong| Wrong { at: back(&slip.edits, other.at), why: other.why.clone() };
+            let stays = |other: Wrong| {
+                let unread = other.why.starts_with("unexpected") || other.why.starts_with("invalid token");
+                let again = other.at == one.at && (unread || other.why == one.why);
+                again || (slip.whole && spot.statement().contains(&other.at) && !all.contains(&other))
+            };
+            if !left.iter().map(before).any(stays) {
+                return Some((one.clone(), slip, left));
+            }
+        }
+    }
+    None
+}
+
+/// What could have been meant, the likeliest first.
+fn slips(spot: &Spot<'_>) -> Vec<Slip> {
+    let rules = [
+        marks::rules(spot),
+        quotes::rules(spot),
+        scope::rules(spot),
+        variables::rules(spot),
+        brackets::rules(spot),
+    ];
+    rules.into_iter().flatten().collect()
+}
+
+fn wrong(text: &str) -> Vec<Wrong> {
+    let errors = match text.parse::<PolicySet>() {
+        Ok(_) => return Vec::new(),
+        Err(errors) => errors,
+    };
+    let mut all: Vec<Wrong> = Vec::new();
+    for error in errors.iter() {
+        let at = error.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset());
+        all.push(Wrong { at, why: words(error) });
+    }
+    all
+}
+
+fn edited(text: &str, edits: &[Edit]) -> String {
+    let (mut out, mut from) = (String::new(), 0);
+    for (range, by) in edits {
+        out.push_str(text.get(from..range.start).unwrap_or_default());
+        out.push_str(by);
+        from = range.end;
+    }
+    out.push_str(text.get(from..).unwrap_or_default());
+    out
+}
+
+/// Where an offset was before these edits.
+fn back(edits: &[Edit], at: usize) -> usize {
+    // the end of the last edit, before and after it
+    let (mut before, mut after) = (0, 0);
+    for (range, by) in edits {
+        let start = after + (range.start - before);
+        if at < start {
+            break;
+        }
+        if at < start + by.len() {
+            return range.start;
+        }
+        (before, after) = (range.end, start + by.len());
+    }
+    before + (at - after)
+}
+
+impl Mended {
+    fn with(mut self, edits: Vec<Edit>) -> Self {
+        self.text = edited(&self.text, &edits);
+        self.moved.push(edits);
+        self
+    }
+
+    /// Where an offset is in the file as it was written.
+    fn original(&self, at: usize) -> usize {
+        self.moved.iter().rev().fold(at, |at, edits| back(edits, at))
+    }
+}

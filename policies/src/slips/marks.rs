@@ -1,0 +1,236 @@
+//! Operators and comments of other languages, signs that only look like those of Cedar, and numbers.
+
+use super::spot::{Spot, is_digits, is_name};
+use super::{Edit, Slip};
+
+/// What operators are made of here and elsewhere.
+const MADE_OF: [&str; 14] = ["=", "!", "<", ">", "~", ":", "&", "|", "≤", "≥", "≠", "∧", "∨", "¬"];
+
+/// Letters of other alphabets that look like those behind them.
+const ALIKE: [(char, char); 20] = [
+    ('а', 'a'),
+    ('с', 'c'),
+    ('е', 'e'),
+    ('һ', 'h'),
+    ('і', 'i'),
+    ('ј', 'j'),
+    ('о', 'o'),
+    ('р', 'p'),
+    ('ѕ', 's'),
+    ('х', 'x'),
+    ('у', 'y'),
+    ('А', 'A'),
+    ('В', 'B'),
+    ('С', 'C'),
+    ('Е', 'E'),
+    ('М', 'M'),
+    ('О', 'O'),
+    ('Р', 'P'),
+    ('Т', 'T'),
+    ('ο', 'o'),
+];
+
+pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
+    let one = [
+        operator(spot),
+        word(spot),
+        not_in(spot),
+        comment(spot),
+        look_alike(spot),
+        number(spot),
+        choice(spot),
+        escape(spot),
+    ];
+    one.into_iter().flatten().collect()
+}
+
+fn operator(spot: &Spot<'_>) -> Option<Slip> {
+    let is_part = |at: usize| MADE_OF.contains(&spot.word(Some(at)));
+    let ends = |at: usize| {
+        let mut from = at;
+        while from > 0 && is_part(from - 1) && spot.joined(from - 1) {
+            from -= 1;
+        }
+        let mut to = at;
+        while spot.joined(to) && is_part(to + 1) {
+            to += 1;
+        }
+        (from, to)
+    };
+    let text = |(from, to): (usize, usize)| spot.text.get(spot.range(from, to)).unwrap_or_default();
+    let (from, to) = if spot.why.starts_with("'='") {
+        (spot.here..spot.words.len()).filter(|at| is_part(*at)).map(ends).find(|run| text(*run) == "=")?
+    } else {
+        let at = if is_part(spot.here) {
+            spot.here
+        } else {
+            spot.here.checked_sub(1).filter(|at| is_part(*at))?
+        };
+        ends(at)
+    };
+    let meant = match text((from, to)) {
+        "=" | "===" | ":=" => "==",
+        "<>" | "~=" | "!==" | "≠" => "!=",
+        "=>" | "≥" => ">=",
+        "=<" | "≤" => "<=",
+        "&" | "∧" => "&&",
+        "|" | "∨" => "||",
+        "¬" => "!",
+        _ => return None,
+    };
+    let range = spot.range(from, to);
+    Some(Slip::tried(range.start, vec![(range, meant.to_owned())], format!("did you mean `{meant}`?")))
+}
+
+/// `and`, `or` and `not`.
+fn word(spot: &Spot<'_>) -> Option<Slip> {
+    let is = |at: usize, name: &str| spot.word(Some(at)).eq_ignore_ascii_case(name);
+    let before = spot.here.checked_sub(1);
+    let (at, meant, by) = match () {
+        () if is(spot.here, "and") => (spot.here, "&&", "&&"),
+        () if is(spot.here, "or") => (spot.here, "||", "||"),
+        () if is(spot.here, "not") && spot.on(1) != "in" => (spot.here, "!", "!"),
+        () => (before.filter(|at| is(*at, "not"))?, "!", "!"),
+    };
+    let range = spot.range(at, at);
+    Some(Slip::tried(range.start, vec![(range, by.to_owned())], format!("did you mean `{meant}`?")))
+}
+
+/// `principal not in Group::"x"`.
+fn not_in(spot: &Spot<'_>) -> Option<Slip> {
+    if !spot.on(0).eq_ignore_ascii_case("not") || spot.on(1) != "in" {
+        return None;
+    }
+    let mut from = spot.here.checked_sub(1).filter(|at| is_name(spot.word(Some(*at))))?;
+    while from > 1 && spot.word(Some(from - 1)) == "." && is_name(spot.word(Some(from - 2))) {
+        from -= 2;
+    }
+    let mut to = spot.here + 2;
+    while spot.word(Some(to + 1)) == "::" {
+        to += 2;
+    }
+    let left = spot.text.get(spot.range(from, spot.here - 1))?;
+    let right = spot.text.get(spot.range(spot.here + 2, to))?;
+    let meant = format!("!({left} in {right})");
+    let hint = format!("did you mean `{meant}`?");
+    Some(Slip::tried(spot.range(spot.here, spot.here).start, vec![(spot.range(from, to), meant)], hint))
+}
+
+fn comment(spot: &Spot<'_>) -> Option<Slip> {
+    const HINT: &str = "a comment begins with `//`, on each of its lines";
+    let line = |at: usize| spot.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+    let before = |at: usize| spot.text.get(line(at)..at).unwrap_or_default().trim_end();
+    // the lines that begin so, since a comment has several
+    let lines = |mark: &str| -> Vec<Edit> {
+        let mut edits = Vec::new();
+        let mut at = 0;
+        for line in spot.text.split_inclusive('\n') {
+            let own = at + (line.len() - line.trim_start().len());
+            if line.trim_start().starts_with(mark) {
+                edits.push((own..own + mark.len(), "//".to_owned()));
+            }
+            at += line.len();
+        }
+        edits
+    };
+    let at = spot.words.get(spot.here)?.at;
+    if spot.on(0) == "#" && before(at).is_empty() {
+        return Some(Slip::tried(at, lines("#"), HINT));
+    }
+    if spot.on(0) == "#" && before(at).ends_with([';', ',', '{', '}', ')']) {
+        return Some(Slip::tried(at, vec![(at..at + 1, "//".to_owned())], HINT));
+    }
+    let between_policies = spot.why.ends_with("expected `@` or identifier");
+    if between_policies
+        && before(at).is_empty()
+        && spot.text.get(at..).is_some_and(|rest| rest.starts_with("--"))
+    {
+        return Some(Slip::tried(at, lines("--"), HINT));
+    }
+    let open = [Some(spot.here), spot.here.checked_sub(1)].into_iter().flatten().find(|at| {
+        spot.word(Some(*at)) == "/" && spot.joined(*at) && spot.word(Some(at + 1)).starts_with('*')
+    })?;
+    let start = spot.words.get(open)?.at;
+    let end = start + spot.text.get(start..)?.find("*/")? + 2;
+    Some(Slip::tried(start, vec![(start..end, " ".to_owned())], HINT))
+}
+
+/// Signs and letters that look like others: of full width, dashes, and of another alphabet.
+fn look_alike(spot: &Spot<'_>) -> Option<Slip> {
+    if !spot.why.starts_with("invalid token") {
+        return None;
+    }
+    let found = spot.text.get(spot.at..)?.chars().next()?;
+    let wide = |c: char| {
+        let code = u32::from(c);
+        (0xff01..=0xff5e).contains(&code).then(|| char::from_u32(code - 0xfee0)).flatten()
+    };
+    if wide(found).is_some() {
+        let all = spot.words.iter().filter_map(|word| {
+            let narrow: Option<String> = word.text.chars().map(wide).collect();
+            Some((word.range(), narrow?))
+        });
+        let hint =
+            "a sign of full width is none of Cedar's: write it without an input method for East Asian text";
+        return Some(Slip::tried(spot.at, all.collect(), hint));
+    }
+    if matches!(found, '\u{2010}'..='\u{2015}' | '\u{2212}') {
+        let edit = (spot.at..spot.at + found.len_utf8(), "-".to_owned());
+        return Some(Slip::tried(spot.at, vec![edit], "a dash is not a minus: did you mean `-`?"));
+    }
+    let word = spot.words.get(spot.here)?;
+    let latin = |c: char| ALIKE.iter().find(|(other, _)| *other == c).map_or(c, |(_, own)| *own);
+    let own: String = word.text.chars().map(latin).collect();
+    is_name(&own).then(|| {
+        let hint = format!(
+            "`{found}` (U+{:04X}) only looks like `{}`: did you mean `{own}`?",
+            u32::from(found),
+            latin(found)
+        );
+        Slip::tried(spot.at, vec![(word.range(), own)], hint)
+    })
+}
+
+/// `10000.0` and `10_000`.
+fn number(spot: &Spot<'_>) -> Option<Slip> {
+    if spot.before(1) == "." && is_digits(spot.before(2)) && is_digits(spot.on(0)) {
+        let range = spot.range(spot.here - 2, spot.here);
+        let text = format!("decimal(\"{}\")", spot.text.get(range.clone())?);
+        let hint = format!(
+            "a number with a point is `{text}`, and compared by `lessThan`, `greaterThan` and the like"
+        );
+        return Some(Slip::tried(range.start, vec![(range, text)], hint));
+    }
+    let digits = spot.on(0).replace('_', "");
+    (spot.on(0).contains('_') && spot.on(0).starts_with(|c: char| c.is_ascii_digit()) && is_digits(&digits))
+        .then(|| {
+            let range = spot.range(spot.here, spot.here);
+            let hint = format!("a number is written without `_`: did you mean `{digits}`?");
+            Slip::tried(range.start, vec![(range, digits)], hint)
+        })
+}
+
+/// `a ? b : c`, and `if` without `else`.
+fn choice(spot: &Spot<'_>) -> Option<Slip> {
+    let closes = matches!(spot.on(0), "}" | ")" | ";");
+    let half = spot.why.ends_with("expected `else`") && closes;
+    let asks = spot.on(0) == "?"
+        && spot.words.iter().skip(spot.here).take_while(|word| word.text != ";").any(|word| word.text == ":");
+    let hint = if half {
+        "`if … then …` needs an `else …`; what must hold besides is joined by `&&`"
+    } else if asks {
+        "a choice is written `if … then … else …`"
+    } else {
+        return None;
+    };
+    Some(Slip::sure(spot.at, hint))
+}
+
+fn escape(spot: &Spot<'_>) -> Option<Slip> {
+    spot.why.ends_with("is not a valid escape").then(|| {
+        Slip::sure(
+            spot.at,
+            "in a text a backslash is `\\\\`; a pattern has no sign of its own but `*`, and `\\*` is a star",
+        )
+    })
+}

@@ -1,0 +1,139 @@
+//! The parentheses behind `permit` and `forbid`, and the words before them.
+
+use super::Slip;
+use super::spot::{Spot, is_name, is_text};
+use crate::check::closest;
+
+/// The form of a scope.
+const FORM: &str = "the scope is `(principal, action, resource)`, in this order; what else is asked stands behind it, in `when { … }`";
+/// How several are asked for.
+const ONE: &str = "the scope takes one: write a policy for each, or ask for several in `when { … }`";
+
+pub(super) fn rules(spot: &Spot<'_>) -> Vec<Slip> {
+    let one = [effect(spot), clause(spot), text_for_name(spot), several(spot), type_name(spot), form(spot)];
+    one.into_iter().flatten().collect()
+}
+
+/// The word behind the last colon of the parser's.
+fn last_word<'t>(spot: &Spot<'t>, prefix: &str) -> Option<&'t str> {
+    spot.why.strip_prefix(prefix)?.split(',').next()
+}
+
+fn at_word<'t>(spot: &Spot<'t>, word: &str) -> Option<(usize, std::ops::Range<usize>)> {
+    let position = (spot.here..spot.words.len()).find(|at| spot.word(Some(*at)) == word)?;
+    Some((position, spot.range(position, position)))
+}
+
+fn effect(spot: &Spot<'_>) -> Option<Slip> {
+    let effect = last_word(spot, "invalid policy effect: ")?;
+    let meant = match effect.to_ascii_lowercase().as_str() {
+        "deny" | "refuse" | "block" => "forbid",
+        "allow" | "accept" => "permit",
+        _ => closest(effect, ["permit", "forbid"].into_iter())?,
+    };
+    let (_, range) = at_word(spot, effect)?;
+    let slip = Slip::tried(range.start, vec![(range, meant.to_owned())], format!("did you mean `{meant}`?"));
+    Some(Slip { sure: true, ..slip })
+}
+
+fn clause(spot: &Spot<'_>) -> Option<Slip> {
+    let clause = last_word(spot, "invalid policy condition: ")?;
+    let meant = match clause.to_ascii_lowercase().as_str() {
+        "if" | "where" | "given" | "provided" => "when",
+        "except" => "unless",
+        _ => closest(clause, ["when", "unless"].into_iter())?,
+    };
+    let (_, range) = at_word(spot, clause)?;
+    let hint = format!("did you mean `{meant}`?");
+    Some(Slip::tried(range.start, vec![(range, meant.to_owned())], hint))
+}
+
+/// A text where the scope takes an agent, a group or an action.
+fn text_for_name(spot: &Spot<'_>) -> Option<Slip> {
+    let text = spot.on(0);
+    if !spot.why.starts_with("expected an entity uid") || !is_text(text) {
+        return None;
+    }
+    let kind = match (spot.commas(), spot.before(1)) {
+        (0, "in") if !text.contains("://") => "Group",
+        (0, _) => "Agent",
+        (1, _) => "Action",
+        _ => return None,
+    };
+    let range = spot.range(spot.here, spot.here);
+    let by = format!("{kind}::{text}");
+    if kind == "Agent" && spot.before(1) == "in" {
+        let slip = spot.range(spot.here - 1, spot.here);
+        let by = format!("== {by}");
+        return Some(Slip::tried(
+            range.start,
+            vec![(slip, by.clone())],
+            format!("did you mean `principal {by}`?"),
+        ));
+    }
+    let hint = format!("did you mean `{by}`?");
+    Some(Slip::tried(range.start, vec![(range, by)], hint))
+}
+
+/// A set where the scope takes one.
+fn several(spot: &Spot<'_>) -> Option<Slip> {
+    if !spot.why.starts_with("expected single entity uid") || spot.on(0) != "[" {
+        return None;
+    }
+    if spot.follows(&["action", "=", "="]) {
+        let range = spot.range(spot.here - 2, spot.here - 1);
+        return Some(Slip::tried(
+            range.start,
+            vec![(range, "in".to_owned())],
+            "did you mean `action in […]`?",
+        ));
+    }
+    Some(Slip::sure(spot.at, ONE))
+}
+
+/// A type as a text, behind `==`, or with other signs than `::`.
+fn type_name(spot: &Spot<'_>) -> Option<Slip> {
+    if spot.why.starts_with("right hand side of an `is`") && is_text(spot.on(0)) {
+        let name = spot.on(0).trim_matches('"');
+        let range = spot.range(spot.here, spot.here);
+        let good = name.split("::").all(is_name);
+        let hint = format!("a type stands without quotation marks: did you mean `{name}`?");
+        return good.then(|| Slip::tried(range.start, vec![(range, name.to_owned())], hint));
+    }
+    if spot.why.contains("found name `") && spot.follows(&["=", "="]) && spot.commas() == 2 {
+        let range = spot.range(spot.here - 2, spot.here - 1);
+        return Some(Slip::tried(
+            range.start,
+            vec![(range, "is".to_owned())],
+            "did you mean `resource is …`?",
+        ));
+    }
+    // the sign between two names, with `is` or a kind of entity before them
+    let sign = [Some(spot.here), spot.here.checked_sub(1), Some(spot.here + 1)].into_iter().flatten();
+    let at = sign.into_iter().find(|at| matches!(spot.word(Some(*at)), "." | "/" | ":"))?;
+    let (before, left, right) = (at.checked_sub(2), at.checked_sub(1), spot.word(Some(at + 1)));
+    let kind = matches!(spot.word(left), "Agent" | "Group" | "Action") && is_text(right);
+    let of_type = spot.word(before) == "is" && is_name(spot.word(left)) && is_name(right);
+    (kind || of_type).then(|| {
+        let range = spot.range(at, at);
+        let meant = format!("{}::{right}", spot.word(left));
+        Slip::tried(range.start, vec![(range, "::".to_owned())], format!("did you mean `{meant}`?"))
+    })
+}
+
+fn form(spot: &Spot<'_>) -> Option<Slip> {
+    let says = |text: &str| spot.why.contains(text);
+    if says("invalid operator in the policy scope: !=") {
+        return Some(Slip::sure(
+            spot.at,
+            "the scope says who and what is meant; what is not meant stands behind it, in `unless { … }`",
+        ));
+    }
+    if says("found a `||` expression") && spot.in_scope() {
+        return Some(Slip::sure(spot.at, ONE));
+    }
+    let order =
+        says("where the variable `") || says("variable in the scope") || says("extra element in the scope");
+    let joined = says("unexpected token `&&`") && spot.in_scope();
+    (order || joined).then(|| Slip::sure(spot.at, FORM))
+}

@@ -1,0 +1,53 @@
+//! Policies that do not parse by a slip of the hand or of another language: each is told with what was meant, and where. The broken
+//! policies and all that is said of them stand in `tests/policy/mistakes/slips.txt`.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::{House, alone, shipped_contexts};
+
+/// Name and policy of each.
+fn slips(text: &str) -> Vec<(&str, &str)> {
+    let blocks = text.strip_prefix("=== ").unwrap_or(text).split("\n=== ");
+    blocks.filter_map(|block| block.split_once("\n--- told")?.0.split_once('\n')).collect()
+}
+
+#[test]
+fn bug_what_did_not_parse_was_told_in_words_of_the_parser_alone() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/policy/mistakes/slips.txt");
+    let expected = std::fs::read_to_string(path).unwrap();
+    let mut told = String::new();
+    for (name, policy) in slips(&expected) {
+        let faults = House::load(&alone(policy), shipped_contexts()).err().unwrap_or_default();
+        assert!(!faults.is_empty(), "{name}: nothing is said of it");
+        told.push_str(&format!("=== {name}\n{policy}\n--- told\n{}\n", faults.join("\n")));
+    }
+    assert_eq!(told, expected, "what is said of slips has changed; it is now:\n{told}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A word more, less or doubled anywhere in a policy: what is said has a place in the file, and nothing is said of what parses.
+    #[test]
+    fn fuzz_whatever_is_wrong_is_told_within_the_file(at in 0..400_usize, put in 0..PUT.len(), gone in 0..3_usize) {
+        let text = include_str!("../../rules/payment.cedar");
+        let mut broken: Vec<char> = text[text.find("@id").unwrap()..].chars().collect();
+        let at = at.min(broken.len());
+        let end = (at + gone).min(broken.len());
+        broken.splice(at..end, PUT[put].chars());
+        let broken: String = broken.into_iter().collect();
+        let told = crate::slips::told(&broken);
+        prop_assert_eq!(told.is_empty(), broken.parse::<cedar_policy::PolicySet>().is_ok());
+        for (place, why) in told {
+            prop_assert!(broken.is_char_boundary(place), "{place}: {why}");
+        }
+    }
+}
+
+/// What is put into policies.
+const PUT: [&str; 24] = [
+    "", "=", "'", "#", "\"", "“", "and ", "not ", "(", ")", "{", "}", ";", ",", "[", "]", "/*", "--", " if ",
+    "null", "permit", "（", "с", "@",
+];
