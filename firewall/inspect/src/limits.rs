@@ -24,7 +24,7 @@ pub struct InspectLimits {
     /// Buckets of limits by policies and `limits.json` that are not full: 1,048,576, some 64 MiB should a million agents be active. One
     /// that is not full is never forgotten; when all places are taken, a new one is refused.
     pub rate_buckets: usize,
-    /// Text of the artifacts of one stream, or of one task over its streams, that later text may be put behind, their ids counted:
+    /// Text of the artifacts of one stream, or of one task over its streams, that later text may be put behind, their ids and boundaries counted:
     /// 256 KiB, which is as much as is judged together again with each such event, and a long document. Also text in several parts of one
     /// message that policies which look at it are asked about as one: three times as much then, once for each message.
     pub appended_text: usize,

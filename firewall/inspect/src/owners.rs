@@ -7,6 +7,7 @@
 mod delivery;
 mod journal;
 mod pages;
+mod pieces;
 mod scope;
 mod store;
 mod told;
@@ -14,6 +15,7 @@ mod told;
 pub use delivery::Delivery;
 pub use journal::{Journal, Owned, OwnedFault};
 pub(crate) use pages::{Listing, Pages};
+pub(crate) use pieces::Pieces;
 pub use scope::Scope;
 pub(crate) use told::{Known, Moved, Text, TextBounds, Texts};
 

@@ -111,7 +111,7 @@ pub struct Limits {
     pub proposals_of_all: usize,
     /// Native L8: how long a subscription lasts. 1 h, as a stream: who wants to go on subscribes again, and is judged again.
     pub subscription_time: Duration,
-    /// A2A: bytes of text, with the ids of its artifacts, of one stream or task that later text may be put behind. 256 KiB: as much
+    /// A2A: bytes of text, with the ids of its artifacts and one for each boundary of its pieces, of one stream or task that later text may be put behind. 256 KiB: as much
     /// is judged again with each piece that is appended, and it is a long document. A2A and MCP: the same of text in several parts of one
     /// message, which policies that look at it are asked about as one.
     pub appended_text: usize,

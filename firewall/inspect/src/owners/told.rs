@@ -1,14 +1,14 @@
 //! What was told of the artifacts of tasks in text, so that text which is put behind it later is judged together with it, also on
 //! another stream.
 
-use super::Scope;
+use super::{Pieces, Scope};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// A text; none once it is more than can be judged together.
-pub(crate) type Text = Option<Arc<str>>;
+pub(crate) type Text = Option<Arc<Pieces>>;
 
 /// What one task, or one stream, may hold.
 #[derive(Clone, Copy, Debug)]
@@ -187,10 +187,14 @@ mod tests {
 
     const EACH: TextBounds = TextBounds { bytes: 20, artifacts: 2 };
 
+    fn text_of(text: &str) -> Text {
+        Some(Arc::new(Pieces::of([text])))
+    }
+
     fn tell(told: &Told, task: &str, id: &str, text: &str) {
         let scope = Scope::new("w", None);
         let known = told.known(&scope, task, id, true);
-        told.tell((&scope, task, id), true, &known, Some(Arc::from(text))).unwrap();
+        told.tell((&scope, task, id), true, &known, text_of(text)).unwrap();
     }
 
     #[test]
@@ -201,7 +205,7 @@ mod tests {
         assert!(matches!(known("t-1", "a", false), Known::New));
         tell(&told, "t-1", "a", "one");
         tell(&told, "t-2", "a", "two");
-        assert!(matches!(known("t-1", "a", true), Known::Told(Some(text)) if &*text == "one"));
+        assert!(matches!(known("t-1", "a", true), Known::Told(Some(text)) if text.joined("") == "one"));
         tell(&told, "t-3", "a", "three");
         assert!(matches!(known("t-1", "a", true), Known::Lost), "the oldest");
         tell(&told, "t-1", "b", "again");
@@ -216,11 +220,11 @@ mod tests {
     #[test]
     fn artifacts_and_their_ids_are_bounded() {
         let mut texts = Texts::default();
-        texts.keep("a", Some(Arc::from("0123456789")), EACH).unwrap();
-        texts.keep("an-id-of-ten", Some(Arc::from("")), EACH).unwrap();
+        texts.keep("a", text_of("0123456789"), EACH).unwrap();
+        texts.keep("an-id-of-ten", text_of(""), EACH).unwrap();
         assert!(texts.get("an-id-of-ten").unwrap().is_none(), "its id alone is too much");
         assert_eq!(texts.keep("c", None, EACH), Err(TooMany));
-        texts.keep("a", Some(Arc::from("0")), EACH).unwrap();
+        texts.keep("a", text_of("0"), EACH).unwrap();
         assert_eq!((texts.len(), texts.bytes), (2, 14));
     }
 
@@ -231,11 +235,7 @@ mod tests {
         let at = (&scope, "t-1", "a");
         tell(&told, "t-1", "a", "x");
         let seen = told.known(&scope, "t-1", "a", true);
-        told.tell(at, true, &seen, Some(Arc::from("xy"))).unwrap();
-        assert_eq!(
-            told.tell(at, true, &seen, Some(Arc::from("xz"))),
-            Err(Moved),
-            "judged behind less than was told"
-        );
+        told.tell(at, true, &seen, text_of("xy")).unwrap();
+        assert_eq!(told.tell(at, true, &seen, text_of("xz")), Err(Moved), "judged behind less than was told");
     }
 }

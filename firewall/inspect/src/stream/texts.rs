@@ -6,7 +6,7 @@ use crate::{
     case::Case,
     conform::Said,
     decide::{Decided, again},
-    owners::{Known, Moved, Text, TextBounds, Texts},
+    owners::{Known, Moved, Pieces, Text, TextBounds, Texts},
     together::BETWEEN,
 };
 use semgate_contexts::json;
@@ -99,7 +99,7 @@ impl Heard {
                 }
             };
             match kept {
-                Some(Some(whole)) => again(decided, said, instance, (TEXT, whole))?,
+                Some(Some(whole)) => every_way(decided, (said, instance), whole)?,
                 Some(None) => return Err(too_long()),
                 None if appends => return Err(too_long()),
                 None => {}
@@ -142,10 +142,11 @@ impl Heard {
             }
             let (own, shared) = if appends {
                 let most = case.limits.appended_text;
-                let behind = |before: &str| behind(decided, texts, before, most);
+                let behind = |before: &Pieces| behind(decided, texts, before, most);
                 behind_all(heard, &known, &added, behind)?
             } else {
-                (Arc::from(added.as_str()), begun_anew(&known, &added))
+                let added = Arc::new(added.clone());
+                (Arc::clone(&added), begun_anew(&known, &added))
             };
             let told = shared
                 .map_or(Ok(()), |text| case.owners.tell_text((&scope, task, piece.id), &known, Some(text)));
@@ -170,12 +171,12 @@ impl Heard {
         }
         let kept = || self.messages.iter().find(|(id, _)| **id == *piece.id).map(|(_, text)| text);
         match earlier.or_else(kept) {
-            None => Ok(Some(Some(Arc::from(added)))),
+            None => Ok(Some(Some(Arc::new(added)))),
             Some(None) => Err(too_long()),
-            Some(Some(before)) if **before == *added => Ok(None),
+            Some(Some(before)) if before.says(&added) => Ok(None),
             Some(Some(before)) => {
                 let most = decided.case().limits.appended_text;
-                behind(decided, texts, before, most).map(|whole| Some(Some(Arc::from(whole))))
+                behind(decided, texts, before, most).map(|whole| Some(Some(Arc::new(whole))))
             }
         }
     }
@@ -186,36 +187,37 @@ impl Heard {
 fn behind_all(
     heard: Option<&Text>,
     known: &Known,
-    added: &str,
-    behind: impl Fn(&str) -> Result<String, Refusal>,
-) -> Result<(Arc<str>, Option<Arc<str>>), Refusal> {
+    added: &Pieces,
+    behind: impl Fn(&Pieces) -> Result<Pieces, Refusal>,
+) -> Result<(Arc<Pieces>, Option<Arc<Pieces>>), Refusal> {
     let shared = match known {
         Known::New => None,
         Known::Told(Some(text)) => Some(text),
         Known::Lost | Known::Told(None) => return Err(too_long()),
     };
+    let nothing = Arc::default();
     let own = match heard {
-        Some(Some(text)) => &**text,
+        Some(Some(text)) => text,
         Some(None) => return Err(too_long()),
-        None => shared.map_or("", |text| &**text),
+        None => shared.unwrap_or(&nothing),
     };
-    let whole: Arc<str> = Arc::from(behind(own)?);
+    let whole = Arc::new(behind(own)?);
     match shared {
         // another stream was told the same
-        Some(text) if text.starts_with(&*whole) => Ok((whole, None)),
-        Some(text) if **text != *own => {
-            let all = if added.is_empty() { text.to_string() } else { behind(text)? };
-            Ok((whole, Some(Arc::from(all))))
+        Some(text) if text.begins_with(&whole) => Ok((whole, None)),
+        Some(text) if !text.says(own) => {
+            let all = if added.is_empty() { Arc::clone(text) } else { Arc::new(behind(text)?) };
+            Ok((whole, Some(all)))
         }
         _ => Ok((Arc::clone(&whole), Some(whole))),
     }
 }
 
 /// What all streams of the task told, after one told the artifact from its beginning: the same beginning takes nothing away.
-fn begun_anew(known: &Known, text: &str) -> Option<Arc<str>> {
+fn begun_anew(known: &Known, text: &Arc<Pieces>) -> Option<Arc<Pieces>> {
     match known {
-        Known::Told(Some(before)) if before.starts_with(text) => None,
-        _ => Some(Arc::from(text)),
+        Known::Told(Some(before)) if before.begins_with(text) => None,
+        _ => Some(Arc::clone(text)),
     }
 }
 
@@ -225,7 +227,7 @@ pub(crate) fn told(case: &Case<'_>, message: &Message<'_>, event: bool) {
     let mut any = false;
     for piece in message.pieces.iter().filter(|piece| piece.of == PieceOf::Artifact) {
         let parts = message.instances.get(piece.instances.clone()).unwrap_or_default();
-        let text: String = parts.iter().filter(|part| is_text(part)).map(words).collect();
+        let text = Arc::new(Pieces::of(parts.iter().filter(|part| is_text(part)).map(words)));
         if text.is_empty() {
             continue;
         }
@@ -252,28 +254,37 @@ pub(super) fn bounds(case: &Case<'_>) -> TextBounds {
     TextBounds { bytes: case.limits.appended_text, artifacts: case.limits.text_artifacts }
 }
 
-/// Judges each text with all that stands before it, put behind it with nothing between, a blank or a line feed: readers do each of these.
-/// What is kept has nothing between.
+/// Judges each text with all that stands before it. How much that is together is looked at before anything is judged.
 fn behind(
     decided: &Decided<'_, '_>,
     texts: &[Part<'_, '_, '_>],
-    before: &str,
+    before: &Pieces,
     most: usize,
-) -> Result<String, Refusal> {
-    let mut whole = before.to_owned();
+) -> Result<Pieces, Refusal> {
+    let boundary = |text: &str| text.len().saturating_add(usize::from(!text.is_empty()));
+    let lengths = texts.iter().map(|(_, instance)| boundary(words(instance)));
+    // the first piece has none before it
+    if lengths.fold(before.len(), usize::saturating_add) > most.saturating_add(usize::from(before.is_empty()))
+    {
+        return Err(too_long());
+    }
+    let mut whole = before.clone();
     for (said, instance) in texts {
-        let text = words(instance);
-        if whole.len().saturating_add(text.len()) > most {
-            return Err(too_long());
-        }
-        // nothing stands between a text and none
-        let ways = if whole.is_empty() || text.is_empty() { 1 } else { BETWEEN.len() };
-        for between in BETWEEN.iter().take(ways) {
-            again(decided, said, instance, (TEXT, &[&whole, *between, text].concat()))?;
-        }
-        whole.push_str(text);
+        whole.push(words(instance));
+        every_way(decided, (said, instance), &whole)?;
     }
     Ok(whole)
+}
+
+/// Judges a text whose pieces have nothing between them, all a blank, and all a line feed: each reader does one of these at every boundary.
+fn every_way(
+    decided: &Decided<'_, '_>,
+    (said, instance): Part<'_, '_, '_>,
+    whole: &Pieces,
+) -> Result<(), Refusal> {
+    let ways = if whole.is_one() { 1 } else { BETWEEN.len() };
+    let mut ways = BETWEEN.iter().take(ways);
+    ways.try_for_each(|between| again(decided, said, instance, (TEXT, &whole.joined(between))))
 }
 
 fn no_data(parts: &[Part<'_, '_, '_>]) -> Result<(), Refusal> {
@@ -292,8 +303,8 @@ fn is_text(instance: &Instance<'_>) -> bool {
     instance.of == Vocabulary::Protocol && instance.name == TEXT
 }
 
-fn text_of(texts: &[Part<'_, '_, '_>]) -> String {
-    texts.iter().map(|(_, instance)| words(instance)).collect()
+fn text_of(texts: &[Part<'_, '_, '_>]) -> Pieces {
+    Pieces::of(texts.iter().map(|(_, instance)| words(instance)))
 }
 
 fn words<'j>(instance: &Instance<'j>) -> &'j str {

@@ -1,0 +1,92 @@
+//! Text that came in pieces, and every way in which readers put them together.
+
+/// What stands between two pieces: a byte that no text has, so that a boundary costs one, as a blank or a line feed would.
+const CUT: u8 = 0xff;
+
+/// The pieces of a text in their order. Those that are empty are none: nothing stands between a text and nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pieces(Vec<u8>);
+
+impl Pieces {
+    /// These pieces.
+    pub(crate) fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut pieces = Self::default();
+        texts.into_iter().for_each(|text| pieces.push(text));
+        pieces
+    }
+
+    /// One more.
+    pub(crate) fn push(&mut self, text: &str) {
+        if !text.is_empty() {
+            if !self.is_empty() {
+                self.0.push(CUT);
+            }
+            self.0.extend_from_slice(text.as_bytes());
+        }
+    }
+
+    /// Bytes, with one for each boundary.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether there is no boundary in it, so that all readers have the same.
+    pub(crate) fn is_one(&self) -> bool {
+        !self.0.contains(&CUT)
+    }
+
+    /// The text as a reader has it who puts this between all pieces.
+    pub(crate) fn joined(&self, between: &str) -> String {
+        let mut whole = Vec::with_capacity(self.0.len());
+        for (n, piece) in self.0.split(|byte| *byte == CUT).enumerate() {
+            if n > 0 {
+                whole.extend_from_slice(between.as_bytes());
+            }
+            whole.extend_from_slice(piece);
+        }
+        // pieces are whole texts, so nothing is lost
+        String::from_utf8_lossy(&whole).into_owned()
+    }
+
+    /// Whether it is the same words, in whatever pieces.
+    pub(crate) fn says(&self, other: &Self) -> bool {
+        self.words().eq(other.words())
+    }
+
+    /// Whether it begins with the words of another, in whatever pieces.
+    pub(crate) fn begins_with(&self, other: &Self) -> bool {
+        let mut own = self.words();
+        other.words().all(|byte| own.next() == Some(byte))
+    }
+
+    fn words(&self) -> impl Iterator<Item = u8> {
+        self.0.iter().copied().filter(|byte| *byte != CUT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_put_together_in_every_way() {
+        let pieces = Pieces::of(["dröp", "", "table", "\n"]);
+        assert_eq!(pieces.joined(""), "dröptable\n");
+        assert_eq!(pieces.joined(" "), "dröp table \n");
+        assert_eq!(pieces.joined("\n"), "dröp\ntable\n\n");
+        assert_eq!(pieces.len(), 5 + 5 + 1 + 2);
+        assert_eq!((Pieces::default().joined(" "), Pieces::of([""]).is_empty()), (String::new(), true));
+    }
+
+    #[test]
+    fn the_same_words_in_other_pieces_are_the_same_words() {
+        let (two, one) = (Pieces::of(["ab", "c"]), Pieces::of(["abc"]));
+        assert!(two.says(&one) && one.begins_with(&two) && two.begins_with(&Pieces::of(["a", "b"])));
+        assert!(!two.says(&Pieces::of(["ab"])) && !Pieces::of(["ab"]).begins_with(&two));
+        assert!(!two.begins_with(&Pieces::of(["b"])) && two.begins_with(&Pieces::default()));
+    }
+}
