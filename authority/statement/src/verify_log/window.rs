@@ -201,7 +201,7 @@ impl Window {
         }
     }
 
-    /// Whether a token was signed after every head that is known, and takes back nothing that is for ever: then its list, whatever it says
+    /// Whether a token was signed after every head that is known, or in the second of the newest, and takes back nothing that is for ever: then its list, whatever it says
     /// besides, may be of a log that goes on.
     pub(super) fn is_before(&self, token: &Token, n: u64) -> bool {
         let told: BTreeMap<u64, Status> = statuses(n, token.list()).collect();
@@ -209,7 +209,7 @@ impl Window {
         let mut revoked = (first..self.size().min(first.saturating_add(SHARD_ENTRIES)))
             .filter(|index| self.replay.statuses().get(*index) == Some(Status::Invalid));
         let kept = revoked.all(|index| told.get(&index) == Some(&Status::Invalid));
-        token.claims().iat > self.issued_at && kept
+        token.claims().iat >= self.issued_at && kept
     }
 
     /// Statements of the root, in their order: all by the head that is verified, and of those after it some.

@@ -210,9 +210,16 @@ type Tls = tokio_rustls::client::TlsStream<TcpStream>;
 
 /// One answer that comes at once.
 async fn answered(stream: &mut Tls) -> Answer {
+    answered_or_ended(stream).await.expect("an answer, and no end of the connection")
+}
+
+/// One answer that comes at once; none where the connection was ended.
+async fn answered_or_ended(stream: &mut Tls) -> Option<Answer> {
     let mut buffer = vec![0; 8192];
-    let size = stream.read(&mut buffer).await.unwrap();
-    Answer::parse(&String::from_utf8_lossy(&buffer[..size]))
+    match stream.read(&mut buffer).await {
+        Ok(0) | Err(_) => None,
+        Ok(size) => Some(Answer::parse(&String::from_utf8_lossy(&buffer[..size]))),
+    }
 }
 
 /// Says the head and half of the body, and waits until that was read; what is left, and what a whole one is answered.
@@ -272,7 +279,7 @@ async fn open(house: &House, port: u16) -> Tls {
     TlsConnector::from(config).connect(name, stream).await.unwrap()
 }
 
-/// Takes the caller's certificate away, and waits until it is refused.
+/// Takes the caller's certificate away, and waits until it is refused: by an answer, or by the end of a connection that says nothing.
 async fn taken_away(house: &House, port: u16) {
     let mut other = open(house, port).await;
     let taken = TakenAway::from(house);
@@ -283,8 +290,10 @@ async fn taken_away(house: &House, port: u16) {
             "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
-        other.write_all(asks.as_bytes()).await.unwrap();
-        let said = answered(&mut other).await;
+        if other.write_all(asks.as_bytes()).await.is_err() {
+            return;
+        }
+        let Some(said) = answered_or_ended(&mut other).await else { return };
         if said.status == 403 {
             assert_eq!(said.problem().1, "sender_mismatch");
             return;
