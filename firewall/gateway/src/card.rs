@@ -37,6 +37,8 @@ use crate::refuse::answer;
 use crate::upstream::Pool;
 
 pub(crate) use build::Says;
+pub(crate) use contexts::KnownLines;
+use contexts::{Known, ToldAt};
 pub(crate) use signed::CardKeys;
 use signed::NotSigned;
 
@@ -74,30 +76,44 @@ pub(crate) fn conditional(body: Bytes, has: Option<&HeaderValue>, decision: Deci
 /// The keys that count now; none while there are none, and then no card passes.
 pub(crate) type KeysNow = Box<dyn Fn() -> Option<Arc<CardKeys>>>;
 
+/// The lines of the contexts that are followed now.
+pub(crate) type LinesNow = Box<dyn Fn() -> KnownLines>;
+
 /// Why a card of the agent is not served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Bad {
     /// It could not be had, or no listed key signed it.
     Unsigned,
-    /// A public one names contexts, and as it is it must not be changed.
-    TellsContexts,
+    /// A public one names a context there, and as it is it must not be changed.
+    TellsContexts(ToldAt),
+    /// A public one names a context in what callers authenticate by.
+    AsksForContexts(ToldAt),
 }
 
 impl Bad {
     fn refusal(self) -> Refusal {
         match self {
-            Self::Unsigned => {
-                Refusal::new(Code::UpstreamInvalid, "the agent's card is not signed by a key that is known here")
-                    .with_hint("the operator of this gateway knows which keys are")
-            }
-            Self::TellsContexts => Refusal::new(Code::UpstreamInvalid, "the agent's card cannot be shown")
-                .with_hint("the operator of this gateway reads why in its record")
-                .with_detail(
-                    "the agent's public card names contexts, and with `card = \"untouched\"` it would be shown so: \
-                     name the extension only and the contexts in the extended card, or have the card rebuilt",
-                ),
+            Self::Unsigned => Refusal::new(
+                Code::UpstreamInvalid,
+                "the agent's card is not signed by a key that is known here",
+            )
+            .with_hint("the operator of this gateway knows which keys are"),
+            Self::TellsContexts(ToldAt(at)) => hidden(format!(
+                "the agent's public card names contexts at `{at}`, and with `card = \"untouched\"` it would be shown so: \
+                 name the extension only and the contexts in the extended card, or have the card rebuilt"
+            )),
+            Self::AsksForContexts(ToldAt(at)) => hidden(format!(
+                "the agent's public card names contexts at `{at}`, where nothing can stand in their place: callers would \
+                 authenticate otherwise; name security schemes and scopes without contexts"
+            )),
         }
     }
+}
+
+fn hidden(why: String) -> Refusal {
+    Refusal::new(Code::UpstreamInvalid, "the agent's card cannot be shown")
+        .with_hint("the operator of this gateway reads why in its log")
+        .with_detail(why)
 }
 
 /// A card that is served until then, if it passed, and the keys that it was held against.
@@ -114,6 +130,8 @@ pub(crate) struct Card {
     from: Option<(Pool, Address)>,
     /// The keys that it must be signed by to pass as it is; `None`: it is rebuilt.
     keys: Option<KeysNow>,
+    /// What contexts are looked for by when the agent's card comes.
+    lines: LinesNow,
     kept: RefCell<Option<Kept>>,
     /// Held by who asks the agent; the others wait for what comes.
     asking: Mutex<()>,
@@ -128,14 +146,19 @@ pub(crate) struct Behind<'b> {
 }
 
 impl Card {
-    pub(crate) fn new(says: Says, from: Option<(Pool, Address)>, keys: Option<KeysNow>) -> Self {
-        Self { says, from, keys, kept: RefCell::default(), asking: Mutex::new(()) }
+    pub(crate) fn new(
+        says: Says,
+        from: Option<(Pool, Address)>,
+        keys: Option<KeysNow>,
+        lines: LinesNow,
+    ) -> Self {
+        Self { says, from, keys, lines, kept: RefCell::default(), asking: Mutex::new(()) }
     }
 
     /// The card as an answer. The agent is asked at most once in [`KEPT`], by the gateway in its own name, for everyone who waits.
     ///
     /// # Errors
-    /// `upstream_invalid` where the card has to be signed and is not, or is untouched and names contexts (F0-47).
+    /// `upstream_invalid` where the card has to be signed and is not, or names contexts (F0-47) and is untouched or cannot be shown without.
     /// Whoever `has` the same one already is told so.
     pub(crate) async fn answer(
         &self,
@@ -170,7 +193,7 @@ impl Card {
         let life = if theirs.is_some() { KEPT } else { KEPT_BARE };
         let keys = self.keys_now();
         let body = match (&self.keys, &keys) {
-            (None, _) => Ok(self.build(theirs.as_deref())),
+            (None, _) => self.build(theirs.as_deref()),
             (Some(_), keys) => self.untouched(theirs, keys.as_deref()),
         };
         *self.kept.borrow_mut() = Some(Kept { until: Instant::now() + life, body: body.clone(), keys });
@@ -193,15 +216,18 @@ impl Card {
     fn untouched(&self, theirs: Option<Bytes>, keys: Option<&CardKeys>) -> Result<Bytes, Bad> {
         let bytes = theirs.ok_or(Bad::Unsigned)?;
         let card = signed::value(&bytes).ok_or(Bad::Unsigned)?;
-        let tells = self.says.extension.tells(&card);
+        let lines = &(self.lines)();
+        let quiet = Known { extension: &self.says.extension, lines }.not_told(&card);
         keys.ok_or(Bad::Unsigned)?.verify(card).map_err(|NotSigned| Bad::Unsigned)?;
-        if tells { Err(Bad::TellsContexts) } else { Ok(bytes) }
+        quiet.map_err(Bad::TellsContexts)?;
+        Ok(bytes)
     }
 
     /// The public card from the agent's bytes; from nothing, or from what is no card, the bare one.
-    fn build(&self, theirs: Option<&[u8]>) -> Bytes {
+    fn build(&self, theirs: Option<&[u8]>) -> Result<Bytes, Bad> {
         let read = theirs.and_then(|bytes| json::read(bytes, &json::Limits::default()).ok());
-        self.says.public(read.as_ref().and_then(Json::as_object))
+        let theirs = read.as_ref().and_then(Json::as_object);
+        self.says.public(theirs, &(self.lines)()).map_err(Bad::AsksForContexts)
     }
 
     /// What is handed back in the place of a reply that may pass and holds the extended card: nothing, if the reply passes as it is; else
@@ -232,9 +258,10 @@ impl Card {
         Ok(Some(match (form, id) {
             (Form::JsonRpc, Some(id)) => {
                 let card = self.says.card(object.and_then(|reply| reply.get("result")?.as_object()));
+                let card = serde_json::Value::Object(card);
                 Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{card}}}"#, id.to_json()))
             }
-            _ => Bytes::from(self.says.card(object).to_string()),
+            _ => Bytes::from(serde_json::Value::Object(self.says.card(object)).to_string()),
         }))
     }
 }

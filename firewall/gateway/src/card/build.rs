@@ -6,7 +6,7 @@ use semgate_contexts::schema::refused_in_free_text;
 use semgate_message::a2a::Version;
 use serde_json::{Map, Value, json};
 
-use super::contexts::Extension;
+use super::contexts::{Extension, Known, KnownLines, ToldAt};
 use super::security::Passing;
 use crate::config::{RouteConfig, Transport};
 use crate::inside::Inside;
@@ -15,6 +15,9 @@ use crate::inside::Inside;
 const MAX_TEXT: usize = 2048;
 /// Skills, tags of a skill, media types, examples.
 pub(super) const MAX_LIST: usize = 64;
+
+/// What stands for a version that is none.
+const VERSION: &str = "1.0";
 
 /// What the gateway says in a card, whatever the agent says.
 pub(crate) struct Says {
@@ -59,20 +62,26 @@ impl Says {
     }
 
     /// The public card from the agent's own; from nothing, the bare one. It names no context but the extension.
-    pub(crate) fn public(&self, theirs: Option<&Object<'_>>) -> Bytes {
+    ///
+    /// # Errors
+    /// It cannot be shown without one: the member where it stands.
+    pub(super) fn public(&self, theirs: Option<&Object<'_>>, lines: &KnownLines) -> Result<Bytes, ToldAt> {
         let mut card = self.card(theirs);
-        self.extension.hide(&mut card);
-        Bytes::from(card.to_string())
+        Known { extension: &self.extension, lines }.hide(&mut card)?;
+        for (member, ours) in [("name", self.name.as_str()), ("version", VERSION)] {
+            card.entry(member).or_insert_with(|| ours.into());
+        }
+        Ok(Bytes::from(Value::Object(card).to_string()))
     }
 
     /// The card from the agent's own for whom the agent knows, with the contexts that it names.
-    pub(crate) fn card(&self, theirs: Option<&Object<'_>>) -> Value {
+    pub(crate) fn card(&self, theirs: Option<&Object<'_>>) -> Map<String, Value> {
         let mut card = Map::new();
         let mut put = |name: &str, value: Value| card.insert(name.to_owned(), value);
         let or = |name: &str, else_: &str| self.text(theirs, name).unwrap_or_else(|| else_.to_owned());
         put("name", or("name", &self.name).into());
         put("description", or("description", "An agent behind Semgate").into());
-        put("version", or("version", "1.0").into());
+        put("version", or("version", VERSION).into());
         put("supportedInterfaces", self.interfaces().into());
         put("capabilities", self.capabilities(theirs));
         put("defaultInputModes", self.modes(theirs, "defaultInputModes").unwrap_or_else(json_only));
@@ -91,7 +100,7 @@ impl Says {
                 || flag(theirs, "supportsAuthenticatedExtendedCard");
             put("supportsAuthenticatedExtendedCard", extended.into());
         }
-        Value::Object(card)
+        card
     }
 
     fn interfaces(&self) -> Vec<Value> {

@@ -175,7 +175,8 @@ mod tests {
 
     #[test]
     fn a_card_is_held_against_the_keys_of_now_and_none_is_kept_that_others_let_through() {
-        use crate::card::{Card, Kept};
+        use crate::card::Kept;
+        use crate::card::tests::{ours, says};
         use arc_swap::ArcSwapOption;
         use bytes::Bytes;
         use semgate_message::{Form, a2a::Operation};
@@ -184,8 +185,7 @@ mod tests {
         let (pair, keys) = signer();
         let listed = Arc::new(ArcSwapOption::from_pointee(keys));
         let now = Arc::clone(&listed);
-        let says = crate::card::tests::says("");
-        let card = Card::new(says, None, Some(Box::new(move || now.load_full())));
+        let card = ours(says(""), Some(Box::new(move || now.load_full())));
         let theirs = sign(&pair, &json!({"name": "a"}), &json!({"alg": "EdDSA", "kid": "k-1"}));
         let theirs = Bytes::from(theirs.to_string());
         let passes = || card.extended(&theirs, Form::Grpc(Operation::GetExtendedAgentCard), None) == Ok(None);
@@ -203,12 +203,12 @@ mod tests {
     fn untouched(keys: CardKeys) -> crate::card::Card {
         let keys = std::sync::Arc::new(keys);
         let now = move || Some(std::sync::Arc::clone(&keys));
-        crate::card::Card::new(crate::card::tests::says(""), None, Some(Box::new(now)))
+        crate::card::tests::ours(crate::card::tests::says(""), Some(Box::new(now)))
     }
 
     #[test]
     fn f0_47_an_untouched_public_card_that_names_contexts_is_not_served() {
-        use crate::card::Bad;
+        use crate::card::{Bad, ToldAt};
         let (pair, keys) = signer();
         let card = untouched(keys);
         let shown = |theirs: &Value| {
@@ -216,20 +216,30 @@ mod tests {
             let keys = card.keys_now();
             card.untouched(Some(theirs.into()), keys.as_deref()).map(|_| ())
         };
-        let extensions = |uri: &str| json!({"name": "a", "capabilities": {"extensions": [{"uri": uri}]}});
-        assert_eq!(shown(&extensions("urn:contexts:snl:v1.0")), Ok(()));
-        assert_eq!(shown(&extensions("https://other.test/ext")), Ok(()));
-        assert_eq!(shown(&extensions("urn:contexts:payment:v1.1")), Err(Bad::TellsContexts));
-        for theirs in [
-            json!({"name": "a", "skills": [{"tags": ["URN:contexts:payment:v1.1"]}]}),
-            json!({"name": "a", "x": {"urn:contexts:payment:v1.1": 1}}),
-            json!({"name": "a", "description": "urn:contexts:snl:v1.0 and urn:contexts:snl:v1.1"}),
+        let extension = |uri: &str, params: Value| json!({"name": "a", "capabilities": {"extensions": [{"uri": uri, "params": params}]}});
+        assert_eq!(shown(&extension("urn:contexts:snl:v1.0", json!({}))), Ok(()));
+        assert_eq!(shown(&extension("https://other.test/ext", json!({"a": [1, "travel:v1.1"]}))), Ok(()));
+        let at = |at: &str| Err(Bad::TellsContexts(ToldAt(at.to_owned())));
+        for (theirs, found) in [
+            (extension("urn:contexts:payment:v1.1", json!({})), "/capabilities/extensions/0/uri"),
+            (
+                extension("urn:contexts:snl:v1.0", json!({"a": {"b": ["c", "urn%3Acontexts%3Atravel"]}})),
+                "/capabilities/extensions/0/params/a/b/1",
+            ),
+            (json!({"name": "a", "skills": [{"tags": ["URN:contexts:payment:v1.1"]}]}), "/skills/0/tags/0"),
+            (json!({"name": "a", "skills": [{"id": "payment:v1.1"}]}), "/skills/0/id"),
+            (json!({"name": "a", "x": {"urn&#58;contexts&#58;payment:v1.1": 1}}), "/x/*0"),
+            (json!({"name": "a", "iconUrl": "https://a.test/urn:contexts:payment.png"}), "/iconUrl"),
+            (
+                json!({"name": "a", "description": "urn:contexts:snl:v1.0 and u\u{200b}rn:contexts:snl:v1.1"}),
+                "/description",
+            ),
         ] {
-            assert_eq!(shown(&theirs), Err(Bad::TellsContexts), "{theirs}");
+            assert_eq!(shown(&theirs), at(found), "{theirs}");
         }
-        let refusal = Bad::TellsContexts.refusal();
+        let refusal = Bad::TellsContexts(ToldAt("/x".to_owned())).refusal();
         assert_eq!(refusal.reason(), "the agent's card cannot be shown");
-        assert!(refusal.detail().starts_with("the agent's public card names contexts"));
+        assert!(refusal.detail().starts_with("the agent's public card names contexts at `/x`, and with"));
         assert!(!refusal.hint().contains("context"), "a caller learns nothing of them: {}", refusal.hint());
     }
 

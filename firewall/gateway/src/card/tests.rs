@@ -17,10 +17,14 @@ pub(super) fn says(more: &str) -> Says {
     Says::new(&routes[0], &routes, "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into())
 }
 
-fn built(more: &str, theirs: Option<&str>) -> Value {
-    let says = says(more);
-    let card = Card::new(says, None, None);
-    serde_json::from_slice(&card.build(theirs.map(str::as_bytes))).unwrap()
+/// The card of such a route, at a gateway that follows one line.
+pub(super) fn ours(says: Says, keys: Option<KeysNow>) -> Card {
+    Card::new(says, None, keys, Box::new(|| KnownLines::these(&["payment"])))
+}
+
+pub(super) fn built(more: &str, theirs: Option<&str>) -> Value {
+    let card = ours(says(more), None);
+    serde_json::from_slice(&card.build(theirs.map(str::as_bytes)).unwrap()).unwrap()
 }
 
 fn card(theirs: Option<&str>) -> Value {
@@ -69,51 +73,13 @@ fn card_has_no_urn_but_the_extension(card: &Value) -> bool {
 #[test]
 fn an_extended_card_is_rebuilt_within_its_answer() {
     let says = says("");
-    let card = Card::new(says, None, None);
+    let card = ours(says, None);
     let reply =
         r#"{"jsonrpc":"2.0","id":7,"result":{"name":"Inner","url":"http://inside:1/","signatures":[{}]}}"#;
     let body = card.extended(reply.as_bytes(), Form::JsonRpc, Some(&RpcId::Integer(7))).unwrap().unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!((&body["id"], &body["result"]["name"]), (&7.into(), &"Inner".into()));
     assert!(!body.to_string().contains("inside") && !body.to_string().contains("signatures"));
-}
-
-/// A card whose words and names are contexts, in other cases of letters too.
-fn telling() -> Value {
-    json!({
-        "name": "W", "description": "speaks URN:Contexts:payment:v2.0, and urn:contexts:snl:v1.0.", "version": "urn:contexts:travel:v2.1",
-        "provider": {"organization": "Acme (urn:contexts:acme.tools:v1.0)", "url": "https://acme.test/urn:contexts:payment:v1.1"},
-        "skills": [
-            {"id": "s", "name": "pay urn:contexts:payment:v1.1", "description": "d", "tags": ["t", "urn:contexts:payment:v1.1"],
-             "examples": ["say urn:contexts:payment:v1.1#transfer", "pay"]},
-            {"id": "urn:contexts:payment:v1.1", "name": "n", "description": "d", "tags": []},
-        ],
-        "securitySchemes": {"urn:contexts:payment:v1.1": {"type": "openIdConnect", "openIdConnectUrl": "https://as.test/"}},
-    })
-}
-
-#[test]
-fn f0_47_a_public_card_that_is_rebuilt_names_no_context_but_the_extension() {
-    let card = built(SHOWN, Some(&telling().to_string()));
-    let text = card.to_string().to_ascii_lowercase();
-    assert_eq!(text.matches("urn:contexts:").count(), 2, "{card}");
-    assert_eq!(
-        text.matches("urn:contexts:snl:v1.0").count(),
-        2,
-        "the extension, and where the agent names it: {card}"
-    );
-    assert_eq!(card["description"], "speaks a shared context, and urn:contexts:snl:v1.0.");
-    assert_eq!(
-        card["skills"],
-        json!([{"id": "s", "name": "pay a shared context", "description": "d", "tags": ["t"], "examples": ["pay"]}])
-    );
-    // who asks for the extended card is known to the agent
-    let card = Card::new(says(SHOWN), None, None);
-    let theirs = telling().to_string();
-    let rest = Form::Rest(semgate_message::a2a::Operation::GetExtendedAgentCard);
-    let extended = card.extended(theirs.as_bytes(), rest, None).unwrap().unwrap();
-    let extended: Value = serde_json::from_slice(&extended).unwrap();
-    assert_eq!(extended["skills"][0]["tags"], json!(["t", "urn:contexts:payment:v1.1"]));
 }
 
 #[test]
@@ -198,7 +164,7 @@ fn attack_a_card_names_the_agent_behind_another_route() {
         crate::config::Upstream::parse("https://treasury.internal/a2a", std::path::Path::new("/")).unwrap();
     let says = Says::new(&routes[0], &routes, "https://gw.test:1/".into(), "urn:contexts:snl:v1.0".into());
     let theirs = json!({"description": "or ask https://Treasury.Internal./a2a", "provider": {"organization": "A", "url": "https://treasury.internal/"}});
-    let card = Card::new(says, None, None).build(Some(theirs.to_string().as_bytes()));
+    let card = ours(says, None).build(Some(theirs.to_string().as_bytes())).unwrap();
     let card: Value = serde_json::from_slice(&card).unwrap();
     assert_eq!(card["description"], "An agent behind Semgate");
     assert_eq!(card["provider"]["url"], "https://gw.test:1/");
@@ -228,13 +194,13 @@ proptest::proptest! {
         if let Some(slot) = theirs.get_mut(at) { *slot = byte; }
         theirs.truncate(cut.max(1));
         let says = says("");
-        let built: Value = serde_json::from_slice(&Card::new(says, None, None).build(Some(&theirs))).unwrap();
+        let built: Value = serde_json::from_slice(&ours(says, None).build(Some(&theirs)).unwrap()).unwrap();
         proptest::prop_assert_eq!(&built["supportedInterfaces"][0]["url"], "https://gw.test:1/");
         proptest::prop_assert!(!built.to_string().contains("inside"));
     }
 }
 
-const SHOWN: &str = "forward_authorization = true\napi_key_header = \"X-Api-Key\"";
+pub(super) const SHOWN: &str = "forward_authorization = true\napi_key_header = \"X-Api-Key\"";
 
 #[test]
 fn schemes_of_0_3_stay_where_the_route_passes_on_what_they_ask_for_and_nowhere_else() {

@@ -17,7 +17,7 @@ use crate::admin::Admin;
 use crate::admit::HANDSHAKE_PATH;
 use crate::admit::door::Door;
 use crate::authorize::{Authorization, Elsewhere};
-use crate::card::{Card, KeysNow, Says};
+use crate::card::{Card, KeysNow, KnownLines, Says};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
 use crate::decision::Decisions;
 use crate::egress::Egress;
@@ -430,7 +430,9 @@ impl Core {
             }
         };
         let says = Says::new(route, &self.config.routes, seat.url.clone(), seat.extension.clone());
-        Ok(Card::new(says, from, keys))
+        let shared = Arc::clone(&self.shared);
+        let lines = move || KnownLines::of(&shared.inspector.generation());
+        Ok(Card::new(says, from, keys, Box::new(lines)))
     }
 }
 
