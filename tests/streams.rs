@@ -218,3 +218,40 @@ fn a_stream_ends_when_its_context_is_revoked() {
     // the bound of the promise is a second; a debug build on a busy machine is given five
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
+
+#[test]
+fn a_version_beside_transports_that_do_not_carry_it_passed_the_check_and_carried_nothing() {
+    let up = Up::start();
+    let file = up.path("/firewall_config");
+    let (text, listen) = (std::fs::read_to_string(&file).unwrap(), free_address());
+    let with = |choice: &str| {
+        let route = format!(
+            "\n[[route]]\nname = \"old\"\nlisten = \"{listen}\"\nbinding = \"a2a\"\nreceiver = \"spiffe://semgate.test/agent/wholesaler-1\"\nupstream = \"http://127.0.0.1:1/a2a\"\nupstream_http2 = true\ncontexts = [\"*\"]\n{choice}\n"
+        );
+        let wrong = file.with_file_name("old.toml");
+        std::fs::write(&wrong, format!("{text}{route}")).unwrap();
+        wrong
+    };
+    let told = |job: &str, file: &std::path::Path| {
+        let output = std::process::Command::new(support::SEMGATE)
+            .args(["firewall", job, "--config"])
+            .arg(file)
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for (transports, versions, key) in
+        [("\"grpc\"", "\"0.3\"", "versions"), ("\"rest\"", "\"0.3\"", "versions")]
+    {
+        let wrong = with(&format!("transports = [{transports}]\nversions = [{versions}]"));
+        for job in ["check", "run"] {
+            let (status, said) = told(job, &wrong);
+            assert_eq!(status, Some(1), "{job}: {said}");
+            let place = format!("old.toml`: `route `old`: {key}` must be without `0.3`");
+            assert!(said.contains(&place) && said.contains("\nhint: "), "{job}: {said}");
+        }
+    }
+    let (status, said) =
+        told("check", &with("transports = [\"jsonrpc\", \"grpc\"]\nversions = [\"1.0\", \"0.3\"]"));
+    assert_eq!(status, Some(0), "{said}");
+}

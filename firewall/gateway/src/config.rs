@@ -2,6 +2,7 @@
 //! a key or talks to anyone; [`check`](crate::check) does the next step and still binds nothing.
 
 mod address;
+mod carries;
 mod choices;
 mod fault;
 mod issuer;

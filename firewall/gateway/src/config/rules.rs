@@ -497,5 +497,5 @@ fn agree(config: &Config) -> Result<(), ConfigFault> {
             places.push(place);
         }
     }
-    Ok(())
+    super::carries::carries(config)
 }

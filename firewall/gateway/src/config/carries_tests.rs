@@ -1,0 +1,64 @@
+//! A route of which nothing could ever come was taken, and told to be good.
+
+use std::path::Path;
+
+use super::super::tests::GOOD;
+use crate::config::Config;
+
+/// What is wrong with the file, with this on the A2A route, which is the last one; nothing where it is taken.
+fn wrong(file: &str, more: &str) -> Option<String> {
+    Config::parse(&format!("{file}{more}\n"), Path::new("/etc/semgate")).err().map(|fault| fault.to_string())
+}
+
+#[test]
+fn a_version_of_a2a_beside_transports_that_do_not_carry_it_was_taken_and_carried_nothing() {
+    let http2 = "upstream_http2 = true\n";
+    for (versions, transports, key) in [
+        ("\"0.3\"", "\"grpc\"", Some("versions")),
+        ("\"0.3\"", "\"rest\"", Some("versions")),
+        ("\"1.0\", \"0.3\"", "\"rest\", \"grpc\"", Some("versions")),
+        ("\"0.3\"", "\"jsonrpc\", \"rest\"", Some("transports")),
+        ("\"0.3\"", "\"jsonrpc\", \"grpc\"", Some("transports")),
+        ("\"0.3\"", "\"jsonrpc\"", None),
+        ("\"1.0\", \"0.3\"", "\"jsonrpc\", \"rest\", \"grpc\"", None),
+        ("\"1.0\"", "\"rest\", \"grpc\"", None),
+    ] {
+        let more = format!("{http2}versions = [{versions}]\ntransports = [{transports}]");
+        let said = wrong(GOOD, &more);
+        match key {
+            None => assert_eq!(said, None, "{more}"),
+            Some(key) => {
+                let said = said.unwrap_or_else(|| panic!("{more}"));
+                assert!(said.starts_with(&format!("`route `a2a`: {key}` must be without `")), "{said}");
+            }
+        }
+    }
+    let said = wrong(GOOD, &format!("{http2}versions = [\"0.3\"]\ntransports = [\"grpc\"]")).unwrap();
+    assert_eq!(
+        said,
+        "`route `a2a`: versions` must be without `0.3` where `transports` is without `jsonrpc`: 0.3 is carried over no other"
+    );
+}
+
+#[test]
+fn a_route_that_wants_locks_which_nobody_could_get_was_taken() {
+    let handshake = "handshake = { certificate = \"a.pem\", key = \"a.key\" }";
+    for asks in ["require_lock = true", "undefined = \"disambiguate\""] {
+        let said = wrong(GOOD, asks).unwrap();
+        let name = asks.split(' ').next().unwrap();
+        assert!(said.starts_with("`route `a2a`: handshake` is missing") && said.contains(name), "{said}");
+        assert_eq!(wrong(GOOD, &format!("{asks}\n{handshake}")), None);
+        assert_eq!(wrong(&format!("lock_secret = \"fleet.secret\"\n{GOOD}"), asks), None);
+    }
+}
+
+#[test]
+fn a_route_to_contexts_of_no_authority_was_taken_and_let_nothing_pass() {
+    let file = |lines: &str| GOOD.replace("lines = [\"*\"]", &format!("lines = [{lines}]"));
+    let said = wrong(&file("\"acme.*\", \"a2a\""), "").unwrap();
+    assert!(said.starts_with("`route `l8`: contexts` must be of a line that"), "{said}");
+    // one of them is enough: the others may come later
+    for lines in ["\"payment\"", "\"travel\", \"acme\""] {
+        assert_eq!(wrong(&file(lines), ""), None, "{lines}");
+    }
+}
