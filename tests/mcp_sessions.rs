@@ -235,9 +235,28 @@ fn a_session_that_was_deleted_or_that_the_server_lost_is_not_found() {
     }
     let without = client.in_session(None);
     let version = [("mcp-protocol-version", "2025-11-25")];
-    assert_eq!(without.ask("GET", &version).status, 405, "no stream without a session");
+    let refused = without.ask("GET", &version);
+    assert_eq!(refused.status, 405, "no stream without a session");
+    assert_eq!(refused.header("allow").as_deref(), Some("POST"));
     let new = client.in_session(None);
     assert_eq!(new.ask("GET", &[("mcp-protocol-version", "2026-07-28")]).status, 405);
+}
+
+#[test]
+fn a_405_named_no_method_that_there_is_instead() {
+    let up = Up::start();
+    let server = Scripted::start();
+    let (_gateway, url) = before(&up, &server);
+    let client = Client::start(&up, "retailer-7", &url);
+    let allow = |method: &str, headers: &[(&str, &str)]| {
+        let answer = client.in_session(None).ask(method, headers);
+        assert_eq!(answer.status, 405, "{method}: {}", answer.head);
+        answer.header("allow").unwrap_or_else(|| panic!("{method}: {}", answer.head))
+    };
+    let version = ("mcp-protocol-version", "2026-07-28");
+    assert_eq!(allow("GET", &[version]), "POST");
+    assert_eq!(allow("DELETE", &[version]), "POST");
+    assert_eq!(allow("PUT", &[]), "GET, POST, DELETE");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
+use axum::http::header::ALLOW;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
@@ -37,7 +38,8 @@ pub async fn task(State(agent): State<Arc<Agent>>, method: Method, Path(last): P
         (Some((id, "cancel")), true) => (id, Asked::Cancel),
         (Some((id, "subscribe")), _) => (id, Asked::Subscribe),
         (_, false) => (last.as_str(), Asked::Get),
-        (_, true) => return StatusCode::METHOD_NOT_ALLOWED.into_response(),
+        // RFC 9110 §15.5.6
+        (_, true) => return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")]).into_response(),
     };
     answer(act(&agent, asked, Version::V10, &json!({"id": id})))
 }

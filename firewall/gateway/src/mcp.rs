@@ -196,19 +196,40 @@ pub(crate) enum Rules {
     /// 2026-07-28, and whoever names another version.
     Stateless,
     /// Of HTTP alone: nothing is posted.
-    Bodiless,
+    Bodiless {
+        /// The methods that there are instead, for `Allow` (RFC 9110 §15.5.6).
+        allow: &'static str,
+    },
+}
+
+/// What is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum At {
+    /// Messages are posted there.
+    Messages,
+    /// Metadata is read there.
+    Metadata,
+    Nothing,
 }
 
 impl Rules {
-    /// Those of a request with this method and these headers.
-    pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Self {
+    /// Those of a request with this method and these headers for what is at its path.
+    pub(crate) fn of(method: &Method, headers: &HeaderMap, at: At) -> Self {
         let old = |version: &HeaderValue| version == Version::V2025_11_25.as_str();
-        match headers.get(&VERSION) {
-            _ if method != Method::POST => Self::Bodiless,
-            None => Self::Sessions,
-            Some(version) if old(version) => Self::Sessions,
-            Some(_) => Self::Stateless,
+        let version = headers.get(&VERSION);
+        if method == Method::POST {
+            return if version.is_none_or(old) { Self::Sessions } else { Self::Stateless };
         }
+        let in_session = version.is_some_and(old) && headers.contains_key(&SESSION);
+        let allow = match (at, method) {
+            (At::Nothing, _) => "",
+            (At::Metadata, _) => "GET, HEAD",
+            (At::Messages, &Method::GET) if in_session => "POST, DELETE",
+            (At::Messages, &Method::DELETE) if in_session => "GET, POST",
+            (At::Messages, &Method::GET | &Method::DELETE) => "POST",
+            (At::Messages, _) => "GET, POST, DELETE",
+        };
+        Self::Bodiless { allow }
     }
 }
 
@@ -221,7 +242,7 @@ pub(crate) fn status(refusal: &Refusal, rules: Rules) -> u16 {
         (Code::NotFound, _) => 404,
         (Code::AuthorizationRequired, _) => refusal.status(),
         (Code::VersionUnsupported | Code::HeaderMismatch, _) => 400,
-        (Code::MethodUnsupported, Rules::Bodiless) => 405,
+        (Code::MethodUnsupported, Rules::Bodiless { .. }) => 405,
         (code, _) if !answers => code.status(),
         (_, Rules::Sessions) => 200,
         (Code::AgentError, _) => match refusal.server_error() {

@@ -8,7 +8,7 @@ pub(crate) mod protocol;
 mod tests;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use semgate_inspect::code::Class;
 use semgate_inspect::{Code, Refusal, RpcId};
@@ -110,6 +110,9 @@ pub(crate) fn refuse(refusal: &Refusal, manner: Manner, decision: DecisionId) ->
     }
     let mut answer = answer(decision, status, kind, body);
     again(&mut answer, refusal);
+    if let (405, Manner::Mcp(Rules::Bodiless { allow })) = (status, manner) {
+        answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+    }
     if ends_connection(refusal.code()) {
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }

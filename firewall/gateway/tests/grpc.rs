@@ -100,6 +100,39 @@ async fn a_call_passes_as_the_bytes_that_came_and_so_does_its_answer() {
     assert_eq!(house.audit()[0]["concepts"], json!(["current_decision"]));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_statuses_or_details_of_one_the_first_was_taken() {
+    let next: &'static Mutex<Vec<Says>> = Box::leak(Box::default());
+    let agent = Agent::start(move |_| next.lock().unwrap().pop().unwrap());
+    let (_house, gateway) = start(&agent, "");
+    let mut client = h2::plain(gateway.port("grpc")).await;
+    let (status, details) = (|code: &str| ("grpc-status", code.to_owned()), "grpc-status-details-bin");
+    let two_details = |code: &str| vec![status(code), (details, String::new()), (details, "CAU".to_owned())];
+    let without = "upstream_invalid: the agent behind ended a call without a status";
+    let double = "upstream_invalid: the agent behind ended a call with two details of its status";
+    for (trailers, told, text) in [
+        (vec![status("5"), status("0")], 13, without),
+        (two_details("5"), 5, double),
+        (two_details("0"), 13, double),
+    ] {
+        for alone in [true, false] {
+            let mut says = Says::pieces(if alone { vec![] } else { vec![Piece::Trailers(trailers.clone())] });
+            if alone {
+                says.head.extend(trailers.clone());
+            }
+            next.lock().unwrap().push(says);
+            let answer = ask(&mut client, call("SendMessage", framed(&request()))).await;
+            assert_eq!((answer.status(), answer.text()), (told, text), "{trailers:?} {alone}");
+        }
+    }
+    // one in the head, and another behind it
+    let mut says = Says::pieces(vec![Piece::Trailers(vec![status("0")])]);
+    says.head.push(status("0"));
+    next.lock().unwrap().push(says);
+    let answer = ask(&mut client, call("SendMessage", framed(&request()))).await;
+    assert_eq!(answer.text(), "upstream_invalid: the agent behind ended a call twice");
+}
+
 /// Bytes that some reader takes for something else than another reader does. Field 2 of a request is the message.
 fn unseen() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let more = |bytes: &[u8]| [&request()[..], bytes].concat();

@@ -11,7 +11,7 @@ use crate::authorize::{DPOP, WELL_KNOWN};
 use crate::config::{Protocol, RouteConfig, Transport};
 use crate::events::EVENT_STREAM;
 use crate::grpc;
-use crate::mcp::Rules;
+use crate::mcp::{At, Rules};
 use crate::refuse::Manner;
 
 /// What a route takes: set once for each listener.
@@ -102,7 +102,14 @@ impl Door {
         match self.protocol {
             _ if self.is_handshake(path) => Manner::Plain,
             Protocol::L8 => Manner::Plain,
-            Protocol::Mcp => Manner::Mcp(Rules::of(method, headers)),
+            Protocol::Mcp => {
+                let at = match (self.is_base(path), self.resource(path)) {
+                    (true, _) => At::Messages,
+                    (false, Some(_)) => At::Metadata,
+                    (false, None) => At::Nothing,
+                };
+                Manner::Mcp(Rules::of(method, headers, at))
+            }
             Protocol::A2a if self.is_call(headers) => Manner::Grpc { agent: None },
             Protocol::A2a if self.takes(Transport::Rest) => {
                 let rpc = self.takes(Transport::JsonRpc) && self.is_base(path);

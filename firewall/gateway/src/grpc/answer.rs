@@ -110,10 +110,11 @@ impl Messages {
                 Ok(())
             }
             Err(frame) => {
-                if let Ok(trailers) = frame.into_trailers() {
-                    self.trailers = Some(trailers);
+                let second = frame.into_trailers().ok().and_then(|trailers| self.trailers.replace(trailers));
+                match second {
+                    Some(_) => Err(invalid("the agent behind ended a call twice").into()),
+                    None => Ok(()),
                 }
-                Ok(())
             }
         }
     }
@@ -157,6 +158,10 @@ fn end(trailers: &HeaderMap) -> Result<(), Ended> {
     // in digits, as it is written and no other way
     let written = |n: &u8| *n <= MAX_STATUS && n.to_string().as_bytes() == status.as_bytes();
     let number = status.to_str().ok().and_then(|text| text.parse::<u8>().ok()).filter(written);
+    if trailers.get_all(DETAILS).iter().nth(1).is_some() {
+        let refusal = invalid("the agent behind ended a call with two details of its status");
+        return Err(Ended { refusal, status: number.filter(|status| *status != 0) });
+    }
     match number {
         Some(0) => Ok(()),
         None => Err(invalid("the agent behind ended a call with a status that does not exist").into()),

@@ -58,7 +58,7 @@ fn a_demand_for_authorization_keeps_the_servers_status_in_every_version_and_form
     let decision = crate::decision::Decisions::new().next();
     for of in [400, 401, 403] {
         let demand = Refusal::demanded(of);
-        for rules in [Rules::Sessions, Rules::Stateless, Rules::Bodiless] {
+        for rules in [Rules::Sessions, Rules::Stateless, Rules::Bodiless { allow: "" }] {
             assert_eq!(status(&answering(demand.clone()), rules), of, "{rules:?}");
             let manner = crate::refuse::Manner::Mcp(rules);
             assert_eq!(crate::refuse::say(&demand, manner, decision).status, of, "without an id, {rules:?}");
@@ -110,11 +110,12 @@ fn who_names_no_version_is_answered_as_2025_and_what_is_not_posted_as_http_has_i
             None => request,
         };
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        Rules::of(&parts.method, &parts.headers)
+        Rules::of(&parts.method, &parts.headers, At::Messages)
     };
     assert_eq!([rules("POST", None), rules("POST", Some("2025-11-25"))], [Rules::Sessions; 2]);
     assert_eq!([rules("POST", Some("2026-07-28")), rules("POST", Some("x"))], [Rules::Stateless; 2]);
-    assert_eq!([rules("GET", Some("2025-11-25")), rules("PUT", None)], [Rules::Bodiless; 2]);
+    assert_eq!(rules("GET", Some("2025-11-25")), Rules::Bodiless { allow: "POST" });
+    assert_eq!(rules("PUT", None), Rules::Bodiless { allow: "GET, POST, DELETE" });
 }
 
 #[test]
@@ -124,4 +125,26 @@ fn an_unsupported_version_is_told_with_those_that_are_spoken() {
     let refusal = Refusal::new(Code::VersionUnsupported, "x").with_server_data(Some(named));
     let data = data(&refusal, json!({"code": "version_unsupported"}));
     assert_eq!((&data["supported"], &data["requested"]), (&json!(["2026-07-28"]), &json!("2027-01-01")));
+}
+
+#[test]
+fn a_405_names_what_there_is_at_the_path_instead() {
+    let headers = |session: bool| {
+        let mut headers = HeaderMap::new();
+        headers.insert(&VERSION, HeaderValue::from_static("2025-11-25"));
+        if session {
+            headers.insert(&SESSION, HeaderValue::from_static("s-1"));
+        }
+        headers
+    };
+    for (method, session, at, names) in [
+        (Method::GET, true, At::Messages, "POST, DELETE"),
+        (Method::DELETE, true, At::Messages, "GET, POST"),
+        (Method::GET, false, At::Messages, "POST"),
+        (Method::PUT, false, At::Messages, "GET, POST, DELETE"),
+        (Method::PUT, true, At::Metadata, "GET, HEAD"),
+        (Method::GET, false, At::Nothing, ""),
+    ] {
+        assert_eq!(Rules::of(&method, &headers(session), at), Rules::Bodiless { allow: names }, "{method}");
+    }
 }

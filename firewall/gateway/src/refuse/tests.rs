@@ -174,7 +174,14 @@ fn in_json_rpc_a_problem_says_the_status_of_its_code_whatever_carries_it() {
 fn a_refused_notification_of_mcp_has_the_status_of_its_code_and_a_method_of_http_405() {
     let decision = Decisions::new().next();
     let refusal = Refusal::new(Code::MethodUnsupported, "reason");
-    for (rules, status) in [(Rules::Sessions, 400), (Rules::Stateless, 400), (Rules::Bodiless, 405)] {
-        assert_eq!(refuse(&refusal, Manner::Mcp(rules), decision).status(), status);
+    let bodiless = Rules::Bodiless { allow: "POST" };
+    for (rules, status) in [(Rules::Sessions, 400), (Rules::Stateless, 400), (bodiless, 405)] {
+        let answer = refuse(&refusal, Manner::Mcp(rules), decision);
+        assert_eq!(answer.status(), status);
+        let allow = answer.headers().get("allow").map(|allow| allow.to_str().unwrap());
+        assert_eq!(allow, (status == 405).then_some("POST"), "RFC 9110 §15.5.6");
     }
+    // another refusal of the same request is no 405
+    let missing = refuse(&Refusal::new(Code::NotFound, "reason"), Manner::Mcp(bodiless), decision);
+    assert!(!missing.headers().contains_key("allow"));
 }
