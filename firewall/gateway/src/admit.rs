@@ -137,7 +137,7 @@ pub(crate) fn admit(door: &Door, parts: &Parts, limits: &Limits) -> Result<Arriv
             }
             let head = crate::mcp::head(parts)?;
             if crate::mcp::judged(&head.verb).is_some() {
-                without_body(parts, "ask for a stream, or end a session, without a body")?;
+                without_body(parts, BODILESS)?;
                 return bare(door, parts, Call::mcp(head));
             }
             message(door, parts, limits, Ok(Call::mcp(head)), None)
@@ -319,9 +319,17 @@ fn card(parts: &Parts) -> Result<Arrival, Refusal> {
 fn without_body(parts: &Parts, hint: &str) -> Result<(), Refusal> {
     let length = parts.headers.get(CONTENT_LENGTH).is_some_and(|length| length.as_bytes() != b"0");
     if length || parts.headers.contains_key(TRANSFER_ENCODING) {
-        return Err(malformed("a request that takes no body has one").with_hint(hint));
+        return Err(with_body(hint));
     }
     Ok(())
+}
+
+/// What GET and DELETE of MCP are refused with where they have a body.
+pub(crate) const BODILESS: &str = "ask for a stream, or end a session, without a body";
+
+/// Known from the head in HTTP/1.1 alone: over HTTP/2 a body may follow any head.
+pub(crate) fn with_body(hint: &str) -> Refusal {
+    malformed("a request that takes no body has one").with_hint(hint)
 }
 
 pub(crate) fn unsupported(hint: &str) -> Refusal {

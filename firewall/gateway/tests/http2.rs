@@ -3,9 +3,11 @@
 
 mod common;
 
-use common::agent::Agent;
+use common::agent::{Act, Agent, answer};
 use common::h2::{self, DATA, END_STREAM, GOAWAY, HEADERS, RST_STREAM, Raw, code};
 use common::{Gateway, House, RETAILER, WHOLESALER, message, plain_route, reply, route, wait};
+use semgate_policies::PolicySource;
+use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -279,4 +281,60 @@ async fn an_agent_that_does_not_agree_to_http_2_or_is_not_the_receiver_gets_noth
     let gateway = Gateway::start(house.config(&routes, ""));
     let answer = tokio::task::spawn_blocking(move || gateway.say(&message())).await.unwrap();
     assert_eq!(answer.problem(), (502, "upstream_unavailable".to_owned()));
+}
+
+/// No header over HTTP/2 has to say that a body follows: what was behind such a head reached the server, which may read it as a request
+/// of its own, with headers that only the gateway writes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attack_a_body_behind_get_or_delete_of_mcp_is_a_request_that_nobody_judged() {
+    let house = house();
+    let mut policies = PolicySource::shipped();
+    let all = "permit (principal in Group::\"partners\", action, resource);";
+    policies.files.push(("all.cedar".to_owned(), all.to_owned()));
+    house.write_policies(&policies);
+    let server = Agent::start(|seen| {
+        let opened = json!({"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-11-25", "capabilities": {},
+            "serverInfo": {"name": "tools", "version": "1"}}});
+        let headers = "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n";
+        Act::Say(match seen.body.is_empty() {
+            true => answer("405 Method Not Allowed", "Allow: POST\r\n", b""),
+            false => answer("200 OK", headers, opened.to_string().as_bytes()),
+        })
+    });
+    let more = format!("plain_sender = \"{RETAILER}\"\ndefault_context = \"urn:contexts:supplyChain:v1.0\"");
+    let upstream = format!("http://127.0.0.1:{}/mcp", server.port);
+    let gateway = Gateway::start(house.config(&route("mcp", "mcp", &upstream, &more), ""));
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}});
+    let opened = gateway.post("mcp", "", initialize.to_string().as_bytes());
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    let mut client = h2::plain(gateway.port("mcp")).await;
+    let mut ask = async |method: &str, body: &'static [u8]| {
+        let request = http::Request::builder()
+            .method(method)
+            .uri("http://gw/")
+            .header("accept", "text/event-stream")
+            .header("mcp-protocol-version", "2025-11-25")
+            .header("mcp-session-id", &session)
+            .body(http_body_util::Full::new(bytes::Bytes::from_static(body)))
+            .unwrap();
+        h2::read(client.send_request(request).await.unwrap()).await
+    };
+    let smuggled =
+        b"POST /mcp HTTP/1.1\r\nHost: x\r\nSemgate-Sender: treasurer-1\r\nContent-Length: 2\r\n\r\n{}";
+    for method in ["GET", "DELETE"] {
+        let (status, _, said) = ask(method, smuggled).await;
+        let said = said.to_string();
+        assert!(
+            status == 400 && said.contains("without a body") && said.contains("malformed"),
+            "{method}: {said}"
+        );
+        assert_eq!(server.seen().len(), 1, "{method}: nothing of it reached the server");
+    }
+    // without a body they do
+    for method in ["GET", "DELETE"] {
+        let said = ask(method, b"").await;
+        let seen = server.seen().pop().unwrap();
+        assert!(seen.head.starts_with(method) && seen.body.is_empty(), "{said:?}: {}", seen.head);
+    }
 }

@@ -6,7 +6,7 @@ use semgate_inspect::{Arrived, Code, Facts, Permit, Refusal};
 use semgate_message::{Call, Form, RpcId};
 
 use super::Way;
-use crate::admit::Admitted;
+use crate::admit::{self, Admitted};
 use crate::config::Limits;
 use crate::grpc::carry;
 use crate::mcp;
@@ -31,6 +31,10 @@ impl Way<'_> {
             return Ok((admitted, arrived));
         }
         if let Some(judged) = call.mcp.as_deref().and_then(|head| mcp::judged(&head.verb)) {
+            // over HTTP/2 no header says that a body follows
+            if !bytes.is_empty() {
+                return Err(admit::with_body(admit::BODILESS));
+            }
             return Ok((admitted, Arrived { call, body: bytes, judged: Bytes::from_static(judged) }));
         }
         let Some(target) = &admitted.target else { return Ok((admitted, Arrived::whole(call, bytes))) };
