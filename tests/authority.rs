@@ -422,3 +422,53 @@ fn a_recognition_that_nobody_could_withdraw_is_refused_and_its_withdrawal_takes_
     let approved = lines.iter().find(|line| line["outcome"] == "approved").unwrap();
     assert_eq!((&approved["act"], &approved["on"]), (&"withdraw".into(), &"theirs.test".into()));
 }
+
+/// An earlier build shipped other documents under the same URNs; its directory said `urn_taken`, and to publish the next version.
+#[test]
+fn up_in_a_directory_of_another_version_said_to_publish_the_next_version_of_a_context() {
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = temporary.path().join("up");
+    let up = |more: &[&str]| {
+        let words = [&["up", "--dir", dir.to_str().unwrap()], more].concat();
+        let ended = run(&words);
+        (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
+    };
+    // all files are made, and nothing is published
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (status, said) = up(&["--agent", &taken.local_addr().unwrap().to_string()]);
+    assert!(status == Some(1) && dir.join("authority.toml").exists(), "{said}");
+    drop(taken);
+
+    let config = dir.join("authority.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let line = text.lines().find(|line| line.starts_with("listen")).unwrap();
+    let url = format!("https://{}", line.split('"').nth(1).unwrap());
+    let other = dir.join("other.json");
+    let (name, shipped) = library::all()[0];
+    let mut document: Value = serde_json::from_slice(shipped).unwrap();
+    document["description"] = "what an earlier build shipped".into();
+    std::fs::write(&other, document.to_string()).unwrap();
+    let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let (roots, cert, key) = (path("roots.pem"), path("agents/operator.pem"), path("agents/operator.key"));
+    let at = ["--authority", &url, "--roots", &roots, "--cert", &cert, "--key", &key];
+    let child = Command::new(SEMGATE)
+        .args(["authority", "run", "--config"])
+        .arg(&config)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let earlier = Ended(child);
+    wait_for("the authority", || {
+        run(&[&["context", "list"], &at[..]].concat()).status.success().then_some(())
+    });
+    good(&run(&[&["context", "publish", other.to_str().unwrap()], &at[..]].concat()));
+    drop(earlier);
+
+    let (status, said) = up(&[]);
+    assert_eq!(status, Some(1), "{said}");
+    let told = format!("`{}` was made by another version of semgate", dir.display());
+    assert!(said.contains(&told) && said.contains(&format!("`{name}`")), "{said}");
+    let hint = said.lines().find(|line| line.starts_with("hint:")).unwrap();
+    assert!(hint.contains("new directory with `--dir`") && !said.contains("next version"), "{said}");
+}

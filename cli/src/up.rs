@@ -122,7 +122,7 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
         Some((&args.dir.join(layout::cert(OPERATOR)), &args.dir.join(layout::key(OPERATOR)))),
     )?;
     tell("publishing the library");
-    publish_library(&operator, &authority_url).await?;
+    publish_library(&operator, &authority_url, &args.dir).await?;
     tell("starting the firewall");
     let gateway = parts.gateway(&layout).await?;
     let up = up_file(&layout, authority_url, &gateway);
@@ -133,10 +133,21 @@ pub async fn start(args: &UpArgs, tell: &dyn Fn(&str)) -> Result<Running, Fault>
 }
 
 /// Publishes every shipped context and raises the floor of `payment` to v1.1 at least (WIRE); both are no-ops the second time.
-async fn publish_library(operator: &Client, authority: &str) -> Result<(), Fault> {
+///
+/// # Errors
+/// What the authority refuses. A published version never changes, so a directory whose authority has another document under a URN of the
+/// library was made with another library.
+async fn publish_library(operator: &Client, authority: &str, dir: &Path) -> Result<(), Fault> {
     for (name, document) in library::all() {
         let url = format!("{authority}/v1/contexts");
         let reply = operator.post(&url, "application/json", document.to_vec()).await?;
+        if reply.status == 409 && reply.code().as_deref() == Some("urn_taken") {
+            let dir = dir.display();
+            return Err(Fault::new(format_args!(
+                "`{dir}` was made by another version of semgate: its authority has another document as `{name}` than this one ships"
+            ))
+            .hint("begin in a new directory with `--dir`, or go on with the version that made this one: what is published never changes"));
+        }
         answer(&reply).map_err(|fault| fault.within(format_args!("publishing `{name}`")))?;
     }
     let floor = json!({"line": "payment", "min": "v1.1", "reason": "v1.0 could be replayed"}).to_string();
