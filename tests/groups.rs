@@ -70,7 +70,7 @@ fn before_each(up: &Up, agents: &[(&Scripted, &str, &str)], more: &str) -> (Gate
     let members: Vec<String> = (1..=agents.len()).map(|n| format!("wholesaler-{n}")).collect();
     let open = address(0);
     routes.push_str(&format!(
-        "[[route]]\nname = \"group\"\nlisten = \"{open}\"\nbinding = \"l8\"\nplain_sender = \"{sender}\"\ngroup = \"{GROUP}\"\nmembers = {members:?}\ncontexts = [\"payment\", \"supplyChain\"]\n{more}\n"
+        "[[route]]\nname = \"group\"\nlisten = \"{open}\"\nbinding = \"l8\"\nplain_sender = \"{sender}\"\ngroup = \"{GROUP}\"\nmembers = {members:?}\ncontexts = [\"payment\", \"supplyChain\", \"travel\"]\n{more}\n"
     ));
     (Gateway::before(up, agents[0].0.address, &routes), open)
 }
@@ -241,6 +241,28 @@ fn a_lock_and_a_handshake_are_held_with_a_member_and_a_group_says_so() {
     assert_eq!(refused.code(), "content_uninspectable");
     let told = refused.json();
     assert!(told["hint"].as_str().unwrap().starts_with("shake hands with a member"), "{told}");
+}
+
+#[test]
+fn a_question_to_a_group_cost_members_an_inference_whose_routes_answer_it_from_the_code_list() {
+    let up = Up::start();
+    enrol(&up, 2);
+    let answer = json!({"protocol": "L8/1.0", "message_id": "a-2", "performative": "INFORM", "sender_id": "wholesaler-2",
+        "receiver_id": "retailer-7", "context": "urn:contexts:travel:v2.1",
+        "content": {"concept": "parameter_options", "parameter": "dest_code", "options": ["JFK"]}});
+    let (listed, own) = (Scripted::saying(reply(1)), Scripted::saying(answer.to_string()));
+    let agents = [(&listed, "*", "answer_from_code_lists = true"), (&own, "*", "")];
+    let (_gateway, group) = before_each(&up, &agents, "");
+    let question = json!({"protocol": "L8/1.0", "message_id": "q-1", "performative": "QUERY", "sender_id": "retailer-7",
+        "receiver_id": GROUP, "context": "urn:contexts:travel:v2.1",
+        "content": {"concept": "ambiguous_parameter", "parameter": "dest_code", "value": "New York"}});
+    let told = post(group, &question.to_string()).json();
+    assert_eq!(told["said_by_gateway"], json!([id("wholesaler-1")]), "{told}");
+    let replies = told["replies"].as_array().unwrap_or_else(|| panic!("{told}"));
+    assert_eq!(replies.len(), 2, "{told}");
+    assert!(replies[0]["content"]["options"].as_array().unwrap().contains(&json!("LGA")), "{told}");
+    assert_eq!(replies[1], answer, "the other's are its own words");
+    assert_eq!((listed.received(), own.received()), (0, 1));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::record::Outcome;
 use crate::reply;
 
 /// What answers carry that the agent behind did not give.
-const SAID_BY: HeaderName = HeaderName::from_static("semgate-said-by");
+pub(super) const SAID_BY: HeaderName = HeaderName::from_static("semgate-said-by");
 
 impl Way<'_> {
     /// Hands back an answer of the gateway's own, in the form that the agent's would have.

@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
+use super::clarify::SAID_BY;
 use super::{Stopped, Way};
 use crate::admit::Admitted;
 use crate::answer::Answer;
@@ -31,19 +32,30 @@ use crate::refuse;
 
 /// What came of one member.
 enum Heard {
-    Reply(Box<RawValue>),
+    /// Its own words, or those that the gateway said in its place.
+    Reply(Box<RawValue>, Whose),
     Acknowledged,
     Missing(Box<Refusal>),
+}
+
+/// Who said a reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Member,
+    Gateway,
 }
 
 /// What came of one member, and what is left to the caller of the limits that its message concerned.
 type Came = (Heard, Vec<Quota>);
 
-/// The answer for a group. The replies are the members' own bytes.
+/// The answer for a group. The replies are the members' own bytes, but for those that the gateway said.
 #[derive(Serialize)]
 struct Gathered<'g> {
     group: &'g str,
     replies: Vec<Box<RawValue>>,
+    /// Members whose reply the gateway said in their place (F0-28).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    said_by_gateway: Vec<&'g str>,
     /// Members that took the message and said nothing.
     acknowledged: Vec<&'g str>,
     missing: Vec<Missing<'g>>,
@@ -77,7 +89,7 @@ impl Way<'_> {
         let mut heard: Vec<Option<Came>> = group.members.iter().map(|_| None).collect();
         let mut late = false;
         let enough = |heard: &[Option<Came>]| {
-            heard.iter().filter(|one| matches!(one, Some((Heard::Reply(_), _)))).count() >= group.replies
+            heard.iter().filter(|one| matches!(one, Some((Heard::Reply(..), _)))).count() >= group.replies
         };
         while !enough(&heard) {
             match timeout_at(deadline, asked.join_next()).await {
@@ -103,6 +115,7 @@ impl Way<'_> {
         let mut all = Gathered {
             group: name,
             replies: Vec::new(),
+            said_by_gateway: Vec::new(),
             acknowledged: Vec::new(),
             missing: Vec::new(),
             unheard: Vec::new(),
@@ -116,8 +129,9 @@ impl Way<'_> {
                 came
             });
             let refusal = match came {
-                Some(Heard::Reply(reply)) => {
+                Some(Heard::Reply(reply, whose)) => {
                     all.replies.push(reply);
+                    all.said_by_gateway.extend((whose == Whose::Gateway).then_some(id));
                     continue;
                 }
                 Some(Heard::Acknowledged) => {
@@ -170,9 +184,14 @@ async fn ask(
     match answered {
         Ok(mut answer) => {
             let quotas = quota::told(&mut answer);
+            let ours = answer.headers().contains_key(SAID_BY);
+            let whose = if ours { Whose::Gateway } else { Whose::Member };
             let heard = match answer.into_body().collect().await.map(|body| body.to_bytes()) {
                 Ok(body) if body.is_empty() => Heard::Acknowledged,
-                Ok(body) => raw(&body).map_or_else(|| Heard::Missing(Box::new(unwritten())), Heard::Reply),
+                Ok(body) => match raw(&body) {
+                    Some(reply) => Heard::Reply(reply, whose),
+                    None => Heard::Missing(Box::new(unwritten())),
+                },
                 Err(_) => Heard::Missing(Box::new(unwritten())),
             };
             (heard, quotas)

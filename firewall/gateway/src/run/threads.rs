@@ -399,8 +399,6 @@ impl Core {
             let mut route = Route::clone(&start::route(config));
             route.options.group =
                 Some(GroupScope { name: choice.name.clone(), contexts: seat.route.contexts.clone() });
-            // its answers are the members' own
-            route.options.answer_from_code_lists = false;
             let member = Seat { at, route: Arc::new(route), bound: None, ..seat.again() };
             members.push(Rc::new(self.lane(member, config, Rc::clone(decisions))?));
         }
