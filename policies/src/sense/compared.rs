@@ -91,6 +91,9 @@ impl Looking<'_, '_> {
     /// Whether a set that is looked up can have this item.
     fn can_hold(&mut self, set: &Expr, item: &Arc<Expr>, here: &Where) -> bool {
         let known = self.values(item, here);
+        if let Expr::Set(items) = set {
+            return items.iter().any(|one| equal(&self.values(one, here), &known).0);
+        }
         let Some(literal) = literally(item) else {
             let items = self.resource_path(set).filter(|_| self.known != Known::Nothing);
             return items.is_none_or(|path| equal(&self.world.items(&path, here), &known).0);

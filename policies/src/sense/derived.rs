@@ -25,6 +25,10 @@ const DAYS: &str = "\0toDays";
 const EMPTY: &str = "\0isEmpty";
 const IPV4: &str = "\0isIpv4";
 const LIKE: &str = "\0like";
+const RANGED: &str = "\0isInRange";
+const HELD: &str = "\0contains";
+const LACKED: &str = "\0lacks";
+const NO_OTHERS: &str = "\0containsAll";
 
 /// The character that a wildcard is taken for, which no pattern is looked at with.
 const ANYTHING: char = '\u{10ffff}';
@@ -82,7 +86,7 @@ impl Looking<'_, '_> {
                 Var::Resource => self.world.emptiness(member, here),
                 _ => Values::Any,
             },
-            IPV4 | LIKE => Values::Any,
+            IPV4 | LIKE | RANGED | HELD | LACKED | NO_OTHERS => Values::Any,
             MILLISECONDS => self.counted(1, (var, member), here),
             SECONDS => self.counted(SECOND, (var, member), here),
             MINUTES => self.counted(MINUTE, (var, member), here),
@@ -173,6 +177,31 @@ fn likes<'h>(here: &'h Where, var: &Var, path: &[String]) -> &'h [Liked] {
 
 fn liked(path: &[String]) -> Vec<String> {
     with(path, LIKE)
+}
+
+/// In which ranges an address is said to lie.
+pub(super) fn ranged(path: &[String]) -> Vec<String> {
+    with(path, RANGED)
+}
+
+/// Whether an address is of the shorter kind.
+pub(super) fn is_ipv4(path: &[String]) -> Vec<String> {
+    with(path, IPV4)
+}
+
+/// What a set is said to hold.
+pub(super) fn held(path: &[String]) -> Vec<String> {
+    with(path, HELD)
+}
+
+/// What a set is said not to hold.
+pub(super) fn lacked(path: &[String]) -> Vec<String> {
+    with(path, LACKED)
+}
+
+/// What all that a set holds is among.
+pub(super) fn no_others(path: &[String]) -> Vec<String> {
+    with(path, NO_OTHERS)
 }
 
 fn with(path: &[String], name: &str) -> Vec<String> {

@@ -10,6 +10,7 @@ use super::compared::named_action;
 use super::derived::{as_liked, is_made};
 use super::members::path_of;
 use super::possible::{Known, Looking};
+use super::sums::{less, shifted};
 use super::values::Values;
 use crate::numbers::Numbers;
 
@@ -128,8 +129,10 @@ impl Looking<'_, '_> {
                 let behind = self.narrowed(left, false, here)?;
                 self.narrowed(right, false, &behind)
             }
-            Expr::BinaryOp { op: BinaryOp::Eq, left, right } => self.equated(left, right, truth, here),
-            Expr::BinaryOp { op: BinaryOp::NotEq, left, right } => self.equated(left, right, !truth, here),
+            Expr::BinaryOp { op: op @ (BinaryOp::Eq | BinaryOp::NotEq), left, right } => {
+                let there = self.about_set(expr, truth, here)?;
+                self.equated(left, right, truth == (*op == BinaryOp::Eq), &there)
+            }
             Expr::BinaryOp { op: BinaryOp::In, left, right } => match (&**left, Side::of(left)) {
                 (Expr::Var(Var::Action), _) => self.acting(right, truth, here),
                 (_, Some(side)) => self.being(side, right, truth, here),
@@ -141,15 +144,19 @@ impl Looking<'_, '_> {
                     let all = each.iter().skip(1).fold(each.first()?.clone(), |all, one| all.or(one));
                     self.learn(member, &all, here)
                 }
-                _ if truth => self.holding(left, here),
-                _ => Some(here.clone()),
+                _ if truth => self.about_set(expr, true, &self.holding(left, here)?),
+                _ => self.about_set(expr, false, here),
             },
             // no set that is written out is empty
             Expr::BinaryOp { op: BinaryOp::ContainsAny | BinaryOp::ContainsAll, left, right }
                 if truth && matches!(**right, Expr::Set(_)) =>
             {
-                self.holding(left, here)
+                self.about_set(expr, true, &self.holding(left, here)?)
             }
+            Expr::BinaryOp { op: BinaryOp::ContainsAny | BinaryOp::ContainsAll, .. } => {
+                self.about_set(expr, truth, here)
+            }
+            Expr::BinaryOp { op: BinaryOp::IsInRange, left, right } => self.lying(left, right, truth, here),
             Expr::Like { expr, pattern } => self.liking(expr, pattern, truth, here),
             Expr::BinaryOp { op, left, right } => self.ordered(*op, (left, right), truth, here),
             Expr::Is { expr, entity_type, in_expr: None }
@@ -209,10 +216,17 @@ impl Looking<'_, '_> {
         }
         let mut here = here.clone();
         for (one, other) in [(left, right), (right, left)] {
-            let (Some(member @ (_, _)), false) = (path_of(one), matches!(one, Expr::Var(_))) else {
+            if same {
+                here = self.lying(one, other, true, &here)?;
+            }
+            let Some((member, shift)) = moved(one).filter(|_| !matches!(one, Expr::Var(_))) else {
                 continue;
             };
-            let said = self.values(other, &here);
+            let said = match (self.values(other, &here), shift) {
+                (said, 0) => said,
+                (said, shift) if same => less(&said, shift),
+                _ => continue,
+            };
             if same {
                 here = self.learn(member, &said, &here)?;
             } else if is_one(&said) {
@@ -247,7 +261,7 @@ impl Looking<'_, '_> {
         };
         let mut here = here.clone();
         for (one, other, below) in [(left, right, below), (right, left, !below)] {
-            let Some(member) = path_of(one) else { continue };
+            let Some((member, shift)) = moved(one) else { continue };
             let bounds = |numbers: &Numbers| {
                 let ((low, high), step) = (numbers.ends(), i64::from(strictly));
                 if below {
@@ -262,6 +276,7 @@ impl Looking<'_, '_> {
                 Values::Moments(numbers, _) => Values::Moments(bounds(&numbers), false),
                 _ => continue,
             };
+            let said = if shift == 0 { said } else { less(&said, shift) };
             here = self.learn(member, &said, &here)?;
         }
         Some(here)
@@ -309,6 +324,11 @@ impl Looking<'_, '_> {
     }
 }
 
+/// The member that an expression is, or is a constant number more than.
+fn moved(expr: &Expr) -> Option<((Var, Vec<String>), i64)> {
+    path_of(expr).map(|member| (member, 0)).or_else(|| shifted(expr))
+}
+
 /// Whether it names one agent.
 fn is_agent(whom: &Expr) -> bool {
     matches!(whom, Expr::Literal(Literal::EntityUID(uid)) if uid.ty.to_string() == "Agent")
@@ -323,6 +343,6 @@ fn is_one(values: &Values) -> bool {
             low == high
         }
         Values::Bool { yes, no } => yes != no,
-        Values::Actions(_) | Values::Ruled(_) | Values::Liked(_) | Values::Any => false,
+        Values::Actions(_) | Values::Ruled(_) | Values::Liked(_) | Values::Lying(_) | Values::Any => false,
     }
 }

@@ -120,7 +120,13 @@ impl<'w, 'a> Looking<'w, 'a> {
                 self.values(inner, here);
                 path_of(expr).map_or(Values::Any, |(var, path)| self.known_of(&var, &path, here))
             }
-            Expr::BinaryOp { op, left, right } => self.binary(*op, left, right, here),
+            Expr::BinaryOp { op, left, right } => {
+                let found = self.binary(*op, left, right, here);
+                match self.about_set(expr, true, here) {
+                    Some(_) => found,
+                    None => only(false),
+                }
+            }
             Expr::Like { expr, pattern } => self.like(expr, pattern, here),
             Expr::Is { expr, entity_type, in_expr: None } if matches!(**expr, Expr::Var(Var::Resource)) => {
                 self.is_type(&entity_type.to_string(), here)
@@ -206,6 +212,9 @@ impl<'w, 'a> Looking<'w, 'a> {
                 if is_same_member(left, right) {
                     (yes, no) = (true, false);
                 }
+                if self.ends(BinaryOp::Eq, left, right).is_some() {
+                    (yes, no) = (false, true);
+                }
                 if op == BinaryOp::Eq { Values::Bool { yes, no } } else { Values::Bool { yes: no, no: yes } }
             }
             BinaryOp::Less
@@ -220,7 +229,9 @@ impl<'w, 'a> Looking<'w, 'a> {
                 if self.known != Known::All && (is_version(left) || is_version(right)) {
                     return EITHER;
                 }
-                if is_same_member(left, right) { itself(op) } else { compare(op, &a, &b) }
+                let told = self.ends(op, left, right);
+                let told = told.or_else(|| is_same_member(left, right).then(|| itself(op)));
+                told.unwrap_or_else(|| compare(op, &a, &b))
             }
             BinaryOp::In if matches!(**left, Expr::Var(Var::Action)) => self.action_in(right, here),
             BinaryOp::In if Side::of(left).is_some() => match Side::of(left) {
@@ -229,6 +240,17 @@ impl<'w, 'a> Looking<'w, 'a> {
             },
             BinaryOp::Contains | BinaryOp::ContainsAll | BinaryOp::ContainsAny => {
                 self.contains(op, left, right, here)
+            }
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Offset | BinaryOp::DurationSince => {
+                self.sum(op, left, right, here)
+            }
+            BinaryOp::IsInRange => {
+                self.ignored(&[left, right], here);
+                let so = |truth: bool| self.lying(left, right, truth, here).is_some();
+                match (so(true), so(false)) {
+                    (false, false) => EITHER,
+                    (yes, no) => Values::Bool { yes, no },
+                }
             }
             _ => self.ignored(&[left, right], here),
         }

@@ -7,6 +7,7 @@ use cedar_policy::pst::{BinaryOp, Expr, Literal, PatternElem, UnaryOp};
 use semgate_contexts::PerformativeSet;
 
 use super::derived::Likes;
+use super::ranges::Range;
 use crate::moments;
 use crate::numbers::{DECIMAL_PLACES, Numbers};
 use crate::strings::{Rule, either};
@@ -32,6 +33,8 @@ pub(crate) enum Values {
     Actions(PerformativeSet),
     /// What a member is said to be like.
     Liked(Likes),
+    /// In which ranges a member is said to lie, and in which not.
+    Lying(Arc<Vec<(Range, bool)>>),
 }
 
 pub(super) const EITHER: Values = Values::Bool { yes: true, no: true };

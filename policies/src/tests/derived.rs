@@ -78,8 +78,7 @@ fn what_methods_make_of_a_member_is_never_otherwise_than_they_can() {
         "!resource.marks.containsAll([1, 2]) && resource.marks.contains(1)",
         "principal.credentials.isEmpty() && !principal.credentials.contains(\"high-value-authorized\")",
         "resource.ip.isIpv6() || resource.ip.isIpv4()",
-        // one whole reply may come after the end of its lock
-        "context has session && context.session.expires < context.now",
+        "context has session && context.session.expires > context.now",
     ] {
         assert_eq!(of(condition), [""; 0], "{condition}");
     }
@@ -150,4 +149,63 @@ fn a_member_is_redacted_where_it_can_be() {
     assert_eq!(of("context.locked && !(context.locked && resource has note)"), [""; 0]);
     assert_eq!(of("!(resource has note && resource.note == \"x\")"), [""; 0]);
     assert_eq!(of("resource has note"), [""; 0]);
+}
+
+#[test]
+fn bug_sums_ranges_sets_and_ends_of_sessions_that_contradict_one_another_were_loaded() {
+    let whole = "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message";
+    for condition in [
+        "context has session && context.session.expires < context.now",
+        "context has session && context.session.expires == context.now",
+        "context has session && (context.now >= context.session.expires || !context.locked)",
+        "context has session && context.session.expires.durationSince(context.now) <= duration(\"0s\")",
+        "context.scores.concepts + 1 > 10 && context.scores.concepts < 5",
+        "context.scores.concepts < 5 && 10 < 1 + context.scores.concepts",
+        "context.scores.concepts - 5 > 5 && context.scores.concepts <= 10",
+        "context.scores.concepts < 5 && context.scores.concepts * 2 > 8",
+        "context.scores.concepts + 1 == 5 && context.scores.concepts == 5",
+        "context.scores.concepts + 1 < 2",
+        "resource.at.offset(duration(\"1d\")) < datetime(\"2027-01-02\") && resource.at > datetime(\"2027-01-01\")",
+        "resource.at.durationSince(datetime(\"2027-01-01\")) > duration(\"1d\") && resource.at < datetime(\"2027-01-02\")",
+        "resource.ip.isInRange(ip(\"10.0.0.0/8\")) && resource.ip.isInRange(ip(\"192.168.0.0/16\"))",
+        "resource.ip.isInRange(ip(\"10.1.0.0/16\")) && !resource.ip.isInRange(ip(\"10.0.0.0/8\"))",
+        "resource.ip.isInRange(ip(\"10.0.0.0/8\")) && resource.ip == ip(\"11.0.0.1\")",
+        "resource.ip == ip(\"10.0.0.1\") && resource.ip == ip(\"10.0.0.2\")",
+        "resource.ip == ip(\"10.0.0.1\") && !resource.ip.isInRange(ip(\"10.0.0.0/24\"))",
+        "resource.ip.isInRange(ip(\"::/0\")) && resource.ip.isIpv4()",
+        "resource.tags == [\"red\"] && resource.tags.contains(\"blue\")",
+        "resource.tags.contains(\"blue\") && [\"red\"].containsAll(resource.tags)",
+        "resource.tags == [\"red\"] && resource.tags == [\"blue\"]",
+        "resource.tags == [\"red\", \"blue\"] && !resource.tags.contains(\"red\")",
+        "!resource.tags.containsAny([\"red\"]) && resource.tags == [\"red\"]",
+        "[\"red\"].containsAll(resource.tags) && resource.tags.containsAny([\"blue\"])",
+        "!resource.tags.containsAny([\"red\", \"blue\"]) && [\"red\", \"blue\"].containsAny(resource.tags)",
+        "principal.credentials == [\"high-value-authorized\"] && principal.credentials.contains(\"token:hr:b\")",
+        "[\"red\"].containsAll([\"red\", \"blue\"])",
+        "[\"red\"].containsAny([\"blue\"])",
+    ] {
+        assert_eq!(of(condition), [whole], "{condition}");
+    }
+    for condition in [
+        "context has session && context.session.expires.durationSince(context.now) <= duration(\"1s\")",
+        "context.scores.concepts + 1 > 5 && context.scores.concepts < 6",
+        "context.scores.concepts < 6 && context.scores.concepts * 2 > 8",
+        "context.scores.ambiguous + 9223372036854775807 > 3",
+        "context has session && context.session.expires > context.now",
+        "context.scores.concepts * 9223372036854775807 > 3 && context.scores.concepts < 9",
+        "context.scores.message_bytes - 9223372036854775807 < 5",
+        "resource.at.offset(duration(\"1d\")) < datetime(\"2027-01-02\") && resource.at < datetime(\"2027-01-01\")",
+        "resource.ip.isInRange(ip(\"10.0.0.0/8\")) && resource.ip.isInRange(ip(\"10.1.0.0/16\"))",
+        "resource.ip.isInRange(ip(\"10.0.0.0/8\")) && !resource.ip.isInRange(ip(\"10.1.0.0/16\"))",
+        "resource.ip == ip(\"10.0.0.1\") && resource.ip.isInRange(ip(\"10.0.0.2/8\"))",
+        "resource.ip.isInRange(ip(\"10.0.0.0/8\")) || resource.ip.isInRange(ip(\"192.168.0.0/16\"))",
+        "resource.ip != ip(\"10.0.0.1\") && resource.ip.isInRange(ip(\"10.0.0.0/31\"))",
+        "resource.tags == [\"red\"] && !resource.tags.contains(\"blue\")",
+        "resource.tags.contains(\"red\") && resource.tags.contains(\"blue\")",
+        "[\"red\", \"blue\"].containsAll(resource.tags) && !resource.tags.contains(\"red\")",
+        "resource.tags.containsAny([\"red\", \"blue\"]) && !resource.tags.contains(\"red\")",
+        "principal.credentials == [\"high-value-authorized\"] || principal.credentials.contains(\"token:hr:b\")",
+    ] {
+        assert_eq!(of(condition), [""; 0], "{condition}");
+    }
 }

@@ -204,8 +204,8 @@ fn of_what_was_measured_only_the_length_of_text_that_was_not_kept_is_not_known()
 fn attack_an_error_of_a_policy_hides_behind_a_length_that_was_not_kept() {
     let overflow = "permit (principal, action, resource is supplyChain::decision_contingency);\n\
         forbid (principal, action, resource is supplyChain::decision_contingency)\n\
-        when { context.scores.concepts + 9223372036854775807 == 3 };";
-    let ask = measured(Scores { concepts: 1, ..Scores::default() });
+        when { context.scores.concepts * 4611686018427387904 == 3 };";
+    let ask = measured(Scores { concepts: 2, ..Scores::default() });
     let told = recalled(&one_file(overflow), ask, &kept(&[], 1 << 14)).1.unwrap().remove(0);
     assert_eq!((told.then.as_str(), told.now), ("error", Some("error")), "{:?}", told.missing);
 }

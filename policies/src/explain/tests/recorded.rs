@@ -89,7 +89,7 @@ fn a_permitted_or_failed_question_of_the_same_policies_is_told_although_nothing_
         assert_eq!((told.missing, told.now_by), (BTreeSet::new(), BTreeSet::from([by.to_owned()])));
     }
     let overflow = r#"@id("pay") permit (principal, action, resource is payment::transfer);
-        @id("over") forbid (principal, action, resource is payment::transfer) when { context.major + 9223372036854775807 > 0 };"#;
+        @id("over") forbid (principal, action, resource is payment::transfer) when { context.major * 4611686018427387904 > 0 };"#;
     let told = told(&one_file(overflow), &[transfer("1")], &kept(&NOTHING, 1 << 14), true).remove(0);
     assert_eq!((told.now, decided(&told)), (Some("error"), vec!["p.cedar#over"]));
 }
