@@ -186,6 +186,26 @@ impl Way<'_> {
             Err(refusal) => return Err(Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }),
         };
         let permit = self.redirected(permit, &admitted, &body)?;
+        let sets = permit.sets_push();
+        let ready = self.ready(permit, &admitted).await;
+        let (permit, recorded, lease) = ready.inspect_err(|_| {
+            // the agent behind never heard of the address that it would have been told
+            sets.iter().for_each(|sent| shared.inspector.declined(sent));
+        })?;
+        self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
+        let quotas = permit.quotas().to_vec();
+        let mut answer = self.forward(permit, recorded, lease, &admitted).await?;
+        quota::tell(&mut answer, quotas);
+        Ok(answer)
+    }
+
+    /// What is needed to forward a message: a connection, a permit that is good now, and its record.
+    async fn ready(
+        &self,
+        permit: Permit,
+        admitted: &Admitted,
+    ) -> Result<(Permit, Recorded, crate::upstream::Lease), Stopped> {
+        let shared = &self.lane.shared;
         // its questions are counted: should the caller leave before it is recorded as allowed, that is recorded
         let leased = self.attended(|| permit.facts().clone(), self.lane.pool.lease()).await;
         let lease = match leased {
@@ -212,11 +232,7 @@ impl Way<'_> {
                 return Err(unspent(permit, no_audit(Delivered::No)).into());
             }
         };
-        self.lane.metrics.allowed(Direction::Request, self.began.elapsed().as_secs_f64());
-        let quotas = permit.quotas().to_vec();
-        let mut answer = self.forward(permit, recorded, lease, &admitted).await?;
-        quota::tell(&mut answer, quotas);
-        Ok(answer)
+        Ok((permit, recorded, lease))
     }
 
     async fn forward(

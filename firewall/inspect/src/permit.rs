@@ -275,6 +275,11 @@ impl Permit {
         &self.sent
     }
 
+    /// What the request leaves behind where it sets a push configuration: for [`Inspector::declined`](crate::Inspector::declined), should it never be forwarded.
+    pub fn sets_push(&self) -> Option<Sent> {
+        self.sent.delivery.is_some().then(|| self.sent.clone())
+    }
+
     /// Gives the permit back, unused: what the message would have answered is open again.
     pub fn give_back(self) -> Sent {
         if let Some(step) = &self.sent.step {

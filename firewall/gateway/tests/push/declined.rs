@@ -101,6 +101,28 @@ fn the_address_beside_a_stream_stays_where_its_task_began_before_the_error() {
     assert_eq!(notify(&scene.memory.lane(), &update("t-6", 5).to_string()).status, 204);
 }
 
+#[test]
+fn a_configuration_that_never_reached_the_agent_was_kept() {
+    let mut house = House::new();
+    write_rules(&house, ALL);
+    house.remember();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let more = format!(
+        "plain_sender = \"{RETAILER}\"\n[route.push]\nlisten = \"127.0.0.1:0\"\nplain = true\ntargets = [\"http://localhost:*/in/\"]"
+    );
+    let mut gateway =
+        Gateway::start(house.config(&route("a2a", "a2a", &format!("http://{nobody}/a2a"), &more), ""));
+    let mut send = message("t-1");
+    send["configuration"] = json!({"taskPushNotificationConfig": {"url": "http://localhost:1/in/"}});
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": send}).to_string();
+    let answer = gateway.post("a2a", "A2A-Version: 1.0\r\n", body.as_bytes());
+    assert_eq!(answer.json()["error"]["data"][0]["code"], "upstream_unavailable", "{answer:?}");
+    gateway.stop().unwrap();
+    let kept = super::common::read(&house.path("state/owners.jsonl"));
+    let count = |of: &str| kept.lines().filter(|line| line.contains(of) && line.contains("delivery")).count();
+    assert_eq!((count("\"learnt\""), count("\"forgotten\"")), (1, 1), "{kept}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_configuration_that_an_agent_of_grpc_refused_kept_its_address() {
     let says: &'static Mutex<Vec<Says>> = Box::leak(Box::default());
