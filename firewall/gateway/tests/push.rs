@@ -4,6 +4,8 @@
 mod common;
 #[path = "push/declined.rs"]
 mod declined;
+#[path = "push/lanes.rs"]
+mod lanes;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -125,16 +127,23 @@ fn scene_of(rules: &str, target: u16, receiver: Agent, (more, time): (&str, &str
         "plain_sender = \"{RETAILER}\"\nversions = [\"1.0\", \"0.3\"]\n{more}\n[route.push]\nlisten = \"127.0.0.1:0\"\nplain = true\ntargets = [{targets}]"
     );
     let limits = format!("push_timeout = \"{time}\"\npolicy_settle = \"10ms\"");
-    let gateway = Gateway::start(house.config(&route("a2a", "a2a", &upstream, &more), &limits));
+    // another route to the same agent, which admits more
+    let beside = more.replacen("versions", "admit = [\"text\"]\nversions", 1);
+    let routes = route("a2a", "a2a", &upstream, &more) + &route("beside", "a2a", &upstream, &beside);
+    let gateway = Gateway::start(house.config(&routes, &limits));
     Scene { house, gateway, memory, agent, receiver }
 }
 
 impl Scene {
     fn call(&self, method: &str, params: &Value) -> Value {
+        self.call_on("a2a", method, params)
+    }
+
+    fn call_on(&self, route: &str, method: &str, params: &Value) -> Value {
         let version = if method.contains('/') { "0.3" } else { "1.0" };
         let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
         let headers = format!("A2A-Version: {version}\r\n");
-        self.gateway.post("a2a", &headers, body.to_string().as_bytes()).json()
+        self.gateway.post(route, &headers, body.to_string().as_bytes()).json()
     }
 
     /// A task of the caller's with this id.

@@ -4,7 +4,7 @@ use crate::{
     Code, Delivered, Direction, Refusal, Sent,
     case::Case,
     generation::Named,
-    owners::{About, Kind, NotOwned},
+    owners::{About, Kind, NotOwned, named},
 };
 use semgate_contexts::Digest;
 use semgate_message::{Form, Message, Page, Threads, a2a::Operation, mcp};
@@ -19,7 +19,7 @@ pub(crate) fn things<'m>(threads: &Threads<'m>, asked: Option<&str>) -> Things<'
     all.extend(threads.contexts.iter().map(|id| (Kind::Conversation, Cow::Borrowed(*id))));
     all.extend(threads.pushes.iter().filter_map(|(task, id)| {
         let task = Some(*task).filter(|task| !task.is_empty()).or(asked)?;
-        Some((Kind::Push, Cow::Owned(format!("{task}/{id}"))))
+        Some((Kind::Push, Cow::Owned(named(task, id))))
     }));
     all
 }

@@ -13,6 +13,7 @@ mod store;
 mod told;
 
 pub use delivery::Delivery;
+pub(crate) use delivery::named;
 pub use journal::{Journal, Owned, OwnedFault};
 pub(crate) use pages::{Listing, Pages};
 pub(crate) use pieces::Pieces;

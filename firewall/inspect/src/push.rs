@@ -96,10 +96,11 @@ impl Inspector {
     /// Remembers where notifications go that the agent sends under `token`, which is nobody's yet: a push configuration of the sender
     /// of this permit, about its task or about the one that the answer tells of.
     ///
-    /// Set under a lock, it ends with that lock.
+    /// Set under a lock, it ends with that lock. Only the lane of the permit's route leads to it.
     pub fn deliver(&self, permit: &mut Permit, token: &str, delivery: Delivery) {
         let sent = permit.sent_mut();
-        let delivery = Delivery { until: sent.session.map(|session| session.until), ..delivery };
+        let until = sent.session.map(|session| session.until);
+        let delivery = Delivery { until, route: sent.route.name.clone(), ..delivery };
         let most = self.limits().deliveries_by_one;
         let token: Arc<str> = Arc::from(token);
         self.owners().deliver(&sent.route.scope(), sent.caller.key(), &token, (&sent.about, delivery), most);
@@ -125,7 +126,7 @@ impl Inspector {
     /// is put behind other text is judged with what came before under the same token, while that is remembered.
     ///
     /// # Errors
-    /// `lock_mismatch` after the end of the lock that its configuration was set under; `not_found` for a token that is none, or whose configuration was deleted, and for a notification about another task;
+    /// `lock_mismatch` after the end of the lock that its configuration was set under; `not_found` for a token that is none, or whose configuration was deleted or set on another route, and for a notification about another task;
     /// `sender_mismatch` for another agent than the route's; else as for a reply, with the inner code itself: the agent is the one who reads it.
     pub fn inspect_notification(
         &self,
@@ -164,6 +165,10 @@ impl Inspector {
     ) -> Result<Notification, Refusal> {
         let unknown = || not_found().with_detail("no push configuration has this address");
         let (owner, about, delivery) = self.owners().delivery(&route.scope(), token).ok_or_else(unknown)?;
+        // an agent that may post to the lanes of several routes does not choose whose rules count
+        if delivery.route != route.name {
+            return Err(unknown());
+        }
         let sent = self.answering(route, token, (&owner, about), &delivery)?;
         let generation = self.generation();
         let (turn, look) = match before {

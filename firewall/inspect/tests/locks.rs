@@ -304,6 +304,7 @@ fn attack_notifications_went_on_after_the_lock_that_their_configuration_was_set_
         task: None,
         config: None,
         until: None,
+        route: String::new(),
     };
     stage.inspector.deliver(&mut permit, "a-token", delivery);
     let (_, sent) = permit.spend();

@@ -41,7 +41,10 @@ impl Way<'_> {
                 let PushTarget { url, token: shown, authentication } = target;
                 let old = call.version == Version::V03;
                 let (task, config, until) = (None, None, None);
-                let delivery = Delivery { url, token: shown, authentication, old, task, config, until };
+                // the inspector knows which route, and whether under a lock
+                let route = String::new();
+                let delivery =
+                    Delivery { url, token: shown, authentication, old, task, config, until, route };
                 inspector.deliver(&mut permit, &token, delivery);
                 Ok(permit)
             }
