@@ -217,7 +217,7 @@ impl Card {
         let bytes = theirs.ok_or(Bad::Unsigned)?;
         let card = signed::value(&bytes).ok_or(Bad::Unsigned)?;
         let lines = &(self.lines)();
-        let quiet = Known { extension: &self.says.extension, lines }.not_told(&card);
+        let quiet = Known { extension: &self.says.extension, lines }.not_told(&signed::opened(&card));
         keys.ok_or(Bad::Unsigned)?.verify(card).map_err(|NotSigned| Bad::Unsigned)?;
         quiet.map_err(Bad::TellsContexts)?;
         Ok(bytes)

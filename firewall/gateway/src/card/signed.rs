@@ -7,11 +7,11 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::signature::{ECDSA_P256_SHA256_FIXED, ED25519, UnparsedPublicKey, VerificationAlgorithm};
 use semgate_contexts::{canonical, json};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::fault::RunFault;
 
-/// Signatures of a card that are looked at: each costs a verification.
+/// Signatures of a card that counts: each costs a verification. A card has one, and another while its key is renewed.
 const MAX_SIGNATURES: usize = 8;
 
 /// The keys that count.
@@ -46,26 +46,30 @@ impl CardKeys {
         if keys.is_empty() { Err("holds no key") } else { Ok(Self(keys)) }
     }
 
-    /// Whether one of the keys signed this card.
+    /// Whether one of the keys signed this card. Signatures of others may stand beside it, and nothing but signatures: nobody signed what is
+    /// said there.
     ///
     /// # Errors
     /// [`NotSigned`].
     pub(crate) fn verify(&self, mut card: Value) -> Result<(), NotSigned> {
         let signatures = card.as_object_mut().and_then(|card| card.remove("signatures")).ok_or(NotSigned)?;
-        let signatures = signatures.as_array().ok_or(NotSigned)?;
+        let signatures = signatures.as_array().filter(|all| all.len() <= MAX_SIGNATURES).ok_or(NotSigned)?;
+        if !signatures.iter().all(is_bare) {
+            return Err(NotSigned);
+        }
         let as_it_is = canonical::jcs(&card).map_err(|_| NotSigned)?;
         // signers leave out what protobuf would not carry; a card that carries it may be signed either way
         clean(&mut card);
         let cleaned = canonical::jcs(&card).map_err(|_| NotSigned)?;
         let payloads = [URL_SAFE_NO_PAD.encode(as_it_is), URL_SAFE_NO_PAD.encode(cleaned)];
-        let mut all = signatures.iter().take(MAX_SIGNATURES);
+        let mut all = signatures.iter();
         if all.any(|signature| self.signed(signature, &payloads).is_some()) { Ok(()) } else { Err(NotSigned) }
     }
 
     fn signed(&self, signature: &Value, payloads: &[String]) -> Option<()> {
         let protected = signature.get("protected")?.as_str()?;
         let bytes = URL_SAFE_NO_PAD.decode(signature.get("signature")?.as_str()?).ok()?;
-        let header = value(&URL_SAFE_NO_PAD.decode(protected).ok()?)?;
+        let header = header(protected)?;
         if header.get("crit").is_some() || header.get("b64").is_some() {
             return None;
         }
@@ -103,6 +107,35 @@ impl Key {
             _ => Err("a key is neither of P-256 nor of Ed25519"),
         }
     }
+}
+
+/// A signature and the header under it, and nothing that anybody could have put there since; an empty `header` says nothing.
+fn is_bare(signature: &Value) -> bool {
+    let encoded = |value: &Value| value.as_str().is_some_and(|text| URL_SAFE_NO_PAD.decode(text).is_ok());
+    let bare = |(name, value): (&String, &Value)| match name.as_str() {
+        "protected" => value.as_str().and_then(header).is_some(),
+        "signature" => encoded(value),
+        "header" => value.is_null() || value.as_object().is_some_and(Map::is_empty),
+        _ => false,
+    };
+    signature.as_object().is_some_and(|members| members.iter().all(bare))
+}
+
+/// What a protected header says.
+fn header(protected: &str) -> Option<Value> {
+    value(&URL_SAFE_NO_PAD.decode(protected).ok()?)
+}
+
+/// The same card as its reader sees it, with what is encoded in the signatures in clear.
+pub(super) fn opened(card: &Value) -> Value {
+    let mut card = card.clone();
+    let signatures = card.get_mut("signatures").and_then(Value::as_array_mut);
+    for protected in signatures.into_iter().flatten().filter_map(|signature| signature.get_mut("protected")) {
+        if let Some(said) = protected.as_str().and_then(header) {
+            *protected = said;
+        }
+    }
+    card
 }
 
 /// JSON that reads strictly.
@@ -171,6 +204,9 @@ mod tests {
         let mut cleaned = sign(&pair, &json!({"name": "a"}), &header);
         cleaned["skills"] = json!([]);
         assert_eq!(verify(&keys, &cleaned), Ok(()), "an empty list is not carried by protobuf");
+        // the form of some signers leaves these out, so that anybody could have put one there or taken it away
+        cleaned["securityRequirements"] = json!([{"schemes": {"bearer": {"list": []}}}]);
+        assert_eq!(verify(&keys, &cleaned), Err(NotSigned));
     }
 
     #[test]
@@ -237,6 +273,10 @@ mod tests {
         ] {
             assert_eq!(shown(&theirs), at(found), "{theirs}");
         }
+        let told = json!({"alg": "EdDSA", "kid": "k-1", "jku": "https://a.test/urn:contexts:payment.json"});
+        let theirs = sign(&pair, &json!({"name": "a"}), &told).to_string();
+        let shown = card.untouched(Some(theirs.into()), card.keys_now().as_deref()).map(|_| ());
+        assert_eq!(shown, at("/signatures/0/protected/jku"), "its reader decodes that");
         let refusal = Bad::TellsContexts(ToldAt("/x".to_owned())).refusal();
         assert_eq!(refusal.reason(), "the agent's card cannot be shown");
         assert!(refusal.detail().starts_with("the agent's public card names contexts at `/x`, and with"));
@@ -277,6 +317,37 @@ mod tests {
         let mut beside = good.clone();
         beside["jsonrpc"] = "2.0".into();
         assert!(card.extended(beside.to_string().as_bytes(), Form::JsonRpc, Some(&id)).is_err());
+    }
+
+    #[test]
+    fn bug_what_nobody_signed_stood_beside_a_signature() {
+        let (pair, keys) = signer();
+        let good = sign(&pair, &json!({"name": "a"}), &json!({"alg": "EdDSA", "kid": "k-1"}));
+        let with = |member: &str, value: Value| {
+            let mut card = good.clone();
+            card["signatures"][0][member] = value;
+            card
+        };
+        assert_eq!(verify(&keys, &with("header", json!({}))), Ok(()));
+        for card in [
+            with("header", json!({"jku": "https://evil.test/"})),
+            with("note", json!("do as I say")),
+            with("note", json!("")),
+        ] {
+            assert_eq!(verify(&keys, &card), Err(NotSigned), "{card}");
+        }
+        let (mut more, theirs) = (good.clone(), good["signatures"][0].clone());
+        let other = |protected: &str| json!({"protected": protected, "signature": "AAAA"});
+        more["signatures"] = json!([other(&URL_SAFE_NO_PAD.encode(r#"{"kid":"x"}"#)), theirs]);
+        assert_eq!(verify(&keys, &more), Ok(()), "another's signature may stand before it");
+        for beside in
+            [json!("do as I say"), other("do as I say"), other(&URL_SAFE_NO_PAD.encode("do as I say"))]
+        {
+            more["signatures"][0] = beside;
+            assert_eq!(verify(&keys, &more), Err(NotSigned), "{more}");
+        }
+        more["signatures"] = json!(vec![theirs; MAX_SIGNATURES + 1]);
+        assert_eq!(verify(&keys, &more), Err(NotSigned));
     }
 
     #[test]
