@@ -10,6 +10,7 @@ use std::ops::Range;
 use url::Host;
 
 use crate::config::{Place, RouteConfig, Upstream};
+use crate::spelling;
 
 /// Host and port of each place that an agent is behind.
 #[derive(Clone, Debug, Default)]
@@ -91,8 +92,12 @@ impl Inside {
         self.0.iter().any(|origin| origin.port == port && origin.host == host)
     }
 
-    /// Whether a text names one of the places, in a URL or as host and port.
+    /// Whether a text names one of the places, in a URL or as host and port, also where its reader has to undo what hides letters.
     pub(crate) fn named_in(&self, text: &str) -> bool {
+        self.read_in(text) || self.read_in(&spelling::plain(text))
+    }
+
+    fn read_in(&self, text: &str) -> bool {
         // readers of urls leave line ends out
         self.stands_in(text) || (text.contains('\n') && self.stands_in(&text.replace('\n', "")))
     }
@@ -278,6 +283,28 @@ mod tests {
         for text in ["“agent.internal”", "https://agent.internal.example”", "https://my-agent.internal—"]
         {
             assert!(!named.named_in(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn attack_a_place_behind_is_written_in_characters_that_its_reader_undoes() {
+        let (local, named) = (inside("http://127.0.0.1:24005/a2a"), inside("https://agent.internal/a2a"));
+        for text in [
+            "https&#58;//agent.internal/",
+            "https%3A%2F%2Fagent.internal%2Fx",
+            "https:\\u002f\\u002fagent.internal",
+            "agent.internal%3A443",
+            "https://agent&period;in&#10;ternal/",
+            "https://agent.in&shy;ternal/",
+            "https：／／agent.internal",
+        ] {
+            assert!(named.named_in(text), "{text}");
+        }
+        assert!(local.named_in("127.0.0.1&colon;24005") && local.named_in("http://127&#46;0.0.1%253A24005"));
+        for text in
+            ["https&#58;//my-agent.internal/", "https%3A%2F%2Fagent.internal.example", "127.0.0.1%3A240051"]
+        {
+            assert!(!named.named_in(text) && !local.named_in(text), "{text}");
         }
     }
 

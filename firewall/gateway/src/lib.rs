@@ -45,6 +45,7 @@ mod relay;
 mod reply;
 mod run;
 mod socket;
+mod spelling;
 mod upstream;
 
 pub use config::{Config, ConfigFault, Limits};

@@ -1,9 +1,8 @@
 //! Which contexts an agent speaks is nobody's business before it is asked: a public card names the extension only (F0-47).
 //!
-//! [`urns`] finds the names, [`spelling`] what they are written as; here stands what becomes of a card that has one. Who wants to tell a
+//! [`urns`] finds the names; here stands what becomes of a card that has one. Who wants to tell a
 //! context can still do so in words, or in pieces over several members.
 
-mod spelling;
 mod urns;
 
 use std::collections::HashSet;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use memchr::memmem;
 
 use super::Known;
-use super::spelling::{LETTER, Sign, undone};
+use crate::spelling::{LETTER, Sign, undone};
 
 /// A text to look in: its signs, and of these the ones that names are made of.
 struct Text {

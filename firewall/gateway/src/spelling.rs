@@ -16,16 +16,16 @@ use unicode_normalization::char::is_combining_mark;
 use unicode_security::confusable_detection::skeleton;
 
 /// A letter or digit that is like none of ASCII.
-pub(super) const LETTER: u8 = 1;
+pub(crate) const LETTER: u8 = 1;
 /// What is neither letter nor digit, and like nothing of ASCII.
 const GAP: u8 = b' ';
 
-/// One sign of the text that was undone: ASCII in lower case, [`LETTER`] or a blank; and of bytes that are no text, those.
+/// One sign of the text that was undone: ASCII in lower case, [`LETTER`], a line feed or a blank; and of bytes that are no text, those.
 #[derive(Clone, Debug)]
-pub(super) struct Sign {
-    pub(super) byte: u8,
+pub(crate) struct Sign {
+    pub(crate) byte: u8,
     /// Where it is written: whole characters.
-    pub(super) place: Range<usize>,
+    pub(crate) place: Range<usize>,
     /// The escape that may end with the next signs, and which sign it began with.
     open: (Open, usize),
 }
@@ -49,8 +49,18 @@ enum Open {
     Done,
 }
 
+/// The same as a text: what is like nothing of ASCII is U+FFFD where it is a letter or digit, else a blank. Line ends and tabs are line feeds.
+pub(crate) fn plain(text: &str) -> String {
+    let char = |sign: Sign| match sign.byte {
+        LETTER => char::REPLACEMENT_CHARACTER,
+        byte if byte.is_ascii() => char::from(byte),
+        _ => char::from(GAP),
+    };
+    undone(text).into_iter().map(char).collect()
+}
+
 /// Undoes what hides the letters of a text. Every text is read.
-pub(super) fn undone(text: &str) -> Vec<Sign> {
+pub(crate) fn undone(text: &str) -> Vec<Sign> {
     let mut reading = Reading { signs: Vec::with_capacity(text.len()), next: Vec::new() };
     for (at, c) in text.char_indices() {
         reading.comes(c, &(at..at + c.len_utf8()));
@@ -249,6 +259,41 @@ fn like(c: char, mut each: impl FnMut(u8)) {
 fn ascii(c: char) -> u8 {
     match u8::try_from(c) {
         Ok(byte) if c.is_ascii_graphic() => byte.to_ascii_lowercase(),
+        Ok(b'\t' | b'\r' | b'\n') => b'\n',
         _ => GAP,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hides_letters_is_undone_and_each_sign_knows_where_it_is_written() {
+        for (text, read) in [
+            ("A%42&#67;\\u0044\\x45", "abcde"),
+            ("%2541 %%34%31 &amp;#65; &#x26;#65", "a a a a"),
+            ("ａ①ⅷ ﬁ é \u{ad}x", "a1viii fi e x"),
+            ("好&nbsp;%FF%E5%A5%BD", "\u{fffd}  \u{fffd}"),
+            ("a&#10;b%09c", "a\nb\nc"),
+            ("% %4 &#; &; & \\ 100%", "% %4 &#; &; & \\ 100%"),
+        ] {
+            assert_eq!(plain(text), read, "{text}");
+        }
+        let places: Vec<Range<usize>> = undone("%41é&#65;").into_iter().map(|sign| sign.place).collect();
+        assert_eq!(places, [0..3, 3..5, 5..10]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn fuzz_every_text_is_read(text in "([\\PC\\n]|%[0-9a-f]{0,2}|&#x?[0-9a-f]{0,6};?|&[a-z]{1,5};|\\\\u?[0-9]{0,4}){0,24}") {
+            let signs = undone(&text);
+            let mut end = 0;
+            for sign in signs {
+                proptest::prop_assert!(sign.place.start <= sign.place.end && end <= sign.place.end);
+                proptest::prop_assert!(text.get(sign.place.clone()).is_some());
+                end = sign.place.end;
+            }
+        }
     }
 }
