@@ -4,12 +4,15 @@
 
 mod support;
 
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use support::{Answer, Up, python, wait_for};
+use support::gateway::{Gateway, Scripted};
+use support::{Answer, PATIENCE, Up, python, wait_for};
 
 const AGENT: &str = "spiffe://semgate.test/agent/wholesaler-1";
 const URN: &str = "urn:contexts:supplyChain:v1.0";
@@ -148,4 +151,58 @@ fn a_lock_secret_that_others_can_read_or_that_nobody_drew_was_taken_in_silence()
     std::fs::write(&secret, format!("{}\n", "A".repeat(43))).unwrap();
     let (good, said) = check();
     assert!(!good && said.contains("a secret is nothing but zeros"), "{said}");
+}
+
+/// A stream of A2A whose task ends so, as an agent sends it.
+fn ends(state: &str) -> Vec<u8> {
+    let update = |state: &str| json!({"statusUpdate": {"taskId": "t-1", "contextId": "c-1", "status": {"state": state}}});
+    let begun =
+        json!({"task": {"id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_SUBMITTED"}}});
+    let event =
+        |result: Value| format!("data: {}\n\n", json!({"jsonrpc": "2.0", "id": "r-1", "result": result}));
+    let events: String = [begun, update("TASK_STATE_WORKING"), update(state)].map(event).concat();
+    let head = format!("content-type: text/event-stream\r\ncontent-length: {}\r\n", events.len());
+    format!("HTTP/1.1 200 OK\r\n{head}\r\n{events}").into_bytes()
+}
+
+#[test]
+fn the_first_event_of_a_task_that_was_rejected_later_settled_a_name_for_the_session() {
+    let up = Up::start();
+    let rules = r#"@id("settle") permit(principal in Group::"partners", action == Action::"INFORM", resource is snl::parameter_options);
+        @id("mood") permit(principal in Group::"partners", action, resource is learnt::my_mood);"#;
+    std::fs::write(up.path("/policies").join("learnt.cedar"), rules).unwrap();
+    // a lock of the route of this name, which the second gateway honours by the same secret
+    let session = shake(&up, "retailer-7", up.text("/gateway/a2a"), URN, &[]);
+    let lock = session["lock"].as_str().unwrap_or_else(|| panic!("{session}"));
+    let mood = json!({"concept_type": "my_mood", "value": "happy"});
+    let options =
+        json!({"concept": "parameter_options", "parameter": "my_mood", "options": ["happy", "sad"]});
+    for (state, settles) in [
+        ("TASK_STATE_REJECTED", false),
+        ("TASK_STATE_FAILED", false),
+        ("TASK_STATE_CANCELED", false),
+        ("TASK_STATE_WORKING", false),
+        ("TASK_STATE_COMPLETED", true),
+    ] {
+        let agent = Scripted::answering(ends(state));
+        let gateway = Gateway::before(&up, agent.address, "undefined = \"disambiguate\"\n");
+        let say = |content: &Value| {
+            let claim = json!({"context": URN, "performative": "INFORM", "lock": lock});
+            let body = json!({"jsonrpc": "2.0", "id": "r-1", "method": "SendStreamingMessage", "params": {"message": {
+                "messageId": "m-1", "role": "ROLE_USER", "parts": [{"data": content}],
+                "metadata": {"urn:contexts:snl:v1.0": claim}}}})
+            .to_string();
+            let mut stream = TcpStream::connect(gateway.a2a).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            let head = format!("host: {}\r\na2a-version: 1.0\r\ncontent-type: application/json", gateway.a2a);
+            write!(stream, "POST / HTTP/1.1\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+                .unwrap();
+            String::from_utf8(Answer::read(&mut stream).body).unwrap()
+        };
+        assert!(say(&mood).contains("concept_undefined"), "{state}");
+        let told = say(&options);
+        assert!(told.contains(state) && !told.contains("\"error\""), "{state}: {told}");
+        assert_eq!(say(&mood).contains("concept_undefined"), !settles, "{state}");
+        assert_eq!(agent.received(), if settles { 2 } else { 1 }, "{state}");
+    }
 }
