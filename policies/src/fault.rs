@@ -201,7 +201,7 @@ impl fmt::Display for PolicyFault {
         match self {
             Self::Unreadable { path, why } => write!(f, "`{path}` cannot be read: {why}"),
             Self::NearlyNamed { name, meant } => {
-                write!(f, "`{name}` would not be read (did you mean `{meant}`?)")
+                write!(f, "`{}` would not be read (did you mean `{meant}`?)", crate::source::spelt_out(name))
             }
             Self::TooLarge { what, limit } => write!(f, "{what}: more than {limit}"),
             Self::Empty => f.write_str("no policy: an empty policy set permits nothing and is never loaded"),

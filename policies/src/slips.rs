@@ -16,6 +16,7 @@ use miette::Diagnostic as _;
 
 use crate::parse::words;
 use crate::sense::tokens;
+pub(crate) use marks::latin;
 use spot::Spot;
 
 /// Slips of one file that are told with what was meant; of those behind them the parser's words alone are told. Whoever mends so many

@@ -3,7 +3,7 @@
 mod located;
 mod strays;
 
-pub(crate) use strays::is_near;
+pub(crate) use strays::{is_near, spelt_out};
 
 use std::path::Path;
 

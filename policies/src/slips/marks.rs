@@ -7,7 +7,13 @@ use super::{Edit, Slip};
 const MADE_OF: [&str; 14] = ["=", "!", "<", ">", "~", ":", "&", "|", "≤", "≥", "≠", "∧", "∨", "¬"];
 
 /// Letters of other alphabets that look like those behind them.
-const ALIKE: [(char, char); 20] = [
+const ALIKE: [(char, char); 26] = [
+    ('ԁ', 'd'),
+    ('ӏ', 'l'),
+    ('ɑ', 'a'),
+    ('ϲ', 'c'),
+    ('․', '.'),
+    ('。', '.'),
     ('а', 'a'),
     ('с', 'c'),
     ('е', 'e'),
@@ -179,7 +185,6 @@ fn look_alike(spot: &Spot<'_>) -> Option<Slip> {
         return Some(Slip::tried(spot.at, vec![edit], "a dash is not a minus: did you mean `-`?"));
     }
     let word = spot.words.get(spot.here)?;
-    let latin = |c: char| ALIKE.iter().find(|(other, _)| *other == c).map_or(c, |(_, own)| *own);
     let own: String = word.text.chars().map(latin).collect();
     is_name(&own).then(|| {
         let hint = format!(
@@ -189,6 +194,13 @@ fn look_alike(spot: &Spot<'_>) -> Option<Slip> {
         );
         Slip::tried(spot.at, vec![(word.range(), own)], hint)
     })
+}
+
+/// The letter or sign that one of another alphabet looks like; others as they are.
+pub(crate) fn latin(c: char) -> char {
+    let wide = char::from_u32(u32::from(c).wrapping_sub(0xfee0)).filter(char::is_ascii_graphic);
+    let alike = || ALIKE.iter().find(|(other, _)| *other == c).map(|(_, own)| *own);
+    wide.or_else(alike).unwrap_or(c)
 }
 
 /// `10000.0` and `10_000`.

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
+use semgate_contexts::schema::is_unseen;
+
 use super::{ENTITIES, LIMITS, PolicySource};
+use crate::slips::latin;
 
 /// The ending of a policy file.
 const CEDAR: &str = "cedar";
@@ -67,6 +70,9 @@ fn names(dir: &Path) -> Vec<String> {
 /// neighbours swapped, with another sign in place of the dot, or with the `.txt` that some editors put behind it. What is set aside by its ending, or by a character
 /// behind `.cedar` that is no letter, is meant so.
 pub(super) fn nearly(name: &str) -> Option<String> {
+    if let Some(meant) = seen_as(name).filter(|_| !PolicySource::takes(name)) {
+        return Some(meant);
+    }
     if PolicySource::takes(name) || name.starts_with(['.', '#']) || name.ends_with(['~', '#']) {
         return None;
     }
@@ -94,6 +100,30 @@ pub(super) fn nearly(name: &str) -> Option<String> {
     }
     let own = name.get(..stem.len())?;
     (!own.is_empty() && (is_near(ending, CEDAR) || is_garbled(ending))).then(|| format!("{own}.{CEDAR}"))
+}
+
+/// The name of a set that a name is shown as, and is not: it holds characters that are not seen, other blanks at its ends, or letters and signs that
+/// look like those of `.cedar`, `entities.json` and `limits.json`. What stands before `.cedar` may be of any alphabet.
+fn seen_as(name: &str) -> Option<String> {
+    let unseen = |c: char| is_unseen(c) || (c.is_whitespace() && c != ' ');
+    let shown: String = name.chars().filter(|c| !unseen(*c)).collect();
+    let shown = shown.trim();
+    let plain: String = shown.chars().map(latin).collect();
+    let meant =
+        [ENTITIES, LIMITS].into_iter().find(|meant| plain == *meant).map(str::to_owned).or_else(|| {
+            let from = plain.chars().count().checked_sub(CEDAR.len() + 1)?;
+            let ending: String = plain.chars().skip(from).collect();
+            let own: String = shown.chars().take(from).collect();
+            (ending == format!(".{CEDAR}") && !own.is_empty()).then(|| format!("{own}{ending}"))
+        })?;
+    (meant != name && !meant.starts_with('.')).then_some(meant)
+}
+
+/// A name with what is not seen in it, or looks like something else, by its code: `pay.cedar\u{200b}`.
+pub(crate) fn spelt_out(name: &str) -> String {
+    let hidden = |c: char| is_unseen(c) || (c.is_whitespace() && c != ' ') || latin(c) != c;
+    let shown = |c: char| if hidden(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    name.chars().map(shown).collect()
 }
 
 /// Whether two slips made it of `cedar`: of its letters, with the first and the last in their places and one more or one less, or two of them
@@ -156,6 +186,30 @@ mod tests {
                       limits.json.old w.cedar~ w.cedar_ w.cedar- w.cedar1 W.CEDAR_ limits.json~ #limits.json# .w.ceder .cedar w.cedarschema w.cer w.car w.crd w.cedar.json cedar ceder \
                       .gitignore entities.example.json w.cedar.disabled";
         for name in others.split_whitespace() {
+            assert_eq!(nearly(name), None, "{name}");
+        }
+        for (name, meant) in [
+            ("pay.cedar\u{200b}", "pay.cedar"),
+            ("pay.ced\u{200b}ar", "pay.cedar"),
+            ("pay.cedar\u{feff}", "pay.cedar"),
+            ("pay.cedar\u{a0}", "pay.cedar"),
+            ("pay.cedar ", "pay.cedar"),
+            ("pay\u{ad}.ced\u{ad}ar", "pay.cedar"),
+            ("pay.сedar", "pay.cedar"),
+            ("pay.cedаr", "pay.cedar"),
+            ("pay．cedar", "pay.cedar"),
+            ("pay․cedar", "pay.cedar"),
+            ("зарплата.сedar", "зарплата.cedar"),
+            ("limits.json\u{200b}", "limits.json"),
+            ("\u{200b}limits.json", "limits.json"),
+            ("lіmits.json", "limits.json"),
+            ("entities.jsоn", "entities.json"),
+        ] {
+            assert_eq!(nearly(name).as_deref(), Some(meant), "{}", name.escape_unicode());
+        }
+        for name in
+            ["зарплата.cedar", "зарплата.md", "выбор.txt", "pay notes.txt", "支付.cedar", ".\u{200b}cedar"]
+        {
             assert_eq!(nearly(name), None, "{name}");
         }
         let told = super::stray(std::path::Path::new("nowhere"), "w.cedar_").unwrap_or_default();
