@@ -229,6 +229,7 @@ impl Reader<'_> {
                     _ => self.fault(&pointer, "not an object"),
                 }
             }
+            self.covered(&of);
             if object.get("of").is_some() && of.is_empty() && self.faults.len() == before {
                 self.fault(&format!("{pointer}/of"), "names no message: leave it out to mean all");
             }
@@ -244,6 +245,17 @@ impl Reader<'_> {
             }
         }
         all
+    }
+
+    /// Items of a list that add no message to what another item takes: whoever wrote one meant something by it. (Of costs the one that says
+    /// more holds.)
+    fn covered(&mut self, of: &[(String, Selector)]) {
+        for (at, selector) in of {
+            let wider = |(_, other): &&(String, Selector)| other != selector && other.covers(selector);
+            if let Some((wider, _)) = of.iter().find(wider) {
+                self.fault(at, format!("`{wider}` takes all of these messages: it adds none"));
+            }
+        }
     }
 
     fn name(&mut self, object: &Object<'_>, pointer: &str) -> Option<Arc<str>> {

@@ -187,6 +187,38 @@ fn the_file_is_part_of_what_is_live() {
 }
 
 #[test]
+fn bug_an_item_of_a_budget_that_another_covers_was_taken_and_added_nothing() {
+    let of = |of: &str| format!(r#"{{"budgets": [{{"name": "a", "limit": "10/minute", "of": {of}}}]}}"#);
+    for (items, expected) in [
+        (r#"[{"line": "payment"}, {"line": "payment", "concept": "transfer"}]"#, (1, 0)),
+        (
+            r#"[{"line": "payment", "concept": "transfer", "performative": "REQUEST"}, {"performative": "REQUEST"}]"#,
+            (0, 1),
+        ),
+        (
+            r#"[{"line": "travel"}, {"line": "payment", "performative": "QUERY"}, {"line": "payment"}]"#,
+            (1, 2),
+        ),
+    ] {
+        let (item, wider) = expected;
+        let told = format!(
+            "at `/budgets/0/of/{item}`: `/budgets/0/of/{wider}` takes all of these messages: it adds none"
+        );
+        refused(&of(items), &told);
+    }
+    assert!(
+        load(&of(
+            r#"[{"line": "payment", "performative": "QUERY"}, {"line": "payment", "concept": "transfer"}]"#
+        ))
+        .is_ok()
+    );
+    // of costs the item that says more holds
+    let costs = r#"{"costs": [{"line": "payment", "cost": 2}, {"line": "payment", "concept": "transfer", "cost": 3}],
+        "budgets": [{"name": "a", "limit": "10/minute"}]}"#;
+    assert!(load(costs).is_ok());
+}
+
+#[test]
 fn what_stands_twice_in_a_budget_is_refused() {
     let of = |of: &str| format!(r#"{{"budgets": [{{"name": "a", "limit": "10/minute", {of}}}]}}"#);
     refused(
@@ -203,7 +235,7 @@ fn what_stands_twice_in_a_budget_is_refused() {
         "at `/budgets/0/agents/1`: the same name a second time",
     );
     load(&of(
-        r#""of": [{"line": "payment"}, {"line": "payment", "concept": "transfer"}], "groups": ["partners"]"#,
+        r#""of": [{"line": "travel"}, {"line": "payment", "concept": "transfer"}], "groups": ["partners"]"#,
     ))
     .unwrap();
 }
