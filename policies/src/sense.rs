@@ -31,6 +31,7 @@ pub(crate) use world::World;
 
 use crate::PolicyFault;
 use crate::check::Texts;
+use crate::fields::dotted;
 use crate::parse::{Written, annotated, clauses};
 use facts::{End, Where};
 use never::Never;
@@ -254,20 +255,20 @@ impl Texts<'_> {
         })
     }
 
-    /// A member that is taken out of replies, where the conditions ask that it is not there.
+    /// A member that is taken out of replies, where the conditions ask that it is not there, or that what holds it is not.
     fn never_there(&self, written: &Written, world: &World<'_>) -> Option<PolicyFault> {
-        let taken = written.obligation.as_ref()?.redact.iter();
-        let mut names = taken.filter_map(|path| path.first());
-        let name = names.find(|name| {
-            let asked = format!("permit (principal, action, resource) when {{ resource has {name:?} }};");
-            let there = asked.parse::<cedar_policy::Policy>().ok().and_then(|policy| clauses(&policy).ok());
-            let both = there.map(|there| [&*written.clauses, &*there].concat());
-            both.is_some_and(|both| implied::contradict(&both, world))
+        let mut taken = written.obligation.as_ref()?.redact.iter();
+        let path = taken.find(|path| {
+            let mut asked = there(path).into_iter();
+            asked.any(|there| implied::contradict(&[&*written.clauses, &*there].concat(), world))
         })?;
         Some(PolicyFault::Invalid {
             place: self.place_at(written, annotated(self.text(written), "redact")),
             policy: written.id.to_string(),
-            why: format!("`@redact`: this permit lets replies pass only where `{name}` is not there"),
+            why: format!(
+                "`@redact`: this permit lets replies pass only where `{}` is not there",
+                dotted(path)
+            ),
             hint: Some("take it out of the condition, or out of `@redact`".to_owned()),
         })
     }
@@ -316,6 +317,22 @@ impl Scope {
             facts: None,
         }
     }
+}
+
+/// What is so wherever a member is there, as conditions may write it: `resource has a`, `resource.a has b`, `resource has a.b`.
+fn there(path: &[Box<str>]) -> Vec<std::sync::Arc<[cedar_policy::pst::Clause]>> {
+    let (mut asked, mut of, mut names) = (Vec::new(), "resource".to_owned(), String::new());
+    for name in path {
+        asked.push(format!("{of} has {name:?}"));
+        names = if names.is_empty() { name.to_string() } else { format!("{names}.{name}") };
+        asked.push(format!("resource has {names}"));
+        of = format!("{of}[{name:?}]");
+    }
+    let parsed = asked.iter().filter_map(|asked| {
+        let policy = format!("permit (principal, action, resource) when {{ {asked} }};");
+        clauses(&policy.parse::<cedar_policy::Policy>().ok()?).ok()
+    });
+    parsed.collect()
 }
 
 /// A member that is not there is told where it stands first.

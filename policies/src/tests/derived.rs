@@ -152,6 +152,42 @@ fn a_member_is_redacted_where_it_can_be() {
 }
 
 #[test]
+fn bug_an_inner_member_was_redacted_where_the_condition_wants_it_absent() {
+    let document = r#"{"context":"urn:contexts:trip:v1.0","concepts":{"booked":{"type":"object","properties":{
+        "seat":{"type":"object","properties":{"row":{"type":"string"},"note":{"type":"string"}},"additionalProperties":false},
+        "fare":{"type":"string"}},"additionalProperties":false}}}"#;
+    let of = |redact: &str, condition: &str| {
+        let policy = format!(
+            "@redact(\"{redact}\")\npermit (principal, action, resource is trip::booked)\nwhen {{ context.direction == \"reply\" && {condition} }};"
+        );
+        let mut contexts = shipped_contexts();
+        contexts.push(context(document));
+        House::load(&one_file(&policy), contexts).err().unwrap_or_default()
+    };
+    let fault = |member: &str| {
+        format!(
+            "p.cedar:1:1: policy `p.cedar#1`: `@redact`: this permit lets replies pass only where `{member}` is not there (take it out of the condition, or out of `@redact`)"
+        )
+    };
+    for (redact, condition) in [
+        ("seat.note", "resource has seat && !(resource.seat has note)"),
+        ("seat.note", "!(resource has seat)"),
+        ("seat.note", "!(resource has seat.note)"),
+        ("fare, seat.note", "resource has seat && !(resource.seat has note)"),
+    ] {
+        assert_eq!(of(redact, condition), [fault("seat.note")], "{condition}");
+    }
+    for condition in [
+        "resource has seat && !(resource.seat has row)",
+        "resource has seat && resource.seat has note",
+        "(if resource has seat && resource.seat has note then resource.seat.note == \"x\" else true)",
+        "!(resource has fare)",
+    ] {
+        assert_eq!(of("seat.note", condition), [""; 0], "{condition}");
+    }
+}
+
+#[test]
 fn bug_sums_ranges_sets_and_ends_of_sessions_that_contradict_one_another_were_loaded() {
     let whole = "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message";
     for condition in [
