@@ -108,7 +108,7 @@ impl Default for Prefix {
 /// The name that the versions of one context share, such as `payment` or `acme.logistics`.
 ///
 /// Labels of ASCII letters, digits and inner hyphens joined by dots, 1 to [`MAX_LABEL`] bytes each, [`MAX_LINE`] in all. Case counts;
-/// an authority still never publishes two lines that differ only in case ([`Line::folded`]), because DNS knows none.
+/// an authority still never publishes two lines that differ, or whose trees do, only in case ([`Line::folded`]), because DNS knows none.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line(Arc<str>);
 

@@ -94,6 +94,8 @@ pub struct PublisherPolicies {
     agents: Agents,
     /// Persons that conditions name, whose credentials they may look at.
     named: Vec<String>,
+    /// Lines that policies name.
+    lines: Vec<String>,
     four_eyes: HashSet<Arc<str>>,
     names: Names,
     /// What the next set is held against.
@@ -217,6 +219,19 @@ impl PublisherPolicies {
             Decision::Allow => Ruling::Permitted(decided),
             Decision::Deny => Ruling::Denied(decided),
         }
+    }
+
+    /// A line that a policy names and that this one, or a tree that it is in, differs from only in case: the policy would not be asked about
+    /// it, while DNS, which delegates the names, takes the two for one.
+    #[must_use]
+    pub fn spelt_otherwise(&self, line: &Line) -> Option<&str> {
+        let differs = |named: &&str| {
+            let mut pairs = named.split('.').zip(line.labels());
+            pairs
+                .find(|(named, own)| named != own)
+                .is_some_and(|(named, own)| named.eq_ignore_ascii_case(own))
+        };
+        self.lines.iter().map(String::as_str).find(differs)
     }
 
     fn request(&self, who: &str, act: PublisherAct, line: &Line, version: Version) -> Result<Request, ()> {

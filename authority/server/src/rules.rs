@@ -121,6 +121,17 @@ impl Rules {
             let detail = format!("{what} to `{}` this version to `{who}`", act.as_str());
             Unruled { problem: Problem::new(Code::NotPermitted, detail), policies, digest: digest.clone() }
         };
+        // what takes something back is stopped by no spelling
+        let brings = matches!(act, PublisherAct::Publish | PublisherAct::Override);
+        if let Some(named) = live.spelt_otherwise(line).filter(|_| brings) {
+            let detail =
+                format!("the policies of this authority have `{named}`, in other letters than this line");
+            return Err(Unruled {
+                problem: Problem::new(Code::LineCaseTaken, detail),
+                policies: Vec::new(),
+                digest,
+            });
+        }
         match live.decide(who, act, line, version) {
             Ruling::Permitted(policies) => Ok(Ruled { four_eyes, policies, digest: digest.clone() }),
             Ruling::FourEyes(policies) => Ok(Ruled { four_eyes: true, policies, digest: digest.clone() }),

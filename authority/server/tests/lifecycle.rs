@@ -151,6 +151,34 @@ fn narrowed(place: &Place) -> semgate_authority::Config {
     config
 }
 
+/// Whoever may publish everything but a tree of lines published into it in other letters.
+#[tokio::test]
+async fn attack_a_forbidden_tree_of_lines_in_other_letters() {
+    let place = Place::new();
+    let config = narrowed(&place);
+    let rules = r#"permit (principal, action, resource);
+        forbid (principal == Agent::"spiffe://semgate.test/mallory", action, resource in Line::"acme.pay");"#;
+    std::fs::write(place.path().join("publishers").join("rules.cedar"), rules).unwrap();
+    let running = place.start_with(config.clone()).await;
+    let mallory = running.client_of(&place, Some(MALLORY));
+    let publish =
+        async |line: &str| mallory.publish(&document(&format!("urn:contexts:{line}:v1.0"), "")).await;
+    assert_eq!(publish("acme.pay.in").await.code(), "not_permitted");
+    for line in ["ACME.pay", "acme.Pay", "AcMe", "acme.PAY.in"] {
+        let refused = publish(line).await;
+        assert_eq!((refused.status.as_u16(), refused.code().as_str()), (409, "line_case_taken"), "{line}");
+        assert!(refused.json()["detail"].as_str().unwrap().contains("`acme.pay`"), "{refused:?}");
+    }
+    // and beside what is published, whatever policies name
+    assert_eq!(publish("tools.Sums").await.status, 201);
+    for line in ["TOOLS", "tools.sums.x", "Tools.other"] {
+        assert_eq!(publish(line).await.code(), "line_case_taken", "{line}");
+    }
+    assert_eq!(publish("tools.other").await.status, 201);
+    assert!(attempts(&config).iter().any(|one| one["code"] == "line_case_taken"), "it is in the audit log");
+    running.stop().await;
+}
+
 fn attempts(config: &semgate_authority::Config) -> Vec<serde_json::Value> {
     attempts_in(&config.audit)
 }

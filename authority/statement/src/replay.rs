@@ -206,11 +206,26 @@ impl Replay {
         {
             return Err(ReplayFault::SignerCompromised);
         }
-        match self.lines.get(&line.folded()) {
-            Some(known) if known != line => Err(ReplayFault::LineDiffersInCase),
+        match self.is_spelt_otherwise(line) {
+            true => Err(ReplayFault::LineDiffersInCase),
             _ if self.recognised_for(line, at, None).is_some() => Err(ReplayFault::LineRecognised),
             _ => Ok(()),
         }
+    }
+
+    /// Whether it, or a tree of lines that it is in, is published in other letters: beside `acme.pay` stands no `ACME`, and no `ACME.trade`.
+    fn is_spelt_otherwise(&self, line: &Line) -> bool {
+        let (text, folded) = (line.as_str(), line.folded());
+        let ends = folded.match_indices('.').map(|(at, _)| at).chain([folded.len()]);
+        ends.filter_map(|end| Some((text.get(..end)?, folded.get(..end)?))).any(|(tree, folded)| {
+            let below = format!("{folded}.");
+            let within = || {
+                let next = self.lines.range(below.clone()..).next();
+                next.filter(|(known, _)| known.starts_with(&below)).map(|(_, known)| known)
+            };
+            let known = self.lines.get(folded).or_else(within);
+            known.is_some_and(|known| !known.as_str().starts_with(tree))
+        })
     }
 
     fn check_override(&self, permission: &Permission) -> Result<(), ReplayFault> {

@@ -67,12 +67,14 @@ pub(super) fn load(
     faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
     let names = Names::parse().map_err(|fault| vec![fault])?;
     if faults.is_empty() {
-        let (named, lived) = (named(&kept), Lived::default().saying(&said));
+        let (named, lines) = (named(&kept, "Agent"), named(&kept, "Line"));
+        let lived = Lived::default().saying(&said);
         Ok(PublisherPolicies {
             digest: source.digest(),
             set,
             agents,
             named,
+            lines,
             four_eyes,
             names,
             lived,
@@ -227,10 +229,10 @@ fn validate(set: &PolicySet, kept: &[Kept<'_>]) -> Vec<PolicyFault> {
     faults
 }
 
-/// Persons that policies name.
-fn named(kept: &[Kept<'_>]) -> Vec<String> {
+/// Persons, or lines, that policies name.
+fn named(kept: &[Kept<'_>], kind: &str) -> Vec<String> {
     let literals = kept.iter().flat_map(|one| one.alone.policy.entity_literals());
-    let people = literals.filter(|uid| uid.type_name().to_string() == "Agent");
-    let named: BTreeSet<String> = people.map(|uid| uid.id().unescaped().to_owned()).collect();
+    let of_kind = literals.filter(|uid| uid.type_name().to_string() == kind);
+    let named: BTreeSet<String> = of_kind.map(|uid| uid.id().unescaped().to_owned()).collect();
     named.into_iter().collect()
 }

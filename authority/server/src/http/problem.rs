@@ -76,8 +76,8 @@ codes! {
     RequestTimeout, "request_timeout", REQUEST_TIMEOUT, "send the whole body at once";
     /// Another digest is published under this URN; the offer is kept as evidence.
     UrnTaken, "urn_taken", CONFLICT, "a published version never changes; publish the next version";
-    /// A published line differs from this one only in case.
-    LineCaseTaken, "line_case_taken", CONFLICT, "choose a line that differs in more than case, or write it as it is published";
+    /// A published line, or one that the policies about publishers name, differs from this one or from a tree that it is in only in case.
+    LineCaseTaken, "line_case_taken", CONFLICT, "choose a line that differs in more than case, or write it as it is published, or as the policies have it";
     /// Another authority is recognised for the line, and a line belongs to one authority.
     LineRecognised, "line_recognised", CONFLICT, "publish it at the authority that is recognised for the line, or withdraw the recognition first";
     /// The context's status does not allow this act.

@@ -14,7 +14,7 @@ pub enum ReplayFault {
         /// Where it is published.
         index: u64,
     },
-    /// A line that differs from a published one only in case; DNS knows no case.
+    /// A line that differs from a published one, or from a tree of lines that one is in, only in case; DNS knows no case.
     LineDiffersInCase,
     /// A status change or its index names nothing that was published.
     NotPublished,
@@ -65,7 +65,9 @@ impl fmt::Display for ReplayFault {
             ReplayFault::LoggedBack => "entry logged earlier than the one before",
             ReplayFault::SecondDigest => "the context is published already with another digest",
             ReplayFault::PublishedTwice { .. } => "the context is published already",
-            ReplayFault::LineDiffersInCase => "a published line differs from this one only in case",
+            ReplayFault::LineDiffersInCase => {
+                "a published line, or a tree of lines that one is in, differs from this one only in case"
+            }
             ReplayFault::NotPublished => "the context is not published",
             ReplayFault::WrongIndex { .. } => "the index is not that of the context",
             ReplayFault::Revoked => "the context is revoked",

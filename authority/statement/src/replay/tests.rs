@@ -62,6 +62,36 @@ fn impossible_sequences_are_refused_each_for_its_reason() {
     assert_eq!(refused(&replay, 19, &publish("payment:v2.0", b"c")), LoggedBack);
 }
 
+/// Whoever a policy forbids the tree `acme` published `ACME.trade`, and stood below the DNS name of `acme`.
+#[test]
+fn attack_a_tree_of_lines_in_other_letters_beside_it() {
+    let mut replay = replay();
+    for line in ["acme.pay.in:v1.0", "acmecorp:v1.0", "Zulu:v1.0"] {
+        replay.apply_statement(20, &publish(line, line.as_bytes())).unwrap();
+    }
+    for other in [
+        "ACME:v1.0",
+        "ACME.trade:v1.0",
+        "acme.Pay:v1.0",
+        "acme.Pay.out:v1.0",
+        "acme.pay.IN.x:v1.0",
+        "zulu.a:v1.0",
+    ] {
+        assert_eq!(refused(&replay, 20, &publish(other, b"x")), ReplayFault::LineDiffersInCase, "{other}");
+    }
+    for own in [
+        "acme:v1.0",
+        "acme.trade:v1.0",
+        "acme.pay:v1.0",
+        "AcmeCor:v1.0",
+        "Acme-x:v1.0",
+        "acme.pay.in.x:v1.0",
+        "Zulu.a:v1.0",
+    ] {
+        replay.apply_statement(20, &publish(own, own.as_bytes())).unwrap();
+    }
+}
+
 #[test]
 fn invalid_never_returns() {
     let mut replay = replay();
