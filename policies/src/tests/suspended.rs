@@ -266,6 +266,25 @@ fn attack_a_version_that_is_published_leaves_a_forbid_no_message_and_keeps_no_se
     assert_eq!((asked(&next), warned(&next)), (denied(&["p.cedar#stop"], &[]), vec![told.to_owned()]));
 }
 
+#[test]
+fn a_stop_of_one_sender_goes_live_beside_its_old_permits_and_a_new_permit_beside_it_is_a_fault() {
+    let live = House::load(&of(&format!("{PERMIT};"), two(Some(("", "")))), shipped_contexts()).unwrap();
+    assert_eq!(asked(&live), permitted(&["p.cedar#pay"]));
+    let stop = format!("@id(\"stop\") forbid (principal == Agent::\"{RETAILER}\", action, resource);");
+    let covered = |line: usize, id: &str| {
+        format!(
+            "p.cedar:{line}:1: policy `p.cedar#{id}`: it permits nothing: `p.cedar#stop` forbids all of it without a condition"
+        )
+    };
+    let text = format!("{PERMIT};\n{stop}");
+    let next = reloaded(&live, &of(&text, two(Some(("", ""))))).unwrap();
+    assert_eq!((asked(&next), warned(&next)), (denied(&["p.cedar#stop"], &[]), vec![covered(1, "pay")]));
+    let new = PERMIT.replace("\"pay\"", "\"new\"").replace("payment::transfer", "travel::bookFlight");
+    let text = format!("{PERMIT};\n{new};\n{stop}");
+    let told = reloaded(&live, &of(&text, two(Some(("", ""))))).err().unwrap_or_default();
+    assert_eq!(told, [covered(2, "new")]);
+}
+
 const KILL: &str = "@id(\"kill\") forbid (principal, action, resource);";
 
 #[test]
