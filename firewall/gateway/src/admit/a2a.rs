@@ -22,8 +22,10 @@ pub(crate) const X_A2A_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-e
 /// `malformed` for two that differ or one that is there twice, `version_unsupported` for another, and for none where the route
 /// takes 1.0 only: a header that was stripped on the way must not choose an older protocol.
 pub(super) fn version(headers: &[String], query: &Query<'_>, takes: &[Version]) -> Result<Version, Refusal> {
-    // proto3 and many clients write an absent text as an empty one
-    let headers: Vec<&str> = headers.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    // proto3 and many clients write an absent text as an empty one; beside another it is a second one
+    let alone = headers.len() == 1;
+    let headers: Vec<&str> =
+        headers.iter().map(String::as_str).filter(|text| !alone || !text.is_empty()).collect();
     let query = query.versions();
     let hint = || {
         let takes: Vec<&str> = takes.iter().map(|version| version.as_str()).collect();

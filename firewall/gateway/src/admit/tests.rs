@@ -159,4 +159,7 @@ fn version_header_stripped_is_a_downgrade_and_refused_where_only_1_0_is_taken() 
     assert_eq!(version("/", &[("a2a-version", "99.0")], both), Err(Code::VersionUnsupported));
     assert_eq!(version("/?A2A-Version=0.3", &[one], both), Err(Code::Malformed));
     assert_eq!(version("/", &[one, one], both), Err(Code::Malformed));
+    for two in [[one, ("a2a-version", "")], [("a2a-version", ""), one]] {
+        assert_eq!(version("/", &two, both), Err(Code::Malformed), "an empty one is one too");
+    }
 }
