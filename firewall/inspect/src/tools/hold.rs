@@ -139,13 +139,19 @@ fn may_call(case: &Case<'_>, (context, term): (&Context, &Term)) -> bool {
     [Performative::Request, Performative::Query].into_iter().any(may)
 }
 
-fn held(case: &Case<'_>, context: &Context, name: &str, pinned: Option<&Pinned<'_>>) -> Held {
+/// `holds` says whether this very page has a pinned tool once, and as signed: whatever is remembered, a page that has it otherwise shows it to nobody.
+fn held(
+    case: &Case<'_>,
+    context: &Context,
+    name: &str,
+    (pinned, holds): (Option<&Pinned<'_>>, bool),
+) -> Held {
     let said = match pinned {
         Some(pinned) => {
             let any = Age { now: case.now.monotonic_ms, most: None };
             let stands = case.tools.stands(Server::of(case.route), context.digest(), name, any);
             // also one that drifted on another page, or of which the list that would clear it goes on
-            if stands == Err(NotAsSigned::Drifted) {
+            if !holds || stands == Err(NotAsSigned::Drifted) {
                 return Held::Drifted(pinned.term.name().to_owned());
             }
             Some((context, pinned.term))
@@ -196,8 +202,10 @@ fn without(
     let (before, mut drifted) = (tools.len(), Vec::new());
     tools.retain(|tool| {
         let Some(name) = tool.get("name").and_then(Value::as_str) else { return false };
-        let pinned = named.get(name).and_then(|(pinned, _)| pinned.as_ref());
-        match held(case, context, name, pinned) {
+        let found = named.get(name);
+        let pinned = found.and_then(|(pinned, _)| pinned.as_ref());
+        let holds = found.is_some_and(|(_, good)| *good == Some(true));
+        match held(case, context, name, (pinned, holds)) {
             Held::Shown => true,
             Held::Withheld => false,
             Held::Drifted(task) => {

@@ -170,10 +170,14 @@ impl ToolWatch {
     pub(super) fn drifted(&self, server: Server<'_>, context: &Digest, tool: &str, asked_after: u64) {
         let mut seen = self.locked();
         let tools = seen.of.entry(server.receiver.to_owned()).or_default();
-        if tools.changes != asked_after {
-            return; // the server has said since that this counts no longer
-        }
         let tool = (*context, tool.to_owned());
+        if tools.changes != asked_after {
+            // the server has said since that this counts no longer: nothing is known of the tool but that it has to be listed again
+            for there in tools.as_signed.values_mut() {
+                there.remove(&tool);
+            }
+            return;
+        }
         if let Some(here) = tools.as_signed.get_mut(server.upstream) {
             here.remove(&tool);
         }
