@@ -4,6 +4,7 @@ use crate::{
     Shadow,
     counts::{Hindered, hindered},
     owners::About,
+    tools::Forms,
 };
 use semgate_contexts::{Context, ContextUrn, Digest, Line, Prefix, Version};
 use semgate_message::Binding;
@@ -12,7 +13,7 @@ use semgate_statement::{Lines, LoadedContext, Status, View};
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 /// Line and version of the control vocabulary, whose concepts may be used under any context.
@@ -39,6 +40,8 @@ pub struct Generation {
     protocol_urns: Vec<(Binding, ContextUrn)>,
     named: HashMap<Box<str>, Named>,
     newest: HashMap<Line, Version>,
+    /// Read when a message of MCP first asks.
+    pinned: OnceLock<Forms>,
 }
 
 /// One authority as this generation knows it.
@@ -141,6 +144,7 @@ impl Generation {
             protocol_urns,
             named,
             newest,
+            pinned: OnceLock::new(),
         })
     }
 
@@ -226,6 +230,11 @@ impl Generation {
     /// Every document that is at hand, in no order.
     pub(crate) fn all_named(&self) -> impl Iterator<Item = &Named> {
         self.named.values()
+    }
+
+    /// The tools that any context pins.
+    pub(crate) fn pinned(&self) -> &Forms {
+        self.pinned.get_or_init(|| Forms::of(self.all_named().map(Named::context)))
     }
 
     pub(crate) fn control(&self) -> Option<&Named> {

@@ -191,7 +191,9 @@ impl Inspector {
     /// Whether a call over this route may be refused with [`Remedy::ListTools`](crate::Remedy).
     pub fn may_ask_for_tools(&self, route: &Route) -> bool {
         route.binding == Binding::Mcp
-            && (self.limits.tool_list_ms.is_some() || self.tools.in_doubt(&route.receiver))
+            && (self.limits.tool_list_ms.is_some()
+                || self.tools.in_doubt(&route.receiver)
+                || self.live.load().pinned().shared())
     }
 
     /// How often the receiver of a route said that its tools changed.

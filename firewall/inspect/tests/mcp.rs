@@ -4,6 +4,8 @@
 mod common;
 #[path = "mcp/drift.rs"]
 mod drift;
+#[path = "mcp/contexts.rs"]
+mod contexts;
 #[path = "mcp/hints.rs"]
 mod hints;
 #[path = "mcp/nulls.rs"]

@@ -2,8 +2,8 @@
 
 use super::lists::Page;
 use super::mirror::agrees;
-use super::pin::{Pinned, task_of};
-use super::watch::{Age, NotAsSigned, Server};
+use super::pin::{Pinned, digest_of, task_of};
+use super::watch::{Age, Form, Found, NotAsSigned, Server, is_signed};
 use crate::{
     Code, Delivered, Direction, Inspector, Refusal, Remedy, ReplyPermit, Sent, UnnamedTools,
     arrived::Answered,
@@ -19,7 +19,7 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::{
-    Context, Performative, Term,
+    Context, ContextUrn, Performative, Term,
     json::{Json, Object},
 };
 use semgate_message::{
@@ -45,10 +45,16 @@ pub(crate) fn callable<'c>(
     let pinned = task_of(context, tool);
     agrees(case, pinned.as_ref(), arguments)?;
     let Some(pinned) = pinned else { return Ok(None) };
-    let stands = case.tools.stands(Server::of(case.route), context.digest(), tool, age(case));
+    // whom the route takes for its server's context is believed until a list says otherwise; what a caller names besides is not
+    let apart = || {
+        let understood = |urn: &ContextUrn| case.route.understands(urn).is_ok();
+        case.route.options.default_context.as_ref() != Some(named.urn())
+            && case.generation.pinned().differ(tool, named.urn(), understood)
+    };
+    let stands = case.tools.stands(Server::of(case.route), (tool, pinned.forms()), age(case), apart);
     let stands = match (stands, case.direction) {
         // it was called when it stood as signed, and what it answers is held to what was signed
-        (Err(NotAsSigned::Changed | NotAsSigned::Unkept | NotAsSigned::Old), Direction::Reply) => Ok(()),
+        (Err(why), Direction::Reply) if why != NotAsSigned::Drifted => Ok(()),
         // the list was young enough when the call was let pass
         (Err(NotAsSigned::Old), Direction::Request) if case.turn == Turn::Again => Ok(()),
         (stands, _) => stands,
@@ -70,6 +76,11 @@ pub(crate) fn callable<'c>(
                 "the server has not listed this tool for longer than this gateway trusts a list",
                 "list the tools: one that is described as signed can be called then",
                 format!("no `tools/list` within `limits.tool_list_seconds` had `{name}`"),
+            ),
+            NotAsSigned::Unseen => (
+                "contexts of this route differ in what they sign of this tool, and no list has told which it is",
+                "list the tools: one that is described as the named context signs it can be called then",
+                format!("no `tools/list` had `{name}` so far"),
             ),
             NotAsSigned::Unkept => (
                 "the tools of the server drifted or changed, and that cannot be kept over a restart",
@@ -149,7 +160,7 @@ fn held(
     let said = match pinned {
         Some(pinned) => {
             let any = Age { now: case.now.monotonic_ms, most: None };
-            let stands = case.tools.stands(Server::of(case.route), context.digest(), name, any);
+            let stands = case.tools.stands(Server::of(case.route), (name, pinned.forms()), any, || false);
             // also one that drifted on another page, or of which the list that would clear it goes on
             if !holds || stands == Err(NotAsSigned::Drifted) {
                 return Held::Drifted(pinned.term.name().to_owned());
@@ -179,15 +190,20 @@ fn without(
     let mut named = HashMap::new();
     for tool in tools.iter() {
         let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
+        let form = || digest_of(tool).map(|digest| digest.to_string().into_boxed_str());
         let known = named.entry(name.to_owned());
-        let (pinned, good) = known.or_insert_with(|| (task_of(context, name), None));
-        let holds = pinned.as_ref().is_some_and(|pinned| pinned.holds(tool).is_ok());
-        *good = Some(holds && good.is_none());
+        known
+            .and_modify(|(_, form): &mut (Option<Pinned<'_>>, Form)| *form = None)
+            .or_insert_with(|| (task_of(context, name), form()));
     }
-    let of = |wanted: bool| {
-        let pinned = named.iter().filter(|(_, (pinned, good))| pinned.is_some() && *good == Some(wanted));
-        pinned.map(|(name, _)| name.as_str()).collect::<Vec<_>>()
-    };
+    // also those that this context does not name: somebody may call them under another
+    let pinned = named.iter().filter(|(name, _)| case.generation.pinned().has(name));
+    let found = pinned.map(|(tool, (signed, form))| Found {
+        tool,
+        form: form.clone(),
+        signed: signed.as_ref().map(Pinned::forms),
+    });
+    let found: Vec<_> = found.collect();
     let page = Page {
         server: Server::of(case.route),
         context: context.digest(),
@@ -198,13 +214,13 @@ fn without(
         asked_after: case.answers.map_or(0, |sent| sent.tool_changes),
         age: age(case),
     };
-    case.tools.listed(&page, &of(false), &of(true));
+    case.tools.listed(&page, &found);
     let (before, mut drifted) = (tools.len(), Vec::new());
     tools.retain(|tool| {
         let Some(name) = tool.get("name").and_then(Value::as_str) else { return false };
         let found = named.get(name);
         let pinned = found.and_then(|(pinned, _)| pinned.as_ref());
-        let holds = found.is_some_and(|(_, good)| *good == Some(true));
+        let holds = found.zip(pinned).is_some_and(|((_, form), pinned)| is_signed(pinned.forms(), form));
         match held(case, context, name, (pinned, holds)) {
             Held::Shown => true,
             Held::Withheld => false,

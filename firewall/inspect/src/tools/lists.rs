@@ -1,7 +1,7 @@
-//! Lists of tools over pages. A drift on any page counts at once; that a tool is as signed counts when the list was read from its first page
-//! to its end, so that no page can take back what another one says.
+//! Lists of tools over pages. What any page has counts at once against whoever signed another; that it is all there is counts when the list was read from its
+//! first page to its end, so that no page can take back what another one says.
 
-use super::watch::{Age, Server, ToolWatch};
+use super::watch::{Age, Form, Found, Server, ToolWatch};
 use semgate_contexts::Digest;
 use semgate_message::mcp::Version;
 use std::{
@@ -39,37 +39,32 @@ impl Page<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Begun {
     asked_after: u64,
-    /// How often something had drifted before.
-    drifts: u64,
-    /// What it has had as signed so far, and when.
-    as_signed: Mutex<HashMap<Box<str>, u64>>,
+    /// How many pages of the receiver's lists were read before.
+    pages: u64,
+    /// What it has had so far, and when.
+    had: Mutex<HashMap<Box<str>, (Form, u64)>>,
 }
 
 impl ToolWatch {
-    /// A page has these tools otherwise than they were signed, and these as they were. A page of a list that is not known (its first page was
-    /// not read by this caller, or is forgotten) clears nothing.
-    pub(crate) fn listed(&self, page: &Page<'_>, drifted: &[&str], as_signed: &[&str]) {
-        let Page { server, context, caller, cursor, next, asked_after, age, .. } = *page;
+    /// A page has these tools. A page of a list that is not known (its first page was not read by this caller, or is forgotten) settles
+    /// nothing.
+    pub(super) fn listed(&self, page: &Page<'_>, found: &[Found<'_>]) {
+        let Page { server, caller, cursor, next, asked_after, age, .. } = *page;
         let begun = match cursor {
             None => {
-                let drifts = self.drifts(server.receiver);
-                Some(Arc::new(Begun { asked_after, drifts, as_signed: Mutex::default() }))
+                let pages = self.pages(server.receiver);
+                Some(Arc::new(Begun { asked_after, pages, had: Mutex::default() }))
             }
             Some(cursor) => self.lists.find(&page.scope(), caller, cursor),
         };
-        drifted.iter().for_each(|tool| self.drifted(server, context, tool, asked_after));
-        let Some(begun) = begun.filter(|_| self.heeds(server.receiver, age)) else { return };
+        self.describes(server, asked_after, found);
+        let Some(begun) = begun else { return };
         // each change is one insertion, so a panic elsewhere left the map whole
-        let mut seen = begun.as_signed.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.extend(as_signed.iter().map(|tool| (Box::from(*tool), age.now)));
+        let mut had = begun.had.lock().unwrap_or_else(PoisonError::into_inner);
+        had.extend(found.iter().map(|one| (Box::from(one.tool), (one.form.clone(), age.now))));
         match next {
             Some(next) => self.lists.tell(&page.scope(), &Arc::from(caller), next, &begun),
-            None => {
-                for (tool, now) in seen.iter() {
-                    let when = (begun.asked_after, begun.drifts, Age { now: *now, ..age });
-                    self.as_signed(server, context, tool, when);
-                }
-            }
+            None => self.settles(server, (begun.asked_after, begun.pages), &had),
         }
     }
 }

@@ -30,16 +30,11 @@ pub(super) struct Pinned<'c> {
 }
 
 impl Pinned<'_> {
-    /// Whether the server describes the tool as it was signed.
-    pub fn holds(&self, tool: &Value) -> Result<(), Drifted> {
-        let digest = digest_of(tool).ok_or(Drifted)?.to_string();
-        if self.digests.iter().any(|signed| **signed == digest) { Ok(()) } else { Err(Drifted) }
+    /// The digest of every form that was signed, as text.
+    pub fn forms(&self) -> &[&str] {
+        &self.digests
     }
 }
-
-/// A tool is not what was signed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Drifted;
 
 /// The task of a context that is this tool, by the exact name of the tool.
 pub(super) fn task_of<'c>(context: &'c Context, tool: &str) -> Option<Pinned<'c>> {
@@ -49,14 +44,17 @@ pub(super) fn task_of<'c>(context: &'c Context, tool: &str) -> Option<Pinned<'c>
 }
 
 fn pinned<'c>(term: &'c Term, tool: &str) -> Option<Pinned<'c>> {
+    pins(term).filter(|(name, _)| *name == tool).map(|(_, pinned)| pinned)
+}
+
+/// The tool that a term is, if it is one.
+pub(super) fn pins(term: &Term) -> Option<(&str, Pinned<'_>)> {
     if term.kind() != TermKind::Task {
         return None;
     }
     let parameters = term.shapes().next()?;
     let mut words = parameters.schema().get("$comment")?.as_str()?.split(' ');
-    if words.next()? != TOOL_MARK || words.next()? != tool {
-        return None;
-    }
+    let tool = words.next().filter(|mark| *mark == TOOL_MARK).and_then(|_| words.next())?;
     let (mut digests, mut headers) = (Vec::new(), Vec::new());
     for word in words {
         match word.strip_prefix(MARK) {
@@ -64,5 +62,5 @@ fn pinned<'c>(term: &'c Term, tool: &str) -> Option<Pinned<'c>> {
             None => digests.push(word),
         }
     }
-    Some(Pinned { term, digests, headers })
+    Some((tool, Pinned { term, digests, headers }))
 }

@@ -2,7 +2,6 @@
 
 use super::lists::Begun;
 use crate::{InspectLimits, Route, owners::Pages};
-use semgate_contexts::Digest;
 use semgate_message::mcp::Version;
 use std::{
     collections::{HashMap, HashSet},
@@ -10,8 +9,8 @@ use std::{
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-/// What the servers of receivers listed, for all cores and routes, held against what was signed. Names are those of pinned tasks
-/// only, so what servers say cannot fill it. Beside them the versions that each receiver speaks.
+/// How the servers of receivers describe their tools, for all cores, routes and contexts: whoever lists sees it for everybody, and a call under a context passes only if what was
+/// seen is what that context signs. Names are those of pinned tasks only, so what servers say cannot fill it. Beside them the versions that each receiver speaks.
 ///
 /// A receiver is who its id says, and it may be reached at several addresses, where different servers may answer. So what a list has
 /// counts for the address that it came from; that a tool drifted or that tools changed puts the others in doubt too, until each of them has listed.
@@ -46,8 +45,35 @@ pub(crate) struct Age {
 /// whether that is kept: once of each that is, again with each list of one that is not. It is called while the memory is locked.
 type Journal = Box<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// A tool of a context.
-type Tool = (Digest, String);
+/// The text of the digest of a form in which a server describes a tool; none for a tool that one page has twice, and for what has no
+/// canonical form: no context signs such.
+pub(super) type Form = Option<Box<str>>;
+
+/// What a page has of a tool that some context pins.
+#[derive(Debug)]
+pub(super) struct Found<'p> {
+    pub(super) tool: &'p str,
+    pub(super) form: Form,
+    /// What the context of the list signs of it, if it names the tool.
+    pub(super) signed: Option<&'p [&'p str]>,
+}
+
+/// Whether this form is one of those that were signed.
+pub(super) fn is_signed(signed: &[&str], form: &Form) -> bool {
+    form.as_deref().is_some_and(|form| signed.contains(&form))
+}
+
+impl Found<'_> {
+    /// The list is read under a context that signs the tool otherwise.
+    fn drifted(&self) -> bool {
+        self.signed.is_some_and(|signed| !is_signed(signed, &self.form))
+    }
+
+    /// Whether the context of the list signs all of these, so that they are one tool.
+    fn are_one(&self, forms: &[(Form, u64)]) -> bool {
+        self.signed.is_some_and(|signed| forms.iter().all(|(form, _)| is_signed(signed, form)))
+    }
+}
 
 #[derive(Debug, Default)]
 struct Seen {
@@ -66,19 +92,53 @@ struct Seen {
 struct Tools {
     /// How often it said that they changed; more than never also where that is assumed.
     changes: u64,
-    /// What was last listed otherwise than it was signed, and at which addresses.
-    drifted: HashMap<Tool, HashSet<Box<str>>>,
-    /// How often something drifted since the last change.
-    drifts: u64,
-    /// What drifted somewhere since the last change, and the number of its last drift: it has to be listed at each address before it is called there.
-    doubted: HashMap<Tool, u64>,
-    /// What a list that counts had as signed, by address, and when.
-    as_signed: HashMap<Box<str>, HashMap<Tool, u64>>,
+    /// How many pages of its lists were read since the last change.
+    pages: u64,
+    /// What is known of each tool, by address.
+    described: HashMap<Box<str>, HashMap<Box<str>, Described>>,
+    /// Tools that became others somewhere since the last change: each has to be listed at each address before it is called there.
+    doubted: HashSet<Box<str>>,
+}
+
+/// How a server describes a tool.
+#[derive(Debug, Default)]
+struct Described {
+    /// Every form that was seen and that no whole list took back, each with the number of the page that had it last.
+    forms: Vec<(Form, u64)>,
+    /// When a list that counts was read to its end, and had one form only.
+    settled: Option<u64>,
+}
+
+/// Forms of one tool that are told apart: a server that makes more of them has a tool that nothing was signed for, until a whole list settles it.
+const MAX_FORMS: usize = 8;
+
+impl Described {
+    /// A page has it in this form; whether that is a new one.
+    fn seen(&mut self, form: &Form, page: u64) -> bool {
+        if let Some((_, last)) = self.forms.iter_mut().find(|(known, _)| known == form) {
+            *last = page;
+            return false;
+        }
+        if self.forms.len() >= MAX_FORMS {
+            self.forms = vec![(None, page)];
+        }
+        self.forms.push((form.clone(), page));
+        true
+    }
 }
 
 impl Tools {
-    fn listed(&self, upstream: &str, tool: &Tool) -> Option<u64> {
-        self.as_signed.get(upstream)?.get(tool).copied()
+    fn at(&self, upstream: &str, tool: &str) -> Option<&Described> {
+        self.described.get(upstream)?.get(tool)
+    }
+
+    /// The tool has to be listed again, at every address.
+    fn unsettle(&mut self, tool: &str) {
+        for there in self.described.values_mut() {
+            if let Some(described) = there.get_mut(tool) {
+                described.settled = None;
+            }
+        }
     }
 }
 
@@ -91,6 +151,8 @@ pub(crate) enum NotAsSigned {
     Changed,
     /// No list that is young enough has had it as signed.
     Old,
+    /// No list was read that has it, and contexts differ in what they sign of it.
+    Unseen,
     /// Its server's tools drifted or changed, and that cannot be kept over a restart.
     Unkept,
 }
@@ -151,14 +213,9 @@ impl ToolWatch {
         self.locked().of.get(receiver).map_or(0, |tools| tools.changes)
     }
 
-    /// How often something of the receiver's drifted since its tools changed.
-    pub(super) fn drifts(&self, receiver: &str) -> u64 {
-        self.locked().of.get(receiver).map_or(0, |tools| tools.drifts)
-    }
-
-    /// Whether it changes anything that a tool of this receiver was listed as signed.
-    pub(super) fn heeds(&self, receiver: &str, age: Age) -> bool {
-        age.most.is_some() || self.locked().of.contains_key(receiver)
+    /// How many pages of the receiver's lists were read since its tools changed.
+    pub(super) fn pages(&self, receiver: &str) -> u64 {
+        self.locked().of.get(receiver).map_or(0, |tools| tools.pages)
     }
 
     /// Whether a tool of this receiver may have to be listed before it is called.
@@ -166,59 +223,60 @@ impl ToolWatch {
         self.locked().of.get(receiver).is_some_and(|tools| tools.changes > 0 || !tools.doubted.is_empty())
     }
 
-    /// A list that was asked for after so many changes has another tool of this name than was signed.
-    pub(super) fn drifted(&self, server: Server<'_>, context: &Digest, tool: &str, asked_after: u64) {
+    /// A page of a list that was asked for after so many changes has these tools in these forms.
+    pub(super) fn describes(&self, server: Server<'_>, asked_after: u64, found: &[Found<'_>]) {
         let mut seen = self.locked();
         let tools = seen.of.entry(server.receiver.to_owned()).or_default();
-        let tool = (*context, tool.to_owned());
-        if tools.changes != asked_after {
-            // the server has said since that this counts no longer: nothing is known of the tool but that it has to be listed again
-            for there in tools.as_signed.values_mut() {
-                there.remove(&tool);
+        tools.pages = tools.pages.saturating_add(1);
+        let page = tools.pages;
+        let mut kept = false;
+        for one in found {
+            if tools.changes != asked_after {
+                // the server has said since that this counts no longer: a tool that differs has to be listed again, and no more is known
+                let same = |here: &Described| matches!(&here.forms[..], [(form, _)] if *form == one.form);
+                if one.drifted() || !tools.at(server.upstream, one.tool).is_some_and(same) {
+                    tools.unsettle(one.tool);
+                }
+                continue;
             }
-            return;
-        }
-        if let Some(here) = tools.as_signed.get_mut(server.upstream) {
-            here.remove(&tool);
-        }
-        if tools.drifted.entry(tool.clone()).or_default().insert(server.upstream.into()) {
-            for there in tools.as_signed.values_mut() {
-                there.remove(&tool);
+            let here = tools.described.entry(server.upstream.into()).or_default();
+            let here = here.entry(one.tool.into()).or_default();
+            let first = here.forms.is_empty();
+            let new = here.seen(&one.form, page);
+            if new && if first { one.drifted() } else { !one.are_one(&here.forms) } {
+                tools.unsettle(one.tool);
+                tools.doubted.insert(one.tool.into());
+                kept = true;
             }
+            kept |= one.drifted();
         }
-        tools.drifts = tools.drifts.saturating_add(1);
-        tools.doubted.insert(tool, tools.drifts);
-        self.keep(&mut seen, server.receiver);
-    }
-
-    /// A list that was asked for after so many changes, and begun after so many drifts, has the tool as it was signed. It says nothing of other
-    /// addresses, nor of a tool that drifted since it was begun.
-    pub(super) fn as_signed(
-        &self,
-        server: Server<'_>,
-        context: &Digest,
-        tool: &str,
-        (asked_after, drifts, age): (u64, u64, Age),
-    ) {
-        let mut seen = self.locked();
-        if seen.unkept.contains(server.receiver) {
+        if kept || seen.unkept.contains(server.receiver) {
             self.keep(&mut seen, server.receiver);
         }
-        let tools = seen.of.entry(server.receiver.to_owned()).or_default();
-        if tools.changes != asked_after {
+    }
+
+    /// A list was read to its end that was asked for after so many changes, and begun after so many pages, and has these tools in these forms. It says nothing of
+    /// other addresses, nor of a tool that a page had in another form since it was begun.
+    pub(super) fn settles(
+        &self,
+        server: Server<'_>,
+        (asked_after, pages): (u64, u64),
+        listed: &HashMap<Box<str>, (Form, u64)>,
+    ) {
+        let mut seen = self.locked();
+        let Some(tools) = seen.of.get_mut(server.receiver).filter(|tools| tools.changes == asked_after)
+        else {
             return;
-        }
-        let tool = (*context, tool.to_owned());
-        if tools.doubted.get(&tool).is_some_and(|last| *last > drifts) {
-            return;
-        }
-        if let Some(at) = tools.drifted.get_mut(&tool) {
-            at.remove(server.upstream);
-            if at.is_empty() {
-                tools.drifted.remove(&tool);
+        };
+        let Some(here) = tools.described.get_mut(server.upstream) else { return };
+        for (tool, (form, now)) in listed {
+            let Some(described) = here.get_mut(tool) else { continue };
+            let other = |(known, page): &(Form, u64)| known != form && *page > pages;
+            if !described.forms.iter().any(other) {
+                described.forms = vec![(form.clone(), tools.pages)];
+                described.settled = Some(*now);
             }
         }
-        tools.as_signed.entry(server.upstream.into()).or_default().insert(tool, age.now);
     }
 
     /// A server says that its tools changed: what was held against the pins before, or is on its way, counts no longer.
@@ -230,32 +288,32 @@ impl ToolWatch {
         self.keep(&mut seen, receiver);
     }
 
-    pub(crate) fn stands(
+    /// Whether the server describes a tool as it was signed, as far as anybody has seen, whatever context the lists were read under. `apart` says whether other
+    /// contexts sign it otherwise, so that the server's own list has to tell which of them it is.
+    pub(super) fn stands(
         &self,
         server: Server<'_>,
-        context: &Digest,
-        tool: &str,
+        (tool, signed): (&str, &[&str]),
         age: Age,
+        apart: impl FnOnce() -> bool,
     ) -> Result<(), NotAsSigned> {
         let seen = self.locked();
         let tools = seen.of.get(server.receiver);
-        if tools.is_none() && age.most.is_none() {
-            return Ok(());
-        }
-        let tool = (*context, tool.to_owned());
-        let drifted = tools.and_then(|tools| tools.drifted.get(&tool));
-        if drifted.is_some_and(|at| at.contains(server.upstream)) {
+        let here = tools.and_then(|tools| tools.at(server.upstream, tool));
+        if here.is_some_and(|here| here.forms.iter().any(|(form, _)| !is_signed(signed, form))) {
             return Err(NotAsSigned::Drifted);
         }
         if seen.unkept.contains(server.receiver) {
             return Err(NotAsSigned::Unkept);
         }
-        let listed = tools.and_then(|tools| tools.listed(server.upstream, &tool));
-        let asked = tools.is_some_and(|tools| tools.changes > 0 || tools.doubted.contains_key(&tool));
-        if asked && listed.is_none() {
-            return Err(NotAsSigned::Changed);
+        let settled = here.and_then(|here| here.settled);
+        let asked = tools.is_some_and(|tools| tools.changes > 0 || tools.doubted.contains(tool));
+        match settled {
+            None if asked => return Err(NotAsSigned::Changed),
+            None if apart() => return Err(NotAsSigned::Unseen),
+            _ => {}
         }
-        let young = |most| listed.is_some_and(|listed| age.now.saturating_sub(listed) <= most);
+        let young = |most| settled.is_some_and(|listed| age.now.saturating_sub(listed) <= most);
         if age.most.is_none_or(young) { Ok(()) } else { Err(NotAsSigned::Old) }
     }
 

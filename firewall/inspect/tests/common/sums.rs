@@ -74,6 +74,40 @@ pub fn sums() -> Vec<u8> {
     serde_json::to_vec(&document).unwrap()
 }
 
+/// A context with the one tool `add`, described in these words, of numbers up to `most`.
+pub fn adding(urn: &str, description: &str, most: u64) -> Vec<u8> {
+    let integer = json!({"type": "integer", "maximum": most});
+    let add = json!({"type": "object", "properties": {"a": integer, "b": integer}, "required": ["a", "b"], "additionalProperties": false});
+    let sum = json!({"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]});
+    let add = task(&tool("add", description), add, sum);
+    serde_json::to_vec(&json!({"context": format!("urn:contexts:{urn}"), "tasks": {"add": add}})).unwrap()
+}
+
+/// A route of several contexts, in any of which the first tool stands otherwise, and one that it takes where none is named.
+pub fn house_among(documents: &[Vec<u8>], lines: &[&str], default: Option<&str>) -> (Inspector, Arc<Route>) {
+    let more: Vec<_> = lines.iter().map(|line| format!(
+        r#"permit (principal in Group::"partners", action, resource is {line}::add); permit (principal in Group::"repliers", action, resource is {line}::add_results);"#
+    )).collect();
+    let protocol = r#"
+        permit (principal in Group::"partners", action, resource is mcp::ListTools);
+        permit (principal in Group::"repliers", action, resource is mcp::ListTools_results);"#;
+    let mut authority = library();
+    for document in documents {
+        authority.publish(document);
+    }
+    let view = view(&mut authority);
+    let mut source = PolicySource::shipped();
+    source.files.push(("sums.cedar".to_owned(), format!("{protocol}{}", more.concat())));
+    let policies = super::policies(&source, &view);
+    let generation = generation_with(Arc::clone(&view), &PolicySource::shipped(), &[]);
+    let generation = generation.with_policies(policies).unwrap();
+    let (_, route) = house();
+    let mut route = Route::clone(&route);
+    route.contexts.extend(lines.iter().map(|line| LineScope::parse(line).unwrap()));
+    route.options.default_context = default.map(MemoryAuthority::urn);
+    (inspector(generation), Arc::new(route))
+}
+
 pub fn house() -> (Inspector, Arc<Route>) {
     house_with(UnnamedTools::Withhold)
 }
@@ -135,10 +169,8 @@ pub fn house_beside(
 
 /// A request of 2026-07-28, with a header that names its version and method beside those of `head`.
 pub fn arrived(method: &str, mut params: Value, head: Head) -> Arrived {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
+    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     let head = Head { version: Some("2026-07-28".to_owned()), method: Some(method.to_owned()), ..head };
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
     Arrived::whole(Call::mcp(head), Bytes::from(body))
