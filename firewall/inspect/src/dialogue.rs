@@ -11,7 +11,7 @@ use semgate_message::{RpcId, mcp::Operation};
 use std::{
     collections::{HashMap, VecDeque},
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 /// Where something was asked. Ids of two sessions never meet.
@@ -52,6 +52,19 @@ struct ByClient {
     sent: Sent,
 }
 
+/// A request of a client outside of sessions, for as long as it waits for its answer.
+struct UnderWay {
+    receiver: Box<str>,
+    id: RpcId,
+    waits: Weak<()>,
+}
+
+impl UnderWay {
+    fn is(&self, receiver: &str, id: &RpcId) -> bool {
+        self.waits.strong_count() > 0 && self.id == *id && *self.receiver == *receiver
+    }
+}
+
 /// An event whose id a client was told, so that it can ask for what comes after it.
 struct Told {
     place: Place,
@@ -63,23 +76,29 @@ struct OfOne {
     by_server: VecDeque<ByServer>,
     by_client: VecDeque<ByClient>,
     told: VecDeque<Told>,
+    under_way: VecDeque<UnderWay>,
 }
 
 impl OfOne {
     fn is_idle(&self) -> bool {
-        self.by_server.is_empty() && self.by_client.is_empty()
+        let waits = |one: &UnderWay| one.waits.strong_count() > 0;
+        self.by_server.is_empty() && self.by_client.is_empty() && !self.under_way.iter().any(waits)
     }
 
     /// How much is held, in events; a request weighs as much as [`WEIGHT`] of them.
     fn weight(&self) -> usize {
-        (self.by_server.len() + self.by_client.len()).saturating_mul(WEIGHT).saturating_add(self.told.len())
+        let small = self.told.len().saturating_add(self.under_way.len());
+        (self.by_server.len() + self.by_client.len()).saturating_mul(WEIGHT).saturating_add(small)
     }
 
     /// Forgets a part of the oldest, of what there is most of.
     fn forget_some(&mut self) {
         let (server, client, told) =
             (self.by_server.len() * WEIGHT, self.by_client.len() * WEIGHT, self.told.len());
-        if told >= server && told >= client {
+        let under_way = self.under_way.len();
+        if under_way >= told.max(server).max(client) {
+            self.under_way.drain(..under_way.div_ceil(PART));
+        } else if told >= server && told >= client {
             self.told.drain(..told.div_ceil(PART));
         } else if client >= server {
             self.by_client.drain(..self.by_client.len().div_ceil(PART));
@@ -234,6 +253,30 @@ impl Dialogues {
                 one.by_client.pop_front();
             }
         });
+    }
+
+    /// A request of the client outside of sessions may pass, and is under way for as long as what this gives is kept. Without room it cannot be
+    /// cancelled.
+    pub(crate) fn under_way(&self, sent: &Sent, id: RpcId) -> Arc<()> {
+        let (waits, each) = (Arc::new(()), self.bounds.each);
+        let _ = self.add(sent, |one| {
+            one.under_way.retain(|one| one.waits.strong_count() > 0);
+            let receiver = sent.route.receiver.as_str().into();
+            one.under_way.push_back(UnderWay { receiver, id, waits: Arc::downgrade(&waits) });
+            if one.under_way.len() > each {
+                one.under_way.pop_front();
+            }
+        });
+        waits
+    }
+
+    /// Whether a request of this id is under way from this agent to this receiver outside of sessions, and from no other: the receiver
+    /// could not tell them apart.
+    pub(crate) fn is_under_way(&self, (receiver, agent): (&str, &str), id: &RpcId) -> bool {
+        let all = self.locked();
+        let has = |one: &OfOne| one.under_way.iter().any(|one| one.is(receiver, id));
+        let mut who = all.of.iter().filter(|(_, one)| has(one)).map(|(agent, _)| &**agent);
+        who.next() == Some(agent) && who.next().is_none()
     }
 
     /// What the client asked under the id in the session of this stream.

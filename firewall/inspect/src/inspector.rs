@@ -177,6 +177,8 @@ impl Inspector {
         if let Some((id, sent)) = leave.asks_in_session() {
             self.dialogues.client_asks(sent, id.clone());
         }
+        let alone = leave.asks_alone().map(|id| self.dialogues.under_way(leave.sent(), id.clone()));
+        let leave = leave.waiting(alone);
         Ok(leave.over(match anew {
             Some(anew) => Arrived::whole(arrived.call, anew.bytes),
             None => arrived,
@@ -274,7 +276,12 @@ impl Inspector {
             }
         };
         leave.keep_turn(sent.step);
-        Ok(leave.counted(quotas).subscribed(sent.subscription).delivering(sent.delivery).over(arrived))
+        Ok(leave
+            .counted(quotas)
+            .subscribed(sent.subscription)
+            .waiting(sent.under_way)
+            .delivering(sent.delivery)
+            .over(arrived))
     }
 
     /// Whether a reply may pass back to the caller.

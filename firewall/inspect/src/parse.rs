@@ -185,7 +185,11 @@ fn of_client<'j>(case: &Case<'_>, strict: &'j Strict<'_>, head: &mcp::Head) -> R
     }
     let Some(id) = mcp::response_id(&strict.json) else {
         let said = mcp::request(&strict.json, head, &reading);
-        return said.map(|said| said.message).map_err(|fault| versions(case, head, refused(case, &fault)));
+        let said = said.map_err(|fault| versions(case, head, refused(case, &fault)))?;
+        if said.operation == mcp::Operation::Cancelled {
+            cancels(case, head, &strict.json).map_err(|refusal| refusal.with_facts(case.facts()))?;
+        }
+        return Ok(said.message);
     };
     // a session that is not there answers before what is open in it
     in_session(case).map_err(|refusal| refusal.with_facts(case.facts()))?;
@@ -201,6 +205,26 @@ fn versions(case: &Case<'_>, head: &mcp::Head, refusal: Refusal) -> Refusal {
     }
     let spoken = case.tools.spoken(&case.route.receiver);
     refusal.with_server_data(Some(mcp::ErrorData::unsupported(spoken, head.version.as_deref())))
+}
+
+/// Outside of sessions a server has one room for the requests of everybody, and ids are small numbers: so a client takes back a request of its own that
+/// waits for its answer, and no other agent's.
+///
+/// # Errors
+/// `not_found`, whether nothing of this id is under way, or it is another's too.
+fn cancels(case: &Case<'_>, head: &mcp::Head, json: &Json<'_>) -> Result<(), Refusal> {
+    if head.session.is_some() || case.route.options.keeps_callers_apart || case.turn == Turn::Again {
+        return Ok(());
+    }
+    let id = json.as_object().and_then(|message| message.get("params")?.as_object()?.get("requestId"));
+    let at = (case.route.receiver.as_str(), case.sender.id());
+    // a message without an id is refused by the schema of the protocol
+    if id.and_then(RpcId::read).is_none_or(|id| case.dialogues.is_under_way(at, &id)) {
+        return Ok(());
+    }
+    Err(Refusal::new(Code::NotFound, "no request of this id is under way from this agent alone").with_hint(
+        "cancel a request of your own while it waits for its answer, under an id that nobody else has",
+    ))
 }
 
 /// A stream goes on after an event that was told in the same session: servers keep the events of all sessions in one place, and

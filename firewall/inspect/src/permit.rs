@@ -105,6 +105,8 @@ pub struct Told {
     pub(crate) settles: Vec<Meaning>,
     /// Questions that the context answers, where the gateway is to answer them.
     pub(crate) questions: Vec<Question>,
+    /// Kept while a request of MCP outside of sessions waits for its answer: it may be cancelled so long.
+    pub(crate) under_way: Option<Arc<()>>,
     /// What a SUBSCRIBE opened; it ends with the last copy of this.
     pub(crate) subscription: Option<Subscription>,
     /// The token of the push configuration that the request sets, or that a notification was sent under.
@@ -152,6 +154,7 @@ impl Leave {
                 settled: Arc::clone(case.settled),
                 settles: metered.decided().conformed().settles().to_vec(),
                 questions: answerable(metered.decided()),
+                under_way: None,
                 subscription: None,
                 delivery: None,
                 quotas: metered.quotas().to_vec(),
@@ -165,6 +168,16 @@ impl Leave {
         let asked = self.sent.mcp.as_ref().filter(|asked| asked.version == mcp::Version::V2025_11_25)?;
         crate::dialogue::session(&self.sent)?;
         Some((asked.rpc_id.as_ref()?, &self.sent))
+    }
+
+    pub(crate) fn sent(&self) -> &Sent {
+        &self.sent
+    }
+
+    /// The id of a request of MCP outside of sessions.
+    pub(crate) fn asks_alone(&self) -> Option<&RpcId> {
+        let asked = self.sent.mcp.as_ref().filter(|_| crate::dialogue::session(&self.sent).is_none())?;
+        asked.rpc_id.as_ref()
     }
 
     /// What it does to the turns it did when the message was let pass first.
@@ -181,6 +194,12 @@ impl Leave {
     /// What the message opened when it was let pass first.
     pub(crate) fn subscribed(mut self, subscription: Option<Subscription>) -> Self {
         self.sent.subscription = subscription;
+        self
+    }
+
+    /// What is kept while the request waits for its answer.
+    pub(crate) fn waiting(mut self, under_way: Option<Arc<()>>) -> Self {
+        self.sent.under_way = under_way;
         self
     }
 

@@ -214,6 +214,7 @@ impl Inspector {
         }
         Ok(Sent::of(Told {
             tool_changes: 0,
+            under_way: None,
             route: Arc::clone(route),
             caller: Peer::configured(owner),
             about,

@@ -1,6 +1,8 @@
 //! MCP: tools against the signed context, on list and on call.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "mcp/cancel.rs"]
+mod cancel;
 mod common;
 #[path = "mcp/drift.rs"]
 mod drift;
