@@ -134,6 +134,7 @@ pub(super) fn spoken<'j>(
         ));
     }
     message.performative = found.performative.unwrap_or(default);
+    of_its_version(operation, version, params)?;
     let tool = match operation {
         Operation::CallTool => {
             let tool = call(params, reading, &mut message)?;
@@ -165,6 +166,16 @@ pub(super) fn spoken<'j>(
 
 /// The filter of a subscription, whose form the schema of the protocol closes.
 fn listens(params: &Object<'_>) -> Listens {
+/// Rounds are of 2026-07-28: before, nothing could be answered or given back in a request.
+fn of_its_version(operation: Operation, version: Version, params: &Object<'_>) -> Read<()> {
+    let newer = |member: &&&str| params.get(member).is_some();
+    let rounds = ["inputResponses", "requestState"];
+    match rounds.iter().find(newer).filter(|_| operation.takes_input() && version != Version::V2026_07_28) {
+        Some(member) => unknown("/params", member),
+        None => Ok(()),
+    }
+}
+
     let filter = params.get("notifications").and_then(Json::as_object);
     let member = |name: &str| filter.and_then(|filter| filter.get(name));
     let on = |name: &str| member(name).and_then(Json::as_bool) == Some(true);

@@ -1,3 +1,4 @@
+mod attacks;
 mod words;
 
 use super::*;
