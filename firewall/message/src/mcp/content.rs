@@ -181,6 +181,11 @@ pub(super) fn block<'j>(
         "resource" => return embedded(object, path, performative, reading, out),
         _ => {
             return Err(MessageFault::malformed(
+            // the contents of a resource, which are the same concept, have a place and a type: a block of text has none
+            if let Some((key, _)) = object.iter().find(|(key, _)| matches!(*key, "uri" | "mimeType" | "blob"))
+            {
+                return unknown(path, key);
+            }
                 at(path, "type"),
                 "is none of `text`, `image`, `audio`, `resource_link` and `resource`",
             ));

@@ -25,3 +25,23 @@ fn attack_an_older_request_carries_rounds_that_its_version_does_not_have() {
         }
     }
 }
+
+#[test]
+fn attack_a_block_of_text_carries_a_url_where_only_text_is_admitted() {
+    let admits = Reading { admit: TextParts { text: true, ..STRICT.admit }, ..STRICT };
+    let called = asked(Operation::CallTool, Version::V2025_11_25);
+    let read = |block: Value| {
+        with(&answered(json!({"content": [block]})), |json| {
+            answer(json, &called, Speaker::Server, &admits).map(drop)
+        })
+    };
+    assert!(read(json!({"type": "text", "text": "hi"})).is_ok());
+    assert!(read(json!({"type": "text", "text": "hi", "annotations": {"priority": 1}})).is_ok());
+    for (member, value) in [("uri", "https://evil.test/"), ("mimeType", "text/html"), ("blob", "aGk=")] {
+        let fault = read(json!({"type": "text", "text": "hi", member: value})).unwrap_err();
+        assert_eq!(
+            (fault.path.as_str(), fault.what),
+            (&*format!("/result/content/0/{member}"), "is no member that this binding has")
+        );
+    }
+}
