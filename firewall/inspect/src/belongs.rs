@@ -115,9 +115,10 @@ pub(crate) fn in_session(case: &Case<'_>) -> Result<(), Refusal> {
 /// The id under which a round is remembered that a server began: of who was told, what was asked, and what is to be given back. Servers
 /// may tell many callers the same, and each of them has it for itself.
 pub(crate) fn round(caller: &str, asked: &mcp::Asked, token: &str) -> String {
-    let tool = asked.tool.as_deref().unwrap_or_default();
-    // a line end stands in neither of the first three
-    Digest::of(format!("{caller}\n{}\n{tool}\n{token}", asked.operation.method()).as_bytes()).to_string()
+    let named = asked.tool.as_deref().or(asked.resource.as_deref()).or(asked.prompt.as_deref());
+    let (method, named) = (asked.operation.method(), named.unwrap_or_default());
+    // a line end stands in none of the others
+    Digest::of(format!("{caller}\n{method}\n{named}\n{token}").as_bytes()).to_string()
 }
 
 /// A server asks for something first: who was asked, and nobody else, may come back with what it gave.

@@ -4,10 +4,10 @@
 #[path = "mcp/cancel.rs"]
 mod cancel;
 mod common;
-#[path = "mcp/drift.rs"]
-mod drift;
 #[path = "mcp/contexts.rs"]
 mod contexts;
+#[path = "mcp/drift.rs"]
+mod drift;
 #[path = "mcp/hints.rs"]
 mod hints;
 #[path = "mcp/nulls.rs"]
@@ -186,6 +186,9 @@ fn attack_a_round_is_gone_on_with_by_another_agent_or_with_another_request() {
     refused("treasurer-1", "add", "secret-of-the-first");
     refused("retailer-7", "remove-all", "secret-of-the-first");
     refused("retailer-7", "add", "made-up");
+    for (method, member) in [("resources/read", "uri"), ("prompts/get", "name")] {
+        rounds_of(method, member);
+    }
     // as often as it takes until it arrives
     for _ in 0..2 {
         assert!(back("retailer-7", "add", "secret-of-the-first").is_ok());
@@ -195,6 +198,30 @@ fn attack_a_round_is_gone_on_with_by_another_agent_or_with_another_request() {
     for from in ["retailer-7", "treasurer-1"] {
         assert!(back(from, "add", "secret-of-the-first").is_ok());
     }
+}
+
+/// A state that a server gave for one resource or prompt is not given back for another.
+fn rounds_of(method: &str, member: &str) {
+    let rules = r#"permit (principal in Group::"partners", action, resource is mcp::ReadResource);
+        permit (principal in Group::"partners", action, resource is mcp::GetPrompt);"#;
+    let house = house_of(UnnamedTools::Withhold, rules, TextParts::default());
+    let ask = |thing: &str, state: Option<&str>| {
+        let mut params = json!({member: thing});
+        state.inspect(|state| params["requestState"] = json!(state));
+        let head = Head { name: Some(thing.to_owned()), ..Head::default() };
+        let arrived = common::sums::arrived(method, params, head);
+        house.0.inspect(&house.1, &agent("retailer-7"), &HeaderClaims::default(), arrived, NOW)
+    };
+    let (one, other) = ("file:///a", "file:///secret");
+    let sent = ask(one, None).unwrap().spend().1;
+    assert!(reply(&house, &sent, json!({"resultType": "input_required", "requestState": "st-1"})).is_ok());
+    assert!(ask(one, Some("st-1")).is_ok());
+    let refused = ask(other, Some("st-1")).unwrap_err();
+    assert_eq!(
+        (refused.code(), refused.reason()),
+        (Code::Malformed, "`/params/requestState` is none that this agent was given for this request"),
+        "{method}"
+    );
 }
 
 #[test]

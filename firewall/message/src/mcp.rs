@@ -50,9 +50,11 @@ pub struct Asked {
     pub progress: Option<RpcId>,
     /// The tool that was called, for [`Operation::CallTool`].
     pub tool: Option<String>,
-    /// The URI that was asked for, for [`Operation::ReadResource`], if it has at most 2,048 bytes: an error may repeat it.
+    /// The URI that was asked for, for [`Operation::ReadResource`]: the answer is of it or of what is below it.
     pub resource: Option<String>,
     /// What asks for a later page, for [`Operation::ListTools`]; none for the first.
+    /// The prompt that was asked for, for [`Operation::GetPrompt`].
+    pub prompt: Option<String>,
     pub cursor: Option<String>,
     /// What the client asked to be told of, for [`Operation::Listen`]; all that a server may tell where nothing says less.
     pub listens: Option<Listens>,
@@ -98,6 +100,8 @@ pub struct Spoken<'j> {
     /// The URI of the resource that is asked for.
     pub resource: Option<&'j str>,
     /// What asks for a later page of the list of tools.
+    /// The name of the prompt that is asked for.
+    pub prompt: Option<&'j str>,
     pub cursor: Option<&'j str>,
     /// The token under which progress may be told.
     pub progress: Option<RpcId>,
@@ -117,7 +121,8 @@ impl Spoken<'_> {
             rpc_id: Some(self.message.rpc_id.clone()?),
             progress: self.progress.clone(),
             tool: self.tool.map(str::to_owned),
-            resource: self.resource.filter(|uri| uri.len() <= MAX_URI).map(str::to_owned),
+            resource: self.resource.map(str::to_owned),
+            prompt: self.prompt.map(str::to_owned),
             cursor: self.cursor.map(str::to_owned),
             listens: self.listens,
         })

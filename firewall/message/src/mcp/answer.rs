@@ -96,6 +96,7 @@ fn read<'j>(
         version: asked.version,
         tool: asked.tool.as_deref(),
         resource: None,
+        prompt: None,
         cursor: None,
         progress: None,
         listens: None,

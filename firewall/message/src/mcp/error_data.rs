@@ -1,6 +1,6 @@
 //! What an error of a server says besides its number, in the forms that the protocol has and a reader can close.
 
-use super::{Asked, Operation, Version};
+use super::{Asked, MAX_URI, Operation, Version};
 use semgate_contexts::json::Json;
 
 /// The capabilities of a client that a server can ask for (2026-07-28 "Capabilities").
@@ -51,7 +51,7 @@ impl ErrorData {
             }
             -32602 | -32002 => {
                 let asked = asked.filter(|asked| asked.operation == Operation::ReadResource)?;
-                let uri = asked.resource.as_deref()?;
+                let uri = asked.resource.as_deref().filter(|uri| uri.len() <= MAX_URI)?;
                 (data.get("uri")?.as_str()? == uri).then(|| Self::Resource(uri.to_owned()))
             }
             _ => None,

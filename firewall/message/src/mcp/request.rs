@@ -150,6 +150,7 @@ pub(super) fn spoken<'j>(
     let listens = (operation == Operation::Listen).then(|| listens(params));
     let of = |wanted, member: &str| params.get(member).filter(|_| operation == wanted).and_then(Json::as_str);
     let resource = of(Operation::ReadResource, "uri");
+    let prompt = of(Operation::GetPrompt, "name");
     let cursor = of(Operation::ListTools, "cursor");
     Ok(Spoken {
         message,
@@ -158,14 +159,13 @@ pub(super) fn spoken<'j>(
         version,
         tool,
         resource,
+        prompt,
         cursor,
         progress: found.progress,
         listens,
     })
 }
 
-/// The filter of a subscription, whose form the schema of the protocol closes.
-fn listens(params: &Object<'_>) -> Listens {
 /// Rounds are of 2026-07-28: before, nothing could be answered or given back in a request.
 fn of_its_version(operation: Operation, version: Version, params: &Object<'_>) -> Read<()> {
     let newer = |member: &&&str| params.get(member).is_some();
@@ -176,6 +176,8 @@ fn of_its_version(operation: Operation, version: Version, params: &Object<'_>) -
     }
 }
 
+/// The filter of a subscription, whose form the schema of the protocol closes.
+fn listens(params: &Object<'_>) -> Listens {
     let filter = params.get("notifications").and_then(Json::as_object);
     let member = |name: &str| filter.and_then(|filter| filter.get(name));
     let on = |name: &str| member(name).and_then(Json::as_bool) == Some(true);

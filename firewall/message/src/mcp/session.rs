@@ -68,6 +68,7 @@ pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Re
             progress: None,
             tool: None,
             resource: None,
+            prompt: None,
             cursor: None,
             listens: None,
         });
@@ -79,6 +80,7 @@ pub fn session<'j>(json: &'j Json<'j>, head: &Head, reading: &Reading<'_>) -> Re
         version,
         tool: None,
         resource: None,
+        prompt: None,
         cursor: None,
         progress: None,
         listens: None,

@@ -287,6 +287,7 @@ fn asked(operation: Operation, version: Version) -> Asked {
         progress: Some(RpcId::Integer(7)),
         tool,
         resource: (operation == Operation::ReadResource).then(|| "file:///a".to_owned()),
+        prompt: None,
         cursor: None,
         listens: None,
     }
