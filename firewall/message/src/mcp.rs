@@ -15,6 +15,7 @@ mod head;
 mod meta;
 mod operation;
 mod request;
+mod resource;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -52,9 +53,9 @@ pub struct Asked {
     pub tool: Option<String>,
     /// The URI that was asked for, for [`Operation::ReadResource`]: the answer is of it or of what is below it.
     pub resource: Option<String>,
-    /// What asks for a later page, for [`Operation::ListTools`]; none for the first.
     /// The prompt that was asked for, for [`Operation::GetPrompt`].
     pub prompt: Option<String>,
+    /// What asks for a later page, for [`Operation::ListTools`]; none for the first.
     pub cursor: Option<String>,
     /// What the client asked to be told of, for [`Operation::Listen`]; all that a server may tell where nothing says less.
     pub listens: Option<Listens>,
@@ -99,9 +100,9 @@ pub struct Spoken<'j> {
     pub tool: Option<&'j str>,
     /// The URI of the resource that is asked for.
     pub resource: Option<&'j str>,
-    /// What asks for a later page of the list of tools.
     /// The name of the prompt that is asked for.
     pub prompt: Option<&'j str>,
+    /// What asks for a later page of the list of tools.
     pub cursor: Option<&'j str>,
     /// The token under which progress may be told.
     pub progress: Option<RpcId>,

@@ -173,7 +173,8 @@ fn by_server<'j>(
         Operation::CallTool => return called(asked, result, reading, out),
         Operation::ReadResource => {
             let contents = list(result, "contents")?;
-            content::all_contents(contents, &at(PATH, "contents"), Inform, reading, out)?;
+            let of = (at(PATH, "contents"), asked.resource.as_deref());
+            content::all_contents(contents, (&of.0, of.1), Inform, reading, out)?;
         }
         Operation::GetPrompt => {
             content::prose(result, "description", PATH, reading, out);

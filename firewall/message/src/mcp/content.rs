@@ -1,7 +1,10 @@
 //! Content blocks and what else holds text: each admitted block is an instance of `text`, `file` or `link` of the protocol
 //! context, each other one is uninspectable.
 
-use super::form::{self, Prose};
+use super::{
+    form::{self, Prose},
+    resource,
+};
 use crate::{
     Base, Instance, MessageFault, Pointer, Reading,
     fault::FaultKind,
@@ -144,15 +147,24 @@ pub(super) fn blocks<'j>(
     })
 }
 
-/// The list of what a resource holds.
+/// The list of what a resource holds: the resource that was asked for, or what is below it.
 pub(super) fn all_contents<'j>(
     items: &'j [Json<'j>],
-    path: &str,
+    (path, asked): (&str, Option<&str>),
     performative: Performative,
     reading: &Reading<'_>,
     out: &mut Message<'j>,
 ) -> Read<()> {
-    each(items, path, out, |item, path, out| contents(item, path, performative, reading, out))
+    each(items, path, out, |item, path, out| {
+        let given = item.as_object().and_then(|item| item.get("uri")?.as_str());
+        if !given.zip(asked).is_some_and(|(given, asked)| resource::is_of(asked, given)) {
+            return Err(MessageFault::malformed(
+                at(path, "uri"),
+                "is neither the resource that was asked for nor below it",
+            ));
+        }
+        contents(item, path, performative, reading, out)
+    })
 }
 
 /// One content block.
@@ -169,6 +181,11 @@ pub(super) fn block<'j>(
     no_meta(object, path)?;
     let (name, admitted) = match kind {
         "text" => {
+            // the contents of a resource, which are the same concept, have a place and a type: a block of text has none
+            if let Some((key, _)) = object.iter().find(|(key, _)| matches!(*key, "uri" | "mimeType" | "blob"))
+            {
+                return unknown(path, key);
+            }
             let text = object.get("text").and_then(Json::as_str);
             let bare = object.iter().all(|(key, _)| matches!(key, "type" | "text" | META));
             if bare && text.is_some_and(|text| echo.holds(text)) {
@@ -181,11 +198,6 @@ pub(super) fn block<'j>(
         "resource" => return embedded(object, path, performative, reading, out),
         _ => {
             return Err(MessageFault::malformed(
-            // the contents of a resource, which are the same concept, have a place and a type: a block of text has none
-            if let Some((key, _)) = object.iter().find(|(key, _)| matches!(*key, "uri" | "mimeType" | "blob"))
-            {
-                return unknown(path, key);
-            }
                 at(path, "type"),
                 "is none of `text`, `image`, `audio`, `resource_link` and `resource`",
             ));

@@ -116,7 +116,7 @@ fn result_of(operation: Operation) -> Value {
         ListResources => json!({"resources": [{"uri": "test://a", "name": "a", "mimeType": "text/plain"}]}),
         ListResourceTemplates => json!({"resourceTemplates": [{"uriTemplate": "test://{id}", "name": "t"}]}),
         ReadResource => {
-            json!({"contents": [{"uri": "test://a", "mimeType": "text/plain", "text": "two\nlines"}]})
+            json!({"contents": [{"uri": "file:///a", "mimeType": "text/plain", "text": "two\nlines"}]})
         }
         ListPrompts => {
             json!({"prompts": [{"name": "greet", "arguments": [{"name": "who", "required": true}]}]})

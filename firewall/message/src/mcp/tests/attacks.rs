@@ -45,3 +45,23 @@ fn attack_a_block_of_text_carries_a_url_where_only_text_is_admitted() {
         );
     }
 }
+
+#[test]
+fn attack_a_server_answers_with_another_resource_than_was_asked_for() {
+    let asked = asked(Operation::ReadResource, Version::V2025_11_25);
+    let read = |uri: &str| {
+        let contents = json!({"contents": [{"uri": "file:///a", "text": "x"}, {"uri": uri, "text": "y"}]});
+        with(&answered(contents), |json| answer(json, &asked, Speaker::Server, &OPEN).map(drop))
+    };
+    for uri in ["file:///a", "file:///a/b"] {
+        assert!(read(uri).is_ok(), "{uri}");
+    }
+    for uri in ["file:///secret", "file:///ab", "file:///a/../secret", "https://evil.test/"] {
+        let fault = read(uri).unwrap_err();
+        assert_eq!(
+            (fault.path.as_str(), fault.what),
+            ("/result/contents/1/uri", "is neither the resource that was asked for nor below it"),
+            "{uri}"
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! Whether what a server gives is of the resource that was asked for.
+
+/// Whether a URI is the one that was asked for, or below it: MCP lets a server answer a directory with what is in it. Spellings of one URI are one: percent
+/// signs where none is needed, the case of scheme and host, and the `/` that a host without a path ends in. A segment of nothing but dots
+/// leads elsewhere, and is below nothing.
+pub(super) fn is_of(asked: &str, given: &str) -> bool {
+    let (asked, given) = (plain(asked), plain(given));
+    let Some(rest) = given.strip_prefix(asked.as_slice()) else { return false };
+    let below = match rest {
+        [] => return true,
+        [b'/', rest @ ..] => rest,
+        rest if asked.ends_with(b"/") => rest,
+        _ => return false,
+    };
+    let mut segments = below.split(|byte| matches!(byte, b'/' | b'\\' | b'?' | b'#'));
+    !segments.any(|segment| matches!(segment, b"." | b".."))
+}
+
+/// A URI without percent signs that say nothing: what they hide that parts a URI stays hidden.
+fn plain(uri: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(uri.len());
+    let mut left = uri.as_bytes();
+    while let Some((first, rest)) = left.split_first() {
+        left = rest;
+        let hidden = match (first, rest) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)).map(|(high, low)| high << 4 | low),
+            _ => None,
+        };
+        match hidden {
+            Some(byte) => {
+                left = rest.get(2..).unwrap_or_default();
+                if byte.is_ascii_control() || b"%/\\?#".contains(&byte) {
+                    out.extend_from_slice(format!("%{byte:02X}").as_bytes());
+                } else {
+                    out.push(byte);
+                }
+            }
+            None => out.push(*first),
+        }
+    }
+    let host = uri.find("://").map_or(0, |at| at + 3);
+    let end = out.iter().skip(host).position(|byte| b"/?#".contains(byte)).map_or(out.len(), |at| host + at);
+    if let Some(head) = out.get_mut(..if host == 0 { 0 } else { end }) {
+        head.make_ascii_lowercase();
+    }
+    out
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of;
+
+    #[test]
+    fn what_is_below_a_resource_or_written_otherwise_is_of_it_and_nothing_else_is() {
+        for (asked, given) in [
+            ("file:///a", "file:///a"),
+            ("file:///a", "file:///a/b/c.txt"),
+            ("file:///a/", "file:///a/b"),
+            ("https://Example.com", "https://example.com/"),
+            ("file:///a b/ä", "file:///a%20b/%C3%A4"),
+            ("file:///a%7eb", "file:///a~b"),
+            ("note:1", "note:1"),
+            ("db://t?q=1", "db://t?q=1"),
+        ] {
+            assert!(is_of(asked, given), "{asked} {given}");
+        }
+        for (asked, given) in [
+            ("file:///a", "file:///secret"),
+            ("file:///a", "file:///ab"),
+            ("file:///a", "file:///a/../secret"),
+            ("file:///a", "file:///a/%2e%2E/secret"),
+            ("file:///a", "file:///a/..\\secret"),
+            ("file:///a", "file:///a%2Fb"),
+            ("file:///a%2Fb", "file:///a/b"),
+            ("file:///a", "file:///A"),
+            ("file:///a/b", "file:///a"),
+            ("file:///a", "file:///a?x"),
+            ("note:1", "NOTE:1x"),
+            ("file:///a", "https://evil.test/a"),
+        ] {
+            assert!(!is_of(asked, given), "{asked} {given}");
+        }
+    }
+}
