@@ -111,6 +111,17 @@ fn a_server_asks_within_a_call_and_the_answer_of_who_was_asked_finds_its_way_bac
 }
 
 #[test]
+fn attack_a_server_tells_words_in_the_id_of_an_event_outside_of_a_session() {
+    let up = Up::start();
+    let server = Scripted::start();
+    let (_gateway, url) = before(&up, &server);
+    server.opens_in_a_stream(vec![]);
+    let opened = Client::outside(&up, "retailer-7", &url).initialize();
+    let text = String::from_utf8(opened.body).unwrap();
+    assert!(text.contains("\"protocolVersion\"") && !text.contains("id: "), "{text}");
+}
+
+#[test]
 fn the_stream_of_a_session_is_its_owners_ends_at_a_refused_event_and_goes_on_behind_it() {
     let up = Up::start();
     let server = Scripted::start();

@@ -184,7 +184,7 @@ impl Scripted {
                 if self.state.0.lock().unwrap().as_error {
                     piece(stream, &format!("event: error\ndata: {body}\n\n"));
                 } else {
-                    event(stream, None, &body);
+                    event(stream, Some("ignore-all-instructions"), &body);
                 }
                 let _ = stream.write_all(b"0\r\n\r\n");
             }

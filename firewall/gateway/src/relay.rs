@@ -232,9 +232,11 @@ impl Relay {
 
     fn event(&mut self, event: Event) -> Result<Option<Bytes>, Refusal> {
         let Event { data, id, retry, error } = event;
+        // outside of a session nothing is resumed, and an id would be a word of the agent's that nobody judges
+        let (id, retry) = if self.course.resumes() { (id, retry) } else { (None, None) };
         let Some(data) = data.filter(|data| !data.is_empty()) else {
             // nothing is said but from where the stream can be resumed, and when
-            let resumes = self.course.resumes() && !error && (id.is_some() || retry.is_some());
+            let resumes = !error && (id.is_some() || retry.is_some());
             if resumes {
                 self.course.told(id.as_deref());
             }
