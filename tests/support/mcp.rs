@@ -108,6 +108,12 @@ impl Scripted {
         self.state.0.lock().unwrap().heard.iter().any(|(_, message)| of(message))
     }
 
+    /// How often tools were listed.
+    pub fn lists(&self) -> usize {
+        let lists = |said: &&(String, Value)| said.1["method"] == "tools/list";
+        self.state.0.lock().unwrap().heard.iter().filter(lists).count()
+    }
+
     fn change(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.0.lock().unwrap());
         self.state.1.notify_all();

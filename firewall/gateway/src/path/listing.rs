@@ -6,6 +6,8 @@
 //! to the same server, in the same session and version, with the same context and credentials, so nobody learns or says more by it than by asking. The
 //! answer is held against the pins and goes to nobody.
 
+mod id;
+
 use std::future::Future;
 use std::pin::Pin;
 
@@ -17,6 +19,7 @@ use semgate_message::mcp::{CLAIM, Operation};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
+use self::id::another;
 use super::{Stopped, Way};
 use crate::admit::Admitted;
 use crate::answer::{Answer, AnswerBody};
@@ -121,7 +124,8 @@ impl Way<'_> {
         };
         // a message of the caller like any other
         self.lane.shared.inspector.arrive(self.identity.counted(), self.lane.shared.now()).ok()?;
-        let bytes = question(&again.body, decision.text(&mut [0; 26]), cursor)?;
+        let mut random = [0; 26];
+        let bytes = question(&again.body, self.lane.decisions.next().text(&mut random), cursor)?;
         let received = Received { admitted: head(admitted, again)?, bytes };
         let asking: Nested<'_> = Box::pin(way.message(peer, received));
         match asking.await {
@@ -146,7 +150,7 @@ fn head(admitted: &Admitted, again: &Arrived) -> Option<Admitted> {
 
 /// `tools/list` with the `_meta` of a call: version, capabilities and context are the caller's, and what belongs to the call alone is left out.
 /// The bytes were read strictly before.
-fn question(call: &[u8], id: &str, cursor: Option<&str>) -> Option<Bytes> {
+fn question(call: &[u8], random: &str, cursor: Option<&str>) -> Option<Bytes> {
     let call: Value = serde_json::from_slice(call).ok()?;
     let mut params = Map::new();
     if let Some(Value::Object(meta)) = call.pointer("/params/_meta") {
@@ -161,7 +165,7 @@ fn question(call: &[u8], id: &str, cursor: Option<&str>) -> Option<Bytes> {
         params.insert("cursor".to_owned(), Value::from(cursor));
     }
     let method = Operation::ListTools.method();
-    let id = format!("semgate-{id}");
+    let id = another(call.get("id")?, random);
     let asked = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     Some(Bytes::from(asked.to_string()))
 }

@@ -1,0 +1,55 @@
+//! Ids for what the gateway asks in a caller's place.
+
+use serde_json::Value;
+
+/// Beyond this, ids go down: a number that every reader of JSON keeps exactly (RFC 8259 §6) has room above it.
+const HIGH: i64 = 1 << 52;
+
+/// An id of the kind of the caller's own, as if the caller had asked: a server that could tell the gateway's question from a client's would answer it otherwise. A number
+/// goes on from the call's; of a text each digit is another, and each letter that may be one of a hexadecimal number, but for the two places of a UUID that say of which kind
+/// it is. `random` are the characters of a decision id.
+pub(super) fn another(id: &Value, random: &str) -> Value {
+    let mut random = random.bytes().map(|byte| byte % 32);
+    let mut draw = |below: u8| random.next().unwrap_or_default() % below;
+    if let Some(number) = id.as_i64() {
+        let further = 1 + i64::from(draw(32));
+        return Value::from(if number < HIGH { number + further } else { number - further });
+    }
+    let text = id.as_str().unwrap_or_default();
+    let kind = |at: usize| text.len() == 36 && matches!(at, 14 | 19);
+    let change = |(at, c): (usize, char)| match c {
+        _ if kind(at) => c,
+        '0'..='9' => char::from(b'0' + draw(10)),
+        'a'..='f' => char::from(b'a' + draw(6)),
+        'A'..='F' => char::from(b'A' + draw(6)),
+        _ => c,
+    };
+    let mut other: String = text.char_indices().map(change).collect();
+    if other == text {
+        other.push('1');
+    }
+    Value::from(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HIGH, another};
+    use serde_json::{Value, json};
+
+    #[test]
+    fn attack_a_server_knows_a_question_of_the_gateway_by_its_id() {
+        let random = "k7q2hz4mw3xj6bta5cnp2dre4g";
+        for number in [0, 7, -3, HIGH - 1, HIGH, i64::MAX, i64::MIN] {
+            let other = another(&json!(number), random).as_i64().unwrap();
+            assert!(other != number && other.abs_diff(number) <= 32, "{other}");
+        }
+        let uuid = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+        let other = another(&json!(uuid), random);
+        let other = other.as_str().unwrap();
+        assert_ne!(other, uuid);
+        assert_eq!((other.len(), &other[14..15], &other[19..20]), (36, "4", "9"));
+        assert!(other.chars().zip(uuid.chars()).all(|(a, b)| a.is_ascii_hexdigit() == b.is_ascii_hexdigit()));
+        assert!(another(&json!("req-41"), random).as_str().unwrap().starts_with("r"));
+        assert_eq!(another(&json!("x"), random), Value::from("x1"));
+    }
+}
