@@ -1,6 +1,8 @@
 //! Sessions of MCP 2025-11-25 through the running binary: streams, questions of the server, their answers, and the end.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "mcp_sessions/contexts.rs"]
+mod contexts;
 mod support;
 
 use std::io::Write;
@@ -37,17 +39,23 @@ fn before(up: &Up, server: &Scripted) -> (Gateway, String) {
     with(up, server, "")
 }
 
-/// The same with more on the route.
-fn with(up: &Up, server: &Scripted, more: &str) -> (Gateway, String) {
+/// Publishes the tools of the server as a context.
+fn publish(up: &Up, server: &Scripted, line: &str) {
     let semgate = |arguments: &[&str]| {
         let output = Command::new(SEMGATE).args(arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     };
-    let draft = up.dir.join("sums.json");
+    let draft = up.dir.join(format!("{line}.json"));
     let (draft, dir) = (draft.to_str().unwrap(), up.dir.to_str().unwrap());
     let url = format!("http://{}/mcp", server.address);
-    semgate(&["context", "import", "mcp", &url, "--line", "sums", "--out", draft]);
+    semgate(&["context", "import", "mcp", &url, "--line", line, "--out", draft]);
     semgate(&["context", "publish", draft, "--dir", dir]);
+}
+
+/// The same with more on the route.
+fn with(up: &Up, server: &Scripted, more: &str) -> (Gateway, String) {
+    publish(up, server, "sums");
+    let url = format!("http://{}/mcp", server.address);
     std::fs::write(up.path("/policies").join("mcp.cedar"), RULES).unwrap();
     let listen = free_address();
     let route = format!(
