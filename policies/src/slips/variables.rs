@@ -2,24 +2,11 @@
 
 use super::Slip;
 use super::spot::{Spot, is_name};
+use crate::catalogue::CONTEXT_MEMBERS;
 use crate::check::closest;
 
 /// The variables of Cedar.
 const VARIABLES: [&str; 4] = ["principal", "action", "resource", "context"];
-/// Members of the context record that are taken for variables.
-const AROUND: [&str; 11] = [
-    "receiver",
-    "line",
-    "major",
-    "minor",
-    "binding",
-    "direction",
-    "free_text",
-    "locked",
-    "session",
-    "now",
-    "scores",
-];
 /// What Cedar has for values of these kinds.
 const METHODS: [&str; 22] = [
     "contains",
@@ -86,7 +73,7 @@ fn variable(spot: &Spot<'_>) -> Option<Slip> {
         "ctx" | "circumstances" if next == "." => return by("context"),
         _ => {}
     }
-    if AROUND.contains(&name) {
+    if CONTEXT_MEMBERS.contains(&name) {
         return by(&format!("context.{name}"));
     }
     if let Some(near) = closest(name, VARIABLES.into_iter()).filter(|_| asked) {
