@@ -120,7 +120,7 @@ impl Verify {
                 | LogFault::FloorsDiffer
                 | LogFault::ListingDiffers
                 | LogFault::Delta { .. }
-                | LogFault::Head(HeadFault::Expired),
+                | LogFault::Head(HeadFault::Expired | HeadFault::Ahead),
                 _,
             )
             | (_, None) => fault(found),
@@ -158,6 +158,9 @@ pub fn fault(fault: LogFault) -> Fault {
                 )
                 .status(NOT_VERIFIED)
         }
+        LogFault::Head(HeadFault::Ahead) => Fault::new(format_args!("the log could not be judged: {}", HeadFault::Ahead))
+            .hint("a clock is wrong: look at that of this machine, then at that of the authority, now and when the head was signed; nothing is said about the log itself")
+            .status(NOT_VERIFIED),
         LogFault::Moving => Fault::new("the log could not be judged: files of its head were gone too often before they were read, since it moved")
             .hint("nothing is said about the log itself; it is being added to without a pause: run it again, from nearer by, or on a mirror")
             .status(NOT_VERIFIED),

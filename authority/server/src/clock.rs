@@ -1,8 +1,143 @@
-//! The clock of this floor: below it, time is an argument.
+//! The clock of this floor: below it, time is an argument. And that of one authority, held against what it said before: by a time that is
+//! ahead of its readers' it would speak to nobody, and what is logged once cannot be taken back.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::fmt;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::time::{ClockId, clock_gettime};
+use semgate_statement::head::MAX_AHEAD;
+
+use crate::Limits;
 
 /// Seconds since the Unix epoch.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
 }
+
+/// Why an authority may sign nothing new by its clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClockFault {
+    /// It went on by so many seconds more than the machine ran since the start.
+    Jumped(u64),
+    /// What was signed last is so many seconds ahead of it: more than readers allow.
+    Behind(u64),
+}
+
+impl ClockFault {
+    /// What metrics call each.
+    pub const KINDS: [&str; 2] = ["jumped", "behind"];
+
+    /// What metrics call it.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Jumped(_) => "jumped",
+            Self::Behind(_) => "behind",
+        }
+    }
+
+    /// What it means for the operator, in one line.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Jumped(_) => {
+                "nothing is signed till it is set back; if it is right now, start the authority again"
+            }
+            Self::Behind(_) => {
+                "readers refuse heads by a time ahead, so nothing new is signed till the clock has reached it"
+            }
+        }
+    }
+}
+
+impl fmt::Display for ClockFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Jumped(by) => write!(f, "the clock jumped {by} seconds ahead while the authority ran"),
+            Self::Behind(by) => {
+                write!(
+                    f,
+                    "the clock is {by} seconds behind what was signed last: it was ahead then, or is behind now"
+                )
+            }
+        }
+    }
+}
+
+/// The clock of one authority, from its start on.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    began: u64,
+    up: Duration,
+    step: u64,
+    #[cfg(test)]
+    state: std::path::PathBuf,
+}
+
+impl Clock {
+    /// From now on; `state` is the directory that a test's clock is set for.
+    pub fn begin(limits: &Limits, state: &Path) -> Self {
+        let _ = state;
+        let clock = Self {
+            began: 0,
+            up: uptime(),
+            step: limits.clock_step.as_secs(),
+            #[cfg(test)]
+            state: state.to_path_buf(),
+        };
+        Self { began: clock.now(), ..clock }
+    }
+
+    /// Seconds since the Unix epoch.
+    #[cfg(not(test))]
+    pub fn now(&self) -> u64 {
+        let _ = self.began;
+        now()
+    }
+
+    /// Seconds since the Unix epoch, as the test has set them.
+    #[cfg(test)]
+    pub fn now(&self) -> u64 {
+        now().saturating_add(wrong::ahead(&self.state))
+    }
+
+    /// Why nothing new may be signed now, where the last that was signed is of `last`.
+    pub fn fault(&self, last: u64) -> Option<ClockFault> {
+        let run = uptime().saturating_sub(self.up).as_secs();
+        judge(self.now(), self.began.saturating_add(run), self.step, last)
+    }
+}
+
+/// The clock is held against the time that it should show, and then against what was signed.
+fn judge(now: u64, expected: u64, step: u64, last: u64) -> Option<ClockFault> {
+    let jumped = Some(now.saturating_sub(expected)).filter(|by| *by > step).map(ClockFault::Jumped);
+    let behind = Some(last.saturating_sub(now)).filter(|by| *by > MAX_AHEAD).map(ClockFault::Behind);
+    jumped.or(behind)
+}
+
+/// How long the machine is up: nobody sets it, and it goes on while the machine sleeps.
+fn uptime() -> Duration {
+    let up = clock_gettime(ClockId::Boottime);
+    Duration::from_secs(u64::try_from(up.tv_sec).unwrap_or(0))
+}
+
+/// Clocks that are wrong. For tests alone; each is of one state directory, so that tests do not meet.
+#[cfg(test)]
+pub(crate) mod wrong {
+    use std::collections::HashMap;
+    use std::path::{Path, PathBuf};
+    use std::sync::{LazyLock, Mutex, PoisonError};
+
+    static AHEAD: LazyLock<Mutex<HashMap<PathBuf, u64>>> = LazyLock::new(Mutex::default);
+
+    /// From now on the clock of the authority in `state` is so many seconds ahead of the true one.
+    pub(crate) fn set(state: &Path, ahead: u64) {
+        AHEAD.lock().unwrap_or_else(PoisonError::into_inner).insert(state.to_path_buf(), ahead);
+    }
+
+    pub(super) fn ahead(state: &Path) -> u64 {
+        AHEAD.lock().unwrap_or_else(PoisonError::into_inner).get(state).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -45,6 +45,7 @@ pub(crate) use tls::{Files as TlsFiles, Shown, Tls, renew as renew_tls};
 
 use crate::Config;
 use crate::audit::Audit;
+use crate::clock::{Clock, ClockFault};
 use crate::keys::{Keys, Signers};
 use crate::metrics::Metrics;
 use crate::proposals::Proposals;
@@ -87,6 +88,7 @@ pub(crate) struct App {
     /// The one place for making the listing of contexts.
     pub listings: Arc<Semaphore>,
     pub metrics: Arc<Metrics>,
+    pub clock: Arc<Clock>,
     /// Answers that were given before.
     pub cache: Cache,
     /// The verifier key of the log, for showing it.
@@ -99,6 +101,11 @@ impl App {
     /// What is public now.
     pub fn public(&self) -> Arc<Published> {
         Arc::clone(&self.public.borrow())
+    }
+
+    /// Why nothing new may be signed now. A head is never of an earlier time than what is logged.
+    pub fn clock_fault(&self) -> Option<ClockFault> {
+        self.clock.fault(self.public().issued_at)
     }
 
     /// Under whose roots persons sign: those of clients, as new connections are judged by now.

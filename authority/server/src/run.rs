@@ -21,7 +21,7 @@ pub(crate) use status::status_of;
 pub use status::{HeadTimes, RoleStatus, Status, status};
 
 use crate::audit::Audit;
-use crate::clock::now;
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::{App, Cache, Listening, Tls, TlsFiles, admin, renew_tls, router, serve};
 use crate::index::{Index, Reason};
@@ -187,14 +187,21 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
     let (tls_files, shown) = TlsFiles::open(&config)?;
     let tls = Arc::new(Tls::new(shown));
     let metrics = Arc::new(Metrics::new());
+    let clock = Arc::new(Clock::begin(&config.limits, &layout.state));
     let (submit, asked) = submit::queue(&config.limits);
     let opened = open::open(&config, &layout)?;
     keys::warn_of_root_keys(&config, &opened.anchors);
-    let keys = Arc::new(keys::Keys::load(&config, &layout, opened.anchors.clone(), now())?);
+    let keys = Arc::new(keys::Keys::load(&config, &layout, opened.anchors.clone(), clock.now())?);
     let signers = Signers::load(&config, &layout, Arc::clone(&keys))?;
     let audit = Arc::new(Audit::open(&config.audit)?);
-    let (sequencer, found) =
-        open::sequencer(&config, &layout, opened, Arc::clone(&keys), Arc::clone(&metrics))?;
+    let (sequencer, found) = open::sequencer(
+        &config,
+        &layout,
+        opened,
+        Arc::clone(&keys),
+        Arc::clone(&metrics),
+        Arc::clone(&clock),
+    )?;
     let recorder = Recorder::new(Arc::clone(&audit), sequencer.documents.clone(), &config.limits);
     let (_, stopping) = watch::channel(false);
     let app = App {
@@ -214,6 +221,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         deltas: Arc::new(Semaphore::new(MAX_DELTAS_AT_ONCE)),
         listings: Arc::new(Semaphore::new(1)),
         metrics,
+        clock,
         log_key: sequencer.log.verifier().to_string(),
         found,
         rules: Arc::new(Rules::load(&config)?),

@@ -20,7 +20,7 @@ use semgate_contexts::{ContextUrn, Digest, Line, Prefix, Version};
 use semgate_statement::{Act, Anchors, OwnStatement, SignedPermission, SignedStatement, Statement, Trust};
 use tokio::sync::{oneshot, watch};
 
-use crate::clock::now;
+use crate::clock::{Clock, ClockFault};
 use crate::cosign::Cosigners;
 use crate::http::problem::{Code, Problem};
 use crate::index::{Index, Position, Reason};
@@ -223,6 +223,9 @@ pub(crate) struct Sequencer {
     pub unsigned: Option<Instant>,
     /// The same of a head that was to be renewed: what keeps submissions waiting does not keep heads waiting.
     pub unrenewed: Option<Instant>,
+    pub clock: Arc<Clock>,
+    /// What was last found wrong with it.
+    pub misread: Option<ClockFault>,
     pub metrics: Arc<Metrics>,
 }
 
@@ -245,6 +248,7 @@ impl Sequencer {
     /// Runs until it is asked to stop or the disk fails at the commit point.
     pub fn run(mut self, queue: &Queue) -> Result<(), RunFault> {
         let mut renewed = Instant::now();
+        self.misread();
         loop {
             match queue.0.recv_timeout(self.nap(renewed)) {
                 Ok(Message::Job(first)) => {
@@ -259,6 +263,10 @@ impl Sequencer {
                 Ok(Message::Reindex) => self.reindex(),
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
+            }
+            // by a clock that jumped nothing is signed, nor a key made: the head that is public goes on
+            if matches!(self.misread(), Some(ClockFault::Jumped(_))) {
+                continue;
             }
             // what is served is never signed by a key near its end: a new feed key signs a new head at once
             let new_feed = self.renewed_feed();
@@ -278,9 +286,26 @@ impl Sequencer {
         Ok(())
     }
 
+    /// What is wrong with the clock now; said when it begins and when it ends.
+    fn misread(&mut self) -> Option<ClockFault> {
+        let found = self.clock.fault(self.heads.issued_at().max(self.ledger.replay().last_logged_at()));
+        if found.map(ClockFault::kind) != self.misread.map(ClockFault::kind) {
+            match found {
+                Some(fault) => tracing::error!("{fault}: {}", fault.advice()),
+                None => tracing::warn!("the clock fits again what was signed, and writes are taken"),
+            }
+            for kind in ClockFault::KINDS {
+                let wrong = u64::from(found.is_some_and(|fault| fault.kind() == kind));
+                self.metrics.gauge("semgate_authority_clock_wrong", &[("how", kind.to_owned())], wrong);
+            }
+        }
+        self.misread = found;
+        found
+    }
+
     /// Renews what keys are due, once in a second: each look at them costs as much as a few statements.
     fn renewed_feed(&mut self) -> bool {
-        let at = now();
+        let at = self.clock.now();
         if self.looked == at {
             return false;
         }
@@ -291,7 +316,7 @@ impl Sequencer {
     /// How long to wait for a submission: never past the next renewal, and at most a second, so that a clock that was set or a machine
     /// that slept is noticed.
     fn nap(&self, renewed: Instant) -> Duration {
-        if self.unrenewed.is_some() {
+        if self.unrenewed.is_some() || self.misread.is_some() {
             return ASK_AGAIN;
         }
         let left = self.renew_after.saturating_sub(renewed.elapsed());
@@ -324,7 +349,8 @@ impl Sequencer {
     }
 
     fn is_due(&self, renewed: Instant) -> bool {
-        let by_clock = now() >= self.heads.issued_at().saturating_add(self.renew_after.as_secs().max(1));
+        let by_clock =
+            self.clock.now() >= self.heads.issued_at().saturating_add(self.renew_after.as_secs().max(1));
         renewed.elapsed() >= self.renew_after || (by_clock && renewed.elapsed() >= Duration::from_millis(500))
     }
 

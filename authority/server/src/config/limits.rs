@@ -83,6 +83,11 @@ pub struct Limits {
     pub token_signings: usize,
     /// Bytes of the revocation lists that publishers' certificates are looked up in: some two million revoked certificates.
     pub crl_bytes: usize,
+    /// How far the clock may get ahead of how long the machine ran since the start before nothing more is signed by it: what readers allow a
+    /// head to be ahead of them, since one further ahead reaches nobody.
+    pub clock_step: Duration,
+    /// How long nothing was signed before a start for which the log says to look at the clock: longer than a restart or a night.
+    pub clock_gap: Duration,
     /// How long connections may take to end at shutdown.
     pub grace: Duration,
 }
@@ -137,6 +142,8 @@ impl Default for Limits {
             override_share: 8,
             token_signings: 2,
             crl_bytes: 64 << 20,
+            clock_step: Duration::from_secs(semgate_statement::head::MAX_AHEAD),
+            clock_gap: Duration::from_secs(86_400),
             grace: Duration::from_secs(10),
         }
     }

@@ -143,6 +143,8 @@ limits! {
     (witness_patience, span, 10, 60_000),
     (signer_timeout, span, 100, 120_000),
     (audit_timeout, span, 100, 120_000),
+    (clock_step, span, 1000, 3_600_000),
+    (clock_gap, span, 60_000, 31_536_000_000),
     (queue, count, 1, 1 << 20),
     (batch, count, 1, 65_536),
     (kept_shards, count, 1, 1 << 16),

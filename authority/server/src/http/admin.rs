@@ -11,7 +11,6 @@ use http::{HeaderValue, StatusCode, header};
 use super::App;
 use super::answer;
 use super::problem::{Code, Problem};
-use crate::clock::now;
 use crate::run::status_of;
 
 /// The router of the admin address.
@@ -25,17 +24,21 @@ pub(crate) fn admin(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-/// Ready: the head is good now, and this authority is not ending. Documents that are missing or damaged are said, but heads go on:
+/// Ready: the clock can be right and the head is good now, and this authority is not ending. Documents that are missing or damaged are said, but heads go on:
 /// taking them from followers would make every context stale for the sake of one.
 async fn ready(State(app): State<Arc<App>>) -> Response {
     let public = app.public();
     if *app.stopping.borrow() {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
     }
-    if now() >= public.next_update {
+    if let Some(fault) = app.clock_fault() {
+        let what = format!("{fault}; {}\n", fault.advice());
+        return (StatusCode::SERVICE_UNAVAILABLE, what).into_response();
+    }
+    if app.clock.now() >= public.next_update {
         return (StatusCode::SERVICE_UNAVAILABLE, "the head has expired\n").into_response();
     }
-    if let Some(fault) = app.keys.feed_fault(now()) {
+    if let Some(fault) = app.keys.feed_fault(app.clock.now()) {
         let what = format!("no head counts: the feed certificate: {fault}\n");
         return (StatusCode::SERVICE_UNAVAILABLE, what).into_response();
     }

@@ -36,8 +36,11 @@ impl Attempt {
         Self { app: Arc::clone(app), began: Instant::now(), entry, ended: false }
     }
 
-    /// What could not be recorded is not done.
+    /// What could not be recorded is not done, nor what would be signed by a wrong clock.
     pub(super) fn ready(&self) -> Result<(), Problem> {
+        if let Some(fault) = self.app.clock_fault() {
+            return Err(Problem::new(Code::ClockWrong, fault));
+        }
         self.app.audit.ready().map_err(|fault| {
             tracing::error!("nothing is written while the audit log is not: {fault}");
             Code::of_write(&fault).into()

@@ -130,6 +130,8 @@ codes! {
     OverridesFull, "overrides_full", INSUFFICIENT_STORAGE, "publish it under the next major; or the operator raises `limits.overrides`, or lowers `limits.override_share`";
     /// The key that would sign it has no valid certificate, or its device does not answer.
     SignerUnavailable, "signer_unavailable", SERVICE_UNAVAILABLE, "try again; else the operator has to look after the key of the role and its certificate";
+    /// The authority's clock jumped, or is behind what was signed last; nothing is signed by it.
+    ClockWrong, "clock_wrong", SERVICE_UNAVAILABLE, "nothing was published, and nothing is revoked either: the operator has to look at the clock of this authority";
     /// The new head was not public in time; the statement may still be published.
     Unfinished, "unfinished", SERVICE_UNAVAILABLE, "ask again; the same submission again is safe";
     /// The authority is ending; whether the submission was published is to be asked after it is back.
@@ -233,6 +235,7 @@ impl IntoResponse for Problem {
             | Code::StorageFull
             | Code::StorageFailed
             | Code::SignerUnavailable
+            | Code::ClockWrong
             | Code::Stopping
             | Code::Unfinished
             | Code::VersionRaced => {

@@ -10,7 +10,7 @@ use semgate_statement::{Anchors, HeadFault, LogVerifier, Trust, VerifiedHead};
 use tokio::sync::watch;
 
 use super::Found;
-use crate::clock::now;
+use crate::clock::{Clock, ClockFault, now};
 use crate::cosign::Cosigners;
 use crate::index::{Index, Position};
 use crate::keys::{self, Keys};
@@ -139,6 +139,7 @@ pub(super) fn sequencer(
     mut opened: Opened,
     keys: Arc<Keys>,
     metrics: Arc<Metrics>,
+    clock: Arc<Clock>,
 ) -> Result<(Sequencer, Found), RunFault> {
     // After a crash between the two, what is kept apart is behind; before anything is served, it is not.
     if let Some(kept) = &mut opened.kept {
@@ -165,7 +166,10 @@ pub(super) fn sequencer(
         lifetime: config.status_lifetime.as_secs(),
         kept_shards: config.limits.kept_shards,
     };
-    let mut heads = Heads::new(names, last_issued(config, layout, &keys, &opened.log)?);
+    let issued = last_issued(config, layout, &keys, &opened.log)?;
+    look_at_clock(config, clock.now(), issued.max(opened.ledger.replay().last_logged_at()));
+    let issued = issued.min(clock.now().saturating_add(config.status_lifetime.as_secs()));
+    let mut heads = Heads::new(names, issued);
     let mut cosigners = Cosigners::open(config, Arc::clone(&metrics))?;
     let note = match &mut cosigners {
         Some(cosigners) => cosigners.cosigned(&opened.log, true)?,
@@ -178,7 +182,7 @@ pub(super) fn sequencer(
             &opened.trust,
             &keys.feed()?.identity,
             &keys.random,
-            now(),
+            clock.now(),
         )
         .map_err(|e| RunFault::Stopped(format!("the first head could not be made: {e}")))?;
     // There is a head on disk before anything can be appended: without one, what a crash leaves could not be told from a rollback.
@@ -214,6 +218,8 @@ pub(super) fn sequencer(
         looked: 0,
         unsigned: None,
         unrenewed: None,
+        misread: None,
+        clock,
         metrics,
     };
     Ok((sequencer, found))
@@ -225,10 +231,24 @@ fn gauges(metrics: &Metrics, first: &crate::publish::Published, evidence: &Evide
     metrics.gauge("semgate_authority_evidence", &[], evidence.len() as u64);
     metrics.gauge("semgate_authority_head_issued_seconds", &[], first.issued_at);
     metrics.gauge("semgate_authority_head_next_update_seconds", &[], first.next_update);
+    for how in ClockFault::KINDS {
+        metrics.gauge("semgate_authority_clock_wrong", &[("how", how.to_owned())], 0);
+    }
     let roles = [("feed", keys.feed().ok()), ("status", keys.status())];
     for (name, role) in roles {
         let until = role.map_or(0, |role| role.leaf.not_after());
         metrics.gauge("semgate_authority_certificate_not_after_seconds", &[("role", name.to_owned())], until);
+    }
+}
+
+/// A clock that is far ahead at the start cannot be told from one of an authority that was off for long; it is said, since what is logged by
+/// it stays.
+fn look_at_clock(config: &Config, now: u64, last: u64) {
+    let gap = now.saturating_sub(last);
+    if last > 0 && gap > config.limits.clock_gap.as_secs() {
+        tracing::warn!(
+            "nothing was signed for {gap} seconds by the clock: if the authority was not off so long, stop it and look at the clock"
+        );
     }
 }
 
@@ -250,7 +270,7 @@ pub(super) fn verify_head(
 fn last_issued(config: &Config, layout: &Layout, keys: &Keys, log: &Log) -> Result<u64, RunFault> {
     let Some(bytes) = disk::read(&layout.head)? else { return Ok(0) };
     match verify_head(config, keys, log.verifier(), &bytes) {
-        Ok(head) => Ok(head.head().issued_at.min(now().saturating_add(config.status_lifetime.as_secs()))),
+        Ok(head) => Ok(head.head().issued_at),
         Err(fault) => {
             tracing::warn!("the last head is not usable and its time is ignored: {fault}");
             Ok(0)

@@ -13,7 +13,6 @@ use semgate_statement::{
 };
 
 use super::{Consent, Request, Sequencer};
-use crate::clock::now;
 use crate::http::problem::{Code, Problem, reference_counts};
 
 /// What becomes of a request.
@@ -344,7 +343,7 @@ impl Sequencer {
 
     /// `logged_at` of the next entry: now, and never earlier than the entry before.
     fn time(&self) -> u64 {
-        now().max(self.ledger.replay().last_logged_at())
+        self.clock.now().max(self.ledger.replay().last_logged_at())
     }
 
     /// The record of a second digest for a published URN (F0-35).
@@ -358,7 +357,7 @@ impl Sequencer {
         let published = self.ledger.replay().published(urn)?;
         let record = serde_json::json!({
             "kind": "second_digest",
-            "at": now(),
+            "at": self.clock.now(),
             "by": by,
             "urn": urn.as_str(),
             "index": published.index,

@@ -12,7 +12,6 @@ use semgate_statement::{
 
 use super::check::Judged;
 use super::{Done, Job, OnRecord, Request, Sequencer, Verified, index_of};
-use crate::clock::now;
 use crate::disk::Beside;
 use crate::http::problem::{Code, Problem};
 use crate::index::Reason;
@@ -152,7 +151,7 @@ impl Sequencer {
             return;
         }
         self.trust.set_root(self.ledger.root().to_vec());
-        if self.keys.believe(self.anchors.clone(), now()).contains(&Usage::Feed) {
+        if self.keys.believe(self.anchors.clone(), self.clock.now()).contains(&Usage::Feed) {
             // status tokens are by the key of the head
             self.heads.new_feed();
         }
@@ -233,7 +232,8 @@ impl Sequencer {
         }
         self.believe();
         let append = self.log.extend(entries).map_err(AppendFault::Before)?;
-        let made = make(&mut self.heads, append.state(), &self.ledger, &self.trust, &self.keys);
+        let made =
+            make(&mut self.heads, append.state(), &self.ledger, &self.trust, &self.keys, self.clock.now());
         let made = made.map_err(AppendFault::Before)?;
         let status = self.keys.status();
         let fresh = || waiting.iter().filter(|one| one.is_fresh()).map(|one| &one.job.request);
@@ -258,6 +258,10 @@ impl Sequencer {
     /// After a write that failed, a batch is taken only once the disk takes as much again: what is refused here changes nothing, and the
     /// log is not read again for each batch of a long night with a full disk.
     fn writable(&mut self, batch: Vec<OnRecord>) -> Option<Vec<OnRecord>> {
+        if self.misread().is_some() {
+            refuse_batch(jobs(batch), Code::ClockWrong);
+            return None;
+        }
         if Self::is_recent(self.unsigned) {
             refuse_batch(jobs(batch), Code::SignerUnavailable);
             return None;
@@ -336,7 +340,7 @@ impl Sequencer {
             None => self.log.checkpoint().to_owned(),
         };
         let log = LogState { checkpoint: &note, ..self.log.state() };
-        let made = make(&mut self.heads, log, &self.ledger, &self.trust, &self.keys)?;
+        let made = make(&mut self.heads, log, &self.ledger, &self.trust, &self.keys, self.clock.now())?;
         if let Err(fault) = disk::write(&self.head_file, &made.head.bytes) {
             tracing::warn!("{fault}");
         }
@@ -443,8 +447,9 @@ fn make(
     ledger: &Ledger,
     trust: &Trust,
     keys: &Keys,
+    now: u64,
 ) -> Result<Published, RunFault> {
-    heads.make(log, ledger, trust, &keys.feed()?.identity, &keys.random, now()).map_err(|fault| match fault {
+    heads.make(log, ledger, trust, &keys.feed()?.identity, &keys.random, now).map_err(|fault| match fault {
         SignFault::Key(fault @ KeyFault::Device(_)) => RunFault::Signer { role: "feed", fault },
         fault => RunFault::Stopped(format!("the head could not be made: {fault}")),
     })
