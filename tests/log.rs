@@ -123,6 +123,56 @@ fn an_arbitrary_artefact_in_a_mirror_is_refused_by_its_name() {
     std::fs::write(&tile, b"scribble").unwrap();
     mirror(&up, &dir);
     good(&told.words(&["log", "verify", &text(&dir)]));
+    let last = std::path::PathBuf::from(format!("tile/entries/000.p/{size}"));
+    assert_a_pipe_or_a_device_in_a_mirror_is_fetched_again(&up, &told, &dir, &last);
+    assert_a_linked_directory_leads_no_mirror_out_of_its_own(&up, &dir);
+    assert_a_head_ahead_of_a_clock_names_clocks(&told, &dir);
+}
+
+/// Both were read before anything was asked about them: one for ever, the other till the memory was full.
+fn assert_a_pipe_or_a_device_in_a_mirror_is_fetched_again(up: &Up, told: &Told, dir: &Path, tile: &Path) {
+    let at = dir.join(tile);
+    std::fs::remove_file(&at).unwrap();
+    assert!(Command::new("mkfifo").arg(&at).status().unwrap().success());
+    mirror(up, dir);
+    assert!(std::fs::symlink_metadata(&at).unwrap().is_file());
+    std::fs::remove_file(&at).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &at).unwrap();
+    mirror(up, dir);
+    assert!(std::fs::symlink_metadata(&at).unwrap().is_file());
+    good(&told.words(&["log", "verify", &text(dir)]));
+}
+
+/// Whoever could write into the mirror had files put, and deltas removed, wherever the mirror may write.
+fn assert_a_linked_directory_leads_no_mirror_out_of_its_own(up: &Up, dir: &Path) {
+    let elsewhere = up.dir.join("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("0"), "theirs").unwrap();
+    for name in ["v1/feed/deltas", "v1/feed", "tile"] {
+        let (at, aside) = (dir.join(name), up.dir.join("aside"));
+        std::fs::rename(&at, &aside).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &at).unwrap();
+        let said = up.semgate(&["authority", "mirror", &text(dir)]);
+        let told = String::from_utf8_lossy(&said.stderr).into_owned();
+        assert!(
+            !said.status.success() && told.contains(&format!("`{name}` in it is a link")),
+            "{name}: {told}"
+        );
+        assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 1, "{name}");
+        std::fs::remove_file(&at).unwrap();
+        std::fs::rename(&aside, &at).unwrap();
+    }
+    mirror(up, dir);
+}
+
+/// Roots and keys were blamed.
+fn assert_a_head_ahead_of_a_clock_names_clocks(told: &Told, dir: &Path) {
+    let mut command = Command::new("faketime");
+    command.args(["-f", "-90s", env!("CARGO_BIN_EXE_semgate")]);
+    let output = command.args(told.words(&["log", "verify", &text(dir)])).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("60 seconds ahead") && said.contains("a clock is wrong"), "{said}");
+    assert!(!said.contains("evidence") && output.status.code() == Some(4), "{said}");
 }
 
 /// It was passed over, also where the mirror is asked over HTTP.

@@ -5,7 +5,7 @@ mod source;
 mod split;
 mod witness;
 
-pub use source::{Source, Which, followed, log_verifier, quorum, reach};
+pub use source::{Source, Which, copied, followed, log_verifier, quorum, reach};
 pub use split::{Below, Split, tell_threshold};
 
 use clap::{Args, Subcommand};

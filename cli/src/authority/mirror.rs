@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::print_members;
 use crate::fault::Fault;
-use crate::log::{Source, Which, fault};
+use crate::log::{Source, Which, copied, fault};
 use crate::system::now;
 
 /// Where files wait until everything was verified, below the mirror.
@@ -296,8 +296,7 @@ fn below(dir: &Path, path: &str) -> PathBuf {
 }
 
 fn read(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
-    let bytes = fs::read(path).ok()?;
-    (bytes.len() as u64 <= max_bytes).then_some(bytes)
+    copied(path, max_bytes).ok()
 }
 
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
@@ -309,8 +308,27 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.sync_all()
 }
 
+/// That files below these paths are files of the mirror: a directory that is a link, or no directory, leads out of it, and what lies there is
+/// neither replaced nor removed.
+fn stay_inside<'a>(mut paths: impl Iterator<Item = &'a str>, to: &Path) -> std::io::Result<()> {
+    paths.try_for_each(|path| {
+        let above = Path::new(path.trim_start_matches('/')).ancestors().skip(1);
+        above.filter(|dir| !dir.as_os_str().is_empty()).try_for_each(|dir| {
+            match fs::symlink_metadata(to.join(dir)) {
+                Ok(found) if !found.is_dir() => Err(std::io::Error::other(format!(
+                    "`{}` in it is a link or a file, and a mirror writes below directories of its own alone",
+                    dir.display()
+                ))),
+                Err(why) if why.kind() != std::io::ErrorKind::NotFound => Err(why),
+                _ => Ok(()),
+            }
+        })
+    })
+}
+
 /// Renames every file into its place, what others refer to before them.
 fn put(copied: &[String], deltas: &[String], staging: &Path, to: &Path) -> std::io::Result<()> {
+    stay_inside(copied.iter().chain(deltas).map(String::as_str).chain([deltas::EACH]), to)?;
     let of_copied = |path: &str| copied.iter().any(|copied| copied == path);
     let named = |path: &&str| LOG.contains(path) || LAST.contains(path) || *path == HEAD;
     let (by_number, first): (Vec<&str>, Vec<&str>) =

@@ -257,6 +257,24 @@ const DELTAS: &str = "/v1/feed/deltas";
 /// directory is looked into, and all that are there are checked.
 const DELTAS_ASKED: u64 = 64;
 
+/// The bytes of a file of a mirror. A pipe is not waited for, and what is no regular file has no bytes that were copied.
+///
+/// # Errors
+/// There is none, it is none that was copied, or it is longer than `max_bytes`.
+pub fn copied(path: &Path, max_bytes: u64) -> Result<Vec<u8>, FetchFault> {
+    let file = PolicySource::open(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => FetchFault::HttpStatus(404),
+        _ => FetchFault::Unreachable,
+    })?;
+    if !file.metadata().is_ok_and(|of| of.is_file()) {
+        tell!("`{}` is no regular file", path.display());
+        return Err(FetchFault::Unreachable);
+    }
+    let mut bytes = Vec::new();
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(|_| FetchFault::Unreachable)?;
+    if bytes.len() as u64 > max_bytes { Err(FetchFault::TooLarge) } else { Ok(bytes) }
+}
+
 /// A directory with a mirror's files.
 struct InDirectory(PathBuf);
 
@@ -266,20 +284,7 @@ impl Fetch for InDirectory {
         if path.is_dir() {
             return Err(FetchFault::HttpStatus(301));
         }
-        // a pipe is not waited for, and what is no regular file has no bytes that were copied
-        let file = PolicySource::open(&path).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => FetchFault::HttpStatus(404),
-            _ => FetchFault::Unreachable,
-        })?;
-        if !file.metadata().is_ok_and(|of| of.is_file()) {
-            tell!("`{}` is no regular file", path.display());
-            return Err(FetchFault::Unreachable);
-        }
-        let mut bytes = Vec::new();
-        file.take(max_bytes.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(|_| FetchFault::Unreachable)?;
-        if bytes.len() as u64 > max_bytes { Err(FetchFault::TooLarge) } else { Ok(bytes) }
+        copied(&path, max_bytes)
     }
 
     fn deltas(&mut self, _: u64) -> Vec<u64> {

@@ -14,6 +14,8 @@ use semgate_statement::{Delta, HeadParts, ShardRef};
 use super::{HEAD, below, read};
 
 const DELTAS: &str = "/v1/feed/deltas";
+/// A file in there: each one is removed that does not lead to the head.
+pub(super) const EACH: &str = "/v1/feed/deltas/0";
 
 /// Writes beside the staged head what leads to it, from the newest `most` sizes that are known; answers the paths. What cannot be put together,
 /// because something of the mirror was damaged, is left out: readers take the whole head.
