@@ -10,13 +10,23 @@ use super::stored::{full_tile, read_full_tile};
 use crate::publish::Published;
 use crate::store::{cut, widest, with_width};
 
-/// Whether `Accept` names the media type of stapled contexts. Weights do not matter: who names it can read it.
+/// Whether `Accept` names the media type of stapled contexts, and not with the weight 0, which is "not acceptable" (RFC 9110 §12.4.2). Other
+/// weights do not matter: who names it can read it.
 pub(super) fn is_asked_for(headers: &HeaderMap) -> bool {
     let named = |list: &str| {
-        let types = list.split(',').map(|one| one.split(';').next().unwrap_or_default().trim());
-        types.into_iter().any(|one| one.eq_ignore_ascii_case(context::STAPLED_MEDIA_TYPE))
+        list.split(',').any(|one| {
+            let mut members = one.split(';').map(str::trim);
+            let is_it = members.next().is_some_and(|of| of.eq_ignore_ascii_case(context::STAPLED_MEDIA_TYPE));
+            is_it && !members.any(is_unwanted)
+        })
     };
     headers.get_all(header::ACCEPT).iter().any(|value| value.to_str().is_ok_and(named))
+}
+
+/// Whether a parameter is the weight 0.
+fn is_unwanted(parameter: &str) -> bool {
+    let weight = parameter.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
+    weight.is_some_and(|(_, value)| value.trim().parse::<f32>().is_ok_and(|weight| weight <= 0.0))
 }
 
 /// The signed context with the proof that its statement, at `index`, is in the public log.
@@ -62,3 +72,6 @@ impl TileSource for Tiles<'_> {
         if tile.width() == width { Some(bytes) } else { cut(&with_width(*tile, width), &bytes, tile.width()) }
     }
 }
+
+#[cfg(test)]
+mod tests;
