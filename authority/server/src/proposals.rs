@@ -21,8 +21,8 @@ mod tests;
 /// What somebody wants to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Change the status of a context.
-    Change { act: Act, urn: ContextUrn, reason: String },
+    /// Change the status of a context; of a proposed resumption, where the suspension is in the log that it ends, and no later one.
+    Change { act: Act, urn: ContextUrn, reason: String, ends: Option<u64> },
     /// Raise a floor.
     Floor { line: Line, min: Version, reason: String },
     /// Have a permission logged.
@@ -44,6 +44,14 @@ impl Target {
             Self::Override(_) => PublisherAct::Override,
             Self::Withdraw { .. } => PublisherAct::Revoke,
         }
+    }
+
+    /// The same, of a resumption about the suspension at this index of the log.
+    pub fn ending(mut self, suspension: Option<u64>) -> Self {
+        if let Self::Change { ends, .. } = &mut self {
+            *ends = suspension;
+        }
+        self
     }
 
     /// What callers and records call it.
@@ -98,7 +106,9 @@ impl Target {
     /// Whether it is the same, whatever the reason that is given for it.
     fn is_as(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Change { act, urn, .. }, Self::Change { act: a, urn: u, .. }) => act == a && urn == u,
+            (Self::Change { act, urn, ends, .. }, Self::Change { act: a, urn: u, ends: e, .. }) => {
+                act == a && urn == u && ends == e
+            }
             (Self::Floor { line, min, .. }, Self::Floor { line: l, min: m, .. }) => line == l && min == m,
             (Self::Override(permission), Self::Override(other)) => permission == other,
             (
@@ -171,7 +181,8 @@ impl Written {
             lines: None,
         };
         match target {
-            Target::Change { urn, reason, .. } => {
+            Target::Change { urn, reason, ends, .. } => {
+                written.index = ends;
                 (written.urn, written.reason) = (Some(urn.as_str().to_owned()), Some(reason));
             }
             Target::Floor { line, min, reason } => {
@@ -223,10 +234,13 @@ impl Written {
                 min: Version::parse(min).ok()?,
                 reason: check_reason(self.reason.as_deref()?).ok()?.to_owned(),
             },
+            // one that does not say which suspension it ends would end any
+            ("resume", ..) if self.index.is_none() => return None,
             (act, Some(urn), None, None, None) => Target::Change {
                 act: Act::parse(act)?,
                 urn: ContextUrn::parse(urn, prefix).ok()?,
                 reason: check_reason(self.reason.as_deref()?).ok()?.to_owned(),
+                ends: self.index,
             },
             _ => return None,
         })

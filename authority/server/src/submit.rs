@@ -31,7 +31,7 @@ use crate::publish::{Heads, Published};
 use crate::store::{Documents, Evidence, Kept, Leftovers, Log};
 use crate::{Limits, RunFault};
 
-pub(crate) use check::{Verified, recognised_anew};
+pub(crate) use check::{SUSPENSION, Verified, recognised_anew};
 pub(crate) use commit::{reopen, said};
 pub(crate) use record::{OnRecord, Recorder};
 pub(crate) use room::Room;
@@ -69,6 +69,8 @@ pub(crate) enum Request {
         urn: ContextUrn,
         /// Why.
         reason: String,
+        /// Of a resumption that was proposed: where the suspension that it ends is in the log. No other one is ended by it.
+        ends: Option<u64>,
     },
     /// Raise a floor.
     Floor {

@@ -386,6 +386,42 @@ async fn two_persons_may_be_asked_for_by_the_configuration_alone() {
     running.stop().await;
 }
 
+/// One person resumed it alone, and the agreement to the proposal of before would have ended the next suspension.
+#[tokio::test]
+async fn a_resumption_that_was_proposed_ends_no_later_suspension() {
+    let place = Place::new();
+    let config = narrowed(&place);
+    let rules = format!(
+        r#"permit (principal, action in [Action::"publish", Action::"suspend"], resource);
+        permit (principal == Agent::"{GRACE}", action == Action::"resume", resource);
+        @four_eyes permit (principal == Agent::"{ADA}", action == Action::"resume", resource);"#
+    );
+    std::fs::write(place.path().join("publishers").join("rules.cedar"), rules).unwrap();
+    let running = place.start_with(config.clone()).await;
+    let (ada, grace) = (running.client_of(&place, Some(ADA)), running.client_of(&place, Some(GRACE)));
+    let urn = "urn:contexts:acme.stock:v1.0";
+    assert_eq!(ada.publish(&document(urn, "")).await.status, 201);
+    assert_eq!(ada.act(urn, "suspend").await.status, 201);
+    let first = ada.act(urn, "resume").await;
+    assert_eq!(first.status, 202, "{first:?}");
+    assert_eq!(grace.act(urn, "resume").await.status, 201);
+    assert_eq!(ada.act(urn, "suspend").await.status, 201);
+    let path = |got: &Got| format!("/v1/proposals/{}/approve", got.json()["proposal"].as_str().unwrap());
+    let refused = grace.post(&path(&first), "application/json", "").await;
+    assert_eq!((refused.status.as_u16(), refused.code().as_str()), (409, "transition_refused"));
+    assert!(refused.json()["detail"].as_str().unwrap().contains("suspended anew"), "{refused:?}");
+    assert_eq!(ada.ok("/v1/contexts").await.json()["contexts"][0]["status"], "suspended");
+    // what is proposed of the suspension that there is is agreed to, also after a restart
+    let second = ada.act(urn, "resume").await;
+    assert_eq!(second.status, 202, "{second:?}");
+    running.stop().await;
+    let running = place.start_with(config).await;
+    let grace = running.client_of(&place, Some(GRACE));
+    assert_eq!(grace.post(&path(&second), "application/json", "").await.status, 201);
+    assert_eq!(grace.ok("/v1/contexts").await.json()["contexts"][0]["status"], "valid");
+    running.stop().await;
+}
+
 fn pem_pair(name: &std::path::Path) -> (Chain, KeyPair) {
     let read = |end: &str| std::fs::read_to_string(name.with_extension(end)).unwrap();
     let key = KeyPair::from_pem(&read("key"), &SystemRandom::new()).unwrap();

@@ -23,7 +23,7 @@ use super::segment::Segment;
 use crate::audit::Entry;
 use crate::clock::now;
 use crate::proposals::{Proposal, Target};
-use crate::submit::{Consent, Done, Request, recognised_anew};
+use crate::submit::{Consent, Done, Request, SUSPENSION, recognised_anew};
 
 type Answer = Result<Response, Problem>;
 
@@ -61,6 +61,8 @@ pub(super) async fn carry_out(app: &App, attempt: &mut Attempt, by: &str, target
                 let detail = format!("it needs a second person, and then `{by}`, who signed it, hands it in");
                 return Err(Problem::new(Code::NotPermitted, detail));
             }
+            let ends = problem.more.and_then(|more| (more.0 == SUSPENSION).then(|| more.1.as_u64())?);
+            let target = target.ending(ends);
             let stands = |known: &Proposal| stands(app, &mut Entry::default(), known).is_ok();
             let proposal = app.proposals.propose(by, target, now(), &app.keys.random, stands);
             let proposal = proposal.inspect_err(|problem| note(attempt, problem))?;
@@ -80,7 +82,7 @@ fn note(attempt: &mut Attempt, problem: &Problem) {
 
 fn request(target: &Target, by: &str) -> Result<Request, Problem> {
     Ok(match target.clone() {
-        Target::Change { act, urn, reason } => Request::Change { act, urn, reason },
+        Target::Change { act, urn, reason, ends } => Request::Change { act, urn, reason, ends },
         Target::Floor { line, min, reason } => Request::Floor { line, min, reason },
         Target::Override(permission) => {
             let by = SpiffeId::parse(by).map_err(|fault| Problem::new(Code::Internal, fault))?;

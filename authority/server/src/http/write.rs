@@ -241,7 +241,7 @@ async fn changed(
     attempt.entry.on = Some(urn.as_str().to_owned());
     author.may(urn.line())?;
     let reason = checked(app, reason)?;
-    carry_out(app, attempt, author.id(), Target::Change { act, urn, reason }).await
+    carry_out(app, attempt, author.id(), Target::Change { act, urn, reason, ends: None }).await
 }
 
 /// `POST /v1/contexts/{urn}/revoke`

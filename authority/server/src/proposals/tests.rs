@@ -12,7 +12,7 @@ const SIXTY: std::time::Duration = std::time::Duration::from_secs(60);
 fn revoke(minor: u32, reason: &str) -> Target {
     let urn = format!("urn:contexts:payment:v1.{minor}");
     let urn = ContextUrn::parse(&urn, &Prefix::default()).unwrap();
-    Target::Change { act: Act::Revoke, urn, reason: reason.to_owned() }
+    Target::Change { act: Act::Revoke, urn, reason: reason.to_owned(), ends: None }
 }
 
 fn open(dir: &Path) -> Proposals {

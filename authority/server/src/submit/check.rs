@@ -61,7 +61,9 @@ impl Sequencer {
                 self.judge_publish(statement, chains, *seen, references)
             }
             Request::Conflict { .. } => Err(Code::UrnTaken.into()),
-            Request::Change { act, urn, reason } => self.judge_change(*act, urn, reason, consent),
+            Request::Change { act, urn, reason, ends } => {
+                self.judge_change((*act, *ends), urn, reason, consent)
+            }
             Request::Floor { line, min, reason } => self.judge_floor((line, *min), reason, consent),
             Request::Withdraw { recognised, index, lines, reason } => {
                 self.judge_withdraw((recognised, *index, lines), reason, consent)
@@ -121,7 +123,7 @@ impl Sequencer {
 
     fn judge_change(
         &mut self,
-        act: Act,
+        (act, ends): (Act, Option<u64>),
         urn: &ContextUrn,
         reason: &str,
         consent: Consent,
@@ -131,6 +133,18 @@ impl Sequencer {
         let at = self.time();
         let statement = Statement::Change { act, urn: urn.clone(), index, reason: reason.to_owned() };
         let done_before = match replay.check(at, &statement) {
+            Ok(()) if act == Act::Resume => {
+                let suspension = self.ledger.act_at(index, Act::Suspend);
+                if ends.is_some() && ends != suspension {
+                    let detail = "it was suspended anew since the resumption was proposed";
+                    return Err(Problem::new(Code::TransitionRefused, detail));
+                }
+                return self.by_status_key(at, statement, consent).map_err(|problem| match problem.code {
+                    // what is proposed is the end of this suspension
+                    Code::SecondPersonRequired => problem.with(SUSPENSION, suspension.into()),
+                    _ => problem,
+                });
+            }
             Ok(()) => return self.by_status_key(at, statement, consent),
             Err(ReplayFault::Revoked) => act == Act::Revoke,
             Err(ReplayFault::SuspendedAlready | ReplayFault::RetiredAlready) => true,
@@ -368,6 +382,9 @@ impl Sequencer {
         serde_json::to_vec(&record).ok()
     }
 }
+
+/// Under which name it is said where the suspension is in the log that a resumption would end.
+pub(crate) const SUSPENSION: &str = "suspension";
 
 /// What was asked for was the end of an older recognition.
 pub(crate) fn recognised_anew() -> Problem {
