@@ -357,6 +357,40 @@ async fn attack_a_permission_that_two_must_agree_to_is_proposed_by_who_signed_it
     running.stop().await;
 }
 
+/// It was refused before anybody's permission was looked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_permits_a_version_beside_more_than_are_compared() {
+    let place = Place::new();
+    let mut config = place.config();
+    config.publishers.push(publisher(GRACE, &[], &[], &[]));
+    config.publishers.last_mut().unwrap().overrides =
+        vec![semgate_authority::LinePattern::parse("stock.test").unwrap()];
+    config.limits.compared_versions = 1;
+    let running = place.start_with(config).await;
+    let grace = running.client_of(&place, Some(GRACE));
+    let of = |number: &str, most: u64| version(number, concept(most), results(&["known"]));
+    let (first, second, third) = (of("1.0", 20), of("1.1", 20), of("1.2", 20));
+    assert_eq!(running.client.publish(&first).await.status, StatusCode::CREATED);
+    assert_eq!(running.client.publish(&second).await.status, StatusCode::CREATED);
+    let refused = running.client.publish(&third).await;
+    assert_eq!(refused.code(), "version_unproven");
+    assert!(refused.json()["detail"].as_str().unwrap().starts_with("more than 1 versions"), "{refused:?}");
+    let permit = async |beside: &[&str]| {
+        let signed = permission(&place, GRACE, &third, beside);
+        grace.post("/v1/overrides", "application/jose+json", &signed).await
+    };
+    // of one alone it does not count
+    let got = permit(&[&first]).await;
+    assert_eq!(got.status, StatusCode::CREATED, "{got:?}");
+    let refused = running.client.publish(&third).await;
+    assert_eq!(refused.code(), "version_unproven");
+    assert!(refused.json()["detail"].as_str().unwrap().contains("does not name"), "{refused:?}");
+    let got = permit(&[&first, &second]).await;
+    assert_eq!(got.status, StatusCode::CREATED, "{got:?}");
+    assert_eq!(running.client.publish(&third).await.status, StatusCode::CREATED);
+    running.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn permissions_are_bounded_in_number_and_listed_as_they_are_at_each_moment() {
     let place = Place::new();

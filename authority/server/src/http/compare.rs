@@ -38,12 +38,10 @@ pub(super) fn proven(app: &App, referred: &Referred<'_>, document: &Arc<Context>
     let others: Vec<(ContextUrn, Digest)> =
         others.into_iter().map(|(other, record)| (other, record.digest)).collect();
     let most = app.config.limits.compared_versions;
-    if others.len() > most {
-        let detail =
-            format!("more than {most} versions of this major count, and not all can be compared with");
-        return Err(Problem::new(Code::VersionUnproven, detail));
-    }
-    let mut found = obstacle(app, referred, document, &others)?;
+    let mut found = match others.len() > most {
+        true => Some(Obstacle::too_many(most)),
+        false => obstacle(app, referred, document, &others)?,
+    };
     if found.is_none() {
         // gateways type what was revoked too, since policies may name it; of these the newest, as many as may be read
         revoked.sort_by_key(|(other, _)| std::cmp::Reverse(other.version()));
@@ -65,6 +63,13 @@ struct Obstacle {
 }
 
 impl Obstacle {
+    /// What is not compared is not known.
+    fn too_many(most: usize) -> Self {
+        let detail =
+            format!("more than {most} versions of this major count, and not all can be compared with");
+        Self { code: Code::VersionUnproven, detail, comparison: None }
+    }
+
     fn refused(self, unpermitted: Option<String>) -> Problem {
         let mut detail = self.detail;
         if let Some(why) = unpermitted {
