@@ -264,7 +264,7 @@ const TOOLS: &str = r#"
 
 /// What a server answers to a call of `add`, or to reading a resource.
 fn tells(method: &str, mut result: Value) -> Result<(), Refusal> {
-    let admits = TextParts { text: true, ..TextParts::default() };
+    let admits = TextParts { text: true, url: true, ..TextParts::default() };
     let (inspector, route) = sums::house_of(UnnamedTools::Withhold, TOOLS, admits);
     let (params, name) = match method {
         "tools/call" => (json!({"name": "add", "arguments": {"a": 1, "b": 2}}), "add"),

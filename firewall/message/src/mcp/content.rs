@@ -223,6 +223,11 @@ fn embedded<'j>(
     }
     let path = at(path, "resource");
     match resource {
+        // where it is from is the server's word, and nobody asked for it
+        Some(_) if !reading.admit.url => {
+            out.note_uninspectable(place(&path));
+            Ok(())
+        }
         Some(resource) => contents(resource, &path, performative, reading, out),
         None => Err(MessageFault::malformed(path, "is missing")),
     }

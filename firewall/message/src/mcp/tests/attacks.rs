@@ -47,6 +47,19 @@ fn attack_a_block_of_text_carries_a_url_where_only_text_is_admitted() {
 }
 
 #[test]
+fn attack_an_embedded_resource_carries_a_url_where_only_text_is_admitted() {
+    let called = asked(Operation::CallTool, Version::V2025_11_25);
+    let embedded = json!({"type": "resource", "resource": {"uri": "https://evil.test/", "text": "hi"}});
+    for (url, place) in [(false, Some("/result/content/0/resource".to_owned())), (true, None)] {
+        let admits = Reading { admit: TextParts { text: true, url, ..STRICT.admit }, ..STRICT };
+        with(&answered(json!({"content": [embedded]})), |json| {
+            let said = said(answer(json, &called, Speaker::Server, &admits));
+            assert_eq!(said.message.uninspectable.map(|at| at.to_string()), place);
+        });
+    }
+}
+
+#[test]
 fn attack_a_server_answers_with_another_resource_than_was_asked_for() {
     let asked = asked(Operation::ReadResource, Version::V2025_11_25);
     let read = |uri: &str| {
