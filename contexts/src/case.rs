@@ -25,7 +25,13 @@ fn only(mut mapped: impl Iterator<Item = char>) -> Option<char> {
     mapped.next().filter(|_| mapped.next().is_none())
 }
 
+/// A name as names are compared.
+pub(crate) fn folded(name: &str) -> String {
+    name.chars().map(fold).collect()
+}
+
 /// Whether two names are the same but for case.
+#[cfg(test)]
 pub(crate) fn same(one: &str, other: &str) -> bool {
     one.chars().map(fold).eq(other.chars().map(fold))
 }

@@ -13,7 +13,7 @@ mod decimal;
 mod document;
 mod formats;
 mod formula;
-mod hunt;
+pub(crate) mod hunt;
 mod limits;
 mod marks;
 mod pair;

@@ -5,6 +5,7 @@
 //! profile takes and refuses is told in `docs/spec/context-document.md`.
 
 mod borrow;
+mod casing;
 mod check;
 mod custom;
 mod emit;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 pub(crate) use borrow::each_schema;
+pub(crate) use casing::{Casing, Place};
 pub(crate) use check::pointer;
 pub(crate) use custom::{is_multiple, is_refused};
 pub use custom::{is_refused as refused_in_free_text, is_unseen};
@@ -57,6 +59,7 @@ pub(crate) struct Wanted<'d> {
 pub(crate) struct Compiled {
     pub(crate) validator: Validator,
     pub(crate) fields: FieldType,
+    pub(crate) casing: Casing,
     pub(crate) free_text: FreeText,
     /// Members that [`Shape::never_null`](crate::Shape::never_null) is about, sorted.
     pub(crate) never_null: Vec<String>,
@@ -96,6 +99,7 @@ pub(crate) fn compile<'d>(
     let starts: Vec<usize> = wanted.iter().map(|want| places.add(want.schema)).collect();
     let map = Arc::new(places.finish());
 
+    let mut casing = casing::Places::new(&source, limits);
     let codes = custom::Codes::new(parts.codes);
     let mut compiled = Vec::with_capacity(wanted.len());
     for ((want, root), start) in wanted.iter().zip(roots).zip(starts) {
@@ -104,6 +108,7 @@ pub(crate) fn compile<'d>(
         compiled.push(Compiled {
             validator,
             fields: fields::describe(&source, want.schema),
+            casing: casing.read(want.schema).map_err(|fault| located(want, fault))?,
             free_text: FreeText::new(Arc::clone(&map), start),
             never_null: fields::never_null(&source, want.schema),
         });

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::case;
 use crate::json::{Json, Object};
 use crate::performative::{Performative, PerformativeSet};
-use crate::schema::{ContentFault, FreeText, Validator};
+use crate::schema::{Casing, ContentFault, FreeText, Validator};
 
 /// The two kinds of term; both live in one namespace of their document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,6 +79,7 @@ pub struct Shape {
     pub(crate) schema: Value,
     pub(crate) performatives: PerformativeSet,
     pub(crate) fields: FieldType,
+    pub(crate) casing: Casing,
     pub(crate) free_text: FreeText,
     pub(crate) never_null: Vec<String>,
     pub(crate) validator: Validator,
@@ -113,10 +113,7 @@ impl Shape {
     /// The first [`ContentFault`] by the order of the schema's keywords: where and which rule, never a value.
     pub fn conform(&self, instance: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
         self.validator.conform(instance, without)?;
-        match &self.fields {
-            FieldType::Record(fields) => no_twins(fields, instance, without),
-            _ => Ok(()),
-        }
+        self.casing.conform(instance, without)
     }
 
     /// The members that the schema asks of every instance and this one lacks, as JSON Pointers (RFC 6901), outer ones first and
@@ -195,40 +192,6 @@ fn missing_in(kind: &FieldType, value: &Json<'_>, path: &str, most: usize, gaps:
 
 fn pointed(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
-}
-
-/// Refuses, at every depth, a member of an open object whose name differs from a declared one only in case (DESIGN §2.1): the
-/// schema would take `Amount` beside `amount`, policies would read the one, and a reader that folds case the other.
-fn no_twins(
-    fields: &BTreeMap<String, Field>,
-    object: &Object<'_>,
-    without: Option<&str>,
-) -> Result<(), ContentFault> {
-    for (name, value) in object.iter().filter(|(name, _)| Some(*name) != without) {
-        let within = |mut fault: ContentFault| {
-            fault.path = format!("/{name}{}", fault.path);
-            fault
-        };
-        match fields.get(name) {
-            Some(field) => no_twins_in(&field.kind, value).map_err(within)?,
-            None => {
-                if let Some(declared) = fields.keys().find(|known| case::same(known, name)) {
-                    return Err(ContentFault { path: format!("/{declared}"), rule: "case".to_owned() });
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn no_twins_in(kind: &FieldType, value: &Json<'_>) -> Result<(), ContentFault> {
-    match (kind.present(), value) {
-        (FieldType::Record(fields), Json::Object(object)) => no_twins(fields, object, None),
-        (FieldType::Array(items), Json::Array(values)) => {
-            values.iter().try_for_each(|value| no_twins_in(items, value))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// What a member can hold, said without references: the view from which policies are typed.

@@ -258,3 +258,35 @@ fn a_directory_of_cases_below_the_policies_changes_nothing_of_what_is_loaded() {
     let without = policy(&["check", word(dir.path()), "--json"]);
     assert_eq!((with.0, digest(&with.1)), (0, digest(&without.1)));
 }
+
+/// Through the binary: what a limit on `amount` refuses did pass as `Amount` beside it, in an open object of a map and in one that declares
+/// its members in branches.
+#[test]
+fn attack_a_twin_of_a_declared_member_is_refused_in_maps_and_branches() {
+    let dir = tempfile::tempdir().unwrap();
+    let amount = json!({"type": "number", "multipleOf": 0.01, "maximum": 100});
+    let open = json!({"type": "object", "properties": {"amount": amount}, "additionalProperties": true});
+    let branch = json!({"type": "object", "additionalProperties": true, "anyOf": [{"properties": {"amount": amount}, "required": ["amount"]}, {"required": ["z"]}]});
+    let document = json!({"context": "urn:contexts:twin:v1.0", "concepts": {"mapped": {"type": "object", "additionalProperties": open}, "branched": branch}});
+    let case = |concept: &str, content: Value, expect: &str| {
+        json!({"shows": concept, "sender": "spiffe://e/a", "receiver": "spiffe://e/b", "context": "urn:contexts:twin:v1.0", "concept": concept,
+            "performative": "REQUEST", "content": content, "expect": expect})
+    };
+    let (plain, twin) = (json!({"amount": 1}), json!({"amount": 1, "Amount": 1_000_000}));
+    let cases = json!([
+        case("mapped", json!({"p": plain}), "permitted"),
+        case("mapped", json!({"p": twin}), "content_invalid"),
+        case("branched", plain, "permitted"),
+        case("branched", twin, "content_invalid"),
+    ]);
+    let at = |name: &str| dir.path().join(name);
+    std::fs::create_dir_all(at("rules/cases")).unwrap();
+    std::fs::write(at("twin.json"), document.to_string()).unwrap();
+    std::fs::write(at("rules/entities.json"), r#"{"groups": [], "agents": []}"#).unwrap();
+    std::fs::write(at("rules/all.cedar"), "permit(principal, action, resource);").unwrap();
+    std::fs::write(at("rules/cases/twins.json"), cases.to_string()).unwrap();
+    let (cases, context) = (at("rules/cases"), at("twin.json"));
+    let (status, shown, errors) =
+        policy(&["test", word(&cases), "--context", word(&context), "--no-library"]);
+    assert_eq!(status, 0, "{shown}{errors}");
+}

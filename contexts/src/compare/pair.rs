@@ -51,7 +51,7 @@ impl<'e> Pairs<'e> {
         let reader = &mut self.solver.reader;
         let (holds, fails) = reader.schema(schema.side, schema.root);
         let Some(side) = self.sides.get(schema.side) else { return (vec![holds], fails) };
-        let (none, some) = twins(reader, side, schema.root, &schema.shape.fields);
+        let (none, some) = twins(reader, side, schema.root, &schema.shape.casing);
         let refuses = reader.arena.or([fails, some]);
         (vec![holds, none], refuses)
     }

@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 
 use super::decimal::Decimal;
 use super::formula::{Arena, Atom, Bound, FALSE, Formula, Id, Scalar, Scope, TRUE};
+use super::twins;
 use super::words::Pattern;
-use crate::schema::{FORMATS, types};
+use crate::schema::{Casing, FORMATS, types};
 
 /// Branches of `oneOf` of which each pair is said: five hundred formulas, which a reader of a schema writes at once.
 const MOST_PAIRED: usize = 32;
@@ -35,6 +36,15 @@ impl Emitted {
 /// A formula and its denial.
 pub(super) type Pair = (Id, Id);
 
+/// What may lead back to itself, so that it is called by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Called<'e> {
+    /// A definition: side and name.
+    Definition(usize, &'e str),
+    /// A place under the rule `case`: casing and place.
+    Place(usize, usize),
+}
+
 /// Reads the schemas of two sides into one arena.
 #[derive(Debug)]
 pub(super) struct Reader<'e> {
@@ -42,8 +52,12 @@ pub(super) struct Reader<'e> {
     sides: [&'e Emitted; 2],
     /// Definitions that are the same on both sides, with all that they lead to.
     shared: BTreeSet<&'e str>,
-    /// Definitions by number: side and name.
-    definitions: Vec<(usize, &'e str)>,
+    /// What formulas call by number.
+    definitions: Vec<Called<'e>>,
+    /// Casings by number, those that are equal once.
+    casings: Vec<&'e Casing>,
+    /// What the rule `case` says of their places.
+    pub(super) cased: HashMap<(usize, usize), Pair>,
     read: HashMap<(usize, usize), Pair>,
     pub(super) patterns: Vec<Pattern>,
     known: HashMap<String, usize>,
@@ -58,6 +72,8 @@ impl<'e> Reader<'e> {
             sides,
             shared: shared::of(sides),
             definitions: Vec::new(),
+            casings: Vec::new(),
+            cased: HashMap::new(),
             read: HashMap::new(),
             patterns: Vec::new(),
             known: HashMap::new(),
@@ -88,14 +104,47 @@ impl<'e> Reader<'e> {
         number
     }
 
-    /// What a definition says, or denies.
+    /// What is called by this number says, or denies.
     pub(super) fn definition(&mut self, number: usize, holds: bool) -> Id {
-        let Some((side, name)) = self.definitions.get(number).copied() else { return TRUE };
-        let Some(schema) = self.sides.get(side).and_then(|emitted| emitted.definitions.get(name)) else {
-            return TRUE;
+        let pair = match self.definitions.get(number) {
+            Some(Called::Definition(side, name)) => {
+                let side = *side;
+                let schema = self.sides.get(side).and_then(|emitted| emitted.definitions.get(*name));
+                schema.map(|schema| self.schema(side, schema))
+            }
+            Some(Called::Place(which, place)) => {
+                let (which, place) = (*which, *place);
+                let casing = self.casings.get(which).copied();
+                casing.map(|casing| twins::of_place(self, which, casing, place))
+            }
+            None => None,
         };
-        let pair = self.schema(side, schema);
-        if holds { pair.0 } else { pair.1 }
+        pair.map_or(TRUE, |pair| if holds { pair.0 } else { pair.1 })
+    }
+
+    /// The number of a casing.
+    pub(super) fn casing(&mut self, casing: &'e Casing) -> usize {
+        let known = self.casings.iter().position(|known| *known == casing);
+        known.unwrap_or_else(|| {
+            self.casings.push(casing);
+            self.casings.len().saturating_sub(1)
+        })
+    }
+
+    /// A place that leads back to itself.
+    pub(super) fn place(&mut self, casing: usize, place: usize) -> Pair {
+        self.called(Called::Place(casing, place))
+    }
+
+    fn called(&mut self, what: Called<'e>) -> Pair {
+        let known = self.definitions.iter().position(|known| *known == what);
+        let number = known.unwrap_or_else(|| {
+            self.definitions.push(what);
+            self.definitions.len().saturating_sub(1)
+        });
+        let holds = self.arena.add(Formula::Definition(number, true));
+        let fails = self.arena.add(Formula::Definition(number, false));
+        self.arena.pair(holds, fails)
     }
 
     fn reference(&mut self, side: usize, reference: &str) -> Pair {
@@ -103,14 +152,7 @@ impl<'e> Reader<'e> {
         let Some(sides) = self.sides.get(side) else { return (FALSE, TRUE) };
         let Some((name, _)) = sides.definitions.get_key_value(name) else { return (FALSE, TRUE) };
         let side = if self.shared.contains(name.as_str()) { 0 } else { side };
-        let known = self.definitions.iter().position(|known| known.0 == side && known.1 == name);
-        let number = known.unwrap_or_else(|| {
-            self.definitions.push((side, name));
-            self.definitions.len().saturating_sub(1)
-        });
-        let holds = self.arena.add(Formula::Definition(number, true));
-        let fails = self.arena.add(Formula::Definition(number, false));
-        self.arena.pair(holds, fails)
+        self.called(Called::Definition(side, name))
     }
 
     /// A schema of one side.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 mod natural;
 mod second;
+mod twins;
 
 use super::*;
 use crate::document::{Context, DocumentLimits};
@@ -272,23 +273,6 @@ fn unions_conditions_and_negations() {
 fn recursion_ends() {
     both_ways(json!({ "$ref": "#/$defs/deep" }), json!({ "$ref": "#/$defs/tree" }));
     within(json!({ "$ref": "#/$defs/tree" }), json!({ "$ref": "#/$defs/tree" }));
-}
-
-#[test]
-fn open_objects_have_no_members_that_differ_in_case() {
-    let open =
-        |name: &str| json!({ "type": "object", "properties": { name: true }, "additionalProperties": true });
-    let part = concept(&open("a"), &open("a"));
-    assert_eq!(part.verdict, Verdict::Compatible);
-    let part = concept(&json!({ "type": "object", "additionalProperties": true }), &open("amount"));
-    assert_eq!(part.verdict, Verdict::Breaking);
-    assert_eq!(part.witness.unwrap().refused.rule, "case");
-    let taken = |name: &str| json!({ "type": "object", "properties": { name: { "type": "integer" } }, "maxProperties": 1, "minProperties": 1 });
-    for twin in ["ri\u{17f}k", "ris\u{212a}", "RISK"] {
-        let part = concept(&taken(twin), &open("risk"));
-        assert_eq!(part.verdict, Verdict::Breaking, "{twin}");
-        assert_eq!(part.witness.unwrap().refused.rule, "case");
-    }
 }
 
 #[test]

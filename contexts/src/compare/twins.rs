@@ -1,50 +1,94 @@
 //! The rule `case`: in an open object no member may differ from a declared one only in case.
 
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
 use super::formula::{Atom, FALSE, Id, Scope, TRUE};
 use super::read::{Emitted, Pair, Reader};
 use crate::case;
-use crate::term::FieldType;
-use serde_json::Value;
+use crate::schema::{Casing, Place};
 
 /// That an instance has no such member, at any depth, and that it has one; nothing where no object of the side is open.
-pub(super) fn twins(reader: &mut Reader<'_>, side: &Emitted, root: &Value, fields: &FieldType) -> Pair {
+pub(super) fn twins<'e>(reader: &mut Reader<'e>, side: &Emitted, root: &Value, casing: &'e Casing) -> Pair {
     let schemas = || side.definitions.values().chain([root]);
-    let mut names = Vec::new();
-    if schemas().any(is_open) || has_twins(schemas(), &mut names) {
-        of_type(reader, fields)
+    if schemas().any(is_open) || has_twins(schemas()) {
+        Reading { which: reader.casing(casing), casing, on_the_way: BTreeSet::new() }.inside(reader, Some(0))
     } else {
         (TRUE, FALSE)
     }
 }
 
-fn of_type(reader: &mut Reader<'_>, fields: &FieldType) -> Pair {
-    match fields.present() {
-        FieldType::Array(items) => {
-            let (none, some) = of_type(reader, items);
-            if none == TRUE {
-                return (TRUE, FALSE);
-            }
-            reader.arena.atoms(Atom::Items(0, none), Atom::SomeItem(0, some))
+/// The same of a place, for one that leads back to itself.
+pub(super) fn of_place<'e>(reader: &mut Reader<'e>, which: usize, casing: &'e Casing, place: usize) -> Pair {
+    Reading { which, casing, on_the_way: BTreeSet::new() }.inside(reader, Some(place))
+}
+
+/// Places that are read inside one another at once; what is further down is called by number. No message is nested deeper than half of it.
+const MOST_NESTED: usize = 64;
+
+struct Reading<'e> {
+    which: usize,
+    casing: &'e Casing,
+    /// Places around the one that is read.
+    on_the_way: BTreeSet<usize>,
+}
+
+impl Reading<'_> {
+    fn inside(&mut self, reader: &mut Reader<'_>, number: Option<usize>) -> Pair {
+        let Some((number, place)) = number.and_then(|number| Some((number, self.casing.place(number)?)))
+        else {
+            return (TRUE, FALSE);
+        };
+        if let Some(known) = reader.cased.get(&(self.which, number)) {
+            return *known;
         }
-        FieldType::Record(fields) if !fields.is_empty() => {
-            let folded: Vec<String> = fields.keys().map(|name| fold(name)).collect();
-            let within = reader.own_pattern(&format!("^(?:{})$", folded.join("|")));
-            let names = fields.keys().cloned().collect();
-            let scope = Scope { within: Some(within), names, patterns: std::collections::BTreeSet::new() };
-            let mut parts =
-                vec![reader.arena.atoms(Atom::Every(scope.clone(), FALSE), Atom::SomeMember(scope, TRUE))];
-            for (name, field) in fields {
-                let (none, some) = of_type(reader, &field.kind);
-                if none != TRUE {
-                    parts.push(reader.member(name, none, some));
-                }
-            }
-            let none: Vec<Id> = parts.iter().map(|part| part.0).collect();
-            let some: Vec<Id> = parts.iter().map(|part| part.1).collect();
-            let (none, some) = (reader.arena.and(none), reader.arena.or(some));
-            reader.arena.pair(none, some)
+        if self.on_the_way.len() >= MOST_NESTED || !self.on_the_way.insert(number) {
+            return reader.place(self.which, number);
         }
-        _ => (TRUE, FALSE),
+        let pair = self.place(reader, place);
+        self.on_the_way.remove(&number);
+        reader.cased.insert((self.which, number), pair);
+        pair
+    }
+
+    fn place(&mut self, reader: &mut Reader<'_>, place: &Place) -> Pair {
+        let names: BTreeSet<String> = place.names().map(|(name, _)| name.to_owned()).collect();
+        let mut parts = Vec::new();
+        if !names.is_empty() {
+            let folded: Vec<String> = names.iter().map(|name| fold(name)).collect();
+            let within = Some(reader.own_pattern(&format!("^(?:{})$", folded.join("|"))));
+            let scope = Scope { within, names: names.clone(), patterns: BTreeSet::new() };
+            parts.push(reader.arena.atoms(Atom::Every(scope.clone(), FALSE), Atom::SomeMember(scope, TRUE)));
+        }
+        for (name, inside) in place.names() {
+            let (none, some) = self.inside(reader, inside);
+            if none != TRUE {
+                parts.push(reader.member(name, none, some));
+            }
+        }
+        let (none, some) = self.inside(reader, place.rest());
+        if none != TRUE {
+            let scope = Scope { within: None, names, patterns: BTreeSet::new() };
+            parts.push(reader.arena.atoms(Atom::Every(scope.clone(), none), Atom::SomeMember(scope, some)));
+        }
+        let (prefix, items) = place.items();
+        for (index, inside) in prefix.iter().enumerate() {
+            let (none, some) = self.inside(reader, *inside);
+            if none != TRUE {
+                let at = index as u64;
+                parts.push(reader.arena.atoms(Atom::Item(at, none), Atom::HasItem(at, some)));
+            }
+        }
+        let (none, some) = self.inside(reader, items);
+        if none != TRUE {
+            let from = prefix.len() as u64;
+            parts.push(reader.arena.atoms(Atom::Items(from, none), Atom::SomeItem(from, some)));
+        }
+        let none: Vec<Id> = parts.iter().map(|part| part.0).collect();
+        let some: Vec<Id> = parts.iter().map(|part| part.1).collect();
+        let (none, some) = (reader.arena.and(none), reader.arena.or(some));
+        reader.arena.pair(none, some)
     }
 }
 
@@ -64,38 +108,42 @@ fn fold(name: &str) -> String {
     pattern
 }
 
+/// Whether a value somewhere may hold members that no schema names: an object that is opened, or a schema `true`.
 fn is_open(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => {
-            map.contains_key("patternProperties")
-                || ["additionalProperties", "unevaluatedProperties"]
-                    .iter()
-                    .any(|keyword| map.get(*keyword).is_some_and(|schema| schema != &Value::Bool(false)))
-                || map.values().any(is_open)
-        }
-        Value::Array(list) => list.iter().any(is_open),
-        _ => false,
-    }
+    let Value::Object(map) = schema else { return schema == &Value::Bool(true) };
+    map.iter().any(|(keyword, value)| match (keyword.as_str(), value) {
+        ("patternProperties", _) => true,
+        ("additionalProperties" | "unevaluatedProperties", value) => value != &Value::Bool(false),
+        ("uniqueItems" | "x-free-text" | "const" | "enum", _) => false,
+        ("properties" | "dependentSchemas", Value::Object(named)) => named.values().any(is_open),
+        (_, Value::Array(list)) => list.iter().any(is_open),
+        (_, value) => is_open(value),
+    })
 }
 
 /// Whether two names of members differ only in case.
-fn has_twins<'v>(schemas: impl Iterator<Item = &'v Value>, names: &mut Vec<&'v str>) -> bool {
+fn has_twins<'v>(schemas: impl Iterator<Item = &'v Value>) -> bool {
+    let mut names = BTreeSet::new();
     let mut open: Vec<&Value> = schemas.collect();
     while let Some(schema) = open.pop() {
         match schema {
             Value::Object(map) => {
-                if let Some(Value::Object(properties)) = map.get("properties") {
-                    names.extend(properties.keys().map(String::as_str));
+                for keyword in ["properties", "dependentSchemas", "dependentRequired"] {
+                    names.extend(map.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys));
                 }
                 open.extend(map.values());
             }
-            Value::Array(list) => open.extend(list),
+            Value::Array(list) => {
+                // what `required` and `dependentRequired` ask for, and values of `enum`, which do no harm
+                names.extend(
+                    list.iter()
+                        .filter_map(|value| if let Value::String(name) = value { Some(name) } else { None }),
+                );
+                open.extend(list);
+            }
             _ => {}
         }
     }
-    names.sort_unstable();
-    names.dedup();
-    let mut folded: Vec<String> = names.iter().map(|name| name.chars().map(case::fold).collect()).collect();
-    folded.sort_unstable();
-    folded.windows(2).any(|pair| pair.first() == pair.last())
+    let folded: BTreeSet<String> = names.iter().map(|name| case::folded(name)).collect();
+    folded.len() < names.len()
 }

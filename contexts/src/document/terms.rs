@@ -106,7 +106,7 @@ fn shape(
         let what = "this member names the type of an instance and never reaches its schema";
         return Err(DocumentFault::Member { path: schema::pointer(&path), what });
     }
-    let Compiled { validator, fields, free_text, never_null } = compiled;
+    let Compiled { validator, fields, casing, free_text, never_null } = compiled;
     let schema = want.schema.clone();
-    Ok(Shape { name, schema, performatives, fields, free_text, never_null, validator })
+    Ok(Shape { name, schema, performatives, fields, casing, free_text, never_null, validator })
 }

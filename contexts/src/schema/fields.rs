@@ -256,7 +256,8 @@ impl<'v> Unfolding<'_, 'v> {
     }
 }
 
-fn carries(map: &Map<String, Value>) -> bool {
+/// Whether an object may have members here that no `properties` names, or that it names under a condition.
+pub(super) fn carries(map: &Map<String, Value>) -> bool {
     let open = |keyword: &str| map.get(keyword).is_some_and(|value| value != &Value::Bool(false));
     open("additionalProperties")
         || open("unevaluatedProperties")

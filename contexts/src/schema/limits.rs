@@ -9,6 +9,9 @@ pub struct SchemaLimits {
     /// Schema nodes that the validator builds for one document, branches counted as often as they are built; each
     /// takes about 1 kB.
     pub max_compiled_nodes: u64,
+    /// Names that are declared in the places of an instance, with the schemas that look there, as often as schemas lead to them, in all
+    /// shapes of one document: what the rule `case` knows by heart. Ten for each compiled schema, about 80 bytes each.
+    pub max_case_names: usize,
     /// Levels of instance for which the work is computed: no message is nested deeper.
     pub max_instance_depth: usize,
     /// Applicators and references inside one another that look at the same value: each is a few stack frames,
@@ -42,6 +45,7 @@ impl Default for SchemaLimits {
         SchemaLimits {
             max_work_per_node: 500,
             max_compiled_nodes: 20_000,
+            max_case_names: 200_000,
             max_instance_depth: 32,
             max_in_place_depth: 16,
             max_defs: 256,

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use regex_syntax::ast::ErrorKind;
+use regex_syntax::hir::literal::{Extractor, Literal};
+use regex_syntax::hir::{Hir, Look};
 use serde_json::json;
 
 use super::{SchemaFault, SchemaLimits, Validator};
@@ -86,6 +88,21 @@ fn has_flags(rest: &str) -> bool {
     rest.strip_prefix('?').is_some_and(|rest| {
         rest.starts_with(|c: char| c == '-' || c.is_ascii_alphabetic()) && !rest.starts_with("P<")
     })
+}
+
+/// The texts that a pattern fits, where it spells out a few whole ones (`^amount$`, `^(net|gross)$`) and fits no other; else none.
+pub(super) fn words(pattern: &str) -> Vec<String> {
+    let spelt = |hir: &Hir| {
+        let told = hir.properties();
+        let whole =
+            told.look_set_prefix().contains(Look::Start) && told.look_set_suffix().contains(Look::End);
+        let ends = told.look_set().iter().all(|look| matches!(look, Look::Start | Look::End));
+        let texts = Extractor::new().extract(hir);
+        let texts = texts.literals().filter(|texts| whole && ends && texts.iter().all(Literal::is_exact))?;
+        texts.iter().map(|text| String::from_utf8(text.as_bytes().to_vec()).ok()).collect()
+    };
+    let hir = regex_syntax::Parser::new().parse(pattern).ok();
+    hir.and_then(|hir| spelt(&hir)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -84,14 +84,17 @@ fn a_second_opinion_never_contradicts_ours() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (first, count) =
         (number("SEMGATE_HUNT_SEED").unwrap_or(500_000), number("SEMGATE_HUNT_PAIRS").unwrap_or(150));
-    let read = |document: &Value| {
-        Context::check(document.to_string().as_bytes(), &Prefix::default(), &DocumentLimits::default()).ok()
+    let read = |document: &str| {
+        Context::check(document.as_bytes(), &Prefix::default(), &DocumentLimits::default()).ok()
     };
     let limits = CompareLimits { max_steps: 100_000, ..CompareLimits::default() };
     let (mut both, mut ours, mut pairs, mut apart) = (0, 0, 0, Vec::new());
     let mut none: std::collections::BTreeMap<String, i32> = std::collections::BTreeMap::new();
     for seed in first..first + count {
         let (old, new) = documents(&mut Random::new(seed));
+        // no two names that differ only in case: that the rule `case` refuses one of them they do not know
+        let apart_in_more = |document: &Value| document.to_string().replace(r#""A""#, r#""D""#);
+        let [old, new] = [&old, &new].map(apart_in_more);
         let (Some(left), Some(right)) = (read(&old), read(&new)) else { continue };
         pairs += 1;
         let part = compare(&left, &right, &limits).parts.remove(0);

@@ -1,0 +1,106 @@
+//! The rule `case` in comparisons.
+
+use serde_json::{Value, json};
+
+use super::super::*;
+use super::{compared, concept, object};
+
+#[test]
+fn open_objects_have_no_members_that_differ_in_case() {
+    let open =
+        |name: &str| json!({ "type": "object", "properties": { name: true }, "additionalProperties": true });
+    let part = concept(&open("a"), &open("a"));
+    assert_eq!(part.verdict, Verdict::Compatible);
+    let part = concept(&json!({ "type": "object", "additionalProperties": true }), &open("amount"));
+    assert_eq!(part.verdict, Verdict::Breaking);
+    assert_eq!(part.witness.unwrap().refused.rule, "case");
+    let taken = |name: &str| json!({ "type": "object", "properties": { name: { "type": "integer" } }, "maxProperties": 1, "minProperties": 1 });
+    for twin in ["ri\u{17f}k", "ris\u{212a}", "RISK"] {
+        let part = concept(&taken(twin), &open("risk"));
+        assert_eq!(part.verdict, Verdict::Breaking, "{twin}");
+        assert_eq!(part.witness.unwrap().refused.rule, "case");
+    }
+}
+
+#[test]
+fn attack_a_name_that_only_a_branch_declares_breaks_what_held_its_twin() {
+    let named = json!({ "properties": { "amount": { "type": "integer" } } });
+    let old = json!({ "type": "object", "additionalProperties": true });
+    let with = |keyword: &str, value: Value| json!({ "type": "object", "additionalProperties": true, keyword: value });
+    let conditional =
+        json!({ "type": "object", "additionalProperties": true, "if": { "required": ["k"] }, "then": named });
+    for new in [
+        with("anyOf", json!([named, { "required": ["k"] }])),
+        with(
+            "oneOf",
+            json!([named, { "properties": { "amount": { "type": "string" } }, "required": ["amount"] }]),
+        ),
+        with("dependentSchemas", json!({ "k": named })),
+        with("patternProperties", json!({ "^amount$": { "type": "integer" } })),
+        with("required", json!(["amount"])),
+        conditional,
+    ] {
+        let part = concept(&old, &new);
+        assert_eq!(part.verdict, Verdict::Breaking, "{new}: {part:?}");
+        // what the rule alone refuses: names are taken, and nothing else is said
+        if let Some(part) = Some(part).filter(|_| new.get("dependentSchemas").is_some()) {
+            assert!(["case", "type"].contains(&part.witness.unwrap().refused.rule.as_str()));
+        }
+        assert_eq!(concept(&new, &new).verdict, Verdict::Compatible, "{new}");
+    }
+}
+
+#[test]
+fn attack_a_twin_alone_breaks_wherever_its_name_is_declared() {
+    let declared = json!({ "type": "object", "additionalProperties": true, "properties": { "a": true } });
+    let loose = json!({ "type": "object", "additionalProperties": true });
+    let map = |inside: &Value| json!({ "type": "object", "additionalProperties": inside });
+    let item = |inside: &Value| object(&json!({ "type": "array", "prefixItems": [inside], "items": false }));
+    let union = |inside: &Value| object(&json!({ "anyOf": [inside, { "type": "string" }] }));
+    let branch = |inside: &Value| json!({ "type": "object", "additionalProperties": true, "anyOf": [inside, { "type": "object", "additionalProperties": true }] });
+    let twins: [&dyn Fn(&Value) -> Value; 4] = [&map, &item, &union, &branch];
+    for inside in twins {
+        let part = concept(&inside(&loose), &inside(&declared));
+        assert_eq!(part.verdict, Verdict::Breaking, "{part:?}");
+        assert_eq!(part.witness.unwrap().refused.rule, "case");
+        assert_eq!(concept(&inside(&declared), &inside(&loose)).verdict, Verdict::Compatible);
+        assert_eq!(concept(&inside(&declared), &inside(&declared)).verdict, Verdict::Compatible);
+    }
+    let tested = json!({ "type": "array", "items": true, "maxItems": 1, "minItems": 1 });
+    let mut named = tested.clone();
+    named["contains"] = json!({ "anyOf": [declared, { "type": ["null", "object"] }] });
+    let part = concept(
+        &object(&json!({ "type": "array", "items": loose, "maxItems": 1, "minItems": 1 })),
+        &object(&named),
+    );
+    assert_eq!(part.witness.expect("a name that is only tested").refused.rule, "case");
+}
+
+#[test]
+fn attack_a_twin_far_down_a_tree_breaks_and_trees_that_are_one_do_not() {
+    let with = |minor: u32, names: Value| {
+        let mut members = json!({ "n": { "$ref": "#/$defs/n" } });
+        members.as_object_mut().unwrap().extend(names.as_object().unwrap().clone());
+        let tree = json!({ "type": "object", "properties": members, "additionalProperties": true });
+        json!({ "context": format!("urn:contexts:test:v1.{minor}"), "concepts": { "c": object(&json!({ "$ref": "#/$defs/n" })) }, "$defs": { "n": tree },
+            "title": format!("{minor}") })
+    };
+    let part = |old: &Value, new: &Value| compared(old, new).parts.remove(0);
+    let (none, one) = (json!({}), json!({ "a": true }));
+    let broken = part(&with(0, none.clone()), &with(1, one.clone()));
+    assert_eq!(broken.witness.expect("a break").refused.rule, "case");
+    assert_eq!(part(&with(0, one.clone()), &with(1, none)).verdict, Verdict::Compatible);
+    assert_eq!(part(&with(0, one.clone()), &with(1, one)).verdict, Verdict::Compatible);
+}
+
+/// Members are not keywords: what stands under a member called `const` is a schema.
+#[test]
+fn attack_an_open_object_under_a_member_that_is_called_as_a_keyword_is_not_taken_for_closed() {
+    for name in ["const", "enum", "required", "uniqueItems"] {
+        let part = |inside: &Value| json!({ "type": "object", "properties": { name: inside } });
+        let loose = json!({ "type": "object", "additionalProperties": true });
+        let named = json!({ "type": "object", "additionalProperties": true, "properties": { "a": true } });
+        let broken = concept(&part(&loose), &part(&named));
+        assert_eq!(broken.witness.expect("a break").refused.rule, "case", "{name}");
+    }
+}

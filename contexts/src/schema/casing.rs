@@ -1,0 +1,343 @@
+//! The rule `case`: which names are declared where, read off the schemas and not off the types that policies see.
+//!
+//! A place is all the schemas that may look at one value, with those that stand beside them in place; from it lead ways to its members and
+//! items. Which branch holds and which pattern fits is not asked: the names of all count, so that the rule refuses too much rather than
+//! too little. Places that the same schemas look at are one, so that a schema that leads back to itself ends.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value};
+
+use super::fields::carries;
+use super::pattern::words;
+use super::source::{Source, branches, named};
+use super::{ContentFault, SchemaFault, SchemaLimits, pointer};
+use crate::case;
+use crate::json::{Json, Object};
+
+/// What a schema says, holds of the value whatever else does.
+const HELD: u8 = 0;
+/// It holds in a branch, or where a pattern fits.
+const BRANCH: u8 = 1;
+/// It tests, or asks for a name without saying what it holds.
+const TESTED: u8 = 2;
+
+/// Names that are declared in the instances of one shape, by place; the first place is the whole, and there is none where no name is
+/// declared. Two that are equal refuse the same.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Casing {
+    places: Vec<Place>,
+}
+
+/// One place of an instance; places inside it by number, none where no name is declared further inside.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The declared names, sorted, with what is inside.
+    names: Vec<(String, Option<usize>)>,
+    /// The same folded, sorted, with where they stand among the names.
+    folded: Vec<(String, usize)>,
+    /// Inside members of other names.
+    rest: Option<usize>,
+    /// The first items.
+    prefix: Vec<Option<usize>>,
+    /// The items behind them.
+    items: Option<usize>,
+}
+
+impl Place {
+    /// The declared names with what is inside them.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, Option<usize>)> {
+        self.names.iter().map(|(name, inside)| (name.as_str(), *inside))
+    }
+
+    /// Inside members of all other names.
+    pub(crate) fn rest(&self) -> Option<usize> {
+        self.rest
+    }
+
+    /// Inside the first items, and inside those behind them.
+    pub(crate) fn items(&self) -> (&[Option<usize>], Option<usize>) {
+        (&self.prefix, self.items)
+    }
+
+    /// The declared name that is this one but for case.
+    fn twin(&self, name: &str) -> Option<&str> {
+        let folded = || name.chars().map(case::fold);
+        let at = self.folded.binary_search_by(|(known, _)| known.chars().cmp(folded())).ok()?;
+        let (_, which) = self.folded.get(at)?;
+        self.names.get(*which).map(|(name, _)| name.as_str())
+    }
+
+    fn inside_mut(&mut self) -> impl Iterator<Item = &mut Option<usize>> {
+        let names = self.names.iter_mut().map(|(_, inside)| inside);
+        names.chain(&mut self.prefix).chain([&mut self.rest, &mut self.items])
+    }
+}
+
+impl Casing {
+    /// A place by its number.
+    pub(crate) fn place(&self, number: usize) -> Option<&Place> {
+        self.places.get(number)
+    }
+
+    /// Refuses, at every depth, a member whose name is not declared in its place and differs from one that is only in case (DESIGN §2.1):
+    /// an open object would take `Amount` beside `amount`, policies would read the one, and a reader that folds case the other.
+    ///
+    /// # Errors
+    /// [`ContentFault`] with the rule `case` and the path of the declared name; items have no segment in it.
+    pub(crate) fn conform(&self, object: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
+        self.place(0).map_or(Ok(()), |place| self.object(place, object, without))
+    }
+
+    fn object(&self, place: &Place, object: &Object<'_>, without: Option<&str>) -> Result<(), ContentFault> {
+        for (name, value) in object.iter().filter(|(name, _)| Some(*name) != without) {
+            let known = place.names.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok();
+            let inside = match known.and_then(|at| place.names.get(at)) {
+                Some((_, inside)) => *inside,
+                None => match place.twin(name) {
+                    Some(declared) => {
+                        return Err(ContentFault { path: pointer(&[declared]), rule: "case".to_owned() });
+                    }
+                    None => place.rest,
+                },
+            };
+            self.value(inside, value).map_err(|mut fault| {
+                let segment = if known.is_some() { pointer(&[name]) } else { "/*".to_owned() };
+                fault.path = segment + &fault.path;
+                fault
+            })?;
+        }
+        Ok(())
+    }
+
+    fn value(&self, number: Option<usize>, value: &Json<'_>) -> Result<(), ContentFault> {
+        let Some(place) = number.and_then(|number| self.place(number)) else { return Ok(()) };
+        match value {
+            Json::Object(object) => self.object(place, object, None),
+            Json::Array(values) => values.iter().enumerate().try_for_each(|(index, value)| {
+                self.value(place.prefix.get(index).copied().unwrap_or(place.items), value)
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The schemas that look at one value, each once and as firmly as it does, by where they stand in memory: they are borrowed for as long as
+/// places are read.
+type Looking<'d> = BTreeMap<usize, (&'d Map<String, Value>, u8)>;
+
+/// Reads the casing of the shapes of one document, within one bound for all.
+pub(super) struct Places<'s, 'd> {
+    source: &'s Source<'d>,
+    left: usize,
+    limit: usize,
+    words: HashMap<&'d str, Vec<String>>,
+}
+
+/// One shape on the way.
+#[derive(Default)]
+struct Shape<'d> {
+    known: HashMap<Vec<(usize, u8)>, usize>,
+    waiting: Vec<Looking<'d>>,
+}
+
+impl<'d> Shape<'d> {
+    /// The place at which these look.
+    fn number(&mut self, looking: Looking<'d>) -> Option<usize> {
+        if looking.is_empty() {
+            return None;
+        }
+        let key = looking.iter().map(|(at, (_, firm))| (*at, *firm)).collect();
+        let next = self.known.len();
+        let number = *self.known.entry(key).or_insert(next);
+        if number == next {
+            self.waiting.push(looking);
+        }
+        Some(number)
+    }
+}
+
+impl<'s, 'd> Places<'s, 'd> {
+    pub(super) fn new(source: &'s Source<'d>, limits: &SchemaLimits) -> Self {
+        let limit = limits.max_case_names;
+        Places { source, left: limit, limit, words: HashMap::new() }
+    }
+
+    /// The casing of the shape with this schema.
+    ///
+    /// # Errors
+    /// [`SchemaFault::Limit`] if the document has more places and names in them than may be.
+    pub(super) fn read(&mut self, schema: &'d Value) -> Result<Casing, SchemaFault> {
+        let mut shape = Shape::default();
+        let mut whole = Looking::new();
+        self.look(schema, HELD, &mut whole)?;
+        shape.number(whole);
+        let mut places = Vec::new();
+        while let Some(looking) = shape.waiting.get_mut(places.len()).map(std::mem::take) {
+            places.push(self.place(looking, &mut shape)?);
+        }
+        Ok(Casing { places: pruned(places) })
+    }
+
+    fn spend(&mut self, steps: usize) -> Result<(), SchemaFault> {
+        let what = "names in the places of an instance, each counted as often as schemas lead there";
+        let limit = self.limit as u64;
+        self.left = self.left.checked_sub(steps).ok_or(SchemaFault::Limit { what, limit })?;
+        Ok(())
+    }
+
+    /// Adds a schema and all that look at the same value with it.
+    fn look(&mut self, schema: &'d Value, firm: u8, looking: &mut Looking<'d>) -> Result<(), SchemaFault> {
+        let Value::Object(map) = schema else { return Ok(()) };
+        let at = std::ptr::from_ref(map) as usize;
+        if looking.get(&at).is_some_and(|(_, known)| *known <= firm) {
+            return Ok(());
+        }
+        self.spend(1)?;
+        looking.insert(at, (map, firm));
+        if let Some(Value::String(reference)) = map.get("$ref") {
+            self.look(self.source.resolve(reference)?, firm, looking)?;
+        }
+        for part in branches(map, "allOf") {
+            self.look(part, firm, looking)?;
+        }
+        let lists = ["anyOf", "oneOf"].into_iter().flat_map(|keyword| branches(map, keyword));
+        let depending = named(map, "dependentSchemas").map(|(_, part)| part);
+        for part in lists.chain(depending).chain(map.get("then")).chain(map.get("else")) {
+            self.look(part, firm.max(BRANCH), looking)?;
+        }
+        ["if", "not"]
+            .iter()
+            .filter_map(|keyword| map.get(*keyword))
+            .try_for_each(|part| self.look(part, TESTED, looking))
+    }
+
+    fn place(&mut self, looking: Looking<'d>, shape: &mut Shape<'d>) -> Result<Place, SchemaFault> {
+        let mut place = Place::default();
+        for name in self.declared(&looking)? {
+            let inside = self.member(&looking, Some(&name))?;
+            place.names.push((name, shape.number(inside)));
+        }
+        let folded = place.names.iter().enumerate().map(|(at, (name, _))| (case::folded(name), at));
+        place.folded = folded.collect();
+        place.folded.sort_unstable();
+        place.folded.dedup_by(|later, before| later.0 == before.0);
+        let rest = self.member(&looking, None)?;
+        place.rest = shape.number(rest);
+        let long = looking.values().map(|(map, _)| branches(map, "prefixItems").count()).max().unwrap_or(0);
+        for index in 0..long {
+            let item = self.item(&looking, Some(index))?;
+            place.prefix.push(shape.number(item));
+        }
+        let items = self.item(&looking, None)?;
+        place.items = shape.number(items);
+        Ok(place)
+    }
+
+    /// The names that are declared where these look. Where members may come that none of them names, one that holds in a branch only does
+    /// not count beside its twin that always holds: policies know the latter.
+    fn declared(&mut self, looking: &Looking<'d>) -> Result<Vec<String>, SchemaFault> {
+        let mut names: BTreeMap<String, u8> = BTreeMap::new();
+        for (map, firm) in looking.values() {
+            let mut add = |name: &str, firm: u8| {
+                let known = names.entry(name.to_owned()).or_insert(firm);
+                *known = firm.min(*known);
+            };
+            named(map, "properties").for_each(|(name, _)| add(name, *firm));
+            for (pattern, _) in named(map, "patternProperties") {
+                self.words(pattern).iter().for_each(|name| add(name, BRANCH.max(*firm)));
+            }
+            for keyword in ["dependentRequired", "dependentSchemas"] {
+                named(map, keyword).for_each(|(name, _)| add(name, TESTED));
+            }
+            let depending = named(map, "dependentRequired").filter_map(|(_, list)| list.as_array()).flatten();
+            let asked = branches(map, "required").chain(depending).filter_map(Value::as_str);
+            asked.for_each(|name| add(name, TESTED));
+        }
+        self.spend(names.len())?;
+        if looking.values().any(|(map, _)| carries(map)) {
+            let mut firmest: HashMap<String, u8> = HashMap::new();
+            for (name, firm) in &names {
+                let known = firmest.entry(case::folded(name)).or_insert(*firm);
+                *known = (*firm).min(*known);
+            }
+            names.retain(|name, firm| firmest.get(&case::folded(name)) == Some(firm));
+        }
+        Ok(names.into_keys().collect())
+    }
+
+    /// What may look at a member of this name, or of one that none of them names.
+    fn member(&mut self, looking: &Looking<'d>, name: Option<&str>) -> Result<Looking<'d>, SchemaFault> {
+        let mut inside = Looking::new();
+        for (map, firm) in looking.values() {
+            let own = name.and_then(|name| map.get("properties")?.get(name));
+            let mut listed = own.is_some();
+            if let Some(schema) = own {
+                self.look(schema, *firm, &mut inside)?;
+            }
+            for (pattern, schema) in named(map, "patternProperties") {
+                let words = self.words(pattern);
+                let fits = name.is_some_and(|name| words.iter().any(|word| word == name));
+                let open = words.is_empty();
+                listed |= fits;
+                if fits || open {
+                    self.look(schema, BRANCH.max(*firm), &mut inside)?;
+                }
+            }
+            let others = ["additionalProperties", "unevaluatedProperties"].iter();
+            for schema in others.filter_map(|keyword| map.get(*keyword)).filter(|_| !listed) {
+                self.look(schema, *firm, &mut inside)?;
+            }
+        }
+        Ok(inside)
+    }
+
+    /// What may look at the item there, or at one behind all that have a place of their own.
+    fn item(&mut self, looking: &Looking<'d>, index: Option<usize>) -> Result<Looking<'d>, SchemaFault> {
+        let mut inside = Looking::new();
+        for (map, firm) in looking.values() {
+            let own = index.and_then(|index| map.get("prefixItems")?.get(index));
+            if let Some(schema) = own.or_else(|| map.get("items")) {
+                self.look(schema, *firm, &mut inside)?;
+            }
+            if let Some(schema) = map.get("contains") {
+                self.look(schema, TESTED, &mut inside)?;
+            }
+        }
+        Ok(inside)
+    }
+
+    /// The names that a pattern spells out; none if it fits others too.
+    fn words(&mut self, pattern: &'d str) -> &[String] {
+        self.words.entry(pattern).or_insert_with(|| words(pattern))
+    }
+}
+
+/// The places without ways to where no name is declared further inside.
+fn pruned(mut places: Vec<Place>) -> Vec<Place> {
+    let mut leads: Vec<bool> = places.iter().map(|place| !place.names.is_empty()).collect();
+    loop {
+        let mut changed = false;
+        for (number, place) in places.iter_mut().enumerate().rev() {
+            let inside =
+                place.inside_mut().any(|inside| inside.is_some_and(|to| leads.get(to) == Some(&true)));
+            if let Some(known) = leads.get_mut(number).filter(|known| inside && !**known) {
+                *known = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    if leads.first() != Some(&true) {
+        return Vec::new();
+    }
+    for inside in places.iter_mut().flat_map(Place::inside_mut) {
+        *inside = inside.filter(|to| leads.get(*to) == Some(&true));
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests;
