@@ -6,7 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use http::StatusCode;
-use semgate_statement::verify_log;
+use ring::rand::SystemRandom;
+use semgate_certs::{Chain, ChainLimits, KeyPair, Suspect};
+use semgate_statement::jws::Many;
+use semgate_statement::{RootAct, RootStatement, Statement, verify_log};
 
 use crate::disk::hostile::{Plan, turn};
 use crate::disk::{self, Step};
@@ -347,4 +350,58 @@ async fn attack_certificates_of_the_domain_that_are_no_publishers_do_not_fill_th
     assert_eq!(running.client.act("urn:contexts:payment:v1.0", "revoke").await.code(), "context_unknown");
     assert!(std::fs::read_to_string(&config.audit).unwrap().contains("context_unknown"));
     running.stop().await;
+}
+
+/// That the feed key is compromised, signed by the root.
+fn taken_back(place: &Place) -> String {
+    let limits = ChainLimits::default();
+    let pem = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    let feed = Chain::from_pem(&pem("authority/keys/feed.pem"), &limits).unwrap();
+    let suspect = Suspect::of(&feed.certificates()[0], &limits).unwrap();
+    let act = RootAct::Compromised { key: suspect.certificate, spki: Some(suspect.key), from: 0 };
+    let said =
+        RootStatement { authority: "semgate.test".to_owned(), number: 1, act, reason: "stolen".to_owned() };
+    let payload = Statement::Root(Box::new(said)).to_bytes().unwrap();
+    let mut jws = Many::draft(&payload, semgate_statement::statement::TYPE);
+    let root = Chain::from_pem(&pem("offline/root.pem"), &limits).unwrap();
+    let key = KeyPair::from_pem(&pem("offline/root.key"), &SystemRandom::new()).unwrap();
+    jws.sign(&key, &root.thumbprint(), &SystemRandom::new()).unwrap();
+    jws.to_text().unwrap()
+}
+
+/// The new feed key was in use and the head by the old one went on, so that tokens did not fit the head.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_root_said_and_the_disk_did_not_take_leaves_a_head_and_tokens_of_one_key() {
+    let mut refused = 0;
+    for good in 0..24 {
+        let place = Place::new();
+        let state = state(&place);
+        let running = place.start().await;
+        let mut told = Told::new();
+        offer(&running, "urn:contexts:payment:v1.0", &mut told).await;
+        let hand_in =
+            async || running.client.post("/v1/trust", "application/jose+json", &taken_back(&place)).await;
+        turn(&state, Some(Plan { bad: 1, ..Plan::after(good, ErrorKind::StorageFull) }));
+        let got = hand_in().await;
+        turn(&state, None);
+        let code = if got.status == StatusCode::CREATED { "201".to_owned() } else { got.code() };
+        match code.as_str() {
+            "201" => {}
+            "unfinished" => {
+                running.ended().await.unwrap_err();
+                continue;
+            }
+            "storage_full" => refused += 1,
+            other => panic!("{other} at step {good}"),
+        }
+        let began = std::time::Instant::now();
+        while let Err(fault) = verify_log(&mut running.client.clone(), &place.follower_config(), now()) {
+            assert!(began.elapsed() < Duration::from_secs(5), "at step {good}: {fault}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert!(hand_in().await.status.is_success(), "at step {good}");
+        holds(&place, &running, &told).await;
+        running.stop().await;
+    }
+    assert!(refused > 3, "{refused} times it was refused");
 }

@@ -225,6 +225,8 @@ pub(crate) struct Sequencer {
     pub unsigned: Option<Instant>,
     /// The same of a head that was to be renewed: what keeps submissions waiting does not keep heads waiting.
     pub unrenewed: Option<Instant>,
+    /// Whether the head that is public is by another feed key than the one in use: what made it so was not committed.
+    pub fed_anew: bool,
     pub clock: Arc<Clock>,
     /// What was last found wrong with it.
     pub misread: Option<ClockFault>,
@@ -271,7 +273,7 @@ impl Sequencer {
                 continue;
             }
             // what is served is never signed by a key near its end: a new feed key signs a new head at once
-            let new_feed = self.renewed_feed();
+            let new_feed = self.renewed_feed() | std::mem::take(&mut self.fed_anew);
             if new_feed {
                 // status tokens are by the key of the head
                 self.heads.new_feed();

@@ -218,6 +218,7 @@ pub(super) fn sequencer(
         looked: 0,
         unsigned: None,
         unrenewed: None,
+        fed_anew: false,
         misread: None,
         clock,
         metrics,

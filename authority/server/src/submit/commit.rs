@@ -154,6 +154,7 @@ impl Sequencer {
         if self.keys.believe(self.anchors.clone(), self.clock.now()).contains(&Usage::Feed) {
             // status tokens are by the key of the head
             self.heads.new_feed();
+            self.fed_anew = true;
         }
     }
 
@@ -244,6 +245,7 @@ impl Sequencer {
         let after = After { files, kept: self.kept.as_mut() };
         self.log.commit(append, begun.collect(), chains, after)?;
         self.documents.written(digests.iter());
+        self.fed_anew = false;
         Ok(made)
     }
 
