@@ -5,7 +5,8 @@
 //! is [`Verdict::Unknown`], with what stopped the search. The rules by construct are in `docs/spec/compatibility.md`.
 //!
 //! The way of a pair: the schemas that the validator compiles (`read`) become formulas (`formula`), and `solve` looks for a value that
-//! the first takes and the second does not. Work is counted and bounded.
+//! the first takes and the second does not. Work is counted and bounded,
+//! and the clock of the caller is a net below the count.
 
 mod budget;
 mod changes;
@@ -19,6 +20,7 @@ mod marks;
 mod pair;
 mod read;
 mod solve;
+mod stop;
 mod twins;
 mod verdict;
 mod words;
@@ -26,6 +28,7 @@ mod words;
 pub use document::{compare, compare_as};
 pub use hunt::{Hunt, Wrong};
 pub use limits::CompareLimits;
+pub use stop::{Stop, StopWhenDropped};
 pub use verdict::{Change, Comparison, Part, Role, Verdict, Witness};
 
 #[cfg(test)]

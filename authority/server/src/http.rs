@@ -35,6 +35,7 @@ use std::sync::atomic::AtomicU64;
 
 use semgate_certs::PeerRoots;
 use semgate_contexts::DocumentLimits;
+use semgate_contexts::compare::Stop;
 use tokio::sync::{Semaphore, watch};
 
 pub(crate) use admin::admin;
@@ -81,6 +82,8 @@ pub(crate) struct App {
     pub submissions: Semaphore,
     pub checks: Arc<Semaphore>,
     pub comparisons: Arc<Semaphore>,
+    /// Asked when the authority ends: whatever is compared then ends too.
+    pub comparing: Stop,
     /// Places for signing status list tokens.
     pub tokens: Arc<Semaphore>,
     /// Places for making deltas.

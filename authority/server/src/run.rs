@@ -9,8 +9,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use semgate_contexts::compare::Stop;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -87,6 +88,7 @@ pub async fn run(
     }
     let (stop, stopping) = watch::channel(false);
     let app = Arc::new(App { stopping: stopping.clone(), ..app });
+    let comparing = app.comparing.clone();
     let mut ended = start_sequencer(sequencer, asked, recorder)?;
     let listening = Listening {
         tls: Arc::clone(&tls),
@@ -108,8 +110,10 @@ pub async fn run(
         () = shutdown => None,
         result = &mut ended => Some(result),
     };
-    // Connections first, so that submissions under way are still answered; then the log; the lock last.
+    // Connections first, so that submissions under way are still answered; then the log; the lock last. What is only compared is given up:
+    // its caller is told to come again, and nothing waits for it.
     let _ = stop.send(true);
+    comparing.ask();
     hangups.abort();
     let _ = serving.await;
     let cut = admin.abort_handle();
@@ -217,6 +221,7 @@ fn prepare(config: Config) -> Result<Prepared, RunFault> {
         submissions: Semaphore::new(config.limits.queue),
         checks: Arc::new(Semaphore::new(config.limits.checks)),
         comparisons: Arc::new(Semaphore::new(config.limits.comparisons)),
+        comparing: Stop::with_clock(Instant::now),
         tokens: Arc::new(Semaphore::new(config.limits.token_signings)),
         deltas: Arc::new(Semaphore::new(MAX_DELTAS_AT_ONCE)),
         listings: Arc::new(Semaphore::new(1)),

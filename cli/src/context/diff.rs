@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use semgate_contexts::compare::{CompareLimits, Comparison, Part, Verdict, compare};
+use semgate_contexts::compare::{CompareLimits, Comparison, Part, Stop, Verdict, compare_as};
 use semgate_contexts::{Context, ContextUrn, Prefix, Version};
 use semgate_policies::{Clash, clashes};
 
@@ -29,6 +30,9 @@ pub struct Diff {
     /// Formulas and states of patterns that may be looked at for one part, before it is unknown
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
+    /// How long all of it may take, before the rest is unknown
+    #[arg(long, value_name = "N")]
+    max_seconds: Option<u64>,
     #[command(flatten)]
     at: At,
     #[command(flatten)]
@@ -48,7 +52,8 @@ impl Diff {
         let new = find(&self.new, &documents, (&self.at, &self.keys)).await?;
         let mut limits = CompareLimits::default();
         limits.max_steps = self.max_steps.unwrap_or(limits.max_steps);
-        let comparison = compare(&old, &new, &limits);
+        limits.max_time = self.max_seconds.map_or(limits.max_time, Duration::from_secs);
+        let comparison = compare_as(&old, &new, None, &limits, &Stop::with_clock(Instant::now));
         let overridden = self.overridden(&new).await;
         let untyped = clashes(&old, &new);
         let next = match untyped.as_slice() {

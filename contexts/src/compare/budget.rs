@@ -1,27 +1,106 @@
-//! Counted work.
+//! Counted work, with the caller's clock as a net.
 
-/// What may still be done.
+use std::cell::Cell;
+use std::time::Instant;
+
+use super::CompareLimits;
+use super::stop::Stop;
+
+/// The steps that a question, or all of them, may take are used up.
+const SPENT: &str = "the limit of steps";
+/// The comparison took longer than it may.
+const LATE: &str = "the limit of time";
+/// Whoever asked no longer waits for it.
+const STOPPED: &str = "the comparison was ended";
+
+/// Steps between two looks at the clock: a tenth of a millisecond, so that a look costs nothing.
+const STEPS_A_LOOK: u64 = 1_024;
+
+/// What may still be done: for the present question, and for all. Everything that works in proportion to what was sent takes steps.
 #[derive(Debug)]
 pub(super) struct Budget {
-    left: u64,
+    left: Cell<u64>,
+    /// Steps that are left for all questions, those of the present one among them.
+    total: Cell<u64>,
+    /// Steps for one question.
+    most: u64,
+    stop: Stop,
+    until: Option<Instant>,
+    unlooked: Cell<u64>,
+    /// Why nothing may be done any more, whatever is left.
+    ended: Cell<Option<&'static str>>,
 }
 
 impl Budget {
-    pub(super) const fn new(steps: u64) -> Self {
-        Budget { left: steps }
+    /// The budget of a comparison that begins now.
+    pub(super) fn new(limits: &CompareLimits, stop: &Stop) -> Self {
+        Budget {
+            left: Cell::new(limits.max_steps.min(limits.max_total_steps)),
+            total: Cell::new(limits.max_total_steps),
+            most: limits.max_steps,
+            stop: stop.clone(),
+            // a time past what the clock can hold is no bound
+            until: stop.now().and_then(|now| now.checked_add(limits.max_time)),
+            unlooked: Cell::new(0),
+            ended: Cell::new(None),
+        }
     }
 
-    /// Takes steps; false once there are none left, from then on always.
-    pub(super) const fn spend(&mut self, steps: u64) -> bool {
-        self.left = self.left.saturating_sub(steps);
-        self.left > 0
+    /// Steps alone, for one question.
+    #[cfg(test)]
+    pub(super) fn of(steps: u64) -> Self {
+        let limits = CompareLimits { max_steps: steps, max_total_steps: steps, ..CompareLimits::default() };
+        Budget::new(&limits, &Stop::default())
     }
 
-    pub(super) const fn left(&self) -> u64 {
-        self.left
+    /// Other steps, as many as one question has, that end at the same time.
+    pub(super) fn beside(&self) -> Self {
+        Budget {
+            left: Cell::new(self.most),
+            total: Cell::new(self.most),
+            most: self.most,
+            stop: self.stop.clone(),
+            until: self.until,
+            unlooked: Cell::new(0),
+            ended: Cell::new(self.ended.get()),
+        }
     }
 
-    pub(super) const fn spent_out(&self) -> bool {
-        self.left == 0
+    /// Takes steps; false once there are none left, or the time is over, from then on always.
+    pub(super) fn spend(&self, steps: u64) -> bool {
+        if self.ended.get().is_some() {
+            return false;
+        }
+        if self.stop.is_asked() {
+            self.ended.set(Some(STOPPED));
+            return false;
+        }
+        let unlooked = self.unlooked.get().saturating_add(steps);
+        self.unlooked.set(unlooked);
+        if unlooked >= STEPS_A_LOOK {
+            self.unlooked.set(0);
+            if self.until.is_some_and(|until| self.stop.now().is_some_and(|now| now >= until)) {
+                self.ended.set(Some(LATE));
+                return false;
+            }
+        }
+        let taken = steps.min(self.left.get());
+        self.left.set(self.left.get().saturating_sub(taken));
+        self.total.set(self.total.get().saturating_sub(taken));
+        self.left.get() > 0
+    }
+
+    /// Gives the next question as many steps as the first, if there are as many.
+    pub(super) fn refill(&self) {
+        self.left.set(self.most.min(self.total.get()));
+    }
+
+    pub(super) fn spent_out(&self) -> bool {
+        self.ended.get().is_some() || self.left.get() == 0
+    }
+
+    /// What stopped the work.
+    pub(super) fn why(&self) -> &'static str {
+        self.ended.get().unwrap_or(SPENT)
     }
 }

@@ -11,6 +11,7 @@ use super::marks::{Marks, marks};
 use super::pair::{Outcome, Pairs, Schema};
 use super::read::Emitted;
 use super::solve::Found;
+use super::stop::Stop;
 use super::verdict::{Comparison, Part, Role, Verdict, Witness};
 use crate::document::{Context, SchemaLimits};
 use crate::performative::PerformativeSet;
@@ -21,16 +22,24 @@ use crate::urn::Version;
 /// The stack of a comparison: choices stand inside one another, so it does not lean on the caller's.
 const STACK: usize = 64 << 20;
 
-/// Compares two contexts, each part by its role.
+/// Compares two contexts, each part by its role. The steps alone bound it, so that the same pair has the same answer always.
 #[must_use]
 pub fn compare(old: &Context, new: &Context, limits: &CompareLimits) -> Comparison {
-    compare_as(old, new, None, limits)
+    compare_as(old, new, None, limits, &Stop::default())
 }
 
-/// Compares two contexts, all parts by one role if it is given.
+/// Compares two contexts, all parts by one role if it is given, until it is asked to stop, or its time is over by the clock of `stop`: what is not
+/// known by then is Unknown.
 #[must_use]
-pub fn compare_as(old: &Context, new: &Context, role: Option<Role>, limits: &CompareLimits) -> Comparison {
-    let run = || run(old, new, role, limits);
+pub fn compare_as(
+    old: &Context,
+    new: &Context,
+    role: Option<Role>,
+    limits: &CompareLimits,
+    stop: &Stop,
+) -> Comparison {
+    let budget = Budget::new(limits, stop);
+    let run = || run(old, new, role, limits, budget);
     let done = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("compare".to_owned()).stack_size(STACK);
         thread.spawn_scoped(scope, run).ok().and_then(|thread| thread.join().ok())
@@ -40,7 +49,13 @@ pub fn compare_as(old: &Context, new: &Context, role: Option<Role>, limits: &Com
     })
 }
 
-fn run(old: &Context, new: &Context, role: Option<Role>, limits: &CompareLimits) -> Comparison {
+fn run(
+    old: &Context,
+    new: &Context,
+    role: Option<Role>,
+    limits: &CompareLimits,
+    budget: Budget,
+) -> Comparison {
     if old.bytes() == new.bytes() {
         return conclude(old, new, identical(old, role));
     }
@@ -51,13 +66,9 @@ fn run(old: &Context, new: &Context, role: Option<Role>, limits: &CompareLimits)
             vec![unknown("", Role::Accepts, "a document that does not compile again")],
         );
     };
-    let mut work = Work {
-        pairs: Pairs::new([&left.emitted, &right.emitted], limits),
-        left: &left,
-        right: &right,
-        limits,
-        marks: Budget::new(limits.max_steps),
-    };
+    let marks = budget.beside();
+    let pairs = Pairs::new([&left.emitted, &right.emitted], limits, budget);
+    let mut work = Work { pairs, left: &left, right: &right, limits, marks };
     let names: BTreeSet<(u8, &str)> =
         old.terms().chain(new.terms()).map(|term| (rank(term.kind()), term.name())).collect();
     let mut parts = Vec::new();
@@ -163,14 +174,15 @@ struct Work<'e> {
 impl<'e> Work<'e> {
     /// Why what policies ask of free text could see less of the newer shape.
     fn unmarked(&mut self, pointer: &str, old: &Shape, new: &Shape) -> Option<String> {
-        match marks(old, new, &mut self.marks) {
+        match marks(old, new, &self.marks) {
             Marks::Kept => None,
             Marks::Lost(path) => Some(format!(
                 "`{pointer}{path}` is no longer marked as free text, so what policies ask of free text would not see it"
             )),
-            Marks::TooMany => {
-                Some("the marks of free text stand in more places than may be looked at".to_owned())
-            }
+            Marks::TooMany => Some(format!(
+                "the marks of free text stand in more places than may be looked at: {}",
+                self.marks.why()
+            )),
         }
     }
 
@@ -275,9 +287,7 @@ impl<'e> Work<'e> {
                 },
             };
         }
-        let same = left == right
-            && first.root == second.root
-            && self.left.emitted.leads_to_the_same(&self.right.emitted);
+        let same = left == right && self.pairs.alike && first.root == second.root;
         match self.pairs.compare(first, second) {
             Outcome::Within if same => compatible(pointer, role, "it is unchanged"),
             Outcome::Within => compatible(

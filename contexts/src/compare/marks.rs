@@ -26,7 +26,7 @@ struct Value<'v> {
 }
 
 /// Walks every value that the older shape sees free text in, by whatever keywords, as messages are searched for it.
-pub(super) fn marks(old: &Shape, new: &Shape, budget: &mut Budget) -> Marks {
+pub(super) fn marks(old: &Shape, new: &Shape, budget: &Budget) -> Marks {
     let mut seen = HashSet::new();
     let whole = Value {
         old: old.free_text.view(),

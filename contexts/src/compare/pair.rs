@@ -5,11 +5,12 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::CompareLimits;
+use super::budget::Budget;
 use super::formats::Formats;
 use super::formula::Id;
 use super::read::{Emitted, Reader};
 use super::solve::{Found, Solver};
-use super::twins::twins;
+use super::twins::{Names, twins};
 use crate::json;
 use crate::schema::ContentFault;
 use crate::term::Shape;
@@ -37,32 +38,41 @@ pub(super) struct Schema<'e> {
 /// All pairs of two documents.
 pub(super) struct Pairs<'e> {
     pub(super) solver: Solver<'e>,
-    sides: [&'e Emitted; 2],
+    /// The names in the definitions of each side.
+    names: [Names; 2],
+    /// Whether the definitions mean the same on both sides.
+    pub(super) alike: bool,
 }
 
 impl<'e> Pairs<'e> {
-    pub(super) fn new(sides: [&'e Emitted; 2], limits: &CompareLimits) -> Self {
-        let reader = Reader::new(sides, limits.max_pattern_states);
-        Pairs { solver: Solver::new(reader, Rc::new(Formats::default()), *limits), sides }
+    pub(super) fn new(sides: [&'e Emitted; 2], limits: &CompareLimits, budget: Budget) -> Self {
+        let budget = Rc::new(budget);
+        let reader = Reader::new(sides, limits.max_pattern_states, Rc::clone(&budget));
+        let [old, new] = sides;
+        Pairs {
+            solver: Solver::new(reader, Rc::new(Formats::default()), *limits, budget),
+            names: sides.map(Names::of),
+            alike: old.leads_to_the_same(new),
+        }
     }
 
     /// What a shape accepts, with the rule `case`; and what it refuses.
     fn formulas(&mut self, schema: Schema<'e>) -> (Vec<Id>, Id) {
         let reader = &mut self.solver.reader;
         let (holds, fails) = reader.schema(schema.side, schema.root);
-        let Some(side) = self.sides.get(schema.side) else { return (vec![holds], fails) };
-        let (none, some) = twins(reader, side, schema.root, &schema.shape.casing);
+        let Some(names) = self.names.get(schema.side) else { return (vec![holds], fails) };
+        let (none, some) = twins(reader, names, schema.root, &schema.shape.casing);
         let refuses = reader.arena.or([fails, some]);
         (vec![holds, none], refuses)
     }
 
     /// Whether everything that the first accepts passes the second.
     pub(super) fn compare(&mut self, first: Schema<'e>, second: Schema<'e>) -> Outcome {
-        self.solver.refill();
+        self.solver.budget.refill();
         let (mut question, _) = self.formulas(first);
         let (_, refused) = self.formulas(second);
         question.push(refused);
-        match self.solver.find(&question) {
+        match self.solver.ask(&question) {
             Found::Nothing => Outcome::Within,
             Found::Unclear(why) => Outcome::Unclear(why.to_string()),
             Found::Value(value) => match (accepts(first.shape, &value), accepts(second.shape, &value)) {
@@ -74,9 +84,9 @@ impl<'e> Pairs<'e> {
 
     /// Something that a shape accepts, confirmed by its validator.
     pub(super) fn example(&mut self, schema: Schema<'e>) -> Found {
-        self.solver.refill();
+        self.solver.budget.refill();
         let (question, _) = self.formulas(schema);
-        match self.solver.find(&question) {
+        match self.solver.ask(&question) {
             Found::Value(value) if !matches!(accepts(schema.shape, &value), Some(Ok(()))) => {
                 Found::Unclear("a document that the validator did not confirm".into())
             }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
+use super::budget::Budget;
 use super::decimal::Decimal;
 use super::formula::{Arena, Atom, Bound, FALSE, Formula, Id, Scalar, Scope, TRUE};
 use super::twins;
@@ -16,6 +17,13 @@ use crate::schema::{Casing, FORMATS, types};
 
 /// Branches of `oneOf` of which each pair is said: five hundred formulas, which a reader of a schema writes at once.
 const MOST_PAIRED: usize = 32;
+
+/// Parts of a formula that are read, compared or written within one step.
+const PARTS_A_STEP: u64 = 8;
+/// States of a pattern that are made within one step.
+const STATES_A_STEP: u64 = 8;
+/// Bytes of a pattern that are parsed within one step.
+const BYTES_A_STEP: u64 = 8;
 
 /// The schemas of one side: what the validator compiles.
 #[derive(Debug)]
@@ -37,7 +45,7 @@ impl Emitted {
 pub(super) type Pair = (Id, Id);
 
 /// What may lead back to itself, so that it is called by number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Called<'e> {
     /// A definition: side and name.
     Definition(usize, &'e str),
@@ -45,10 +53,12 @@ enum Called<'e> {
     Place(usize, usize),
 }
 
-/// Reads the schemas of two sides into one arena.
+/// Reads the schemas of two sides into one arena. Where the steps run out before all is read, what it answers is not what the schema says:
+/// then nothing is concluded from it, and nothing kept.
 #[derive(Debug)]
 pub(super) struct Reader<'e> {
     pub(super) arena: Arena,
+    pub(super) budget: Rc<Budget>,
     sides: [&'e Emitted; 2],
     /// Definitions that are the same on both sides, with all that they lead to.
     shared: BTreeSet<&'e str>,
@@ -58,6 +68,8 @@ pub(super) struct Reader<'e> {
     casings: Vec<&'e Casing>,
     /// What the rule `case` says of their places.
     pub(super) cased: HashMap<(usize, usize), Pair>,
+    /// The numbers of what is called.
+    numbers: HashMap<Called<'e>, usize>,
     read: HashMap<(usize, usize), Pair>,
     pub(super) patterns: Vec<Pattern>,
     known: HashMap<String, usize>,
@@ -66,14 +78,16 @@ pub(super) struct Reader<'e> {
 }
 
 impl<'e> Reader<'e> {
-    pub(super) fn new(sides: [&'e Emitted; 2], max_pattern_states: usize) -> Self {
+    pub(super) fn new(sides: [&'e Emitted; 2], max_pattern_states: usize, budget: Rc<Budget>) -> Self {
         Reader {
             arena: Arena::new(),
+            budget,
             sides,
             shared: shared::of(sides),
             definitions: Vec::new(),
             casings: Vec::new(),
             cased: HashMap::new(),
+            numbers: HashMap::new(),
             read: HashMap::new(),
             patterns: Vec::new(),
             known: HashMap::new(),
@@ -99,9 +113,17 @@ impl<'e> Reader<'e> {
             return *known;
         }
         let number = self.patterns.len();
-        self.patterns.push(make());
+        self.budget.spend(1 + key.len() as u64 / BYTES_A_STEP);
+        let pattern = make();
+        self.budget.spend(pattern.states() / STATES_A_STEP);
+        self.patterns.push(pattern);
         self.known.insert(key, number);
         number
+    }
+
+    /// Whether a text matches a pattern; none if it is not followed.
+    pub(super) fn matches(&self, number: usize, text: &str) -> Option<bool> {
+        self.patterns.get(number)?.is_in(text, &self.budget)
     }
 
     /// What is called by this number says, or denies.
@@ -124,6 +146,7 @@ impl<'e> Reader<'e> {
 
     /// The number of a casing.
     pub(super) fn casing(&mut self, casing: &'e Casing) -> usize {
+        self.budget.spend(1 + self.casings.len() as u64);
         let known = self.casings.iter().position(|known| *known == casing);
         known.unwrap_or_else(|| {
             self.casings.push(casing);
@@ -137,11 +160,11 @@ impl<'e> Reader<'e> {
     }
 
     fn called(&mut self, what: Called<'e>) -> Pair {
-        let known = self.definitions.iter().position(|known| *known == what);
-        let number = known.unwrap_or_else(|| {
+        let fresh = self.definitions.len();
+        let number = *self.numbers.entry(what).or_insert(fresh);
+        if number == fresh {
             self.definitions.push(what);
-            self.definitions.len().saturating_sub(1)
-        });
+        }
         let holds = self.arena.add(Formula::Definition(number, true));
         let fails = self.arena.add(Formula::Definition(number, false));
         self.arena.pair(holds, fails)
@@ -167,6 +190,9 @@ impl<'e> Reader<'e> {
         if let Some(known) = self.read.get(&key) {
             return *known;
         }
+        if !self.budget.spend(1 + map.len() as u64) {
+            return (TRUE, FALSE);
+        }
         let mut parts = Vec::new();
         for (keyword, value) in map {
             self.keyword(side, map, keyword, value, &mut parts);
@@ -174,7 +200,9 @@ impl<'e> Reader<'e> {
         let holds = self.arena.and(parts.iter().map(|part| part.0));
         let fails = self.arena.or(parts.iter().map(|part| part.1));
         let pair = if parts.len() == 1 { (holds, fails) } else { self.arena.pair(holds, fails) };
-        self.read.insert(key, pair);
+        if self.budget.spend(parts.len() as u64 / PARTS_A_STEP) {
+            self.read.insert(key, pair);
+        }
         pair
     }
 
@@ -192,7 +220,9 @@ impl<'e> Reader<'e> {
                 parts.push(self.arena.atoms(Atom::Types(mask), Atom::Types(types::ALL & !mask)));
             }
             "enum" => {
-                let values = value.as_array().into_iter().flatten().filter_map(scalar).collect();
+                let values: BTreeSet<Scalar> =
+                    value.as_array().into_iter().flatten().filter_map(scalar).collect();
+                self.budget.spend(values.len() as u64);
                 parts.push(self.among(values));
             }
             "const" => parts.push(self.among(scalar(value).into_iter().collect())),
@@ -369,6 +399,7 @@ impl<'e> Reader<'e> {
             Some(codes) => Rc::clone(codes),
             None => {
                 let list = self.sides.get(side).and_then(|emitted| emitted.codes.get(name));
+                self.budget.spend(list.map_or(0, |list| list.len() as u64));
                 let codes: BTreeSet<Scalar> = list.into_iter().flatten().cloned().map(Scalar::Text).collect();
                 let codes = Rc::new(codes);
                 self.codes.insert((side, name.to_owned()), Rc::clone(&codes));
@@ -410,6 +441,7 @@ impl<'e> Reader<'e> {
         }
         let mut ways = Vec::new();
         let mut two = Vec::new();
+        self.budget.spend((branches.len() * branches.len()) as u64 / PARTS_A_STEP);
         for (index, branch) in branches.iter().enumerate() {
             let others = branches.iter().enumerate().filter(|(other, _)| *other != index);
             let alone = others.map(|(_, other)| other.1).chain([branch.0]).collect::<Vec<_>>();
@@ -476,6 +508,7 @@ impl<'e> Reader<'e> {
     /// The members that neither `properties` nor `patternProperties` beside it name.
     fn others(&mut self, map: &Map<String, Value>) -> Scope {
         let names = |keyword: &str| map.get(keyword).and_then(Value::as_object).into_iter().flatten();
+        self.budget.spend(names("properties").count() as u64);
         Scope {
             within: None,
             names: names("properties").map(|(name, _)| name.clone()).collect(),

@@ -63,8 +63,12 @@ impl Ways {
     }
 }
 
-/// The steps that a comparison may take are used up.
-pub(super) const SPENT: &str = "the limit of steps";
+/// Formulas of a question that are looked up within one step.
+const ASKED_A_STEP: u64 = 2;
+/// Characters of a text that are looked at within one step.
+const CHARACTERS_A_STEP: u64 = 16;
+/// Names, rules or atoms that are put in order or copied within one step.
+const COPIED_A_STEP: u64 = 4;
 
 /// The types, in the order in which witnesses are looked for.
 const TYPES: [u8; 6] =
@@ -73,7 +77,7 @@ const TYPES: [u8; 6] =
 /// Answers questions about one pair of schemas and remembers the answers.
 pub(super) struct Solver<'e> {
     pub(super) reader: Reader<'e>,
-    pub(super) budget: Budget,
+    pub(super) budget: Rc<Budget>,
     formats: Rc<Formats>,
     limits: CompareLimits,
     known: HashMap<Vec<Id>, Found>,
@@ -83,19 +87,20 @@ pub(super) struct Solver<'e> {
     rests_on: usize,
     /// Choices inside one another.
     nested: usize,
-    /// Steps that are left for all questions, those of the present one among them.
-    left: u64,
-    /// What the present question began with.
-    filled: u64,
+    /// Whether names and texts match patterns, by pattern: the same ones are asked for at every choice.
+    matched: HashMap<usize, HashMap<String, Option<bool>>>,
 }
 
 /// Choices inside one another that the stack of a comparison holds.
 const MOST_NESTED: usize = 2_000;
 
 impl<'e> Solver<'e> {
-    pub(super) fn new(reader: Reader<'e>, formats: Rc<Formats>, limits: CompareLimits) -> Self {
-        let filled = limits.max_steps.min(limits.max_total_steps);
-        let budget = Budget::new(filled);
+    pub(super) fn new(
+        reader: Reader<'e>,
+        formats: Rc<Formats>,
+        limits: CompareLimits,
+        budget: Rc<Budget>,
+    ) -> Self {
         Solver {
             reader,
             budget,
@@ -105,20 +110,73 @@ impl<'e> Solver<'e> {
             open: Vec::new(),
             rests_on: usize::MAX,
             nested: 0,
-            left: limits.max_total_steps,
-            filled,
+            matched: HashMap::new(),
         }
     }
 
-    /// Gives the next questions as many steps as the first.
-    pub(super) fn refill(&mut self) {
-        self.left = self.left.saturating_sub(self.filled.saturating_sub(self.budget.left()));
-        self.filled = self.limits.max_steps.min(self.left);
-        self.budget = Budget::new(self.filled);
+    /// The answer to a whole question. Where the steps ran out, that there is nothing is not shown: what was read without steps, or not tried,
+    /// may say otherwise.
+    pub(super) fn ask(&mut self, formulas: &[Id]) -> Found {
+        match self.find(formulas) {
+            Found::Nothing if self.budget.spent_out() => self.spent(),
+            found => found,
+        }
+    }
+
+    /// That the steps, or the time, are used up.
+    fn spent(&self) -> Found {
+        Found::Unclear(self.budget.why().into())
+    }
+
+    /// Takes steps; what to answer where there are none left.
+    fn charge(&self, steps: u64) -> Result<(), Found> {
+        if self.budget.spend(steps) { Ok(()) } else { Err(self.spent()) }
+    }
+
+    /// Whether a text matches a pattern; none if the pattern is not followed, or there are no steps left. The answers are kept.
+    fn matches(&mut self, number: usize, text: &str) -> Option<bool> {
+        if !self.budget.spend(1 + text.len() as u64 / CHARACTERS_A_STEP) {
+            return None;
+        }
+        if let Some(known) = self.matched.get(&number).and_then(|texts| texts.get(text)) {
+            return *known;
+        }
+        let is = self.reader.matches(number, text);
+        if !self.budget.spent_out() {
+            self.matched.entry(number).or_default().insert(text.to_owned(), is);
+        }
+        is
+    }
+
+    /// A copy of a value for a witness. It takes a step for each value in it, and a witness of more than a message holds is none.
+    fn copied(&self, value: &Value, room: &mut u64) -> Result<Value, Found> {
+        let mut size = 0;
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            size += 1;
+            match value {
+                Value::Array(items) => open.extend(items),
+                Value::Object(members) => open.extend(members.values()),
+                Value::String(text) => {
+                    self.charge(text.len() as u64 / CHARACTERS_A_STEP)?;
+                }
+                _ => {}
+            }
+        }
+        self.charge(size)?;
+        match room.checked_sub(size) {
+            Some(left) => *room = left,
+            None => return Err(Found::Unclear("more values than a witness may have".into())),
+        }
+        Ok(value.clone())
     }
 
     /// A value of which all of these hold.
     pub(super) fn find(&mut self, formulas: &[Id]) -> Found {
+        // also for what is known: the same is asked at every choice
+        if let Err(spent) = self.charge(1 + formulas.len() as u64 / ASKED_A_STEP) {
+            return spent;
+        }
         let question: BTreeSet<Id> = formulas.iter().copied().filter(|id| *id != TRUE).collect();
         let clash = |id: &Id| self.reader.arena.opposite(*id).is_some_and(|other| question.contains(&other));
         if question.contains(&FALSE) || question.iter().any(clash) {
@@ -132,8 +190,8 @@ impl<'e> Solver<'e> {
             self.rests_on = self.rests_on.min(depth);
             return Found::Nothing;
         }
-        if !self.budget.spend(1 + question.len() as u64) {
-            return Found::Unclear(SPENT.into());
+        if let Err(spent) = self.charge(1 + question.len() as u64) {
+            return spent;
         }
         if self.open.len() >= self.limits.max_depth {
             return Found::Unclear("values nested deeper than a message".into());
@@ -154,7 +212,7 @@ impl<'e> Solver<'e> {
         self.open.pop();
         // that there is nothing, if it rests on an outer question that is still open, holds only inside that one
         let alone = self.rests_on >= depth || matches!(found, Found::Value(_));
-        if alone && !(matches!(found, Found::Unclear(_)) && self.budget.spent_out()) {
+        if alone && !self.budget.spent_out() {
             self.known.insert(question, found.clone());
         }
         self.rests_on = if alone { before } else { before.min(self.rests_on) };
@@ -198,12 +256,8 @@ fn under(formula: &Formula, kind: u8) -> Under {
             some if some == kind => Under::True,
             _ => Under::Open,
         },
-        Formula::Atom(Atom::In(values), _) if !values.iter().any(|value| scalars::is_of(value, kind)) => {
-            Under::False
-        }
-        Formula::Atom(Atom::NotIn(values), _) if !values.iter().any(|value| scalars::is_of(value, kind)) => {
-            Under::True
-        }
+        Formula::Atom(Atom::In(values), _) if !scalars::has_of(values, kind) => Under::False,
+        Formula::Atom(Atom::NotIn(values), _) if !scalars::has_of(values, kind) => Under::True,
         Formula::Atom(atom, otherwise) => {
             let speaks = match atom.kind() {
                 Kind::Any => true,

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+mod endless;
 mod natural;
 mod second;
 mod twins;
+mod work;
 
 use super::*;
 use crate::document::{Context, DocumentLimits};

@@ -1,6 +1,6 @@
 //! The rule `case`: in an open object no member may differ from a declared one only in case.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
@@ -9,10 +9,42 @@ use super::read::{Emitted, Pair, Reader};
 use crate::case;
 use crate::schema::{Casing, Place};
 
+/// What the definitions of one side say of names, looked at once for all parts.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// An object is open, or two names differ only in case.
+    asked: bool,
+    /// Names as they are compared, with how they are written.
+    folded: HashMap<String, String>,
+}
+
+impl Names {
+    pub(super) fn of(side: &Emitted) -> Self {
+        let mut names = Names::default();
+        names.asked = side.definitions.values().any(is_open)
+            || side.definitions.values().any(|schema| {
+                named(schema).into_iter().any(|name| {
+                    let known = names.folded.entry(case::folded(name)).or_insert_with(|| name.to_owned());
+                    known != name
+                })
+            });
+        names
+    }
+
+    /// Whether a root beside these definitions has a name that differs from another only in case.
+    fn has_twins(&self, root: &Value) -> bool {
+        let mut own: HashMap<String, &str> = HashMap::new();
+        named(root).into_iter().any(|name| {
+            let key = case::folded(name);
+            self.folded.get(&key).is_some_and(|known| known != name)
+                || *own.entry(key).or_insert(name) != name
+        })
+    }
+}
+
 /// That an instance has no such member, at any depth, and that it has one; nothing where no object of the side is open.
-pub(super) fn twins<'e>(reader: &mut Reader<'e>, side: &Emitted, root: &Value, casing: &'e Casing) -> Pair {
-    let schemas = || side.definitions.values().chain([root]);
-    if schemas().any(is_open) || has_twins(schemas()) {
+pub(super) fn twins<'e>(reader: &mut Reader<'e>, names: &Names, root: &Value, casing: &'e Casing) -> Pair {
+    if names.asked || is_open(root) || names.has_twins(root) {
         Reading { which: reader.casing(casing), casing, on_the_way: BTreeSet::new() }.inside(reader, Some(0))
     } else {
         (TRUE, FALSE)
@@ -43,17 +75,23 @@ impl Reading<'_> {
         if let Some(known) = reader.cased.get(&(self.which, number)) {
             return *known;
         }
+        if !reader.budget.spend(1) {
+            return (TRUE, FALSE);
+        }
         if self.on_the_way.len() >= MOST_NESTED || !self.on_the_way.insert(number) {
             return reader.place(self.which, number);
         }
         let pair = self.place(reader, place);
         self.on_the_way.remove(&number);
-        reader.cased.insert((self.which, number), pair);
+        if !reader.budget.spent_out() {
+            reader.cased.insert((self.which, number), pair);
+        }
         pair
     }
 
     fn place(&mut self, reader: &mut Reader<'_>, place: &Place) -> Pair {
         let names: BTreeSet<String> = place.names().map(|(name, _)| name.to_owned()).collect();
+        reader.budget.spend((names.len() + place.items().0.len()) as u64);
         let mut parts = Vec::new();
         if !names.is_empty() {
             let folded: Vec<String> = names.iter().map(|name| fold(name)).collect();
@@ -121,29 +159,25 @@ fn is_open(schema: &Value) -> bool {
     })
 }
 
-/// Whether two names of members differ only in case.
-fn has_twins<'v>(schemas: impl Iterator<Item = &'v Value>) -> bool {
-    let mut names = BTreeSet::new();
-    let mut open: Vec<&Value> = schemas.collect();
+/// Every name that a schema gives a member or asks for.
+fn named(schema: &Value) -> Vec<&str> {
+    let (mut names, mut open) = (Vec::new(), vec![schema]);
     while let Some(schema) = open.pop() {
         match schema {
             Value::Object(map) => {
                 for keyword in ["properties", "dependentSchemas", "dependentRequired"] {
-                    names.extend(map.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys));
+                    let named = map.get(keyword).and_then(Value::as_object).into_iter().flat_map(Map::keys);
+                    names.extend(named.map(String::as_str));
                 }
                 open.extend(map.values());
             }
             Value::Array(list) => {
                 // what `required` and `dependentRequired` ask for, and values of `enum`, which do no harm
-                names.extend(
-                    list.iter()
-                        .filter_map(|value| if let Value::String(name) = value { Some(name) } else { None }),
-                );
+                names.extend(list.iter().filter_map(Value::as_str));
                 open.extend(list);
             }
             _ => {}
         }
     }
-    let folded: BTreeSet<String> = names.iter().map(|name| case::folded(name)).collect();
-    folded.len() < names.len()
+    names
 }

@@ -31,19 +31,27 @@ impl Pattern {
         Pattern { nfa: Nfa::of(pattern, most) }
     }
 
-    /// Whether the text matches; none if the pattern is not followed.
-    pub(super) fn is_in(&self, text: &str) -> Option<bool> {
+    /// How large it is: what it took to make it.
+    pub(super) fn states(&self) -> u64 {
+        self.nfa.as_ref().map_or(0, |nfa| nfa.steps.len() as u64)
+    }
+
+    /// Whether the text matches; none if the pattern is not followed, or there are no steps left for it.
+    pub(super) fn is_in(&self, text: &str, budget: &Budget) -> Option<bool> {
         let nfa = self.nfa.as_ref().ok()?;
-        let mut waiting = nfa.begin();
+        let mut waiting = nfa.begin(budget);
         for c in text.chars() {
-            let holds = |class: usize| {
-                nfa.classes
-                    .get(class)
-                    .is_some_and(|ranges| ranges.iter().any(|(a, z)| (*a..=*z).contains(&c)))
-            };
-            waiting = nfa.after(&waiting, holds);
+            if waiting.found {
+                break;
+            }
+            if budget.spent_out() {
+                return None;
+            }
+            let holds = |class: usize| nfa.classes.get(class).is_some_and(|ranges| nfa::holds(ranges, c));
+            waiting = nfa.after(&waiting, holds, budget);
         }
-        Some(nfa.ends(&waiting))
+        let ends = nfa.ends(&waiting, budget);
+        (!budget.spent_out()).then_some(ends)
     }
 }
 
@@ -85,6 +93,9 @@ struct State {
     length: u64,
 }
 
+/// Characters of texts that are put into a tree, or along a way, within one step.
+const CHARACTERS_A_STEP: u64 = 2;
+
 /// The texts that are not wanted, by their characters.
 #[derive(Debug, Default)]
 struct Tree {
@@ -92,9 +103,13 @@ struct Tree {
 }
 
 impl Tree {
-    fn of(texts: &[&str]) -> Self {
+    /// The tree; none if there is no time for it.
+    fn of(texts: &[&str], budget: &Budget) -> Option<Self> {
         let mut tree = Tree { nodes: vec![(HashMap::new(), false)] };
         for text in texts {
+            if !budget.spend(1 + text.len() as u64 / CHARACTERS_A_STEP) {
+                return None;
+            }
             let mut at = 0;
             for c in text.chars() {
                 let fresh = tree.nodes.len();
@@ -108,7 +123,7 @@ impl Tree {
                 *ends = true;
             }
         }
-        tree
+        Some(tree)
     }
 }
 
@@ -135,7 +150,7 @@ impl Known<'_> {
 }
 
 /// Finds up to `count` texts.
-pub(super) fn find(wanted: &Wanted<'_>, count: usize, budget: &mut Budget) -> Words {
+pub(super) fn find(wanted: &Wanted<'_>, count: usize, budget: &Budget) -> Words {
     let mut known = Vec::new();
     for (pattern, found) in &wanted.patterns {
         match &pattern.nfa {
@@ -150,9 +165,11 @@ pub(super) fn find(wanted: &Wanted<'_>, count: usize, budget: &mut Budget) -> Wo
             }),
         }
     }
-    let alphabet = Alphabet::of(&known.iter().map(|k| k.nfa).collect::<Vec<_>>(), wanted);
-    let search = Search { wanted, alphabet, tree: Tree::of(&wanted.not), known };
-    search.run(count, budget)
+    let alphabet = Alphabet::of(&known.iter().map(|k| k.nfa).collect::<Vec<_>>(), wanted, budget);
+    let (Some(alphabet), Some(tree)) = (alphabet, Tree::of(&wanted.not, budget)) else {
+        return Words::Unclear(budget.why());
+    };
+    Search { wanted, alphabet, tree, known }.run(count, budget)
 }
 
 struct Search<'p> {
@@ -172,8 +189,8 @@ struct Reached {
 }
 
 impl Search<'_> {
-    fn run(mut self, count: usize, budget: &mut Budget) -> Words {
-        let Some(mut graph) = self.graph(budget) else { return Words::Unclear("the limit of steps") };
+    fn run(mut self, count: usize, budget: &Budget) -> Words {
+        let Some(mut graph) = self.graph(budget) else { return Words::Unclear(budget.why()) };
         distances(&mut graph);
         let Some(shortest) = graph.first().and_then(|start| start.distance) else { return Words::None };
         if self.wanted.most.is_some_and(|most| shortest > most) {
@@ -187,13 +204,13 @@ impl Search<'_> {
                 break;
             }
         }
-        if found.is_empty() { Words::Unclear("the limit of steps") } else { Words::Some(found) }
+        if found.is_empty() { Words::Unclear(budget.why()) } else { Words::Some(found) }
     }
 
     /// Everything that can be reached, breadth first; none if that is too much.
-    fn graph(&mut self, budget: &mut Budget) -> Option<Vec<Reached>> {
+    fn graph(&mut self, budget: &Budget) -> Option<Vec<Reached>> {
         let patterns = self.known.iter_mut().map(|known| {
-            let begin = known.nfa.begin();
+            let begin = known.nfa.begin(budget);
             known.number(begin)
         });
         let start = State { patterns: patterns.collect(), tree: Some(0), odd: false, length: 0 };
@@ -201,7 +218,7 @@ impl Search<'_> {
         let mut graph = vec![Reached::default()];
         let mut open = VecDeque::from([(0_usize, start)]);
         while let Some((number, state)) = open.pop_front() {
-            let accepts = self.accepts(&state);
+            let accepts = self.accepts(&state, budget);
             let mut next = Vec::new();
             for letter in 0..self.alphabet.len() {
                 if !budget.spend(2 + self.known.len() as u64) {
@@ -227,7 +244,7 @@ impl Search<'_> {
         Some(graph)
     }
 
-    fn accepts(&mut self, state: &State) -> bool {
+    fn accepts(&mut self, state: &State, budget: &Budget) -> bool {
         let in_tree = state.tree.and_then(|at| self.tree.nodes.get(at)).is_some_and(|(_, ends)| *ends);
         if in_tree || state.length < self.wanted.least || (self.wanted.not_plain && !state.odd) {
             return false;
@@ -236,7 +253,8 @@ impl Search<'_> {
             let ends = match known.ends.get(number) {
                 Some(ends) => *ends,
                 None => {
-                    let ends = known.states.get(*number).is_some_and(|waiting| known.nfa.ends(waiting));
+                    let ends =
+                        known.states.get(*number).is_some_and(|waiting| known.nfa.ends(waiting, budget));
                     known.ends.insert(*number, ends);
                     ends
                 }
@@ -245,7 +263,7 @@ impl Search<'_> {
         })
     }
 
-    fn after(&mut self, state: &State, letter: usize, budget: &mut Budget) -> Option<(char, State)> {
+    fn after(&mut self, state: &State, letter: usize, budget: &Budget) -> Option<(char, State)> {
         let c = self.alphabet.char(letter)?;
         let odd = self.alphabet.is_odd(letter);
         if odd && self.wanted.plain {
@@ -258,9 +276,9 @@ impl Search<'_> {
                 Some(next) => *next,
                 None => {
                     let waiting = known.states.get(number)?.clone();
-                    budget.spend(Nfa::width(&waiting));
                     let alphabet = &self.alphabet;
-                    let after = known.nfa.after(&waiting, |class| alphabet.is_in(letter, index, class));
+                    let after =
+                        known.nfa.after(&waiting, |class| alphabet.is_in(letter, index, class), budget);
                     let next = known.number(after);
                     known.next.insert((number, letter), next);
                     next
@@ -310,7 +328,7 @@ fn collect(
     text: &mut String,
     found: &mut Vec<String>,
     count: usize,
-    budget: &mut Budget,
+    budget: &Budget,
 ) {
     let Some(reached) = graph.get(at) else { return };
     if reached.distance.is_none_or(|distance| distance > left) || found.len() >= count || !budget.spend(1) {
@@ -326,6 +344,7 @@ fn collect(
             if graph.get(*next).and_then(|next| next.distance).is_some_and(|distance| distance < left) {
                 let before = text.len();
                 text.push(*c);
+                budget.spend(left / CHARACTERS_A_STEP);
                 walk(graph, *next, left - 1, text, found);
                 text.truncate(before);
                 return;

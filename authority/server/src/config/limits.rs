@@ -61,10 +61,13 @@ pub struct Limits {
     pub checks: usize,
     /// Versions of one major that a new one is compared with; a line that has more needs a new major.
     pub compared_versions: usize,
-    /// Comparisons that anybody may have running at once: each takes one core for a second at worst.
+    /// Comparisons that anybody may have running at once: each takes one core for `compare_time` at worst.
     pub comparisons: usize,
     /// Steps of one comparison of two schemas, about 100 ns each; three times as many for two documents.
     pub compare_steps: usize,
+    /// How long one comparison of two documents may take, whatever it counted: the steps end a hard pair before, on a machine that is not
+    /// slow or busy.
+    pub compare_time: Duration,
     /// What may wait for a second person at once; each is a file of at most 41 kB.
     pub proposals: usize,
     /// Into how many shares these places are divided, of which one person may take one: it takes as many persons who hold a right to leave
@@ -99,6 +102,7 @@ impl Limits {
         semgate_contexts::compare::CompareLimits {
             max_steps: steps,
             max_total_steps: steps.saturating_mul(3),
+            max_time: self.compare_time,
             ..semgate_contexts::compare::CompareLimits::default()
         }
     }
@@ -135,6 +139,7 @@ impl Default for Limits {
             compared_versions: 64,
             comparisons: 2,
             compare_steps: 2_000_000,
+            compare_time: semgate_contexts::compare::CompareLimits::default().max_time,
             proposals: 256,
             proposal_share: 8,
             proposal_lifetime: Duration::from_secs(86_400),

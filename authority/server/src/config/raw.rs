@@ -157,6 +157,7 @@ limits! {
     (compared_versions, count, 1, 65_536),
     (comparisons, count, 1, 1024),
     (compare_steps, count, 1_000, 1 << 30),
+    (compare_time, span, 10, 600_000),
     (proposals, count, 1, 65_536),
     (proposal_share, count, 1, 65_536),
     (proposal_lifetime, span, 1_000, 2_592_000_000),

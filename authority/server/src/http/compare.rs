@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use http::StatusCode;
-use semgate_contexts::compare::{Comparison, Role, Verdict, compare, compare_as};
+use semgate_contexts::compare::{Comparison, Role, Stop, Verdict, compare_as};
 use semgate_contexts::json::{self, Json, Object};
 use semgate_contexts::{Context, ContextUrn, Digest, DocumentFault};
 use semgate_statement::Status;
@@ -28,8 +28,14 @@ use crate::submit::index_of;
 ///
 /// # Errors
 /// `version_breaks` with the comparison and the document that shows it; `version_unproven` where it is not known; `version_untyped` where
-/// all is kept, and gateways would refuse its messages, or those of another version because of it.
-pub(super) fn proven(app: &App, referred: &Referred<'_>, document: &Arc<Context>) -> Result<(), Problem> {
+/// all is kept, and gateways would refuse its messages, or those of another version because of it; `stopping` where it was asked to stop
+/// before all was compared.
+pub(super) fn proven(
+    app: &App,
+    referred: &Referred<'_>,
+    document: &Arc<Context>,
+    stop: &Stop,
+) -> Result<(), Problem> {
     let urn = document.urn();
     let all = index_of(&app.index).of_major(urn).map_err(|fault| broken(app, &fault))?;
     let all = all.into_iter().filter(|(other, _)| other != urn);
@@ -40,14 +46,17 @@ pub(super) fn proven(app: &App, referred: &Referred<'_>, document: &Arc<Context>
     let most = app.config.limits.compared_versions;
     let mut found = match others.len() > most {
         true => Some(Obstacle::too_many(most)),
-        false => obstacle(app, referred, document, &others)?,
+        false => obstacle(app, referred, document, &others, stop)?,
     };
     if found.is_none() {
         // gateways type what was revoked too, since policies may name it; of these the newest, as many as may be read
         revoked.sort_by_key(|(other, _)| std::cmp::Reverse(other.version()));
         let revoked = revoked.iter().map(|(other, _)| other).take(most.saturating_sub(others.len()));
-        found = untyped(app, referred, document, others.iter().map(|(other, _)| other).chain(revoked))?;
+        let all = others.iter().map(|(other, _)| other).chain(revoked);
+        found = untyped(app, referred, document, all, stop)?;
     }
+    // what it is told of by then is of no use
+    waited_for(stop)?;
     let Some(found) = found else { return Ok(()) };
     match overrides::permitted(app, urn, document.digest(), &others) {
         Ok(()) => Ok(()),
@@ -98,8 +107,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    fn compare(&self, app: &App) -> Comparison {
-        compare(self.old, self.new, &app.config.limits.compare())
+    fn compare(&self, app: &App, stop: &Stop) -> Comparison {
+        compare_as(self.old, self.new, None, &app.config.limits.compare(), stop)
     }
 
     /// The comparison as it is told: the parts that stand in the way, and the number to use.
@@ -151,12 +160,14 @@ fn obstacle(
     referred: &Referred<'_>,
     document: &Context,
     others: &[(ContextUrn, Digest)],
+    stop: &Stop,
 ) -> Result<Option<Obstacle>, Problem> {
     let (mut unknown, mut parts) = (None, Parts::default());
     for (other, _) in others {
+        waited_for(stop)?;
         let context = referred.published(other)?;
         let pair = Pair::of(document, &context);
-        let comparison = pair.compare(app);
+        let comparison = pair.compare(app, stop);
         let code = match comparison.verdict {
             Verdict::Compatible => continue,
             Verdict::Breaking => Code::VersionBreaks,
@@ -184,11 +195,12 @@ fn untyped<'u>(
     referred: &Referred<'_>,
     document: &Arc<Context>,
     others: impl Iterator<Item = &'u ContextUrn>,
+    stop: &Stop,
 ) -> Result<Option<Obstacle>, Problem> {
     let Some(found) = typed::beside(referred, document, others)? else { return Ok(None) };
     let comparison = found.with.map(|other| {
         let pair = Pair::of(document, &other);
-        pair.told(app, document.urn(), &pair.compare(app))
+        pair.told(app, document.urn(), &pair.compare(app, stop))
     });
     let detail = format!("gateways would refuse every message of a version: {}", found.why);
     Ok(Some(Obstacle { code: Code::VersionUntyped, detail, comparison }))
@@ -216,16 +228,24 @@ pub(super) async fn route(
         .try_acquire_owned()
         .map_err(|_| Problem::new(Code::Busy, "too many comparisons at once"))?;
     let work = Arc::clone(&app);
+    let stop = app.comparing.within();
+    let _waits = stop.when_dropped();
     let comparison = away(move || {
-        // the place is the work's: a caller that goes away does not free it
+        // the place is the work's: it is free when the work has ended, which a caller that goes away ends
         let _place = place;
-        asked(&work, &bytes)
+        asked(&work, &bytes, &stop)
     });
     let comparison = comparison.await?;
     Ok(answer::json(StatusCode::OK, &comparison))
 }
 
-fn asked(app: &App, bytes: &[u8]) -> Result<Value, Problem> {
+/// Whether anybody still waits for what is compared.
+fn waited_for(stop: &Stop) -> Result<(), Problem> {
+    if stop.is_asked() { Err(Code::Stopping.into()) } else { Ok(()) }
+}
+
+fn asked(app: &App, bytes: &[u8], stop: &Stop) -> Result<Value, Problem> {
+    waited_for(stop)?;
     let limits = json::Limits {
         max_bytes: bytes.len(),
         max_depth: app.document_limits.max_depth.saturating_add(2),
@@ -239,7 +259,9 @@ fn asked(app: &App, bytes: &[u8]) -> Result<Value, Problem> {
     let referred = Referred::new(app);
     let old = side(app, &referred, object, "old", role)?;
     let new = side(app, &referred, object, "new", role)?;
-    Ok(typed::shown(&compare_as(&old, &new, role, &app.config.limits.compare()), &old, &new))
+    let comparison = compare_as(&old, &new, role, &app.config.limits.compare(), stop);
+    waited_for(stop)?;
+    Ok(typed::shown(&comparison, &old, &new))
 }
 
 /// Who has to go on understanding it; without it each part goes by its own.

@@ -8,6 +8,7 @@ use axum::http::Request as HttpRequest;
 use axum::response::Response;
 use bytes::Bytes;
 use semgate_certs::Chain;
+use semgate_contexts::compare::Stop;
 use semgate_contexts::{Context, ContextUrn, Line, Version};
 use semgate_policies::PublisherAct;
 use semgate_statement::context::{ContextFault, verify_context_among};
@@ -59,11 +60,13 @@ async fn published(app: &Arc<App>, attempt: &mut Attempt, request: HttpRequest<B
     let work = Arc::clone(app);
     let by = author.id().to_owned();
     let mut entry = attempt.entry.clone();
+    let stop = app.comparing.within();
+    let _waits = stop.when_dropped();
     let prepared = away(move || {
-        // the place is the work's: a caller that goes away does not free it
+        // the place is the work's: it is free when the work has ended, which a caller that goes away ends
         let _place = place;
         let prepare = if signed { prepare_signed } else { prepare };
-        let prepared = prepare(&work, &author, &bytes, &mut entry);
+        let prepared = prepare(&work, &author, &bytes, &mut entry, &stop);
         Ok((entry, prepared))
     });
     let (entry, prepared) = prepared.await?;
@@ -92,6 +95,7 @@ fn prepare(
     author: &Author,
     bytes: &Bytes,
     entry: &mut Entry,
+    stop: &Stop,
 ) -> Result<(String, String, Prepared), Problem> {
     let seen = app.public().size;
     let referred = Referred::new(app);
@@ -101,7 +105,7 @@ fn prepare(
             .map_err(|fault| referred.problem(document_code(&fault), &fault))?;
     may_publish(app, author, &document, entry)?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
-    if let Some(known) = known(app, &referred, &document, document.bytes())? {
+    if let Some(known) = known(app, &referred, &document, document.bytes(), stop)? {
         return Ok((names.0, names.1, known));
     }
     let signer = signer(app, document.urn().line())?;
@@ -117,6 +121,7 @@ fn prepare_signed(
     author: &Author,
     bytes: &Bytes,
     entry: &mut Entry,
+    stop: &Stop,
 ) -> Result<(String, String, Prepared), Problem> {
     let seen = app.public().size;
     let anchors = app.keys.anchors();
@@ -133,7 +138,7 @@ fn prepare_signed(
     let document = checked.context();
     may_publish(app, author, document, entry)?;
     let names = (document.urn().as_str().to_owned(), document.digest().to_string());
-    if let Some(known) = known(app, &referred, document, bytes)? {
+    if let Some(known) = known(app, &referred, document, bytes, stop)? {
         return Ok((names.0, names.1, known));
     }
     let jws = General::read(bytes, context::TYPE, roots, context::MAX_SIGNED_BYTES)
@@ -158,11 +163,12 @@ fn known(
     referred: &Referred<'_>,
     document: &Arc<Context>,
     offered: &[u8],
+    stop: &Stop,
 ) -> Result<Option<Prepared>, Problem> {
     let record = index_of(&app.index).get(document.urn()).map_err(|fault| broken(app, &fault))?;
     let Some(record) = record else {
         referred.count(document)?;
-        return super::compare::proven(app, referred, document).map(|()| None);
+        return super::compare::proven(app, referred, document, stop).map(|()| None);
     };
     if record.digest == *document.digest() {
         let good = matches!(app.documents.read(&record.digest), Ok(Some(_)));

@@ -1,5 +1,6 @@
 //! What is assumed of formats, held against the validator.
 
+use super::super::budget::Budget;
 use super::super::words::Pattern;
 use super::*;
 use crate::compare::hunt::random::Random;
@@ -100,7 +101,7 @@ fn every_text_of_a_format_lies_in_the_pattern_around_it_and_in_the_formats_that_
             let is = formats.holds(number, text).unwrap();
             held += usize::from(is);
             if let Some(pattern) = &pattern {
-                let lies = pattern.is_in(text).unwrap();
+                let lies = pattern.is_in(text, &Budget::of(1_000_000)).unwrap();
                 assert!(!is || lies, "{format}: {text:?} has it and lies outside");
                 assert!(
                     !is_exact(format) || is == lies,
@@ -108,7 +109,10 @@ fn every_text_of_a_format_lies_in_the_pattern_around_it_and_in_the_formats_that_
                 );
             }
             if let Some(within) = &within {
-                assert!(is || !within.is_in(text).unwrap(), "{format}: {text:?} lies inside and has it not");
+                assert!(
+                    is || !within.is_in(text, &Budget::of(1_000_000)).unwrap(),
+                    "{format}: {text:?} lies inside and has it not"
+                );
             }
             for (other, outer) in FORMATS.iter().enumerate() {
                 let inside = is && lies_in(format, outer);

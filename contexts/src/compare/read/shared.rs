@@ -1,12 +1,13 @@
 //! Definitions that both sides share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::Emitted;
 
-/// Names of definitions that are equal on both sides, with everything that they lead to and the code lists that they name.
+/// Names of definitions that are equal on both sides, with everything that they lead to and the code lists that they name. Each definition is
+/// walked once, and each reference followed once, however long the ways are.
 pub(super) fn of(sides: [&Emitted; 2]) -> BTreeSet<&str> {
     let [old, new] = sides;
     if old.codes != new.codes {
@@ -18,30 +19,37 @@ pub(super) fn of(sides: [&Emitted; 2]) -> BTreeSet<&str> {
         .filter(|(name, schema)| new.definitions.get(*name) == Some(schema))
         .map(|(name, _)| name.as_str())
         .collect();
-    loop {
-        let apart: Vec<&str> = shared
-            .iter()
-            .copied()
-            .filter(|name| {
-                let named = old.definitions.get(*name).map(references).unwrap_or_default();
-                named.iter().any(|reference| !shared.contains(reference))
-            })
-            .collect();
-        if apart.is_empty() {
-            return shared;
+    // who names each definition, and which of those named are apart
+    let mut named_by: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for name in &shared {
+        for reference in old.definitions.get(*name).map(references).unwrap_or_default() {
+            named_by.entry(reference).or_default().push(name);
         }
-        shared.retain(|name| !apart.contains(name));
     }
+    let mut apart: Vec<&str> = named_by.keys().copied().filter(|name| !shared.contains(name)).collect();
+    while let Some(name) = apart.pop() {
+        for by in named_by.remove(name).unwrap_or_default() {
+            if shared.remove(by) {
+                apart.push(by);
+            }
+        }
+    }
+    shared
 }
 
 /// The definitions that a schema names directly.
 fn references(schema: &Value) -> Vec<&str> {
-    match schema {
-        Value::Object(map) => {
-            let own = map.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix("#/$defs/"));
-            own.into_iter().chain(map.values().flat_map(references)).collect()
+    let (mut named, mut open) = (Vec::new(), vec![schema]);
+    while let Some(schema) = open.pop() {
+        match schema {
+            Value::Object(map) => {
+                let own = map.get("$ref").and_then(Value::as_str);
+                named.extend(own.and_then(|text| text.strip_prefix("#/$defs/")));
+                open.extend(map.values());
+            }
+            Value::Array(list) => open.extend(list),
+            _ => {}
         }
-        Value::Array(list) => list.iter().flat_map(references).collect(),
-        _ => Vec::new(),
     }
+    named
 }

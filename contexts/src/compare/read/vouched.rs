@@ -7,7 +7,12 @@ use super::Reader;
 
 impl<'e> Reader<'e> {
     /// The members for which a schema that holds vouches; `root` is the one whose own `unevaluatedProperties` asks.
+    /// The ways of references are walked each time, so there may be many more of them than schemas: where the steps run out, the rest is left
+    /// out.
     pub(super) fn vouched(&mut self, side: usize, map: &'e Map<String, Value>, root: bool) -> Vouched {
+        if !self.budget.spend(1 + map.len() as u64) {
+            return Vouched::default();
+        }
         let Scope { names, patterns, .. } = self.others(map);
         let all =
             map.contains_key("additionalProperties") || (!root && map.contains_key("unevaluatedProperties"));
@@ -50,11 +55,19 @@ impl<'e> Reader<'e> {
     }
 
     fn vouched_by(&mut self, side: usize, schema: &'e Value) -> Vouched {
-        schema.as_object().map_or_else(Vouched::default, |map| self.vouched(side, map, false))
+        let vouched = schema.as_object().map_or_else(Vouched::default, |map| self.vouched(side, map, false));
+        self.budget.spend(vouched.names.len() as u64);
+        vouched
     }
 }
 
 impl Vouched {
+    /// How much there is to copy.
+    pub(in super::super) fn size(&self) -> u64 {
+        let parts = self.parts.iter().map(|part| 1 + part.vouched.size()).sum::<u64>();
+        1 + self.names.len() as u64 + self.patterns.len() as u64 + parts
+    }
+
     /// Also vouches for all that the other does.
     pub(in super::super) fn take(&mut self, other: Vouched) {
         self.names.extend(other.names);

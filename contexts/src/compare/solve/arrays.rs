@@ -1,11 +1,12 @@
 //! Arrays: how many items there are, and what each of them must be.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::super::formula::{Atom, Formula, Id, Scalar};
-use super::{Found, SPENT, Solver, Ways};
+use super::{COPIED_A_STEP, Found, Solver, Ways};
 
 /// What the atoms of one branch ask of an array.
 #[derive(Default)]
@@ -68,6 +69,15 @@ impl Asked {
 /// Items that are copied within one step.
 const ITEMS_A_STEP: u64 = 2;
 
+/// Items that are held against another within one step.
+const COMPARED_A_STEP: u64 = 32;
+
+/// Steps that a copy of the items takes.
+fn copies(items: &[Vec<Id>]) -> u64 {
+    let asked = items.iter().map(|item| item.len() as u64).sum::<u64>();
+    items.len() as u64 / ITEMS_A_STEP + asked / (4 * ITEMS_A_STEP)
+}
+
 /// Of what is said of one kind of item several times the strictest.
 fn strictest<T: Clone>(said: &[T], kind: impl Fn(&T) -> Id, tighten: impl Fn(&mut T, &T)) -> Vec<T> {
     let mut kept: Vec<T> = Vec::new();
@@ -82,6 +92,13 @@ fn strictest<T: Clone>(said: &[T], kind: impl Fn(&T) -> Id, tighten: impl Fn(&mu
 
 impl Solver<'_> {
     pub(super) fn array(&mut self, atoms: &[&Atom]) -> Found {
+        // bounds of a kind are held against one another
+        let counted =
+            atoms.iter().filter(|atom| matches!(atom, Atom::AtLeast(..) | Atom::AtMost(..))).count();
+        let counted = (counted * counted) as u64;
+        if let Err(spent) = self.charge((atoms.len() as u64).saturating_add(counted) / COPIED_A_STEP) {
+            return spent;
+        }
         let asked = Asked::of(atoms);
         let grouped = asked.groups.iter().map(|(count, _)| *count).fold(0, u64::saturating_add);
         let wishes = asked.some.len() as u64 + grouped + if asked.repeats { 2 } else { 0 };
@@ -104,10 +121,11 @@ impl Solver<'_> {
             if asked.most.is_some_and(|most| length > most) {
                 break;
             }
-            let items: Vec<Vec<Id>> = (0..length).map(|at| asked.item(at)).collect();
-            if !self.budget.spend(1 + length) {
-                return Found::Unclear(SPENT.into());
+            let looked = (asked.at.len() + asked.from.len()) as u64 / COPIED_A_STEP;
+            if let Err(spent) = self.charge(1 + length.saturating_mul(1 + looked)) {
+                return spent;
             }
+            let items: Vec<Vec<Id>> = (0..length).map(|at| asked.item(at)).collect();
             let found = self.place_groups(&asked, items);
             if let Some(found) = ways.take(found) {
                 return found;
@@ -145,12 +163,12 @@ impl Solver<'_> {
         items: Vec<Vec<Id>>,
         used: &[(usize, usize)],
     ) -> Found {
-        if !self.budget.spend(2 + items.len() as u64 / ITEMS_A_STEP) {
-            return Found::Unclear(SPENT.into());
+        if let Err(spent) = self.charge(2 + copies(&items)) {
+            return spent;
         }
         let Some(((from, is, group), rest)) = wishes.split_first() else { return self.repeat(asked, items) };
         let mut ways = Ways::default();
-        let mut seen: Vec<(Vec<Id>, usize)> = Vec::new();
+        let mut seen: HashSet<(Vec<Id>, usize)> = HashSet::new();
         let furthest = wishes.iter().map(|(from, _, _)| *from).max().unwrap_or(0);
         let furthest = usize::try_from(furthest).unwrap_or(usize::MAX);
         // members of one group are alike, so their places rise
@@ -161,7 +179,9 @@ impl Solver<'_> {
         let behind = rest.iter().filter(|(_, _, other)| group.is_some() && other == group).count();
         for at in first..items.len().saturating_sub(behind) {
             let Some(here) = items.get(at) else { break };
-            self.budget.spend(1);
+            if let Err(spent) = self.charge(1 + here.len() as u64 / COPIED_A_STEP) {
+                return spent;
+            }
             let mut here = here.clone();
             here.sort_unstable();
             here.dedup();
@@ -174,13 +194,16 @@ impl Solver<'_> {
             if group.is_none() && seen.contains(&place) {
                 continue;
             }
-            seen.push(place);
+            seen.insert(place);
             match self.find(&here) {
                 Found::Value(_) => {}
                 other => {
                     ways.take(other);
                     continue;
                 }
+            }
+            if let Err(spent) = self.charge(copies(&items) + used.len() as u64 / COPIED_A_STEP) {
+                return spent;
             }
             let mut items = items.clone();
             if let Some(slot) = items.get_mut(at) {
@@ -205,6 +228,9 @@ impl Solver<'_> {
         for second in 0..items.len() {
             for first in 0..second {
                 let (Some(left), Some(right)) = (items.get(first), items.get(second)) else { continue };
+                if let Err(spent) = self.charge(1) {
+                    return spent;
+                }
                 let both: Vec<Id> = left.iter().chain(right).copied().collect();
                 match self.find(&both) {
                     Found::Value(_) => {}
@@ -212,6 +238,9 @@ impl Solver<'_> {
                         ways.take(other);
                         continue;
                     }
+                }
+                if let Err(spent) = self.charge(copies(&items)) {
+                    return spent;
                 }
                 let mut items = items.clone();
                 for at in [first, second] {
@@ -234,8 +263,8 @@ impl Solver<'_> {
         let asked_for = items.clone();
         for (most, _, is_not) in &asked.at_most {
             let (mut count, mut forced) = (0, 0);
-            if !self.budget.spend(4 * items.len() as u64) {
-                return Found::Unclear(SPENT.into());
+            if let Err(spent) = self.charge(4 * items.len() as u64) {
+                return spent;
             }
             for at in 0..items.len() {
                 // of this kind whatever the other bounds make of it
@@ -270,13 +299,22 @@ impl Solver<'_> {
 
     fn write(&mut self, asked: &Asked, items: &[Vec<Id>], equal: Option<(usize, usize)>) -> Found {
         let mut array: Vec<Value> = Vec::new();
+        let mut room = self.limits.max_values;
         for (at, is) in items.iter().enumerate() {
+            // each is held against those before it
+            let compared = if asked.unique { array.len() as u64 / COMPARED_A_STEP } else { 0 };
+            if let Err(spent) = self.charge(1 + compared) {
+                return spent;
+            }
             let found = match self.find(is) {
                 Found::Value(value) if asked.unique && array.contains(&value) => self.another(is, &array),
                 found => found,
             };
             match found {
-                Found::Value(value) => array.push((*value).clone()),
+                Found::Value(value) => match self.copied(&value, &mut room) {
+                    Ok(value) => array.push(value),
+                    Err(unclear) => return unclear,
+                },
                 Found::Nothing if asked.unique && at > 0 => {
                     return Found::Unclear("`uniqueItems` beside few possible items".into());
                 }
@@ -294,6 +332,9 @@ impl Solver<'_> {
 
     /// A scalar that is none of those that are there.
     fn another(&mut self, is: &[Id], there: &[Value]) -> Found {
+        if let Err(spent) = self.charge(there.len() as u64 / COPIED_A_STEP) {
+            return spent;
+        }
         let scalars = there.iter().filter_map(|value| match value {
             Value::Null => Some(Scalar::Null),
             Value::Bool(value) => Some(Scalar::Bool(*value)),

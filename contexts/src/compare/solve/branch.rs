@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::super::formula::{Atom, Formula, Id, Part, Scope};
-use super::{Found, MOST_NESTED, Rest, SPENT, Solver, Under, Ways, under};
+use super::{Found, MOST_NESTED, Rest, Solver, Under, Ways, under};
 use crate::schema::types;
 
 /// One branch: what was taken to hold so far, and what is still to be taken apart.
@@ -19,8 +19,22 @@ struct Branch {
 /// Parts of a choice that are looked at within one step: each is a look into two tables.
 const PARTS_A_STEP: u64 = 8;
 
-fn parts(choice: &Formula) -> u64 {
-    if let Formula::Or(parts) = choice { parts.len() as u64 } else { 0 }
+/// What is taken to hold, copied within one step: a table of numbers is copied as it lies.
+const TAKEN_A_STEP: u64 = 32;
+
+impl Branch {
+    /// Steps that a copy takes.
+    fn size(&self) -> u64 {
+        let rests = self.rests.iter().map(|rest| rest.vouched.size()).sum::<u64>();
+        1 + self.taken.len() as u64 / TAKEN_A_STEP
+            + (self.atoms.len() + self.choices.len()) as u64 / PARTS_A_STEP
+            + rests
+    }
+}
+
+/// How many formulas stand in a choice, or in all that must hold.
+fn width(choice: &Formula) -> u64 {
+    if let Formula::Or(parts) | Formula::And(parts) = choice { parts.len() as u64 } else { 0 }
 }
 
 impl Solver<'_> {
@@ -36,10 +50,13 @@ impl Solver<'_> {
     /// Takes formulas into a branch; false if they contradict it.
     fn take(&mut self, branch: &mut Branch, mut open: Vec<Id>, kind: u8) -> bool {
         while let Some(id) = open.pop() {
+            // what follows a branch that is not taken whole looks at the steps first
+            if !self.budget.spend(1) {
+                break;
+            }
             if !branch.taken.insert(id) {
                 continue;
             }
-            self.budget.spend(1);
             if self.reader.arena.opposite(id).is_some_and(|other| branch.taken.contains(&other)) {
                 return false;
             }
@@ -53,6 +70,7 @@ impl Solver<'_> {
                     open.push(self.reader.definition(*number, *holds));
                 }
                 (Under::Open, Formula::Unevaluated(vouched, is, all)) => {
+                    self.budget.spend(vouched.size());
                     branch.rests.push(Rest { vouched: (**vouched).clone(), is: *is, all: *all });
                 }
                 (Under::Open, _) => branch.atoms.push(formula),
@@ -73,6 +91,9 @@ impl Solver<'_> {
                 continue;
             }
             let formula = self.reader.arena.get(*part);
+            if let Formula::And(_) = &*formula {
+                self.budget.spend(width(&formula) / PARTS_A_STEP);
+            }
             match under(&formula, kind) {
                 Under::True => return None,
                 Under::False => {}
@@ -104,14 +125,14 @@ impl Solver<'_> {
 
     fn explore_on(&mut self, mut branch: Branch, kind: u8) -> Found {
         loop {
-            if !self.budget.spend(1 + branch.choices.len() as u64) {
-                return Found::Unclear(SPENT.into());
+            if let Err(spent) = self.charge(1 + branch.choices.len() as u64) {
+                return spent;
             }
             let mut forced = Vec::new();
             let mut narrowest: Option<Vec<Id>> = None;
             let mut choices = Vec::new();
             for choice in std::mem::take(&mut branch.choices) {
-                self.budget.spend(1 + parts(&choice) / PARTS_A_STEP);
+                self.budget.spend(1 + width(&choice) / PARTS_A_STEP);
                 let Some(ways) = self.ways(&branch, &choice, kind) else { continue };
                 match ways.as_slice() {
                     [] => return Found::Nothing,
@@ -148,8 +169,10 @@ impl Solver<'_> {
         }
         let mut tried = Ways::default();
         for way in ways {
+            if let Err(spent) = self.charge(branch.size()) {
+                return spent;
+            }
             let mut branch = branch.clone();
-            self.budget.spend(branch.atoms.len() as u64 / 8);
             if !self.take(&mut branch, vec![*way], kind) {
                 continue;
             }
@@ -165,6 +188,9 @@ impl Solver<'_> {
     fn settle(&mut self, mut branch: Branch, kind: u8) -> Found {
         let Some(mut rest) = branch.rests.pop() else { return self.decide(kind, &branch.atoms) };
         while let Some(part) = rest.vouched.parts.pop() {
+            if let Err(spent) = self.charge(1 + part.vouched.size()) {
+                return spent;
+            }
             if rest.vouched.covers(&part.vouched) || self.is_settled(&branch, &part, &mut rest) {
                 continue;
             }
@@ -194,10 +220,10 @@ impl Solver<'_> {
     fn split(&mut self, branch: &Branch, rest: Rest, part: Part, kind: u8) -> Found {
         let mut tried = Ways::default();
         for holds in [true, false] {
-            let (mut branch, mut rest) = (branch.clone(), rest.clone());
-            if !self.budget.spend(8) {
-                return Found::Unclear(SPENT.into());
+            if let Err(spent) = self.charge(8 + branch.size() + rest.vouched.size() + part.vouched.size()) {
+                return spent;
             }
+            let (mut branch, mut rest) = (branch.clone(), rest.clone());
             let taken = if holds {
                 rest.vouched.take(part.vouched.clone());
                 part.holds

@@ -5,22 +5,25 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::super::formula::{Atom, Formula, Id, Scope};
-use super::{Found, Solver, Why};
+use super::super::formula::{Atom, Formula, Id, Scalar, Scope};
+use super::{COPIED_A_STEP, Found, Solver, Why};
 
 /// Which of the patterns a name matches.
 pub(super) type Region = Vec<(usize, bool)>;
 
 impl Solver<'_> {
     /// Whether a name is in a scope; none if a pattern cannot be followed.
-    pub(super) fn is_within(&self, scope: &Scope, name: &str) -> Option<bool> {
+    pub(super) fn is_within(&mut self, scope: &Scope, name: &str) -> Option<bool> {
+        if !self.budget.spend(1) {
+            return None;
+        }
         if scope.names.contains(name) {
             return Some(false);
         }
         let mut unclear = false;
         let asked = scope.within.iter().map(|number| (*number, true));
         for (number, wanted) in asked.chain(scope.patterns.iter().map(|number| (*number, false))) {
-            match self.reader.patterns.get(number).and_then(|pattern| pattern.is_in(name)) {
+            match self.matches(number, name) {
                 Some(found) if found != wanted => return Some(false),
                 Some(_) => {}
                 None => unclear = true,
@@ -57,14 +60,17 @@ impl Solver<'_> {
     }
 
     /// A name of a region of which the formulas hold and that is none of `not`: a string value.
-    pub(super) fn fresh_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<String>) -> Found {
+    pub(super) fn fresh_name(&mut self, region: &Region, names: &[Id], not: &BTreeSet<&str>) -> Found {
+        if let Err(spent) = self.charge(not.len() as u64 / COPIED_A_STEP) {
+            return spent;
+        }
         let atoms: Vec<Atom> = region.iter().map(|(number, found)| Atom::Pattern(*number, *found)).collect();
         if names.is_empty() {
             let atoms: Vec<&Atom> = atoms.iter().collect();
-            let not: Vec<&str> = not.iter().map(String::as_str).collect();
+            let not: Vec<&str> = not.iter().copied().collect();
             return self.friendly_name(&atoms, &not);
         }
-        let not = not.iter().cloned().map(super::super::formula::Scalar::Text).collect();
+        let not = not.iter().map(|name| Scalar::Text((*name).to_owned())).collect();
         let mut asked: Vec<Id> = names.to_vec();
         for atom in atoms.into_iter().chain([Atom::NotIn(Rc::new(not))]) {
             asked.push(self.reader.arena.add(Formula::Atom(atom, false)));

@@ -7,12 +7,15 @@ use serde_json::Value;
 use super::super::decimal::Decimal;
 use super::super::formula::{Atom, Scalar};
 use super::scalars::Seen;
-use super::{Found, SPENT, Solver};
+use super::{COPIED_A_STEP, Found, Solver};
 use crate::json::MAX_INTEGER;
 use crate::schema::types;
 
 /// Multiples that are looked at one by one.
 const MOST_TRIED: i128 = 4_096;
+
+/// Steps for one number that is tried: it is written, read and held against the atoms.
+const TRY: u64 = 4;
 
 /// Bounds of a number's double.
 #[derive(Clone, Copy)]
@@ -77,7 +80,9 @@ impl Solver<'_> {
     }
 
     fn try_number(&mut self, text: &str, atoms: &[&Atom]) -> Option<Found> {
-        self.budget.spend(4);
+        if !self.budget.spend(TRY + atoms.len() as u64 / COPIED_A_STEP) {
+            return Some(self.spent());
+        }
         let value: Value = serde_json::from_str(text).ok()?;
         let seen = Seen::of(&value)?;
         let value = if value.is_f64() && seen.double.fract() == 0.0 {
@@ -90,6 +95,9 @@ impl Solver<'_> {
 
     /// One of a few doubles. Several decimals may be one double, and are equal to the validator, unless a grid tells them apart.
     fn among(&mut self, values: &[f64], grid: Option<Decimal>, atoms: &[&Atom]) -> Found {
+        if let Err(spent) = self.charge(values.len() as u64 * (TRY + atoms.len() as u64 / COPIED_A_STEP)) {
+            return spent;
+        }
         let values: Vec<f64> = values.iter().copied().filter(|value| by_double(*value, atoms)).collect();
         for value in &values {
             let text = text_of(*value);
@@ -129,9 +137,6 @@ impl Solver<'_> {
         let mut lost = false;
         for k in order {
             let Some(text) = grid.times(k) else { return too_fine() };
-            if self.budget.spent_out() {
-                return Found::Unclear(SPENT.into());
-            }
             if let Some(found) = self.try_number(&text, atoms) {
                 return found;
             }

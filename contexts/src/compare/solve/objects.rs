@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::super::formula::{Atom, FALSE, Id, Scope};
 use super::names::text;
-use super::{Demands, Found, SPENT, Solver, Ways};
+use super::{COPIED_A_STEP, Demands, Found, Solver, Ways};
 
 /// What the atoms of one branch ask of an object.
 #[derive(Default)]
@@ -21,8 +21,8 @@ struct Asked<'a> {
     some_name: Vec<Id>,
     least: u64,
     most: Option<u64>,
-    /// Every name that is mentioned.
-    mentioned: BTreeSet<String>,
+    /// Every name that is mentioned; only where names are chosen.
+    mentioned: BTreeSet<&'a str>,
     patterns: BTreeSet<usize>,
 }
 
@@ -45,14 +45,22 @@ impl<'a> Asked<'a> {
                 _ => {}
             }
         }
-        let named = asked.has.iter().chain(&asked.lacks).chain(asked.members.keys());
-        let mut mentioned: BTreeSet<String> = named.map(|name| (*name).to_owned()).collect();
         for (scope, _) in asked.every.iter().chain(&asked.some) {
-            mentioned.extend(scope.names.iter().cloned());
             asked.patterns.extend(scope.within.iter().chain(&scope.patterns).copied());
         }
-        asked.mentioned = mentioned;
         asked
+    }
+
+    /// How many names are mentioned, each as often as it is.
+    fn names(&self) -> u64 {
+        let scopes = self.every.iter().chain(&self.some).map(|(scope, _)| scope.names.len()).sum::<usize>();
+        (self.has.len() + self.lacks.len() + self.members.len() + scopes) as u64
+    }
+
+    fn mention(&mut self) {
+        let scopes = self.every.iter().chain(&self.some).flat_map(|(scope, _)| &scope.names);
+        let named = self.has.iter().chain(&self.lacks).chain(self.members.keys()).copied();
+        self.mentioned = named.chain(scopes.map(String::as_str)).collect();
     }
 }
 
@@ -65,7 +73,10 @@ enum Wish<'a> {
 
 impl Solver<'_> {
     pub(super) fn object(&mut self, atoms: &[&Atom]) -> Found {
-        let asked = Asked::of(atoms);
+        if let Err(spent) = self.charge(atoms.len() as u64 / COPIED_A_STEP) {
+            return spent;
+        }
+        let mut asked = Asked::of(atoms);
         if asked.has.iter().any(|name| asked.lacks.contains(name))
             || asked.most.is_some_and(|most| most < asked.least)
         {
@@ -75,10 +86,16 @@ impl Solver<'_> {
         for name in &asked.has {
             demands.insert((*name).to_owned(), Vec::new());
             // what must be there is looked at first: most branches end here
-            if let Found::Nothing = self.member(&asked, name, &[]) {
-                return Found::Nothing;
+            match self.member(&asked, name, &[]) {
+                Found::Nothing => return Found::Nothing,
+                Found::Unclear(why) if self.budget.spent_out() => return Found::Unclear(why),
+                _ => {}
             }
         }
+        if let Err(spent) = self.charge(asked.names() / COPIED_A_STEP) {
+            return spent;
+        }
+        asked.mention();
         let wishes = asked.some.iter().map(|(scope, is)| Wish::Member(scope, *is));
         let wishes: Vec<Wish<'_>> = wishes.chain(asked.some_name.iter().map(|is| Wish::Name(*is))).collect();
         let room = (demands.len() + wishes.len()) as u64;
@@ -96,6 +113,9 @@ impl Solver<'_> {
     fn member(&mut self, asked: &Asked<'_>, name: &str, extra: &[Id]) -> Found {
         if asked.lacks.contains(name) {
             return Found::Nothing;
+        }
+        if let Err(spent) = self.charge(1 + (asked.names.len() + asked.every.len()) as u64) {
+            return spent;
         }
         let mut unclear = false;
         let mut is: Vec<Id> = extra.to_vec();
@@ -123,12 +143,17 @@ impl Solver<'_> {
     /// Gives each wish a name, in every way there is.
     fn place(&mut self, asked: &Asked<'_>, wishes: &[Wish<'_>], demands: Demands) -> Found {
         let Some((wish, rest)) = wishes.split_first() else { return self.complete(asked, demands) };
-        if !self.budget.spend(4) {
-            return Found::Unclear(SPENT.into());
+        let copied = (asked.mentioned.len() + demands.len()) as u64;
+        if let Err(spent) = self.charge(4 + copied / COPIED_A_STEP) {
+            return spent;
         }
         let mut ways = Ways::default();
-        let known: BTreeSet<String> = asked.mentioned.iter().chain(demands.keys()).cloned().collect();
-        for name in &known {
+        let known: BTreeSet<&str> =
+            asked.mentioned.iter().copied().chain(demands.keys().map(String::as_str)).collect();
+        for name in known.iter().copied() {
+            if let Err(spent) = self.charge(1) {
+                return spent;
+            }
             let (fits, is) = match wish {
                 Wish::Member(scope, is) => (self.is_within(scope, name), Some(*is)),
                 Wish::Name(is) => (self.name_fits(*is, name), None),
@@ -141,8 +166,9 @@ impl Solver<'_> {
                     continue;
                 }
             }
+            self.budget.spend(demands.len() as u64);
             let mut demands = demands.clone();
-            demands.entry(name.clone()).or_default().extend(is);
+            demands.entry(name.to_owned()).or_default().extend(is);
             let extra = demands.get(name).cloned().unwrap_or_default();
             match self.member(asked, name, &extra) {
                 Found::Value(_) => {
@@ -168,13 +194,17 @@ impl Solver<'_> {
         wish: Wish<'_>,
         rest: &[Wish<'_>],
         demands: &Demands,
-        known: &BTreeSet<String>,
+        known: &BTreeSet<&str>,
     ) -> Found {
         let mut ways = Ways::default();
         let Some(regions) = Self::regions(&asked.patterns) else {
             return Found::Unclear("many patterns of names".into());
         };
         for region in regions {
+            let copied = (asked.every.len() + demands.len()) as u64;
+            if let Err(spent) = self.charge(1 + copied / COPIED_A_STEP) {
+                return spent;
+            }
             let mut is: Vec<Id> = Vec::new();
             let mut names = asked.names.clone();
             match wish {
@@ -220,9 +250,13 @@ impl Solver<'_> {
         }
         let mut object = Map::new();
         let mut ways = Ways::default();
+        let mut room = self.limits.max_values;
         for (name, extra) in &demands {
             match self.member(asked, name, extra) {
-                Found::Value(value) => drop(object.insert(name.clone(), (*value).clone())),
+                Found::Value(value) => match self.copied(&value, &mut room) {
+                    Ok(value) => drop(object.insert(name.clone(), value)),
+                    Err(unclear) => return unclear,
+                },
                 Found::Nothing => return Found::Nothing,
                 unclear => drop(ways.take(unclear)),
             }
@@ -233,19 +267,22 @@ impl Solver<'_> {
         if asked.least > self.limits.max_size {
             return Found::Unclear("more members than a witness may have".into());
         }
-        self.fill(asked, object)
+        self.fill(asked, object, room)
     }
 
     /// Adds members until there are enough.
-    fn fill(&mut self, asked: &Asked<'_>, mut object: Map<String, Value>) -> Found {
+    fn fill(&mut self, asked: &Asked<'_>, mut object: Map<String, Value>, mut room: u64) -> Found {
         let mut ways = Ways::default();
-        for name in &asked.mentioned {
+        for name in asked.mentioned.iter().copied() {
             if object.len() as u64 >= asked.least {
                 break;
             }
             if !object.contains_key(name) {
                 match self.member(asked, name, &[]) {
-                    Found::Value(value) => drop(object.insert(name.clone(), (*value).clone())),
+                    Found::Value(value) => match self.copied(&value, &mut room) {
+                        Ok(value) => drop(object.insert(name.to_owned(), value)),
+                        Err(unclear) => return unclear,
+                    },
                     other => drop(ways.take(other)),
                 }
             }
@@ -265,15 +302,20 @@ impl Solver<'_> {
                     }
                 };
                 while (object.len() as u64) < asked.least {
-                    if !self.budget.spend(4) {
-                        return Found::Unclear(SPENT.into());
+                    let copied = (asked.mentioned.len() + object.len()) as u64;
+                    if let Err(spent) = self.charge(4 + copied / COPIED_A_STEP) {
+                        return spent;
                     }
-                    let known: BTreeSet<String> =
-                        asked.mentioned.iter().chain(object.keys()).cloned().collect();
+                    let names = object.keys().map(String::as_str);
+                    let known: BTreeSet<&str> = asked.mentioned.iter().copied().chain(names).collect();
                     match self.fresh_name(&region, &asked.names, &known) {
                         Found::Value(name) => {
                             let Ok(name) = text(&name) else { break };
-                            object.insert(name.to_owned(), (*value).clone());
+                            let name = name.to_owned();
+                            match self.copied(&value, &mut room) {
+                                Ok(value) => drop(object.insert(name, value)),
+                                Err(unclear) => return unclear,
+                            }
                         }
                         other => {
                             ways.take(other);

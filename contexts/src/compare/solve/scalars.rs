@@ -1,23 +1,27 @@
 //! Scalars: what can be decided by looking at one value.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::super::decimal::Decimal;
 use super::super::formula::{Atom, Bound, Formula, Id, Scalar};
-use super::{Found, Solver};
+use super::{CHARACTERS_A_STEP, Found, Solver};
 use crate::json::Number;
 use crate::schema::{FORMATS, is_refused, types};
 
-/// Whether a scalar is of this type; numbers are of one type here.
-pub(super) fn is_of(value: &Scalar, kind: u8) -> bool {
-    match value {
-        Scalar::Null => kind == types::NULL,
-        Scalar::Bool(_) => kind == types::BOOLEAN,
-        Scalar::Number(_) => kind == types::NUMBER,
-        Scalar::Text(_) => kind == types::STRING,
-    }
+/// Whether some scalar is of this type; numbers are of one type here. They are in the order of their types, so this is a look or two.
+pub(super) fn has_of(values: &BTreeSet<Scalar>, kind: u8) -> bool {
+    let least = match kind {
+        types::NULL => Scalar::Null,
+        types::BOOLEAN => Scalar::Bool(false),
+        types::NUMBER => Scalar::Number(Bound::new(0.0)),
+        types::STRING => Scalar::Text(String::new()),
+        _ => return false,
+    };
+    let first = values.range(&least..).next();
+    first.is_some_and(|first| std::mem::discriminant(first) == std::mem::discriminant(&least))
 }
 
 /// A number of a message, as the validator looks at it: by its double and by its digits.
@@ -85,7 +89,10 @@ impl Solver<'_> {
     }
 
     /// What an atom says of a text; none if it cannot be told.
-    pub(super) fn text_fits(&self, atom: &Atom, text: &str) -> Option<bool> {
+    pub(super) fn text_fits(&mut self, atom: &Atom, text: &str) -> Option<bool> {
+        if !self.budget.spend(1 + text.len() as u64 / CHARACTERS_A_STEP) {
+            return None;
+        }
         let length = || text.chars().count() as u64;
         Some(match atom {
             Atom::Types(mask) => mask & types::STRING != 0,
@@ -94,8 +101,11 @@ impl Solver<'_> {
             Atom::MinLength(least) => length() >= *least,
             Atom::MaxLength(most) => length() <= *most,
             Atom::Plain(plain) => text.chars().any(is_refused) != *plain,
-            Atom::Pattern(number, found) => self.reader.patterns.get(*number)?.is_in(text)? == *found,
-            Atom::Format(number, is) => self.formats.holds(*number, text)? == *is,
+            Atom::Pattern(number, found) => self.matches(*number, text)? == *found,
+            Atom::Format(number, is) => {
+                self.budget.spend(4 + text.len() as u64 / CHARACTERS_A_STEP);
+                self.formats.holds(*number, text)? == *is
+            }
             _ => return None,
         })
     }

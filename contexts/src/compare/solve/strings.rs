@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::formats::{self, SAMPLES};
 use super::super::formula::{Atom, Scalar};
 use super::super::words::{self, Pattern, Wanted, Words};
-use super::{Found, SPENT, Solver};
+use super::{COPIED_A_STEP, Found, Solver};
 
 /// Texts of an automaton that are asked for a format.
 const TEXTS_TRIED: usize = 64;
@@ -39,6 +39,9 @@ impl Solver<'_> {
         let mut not: Vec<&str> = not.to_vec();
         for atom in atoms {
             if let Atom::NotIn(values) = atom {
+                if let Err(spent) = self.charge(values.len() as u64 / COPIED_A_STEP) {
+                    return spent;
+                }
                 not.extend(values.iter().filter_map(|value| match value {
                     Scalar::Text(text) => Some(text.as_str()),
                     _ => None,
@@ -57,8 +60,8 @@ impl Solver<'_> {
     fn listed<'t>(&mut self, texts: impl Iterator<Item = &'t str>, atoms: &[&Atom]) -> Found {
         let mut unclear = false;
         for text in texts {
-            if !self.budget.spend(atoms.len() as u64) {
-                return Found::Unclear(SPENT.into());
+            if let Err(spent) = self.charge(atoms.len() as u64) {
+                return spent;
             }
             let fits: Vec<Option<bool>> = atoms.iter().map(|atom| self.text_fits(atom, text)).collect();
             if fits.iter().all(|fits| *fits == Some(true)) {
@@ -113,7 +116,7 @@ impl Solver<'_> {
         let patterns =
             numbers.iter().filter_map(|(number, found)| Some((self.reader.patterns.get(*number)?, *found)));
         wanted.patterns = patterns.collect::<Vec<(&Pattern, bool)>>();
-        match words::find(&wanted, count, &mut self.budget) {
+        match words::find(&wanted, count, &self.budget) {
             Words::Some(texts) => Ok(texts),
             Words::None => Ok(Vec::new()),
             Words::Unclear(why) => Err(why),

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::budget::Budget;
 use super::Wanted;
-use super::nfa::Nfa;
+use super::nfa::{self, Nfa};
 use crate::schema::is_refused;
 
 /// The letters, each with its representative.
@@ -36,15 +37,23 @@ const ODD: [(char, char); 8] = [
     ('\u{e0000}', '\u{e007f}'),
 ];
 
+/// Classes of characters that are looked at within one step: each is a search in a table.
+const CLASSES_A_STEP: u64 = 8;
+
 impl Alphabet {
-    pub(super) fn of(patterns: &[&Nfa], wanted: &Wanted<'_>) -> Self {
+    /// The letters; none if there is no time for them.
+    pub(super) fn of(patterns: &[&Nfa], wanted: &Wanted<'_>, budget: &Budget) -> Option<Self> {
+        let all = patterns.iter().map(|nfa| nfa.classes.len() as u64).sum::<u64>();
         let mut cuts: BTreeSet<u32> = BTreeSet::from([0]);
         let mut cut = |first: char, last: char| {
             cuts.insert(u32::from(first));
             cuts.insert(u32::from(last) + 1);
         };
-        for (first, last) in patterns.iter().flat_map(|nfa| &nfa.classes).flatten() {
-            cut(*first, *last);
+        for ranges in patterns.iter().flat_map(|nfa| &nfa.classes) {
+            if !budget.spend(1 + ranges.len() as u64 / CLASSES_A_STEP) {
+                return None;
+            }
+            ranges.iter().for_each(|(first, last)| cut(*first, *last));
         }
         if wanted.plain || wanted.not_plain {
             ODD.iter().for_each(|(first, last)| cut(*first, *last));
@@ -58,6 +67,9 @@ impl Alphabet {
         let mut letters: BTreeMap<Key, char> = BTreeMap::new();
         let ends = cuts.iter().skip(1).copied().chain([0x11_0000]);
         for (first, end) in cuts.iter().zip(ends) {
+            if !budget.spend(1 + all / CLASSES_A_STEP) {
+                return None;
+            }
             // surrogates are no characters
             let Some(c) = (*first..end).find_map(char::from_u32) else { continue };
             let classes: Vec<BTreeSet<usize>> = patterns.iter().map(|nfa| classes_of(nfa, c)).collect();
@@ -68,7 +80,7 @@ impl Alphabet {
         let mut letters: Vec<Letter> =
             letters.into_iter().map(|((odd, _, classes), char)| Letter { char, odd, classes }).collect();
         letters.sort_by_key(|letter| (rank(letter.char), letter.char));
-        Alphabet { letters }
+        Some(Alphabet { letters })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -90,9 +102,8 @@ impl Alphabet {
 }
 
 fn classes_of(nfa: &Nfa, c: char) -> BTreeSet<usize> {
-    let holds =
-        |ranges: &super::nfa::Ranges| ranges.iter().any(|(first, last)| (*first..=*last).contains(&c));
-    nfa.classes.iter().enumerate().filter(|(_, ranges)| holds(ranges)).map(|(index, _)| index).collect()
+    let held = nfa.classes.iter().enumerate().filter(|(_, ranges)| nfa::holds(ranges, c));
+    held.map(|(index, _)| index).collect()
 }
 
 /// How well a character reads: letters, digits, other ASCII, anything visible, the rest.

@@ -1,10 +1,25 @@
 //! A pattern as a nondeterministic automaton over characters, with the meaning that the validator's engine gives it: found anywhere
 //! in the text unless it is anchored.
 
+use std::collections::HashMap;
+
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-/// Characters from the first to the last, both included.
+use super::super::budget::Budget;
+
+/// Characters from the first to the last, both included; in order, and apart.
 pub(super) type Ranges = Vec<(char, char)>;
+
+/// Whether a character is in them.
+pub(super) fn holds(ranges: &Ranges, c: char) -> bool {
+    let after = ranges.partition_point(|(first, _)| *first <= c);
+    after.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, last)| c <= *last)
+}
+
+/// States of a pattern that are looked at within one step: each is a look into a table.
+const STATES_A_STEP: u64 = 8;
+/// States of a pattern that are marked as not seen within one step: one byte each.
+const UNSEEN_A_STEP: u64 = 1_024;
 
 /// One instruction.
 #[derive(Debug, Clone)]
@@ -46,25 +61,37 @@ impl Nfa {
     /// Compiles a pattern of the `regex` crate.
     pub(super) fn of(pattern: &str, most: usize) -> Result<Nfa, Unfollowed> {
         let hir = regex_syntax::Parser::new().parse(pattern).map_err(|_| "a pattern that is not parsed")?;
-        let mut nfa = Nfa { steps: vec![Step::Found], start: 0, classes: Vec::new() };
-        nfa.start = nfa.add(&hir, 0, most)?;
-        Ok(nfa)
+        let nfa = Nfa { steps: vec![Step::Found], start: 0, classes: Vec::new() };
+        let mut making = Making { nfa, classes: HashMap::new() };
+        making.nfa.start = making.add(&hir, 0, most)?;
+        Ok(making.nfa)
     }
+}
 
+/// An automaton that is being made.
+struct Making {
+    nfa: Nfa,
+    /// The numbers of its classes.
+    classes: HashMap<Ranges, usize>,
+}
+
+impl Making {
     fn push(&mut self, step: Step, most: usize) -> Result<usize, Unfollowed> {
-        if self.steps.len() >= most {
+        if self.nfa.steps.len() >= most {
             return Err("a pattern of too many states");
         }
-        self.steps.push(step);
-        Ok(self.steps.len().saturating_sub(1))
+        self.nfa.steps.push(step);
+        Ok(self.nfa.steps.len().saturating_sub(1))
     }
 
     fn class(&mut self, ranges: Ranges) -> usize {
-        if let Some(known) = self.classes.iter().position(|known| *known == ranges) {
-            return known;
+        if let Some(known) = self.classes.get(&ranges) {
+            return *known;
         }
-        self.classes.push(ranges);
-        self.classes.len().saturating_sub(1)
+        let number = self.nfa.classes.len();
+        self.nfa.classes.push(ranges.clone());
+        self.classes.insert(ranges, number);
+        number
     }
 
     /// Adds what matches `hir` and then goes on at `next`; answers where it begins.
@@ -129,7 +156,7 @@ impl Nfa {
             None => {
                 let again = self.push(Step::Never, most)?;
                 let body = self.add(part, again, most)?;
-                if let Some(step) = self.steps.get_mut(again) {
+                if let Some(step) = self.nfa.steps.get_mut(again) {
                     *step = Step::Split(body, next);
                 }
                 at = again;
@@ -160,12 +187,12 @@ pub(super) struct Waiting {
 
 impl Nfa {
     /// Before the first character.
-    pub(super) fn begin(&self) -> Waiting {
-        self.close(vec![self.start], true, false)
+    pub(super) fn begin(&self, budget: &Budget) -> Waiting {
+        self.close(vec![self.start], true, false, budget)
     }
 
     /// After one more character, of which `is_in` says the classes.
-    pub(super) fn after(&self, waiting: &Waiting, is_in: impl Fn(usize) -> bool) -> Waiting {
+    pub(super) fn after(&self, waiting: &Waiting, is_in: impl Fn(usize) -> bool, budget: &Budget) -> Waiting {
         if waiting.found {
             return waiting.clone();
         }
@@ -177,23 +204,28 @@ impl Nfa {
                 next.push(*on);
             }
         }
-        self.close(next, false, false)
+        budget.spend(waiting.steps.len() as u64 / STATES_A_STEP);
+        self.close(next, false, false, budget)
     }
 
     /// Whether the pattern is found if the text ends here.
-    pub(super) fn ends(&self, waiting: &Waiting) -> bool {
-        waiting.found || self.close(waiting.steps.clone(), waiting.fresh, true).found
+    pub(super) fn ends(&self, waiting: &Waiting, budget: &Budget) -> bool {
+        waiting.found || self.close(waiting.steps.clone(), waiting.fresh, true, budget).found
     }
 
-    /// How much there is to do for one more character.
-    pub(super) fn width(waiting: &Waiting) -> u64 {
-        waiting.steps.len() as u64 + 1
+    /// Everything that can be reached without a character; it takes a step for so many states, and at least one.
+    fn close(&self, open: Vec<usize>, fresh: bool, end: bool, budget: &Budget) -> Waiting {
+        let (waiting, looked) = self.reach(open, fresh, end);
+        budget.spend(1 + looked / STATES_A_STEP + self.steps.len() as u64 / UNSEEN_A_STEP);
+        waiting
     }
 
-    fn close(&self, mut open: Vec<usize>, fresh: bool, end: bool) -> Waiting {
+    fn reach(&self, mut open: Vec<usize>, fresh: bool, end: bool) -> (Waiting, u64) {
         let mut seen = vec![false; self.steps.len()];
         let mut steps = Vec::new();
+        let mut looked = 0;
         while let Some(at) = open.pop() {
+            looked += 1;
             match seen.get_mut(at) {
                 Some(seen) if !*seen => *seen = true,
                 _ => continue,
@@ -204,11 +236,13 @@ impl Nfa {
                 Some(Step::Start(next)) if fresh => open.push(*next),
                 Some(Step::End(next)) if end => open.push(*next),
                 Some(Step::End(_)) => steps.push(at),
-                Some(Step::Found) => return Waiting { steps: Vec::new(), fresh: false, found: true },
+                Some(Step::Found) => {
+                    return (Waiting { steps: Vec::new(), fresh: false, found: true }, looked);
+                }
                 Some(Step::Start(_) | Step::Never) | None => {}
             }
         }
         steps.sort_unstable();
-        Waiting { steps, fresh, found: false }
+        (Waiting { steps, fresh, found: false }, looked)
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use semgate_contexts::compare::CompareLimits;
+use semgate_contexts::compare::{CompareLimits, compare};
 use semgate_contexts::{DocumentLimits, Prefix};
 
 /// A document with so many concepts, each with a text that is marked or not.
