@@ -46,6 +46,7 @@ mod up;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -141,9 +142,16 @@ fn run(words: Words) -> Result<u8, Fault> {
     }
 }
 
+/// How long work that a job left behind on other threads may take to end. What has to be written was waited for by the job itself; this is for a
+/// line of the audit log that is just being written, and for nothing that goes on for long.
+const LEFT_BEHIND: Duration = Duration::from_secs(5);
+
 /// Runs one job on a runtime of its own.
 fn block_on<T>(job: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().doing("runtime")?.block_on(job)
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().doing("runtime")?;
+    let done = runtime.block_on(job);
+    runtime.shutdown_timeout(LEFT_BEHIND);
+    done
 }
 
 /// Servers tell what they do on standard error; other jobs only warn. `SEMGATE_LOG` changes it, by tracing's directives.
