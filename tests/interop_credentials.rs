@@ -4,12 +4,14 @@
 mod support;
 
 use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
+use std::sync::mpsc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use semgate_certs::token::TokenFault;
 use serde_json::{Value, json};
-use support::gateway::{Gateway, Scripted, free_address};
+use support::gateway::{Gateway, Scripted, free_address, read_message};
 use support::{Answer, Up, python, wait_for};
 
 const REPLY: &str = r#"{"protocol":"L8/1.0","message_id":"r-1","performative":"INFORM","sender_id":"wholesaler-1","receiver_id":"retailer-7","context":"urn:contexts:supplyChain:v1.0","content":{"concept":"current_decision","item_id":"beer","quantity":1}}"#;
@@ -49,6 +51,11 @@ struct Stage {
     url: String,
     /// Of the route that takes sockets.
     sockets: String,
+    /// Of the route whose agent begins a stream, tells one event and says no more.
+    streams: String,
+    /// Of the route whose agent answers when it is told to.
+    thinks: String,
+    answer: mpsc::Sender<()>,
     made: Value,
     began: u64,
 }
@@ -81,7 +88,17 @@ impl Stage {
         let made: Value = serde_json::from_slice(&output.stdout).unwrap();
         std::fs::write(up.dir.join("hr.jwks.json"), made["jwks"].to_string()).unwrap();
 
-        let [listen, sockets] = [free_address(), free_address()];
+        let event = format!("data: {REPLY}\n\n");
+        let streaming = Scripted::answering(
+            format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{event}\r\n",
+                event.len()
+            )
+            .into_bytes(),
+        );
+        let (answer, told) = mpsc::channel();
+        let thinking = thinking(told);
+        let [listen, sockets, streams, thinks] = std::array::from_fn(|_| free_address());
         let more = format!(
             r#"
 [[route]]
@@ -101,6 +118,22 @@ upstream = "http://{}/l8"
 contexts = ["*"]
 websocket = true
 
+[[route]]
+name = "streams"
+listen = "{streams}"
+binding = "l8"
+receiver = "spiffe://semgate.test/agent/wholesaler-1"
+upstream = "http://{}/l8"
+contexts = ["*"]
+
+[[route]]
+name = "thinks"
+listen = "{thinks}"
+binding = "l8"
+receiver = "spiffe://semgate.test/agent/wholesaler-1"
+upstream = "http://{thinking}/l8"
+contexts = ["*"]
+
 [[credential_issuer]]
 name = "hr"
 issuer = "https://hr.test"
@@ -108,11 +141,35 @@ audience = "spiffe://semgate.test/gateway"
 keys = "hr.jwks.json"
 algorithms = ["ES256", "EdDSA", "RS256"]
 "#,
-            behind.address, behind.address
+            behind.address, behind.address, streaming.address
         );
         let gateway = Gateway::before(&up, behind.address, &more);
-        let [url, sockets] = [listen, sockets].map(|address| format!("https://{address}/"));
-        Self { up, gateway, behind, url, sockets, made, began }
+        let [url, sockets, streams, thinks] =
+            [listen, sockets, streams, thinks].map(|address| format!("https://{address}/"));
+        Self { up, gateway, behind, url, sockets, streams, thinks, answer, made, began }
+    }
+
+    /// Says the message on another route with this token, and leaves the answer to be read.
+    fn ask(&self, url: &str, token: &str) -> impl Read + Write {
+        let (mut stream, body) = (self.up.connect(Some("retailer-7"), url), message().to_string());
+        write!(
+            stream,
+            "POST / HTTP/1.1\r\nhost: {}\r\nconnection: close\r\naccept: application/json, text/event-stream\r\ncontent-type: application/json\r\nsemgate-credential: {token}\r\ncontent-length: {}\r\n\r\n{body}",
+            support::address(url),
+            body.len()
+        )
+        .unwrap();
+        stream.flush().unwrap();
+        stream
+    }
+
+    /// Takes the key away that signed this token, and waits until it counts no more.
+    fn take_the_key_away(&self, good: &str) {
+        let mut keys = self.made["jwks"].clone();
+        keys["keys"].as_array_mut().unwrap().retain(|key| key["kid"] != "ec");
+        std::fs::write(self.up.dir.join("hr.jwks.json"), keys.to_string()).unwrap();
+        Command::new("kill").args(["-HUP", &self.gateway.child.id().to_string()]).status().unwrap();
+        wait_for("the key to be gone", || (self.showing(good).status == 403).then_some(()));
     }
 
     /// Opens a socket of the retailer that shows this token.
@@ -142,6 +199,22 @@ algorithms = ["ES256", "EdDSA", "RS256"]
     fn showing(&self, token: &str) -> Answer {
         self.say(&[("Semgate-Credential", token)])
     }
+}
+
+/// An agent that answers each message once it is told to.
+fn thinking(told: mpsc::Receiver<()>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut buffer = vec![0; 64 * 1024];
+            if read_message(&mut stream, &mut buffer).is_some() && told.recv().is_ok() {
+                let head = format!("content-type: application/json\r\ncontent-length: {}", REPLY.len());
+                let _ = write!(stream, "HTTP/1.1 200 OK\r\n{head}\r\n\r\n{REPLY}");
+            }
+        }
+    });
+    address
 }
 
 fn message() -> Value {
@@ -205,11 +278,7 @@ fn an_open_socket_loses_what_a_token_gave_it_once_the_issuers_key_is_gone() {
     let good = stage.made["good"]["by certificate"].as_str().unwrap();
     let mut open = stage.open(good);
     assert_eq!(stage.showing(good).status, 200);
-    let mut keys = stage.made["jwks"].clone();
-    keys["keys"].as_array_mut().unwrap().retain(|key| key["kid"] != "ec");
-    std::fs::write(stage.up.dir.join("hr.jwks.json"), keys.to_string()).unwrap();
-    Command::new("kill").args(["-HUP", &stage.gateway.child.id().to_string()]).status().unwrap();
-    wait_for("the key to be gone", || (stage.showing(good).status == 403).then_some(()));
+    stage.take_the_key_away(good);
     let before = stage.behind.received();
     // it may have been ended already
     let _ = open.write_all(&frame(&message().to_string()));
@@ -219,6 +288,34 @@ fn an_open_socket_loses_what_a_token_gave_it_once_the_issuers_key_is_gone() {
     let told = String::from_utf8_lossy(&told).into_owned();
     assert!(told.contains("sender_mismatch") && told.contains("key"), "{told}");
     assert_eq!(stage.behind.received(), before);
+}
+
+/// As a socket: a stream, and an answer that the agent was still thinking about, went to whom a taken key had vouched for.
+#[test]
+fn an_open_stream_and_a_late_answer_lose_what_a_token_gave_them_once_the_issuers_key_is_gone() {
+    let stage = Stage::new();
+    let good = stage.made["good"]["by certificate"].as_str().unwrap();
+    let mut open = stage.ask(&stage.streams, good);
+    let mut told = Vec::new();
+    while !String::from_utf8_lossy(&told).contains("\"quantity\":1") {
+        let mut more = [0; 4096];
+        let read = open.read(&mut more).unwrap();
+        assert!(read > 0, "the event passes: {}", String::from_utf8_lossy(&told));
+        told.extend_from_slice(&more[..read]);
+    }
+    let mut late = stage.ask(&stage.thinks, good);
+    assert_eq!(stage.showing(good).status, 200);
+    stage.take_the_key_away(good);
+    let mut rest = Vec::new();
+    let _ = open.read_to_end(&mut rest);
+    let rest = String::from_utf8_lossy(&rest).into_owned();
+    assert!(rest.contains("sender_mismatch") && rest.contains("key"), "{rest}");
+    stage.answer.send(()).unwrap();
+    let mut answer = Vec::new();
+    let _ = late.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    assert!(answer.contains("sender_mismatch") && answer.contains("\"delivered\":\"yes\""), "{answer}");
+    assert!(!answer.contains("item_id"), "{answer}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::admit::headers::Media;
 use crate::clock::unix_now;
 use crate::config::{Limits, Protocol};
 use crate::grpc::carry::carry;
-use crate::identify::Identity;
+use crate::identify::{Identity, Shown};
 use crate::lane::Lane;
 use crate::reasons::{ONCE, invalid, timeout, unreachable_agent};
 use crate::receive::{self, Cut, Trailers};
@@ -45,6 +45,8 @@ const JSON_OR_EVENTS: HeaderValue = HeaderValue::from_static("application/json, 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told<'t> {
     pub(crate) identity: &'t Identity,
+    /// What the caller's head showed beside its certificate, where a permit may have to wait for a second connection.
+    pub(crate) shown: Option<&'t Shown>,
     /// The caller's `L9-Context`, which the inspector held against the message.
     pub(crate) l9_context: Option<&'t str>,
     /// The header by which the caller asked for our extension.
@@ -207,7 +209,12 @@ pub(crate) async fn forward(
     // as `renew` asks: no new generation comes when a status goes stale, only time passes
     let still = || {
         let in_force = shared.inspector.generation().number() == generation;
-        let in_force = in_force && told.identity.peer(unix_now()).is_ok();
+        let now = unix_now();
+        let counts = match told.shown {
+            Some(shown) => told.identity.still(shown, &shared.issuers, now),
+            None => told.identity.peer(now).map(drop),
+        };
+        let in_force = in_force && counts.is_ok();
         if in_force && shared.now().unix <= fresh_until { Ok(()) } else { Err(Moved) }
     };
     let request = request(address, told, body).inspect_err(|_| sent.undelivered());

@@ -100,12 +100,21 @@ impl Identity {
         })
     }
 
-    /// Whether what an agent behind answers may still be handed to the peer, whose message that agent has.
+    /// Whether what an agent behind answers may still be handed to the peer, whose message that agent has: by its certificate, and by what
+    /// the head of its request showed, whose issuer's key may have been taken away since. A token that only ends gives nothing more.
     ///
     /// # Errors
-    /// `sender_mismatch`, as [`Identity::peer`], with `delivered: yes`.
-    pub(crate) fn hears(&self, now: u64) -> Result<(), Refusal> {
-        self.peer(now).map(drop).map_err(after_delivery)
+    /// `sender_mismatch`, as [`Identity::peer`] and [`Identity::shown`], with `delivered: yes`.
+    pub(crate) fn hears(
+        &self,
+        shown: &Shown,
+        issuers: &ArcSwap<TokenIssuers>,
+        now: u64,
+    ) -> Result<(), Refusal> {
+        let counts = self
+            .peer(now)
+            .and_then(|_| shown.outlasts(issuers, &shown::bearer(&self.peer, self.thumbprint), now));
+        counts.map_err(after_delivery)
     }
 
     /// What the head of a request shows of the peer beside its certificate.

@@ -13,6 +13,7 @@ mod notify;
 mod push;
 mod relayed;
 
+use std::cell::OnceCell;
 use std::future::Future;
 use std::rc::Rc;
 use std::time::Instant;
@@ -35,7 +36,7 @@ use crate::decision::DecisionId;
 use crate::events::lines;
 use crate::forward::{self, Begun, Returned, Told};
 use crate::framing::Serving;
-use crate::identify::Identity;
+use crate::identify::{Identity, Shown};
 use crate::lane::Lane;
 use crate::mcp;
 use crate::quota;
@@ -59,7 +60,8 @@ pub(crate) async fn serve(
     let decision = lane.decisions.next();
     let upgrades = request.headers().contains_key(UPGRADE);
     let head_alone = request.method() == Method::HEAD;
-    let way = Way { lane: &lane, identity: &identity, manner, decision, began: Instant::now() };
+    let shown = OnceCell::new();
+    let way = Way { lane: &lane, identity: &identity, shown, manner, decision, began: Instant::now() };
     let mut answer = match way.run(&serving, request).await {
         // while a stream lasts its connection is at work
         Ok(answer) => answer.map(|body| body.holding(serving)),
@@ -79,6 +81,8 @@ pub(crate) async fn serve(
 struct Way<'w> {
     lane: &'w Rc<Lane>,
     identity: &'w Rc<Identity>,
+    /// What the head showed beside the certificate, once it was read.
+    shown: OnceCell<Shown>,
     manner: Manner,
     decision: DecisionId,
     began: Instant,
@@ -144,7 +148,10 @@ impl Way<'_> {
             }
             Arrival::SealingKey => return Box::pin(self.sealing_key(peer)).await,
             Arrival::Socket(wanted) => return Ok(wanted.agree(serving, shown, self.decision)),
-            Arrival::Message(admitted) => Admitted { shown, ..admitted },
+            Arrival::Message(admitted) => {
+                let _ = self.shown.set(shown.clone());
+                Admitted { shown, ..admitted }
+            }
         };
         #[cfg(feature = "plain-proxy")]
         if shared.unchecked {
@@ -249,6 +256,7 @@ impl Way<'_> {
         let mut buffer = [0; 26];
         let told = Told {
             identity: self.identity,
+            shown: Some(&admitted.shown),
             l9_context: admitted.l9_context.first().map(String::as_str),
             extension: admitted.extension.as_ref(),
             call: &call,
@@ -294,7 +302,7 @@ impl Way<'_> {
             Ok(Answered::Whole(returned)) => reply::judge(
                 &lane.shared.inspector,
                 returned,
-                (&lane.replier, self.identity),
+                (&lane.replier, self.hears()),
                 lane.shared.now(),
             ),
             Err(refusal) => return Err(Stopped { demand, ..stopped_reply(refusal, facts) }),
@@ -365,11 +373,19 @@ impl Way<'_> {
         }
     }
 
+    /// Whether the caller may still hear what the agent says.
+    fn hears(&self) -> Result<(), Refusal> {
+        let none = Shown::default();
+        let shown = self.shown.get().unwrap_or(&none);
+        self.identity.hears(shown, &self.lane.shared.issuers, unix_now())
+    }
+
     /// What a stream on this way belongs to.
     fn of(&self, facts: Facts) -> Of {
         Of {
             lane: Rc::clone(self.lane),
             identity: Rc::clone(self.identity),
+            shown: self.shown.get().cloned().unwrap_or_default(),
             manner: self.manner,
             decision: self.decision,
             began: self.began,

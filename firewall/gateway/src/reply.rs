@@ -12,7 +12,6 @@ use crate::admit::headers::Media;
 use crate::answer::{Answer, AnswerBody};
 use crate::decision::DecisionId;
 use crate::forward::Returned;
-use crate::identify::Identity;
 use crate::reasons::invalid;
 use crate::refuse::answer;
 
@@ -26,18 +25,18 @@ pub(crate) struct Passed {
     media: Media,
 }
 
-/// Judges a reply. Whether the caller may still hear it is asked anew: the agent may have thought for a while.
+/// Judges a reply. Whether the caller may still hear it is asked anew before: the agent may have thought for a while.
 ///
 /// # Errors
 /// `sender_mismatch`, `upstream_invalid`, or `reply_refused` with its cause; all say `delivered: yes`.
 pub(crate) fn judge(
     inspector: &Inspector,
     returned: Returned,
-    (replier, caller): (&Peer, &Identity),
+    (replier, heard): (&Peer, Result<(), Refusal>),
     now: Now,
 ) -> Result<(Sent, Passed), Refusal> {
     let Returned { sent, head, body } = returned;
-    caller.hears(now.unix).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
+    heard.map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     let error = is_error(&sent, head.status.as_u16());
     let media = form(&head, &body, error).map_err(|refusal| refusal.with_rpc_id(sent.rpc_id().cloned()))?;
     let permit = inspector.inspect_reply(&sent, replier, head.status.as_u16(), body, now)?;

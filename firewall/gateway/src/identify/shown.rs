@@ -52,6 +52,19 @@ impl Shown {
         Ok(())
     }
 
+    /// The same after the token may have expired, where its credentials end by themselves.
+    ///
+    /// # Errors
+    /// As [`Shown::still`].
+    pub(crate) fn outlasts(
+        &self,
+        issuers: &ArcSwap<TokenIssuers>,
+        bearer: &Bearer<'_>,
+        now: u64,
+    ) -> Result<(), Refusal> {
+        if self.lasts(now).is_err() { Ok(()) } else { self.still(issuers, bearer, now) }
+    }
+
     /// Whether the token, if there is one, has not expired.
     ///
     /// # Errors

@@ -11,7 +11,6 @@ use semgate_message::{Call, Form};
 
 use super::{Stopped, Way, stopped_reply};
 use crate::answer::{Answer, AnswerBody};
-use crate::clock::unix_now;
 use crate::config::Limits;
 use crate::forward::{Answering, Begun};
 use crate::grpc::answer::{Ended, Messages, Whole};
@@ -81,7 +80,7 @@ impl Way<'_> {
             Err(_) => return Err(reasons::timeout(Delivered::Yes).into()),
         };
         lane.pool.keep(lease);
-        self.identity.hears(unix_now())?;
+        self.hears()?;
         let json = json::Limits { max_bytes: limits.reply_bytes, ..limits.json() };
         let reply = answered(operation, message, &json)?;
         let now = lane.shared.now();

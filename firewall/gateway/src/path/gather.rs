@@ -3,6 +3,7 @@
 //! Every member walks the path of a message of its own: judged with it as the receiver, forwarded to it, its reply judged with it as
 //! the replier, each with a record. What is put together afterwards are bytes that were checked, within a number and a time.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -175,7 +176,8 @@ async fn ask(
     began: Instant,
     received: Received,
 ) -> Came {
-    let way = Way { lane, identity, manner: refuse::Manner::Plain, decision, began };
+    let shown = OnceCell::from(received.admitted.shown.clone());
+    let way = Way { lane, identity, shown, manner: refuse::Manner::Plain, decision, began };
     let now = unix_now();
     let answered = match identity.peer(now).and_then(|peer| received.admitted.shown.by(peer, now)) {
         Ok(peer) => way.message(&peer, received).await,

@@ -118,6 +118,7 @@ impl Way<'_> {
         let way = Way {
             lane: self.lane,
             identity: self.identity,
+            shown: self.shown.clone(),
             manner: self.manner,
             decision,
             began: std::time::Instant::now(),

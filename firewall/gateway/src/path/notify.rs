@@ -1,5 +1,6 @@
 //! A notification that the agent behind sends by itself: admit → receive → inspect → record → deliver.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -31,8 +32,8 @@ pub(crate) async fn notified(
     request: Request<Incoming>,
 ) -> Answer {
     let decision = lane.decisions.next();
-    let way =
-        Way { lane: &lane, identity: &identity, manner: Manner::Plain, decision, began: Instant::now() };
+    let (manner, shown) = (Manner::Plain, OnceCell::new());
+    let way = Way { lane: &lane, identity: &identity, shown, manner, decision, began: Instant::now() };
     match way.notification(&serving, request).await {
         Ok(()) => refuse::taken(decision),
         Err(refusal) => way.stop(&Stopped { direction: Direction::Reply, ..Stopped::from(refusal) }),

@@ -74,7 +74,7 @@ impl Way<'_> {
         }
         let lane = self.lane;
         let judged =
-            reply::judge(&lane.shared.inspector, returned, (&lane.replier, self.identity), lane.shared.now());
+            reply::judge(&lane.shared.inspector, returned, (&lane.replier, self.hears()), lane.shared.now());
         let (_, passed) = judged.map_err(back)?;
         let said = passed.permit.facts().clone();
         let (_, body) = passed.permit.spend();
@@ -181,6 +181,7 @@ impl Way<'_> {
         let (mut buffer, call) = ([0; 26], Call::l8());
         let told = Told {
             identity: self.identity,
+            shown: self.shown.get(),
             l9_context: None,
             extension: None,
             call: &call,

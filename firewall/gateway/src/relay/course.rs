@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::clock::unix_now;
 use crate::decision::DecisionId;
-use crate::identify::Identity;
+use crate::identify::{Identity, Shown};
 use crate::lane::Lane;
 use crate::mcp;
 use crate::reasons;
@@ -29,6 +29,8 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(crate) struct Of {
     pub(crate) lane: Rc<Lane>,
     pub(crate) identity: Rc<Identity>,
+    /// What the caller's head showed beside its certificate.
+    pub(crate) shown: Shown,
     pub(crate) manner: Manner,
     pub(crate) decision: DecisionId,
     pub(crate) began: std::time::Instant,
@@ -88,7 +90,7 @@ impl Course {
         self.sent.rpc_id().cloned()
     }
 
-    /// Whether the stream may go on: its time, the certificates of both sides, and what it was allowed under.
+    /// Whether the stream may go on: its time, the certificates of both sides, what the caller showed beside it, and what it was allowed under.
     ///
     /// # Errors
     /// What ends it.
@@ -98,7 +100,7 @@ impl Course {
             return Err(reasons::timeout(Delivered::Yes));
         }
         let at = unix_now();
-        self.of.identity.hears(at)?;
+        self.of.identity.hears(&self.of.shown, &self.of.lane.shared.issuers, at)?;
         if !self.met.counts(at) {
             return Err(reasons::agent_counts_no_more(Delivered::Yes));
         }

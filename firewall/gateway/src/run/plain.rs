@@ -136,6 +136,7 @@ pub(crate) async fn pass(
     let call = Call::l8();
     let told = Told {
         identity,
+        shown: None,
         l9_context: None,
         extension: None,
         call: &call,
