@@ -19,6 +19,9 @@ impl Looking<'_, '_> {
     pub(super) fn same(&mut self, left: &Arc<Expr>, right: &Arc<Expr>, here: &Where) -> (bool, bool) {
         self.unfit(left, right, here);
         self.unfit(right, left, here);
+        if self.range_for_one(left, right, false) || self.range_for_one(right, left, false) {
+            return (false, true);
+        }
         for (set, items) in [(left, right), (right, left)] {
             if let Expr::Set(items) = &**items {
                 let can = items.iter().map(|item| self.can_hold(set, item, here)).collect::<Vec<_>>();
@@ -62,10 +65,28 @@ impl Looking<'_, '_> {
         right: &Arc<Expr>,
         here: &Where,
     ) -> Values {
+        // whether two sets have something in common is the same from either side
+        if op == BinaryOp::ContainsAny && is_set(left) && !is_set(right) {
+            return self.contains(op, right, left, here);
+        }
+        if let Expr::Set(items) = &**left
+            && op == BinaryOp::ContainsAll
+            && !is_set(right)
+        {
+            // one that the other set never has does nothing; an empty one has all of itself among these
+            for item in items {
+                let _ = self.can_hold(right, item, here);
+            }
+            return self.ignored(&[left, right], here);
+        }
         if let Expr::Set(items) = &**left
             && op == BinaryOp::Contains
         {
             items.iter().for_each(|item| self.unfit(right, item, here));
+            let ranges = items.iter().filter(|item| self.range_for_one(right, item, false)).count();
+            if ranges == items.len() && ranges > 0 {
+                return only(false);
+            }
             let each: Vec<Values> = items.iter().map(|item| self.values(item, here)).collect();
             let asked = self.values(right, here);
             let yes = each.iter().any(|item| equal(item, &asked).0);
@@ -93,6 +114,18 @@ impl Looking<'_, '_> {
         let known = self.values(item, here);
         if let Expr::Set(items) = set {
             return items.iter().any(|one| equal(&self.values(one, here), &known).0);
+        }
+        if let Expr::IfThenElse { then_expr, else_expr, .. } = set {
+            let before = self.never.len();
+            let (then, other) = (self.can_hold(then_expr, item, here), self.can_hold(else_expr, item, here));
+            if then || other {
+                // what one of them can hold is no mistake
+                self.never.truncate(before);
+            }
+            return then || other;
+        }
+        if self.range_for_one(set, item, true) {
+            return false;
         }
         let Some(literal) = literally(item) else {
             let items = self.resource_path(set).filter(|_| self.known != Known::Nothing);
@@ -245,11 +278,19 @@ fn meant_domain(text: &str) -> Option<String> {
     is_trust_domain(&plain).then_some(domain)
 }
 
-/// `principal.credentials`, of the receiver, or of a named agent.
+pub(super) const fn is_set(expr: &Expr) -> bool {
+    matches!(expr, Expr::Set(_))
+}
+
+/// `principal.credentials`, of the receiver, or of a named agent; also one or the other of them.
 pub(super) fn is_credentials(expr: &Expr) -> bool {
     match expr {
+        Expr::IfThenElse { then_expr, else_expr, .. } => {
+            is_credentials(then_expr) && is_credentials(else_expr)
+        }
         Expr::GetAttr { expr, attr } if attr == "credentials" => match &**expr {
             Expr::Var(Var::Principal) => true,
+            Expr::Literal(Literal::EntityUID(uid)) => uid.ty.to_string() == "Agent",
             Expr::GetAttr { expr, attr } => matches!(**expr, Expr::Var(Var::Context)) && attr == "receiver",
             _ => false,
         },
@@ -258,7 +299,7 @@ pub(super) fn is_credentials(expr: &Expr) -> bool {
 }
 
 /// A member as it is written.
-fn written(expr: &Expr) -> String {
+pub(super) fn written(expr: &Expr) -> String {
     match expr {
         Expr::GetAttr { expr, attr } => format!("{}.{attr}", written(expr)),
         Expr::Var(Var::Principal) => "principal".to_owned(),

@@ -78,6 +78,9 @@ fn asked(written: &Written) -> Vec<Literally> {
                 {
                     texts(right, &mut all);
                 }
+                BinaryOp::ContainsAll | BinaryOp::ContainsAny if is_credentials(right) => {
+                    texts(left, &mut all);
+                }
                 BinaryOp::Eq | BinaryOp::NotEq if is_credentials(left) => texts(right, &mut all),
                 BinaryOp::Eq | BinaryOp::NotEq if is_credentials(right) => texts(left, &mut all),
                 _ => {}

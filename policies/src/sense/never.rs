@@ -19,6 +19,8 @@ pub(crate) enum Never {
     Number { member: String, literal: i64, places: u32, numbers: Numbers },
     /// An instant that a day is compared with, and that begins none.
     NoDay { member: String, literal: Literally },
+    /// A range that is taken for one address, which is all that the member is.
+    Range { member: String, literal: Literally, is_set: bool },
     /// A credential that nobody has.
     Credential { literal: Literally },
     /// A member that policies do not see.

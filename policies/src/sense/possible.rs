@@ -246,6 +246,10 @@ impl<'w, 'a> Looking<'w, 'a> {
             }
             BinaryOp::IsInRange => {
                 self.ignored(&[left, right], here);
+                // a range that lies in what is one address: the two were changed about
+                if self.range_for_one(right, left, false) {
+                    return only(false);
+                }
                 let so = |truth: bool| self.lying(left, right, truth, here).is_some();
                 match (so(true), so(false)) {
                     (false, false) => EITHER,

@@ -3,11 +3,13 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use cedar_policy::pst::{Expr, Literal, UnaryOp};
+use cedar_policy::pst::{Expr, Literal, UnaryOp, Var};
 
+use super::compared::written;
 use super::derived::{is_ipv4, ranged};
 use super::facts::Where;
 use super::members::path_of;
+use super::never::{Never, literally};
 use super::possible::{Known, Looking};
 use super::values::{Values, only};
 
@@ -38,12 +40,29 @@ impl Range {
         self.v6 == other.v6 && other.low <= self.low && self.high <= other.high
     }
 
+    /// Whether it is more than one address.
+    const fn is_wide(self) -> bool {
+        self.low != self.high
+    }
+
     fn apart(self, other: Self) -> bool {
         self.v6 != other.v6 || self.high < other.low || other.high < self.low
     }
 }
 
 impl Looking<'_, '_> {
+    /// Notes a range that is taken for the one address that a member, or an item of a set, is; whether it did.
+    pub(super) fn range_for_one(&mut self, member: &Expr, range: &Expr, is_set: bool) -> bool {
+        let Some((Var::Resource, _)) = path_of(member) else { return false };
+        let wide = Range::written(range).is_some_and(Range::is_wide);
+        if let Expr::UnaryOp { expr, .. } = range
+            && let Some(literal) = literally(expr).filter(|_| wide)
+        {
+            self.never.push(Never::Range { member: written(member), literal, is_set });
+        }
+        wide
+    }
+
     /// What is known where a member lies in a range, or does not; none if that is never so.
     pub(super) fn lying(&self, member: &Expr, range: &Expr, truth: bool, here: &Where) -> Option<Where> {
         let known = || Some((path_of(member)?, Range::written(range)?));

@@ -155,6 +155,15 @@ impl Texts<'_> {
                 let number = crate::numbers::Shown { number: literal, places };
                 (place, format!("`{member}` is never `{number}`"), numbers.described(places))
             }
+            Never::Range { member, literal: text, is_set: false } => {
+                let hint =
+                    format!("it is one address: did you mean `{member}.isInRange(ip(\"{}\"))`?", text.text);
+                (literal(&text), format!("`{member}` is never `{}`, a range", text.text), hint)
+            }
+            Never::Range { member, literal: text, is_set: true } => {
+                let why = format!("`{member}` never holds `{}`, a range", text.text);
+                (literal(&text), why, "each item is one address, and only that is found".to_owned())
+            }
             Never::Credential { literal: text } => {
                 let plain: String = text.text.split_whitespace().collect();
                 let blank = (plain != text.text && world.held(&plain)).then_some(plain.as_str());

@@ -6,7 +6,7 @@ const GRID: &str = r#"{"context":"urn:contexts:grid:v1.0","concepts":{"reading":
     "id":{"type":"string"},"tags":{"type":"array","items":{"type":"string","enum":["red","blue"]},"minItems":1},
     "marks":{"type":"array","items":{"type":"integer","minimum":1,"maximum":9}},
     "none":{"type":"array","items":{"type":"string"},"maxItems":0},
-    "ip":{"type":"string","format":"ipv4"},"ttl":{"type":"string","format":"duration"},
+    "ip":{"type":"string","format":"ipv4"},"ips":{"type":"array","items":{"type":"string","format":"ipv4"}},"ttl":{"type":"string","format":"duration"},
     "at":{"type":"string","format":"date-time"},"day":{"type":"string","format":"date"},"note":{"type":"string"}},
    "required":["id","tags","marks","none","ip","ttl","at","day"],"additionalProperties":false}}}"#;
 
@@ -241,6 +241,77 @@ fn bug_sums_ranges_sets_and_ends_of_sessions_that_contradict_one_another_were_lo
         "[\"red\", \"blue\"].containsAll(resource.tags) && !resource.tags.contains(\"red\")",
         "resource.tags.containsAny([\"red\", \"blue\"]) && !resource.tags.contains(\"red\")",
         "principal.credentials == [\"high-value-authorized\"] || principal.credentials.contains(\"token:hr:b\")",
+    ] {
+        assert_eq!(of(condition), [""; 0], "{condition}");
+    }
+}
+
+#[test]
+fn a_range_is_not_taken_for_the_one_address_that_a_member_is() {
+    let meant = |range: &str| {
+        format!(
+            "`resource.ip` is never `{range}`, a range (it is one address: did you mean `resource.ip.isInRange(ip(\"{range}\"))`?)"
+        )
+    };
+    for condition in [
+        "resource.ip == ip(\"10.0.0.0/8\")",
+        "resource.ip != ip(\"10.0.0.0/8\")",
+        "ip(\"10.0.0.0/8\") == resource.ip",
+        "[ip(\"10.0.0.0/8\")].contains(resource.ip)",
+        "[ip(\"127.0.0.1\"), ip(\"10.0.0.0/8\")].contains(resource.ip)",
+        "ip(\"10.0.0.0/8\").isInRange(resource.ip)",
+        "!(resource.id == \"x\" && resource.ip == ip(\"10.0.0.0/8\"))",
+    ] {
+        let found = of(condition);
+        assert!(found.len() == 1 && found[0].ends_with(&meant("10.0.0.0/8")), "{condition}: {found:?}");
+    }
+    for condition in
+        ["resource.ips.contains(ip(\"10.0.0.0/8\"))", "resource.ips.containsAny([ip(\"10.0.0.0/8\")])"]
+    {
+        let condition = format!("resource has ips && {condition}");
+        let found = of(&condition);
+        let why = "`resource.ips` never holds `10.0.0.0/8`, a range (each item is one address, and only that is found)";
+        assert!(found.len() == 1 && found[0].ends_with(why), "{condition}: {found:?}");
+    }
+    for condition in [
+        "resource.ip == ip(\"10.0.0.1/32\")",
+        "[ip(\"10.0.0.1\"), ip(\"10.0.0.2\")].contains(resource.ip)",
+        "ip(\"10.0.0.1\").isInRange(resource.ip)",
+        "resource has ips && resource.ips.contains(ip(\"10.0.0.1\"))",
+    ] {
+        assert_eq!(of(condition), [""; 0], "{condition}");
+    }
+}
+
+#[test]
+fn a_list_on_the_left_of_a_set_is_looked_at_as_on_its_right() {
+    for (condition, expected) in [
+        ("[\"hihg\"].containsAny(principal.credentials)", "nobody has the credential `hihg`"),
+        ("[\"hihg\"].containsAll(principal.credentials)", "nobody has the credential `hihg`"),
+        ("[\"zz\"].containsAny(resource.tags)", "`resource.tags` is never `\"zz\"`"),
+        ("[\"red\", \"zz\"].containsAll(resource.tags)", "`resource.tags` is never `\"zz\"`"),
+        (
+            "Agent::\"spiffe://semgate.test/agent/retailer-7\".credentials.contains(\"hihg\")",
+            "nobody has the credential `hihg`",
+        ),
+        (
+            "(if context.major > 1 then principal.credentials else context.receiver.credentials).contains(\"hihg\")",
+            "nobody has the credential `hihg`",
+        ),
+        (
+            "(if context.now > datetime(\"2027-01-02\") then resource.tags else resource.tags).contains(\"zz\")",
+            "`resource.tags` is never `\"zz\"`",
+        ),
+    ] {
+        let found = of(condition);
+        assert!(found.iter().any(|fault| fault.contains(expected)), "{condition}: {found:?}");
+    }
+    for condition in [
+        "[\"high-value-authorized\"].containsAny(principal.credentials)",
+        "[\"high-value-authorized\"].containsAll(principal.credentials)",
+        "[\"red\"].containsAny(resource.tags)",
+        "[\"red\"].containsAll(resource.tags)",
+        "(if context.now > datetime(\"2027-01-02\") then resource.tags else [resource.id]).contains(\"x\")",
     ] {
         assert_eq!(of(condition), [""; 0], "{condition}");
     }
