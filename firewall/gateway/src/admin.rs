@@ -1,18 +1,21 @@
-//! What the operator may ask, on loopback only: `/healthz`, `/readyz`, `/metrics`, `/status`, `/checkpoints`.
+//! What the operator may ask, on loopback only: `/healthz`, `/readyz`, `/metrics`, `/status`, `/checkpoints`. Programs of this machine may,
+//! and pages in a browser may not.
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::get;
 use semgate_statement::view::Freshness;
 use semgate_statement::{NotRecognised, View};
 use serde_json::{Value, json};
 
+use crate::admit::host::Names;
 use crate::clock::unix_now;
 use crate::follow::{Exchange, MAX_LIST_BYTES, PolicyReport, PolicyStates};
 use crate::lane::Shared;
@@ -33,8 +36,9 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
-    /// The service.
-    pub(crate) fn router(self) -> Router {
+    /// The service, under these names only.
+    pub(crate) fn router(self, names: Names) -> Router {
+        let names = Arc::new(names);
         Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
@@ -45,6 +49,7 @@ impl Admin {
                 get(checkpoints).post(offered).layer(DefaultBodyLimit::max(MAX_LIST_BYTES)),
             )
             .with_state(self)
+            .layer(from_fn(move |request: Request, next: Next| called(Arc::clone(&names), request, next)))
     }
 
     /// Everything that keeps a message from passing right now; empty means ready.
@@ -154,6 +159,18 @@ fn authority(view: &View, now: u64) -> Value {
         "contexts": view.contexts().count(),
         "floors": floors,
     })
+}
+
+/// Refuses what is sent to another name, and pages, before anything is read or said.
+async fn called(names: Arc<Names>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    match names.judge(&parts) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(refusal) => {
+            let text = format!("{}: {} ({})\n", refusal.code(), refusal.reason(), refusal.hint());
+            (StatusCode::FORBIDDEN, text).into_response()
+        }
+    }
 }
 
 /// What is accepted here, for other gateways to compare.

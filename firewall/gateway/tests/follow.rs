@@ -31,6 +31,35 @@ fn without_any_status_everything_is_stale_and_nothing_is_fetched_for_a_message()
 }
 
 #[test]
+fn the_admin_address_is_called_by_its_own_names_only_and_by_no_page() {
+    let house = House::new();
+    let agent = Agent::saying(&reply());
+    let named = plain_route(agent.port).replacen("\"evil.test\"]", "\"gw.internal\", \"*\"]", 1);
+    let gateway = Gateway::start(house.config(&named, ""));
+    let port = gateway.bound.admin.port();
+    for host in ["localhost", "127.0.0.1", "[::1]", "gw.internal"] {
+        let with_port = format!("Host: {host}:{port}\r\n");
+        for headers in
+            [format!("Host: {host}\r\n"), format!("{with_port}Origin: http://{host}:{port}\r\n"), with_port]
+        {
+            assert_eq!(gateway.admin_as("/metrics", &headers).status, 200, "{headers}");
+        }
+    }
+    for headers in [
+        "Host: evil.example\r\n".to_owned(),
+        format!("Host: evil.example:{port}\r\nOrigin: http://evil.example:{port}\r\n"),
+        "Host: 127.0.0.1.evil.example\r\n".to_owned(),
+        "Host: localhost\r\nOrigin: http://evil.example\r\n".to_owned(),
+        "Host: localhost\r\nOrigin: null\r\n".to_owned(),
+    ] {
+        for path in ["/healthz", "/readyz", "/metrics", "/status", "/checkpoints", "/none"] {
+            let answer = gateway.admin_as(path, &headers);
+            assert!(answer.status == 403 && answer.body.starts_with("host_refused: "), "{headers}{answer:?}");
+        }
+    }
+}
+
+#[test]
 fn a_gateway_starts_and_goes_on_while_the_authority_is_away_until_the_status_is_stale() {
     let mut house = House::new();
     // longer than a start takes on a machine that is busy with other things

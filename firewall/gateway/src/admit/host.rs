@@ -1,5 +1,7 @@
-//! Under which names a plain listener may be spoken to. A page in a browser can make its own name lead to this machine (DNS
+//! Under which names a plain listener, or the admin address, may be spoken to. A page in a browser can make its own name lead to this machine (DNS
 //! rebinding); what it then sends here says that name in `Host` and in `Origin`.
+
+use std::net::SocketAddr;
 
 use http::header::{HOST, ORIGIN};
 use http::request::Parts;
@@ -43,6 +45,14 @@ impl Names {
         Self { hosts, origins: Vec::new(), pages: push.plain }
     }
 
+    /// What the admin address answers to: what a plain listener there would, and the names that routes have in `hosts`. A `*` of a route is
+    /// about that route alone.
+    pub(crate) fn of_admin(address: SocketAddr, routes: &[RouteConfig]) -> Self {
+        let written = routes.iter().flat_map(|route| &route.choices.hosts).filter(|name| *name != ANY);
+        let written: Vec<String> = written.cloned().collect();
+        Self { hosts: hosts(&Listen::Tcp(address), None, &written), origins: Vec::new(), pages: true }
+    }
+
     /// # Errors
     /// `host_refused`.
     pub(crate) fn judge(&self, parts: &Parts) -> Result<(), Refusal> {
@@ -79,8 +89,8 @@ fn hosts(listen: &Listen, url: Option<&str>, written: &[String]) -> Option<Vec<S
     let public = url.and_then(|url| url.split_once("://"));
     let public = public.map(|(_, rest)| rest.split('/').next().unwrap_or_default().to_owned());
     let own = match address {
-        std::net::SocketAddr::V4(v4) => v4.ip().to_string(),
-        std::net::SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
+        SocketAddr::V4(v4) => v4.ip().to_string(),
+        SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
     };
     let own = LOOPBACK.iter().map(ToString::to_string).chain([own]).chain(public);
     Some(own.chain(written.iter().cloned()).map(|name| name.to_ascii_lowercase()).collect())

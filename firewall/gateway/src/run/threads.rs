@@ -16,6 +16,7 @@ use crate::address::Address;
 use crate::admin::Admin;
 use crate::admit::HANDSHAKE_PATH;
 use crate::admit::door::Door;
+use crate::admit::host::Names;
 use crate::authorize::{Authorization, Elsewhere};
 use crate::card::{Card, KeysNow, KnownLines, Says};
 use crate::config::{CardChoice, Config, GroupChoice, Listen, Protocol, RouteConfig, Upstream};
@@ -139,8 +140,9 @@ pub(super) fn start(
         })?);
     }
     let (end, ending) = watch::channel(false);
+    let names = Names::of_admin(admin_address, &config.routes);
     let follower = thread("semgate-follow".to_owned(), ended, move |local, runtime| {
-        local.block_on(runtime, background(follow, admin, admin_socket, ending))
+        local.block_on(runtime, background(follow, (admin, names), admin_socket, ending))
     })?;
     Ok((
         Bound { routes, admin: admin_address },
@@ -449,13 +451,13 @@ fn listen_on(listener: Listener, bound: Option<listen::Bound>) {
 /// The thread that follows and answers the operator.
 async fn background(
     follow: Follow,
-    admin: Admin,
+    (admin, names): (Admin, Names),
     socket: std::net::TcpListener,
     mut end: watch::Receiver<bool>,
 ) -> Result<(), RunFault> {
     follow.spawn()?;
     let listener = tokio::net::TcpListener::from_std(socket).map_err(|why| RunFault::system("admin", why))?;
-    let serve = axum::serve(listener, admin.router());
+    let serve = axum::serve(listener, admin.router(names));
     tokio::task::spawn_local(async move {
         if let Err(why) = serve.await {
             tracing::error!(%why, "the admin address ended");

@@ -208,8 +208,13 @@ impl Gateway {
     }
 
     pub fn admin(&self, path: &str) -> Answer {
+        self.admin_as(path, "Host: localhost\r\n")
+    }
+
+    /// The same with these headers, `Host` among them.
+    pub fn admin_as(&self, path: &str, headers: &str) -> Answer {
         let mut stream = TcpStream::connect(self.bound.admin).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: admin\r\nConnection: close\r\n\r\n").unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").unwrap();
         let mut all = String::new();
         stream.read_to_string(&mut all).unwrap();
         Answer::parse(&all)
