@@ -7,6 +7,7 @@
 
 mod agent;
 mod close;
+mod pieces;
 mod relay;
 pub(crate) mod wanted;
 
@@ -18,6 +19,7 @@ use tokio::sync::watch;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
+use self::pieces::{Pieces, Since};
 use crate::framing::Paced;
 use crate::framing::agreed::Agreed;
 use crate::identify::Identity;
@@ -43,9 +45,10 @@ impl Agreed {
     {
         let limits = &lane.shared.limits;
         let config = config(limits.body_bytes, limits.event_bytes);
-        let stream = WebSocketStream::from_raw_socket(TokioIo::new(stream), Role::Server, Some(config));
-        let caller = stream.await;
-        relay::Socket::new(lane, identity, self).run(caller, stop).await;
+        let said = Since::default();
+        let stream = Pieces::new(TokioIo::new(stream), said.clone(), (limits.body_bytes, READ));
+        let caller = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
+        relay::Socket::new(lane, identity, self, said).run(caller, stop).await;
     }
 }
 

@@ -15,8 +15,9 @@ use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use super::config;
+use super::pieces::{Pieces, Since};
 use super::wanted::{accept, one};
+use super::{READ, config};
 use crate::decision::DecisionId;
 use crate::forward::{self, Told};
 use crate::identify::Identity;
@@ -25,7 +26,7 @@ use crate::reasons::{self, invalid, unreachable_agent};
 use crate::upstream::{Connected, Met};
 
 /// The socket with the agent.
-pub(super) type Agent = WebSocketStream<TokioIo<Upgraded>>;
+pub(super) type Agent = WebSocketStream<Pieces<TokioIo<Upgraded>>>;
 
 /// Opens a socket with the agent of the route, as the caller, and says who was met there.
 ///
@@ -37,6 +38,7 @@ pub(super) async fn open(
     identity: &Identity,
     credentials: &[(HeaderName, HeaderValue)],
     decision: DecisionId,
+    since: &Since,
 ) -> Result<(Agent, Met), Refusal> {
     let mut nonce = [0; 16];
     SystemRandom::new().fill(&mut nonce).map_err(|_| unreachable_agent())?;
@@ -74,7 +76,8 @@ pub(super) async fn open(
         Err(_) => return Err(reasons::timeout(Delivered::No)),
     };
     let config = config(limits.event_bytes, limits.body_bytes);
-    Ok((WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Client, Some(config)).await, met))
+    let stream = Pieces::new(TokioIo::new(upgraded), since.clone(), (limits.event_bytes, READ));
+    Ok((WebSocketStream::from_raw_socket(stream, Role::Client, Some(config)).await, met))
 }
 
 fn none() -> Refusal {

@@ -6,6 +6,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, error::ProtocolError};
 
+use super::pieces::is_too_much;
 use crate::reasons::invalid;
 
 /// Bad gateway, registered since RFC 6455.
@@ -72,6 +73,9 @@ pub(super) fn of_caller(fault: &Error) -> End {
         Error::Capacity(_) => {
             refused(Code::TooLarge, "a message of the socket is larger than the limit", CloseCode::Size)
         }
+        Error::Io(fault) if is_too_much(fault) => {
+            refused(Code::TooLarge, "a message of the socket is in too many pieces", CloseCode::Size)
+        }
         Error::Utf8(_) => {
             refused(Code::Malformed, "a message of the socket is not utf-8", CloseCode::Invalid)
         }
@@ -87,6 +91,9 @@ pub(super) fn of_caller(fault: &Error) -> End {
 pub(super) fn of_agent(fault: &Error) -> End {
     End::refused(match fault {
         Error::Capacity(_) => invalid("the agent behind answered more than the limit"),
+        Error::Io(fault) if is_too_much(fault) => {
+            invalid("a message of the agent behind is in too many pieces")
+        }
         Error::Utf8(_) | Error::Protocol(_) => {
             invalid("the socket of the agent behind was cut, or is malformed")
         }

@@ -19,6 +19,7 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use super::agent::{self, Agent};
 use super::close::{self, End};
+use super::pieces::Since;
 use crate::clock::unix_now;
 use crate::decision::DecisionId;
 use crate::framing::agreed::Agreed;
@@ -49,6 +50,9 @@ pub(super) struct Socket {
     delivered: Cell<bool>,
     /// Messages and control frames of both sides so far.
     frames: Cell<usize>,
+    /// What the caller, and the agent, wrote of a message that is not whole.
+    said: Since,
+    answered: Since,
     heard: Cell<Instant>,
     ends: Instant,
     /// When the message that is judged began, for its record.
@@ -60,13 +64,15 @@ pub(super) struct Socket {
 struct Stopped(Direction, End);
 
 impl Socket {
-    pub(super) fn new(lane: Rc<Lane>, identity: Rc<Identity>, agreed: Agreed) -> Self {
+    pub(super) fn new(lane: Rc<Lane>, identity: Rc<Identity>, agreed: Agreed, said: Since) -> Self {
         let now = Instant::now();
         Self {
             exchanges: RefCell::new(lane.shared.inspector.exchanges()),
             met: RefCell::default(),
             delivered: Cell::new(false),
             frames: Cell::new(0),
+            said,
+            answered: Since::default(),
             heard: Cell::new(now),
             ends: now + lane.shared.limits.stream_time,
             began: Cell::new(std::time::Instant::now()),
@@ -126,6 +132,7 @@ impl Socket {
                 Some(Err(fault)) => return close::of_caller(&fault),
                 Some(Ok(message)) => message,
             };
+            self.said.whole();
             let began = self.began.replace(std::time::Instant::now());
             let decision = self.decision.replace(self.lane.decisions.next());
             let counted = self.lane.shared.inspector.arrive(self.identity.counted(), self.lane.shared.now());
@@ -209,7 +216,13 @@ impl Socket {
     }
 
     async fn open(&self) -> Result<Agent, Refusal> {
-        let opening = agent::open(&self.lane, &self.identity, &self.agreed.credentials, self.decision.get());
+        let opening = agent::open(
+            &self.lane,
+            &self.identity,
+            &self.agreed.credentials,
+            self.decision.get(),
+            &self.answered,
+        );
         let (agent, met) = opening.await?;
         *self.met.borrow_mut() = met;
         Ok(agent)
@@ -237,6 +250,7 @@ impl Socket {
                 Some(Err(fault)) => return close::of_agent(&fault),
                 Some(Ok(message)) => message,
             };
+            self.answered.whole();
             if let Err(refusal) = self.frame() {
                 return End::refused(refusal);
             }
