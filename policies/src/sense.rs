@@ -27,6 +27,7 @@ mod world;
 use cedar_policy::{ActionConstraint, EntityUid, PrincipalConstraint};
 use semgate_contexts::{Performative, PerformativeSet, Version};
 
+pub(crate) use around::may_have_beside;
 pub(crate) use world::World;
 
 use crate::PolicyFault;

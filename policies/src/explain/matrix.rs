@@ -11,6 +11,7 @@ use super::{Against, Explainer};
 use crate::ask::Found;
 use crate::catalogue::{ShapeInfo, TypeInfo};
 use crate::parse::Written;
+use crate::sense::may_have_beside;
 use crate::{AgentEntry, Circumstances, PolicyFault, PolicyLimits, Question, learnt};
 
 /// What becomes of everything that one agent could say of one concept under one performative. It is computed without a message: where it
@@ -78,8 +79,10 @@ impl Explainer {
             return Err(PolicyFault::TooLarge { what, limit: limits.max_matrix_looks });
         }
         let mut matrix = Matrix::default();
+        let versions = catalogue.versions();
         for (of_type, info) in catalogue.types.iter().enumerate() {
             let Some((context, shape, own, texts)) = self.stand_in(of_type, info) else { continue };
+            let texts = texts || may_have_beside(info, versions.get(of_type).map_or(&[], Vec::as_slice));
             let mut rows: Vec<MatrixRow> = Vec::new();
             for class in &classes {
                 let cell = |action| (action, self.cell(class, action, (context, shape, own, info), texts));
@@ -121,8 +124,8 @@ impl Explainer {
         classes
     }
 
-    /// Some shape of a type, to ask about it at all, and whether any of its versions may hold free text. For a learnt type, which no
-    /// document defines, any.
+    /// Some shape of a type, to ask about it at all, and whether free text may stand in or beside any of its versions. For a learnt type,
+    /// which no document defines, any shape.
     fn stand_in<'s>(
         &'s self,
         of_type: usize,

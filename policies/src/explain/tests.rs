@@ -109,6 +109,7 @@ fn many_forms() -> PolicySource {
            permit (principal in Group::"planners", action, resource is payment::transfer);
            forbid (principal, action, resource is payment::transfer) when { context.direction == "reply" && principal in Group::"repliers" };
            forbid (principal == Agent::"spiffe://semgate.test/agent/courier-5", action, resource) when { context.free_text };
+           permit (principal, action == Action::"QUERY", resource is a2a::GetTask);
            permit (principal, action == Action::"INFORM", resource is supplyChain::decision_contingency) when { true };
            permit (principal, action == Action::"QUERY", resource is supplyChain::decision_contingency) when { principal.credentials.contains("high-value-authorized") };
            permit (principal, action == Action::"PROPOSE", resource is supplyChain::decision_contingency) when { context.major + 9223372036854775807 > 0 || true };
@@ -193,7 +194,13 @@ fn the_matrix_names_what_a_cell_depends_on_and_nothing_that_changes_nothing() {
     );
     assert_eq!(cell(plan, "retailer-7", Performative::Inform), Cell::Always);
     assert_eq!(cell(plan, "courier-5", Performative::Inform), on(&["context.free_text"]));
-    assert_eq!(cell(pay, "courier-5", Performative::Request), Cell::Always, "a transfer has no free text");
+    let beside = cell(pay, "courier-5", Performative::Request);
+    assert_eq!(
+        beside,
+        on(&["context.free_text"]),
+        "a transfer has no free text, and over MCP some stands beside it"
+    );
+    assert_eq!(cell("a2a::GetTask", "courier-5", Performative::Query), Cell::Always, "MCP does not say it");
     assert_eq!(cell(plan, "treasurer-1", Performative::Query), Cell::Always, "what the file gives is known");
     assert_eq!(cell(plan, "retailer-7", Performative::Query), Cell::Never);
     assert_eq!(cell(plan, "retailer-7", Performative::Propose), on(&["context.major"]), "it could overflow");

@@ -83,9 +83,8 @@ impl World<'_> {
             _ => (true, true),
         };
         let beside = |at: usize, info: &TypeInfo| {
-            let protocol = self.protocol(at, info);
-            (can_be_bound(here, SAYS_BESIDE) && protocol.is_none_or(|protocol| protocol == SAYS_BESIDE))
-                || (settled && protocol.is_none())
+            (can_be_bound(here, SAYS_BESIDE) && may_have_beside(info, self.versions(at)))
+                || (settled && self.protocol(at, info).is_none())
         };
         let mut all = self.types_here(here).peekable();
         let some = all.peek().is_none() || all.any(|(at, info)| info.free_text || beside(at, info));
@@ -103,8 +102,7 @@ impl World<'_> {
 
     /// The binding that alone says the names of a type.
     pub fn protocol(&self, at: usize, info: &TypeInfo) -> Option<&'static str> {
-        let (line, version) = PROTOCOLS.iter().find(|(line, _)| info.line.as_str() == *line)?;
-        self.versions(at).iter().all(|own| own == version).then_some(*line)
+        protocol_of(info, self.versions(at))
     }
 
     /// The bindings by which what the resource can be is said.
@@ -171,6 +169,17 @@ impl World<'_> {
             _ => self.met().map_or(Values::Any, |domains| Values::Texts(Arc::clone(domains))),
         }
     }
+}
+
+/// The binding that alone says the names of a type that is of these versions.
+fn protocol_of(info: &TypeInfo, versions: &[Version]) -> Option<&'static str> {
+    let (line, version) = PROTOCOLS.iter().find(|(line, _)| info.line.as_str() == *line)?;
+    versions.iter().all(|own| own == version).then_some(*line)
+}
+
+/// Whether free text may stand beside an instance of a type that is of these versions, in some binding.
+pub(crate) fn may_have_beside(info: &TypeInfo, versions: &[Version]) -> bool {
+    protocol_of(info, versions).is_none_or(|protocol| protocol == SAYS_BESIDE)
 }
 
 /// Whether the binding can be this one, by what is looked at and what conditions say.
