@@ -163,7 +163,8 @@ async fn on_hangup(app: Arc<App>, mut hangup: Signal) {
 }
 
 async fn serve_admin(listener: TcpListener, app: Arc<App>, mut stopping: watch::Receiver<bool>) {
-    let served = axum::serve(listener, admin(app)).with_graceful_shutdown(async move {
+    let loopback = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+    let served = axum::serve(listener, admin(app, loopback)).with_graceful_shutdown(async move {
         let _ = stopping.wait_for(|stop| *stop).await;
     });
     if let Err(e) = served.await {

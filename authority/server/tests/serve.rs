@@ -375,6 +375,32 @@ async fn a_follower_that_does_not_read_is_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_admin_address_on_loopback_is_called_by_its_address_or_localhost_and_by_no_page() {
+    let place = Place::new();
+    let running = place.start().await;
+    let own = running.bound.admin.to_string();
+    for host in [own.as_str(), "127.0.0.1", "[::1]:9471", "localhost:1", "LOCALHOST"] {
+        assert_eq!(running.admin_as("/status", &[("host", host)]).await.0, StatusCode::OK, "{host}");
+    }
+    let page = ("origin", "http://evil.example");
+    for headers in [
+        &[("host", "evil.example")][..],
+        &[("host", "127.0.0.1.evil.example:9471")],
+        &[("host", "")],
+        &[("host", own.as_str()), page],
+    ] {
+        for path in ["/healthz", "/readyz", "/metrics", "/status", "/none"] {
+            let (status, text) = running.admin_as(path, headers).await;
+            assert!(
+                status == StatusCode::FORBIDDEN && text.starts_with("host_refused: "),
+                "{headers:?} {text}"
+            );
+        }
+    }
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_admin_address_tells_health_readiness_metrics_and_status() {
     let place = Place::new();
     let running = place.start().await;

@@ -106,7 +106,7 @@ impl Authority {
     pub fn metric(&self, name: &str) -> f64 {
         use std::io::{Read, Write};
         let mut socket = std::net::TcpStream::connect(self.admin).unwrap();
-        socket.write_all(b"GET /metrics HTTP/1.1\r\nhost: admin\r\nconnection: close\r\n\r\n").unwrap();
+        socket.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
         let mut text = String::new();
         socket.read_to_string(&mut text).unwrap();
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));

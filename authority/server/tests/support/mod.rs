@@ -134,10 +134,17 @@ impl Running {
 
     /// A GET on the admin address.
     pub async fn admin(&self, path: &str) -> (StatusCode, String) {
+        self.admin_as(path, &[("host", "localhost")]).await
+    }
+
+    /// The same with these headers, `Host` among them.
+    pub async fn admin_as(&self, path: &str, headers: &[(&str, &str)]) -> (StatusCode, String) {
         let socket = TcpStream::connect(self.bound.admin).await.unwrap();
         let (mut send, connection) = http1::handshake::<_, Full<Bytes>>(TokioIo::new(socket)).await.unwrap();
         tokio::spawn(connection);
-        let request = Request::get(path).header("host", "admin").body(Full::default()).unwrap();
+        let request =
+            headers.iter().fold(Request::get(path), |request, (name, value)| request.header(*name, *value));
+        let request = request.body(Full::default()).unwrap();
         let answer = send.send_request(request).await.unwrap();
         let status = answer.status();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
