@@ -10,8 +10,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use semgate_contexts::{Line, Prefix, Version};
+use semgate_negotiation::initiator::{Chosen, Greeted};
+use semgate_negotiation::{Carried, Kind, Minimum, Opening, Trust, read_message, write_message};
 use serde_json::{Value, json};
-use support::gateway::{Gateway, Scripted};
+use support::gateway::{Gateway, Scripted, free_address};
+use support::negotiator::{self, SNL};
 use support::{Answer, PATIENCE, Up, python, wait_for};
 
 const AGENT: &str = "spiffe://semgate.test/agent/wholesaler-1";
@@ -151,6 +155,127 @@ fn a_lock_secret_that_others_can_read_or_that_nobody_drew_was_taken_in_silence()
     std::fs::write(&secret, format!("{}\n", "A".repeat(43))).unwrap();
     let (good, said) = check();
     assert!(!good && said.contains("a secret is nothing but zeros"), "{said}");
+}
+
+/// A gateway that answers for both of a pair: `orders` leads to the wholesaler, `back` to the retailer.
+struct Both {
+    up: Up,
+    gateway: Gateway,
+    orders: String,
+    back: String,
+}
+
+const RETAILER: &str = "spiffe://semgate.test/agent/retailer-7";
+
+fn both() -> Both {
+    let mut up = Up::start();
+    // it never opens anything by itself, so `up.json` has no certificate of it
+    up.json["agents"]["wholesaler-1"] =
+        json!({"cert": "agents/wholesaler-1.pem", "key": "agents/wholesaler-1.key"});
+    let opens = |kind: &str, concept: &str| {
+        format!(
+            r#"@id("{kind}") permit(principal in Group::"repliers", action == Action::"REQUEST", resource is {concept});"#
+        )
+    };
+    let rules =
+        opens("greets", "snl::HELLO") + &opens("locks", "snl::LOCK") + &opens("pays", "payment::transfer");
+    std::fs::write(up.path("/policies").join("back.cedar"), rules).unwrap();
+    let behind = Scripted::answering(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n".to_vec()).address;
+    let [orders, back] = [free_address(), free_address()];
+    let route = |name: &str, listen, agent: &str| {
+        format!(
+            "[[route]]\nname = \"{name}\"\nlisten = \"{listen}\"\nbinding = \"l8\"\nreceiver = \"spiffe://semgate.test/agent/{agent}\"\nupstream = \"http://{behind}/\"\ncontexts = [\"*\"]\nhandshake = {{ certificate = \"agents/{agent}.pem\", key = \"agents/{agent}.key\" }}\n"
+        )
+    };
+    let more = route("orders", orders, "wholesaler-1") + &route("back", back, "retailer-7");
+    let gateway = Gateway::before(&up, behind, &more);
+    Both { up, gateway, orders: format!("https://{orders}/"), back: format!("https://{back}/") }
+}
+
+impl Both {
+    /// What an agent says to the other on its way: the address, who says it, and to whom.
+    fn way(&self, agent: &str) -> (&str, &'static str, &'static str) {
+        if agent == "retailer-7" { (&self.orders, RETAILER, AGENT) } else { (&self.back, AGENT, RETAILER) }
+    }
+
+    fn say(&self, agent: &str, body: &[u8]) -> Answer {
+        self.up.post(agent, &format!("{}snl", self.way(agent).0), &[], body)
+    }
+
+    fn body(&self, agent: &str, kind: Kind, carried: &Carried) -> Vec<u8> {
+        let (_, from, to) = self.way(agent);
+        let parties = (&negotiator::spiffe(from), &negotiator::spiffe(to));
+        write_message(kind, carried, semgate_contexts::Performative::Request, parties, SNL, "m-1").unwrap()
+    }
+
+    /// HELLO, as it was said, and what was chosen.
+    fn chosen(&self, agent: &str, urns: &[&str], minimums: Vec<Minimum>) -> (Vec<u8>, Chosen) {
+        let to = negotiator::spiffe(self.way(agent).2);
+        let opening = Opening { to, contexts: negotiator::offers(&self.up, urns), minimums, seal_to: None };
+        let me = negotiator::identity(&self.up, agent);
+        let random = ring::rand::SystemRandom::new();
+        let (greeted, hello) = Greeted::hello(opening, &me, &random, negotiator::now()).unwrap();
+        let hello = self.body(agent, Kind::Hello, &hello);
+        let select = self.say(agent, &hello);
+        assert_eq!(select.status, 200, "{}", String::from_utf8_lossy(&select.body));
+        let (roots, prefix) = (negotiator::roots(&self.up), Prefix::default());
+        let trust = Trust { roots: &roots, prefix: &prefix };
+        let select = read_message(&select.body, SNL).unwrap().carried;
+        (hello, greeted.select(&select, &trust, negotiator::now()).unwrap())
+    }
+
+    fn lock(&self, agent: &str, chosen: Chosen) -> Vec<u8> {
+        let me = negotiator::identity(&self.up, agent);
+        let random = ring::rand::SystemRandom::new();
+        let (_, lock) = chosen.lock(&me, 600, &random, negotiator::now()).unwrap();
+        self.body(agent, Kind::Lock, &lock)
+    }
+
+    fn inform(&self) -> Answer {
+        let body = json!({"protocol": "L8/1.0", "message_id": "m-1", "performative": "INFORM", "sender_id": RETAILER, "receiver_id": AGENT,
+            "context": URN, "content": {"concept_type": "current_decision", "item_id": "beer", "quantity": 3}});
+        self.up.post("retailer-7", &self.orders, &[], body.to_string().as_bytes())
+    }
+}
+
+#[test]
+fn f0_39_attack_a_lock_that_is_held_back_erases_what_the_other_side_stated_since() {
+    let mut both = both();
+    assert_eq!(both.inform().status, 202);
+    let (_, held_back) = both.chosen("retailer-7", &[URN], Vec::new());
+    let (_, elsewhere) = both.chosen("retailer-7", &["urn:contexts:payment:v1.1"], Vec::new());
+    let minimum = Minimum { line: Line::parse("supplyChain").unwrap(), min: Version::new(9, 0) };
+    let (_, stated) = both.chosen("wholesaler-1", &["urn:contexts:payment:v1.1"], vec![minimum]);
+    assert_eq!(both.say("wholesaler-1", &both.lock("wholesaler-1", stated)).status, 200);
+    let below = (403, "context_below_floor".to_owned());
+    assert_eq!(code(&both.inform()), below);
+    // nor is a lock made for what is below the minimum by now
+    assert_eq!(code(&both.say("retailer-7", &both.lock("retailer-7", held_back))), below);
+    assert_eq!(code(&both.inform()), below);
+    assert_eq!(both.say("retailer-7", &both.lock("retailer-7", elsewhere)).status, 200);
+    assert_eq!(code(&both.inform()), below);
+    both.gateway.restart("TERM");
+    assert_eq!(code(&both.inform()), below);
+    let kept = std::fs::read_to_string(both.gateway.audit.with_file_name("minimums.jsonl")).unwrap();
+    assert!(kept.contains("\"stated_at\""), "{kept}");
+}
+
+#[test]
+fn attack_a_hello_or_lock_is_taken_again_after_a_reload() {
+    let both = both();
+    let (hello, chosen) = both.chosen("retailer-7", &[URN], Vec::new());
+    let lock = both.lock("retailer-7", chosen);
+    assert_eq!(both.say("retailer-7", &lock).status, 200);
+    // the file of the records is opened anew before the keys are read: of two reloads the first is over
+    for _ in 0..2 {
+        std::fs::remove_file(&both.gateway.audit).unwrap();
+        let hangup = Command::new("kill").args(["-HUP", &both.gateway.child.id().to_string()]).status();
+        assert!(hangup.unwrap().success());
+        wait_for("the reload", || both.gateway.audit.exists().then_some(()));
+    }
+    for again in [hello, lock] {
+        assert_eq!(code(&both.say("retailer-7", &again)), (403, "replayed".to_owned()));
+    }
 }
 
 /// A stream of A2A whose task ends so, as an agent sends it.

@@ -68,7 +68,8 @@ pub fn spiffe(id: &str) -> SpiffeId {
     SpiffeId::parse(id).unwrap()
 }
 
-fn roots(up: &Up) -> PeerRoots {
+/// What everybody of `up` verifies signatures by.
+pub fn roots(up: &Up) -> PeerRoots {
     let text = std::fs::read_to_string(up.path("/roots")).unwrap();
     let roots = Roots::from_pem(&text, &ChainLimits::default()).unwrap();
     PeerRoots::new().with(TrustDomain::parse("semgate.test").unwrap(), roots)

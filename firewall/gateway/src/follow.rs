@@ -322,7 +322,7 @@ fn hangup(
             publisher.roots.send_replace(());
             config.authorities.iter().for_each(|authority| exchange.bell(&authority.name).notify_one());
             publisher.shared.audit.reopen();
-            match Materials::load(&config, &stores) {
+            match materials.load().reload(&config, &stores) {
                 Ok(fresh) => {
                     publisher.shared.issuers.store(Arc::clone(&fresh.issuers));
                     materials.store(Arc::new(fresh));

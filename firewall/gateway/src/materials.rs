@@ -32,7 +32,7 @@ pub(crate) struct Materials {
     pub(crate) server: Option<Arc<ServerConfig>>,
     /// For each route with an https upstream, by the route's place in the configuration.
     pub(crate) upstreams: Vec<Option<Arc<ClientConfig>>>,
-    /// For each route that takes handshakes, by the same place. A new one after SIGHUP forgets handshakes that are under way.
+    /// For each route that takes handshakes, by the same place. A new one after SIGHUP forgets handshakes that are under way, and not what was taken.
     pub(crate) endpoints: Vec<Option<Shaker>>,
     /// For each route that passes cards on untouched, by the same place: the keys that must have signed them.
     pub(crate) card_keys: Vec<Option<Arc<CardKeys>>>,
@@ -53,6 +53,18 @@ impl Materials {
     /// # Errors
     /// A file that cannot be read or used, with its name.
     pub(crate) fn load(config: &Config, crls: &Stores) -> Result<Self, RunFault> {
+        Self::after(&[], config, crls)
+    }
+
+    /// The same read again, for the same configuration: what was taken in handshakes is not taken again.
+    ///
+    /// # Errors
+    /// As [`Materials::load`].
+    pub(crate) fn reload(&self, config: &Config, crls: &Stores) -> Result<Self, RunFault> {
+        Self::after(&self.endpoints, config, crls)
+    }
+
+    fn after(before: &[Option<Shaker>], config: &Config, crls: &Stores) -> Result<Self, RunFault> {
         // what this gateway shows of itself is for others to look up: without lists it would never start to fetch them
         let (mut peers, mut own) = (PeerRoots::new(), PeerRoots::new());
         for domain in &config.trust_domains {
@@ -76,11 +88,13 @@ impl Materials {
             _ => Ok(None),
         };
         let upstreams = config.routes.iter().map(upstream).collect::<Result<_, _>>()?;
-        let endpoint = |route: &RouteConfig| match &route.choices.handshake {
-            Some(choice) => shaker(config, route, choice, &own).map(Some),
+        let endpoint = |(at, route): (usize, &RouteConfig)| match &route.choices.handshake {
+            Some(choice) => {
+                shaker(config, (route, choice), &own, before.get(at).and_then(Option::as_ref)).map(Some)
+            }
             None => Ok(None),
         };
-        let endpoints = config.routes.iter().map(endpoint).collect::<Result<_, _>>()?;
+        let endpoints = config.routes.iter().enumerate().map(endpoint).collect::<Result<_, _>>()?;
         let card_keys = |route: &RouteConfig| match &route.choices.card {
             CardChoice::Untouched { keys } => CardKeys::load(keys).map(|keys| Some(Arc::new(keys))),
             CardChoice::Rebuilt => Ok(None),
@@ -140,12 +154,12 @@ fn agent(
 }
 
 /// Who deals with handshakes: with a certificate of the agent behind, which everybody verifies, the gateway in its place; with one of its own
-/// it stands between, and has no key of the agent's.
+/// it stands between, and has no key of the agent's. Either goes on where the one before it stops.
 fn shaker(
     config: &Config,
-    route: &RouteConfig,
-    choice: &HandshakeChoice,
+    (route, choice): (&RouteConfig, &HandshakeChoice),
     peers: &PeerRoots,
+    before: Option<&Shaker>,
 ) -> Result<Shaker, RunFault> {
     let files = &choice.identity;
     let refused = |why: &dyn std::fmt::Display| fault(&files.certificate, "handshake certificate", why);
@@ -159,12 +173,16 @@ fn shaker(
         let agent = SpiffeId::parse(receiver).map_err(|e| RunFault::Tls { why: e.to_string() })?;
         let why =
             format!("it names the receiver `{receiver}`, which negotiates by itself: use the gateway's own");
-        return Relay::new(me, agent).map(|it| Shaker::Relays(Arc::new(it))).map_err(|_| refused(&why));
+        let relay = Relay::new(me, agent).map_err(|_| refused(&why))?;
+        let relay = if let Some(Shaker::Relays(before)) = before { relay.after(before) } else { relay };
+        return Ok(Shaker::Relays(Arc::new(relay)));
     }
     if me.id().as_str() != receiver {
         return Err(refused(&format!("it does not name the receiver `{receiver}`")));
     }
-    Ok(Shaker::Answers(Arc::new(Endpoint::new(me))))
+    let endpoint = Endpoint::new(me).in_place();
+    let endpoint = if let Some(Shaker::Answers(before)) = before { endpoint.after(before) } else { endpoint };
+    Ok(Shaker::Answers(Arc::new(endpoint)))
 }
 
 /// The keys that locks are made and honoured with: the fleet's, or ones that end with the process.

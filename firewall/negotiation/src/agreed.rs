@@ -22,6 +22,8 @@ pub struct Agreement {
     pub(crate) features: Features,
     /// The initiator's, from its HELLO, then the responder's, from its SELECT.
     pub(crate) minimums: [Vec<Minimum>; 2],
+    /// When they signed these; `None` where a gateway said again, in somebody's place, what is known of them.
+    pub(crate) stated_at: [Option<u64>; 2],
     pub(crate) transcript: Digest,
     pub(crate) expires_at: u64,
 }

@@ -11,9 +11,9 @@ use crate::initiator::nonce;
 use crate::limits::{MAX_MESSAGE_BYTES, MAX_SEALING_KEY_SECONDS};
 use crate::lock::LockFault;
 use crate::member::{Members, read};
-use crate::offered::{LastOffers, Shrunk};
+use crate::memory::Memory;
+use crate::offered::Shrunk;
 use crate::pending::Pending;
-use crate::replay::ReplayMemory;
 use crate::responder::{Answering, Between, Heard, HeardLock};
 use crate::seal::{PeerKey, state};
 use crate::sessions::Sessions;
@@ -21,15 +21,16 @@ use crate::signed::{Identity, Signed, Trust};
 use semgate_certs::{SecureRandom, SpiffeId};
 use semgate_contexts::{ContextUrn, Digest, Performative};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Answers handshakes as one agent.
 #[derive(Debug)]
 pub struct Endpoint {
     me: Identity,
+    in_place: bool,
     gateways: Vec<SpiffeId>,
-    replay: ReplayMemory,
+    memory: Arc<Memory>,
     waiting: Pending,
-    offers: LastOffers,
 }
 
 /// One request to an endpoint, with all that it needs from outside.
@@ -84,11 +85,26 @@ impl Endpoint {
     pub fn new(me: Identity) -> Self {
         Self {
             me,
+            in_place: false,
             gateways: Vec::new(),
-            replay: ReplayMemory::new(),
+            memory: Arc::default(),
             waiting: Pending::default(),
-            offers: LastOffers::default(),
         }
+    }
+
+    /// Answers in the place of an agent that takes no part. What that agent said it will not go below, it still says, and whatever is said here in
+    /// its name is no statement of its own: nothing is learnt of it, so that a SELECT of before cannot take back what it said since (F0-39).
+    #[must_use]
+    pub fn in_place(self) -> Self {
+        Self { in_place: true, ..self }
+    }
+
+    /// Goes on where another one of the same agent stops: what that one took is not taken again, and offers are held against those that it
+    /// met. Handshakes that wait for their LOCK there end. One of another agent is no matter.
+    #[must_use]
+    pub fn after(self, before: &Self) -> Self {
+        let memory = if self.id() == before.id() { &before.memory } else { &self.memory };
+        Self { memory: Arc::clone(memory), ..self }
     }
 
     /// Stands behind these gateways ([`crate::Relay`]): they open what callers seal, and seal it anew. Of nobody else is a key to answer to
@@ -177,28 +193,37 @@ impl Endpoint {
             _ => Vec::new(),
         };
         let between = self.between(asked);
-        let heard = Heard::hello(carried, &between, &keys, &asked.trust, &self.replay, asked.now)?;
+        let heard = Heard::hello(carried, &between, &keys, &asked.trust, &self.memory.replay, asked.now)?;
         let (from, offers) = (heard.from().clone(), heard.offers().to_vec());
-        let (waiting, select) = heard.select(asked.answering, &self.me, asked.random, asked.now)?;
+        let again = self.in_place.then(|| {
+            let minimums = asked.sessions.minimums.stated_by(self.me.id().as_str(), from.as_str());
+            Answering { minimums, ..asked.answering.clone() }
+        });
+        let answering = again.as_ref().unwrap_or(asked.answering);
+        let (waiting, select) = heard.select(answering, &self.me, asked.random, asked.now)?;
         let (urn, digest) = (waiting.urn().clone(), *waiting.digest());
         self.waiting.wait(waiting, asked.now)?;
         let body = self.write(Kind::Select, &select, asked)?;
         // only of a HELLO that is answered: one that is refused must not make the next look as if nothing were gone
-        let shrunk = self.offers.note(from.as_str(), &offers);
+        let shrunk = self.memory.offers.note(from.as_str(), &offers);
         Ok(Answered { body, kind: Kind::Select, urn, digest, expires_at: None, session: None, shrunk })
     }
 
     fn lock(&self, carried: &Carried, asked: &Asked<'_>) -> Result<Answered, HandshakeFault> {
         let between = self.between(asked);
-        let heard = HeardLock::lock(carried, &between, &asked.trust, &self.replay, asked.now)?;
+        let heard = HeardLock::lock(carried, &between, &asked.trust, &self.memory.replay, asked.now)?;
         let waiting = self.waiting.take(heard.select(), asked.peer)?;
-        let agreement = waiting.lock(&heard, asked.now)?;
+        let mut agreement = waiting.lock(&heard, asked.now)?;
+        if self.in_place {
+            agreement.stated_at[1] = None;
+        }
         // what was offered a moment ago must still count
         let spoken = asked.answering.spoken(agreement.urn(), agreement.digest());
         let spoken = spoken.ok_or(HandshakeFault::NotOffered)?;
         let locks = &asked.sessions.locks;
         let granted = locks.grant(&agreement, asked.route, &spoken.authority, asked.now)?;
-        asked.sessions.minimums.learn(&agreement);
+        let floors = asked.answering.floors_now(agreement.urn().line());
+        asked.sessions.minimums.learn(&agreement, floors, asked.now)?;
         let expires_at = granted.expires_at;
         let body = self.write(Kind::Lock, &Carried::Granted(granted), asked)?;
         let (urn, digest) = (agreement.urn().clone(), *agreement.digest());

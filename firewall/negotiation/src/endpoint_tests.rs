@@ -161,6 +161,87 @@ fn what_no_longer_counts_between_select_and_lock_is_not_locked() {
     assert_eq!(refused, HandshakeFault::NotOffered);
 }
 
+/// A handshake that B opens with A, in whose place the same gateway answers: B states this.
+fn stated_on_the_way_back(stage: &Stage, minimums: Vec<crate::Minimum>, now: u64) {
+    let (back, b) = (Endpoint::new(stage.world.agent(A)).in_place(), stage.world.agent(B));
+    let (answering, trust) = (answering(&["travel:v2.1"]), stage.world.trust());
+    let sessions = &stage.sessions;
+    let (random, peer) = (&stage.world.random, b.id());
+    let asked =
+        Asked { peer, route: "back", answering: &answering, trust, sessions, context: CONTEXT, random, now };
+    let say = |kind, carried: &Carried| {
+        write_message(kind, carried, Performative::Request, (b.id(), back.id()), CONTEXT, "m-1").unwrap()
+    };
+    let open = crate::Opening { to: spiffe(A), minimums, ..opening(&["travel:v2.1"]) };
+    let (greeted, hello) = Greeted::hello(open, &b, random, now).unwrap();
+    let select = back.answer(&say(Kind::Hello, &hello), &asked).unwrap().body;
+    let chosen = greeted.select(&read_message(&select, CONTEXT).unwrap().carried, &trust, now).unwrap();
+    let (_, lock) = chosen.lock(&b, 60, random, now).unwrap();
+    back.answer(&say(Kind::Lock, &lock), &asked).unwrap();
+}
+
+#[test]
+fn f0_39_attack_a_lock_that_is_held_back_erases_what_the_other_stated_since() {
+    let stage = stage();
+    let endpoint = Endpoint::new(stage.world.agent(B)).in_place();
+    let spoken = answering(&["payment:v2.0", "travel:v2.1"]);
+    let stage = Stage { endpoint, answering: spoken, ..stage };
+    let (_, held_back) = stage.close();
+    let open = opening(&["travel:v2.1"]);
+    let (greeted, hello) = Greeted::hello(open, &stage.a, &stage.world.random, NOW).unwrap();
+    let select = stage.ask(&stage.say(Kind::Hello, &hello), &stage.answering, NOW).unwrap().body;
+    let select = read_message(&select, CONTEXT).unwrap().carried;
+    let chosen = greeted.select(&select, &stage.world.trust(), NOW).unwrap();
+    let (_, elsewhere) = chosen.lock(&stage.a, 60, &stage.world.random, NOW).unwrap();
+    stated_on_the_way_back(&stage, vec![minimum("payment", "v3.0")], NOW + 1);
+    let three = semgate_contexts::Version::new(3, 0);
+    let payment = semgate_contexts::Line::parse("payment").unwrap();
+    let floors = || stage.sessions.minimums.floors(A, B, &payment);
+    assert_eq!(floors(), [None, Some(three)]);
+    let refused = stage.ask(&held_back, &stage.answering, NOW + 2).unwrap_err();
+    assert_eq!(
+        (refused, refused.code()),
+        (HandshakeFault::BelowMinimum { floor: three }, "context_below_floor")
+    );
+    assert_eq!(floors(), [None, Some(three)]);
+    // one that chose something else is granted, and takes nothing back
+    stage.ask(&stage.say(Kind::Lock, &elsewhere), &stage.answering, NOW + 2).unwrap();
+    assert_eq!(floors(), [None, Some(three)]);
+    // what B itself states next does
+    stated_on_the_way_back(&stage, Vec::new(), NOW + 3);
+    assert_eq!(floors(), [None; 2]);
+}
+
+#[test]
+fn a_floor_that_rises_between_select_and_lock_was_not_asked() {
+    let stage = stage();
+    let (_, lock) = stage.close();
+    let mut now = answering(&["payment:v1.1", "payment:v2.0"]);
+    now.floors = vec![floor_of_authority("payment", "v2.1")];
+    let refused = stage.ask(&lock, &now, NOW).unwrap_err();
+    let floor = semgate_contexts::Version::new(2, 1);
+    assert_eq!((refused, refused.code()), (HandshakeFault::BelowMinimum { floor }, "context_below_floor"));
+    assert!(stage.sessions.minimums.is_empty());
+}
+
+#[test]
+fn attack_a_hello_or_lock_is_taken_again_once_the_keys_were_read_again() {
+    let stage = stage();
+    let (_, hello) = stage.greet();
+    stage.ask(&hello, &stage.answering, NOW).unwrap();
+    let (_, lock) = stage.close();
+    stage.ask(&lock, &stage.answering, NOW).unwrap();
+    let endpoint = Endpoint::new(stage.world.agent(B)).after(&stage.endpoint);
+    let stage = Stage { endpoint, ..stage };
+    for again in [hello, lock] {
+        let refused = stage.ask(&again, &stage.answering, NOW + 1).unwrap_err();
+        assert_eq!((refused, refused.code()), (HandshakeFault::Replayed, "replayed"));
+    }
+    // what another agent took is its own
+    let other = Endpoint::new(stage.world.agent(A)).after(&stage.endpoint);
+    assert!(!Arc::ptr_eq(&other.memory, &stage.endpoint.memory));
+}
+
 #[test]
 fn a_lock_of_another_agent_leaves_a_handshake_open() {
     let stage = stage();

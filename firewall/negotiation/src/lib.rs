@@ -81,6 +81,7 @@
 
 mod encoding;
 mod member;
+mod memory;
 mod pending;
 
 pub mod agreed;

@@ -1,20 +1,24 @@
 //! What peers said they will not go below, remembered for their unlocked messages too (F0-39).
 
+mod side;
 mod stated;
 
 pub use stated::{Stated, StatedFault};
 
+use crate::HandshakeFault;
 use crate::agreed::Agreement;
+use crate::floor::Floors;
 use crate::limits::MAX_PAIRS;
 use crate::terms::{Minimum, minimum_of};
 use semgate_contexts::{Line, Version};
+use side::Side;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-/// The minimums of pairs of agents, from the last handshake of each pair. A handshake replaces what the one before it said; past
-/// [`MAX_PAIRS`] pairs the one whose handshake is oldest is forgotten: floors of authority and operator hold regardless. What is kept
-/// over a restart, whoever holds it decides ([`PairMinimums::tell`]).
+/// The minimums of pairs of agents: of each of the two what it signed last, whichever handshake of theirs ended last. Past
+/// [`MAX_PAIRS`] pairs the one whose handshake is oldest is forgotten, those without minimums first: floors of authority and operator
+/// hold regardless. What is kept over a restart, whoever holds it decides ([`PairMinimums::tell`]).
 #[derive(Default)]
 pub struct PairMinimums {
     pairs: RwLock<Pairs>,
@@ -32,7 +36,8 @@ impl fmt::Debug for PairMinimums {
 
 #[derive(Debug, Default)]
 struct Pairs {
-    known: HashMap<Pair, [Arc<[Minimum]>; 2]>,
+    /// Also of pairs without minimums: that they stated none, and when, is what an earlier statement is held against.
+    known: HashMap<Pair, [Side; 2]>,
     order: VecDeque<Pair>,
 }
 
@@ -45,32 +50,25 @@ impl PairMinimums {
         Self::default()
     }
 
-    /// Remembers the minimums of both sides of an agreement.
-    pub fn learn(&self, agreement: &Agreement) {
-        let [initiator, responder] = agreement.minimums();
-        self.put(agreement.initiator().as_str(), agreement.responder().as_str(), initiator, responder);
+    /// Remembers what both sides of an agreement stated, unless they stated something later already, and holds the choice against what counts
+    /// then: `floors`, and the minimums of both.
+    ///
+    /// # Errors
+    /// As [`PairMinimums::admits`]. Then nothing is remembered.
+    pub fn learn(&self, agreement: &Agreement, floors: Floors, now: u64) -> Result<(), HandshakeFault> {
+        let mut pairs = self.pairs.write().unwrap_or_else(PoisonError::into_inner);
+        let (pair, sides) = pairs.admitted(agreement, floors, now)?;
+        pairs.put(pair, sides, self.journal.get());
+        Ok(())
     }
 
-    fn put(&self, a: &str, b: &str, of_a: &[Minimum], of_b: &[Minimum]) {
-        let mut pairs = self.pairs.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let pair = pair(a, b);
-        let said = if a <= b { [of_a, of_b] } else { [of_b, of_a] };
-        if pairs.known.remove(&pair).is_some() {
-            pairs.order.retain(|other| *other != pair);
-        }
-        if let Some(journal) = self.journal.get() {
-            journal(&Stated::of(&pair, said));
-        }
-        if of_a.is_empty() && of_b.is_empty() {
-            return;
-        }
-        if pairs.known.len() >= MAX_PAIRS
-            && let Some(oldest) = pairs.order.pop_front()
-        {
-            pairs.known.remove(&oldest);
-        }
-        pairs.order.push_back(pair.clone());
-        pairs.known.insert(pair, said.map(Arc::from));
+    /// Whether the choice of an agreement is still at or above every floor and minimum: since its HELLO others may have been set, and stated.
+    ///
+    /// # Errors
+    /// [`HandshakeFault::BelowMinimum`]; [`HandshakeFault::Busy`] if one side stated more lines in one second than are kept.
+    pub fn admits(&self, agreement: &Agreement, floors: Floors, now: u64) -> Result<(), HandshakeFault> {
+        let pairs = self.pairs.read().unwrap_or_else(PoisonError::into_inner);
+        pairs.admitted(agreement, floors, now).map(drop)
     }
 
     /// Tells `journal` of every handshake from now on. The first one given stays.
@@ -81,11 +79,12 @@ impl PairMinimums {
         self.journal.set(journal)
     }
 
-    /// Everything that is remembered, the oldest handshake first: what [`PairMinimums::import`] reads.
+    /// The minimums of every pair that stated some, the oldest handshake first: what [`PairMinimums::import`] reads.
     pub fn export(&self) -> Vec<Stated> {
         let pairs = self.pairs.read().unwrap_or_else(PoisonError::into_inner);
-        let of = |pair: &Pair| pairs.known.get(pair).map(|[one, other]| Stated::of(pair, [one, other]));
-        pairs.order.iter().filter_map(of).collect()
+        let stated = |pair: &&Pair| !pairs.is_bare(pair);
+        let of = |pair: &Pair| pairs.known.get(pair).map(|sides| Stated::of(pair, sides));
+        pairs.order.iter().filter(stated).filter_map(of).collect()
     }
 
     /// Takes what another run exported, or its journal was told, in that order; the last record of a pair counts, and past
@@ -95,20 +94,21 @@ impl PairMinimums {
     /// [`StatedFault`] at the first record that cannot be read; those before it were taken.
     pub fn import(&self, records: impl IntoIterator<Item = Stated>) -> Result<(), StatedFault> {
         for record in records {
-            let (pair, [of_a, of_b]) = record.read()?;
-            self.put(&pair.0, &pair.1, &of_a, &of_b);
+            let (pair, sides) = record.read()?;
+            let mut pairs = self.pairs.write().unwrap_or_else(PoisonError::into_inner);
+            pairs.put(pair, sides, self.journal.get());
         }
         Ok(())
     }
 
     /// What the two said of a line, for [`crate::Floors::peers`]. The order of the two does not matter.
     pub fn floors(&self, a: &str, b: &str, line: &Line) -> [Option<Version>; 2] {
-        let pairs = self.pairs.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let pairs = self.pairs.read().unwrap_or_else(PoisonError::into_inner);
         if pairs.known.is_empty() {
             return [None; 2];
         }
         match pairs.known.get(&pair(a, b)) {
-            Some([one, other]) => [minimum_of(one, line), minimum_of(other, line)],
+            Some(sides) => floors_of(sides, line),
             None => [None; 2],
         }
     }
@@ -117,15 +117,14 @@ impl PairMinimums {
     pub fn stated_by(&self, who: &str, with: &str) -> Vec<Minimum> {
         let pairs = self.pairs.read().unwrap_or_else(PoisonError::into_inner);
         let known = pairs.known.get(&pair(who, with));
-        known.map_or_else(
-            Vec::new,
-            |[first, second]| if who <= with { first.to_vec() } else { second.to_vec() },
-        )
+        known.map_or_else(Vec::new, |[first, second]| {
+            if who <= with { first.minimums.to_vec() } else { second.minimums.to_vec() }
+        })
     }
 
-    /// How many pairs are remembered.
+    /// How many pairs are remembered, with those that stated that they have none.
     pub fn len(&self) -> usize {
-        self.pairs.read().unwrap_or_else(std::sync::PoisonError::into_inner).known.len()
+        self.pairs.read().unwrap_or_else(PoisonError::into_inner).known.len()
     }
 
     /// Whether nothing is remembered.
@@ -134,66 +133,61 @@ impl PairMinimums {
     }
 }
 
+impl Pairs {
+    /// What holds of a pair with this agreement, if its choice is admitted.
+    fn admitted(
+        &self,
+        agreement: &Agreement,
+        floors: Floors,
+        now: u64,
+    ) -> Result<(Pair, [Side; 2]), HandshakeFault> {
+        let (a, b) = (agreement.initiator().as_str(), agreement.responder().as_str());
+        let pair = pair(a, b);
+        let mut sides = self.known.get(&pair).cloned().unwrap_or_default();
+        let places = if a <= b { [0, 1] } else { [1, 0] };
+        for ((place, minimums), stated_at) in
+            places.into_iter().zip(agreement.minimums()).zip(agreement.stated_at)
+        {
+            // what a gateway says again in somebody's place is no statement of theirs
+            let (Some(stated_at), Some(side)) = (stated_at, sides.get_mut(place)) else { continue };
+            *side = side.after(Side { minimums: minimums.as_slice().into(), stated_at }, now)?;
+        }
+        let (line, version) = (agreement.urn().line(), agreement.urn().version());
+        let peers = Floors { peers: floors_of(&sides, line), ..Floors::default() };
+        for floors in [floors, peers] {
+            floors.admit(version).map_err(|below| HandshakeFault::BelowMinimum { floor: below.floor })?;
+        }
+        Ok((pair, sides))
+    }
+
+    fn put(&mut self, pair: Pair, sides: [Side; 2], journal: Option<&Journal>) {
+        if self.known.remove(&pair).is_some() {
+            self.order.retain(|other| *other != pair);
+        }
+        if let Some(journal) = journal {
+            journal(&Stated::of(&pair, &sides));
+        }
+        if self.known.len() >= MAX_PAIRS {
+            let bare = self.order.iter().position(|other| self.is_bare(other)).unwrap_or(0);
+            self.order.remove(bare).map(|oldest| self.known.remove(&oldest));
+        }
+        self.order.push_back(pair.clone());
+        self.known.insert(pair, sides);
+    }
+
+    /// Whether neither of a pair stated a minimum.
+    fn is_bare(&self, pair: &Pair) -> bool {
+        self.known.get(pair).is_none_or(|sides| sides.iter().all(|side| side.minimums.is_empty()))
+    }
+}
+
+fn floors_of(sides: &[Side; 2], line: &Line) -> [Option<Version>; 2] {
+    sides.each_ref().map(|side| minimum_of(&side.minimums, line))
+}
+
 fn pair(a: &str, b: &str) -> Pair {
     if a <= b { (a.into(), b.into()) } else { (b.into(), a.into()) }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn minimum(line: &str, min: &str) -> Minimum {
-        Minimum { line: Line::parse(line).unwrap(), min: Version::parse(min).unwrap() }
-    }
-
-    #[test]
-    fn f0_39_a_minimum_binds_both_directions_of_its_pair_and_no_other() {
-        let minimums = PairMinimums::new();
-        let line = Line::parse("payment").unwrap();
-        assert_eq!(minimums.floors("a", "b", &line), [None; 2]);
-        minimums.put("a", "b", &[], &[minimum("payment", "v2.0")]);
-        let v2 = Some(Version::new(2, 0));
-        assert_eq!(minimums.floors("a", "b", &line), [None, v2]);
-        assert_eq!(minimums.floors("b", "a", &line), [None, v2]);
-        assert_eq!(minimums.floors("a", "c", &line), [None; 2]);
-        assert_eq!(minimums.floors("a", "b", &Line::parse("travel").unwrap()), [None; 2]);
-    }
-
-    #[test]
-    fn a_minimum_of_a_line_in_another_case_was_kept_and_bound_nothing() {
-        let minimums = PairMinimums::new();
-        minimums.put("a", "b", &[], &[minimum("PAYMENT", "v2.0")]);
-        let line = Line::parse("payment").unwrap();
-        assert_eq!(minimums.floors("a", "b", &line), [None, Some(Version::new(2, 0))]);
-        // of two spellings, which no handshake may state, the higher one counts
-        minimums.put("a", "b", &[minimum("Payment", "v1.0"), minimum("payment", "v1.1")], &[]);
-        assert_eq!(minimums.floors("a", "b", &line), [Some(Version::new(1, 1)), None]);
-    }
-
-    #[test]
-    fn the_last_handshake_of_a_pair_counts() {
-        let minimums = PairMinimums::new();
-        let line = Line::parse("payment").unwrap();
-        minimums.put("a", "b", &[minimum("payment", "v2.0")], &[]);
-        minimums.put("b", "a", &[minimum("payment", "v1.1")], &[]);
-        assert_eq!(minimums.floors("a", "b", &line), [None, Some(Version::new(1, 1))]);
-        assert_eq!(minimums.stated_by("b", "a"), [minimum("payment", "v1.1")]);
-        assert_eq!(minimums.stated_by("a", "b"), []);
-        minimums.put("a", "b", &[], &[]);
-        assert_eq!(minimums.floors("a", "b", &line), [None; 2]);
-        assert!(minimums.is_empty());
-    }
-
-    #[test]
-    fn memory_is_bounded_and_forgets_the_oldest_pair() {
-        let minimums = PairMinimums::new();
-        let line = Line::parse("payment").unwrap();
-        let one = [minimum("payment", "v2.0")];
-        for n in 0..=MAX_PAIRS {
-            minimums.put("a", &format!("b{n}"), &one, &[]);
-        }
-        assert_eq!(minimums.len(), MAX_PAIRS);
-        assert_eq!(minimums.floors("a", "b0", &line), [None; 2]);
-        assert_eq!(minimums.floors("a", "b1", &line), [Some(Version::new(2, 0)), None]);
-    }
-}
+mod tests;

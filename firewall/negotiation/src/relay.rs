@@ -17,9 +17,9 @@ use crate::endpoint::{Answered, Asked};
 use crate::envelope::{Envelope, read_message, write_message};
 use crate::initiator::nonce;
 use crate::lock::session_of;
-use crate::offered::{LastOffers, Shrunk};
+use crate::memory::Memory;
+use crate::offered::Shrunk;
 use crate::pending::Pending;
-use crate::replay::ReplayMemory;
 use crate::responder::{Answering, Between, Heard, HeardLock, Spoken};
 use crate::said::{GatewayKey, Select};
 use crate::seal::SealingKey;
@@ -29,15 +29,15 @@ use crate::terms::Offer;
 use appointed::Appointment;
 use semgate_certs::{SpiffeId, Usage};
 use semgate_contexts::{ContextUrn, Digest, Performative};
+use std::sync::Arc;
 
 /// Stands between callers and one agent behind that negotiates by itself.
 #[derive(Debug)]
 pub struct Relay {
     me: Identity,
     agent: SpiffeId,
-    replay: ReplayMemory,
+    memory: Arc<Memory>,
     pending: Pending,
-    offers: LastOffers,
     appointment: Appointment,
 }
 
@@ -101,11 +101,17 @@ impl Relay {
         Ok(Self {
             me,
             agent,
-            replay: ReplayMemory::new(),
+            memory: Arc::default(),
             pending: Pending::default(),
-            offers: LastOffers::default(),
             appointment: Appointment::default(),
         })
+    }
+
+    /// Goes on where another one before the same agent stops, as [`crate::Endpoint::after`].
+    #[must_use]
+    pub fn after(self, before: &Self) -> Self {
+        let memory = if self.agent == before.agent { &before.memory } else { &self.memory };
+        Self { memory: Arc::clone(memory), ..self }
     }
 
     /// The agent behind.
@@ -115,7 +121,8 @@ impl Relay {
 
     /// Takes what a caller says. A HELLO must offer at least one context that could be chosen: that counts now, that the sender may use,
     /// at or above every floor and its own minimum. Nothing can be taken out of what is signed: whether the caller may offer all the rest is asked
-    /// by whoever has the policies, and the choice is judged when it comes. A LOCK must close a SELECT that passed here.
+    /// by whoever has the policies, and the choice is judged when it comes. A LOCK must close a SELECT that passed here,
+    /// with a choice that is still at or above every floor and what both said since.
     ///
     /// # Errors
     /// [`HandshakeFault`], as [`crate::Endpoint::answer`] has them.
@@ -129,17 +136,21 @@ impl Relay {
                     Carried::Sealed(_) => asked.sessions.locks.sealing_keys(&self.agent, asked.now),
                     _ => Vec::new(),
                 };
-                let heard = Heard::hello(&carried, &between, &keys, &asked.trust, &self.replay, asked.now)?;
+                let replay = &self.memory.replay;
+                let heard = Heard::hello(&carried, &between, &keys, &asked.trust, replay, asked.now)?;
                 asked.answering.choose(&heard.hello.said)?;
                 // only of a HELLO that goes on: one that is refused must not make the next look as if nothing were gone
-                let shrunk = self.offers.note(heard.from().as_str(), heard.offers());
+                let shrunk = self.memory.offers.note(heard.from().as_str(), heard.offers());
                 Ok(Taken::Hello(Box::new(Greeting { heard, shrunk })))
             }
             Kind::Lock => {
-                let heard = HeardLock::lock(&carried, &between, &asked.trust, &self.replay, asked.now)?;
+                let replay = &self.memory.replay;
+                let heard = HeardLock::lock(&carried, &between, &asked.trust, replay, asked.now)?;
                 let waiting = self.pending.take(heard.select(), asked.peer)?;
                 let agreement = waiting.lock(&heard, asked.now)?;
                 spoken(asked.answering, agreement.urn(), agreement.digest())?;
+                let floors = asked.answering.floors_now(agreement.urn().line());
+                asked.sessions.minimums.admits(&agreement, floors, asked.now)?;
                 Ok(Taken::Lock(Box::new(Locking { agreement })))
             }
             Kind::Select => Err(HandshakeFault::Member("content")),
@@ -222,7 +233,8 @@ impl Relay {
     /// be about the session that the gateway computed from what passed: else the two took different messages.
     ///
     /// # Errors
-    /// [`HandshakeFault::OtherSession`]; [`HandshakeFault::NotCurrent`] where the choice counts no more; [`HandshakeFault::Lock`].
+    /// [`HandshakeFault::OtherSession`]; [`HandshakeFault::NotCurrent`] where the choice counts no more, [`HandshakeFault::BelowMinimum`] where it
+    /// is below a floor or minimum by now; [`HandshakeFault::Lock`].
     pub fn granted(
         &self,
         locking: Box<Locking>,
@@ -242,7 +254,8 @@ impl Relay {
         agreement.expires_at = agreement.expires_at.min(theirs.expires_at);
         let spoken = spoken(asked.answering, agreement.urn(), agreement.digest())?;
         let granted = asked.sessions.locks.grant(&agreement, asked.route, &spoken.authority, asked.now)?;
-        asked.sessions.minimums.learn(&agreement);
+        let floors = asked.answering.floors_now(agreement.urn().line());
+        asked.sessions.minimums.learn(&agreement, floors, asked.now)?;
         let expires_at = Some(granted.expires_at);
         let body = self.write(Kind::Lock, &Carried::Granted(granted), asked)?;
         let (urn, digest) = (agreement.urn().clone(), *agreement.digest());

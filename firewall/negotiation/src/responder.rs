@@ -141,9 +141,14 @@ impl Between<'_> {
 impl Answering {
     /// Every floor of a line between the two, with what both say that they will not go below.
     pub(crate) fn floors_of(&self, line: &Line, hello: &Hello) -> Floors {
-        let known = self.floors.iter().find(|(of, _)| of == line).map(|(_, floors)| *floors);
         let peers = [minimum_of(&hello.minimums, line), minimum_of(&self.minimums, line)];
-        Floors { peers, ..known.unwrap_or_default() }
+        Floors { peers, ..self.floors_now(line) }
+    }
+
+    /// Every floor of a line but for what the other side says: what a choice of a moment ago is held against.
+    pub(crate) fn floors_now(&self, line: &Line) -> Floors {
+        let known = self.floors.iter().find(|(of, _)| of == line).map(|(_, floors)| *floors);
+        Floors { peers: [minimum_of(&self.minimums, line), None], ..known.unwrap_or_default() }
     }
 
     /// The context of this name and digest, if it can be spoken now.
@@ -343,7 +348,7 @@ impl Waiting {
             return Err(HandshakeFault::Expiry);
         }
         let transcript = transcript(&self.hello_jws, &self.select_jws, &heard.jws);
-        let Select { from: responder, to: initiator, choice, minimums, .. } = self.select;
+        let Select { from: responder, to: initiator, issued_at, choice, minimums, .. } = self.select;
         Ok(Agreement {
             initiator,
             responder,
@@ -351,6 +356,7 @@ impl Waiting {
             digest: choice.digest,
             features: choice.features,
             minimums: [self.hello.said.minimums, minimums],
+            stated_at: [Some(self.hello.said.issued_at), Some(issued_at)],
             transcript,
             expires_at,
         })

@@ -12,7 +12,7 @@ use semgate_inspect::{
 };
 use semgate_message::Call;
 use semgate_negotiation::offered::Shrunk;
-use semgate_negotiation::{Answered, Answering, Asked, Endpoint, HandshakeFault};
+use semgate_negotiation::{Answered, Asked, Endpoint, HandshakeFault};
 
 use super::{NotRecorded, Stopped, Way};
 use crate::answer::Answer;
@@ -33,13 +33,13 @@ impl Way<'_> {
         let route = Arc::new(generation.handshake_route(&lane.route));
         let l9_context: Vec<&str> = received.admitted.l9_context.iter().map(String::as_str).collect();
         let headers = HeaderClaims { l9_context: &l9_context };
-        let body = received.bytes.clone();
+        let (body, shown) = (received.bytes.clone(), received.admitted.shown);
         let arrived = Arrived::whole(Call::l8(), received.bytes);
         let permit = shared.inspector.inspect(&route, peer, &headers, arrived, now)?;
         match lane.handshakes.now() {
             Ok((materials, Shaker::Answers(endpoint))) => self.answers(peer, permit, &materials, &endpoint),
             Ok((materials, Shaker::Relays(relay))) => {
-                self.relayed(peer, permit, body, &materials, &relay).await
+                self.relayed((peer, &shown), permit, body, (&materials, &relay)).await
             }
             Err(refusal) => Err(unspent(permit, refusal).into()),
         }
@@ -54,12 +54,7 @@ impl Way<'_> {
         endpoint: &Endpoint,
     ) -> Result<Answer, Stopped> {
         let (outgoing, sent) = permit.spend();
-        let answered = self.asked(peer, materials, |asked| {
-            // the agent takes no part: what it said it will not go below, it still says (F0-39)
-            let minimums = asked.sessions.minimums.stated_by(&self.lane.route.receiver, peer.id());
-            let answering = Answering { minimums, ..asked.answering.clone() };
-            endpoint.answer(&outgoing.body, &Asked { answering: &answering, ..*asked })
-        });
+        let answered = self.asked(peer, materials, |asked| endpoint.answer(&outgoing.body, asked));
         let answered = answered.map_err(|refusal| refusal.with_facts(sent.facts().clone()))?;
         self.alarm(peer, &answered.shrunk);
         self.recorded(&sent, &answered)?;

@@ -16,6 +16,7 @@ use super::{NotRecorded, Stopped, Way, stopped_reply};
 use crate::answer::Answer;
 use crate::clock::unix_now;
 use crate::forward::{self, Anew, Returned, Told};
+use crate::identify::Shown;
 use crate::materials::Materials;
 use crate::reasons;
 use crate::reasons::{no_audit, reply_facts, unspent};
@@ -51,11 +52,10 @@ impl Way<'_> {
     /// HELLO or LOCK to the agent behind, and its answer back.
     pub(super) async fn relayed(
         &self,
-        peer: &Peer,
+        (peer, shown): (&Peer, &Shown),
         permit: Permit,
         body: Bytes,
-        materials: &Materials,
-        relay: &Relay,
+        (materials, relay): (&Materials, &Relay),
     ) -> Result<Answer, Stopped> {
         let onward = self.onward(peer, &body, materials, relay);
         let (onward, anew) = match self.attended(|| permit.facts().clone(), onward).await {
@@ -63,7 +63,7 @@ impl Way<'_> {
             Err(refusal) => return Err(unspent(permit, refusal).into()),
         };
         let facts = reply_facts(permit.facts());
-        let returned = self.passed_on(permit, anew.as_ref()).await?;
+        let returned = self.passed_on(permit, shown, anew.as_ref()).await?;
         let back = |refusal: Refusal| stopped_reply(refusal, facts.clone());
         if let Some(refusal) = refused_behind(&returned) {
             if refusal.code() == Code::LockMismatch {
@@ -151,15 +151,20 @@ impl Way<'_> {
     }
 
     /// Spends the permit on what goes to the agent behind, and reads its answer.
-    async fn passed_on(&self, permit: Permit, anew: Option<&Bytes>) -> Result<Returned, Stopped> {
+    async fn passed_on(
+        &self,
+        permit: Permit,
+        shown: &Shown,
+        anew: Option<&Bytes>,
+    ) -> Result<Returned, Stopped> {
         let lane = self.lane;
         let lease = match self.attended(|| permit.facts().clone(), lane.pool.lease()).await {
             Ok(lease) => lease,
             Err(fault) => return Err(unspent(permit, reasons::unreachable(&fault)).into()),
         };
         // the body, the agent's keys and the connection may have taken a while: what is live now decides
-        let renewed = match self.identity.peer(unix_now()) {
-            Ok(_) => lane.shared.inspector.renew(permit, lane.shared.now()),
+        let renewed = match self.identity.still(shown, &lane.shared.issuers, unix_now()) {
+            Ok(()) => lane.shared.inspector.renew(permit, lane.shared.now()),
             Err(refusal) => Err(unspent(permit, refusal)),
         };
         let permit = match renewed {

@@ -68,7 +68,7 @@ impl Stage {
         minimums: Vec<Minimum>,
     ) -> Result<Session, HandshakeFault> {
         let (a, prefix) = (self.agents.identity(name), Prefix::default());
-        let endpoint = Endpoint::new(self.agents.identity("wholesaler-1"));
+        let endpoint = Endpoint::new(self.agents.identity("wholesaler-1")).in_place();
         let generation = self.inspector.generation();
         let answering = generation.answering(&self.route, a.id().as_str(), NOW.unix);
         let trust = Trust { roots: &self.agents.roots, prefix: &prefix };

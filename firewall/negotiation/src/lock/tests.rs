@@ -14,6 +14,7 @@ fn agreement() -> Agreement {
         digest: Digest::of(b"payment:v1.1"),
         features: Features::sorted(["iban"]).unwrap(),
         minimums: [vec![minimum("payment", "v1.0")], Vec::new()],
+        stated_at: [Some(NOW), Some(NOW)],
         transcript: Digest::of(b"transcript"),
         expires_at: NOW + 3_600,
     }

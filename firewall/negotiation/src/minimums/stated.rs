@@ -1,6 +1,6 @@
 //! What a pair stated, in a form that outlives the process.
 
-use super::Pair;
+use super::{Pair, Side};
 use crate::limits::MAX_MINIMUMS;
 use crate::terms::Minimum;
 use semgate_certs::SpiffeId;
@@ -8,9 +8,9 @@ use semgate_contexts::{Line, Version};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
-/// The minimums of the two ends of the last handshake of a pair, by line; the ids in the order of their bytes. Without any the pair is
-/// forgotten.
+/// What the two ends of a pair stated last, by line; the ids in the order of their bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stated {
@@ -18,6 +18,10 @@ pub struct Stated {
     pub pair: [String; 2],
     /// Of the one end and of the other, in the order of the ids, line and lowest version. Both bind both.
     pub minimums: [BTreeMap<String, String>; 2],
+    /// The seconds at which the one and the other signed that, by their own clocks; 0 in records of versions that did not keep it, so that
+    /// whatever is stated next replaces it.
+    #[serde(default)]
+    pub stated_at: [u64; 2],
 }
 
 /// A record cannot be taken.
@@ -41,24 +45,30 @@ impl fmt::Display for StatedFault {
 impl std::error::Error for StatedFault {}
 
 impl Stated {
-    pub(super) fn of(pair: &Pair, minimums: [&[Minimum]; 2]) -> Self {
-        let text = |list: &[Minimum]| {
-            list.iter().map(|one| (one.line.as_str().to_owned(), one.min.to_string())).collect()
+    pub(super) fn of(pair: &Pair, sides: &[Side; 2]) -> Self {
+        let text = |side: &Side| {
+            side.minimums.iter().map(|one| (one.line.as_str().to_owned(), one.min.to_string())).collect()
         };
-        Self { pair: [pair.0.to_string(), pair.1.to_string()], minimums: minimums.map(text) }
+        Self {
+            pair: [pair.0.to_string(), pair.1.to_string()],
+            minimums: sides.each_ref().map(text),
+            stated_at: sides.each_ref().map(|side| side.stated_at),
+        }
     }
 
-    pub(super) fn read(&self) -> Result<(Pair, [Vec<Minimum>; 2]), StatedFault> {
+    pub(super) fn read(&self) -> Result<(Pair, [Side; 2]), StatedFault> {
         let [one, other] = &self.pair;
         if one > other || [one, other].into_iter().any(|id| SpiffeId::parse(id).is_err()) {
             return Err(StatedFault::Pair);
         }
         let [of_one, of_other] = &self.minimums;
-        Ok(((one.as_str().into(), other.as_str().into()), [minimums(of_one)?, minimums(of_other)?]))
+        let side = |list, stated_at| Ok(Side { minimums: minimums(list)?, stated_at });
+        let sides = [side(of_one, self.stated_at[0])?, side(of_other, self.stated_at[1])?];
+        Ok(((one.as_str().into(), other.as_str().into()), sides))
     }
 }
 
-fn minimums(list: &BTreeMap<String, String>) -> Result<Vec<Minimum>, StatedFault> {
+fn minimums(list: &BTreeMap<String, String>) -> Result<Arc<[Minimum]>, StatedFault> {
     if list.len() > MAX_MINIMUMS {
         return Err(StatedFault::Minimum);
     }

@@ -22,6 +22,7 @@ struct Stage {
     gateway: Sessions,
     agent: Endpoint,
     own: Sessions,
+    now: u64,
     /// What the gateway and the agent behind can speak.
     here: Answering,
     behind: Answering,
@@ -37,7 +38,7 @@ fn stage() -> Stage {
     let agent = Endpoint::new(world.agent(B)).behind(vec![spiffe(G)]);
     let (here, behind) = (answering(&ALL), answering(&ALL));
     let a = world.agent(A);
-    Stage { a, relay, gateway: sessions(7), agent, own: sessions(8), here, behind, world }
+    Stage { a, relay, gateway: sessions(7), agent, own: sessions(8), now: NOW, here, behind, world }
 }
 
 fn code<T: std::fmt::Debug>(outcome: Result<T, HandshakeFault>) -> (HandshakeFault, &'static str) {
@@ -60,7 +61,7 @@ impl Stage {
             sessions,
             context: CONTEXT,
             random: &self.world.random,
-            now: NOW,
+            now: self.now,
         }
     }
 
@@ -122,8 +123,12 @@ impl Stage {
 
     /// HELLO and SELECT through the gateway, and the LOCK that the caller says.
     fn locking(&self, sealed: bool) -> (Closing, Vec<u8>) {
+        self.locking_of(&ALL, sealed)
+    }
+
+    fn locking_of(&self, offers: &[&str], sealed: bool) -> (Closing, Vec<u8>) {
         let appointed = self.appoint();
-        let (greeted, hello) = self.greet(&ALL, sealed.then(|| self.stated(&appointed)));
+        let (greeted, hello) = self.greet(offers, sealed.then(|| self.stated(&appointed)));
         let (passing, onward) = self.passed(&hello, Some(&appointed)).unwrap();
         let select = self.behind(&onward).unwrap().body;
         let back = self.relay.select(passing, &select, &self.at()).unwrap();
@@ -146,6 +151,14 @@ impl Stage {
         };
         change(&mut select);
         by.sign(&select, &self.world.random).unwrap()
+    }
+
+    /// A LOCK as far as the agent behind, and whether the gateway takes it.
+    fn taken(&self, lock: &[u8]) -> Result<Box<Locking>, HandshakeFault> {
+        match self.relay.take(lock, &self.at())? {
+            Taken::Lock(locking) => Ok(locking),
+            Taken::Hello(_) => panic!("a hello"),
+        }
     }
 
     fn answer(&self, select: Carried) -> Vec<u8> {

@@ -10,7 +10,7 @@ fn stated(of_a: &[(&str, &str)], of_b: &[(&str, &str)]) -> Stated {
     let list = |list: &[(&str, &str)]| {
         list.iter().map(|(line, min)| ((*line).to_owned(), (*min).to_owned())).collect()
     };
-    Stated { pair: [A.to_owned(), B.to_owned()], minimums: [list(of_a), list(of_b)] }
+    Stated { pair: [A.to_owned(), B.to_owned()], minimums: [list(of_a), list(of_b)], stated_at: [0; 2] }
 }
 
 fn sessions() -> Arc<Sessions> {
@@ -40,6 +40,18 @@ fn f0_39_what_a_pair_stated_holds_after_a_restart_and_the_last_handshake_counts(
     let third = sessions();
     drop(MinimumsKeeper::start(&third, dir.path()).unwrap());
     assert_eq!(floors(&third), [None; 2]);
+}
+
+#[test]
+fn a_line_of_a_version_that_kept_no_time_still_holds() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = format!("{{\"pair\":[\"{A}\",\"{B}\"],\"minimums\":[{{\"payment\":\"v2.0\"}},{{}}]}}\n");
+    std::fs::write(dir.path().join("minimums.jsonl"), line).unwrap();
+    let sessions = sessions();
+    drop(MinimumsKeeper::start(&sessions, dir.path()).unwrap());
+    assert_eq!(floors(&sessions), [Some(Version::new(2, 0)), None]);
+    assert_eq!(sessions.minimums.export(), [stated(&[("payment", "v2.0")], &[])]);
+    assert!(!dir.path().join("minimums.damaged").exists());
 }
 
 #[test]

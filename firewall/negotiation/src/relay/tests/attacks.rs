@@ -256,3 +256,46 @@ fn an_oversized_message_is_refused_before_it_is_opened() {
     let bigger = format!("{}{}{}", &text[..at], "A".repeat(limits::MAX_MESSAGE_BYTES), &text[at..]);
     assert_eq!(code(stage.greeting(bigger.as_bytes()).map(drop)), (HandshakeFault::TooLarge, "too_large"));
 }
+
+#[test]
+fn f0_39_attack_of_two_selects_of_one_agent_the_older_counts_since_its_lock_comes_last() {
+    let mut stage = stage();
+    [&mut stage.here, &mut stage.behind].into_iter().for_each(|side| {
+        side.contexts.extend(answering(&["travel:v2.1"]).contexts);
+    });
+    let early: Vec<Vec<u8>> = (0..2).map(|_| stage.locking(false).1).collect();
+    let (_, elsewhere) = stage.locking_of(&["travel:v2.1"], false);
+    // one LOCK is on its way already when the agent behind states its minimum
+    let under_way = stage.taken(&early[0]).unwrap();
+    let its_answer = stage.behind(&early[0]).unwrap().body;
+    stage.now += 1;
+    stage.behind.minimums = vec![minimum("payment", "v3.0")];
+    let (_, lock) = stage.locking_of(&["travel:v2.1"], false);
+    let (locking, answer) = (stage.taken(&lock).unwrap(), stage.behind(&lock).unwrap().body);
+    stage.relay.granted(locking, &answer, &stage.at()).unwrap();
+    let line = semgate_contexts::Line::parse("payment").unwrap();
+    let three = semgate_contexts::Version::new(3, 0);
+    let holds = || assert!(stage.gateway.minimums.floors(A, B, &line).contains(&Some(three)));
+    holds();
+    let below = (HandshakeFault::BelowMinimum { floor: three }, "context_below_floor");
+    assert_eq!(code(stage.relay.granted(under_way, &its_answer, &stage.at())), below);
+    assert_eq!(code(stage.taken(&early[1])), below);
+    // one that chose something else is granted, and takes nothing back
+    let locking = stage.taken(&elsewhere).unwrap();
+    let answer = stage.behind(&elsewhere).unwrap().body;
+    stage.relay.granted(locking, &answer, &stage.at()).unwrap();
+    holds();
+}
+
+#[test]
+fn attack_a_hello_or_lock_is_taken_again_once_the_gateways_keys_were_read_again() {
+    let mut stage = stage();
+    let (_, hello) = stage.greet(&ALL, None);
+    stage.greeting(&hello).unwrap();
+    let (_, lock) = stage.locking(false);
+    stage.taken(&lock).unwrap();
+    let fresh = Relay::new(stage.world.server(G), spiffe(B)).unwrap();
+    stage.relay = fresh.after(&stage.relay);
+    assert_eq!(code(stage.greeting(&hello)), (HandshakeFault::Replayed, "replayed"));
+    assert_eq!(code(stage.taken(&lock)), (HandshakeFault::Replayed, "replayed"));
+}
