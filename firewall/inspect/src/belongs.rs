@@ -225,7 +225,7 @@ pub(crate) fn not_found() -> Refusal {
 }
 
 /// As MCP says it, for a session that is unknown, over, or another's.
-fn no_session() -> Refusal {
+pub(crate) fn no_session() -> Refusal {
     Refusal::new(Code::NotFound, "there is no such session").with_hint("initialize a new one")
 }
 

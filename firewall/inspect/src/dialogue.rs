@@ -3,10 +3,17 @@
 //! A client's answer counts only if the server asked, and is judged as the answer to exactly that. A stream that was cut may be
 //! resumed by another request, so what is answered on it is matched with what was asked before, in the same session.
 
+mod ids;
+
+pub(crate) use ids::{Asking, NotFree};
+
 use crate::{
     Sent,
+    owners::Scope,
     turn::{Proposal, Side},
 };
+use ids::{Ids, text};
+use semgate_contexts::Digest;
 use semgate_message::{RpcId, mcp::Operation};
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,20 +21,28 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-/// Where something was asked. Ids of two sessions never meet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
-    route: String,
+/// Where something was asked: the agent behind, whatever the route to it, and the session. Ids of two sessions never meet, and those of
+/// one session are one server's, which tells its answers apart by nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    scope: Scope<'static>,
     session: Option<String>,
 }
 
+/// Whose, where: the agent behind, the client and the session.
+pub(crate) type At<'a> = (Scope<'a>, &'a str, Option<&'a str>);
+
 impl Place {
-    fn of(sent: &Sent) -> Self {
-        Self { route: sent.route.name.clone(), session: session(sent).map(str::to_owned) }
+    pub(crate) fn new(scope: &Scope<'_>, session: Option<&str>) -> Self {
+        Self { scope: scope.kept(), session: session.map(str::to_owned) }
     }
 
-    fn is(&self, route: &str, session: Option<&str>) -> bool {
-        self.route == route && self.session.as_deref() == session
+    fn of(sent: &Sent) -> Self {
+        Self::new(&sent.route.scope(), session(sent))
+    }
+
+    fn is(&self, scope: &Scope<'_>, session: Option<&str>) -> bool {
+        self.scope == *scope && self.session.as_deref() == session
     }
 }
 
@@ -41,6 +56,8 @@ struct ByServer {
     place: Place,
     id: RpcId,
     operation: Operation,
+    /// Which question it is: a stream that is resumed may say it again.
+    said: Digest,
     /// Answered once: taken by who answers, closed when that was delivered, and open again when it was not.
     question: Arc<Proposal>,
 }
@@ -69,6 +86,8 @@ impl UnderWay {
 struct Told {
     place: Place,
     event: Box<str>,
+    /// Its place in the order of what was told and answered.
+    at: u64,
 }
 
 #[derive(Default)]
@@ -77,17 +96,23 @@ struct OfOne {
     by_client: VecDeque<ByClient>,
     told: VecDeque<Told>,
     under_way: VecDeque<UnderWay>,
+    ids: Ids,
+    /// How much was told and answered.
+    counted: u64,
 }
 
 impl OfOne {
     fn is_idle(&self) -> bool {
         let waits = |one: &UnderWay| one.waits.strong_count() > 0;
-        self.by_server.is_empty() && self.by_client.is_empty() && !self.under_way.iter().any(waits)
+        self.by_server.is_empty()
+            && self.by_client.is_empty()
+            && self.ids.is_idle()
+            && !self.under_way.iter().any(waits)
     }
 
     /// How much is held, in events; a request weighs as much as [`WEIGHT`] of them.
     fn weight(&self) -> usize {
-        let small = self.told.len().saturating_add(self.under_way.len());
+        let small = self.told.len().saturating_add(self.under_way.len()).saturating_add(self.ids.len());
         (self.by_server.len() + self.by_client.len()).saturating_mul(WEIGHT).saturating_add(small)
     }
 
@@ -96,7 +121,9 @@ impl OfOne {
         let (server, client, told) =
             (self.by_server.len() * WEIGHT, self.by_client.len() * WEIGHT, self.told.len());
         let under_way = self.under_way.len();
-        if under_way >= told.max(server).max(client) {
+        if self.ids.answered_ones() > told.max(server).max(client).max(under_way) {
+            self.forget_answered();
+        } else if under_way >= told.max(server).max(client) {
             self.under_way.drain(..under_way.div_ceil(PART));
         } else if told >= server && told >= client {
             self.told.drain(..told.div_ceil(PART));
@@ -105,6 +132,38 @@ impl OfOne {
         } else {
             self.by_server.drain(..self.by_server.len().div_ceil(PART));
         }
+    }
+
+    /// Forgets ids that were answered. What was told before in their sessions is not gone on after any more, so that none of their
+    /// answers comes again.
+    fn forget_answered(&mut self) {
+        for (place, at) in self.ids.forget_answered() {
+            self.told.retain(|told| told.place != place || told.at > at);
+        }
+    }
+
+    /// Makes room for one more id: of those that were answered, else of a whole session but this one, which is over then.
+    fn make_room(&mut self, place: &Place, over: &dyn Fn(&Scope<'_>, &str)) -> Result<(), NotFree> {
+        self.ids.forget_unsent();
+        if self.ids.answered_ones() > 0 {
+            self.forget_answered();
+        }
+        if self.ids.has_room() {
+            return Ok(());
+        }
+        let oldest = self.ids.oldest_but(place).cloned().ok_or(NotFree::Full)?;
+        self.end(&oldest);
+        if let Some(session) = &oldest.session {
+            over(&oldest.scope, session);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, place: &Place) {
+        self.by_server.retain(|open| open.place != *place);
+        self.by_client.retain(|open| open.place != *place);
+        self.told.retain(|told| told.place != *place);
+        self.ids.end(place);
     }
 }
 
@@ -123,6 +182,8 @@ pub(crate) struct Bounds {
     pub events: usize,
     /// Requests of all agents in both directions, as which eight events count.
     pub all: usize,
+    /// Ids of requests of one agent in its sessions.
+    pub ids: usize,
     /// Agents.
     pub agents: usize,
 }
@@ -157,7 +218,12 @@ impl Open {
         while self.weight > most {
             let full = self.of.iter().max_by_key(|(_, one)| one.weight()).map(|(agent, _)| Arc::clone(agent));
             let Some(full) = full else { return };
+            let before = self.weight;
             self.change(&full, OfOne::forget_some);
+            if self.weight == before {
+                // nothing but ids that are open: those are bounded for each agent
+                return;
+            }
         }
     }
 }
@@ -175,20 +241,37 @@ impl Dialogues {
         Self { bounds, open: Mutex::new(Open::default()) }
     }
 
-    /// A request of the server may pass to who sent `sent`. The newest of an id is the one that is answered.
+    /// A request of the server may pass to who sent `sent`. `said` tells one question from another: the same may come again on a
+    /// stream that is resumed.
     ///
     /// # Errors
-    /// [`Full`]: the answer could not be told from one to nothing.
-    pub(crate) fn server_asks(&self, sent: &Sent, id: RpcId, operation: Operation) -> Result<(), Full> {
+    /// [`NotFree::Used`]: another question is open under the id, and the answer to either would be judged as the answer to the other.
+    /// [`NotFree::Full`]: the answer could not be told from one to nothing.
+    pub(crate) fn server_asks(
+        &self,
+        sent: &Sent,
+        id: RpcId,
+        operation: Operation,
+        said: Digest,
+    ) -> Result<(), NotFree> {
         let (place, each) = (Place::of(sent), self.bounds.each);
         self.add(sent, |one| {
-            one.by_server.retain(|open| open.id != id || open.place != place);
-            let question = Proposal::new(Side::Agent, None);
-            one.by_server.push_back(ByServer { place, id, operation, question });
-            if one.by_server.len() > each {
-                one.by_server.pop_front();
+            let is = |open: &ByServer| text(&open.id) == text(&id) && open.place == place;
+            if let Some(open) = one.by_server.iter().find(|open| is(open) && !open.question.is_over()) {
+                return if open.said == said && open.id == id { Ok(()) } else { Err(NotFree::Used) };
             }
+            one.by_server.retain(|open| !is(open));
+            if one.by_server.len() >= each {
+                let over = one.by_server.iter().position(|open| open.question.is_over());
+                let other = || one.by_server.iter().position(|open| open.place != place);
+                let gone = over.or_else(other).ok_or(NotFree::Full)?;
+                one.by_server.remove(gone);
+            }
+            let question = Proposal::new(Side::Agent, None);
+            one.by_server.push_back(ByServer { place, id, operation, said, question });
+            Ok(())
         })
+        .map_err(|Full| NotFree::Full)?
     }
 
     /// What the server asked of this agent under the id. `again` finds what was answered, too: the same answer is judged a
@@ -196,12 +279,7 @@ impl Dialogues {
     ///
     /// # Errors
     /// [`NotOpen`].
-    pub(crate) fn asks(
-        &self,
-        at: (&str, &str, Option<&str>),
-        id: &RpcId,
-        again: bool,
-    ) -> Result<Operation, NotOpen> {
+    pub(crate) fn asks(&self, at: At<'_>, id: &RpcId, again: bool) -> Result<Operation, NotOpen> {
         self.find(
             at,
             id,
@@ -215,23 +293,19 @@ impl Dialogues {
     ///
     /// # Errors
     /// [`NotOpen`].
-    pub(crate) fn question(
-        &self,
-        at: (&str, &str, Option<&str>),
-        id: &RpcId,
-    ) -> Result<Arc<Proposal>, NotOpen> {
+    pub(crate) fn question(&self, at: At<'_>, id: &RpcId) -> Result<Arc<Proposal>, NotOpen> {
         self.find(at, id, |found| Ok(Arc::clone(&found.question)))
     }
 
     fn find<T>(
         &self,
-        (route, agent, session): (&str, &str, Option<&str>),
+        (scope, agent, session): At<'_>,
         id: &RpcId,
         read: impl FnOnce(&ByServer) -> Result<T, NotOpen>,
     ) -> Result<T, NotOpen> {
         let all = self.locked();
         let one = all.of.get(agent).ok_or(NotOpen)?;
-        let of = |open: &&ByServer| open.id == *id && open.place.is(route, session);
+        let of = |open: &&ByServer| open.id == *id && open.place.is(&scope, session);
         read(one.by_server.iter().find(of).ok_or(NotOpen)?)
     }
 
@@ -241,6 +315,48 @@ impl Dialogues {
         self.locked().change(sent.caller.id(), |one| {
             one.by_server.retain(|open| open.id != *id || open.place != place);
         });
+    }
+
+    /// A client is about to ask under this id in a session: from now on no other request of the session has it, until that is answered and its
+    /// answer cannot come again, or until what this gives is known not to have been sent. `still` is whether the session is its client's, asked once the id is
+    /// taken; where callers are kept `apart` by others, none is ended. `over` ends a session, as is told who comes in it.
+    ///
+    /// # Errors
+    /// [`NotFree`].
+    pub(crate) fn asking(
+        &self,
+        agent: &Arc<str>,
+        (place, id, apart): (Place, &RpcId, bool),
+        still: impl FnOnce() -> bool,
+        over: &dyn Fn(&Scope<'_>, &str),
+    ) -> Result<Arc<Asking>, NotFree> {
+        let bound = self.bounds.ids;
+        let take = |one: &mut OfOne| {
+            let (ids, told) = (&mut one.ids, &one.told);
+            ids.bound(bound);
+            let replayed = |at: u64| told.iter().any(|told| told.at < at && told.place == place);
+            ids.free(&place, id, replayed)?;
+            if !one.ids.has_room() {
+                one.make_room(&place, over)?;
+            }
+            // whoever ends a session for room does so under this lock, and is seen here
+            if still() { Ok(one.ids.take(place, id, apart)) } else { Err(NotFree::Over) }
+        };
+        let mut all = self.locked();
+        self.room(&mut all, agent).map_err(|Full| NotFree::Full)?;
+        let taken = all.change(agent, take).unwrap_or(Err(NotFree::Full));
+        all.fit(self.bounds.all.saturating_mul(WEIGHT));
+        taken
+    }
+
+    /// Whether a request of this agent has the id in the session.
+    pub(crate) fn is_used(&self, agent: &str, place: &Place, id: &RpcId) -> bool {
+        self.locked().of.get(agent).is_some_and(|one| one.ids.is_used(place, id))
+    }
+
+    /// An id that was answered, and not taken by the client itself, is its again.
+    pub(crate) fn free(&self, agent: &str, place: &Place, id: &RpcId) {
+        self.locked().change(agent, |one| one.ids.forget(place, id));
     }
 
     /// A request of the client in a session may pass. Without room it can be answered on its own stream only.
@@ -295,6 +411,9 @@ impl Dialogues {
         let place = Place::of(sent);
         self.locked().change(sent.caller.id(), |one| {
             one.by_client.retain(|open| open.id != *id || open.place != place);
+            one.counted += 1;
+            let resumable = one.told.iter().any(|told| told.place == place);
+            one.ids.answered(&place, id, resumable.then_some(one.counted));
         });
     }
 
@@ -308,7 +427,8 @@ impl Dialogues {
             if one.told.iter().any(|told| *told.event == *event && told.place == place) {
                 return;
             }
-            one.told.push_back(Told { place, event: event.into() });
+            one.counted += 1;
+            one.told.push_back(Told { place, event: event.into(), at: one.counted });
             if one.told.len() > most {
                 one.told.pop_front();
             }
@@ -316,9 +436,9 @@ impl Dialogues {
     }
 
     /// Whether this agent was told of an event of this id in its session.
-    pub(crate) fn was_told(&self, at: (&str, &str, Option<&str>), event: &str) -> bool {
-        let (route, agent, session) = at;
-        let of = |told: &Told| *told.event == *event && told.place.is(route, session);
+    pub(crate) fn was_told(&self, at: At<'_>, event: &str) -> bool {
+        let (scope, agent, session) = at;
+        let of = |told: &Told| *told.event == *event && told.place.is(&scope, session);
         self.locked().of.get(agent).is_some_and(|one| one.told.iter().any(of))
     }
 
@@ -327,9 +447,7 @@ impl Dialogues {
         let place = Place::of(sent);
         let mut all = self.locked();
         let left = all.change(sent.caller.id(), |one| {
-            one.by_server.retain(|open| open.place != place);
-            one.by_client.retain(|open| open.place != place);
-            one.told.retain(|told| told.place != place);
+            one.end(&place);
             one.weight()
         });
         if left == Some(0) {
@@ -338,9 +456,17 @@ impl Dialogues {
     }
 
     /// Adds to what one agent has under way, within the bounds.
-    fn add(&self, sent: &Sent, add: impl FnOnce(&mut OfOne)) -> Result<(), Full> {
+    fn add<T>(&self, sent: &Sent, add: impl FnOnce(&mut OfOne) -> T) -> Result<T, Full> {
         let agent = sent.caller.key();
         let mut all = self.locked();
+        self.room(&mut all, agent)?;
+        let added = all.change(agent, add).ok_or(Full);
+        all.fit(self.bounds.all.saturating_mul(WEIGHT));
+        added
+    }
+
+    /// A place for the agent among all.
+    fn room(&self, all: &mut Open, agent: &Arc<str>) -> Result<(), Full> {
         if all.of.len() >= self.bounds.agents && !all.of.contains_key(agent) {
             all.of.retain(|_, one| !one.is_idle());
             all.weight = all.of.values().map(OfOne::weight).sum();
@@ -349,8 +475,6 @@ impl Dialogues {
             }
         }
         all.of.entry(Arc::clone(agent)).or_default();
-        all.change(agent, add);
-        all.fit(self.bounds.all.saturating_mul(WEIGHT));
         Ok(())
     }
 

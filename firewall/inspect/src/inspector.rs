@@ -23,6 +23,7 @@ use crate::{
     subscriptions::{Subscription, Subscriptions},
     tools::{self, Absent, ToolWatch},
     turn::{Between, Proposal, Step, proposes, same},
+    uses,
 };
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -67,6 +68,7 @@ impl Inspector {
             dialogues: Dialogues::new(Bounds {
                 each: limits.open_requests,
                 events: limits.resumable_events,
+                ids: limits.request_ids,
                 all: limits.open_requests_of_all,
                 agents: limits.metered_agents,
             }),
@@ -132,6 +134,10 @@ impl Inspector {
         &self.owners
     }
 
+    pub(crate) fn dialogues(&self) -> &Dialogues {
+        &self.dialogues
+    }
+
     pub(crate) fn limits(&self) -> &InspectLimits {
         &self.limits
     }
@@ -158,6 +164,7 @@ impl Inspector {
         let generation = self.live.load();
         let anew: Option<Absent>;
         let settled = self.settled(route, peer);
+        let mut asking = None;
         let leave = {
             let mut case = self.request_case(&generation, route, peer, (&arrived, &settled), now);
             let mut strict = read(&case, &arrived.judged)?;
@@ -167,7 +174,10 @@ impl Inspector {
                 strict = read(&case, bytes)?;
             }
             let metered = judge(&case, &strict, headers)
-                .and_then(|decided| meter(decided, &self.meters))
+                .and_then(|decided| {
+                    asking = uses::asking(self, &case, &decided)?;
+                    meter(decided, &self.meters)
+                })
                 .and_then(|metered| self.begun(&case, metered));
             match metered {
                 Ok((opened, (metered, step))) => Leave::of(&metered, step).subscribed(opened),
@@ -178,7 +188,7 @@ impl Inspector {
             self.dialogues.client_asks(sent, id.clone());
         }
         let alone = leave.asks_alone().map(|id| self.dialogues.under_way(leave.sent(), id.clone()));
-        let leave = leave.waiting(alone);
+        let leave = leave.waiting(alone).asking(asking);
         Ok(leave.over(match anew {
             Some(anew) => Arrived::whole(arrived.call, anew.bytes),
             None => arrived,
@@ -280,6 +290,7 @@ impl Inspector {
             .counted(quotas)
             .subscribed(sent.subscription)
             .waiting(sent.under_way)
+            .asking(sent.asking)
             .delivering(sent.delivery)
             .over(arrived))
     }

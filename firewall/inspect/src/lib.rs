@@ -67,6 +67,7 @@ pub mod subscriptions;
 mod together;
 pub mod tools;
 mod turn;
+mod uses;
 
 pub use arrived::{Answered, Arrived, Outgoing};
 pub use case::{HeaderClaims, Now, Peer};

@@ -58,8 +58,12 @@ pub struct InspectLimits {
     /// since a gateway that then lists by itself asks servers what no client did.
     pub tool_list_ms: Option<u64>,
     /// Requests under way in sessions of MCP that are remembered of one agent, in each direction: 256, as many calls as an
-    /// agent has waiting at once and then some. The oldest is forgotten first and cannot be answered any more.
+    /// agent has waiting at once and then some. The oldest is forgotten first and cannot be answered any more on another stream than its own.
     pub open_requests: usize,
+    /// Ids of requests in sessions of MCP that one agent has, because the server did not answer them with what may pass, or may answer them once more on a stream that is
+    /// resumed: 4,096, some 600 kB, over an hour of a refused answer a second. Where they are taken, its session that was used least lately ends,
+    /// and in the only one no more is asked.
+    pub request_ids: usize,
     /// The same of all agents together, in both directions, and as many events again for each that they were told of and may ask to go on after: 65,536, some 100 MB, so
     /// that 128 agents can be full. Of the agent that holds most the oldest are forgotten first.
     pub open_requests_of_all: usize,
@@ -104,6 +108,7 @@ impl Default for InspectLimits {
             tool_list_ms: None,
             open_requests: 256,
             open_requests_of_all: 65_536,
+            request_ids: 4_096,
             resumable_events: 1_024,
             subscriptions_of_one: 64,
             subscriptions_of_all: 16_384,

@@ -4,7 +4,7 @@ use crate::{
     Code, Direction, Facts, Refusal, Remedy, Sent, UnnamedTools,
     belongs::in_session,
     case::{Case, HeaderClaims, Turn},
-    dialogue::NotOpen,
+    dialogue::{At, NotOpen},
     generation::Named,
     tools,
 };
@@ -242,10 +242,10 @@ fn goes_on(case: &Case<'_>, verb: &mcp::Verb) -> Result<(), Refusal> {
         .with_hint("open the stream without `Last-Event-ID`, or initialize a new session"))
 }
 
-/// Where a server asked what a client answers: route, client and session.
-pub(crate) fn asked_at<'c>(case: &Case<'c>) -> (&'c str, &'c str, Option<&'c str>) {
+/// Where a server asked what a client answers.
+pub(crate) fn asked_at<'c>(case: &Case<'c>) -> At<'c> {
     let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
-    (case.route.name.as_str(), case.sender.id(), session)
+    (case.route.scope(), case.sender.id(), session)
 }
 
 /// A client answers what its server did not ask, or took back, or what is answered already.

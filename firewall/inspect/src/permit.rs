@@ -5,6 +5,7 @@ use crate::{
     belongs::things,
     case::{Case, Peer},
     clarify::{Question, answerable},
+    dialogue::Asking,
     facts::Facts,
     learnt::{InSession, OfPair},
     meter::{Metered, Quota},
@@ -107,6 +108,8 @@ pub struct Told {
     pub(crate) questions: Vec<Question>,
     /// Kept while a request of MCP outside of sessions waits for its answer: it may be cancelled so long.
     pub(crate) under_way: Option<Arc<()>>,
+    /// The id that a request of MCP has in its session.
+    pub(crate) asking: Option<Arc<Asking>>,
     /// What a SUBSCRIBE opened; it ends with the last copy of this.
     pub(crate) subscription: Option<Subscription>,
     /// The token of the push configuration that the request sets, or that a notification was sent under.
@@ -155,6 +158,7 @@ impl Leave {
                 settles: metered.decided().conformed().settles().to_vec(),
                 questions: answerable(metered.decided()),
                 under_way: None,
+                asking: None,
                 subscription: None,
                 delivery: None,
                 quotas: metered.quotas().to_vec(),
@@ -200,6 +204,12 @@ impl Leave {
     /// What is kept while the request waits for its answer.
     pub(crate) fn waiting(mut self, under_way: Option<Arc<()>>) -> Self {
         self.sent.under_way = under_way;
+        self
+    }
+
+    /// The id that the request has in its session.
+    pub(crate) fn asking(mut self, asking: Option<Arc<Asking>>) -> Self {
+        self.sent.asking = asking;
         self
     }
 
@@ -286,6 +296,9 @@ impl Permit {
         if let Some(step) = &self.sent.step {
             step.delivered();
         }
+        if let Some(asking) = &self.sent.asking {
+            asking.sent();
+        }
         let Arrived { call, body, .. } = self.arrived;
         (Outgoing { call, body }, self.sent)
     }
@@ -301,9 +314,7 @@ impl Permit {
 
     /// Gives the permit back, unused: what the message would have answered is open again.
     pub fn give_back(self) -> Sent {
-        if let Some(step) = &self.sent.step {
-            step.undelivered();
-        }
+        self.sent.undelivered();
         self.sent
     }
 
@@ -342,6 +353,9 @@ impl Sent {
     pub fn undelivered(&self) {
         if let Some(step) = &self.step {
             step.undelivered();
+        }
+        if let Some(asking) = &self.asking {
+            asking.never_sent();
         }
     }
 

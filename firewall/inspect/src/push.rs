@@ -215,6 +215,7 @@ impl Inspector {
         Ok(Sent::of(Told {
             tool_changes: 0,
             under_way: None,
+            asking: None,
             route: Arc::clone(route),
             caller: Peer::configured(owner),
             about,

@@ -130,11 +130,14 @@ pub struct Limits {
     /// gateway in its caller's place. 0: no list is too old, since servers would be asked for lists that no client asked for.
     pub tool_list_seconds: u32,
     /// MCP: requests under way in the sessions of one agent, in each direction. 256: as many calls as an agent has waiting at once and then
-    /// some; the oldest is forgotten first and cannot be answered any more.
+    /// some; the oldest is forgotten first and cannot be answered any more on another stream than its own.
     pub open_requests: usize,
     /// MCP: the same of all agents, in both directions, as which eight events count that an agent may resume after. 65,536: some 100 MB; of the
     /// agent that holds most the oldest are forgotten first.
     pub open_requests_of_all: usize,
+    /// MCP: ids of requests that one agent has in its sessions, since nothing that may pass answered them, or an answer may come again. 4,096: over an hour of a
+    /// refused answer a second. Then its session that was used least lately ends; in the only one no more is asked.
+    pub request_ids: usize,
     /// MCP: events of streams that one agent was told of and may ask to go on after. 1,024: what was on its way when a few of its streams were cut.
     pub resumable_events: usize,
     /// MCP: bytes of what a server says in `WWW-Authenticate`, and of a nonce of DPoP. 4 KiB: a challenge has some 300.
@@ -256,6 +259,7 @@ impl Default for Limits {
             tool_list_seconds: 0,
             open_requests: 256,
             open_requests_of_all: 65_536,
+            request_ids: 4_096,
             resumable_events: 1_024,
             challenge_bytes: 4096,
             metadata_bytes: 64 * 1024,
@@ -409,6 +413,7 @@ file_limits! {
         tool_list_seconds: u32 = 0..=86_400,
         open_requests: usize = 1..=65_536,
         open_requests_of_all: usize = 1..=16_777_216,
+        request_ids: usize = 1..=1_000_000,
         resumable_events: usize = 0..=1_000_000,
         challenge_bytes: usize = 64..=65_536,
         metadata_bytes: usize = 64..=1_048_576,

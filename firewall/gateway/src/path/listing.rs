@@ -15,6 +15,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt;
 use semgate_inspect::{Arrived, Code, Delivered, HeaderClaims, Peer, Permit, Refusal, Remedy};
+use semgate_message::RpcId;
 use semgate_message::mcp::{CLAIM, Operation};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -28,6 +29,9 @@ use crate::events::EVENT_STREAM;
 use crate::events::Item;
 use crate::receive::Received;
 use crate::relay::{Framing, Reader};
+
+/// How often an id is drawn that no request of the session has: of a thousand, or of texts of a few digits, the fourth is free.
+const DRAWS: usize = 4;
 
 /// A message on its way that began on another's.
 type Nested<'w> = Pin<Box<dyn Future<Output = Result<Answer, Stopped>> + 'w>>;
@@ -125,12 +129,21 @@ impl Way<'_> {
         };
         // a message of the caller like any other
         self.lane.shared.inspector.arrive(self.identity.counted(), self.lane.shared.now()).ok()?;
-        let mut random = [0; 26];
-        let bytes = question(&again.body, self.lane.decisions.next().text(&mut random), cursor)?;
+        let (inspector, route) = (&self.lane.shared.inspector, &self.lane.route);
+        let (id, bytes) = (0..DRAWS).find_map(|_| {
+            let mut random = [0; 26];
+            let (id, bytes) = question(&again.body, self.lane.decisions.next().text(&mut random), cursor)?;
+            inspector.is_free(route, peer, &again.call, &id).then_some((id, bytes))
+        })?;
         let received = Received { admitted: head(admitted, again)?, bytes };
         let asking: Nested<'_> = Box::pin(way.message(peer, received));
         match asking.await {
-            Ok(answer) => read(answer, &self.lane.shared.limits).await,
+            Ok(answer) => {
+                let page = read(answer, &self.lane.shared.limits).await;
+                // the client never asked under it
+                inspector.free(route, peer, &again.call, &id);
+                page
+            }
             Err(stopped) => {
                 let _ = way.stop(&stopped);
                 (stopped.refusal.code() == Code::AuthorizationRequired).then_some(Page::Demanded(stopped))
@@ -151,7 +164,7 @@ fn head(admitted: &Admitted, again: &Arrived) -> Option<Admitted> {
 
 /// `tools/list` with the `_meta` of a call: version, capabilities and context are the caller's, and what belongs to the call alone is left out.
 /// The bytes were read strictly before.
-fn question(call: &[u8], random: &str, cursor: Option<&str>) -> Option<Bytes> {
+fn question(call: &[u8], random: &str, cursor: Option<&str>) -> Option<(RpcId, Bytes)> {
     let call: Value = serde_json::from_slice(call).ok()?;
     let mut params = Map::new();
     if let Some(Value::Object(meta)) = call.pointer("/params/_meta") {
@@ -168,7 +181,11 @@ fn question(call: &[u8], random: &str, cursor: Option<&str>) -> Option<Bytes> {
     let method = Operation::ListTools.method();
     let id = another(call.get("id")?, random);
     let asked = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-    Some(Bytes::from(asked.to_string()))
+    let id = match id {
+        Value::String(text) => RpcId::Text(text),
+        number => RpcId::Integer(number.as_i64()?),
+    };
+    Some((id, Bytes::from(asked.to_string())))
 }
 
 /// Reads a list that passed, whole or as the answer of a stream.

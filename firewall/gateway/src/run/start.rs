@@ -124,6 +124,7 @@ fn inspect_limits(limits: &Limits) -> InspectLimits {
         tool_list_ms: (limits.tool_list_seconds > 0).then(|| u64::from(limits.tool_list_seconds) * 1_000),
         open_requests: limits.open_requests,
         open_requests_of_all: limits.open_requests_of_all,
+        request_ids: limits.request_ids,
         resumable_events: limits.resumable_events,
         ..default
     }

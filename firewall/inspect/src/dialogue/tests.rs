@@ -6,8 +6,8 @@ fn tell(open: &mut Open, agent: &str, events: usize) {
     open.of.entry(Arc::from(agent)).or_default();
     open.change(agent, |one| {
         for n in one.told.len()..events {
-            let place = Place { route: "r".to_owned(), session: None };
-            one.told.push_back(Told { place, event: n.to_string().into() });
+            let place = Place::new(&Scope::new("r", None), None);
+            one.told.push_back(Told { place, event: n.to_string().into(), at: 0 });
         }
     });
 }

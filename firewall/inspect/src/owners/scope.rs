@@ -31,6 +31,11 @@ impl<'r> Scope<'r> {
         self.0.split_once(BETWEEN).map(|(_, tenant)| tenant)
     }
 
+    /// The same, to be kept.
+    pub(crate) fn kept(&self) -> Scope<'static> {
+        Scope(Cow::Owned(self.0.clone().into_owned()))
+    }
+
     pub(super) fn key(&self) -> &str {
         &self.0
     }

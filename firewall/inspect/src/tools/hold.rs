@@ -9,7 +9,7 @@ use crate::{
     arrived::Answered,
     belongs::remember_round,
     case::{Case, Turn},
-    dialogue::Full,
+    dialogue::NotFree,
     generation::Named,
     inspector::judged,
     meter::meter,
@@ -19,7 +19,7 @@ use crate::{
 };
 use bytes::Bytes;
 use semgate_contexts::{
-    Context, ContextUrn, Performative, Term,
+    Context, ContextUrn, Digest, Performative, Term,
     json::{Json, Object},
 };
 use semgate_message::{
@@ -336,8 +336,9 @@ fn one(
             Ends::Answer
         }
         (Kind::Request, Some(id)) => {
-            let room = case.dialogues.server_asks(sent, id, operation);
-            room.map_err(|Full| no_room().with_facts(facts.clone()))?;
+            let said = Digest::of(&answered.judged);
+            let asks = case.dialogues.server_asks(sent, id, operation, said);
+            asks.map_err(|not| no_question(not).with_facts(facts.clone()))?;
             Ends::Nothing
         }
         _ => {
@@ -370,9 +371,16 @@ fn told(case: &Case<'_>, sent: &Sent, operation: Operation, message: &Json<'_>) 
     }
 }
 
-fn no_room() -> Refusal {
+fn no_question(not: NotFree) -> Refusal {
+    if not == NotFree::Used {
+        return Refusal::new(
+            Code::Malformed,
+            "the server asks under the id of another question that is open",
+        )
+        .with_hint("give each request of a session an id of its own, as MCP demands");
+    }
     Refusal::new(Code::RateLimited, "the server asks more than is kept track of")
-        .with_hint("ask the operator: too many agents have sessions here")
+        .with_hint("answer what the server asked before; if that was all, ask the operator: too many agents have sessions here")
 }
 
 fn asked<'s>(case: &Case<'_>, sent: &'s Sent) -> Result<&'s Asked, Refusal> {

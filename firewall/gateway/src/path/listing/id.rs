@@ -5,6 +5,9 @@ use serde_json::Value;
 /// Beyond this, ids go down: a number that every reader of JSON keeps exactly (RFC 8259 §6) has room above it.
 const HIGH: i64 = 1 << 52;
 
+/// Numbers go on by more than this: a client that counts has used none of those, nor will it before what is asked now was answered.
+const BEYOND: i64 = 256;
+
 /// An id of the kind of the caller's own, as if the caller had asked: a server that could tell the gateway's question from a client's would answer it otherwise. A number
 /// goes on from the call's; of a text each digit is another, and each letter that may be one of a hexadecimal number, but for the two places of a UUID that say of which kind
 /// it is. `random` are the characters of a decision id.
@@ -12,7 +15,7 @@ pub(super) fn another(id: &Value, random: &str) -> Value {
     let mut random = random.bytes().map(|byte| byte % 32);
     let mut draw = |below: u8| random.next().unwrap_or_default() % below;
     if let Some(number) = id.as_i64() {
-        let further = 1 + i64::from(draw(32));
+        let further = BEYOND + 1 + 32 * i64::from(draw(32)) + i64::from(draw(32));
         return Value::from(if number < HIGH { number + further } else { number - further });
     }
     let text = id.as_str().unwrap_or_default();
@@ -41,7 +44,7 @@ mod tests {
         let random = "k7q2hz4mw3xj6bta5cnp2dre4g";
         for number in [0, 7, -3, HIGH - 1, HIGH, i64::MAX, i64::MIN] {
             let other = another(&json!(number), random).as_i64().unwrap();
-            assert!(other != number && other.abs_diff(number) <= 32, "{other}");
+            assert!((257..=1_280).contains(&other.abs_diff(number)), "{other}");
         }
         let uuid = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
         let other = another(&json!(uuid), random);

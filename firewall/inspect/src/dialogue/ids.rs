@@ -1,0 +1,223 @@
+//! Under which ids the requests of a client stand in its sessions: a server tells its answers apart by them alone, so that a second request
+//! under the id of an open one would be answered with what the first one asked for, and judged as if it had asked for that (MCP 2025-11-25 "Requests":
+//! an id MUST NOT have been used before within the session).
+
+use super::{PART, Place};
+use semgate_message::RpcId;
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering, fence},
+    },
+};
+
+/// An id as servers find it: some keep numbers as text, for which `7` and `"7"` are one.
+pub(super) fn text(id: &RpcId) -> Cow<'_, str> {
+    match id {
+        RpcId::Text(text) => Cow::Borrowed(text),
+        RpcId::Integer(number) => Cow::Owned(number.to_string()),
+    }
+}
+
+/// Why an id cannot be asked under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotFree {
+    /// Another request of the session has it.
+    Used,
+    /// More ids are open than are kept track of.
+    Full,
+    /// The session is over.
+    Over,
+}
+
+/// A request that has an id in a session. For as long as somebody may still send it, and from when it was sent, nothing else has the id.
+#[derive(Debug, Default)]
+pub(crate) struct Asking(AtomicU8);
+
+const SENT: u8 = 1;
+const NEVER: u8 = 2;
+
+impl Asking {
+    /// It may reach the server from now on.
+    pub(crate) fn sent(&self) {
+        self.0.store(SENT, Ordering::Release);
+    }
+
+    /// Not one byte reached the server.
+    pub(crate) fn never_sent(&self) {
+        self.0.store(NEVER, Ordering::Release);
+    }
+}
+
+#[derive(Debug)]
+struct Used {
+    asking: Arc<Asking>,
+    /// When it was answered, in the order of what was told and answered.
+    answered: Option<u64>,
+}
+
+impl Used {
+    fn is(&self) -> bool {
+        let held = Arc::strong_count(&self.asking) > 1;
+        // what the last other holder said of it before it let go
+        fence(Ordering::Acquire);
+        match self.asking.0.load(Ordering::Acquire) {
+            SENT => true,
+            NEVER => false,
+            _ => held,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    used: HashMap<Box<str>, Used>,
+    /// Its place in the order in which sessions were used.
+    last: u64,
+    /// It was used where sessions are not held here, so that it cannot be ended here.
+    apart: bool,
+}
+
+/// The ids of one agent.
+#[derive(Debug, Default)]
+pub(super) struct Ids {
+    of: HashMap<Place, Session>,
+    len: usize,
+    answered: usize,
+    bound: usize,
+    turns: u64,
+}
+
+impl Ids {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn answered_ones(&self) -> usize {
+        self.answered
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.len == self.answered
+    }
+
+    pub(super) fn bound(&mut self, bound: usize) {
+        self.bound = bound;
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        self.len < self.bound
+    }
+
+    pub(super) fn is_used(&self, place: &Place, id: &RpcId) -> bool {
+        let session = self.of.get(place);
+        session.and_then(|session| session.used.get(&*text(id))).is_some_and(Used::is)
+    }
+
+    /// Makes the id free if it may be: it was never sent, or answered, and `replayed` says that the answer cannot come again.
+    pub(super) fn free(
+        &mut self,
+        place: &Place,
+        id: &RpcId,
+        replayed: impl Fn(u64) -> bool,
+    ) -> Result<(), NotFree> {
+        let session = self.of.get(place);
+        let Some(used) = session.and_then(|session| session.used.get(&*text(id))) else { return Ok(()) };
+        if used.is() && used.answered.is_none_or(replayed) {
+            return Err(NotFree::Used);
+        }
+        self.remove(place, &text(id));
+        Ok(())
+    }
+
+    /// Takes an id that is free.
+    pub(super) fn take(&mut self, place: Place, id: &RpcId, apart: bool) -> Arc<Asking> {
+        let asking = Arc::new(Asking::default());
+        self.turns += 1;
+        let session = self.of.entry(place).or_default();
+        session.last = self.turns;
+        session.apart |= apart;
+        let used = Used { asking: Arc::clone(&asking), answered: None };
+        session.used.insert(text(id).into(), used);
+        self.len += 1;
+        asking
+    }
+
+    /// The server answered. With `at` the answer may come again, on a stream that is resumed.
+    pub(super) fn answered(&mut self, place: &Place, id: &RpcId, at: Option<u64>) {
+        if at.is_none() {
+            self.remove(place, &text(id));
+            return;
+        }
+        let session = self.of.get_mut(place);
+        if let Some(used) = session.and_then(|session| session.used.get_mut(&*text(id))) {
+            self.answered += usize::from(used.answered.is_none());
+            used.answered = at;
+        }
+    }
+
+    /// Forgets an id that was answered.
+    pub(super) fn forget(&mut self, place: &Place, id: &RpcId) {
+        let used = self.of.get(place).and_then(|session| session.used.get(&*text(id)));
+        if used.is_some_and(|used| used.answered.is_some()) {
+            self.remove(place, &text(id));
+        }
+    }
+
+    /// Forgets a part of those that were answered, the oldest first. Handed back is where, and when the last of them was.
+    pub(super) fn forget_answered(&mut self) -> Vec<(Place, u64)> {
+        let mut all: Vec<(u64, Place, Box<str>)> = Vec::with_capacity(self.answered);
+        for (place, session) in &self.of {
+            let answered = session.used.iter().filter_map(|(id, used)| Some((used.answered?, id)));
+            all.extend(answered.map(|(at, id)| (at, place.clone(), id.clone())));
+        }
+        all.sort_unstable_by_key(|(at, ..)| *at);
+        all.truncate(all.len().div_ceil(PART));
+        let mut until: HashMap<Place, u64> = HashMap::new();
+        for (at, place, id) in all {
+            self.remove(&place, &id);
+            until.insert(place, at);
+        }
+        until.into_iter().collect()
+    }
+
+    /// Forgets all that nobody will send any more.
+    pub(super) fn forget_unsent(&mut self) {
+        for session in self.of.values_mut() {
+            session.used.retain(|_, used| used.is());
+        }
+        self.recount();
+    }
+
+    /// Of the sessions but this one that can be ended, the one that was asked in least lately.
+    pub(super) fn oldest_but(&self, place: &Place) -> Option<&Place> {
+        let others = self.of.iter().filter(|(other, session)| *other != place && !session.apart);
+        others.min_by_key(|(_, session)| session.last).map(|(other, _)| other)
+    }
+
+    pub(super) fn end(&mut self, place: &Place) {
+        if self.of.remove(place).is_some() {
+            self.recount();
+        }
+    }
+
+    fn recount(&mut self) {
+        self.of.retain(|_, session| !session.used.is_empty());
+        let used = || self.of.values().flat_map(|session| session.used.values());
+        self.len = used().count();
+        self.answered = used().filter(|used| used.answered.is_some()).count();
+    }
+
+    fn remove(&mut self, place: &Place, id: &str) {
+        let Some(session) = self.of.get_mut(place) else { return };
+        if let Some(used) = session.used.remove(id) {
+            self.len -= 1;
+            self.answered -= usize::from(used.answered.is_some());
+        }
+        if session.used.is_empty() {
+            self.of.remove(place);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! An id of a request is used once in a session of MCP: whose answer comes under it would be anyone's guess otherwise.
+
+use crate::{
+    Code, Inspector, Kind, Peer, Refusal, Route,
+    belongs::{in_session, no_session},
+    case::Case,
+    decide::Decided,
+    dialogue::{Asking, NotFree, Place},
+};
+use semgate_message::{Call, RpcId};
+use std::sync::Arc;
+
+/// Takes the id of a request in its session, if it has both. To be asked before anything is counted; the request need not be sent for it.
+///
+/// # Errors
+/// `malformed`: another request of the session has the id. `rate_limited`: more ids are open than are kept track of. `not_found`: the
+/// session ended meanwhile.
+pub(crate) fn asking(
+    inspector: &Inspector,
+    case: &Case<'_>,
+    decided: &Decided<'_, '_>,
+) -> Result<Option<Arc<Asking>>, Refusal> {
+    let session = case.call.mcp.as_deref().and_then(|head| head.session.as_deref());
+    let asked = decided.resolved().message().mcp.as_ref().and_then(|asked| asked.rpc_id.as_ref());
+    let (Some(session), Some(id)) = (session, asked) else { return Ok(None) };
+    let taken = inspector.dialogues().asking(
+        case.sender.key(),
+        (Place::new(&case.route.scope(), Some(session)), id, case.route.options.keeps_callers_apart),
+        || in_session(case).is_ok(),
+        &|scope, session| inspector.owners().forget(scope, Kind::Session, session),
+    );
+    let refusal = match taken {
+        Ok(asking) => return Ok(Some(asking)),
+        Err(NotFree::Used) => Refusal::new(Code::Malformed, "the id was used before in the session")
+            .with_hint("give each request of a session an id of its own, as MCP demands"),
+        Err(NotFree::Full) => {
+            Refusal::new(Code::RateLimited, "more requests are open in the session than are kept track of")
+                .with_hint("initialize a new session")
+        }
+        Err(NotFree::Over) => no_session(),
+    };
+    Err(refusal.with_facts(decided.facts()))
+}
+
+impl Inspector {
+    /// Whether a request of this peer may have this id where this call goes: false where another of the session has it.
+    pub fn is_free(&self, route: &Route, peer: &Peer, call: &Call, id: &RpcId) -> bool {
+        place(route, call).is_none_or(|place| !self.dialogues().is_used(peer.id(), &place, id))
+    }
+
+    /// An id under which a gateway asked in the place of this peer, and was answered, is the peer's own to use again.
+    pub fn free(&self, route: &Route, peer: &Peer, call: &Call, id: &RpcId) {
+        if let Some(place) = place(route, call) {
+            self.dialogues().free(peer.id(), &place, id);
+        }
+    }
+}
+
+fn place(route: &Route, call: &Call) -> Option<Place> {
+    let session = call.mcp.as_deref()?.session.as_deref()?;
+    Some(Place::new(&route.scope(), Some(session)))
+}
