@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -18,7 +19,7 @@ pub(crate) fn now() -> u64 {
 /// Why an authority may sign nothing new by its clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClockFault {
-    /// It went on by so many seconds more than the machine ran since the start.
+    /// It went on by so many seconds more than the machine ran since it was looked at last.
     Jumped(u64),
     /// What was signed last is so many seconds ahead of it: more than readers allow.
     Behind(u64),
@@ -66,7 +67,8 @@ impl fmt::Display for ClockFault {
 /// The clock of one authority, from its start on.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    began: u64,
+    /// What it would have shown at the start, by the last step that was believed.
+    began: AtomicU64,
     up: Duration,
     step: u64,
     #[cfg(test)]
@@ -78,13 +80,13 @@ impl Clock {
     pub fn begin(limits: &Limits, state: &Path) -> Self {
         let _ = state;
         let clock = Self {
-            began: 0,
+            began: AtomicU64::new(0),
             up: uptime(),
             step: limits.clock_step.as_secs(),
             #[cfg(test)]
             state: state.to_path_buf(),
         };
-        Self { began: clock.now(), ..clock }
+        Self { began: AtomicU64::new(clock.now()), ..clock }
     }
 
     /// Seconds since the Unix epoch.
@@ -100,10 +102,16 @@ impl Clock {
         now().saturating_add(wrong::ahead(&self.state))
     }
 
-    /// Why nothing new may be signed now, where the last that was signed is of `last`.
+    /// Why nothing new may be signed now, where the last that was signed is of `last`. A step that is small enough is believed from then on: many of
+    /// them, as each pause of a virtual machine makes one, are no jump.
     pub fn fault(&self, last: u64) -> Option<ClockFault> {
         let run = uptime().saturating_sub(self.up).as_secs();
-        judge(self.now(), self.began.saturating_add(run), self.step, last)
+        let (now, began) = (self.now(), self.began.load(Ordering::Relaxed));
+        let found = judge(now, began.saturating_add(run), self.step, last);
+        if !matches!(found, Some(ClockFault::Jumped(_))) {
+            self.began.fetch_max(now.saturating_sub(run), Ordering::Relaxed);
+        }
+        found
     }
 }
 

@@ -18,6 +18,22 @@ fn a_clock_is_held_against_how_long_the_machine_ran_and_against_what_was_signed(
     assert_eq!(all(0, u64::MAX, u64::MAX), Some(ClockFault::Behind(u64::MAX)));
 }
 
+#[test]
+fn many_small_steps_as_pauses_of_a_machine_make_them_are_no_jump() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Clock::begin(&Limits::default(), dir.path());
+    let at = |ahead| {
+        wrong::set(dir.path(), ahead);
+        clock.fault(0)
+    };
+    for night in 1..20 {
+        assert_eq!(at(night * 40), None, "night {night}");
+    }
+    assert!(matches!(at(19 * 40 + 100), Some(ClockFault::Jumped(99..=101))));
+    assert!(matches!(at(19 * 40 + 100), Some(ClockFault::Jumped(_))), "looking again makes it no better");
+    assert_eq!(at(19 * 40), None, "it was set back");
+}
+
 async fn refused(running: &Running) {
     for got in [
         running.client.publish(&document("urn:contexts:payment:v3.0", "")).await,
