@@ -243,6 +243,23 @@ fn a_permit_whose_time_is_over_goes_live_and_is_told() {
     assert_eq!(gateway.post(&message(&observation())).status, 403);
 }
 
+/// A forbid of each major by itself does not reach the next one: the operator is told, and nothing else changes.
+#[test]
+fn a_permit_that_the_next_major_would_pass_by_is_told_in_the_status() {
+    let up = Up::start();
+    let behind = Scripted::saying(REPLY.to_owned());
+    let each = "permit (principal in Group::\"partners\", action, resource);\n\
+                @id(\"each\") forbid (principal, action, resource is payment::transfer) when { resource.currency == \"USD\" && (context.major == 1 || context.major == 2) };\n";
+    let set = revision(&up, "set", &[("a.cedar", each.to_owned()), replies()]);
+    turn(&up.dir.join("current"), &set);
+    let gateway = gateway(&up, &behind, "");
+    let told = status(&gateway)["policies"].clone();
+    assert_eq!(told["current"], true, "{told}");
+    let why = "policy `a.cedar#each`: each major of `transfer` of the line `payment` is forbidden by itself";
+    assert!(told["warnings"][0].as_str().unwrap().contains(why), "{told}");
+    assert_eq!(gateway.post(&message(&decision())).status, 200);
+}
+
 /// What takes somebody's rights away stays told and keeps nothing out, over a restart too; what is new is judged as at a first start.
 #[test]
 fn attack_whoever_deletes_an_entry_or_takes_the_last_of_a_credential_keeps_a_gateway_from_starting_again() {

@@ -155,6 +155,7 @@ pub(crate) fn place_in(fault: &PolicyFault) -> Option<&Place> {
         | PolicyFault::BelowFloor { place, .. }
         | PolicyFault::NobodyComes { place, .. }
         | PolicyFault::Stopped { place, .. }
+        | PolicyFault::OtherMajor { place, .. }
         | PolicyFault::NoPermit { place }
         | PolicyFault::UnknownIssuer { place, .. }
         | PolicyFault::UnknownLine { place, .. }
@@ -173,6 +174,7 @@ pub(crate) fn policy_in(fault: &PolicyFault) -> Option<&str> {
         | PolicyFault::BelowFloor { policy, .. }
         | PolicyFault::UnknownEntity { policy, .. }
         | PolicyFault::NobodyComes { policy, .. }
+        | PolicyFault::OtherMajor { policy, .. }
         | PolicyFault::Stopped { policy, .. } => Some(policy),
         _ => None,
     }

@@ -112,6 +112,16 @@ pub enum PolicyFault {
         /// How many permits it leaves nothing.
         permits: usize,
     },
+    /// A forbid that names majors of a concept, beside a permit that names none and lets another major pass, now or once it is published.
+    /// Advice: it may be meant, so that neither a load nor `policy check` ends with it.
+    OtherMajor {
+        /// Where the forbid stands.
+        place: Place,
+        /// The forbid, `file#id`.
+        policy: String,
+        /// Which major passes, and by which permit.
+        why: String,
+    },
     /// A policy names an agent or a group that `entities.json` does not have.
     UnknownEntity {
         /// Where.
@@ -221,6 +231,11 @@ impl fmt::Display for PolicyFault {
             Self::BelowFloor { place, policy, why } | Self::NobodyComes { place, policy, why } => {
                 write!(f, "{place}: policy `{policy}`: {why}")
             }
+            Self::OtherMajor { place, policy, why } => write!(
+                f,
+                "{place}: policy `{policy}`: {why} (a forbid with an open `resource` reaches every major: `context.line == \"…\"`; a permit \
+                 that names the type says that it is meant)"
+            ),
             Self::Stopped { place, policy, permits } => {
                 let permits = match permits {
                     1 => "1 permit permits".to_owned(),

@@ -37,6 +37,7 @@ pub struct Policies {
     /// What the next set is held against.
     lived: Lived,
     warnings: Vec<PolicyFault>,
+    advice: Vec<PolicyFault>,
     redacts: bool,
     /// Issuers of tokens that policies ask for, each with the first policy that does.
     issuers: BTreeMap<String, String>,
@@ -222,6 +223,7 @@ impl Policies {
             faults.sort_by(|a, b| place_in(a).cmp(&place_in(b)));
             return Err(faults);
         }
+        let advice = texts.past_by_version(&world);
         let schema_fault = |why| vec![PolicyFault::Schema { why }];
         let actions = crate::ask::actions().map_err(schema_fault)?;
         let rules: Result<Vec<Rule>, String> = written.iter().map(Rule::new).collect();
@@ -239,7 +241,7 @@ impl Policies {
         };
         let (digest, budgets, issuers) = (source.digest(), spent.budgets, texts.issuers());
         let lived = spent.named.saying(&said);
-        Ok(Self { digest, asker, ids, budgets, lived, warnings, redacts, issuers })
+        Ok(Self { digest, asker, ids, budgets, lived, warnings, advice, redacts, issuers })
     }
 
     /// What the next set is held against, for whoever keeps it over a restart ([`Policies::load_again`]).
@@ -307,6 +309,13 @@ impl Policies {
     #[must_use]
     pub fn warnings(&self) -> &[PolicyFault] {
         &self.warnings
+    }
+
+    /// What may be meant and is told all the same: forbids that name majors of a concept, past which another one gets, now or once it is
+    /// published ([`PolicyFault::OtherMajor`]). No reason for `policy check` to end otherwise.
+    #[must_use]
+    pub fn advice(&self) -> &[PolicyFault] {
+        &self.advice
     }
 
     /// Issuers whose tokens policies ask about (`token:ISSUER:NAME`), each with the id of the first policy that does. Whether a gateway

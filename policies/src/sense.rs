@@ -8,6 +8,7 @@ mod derived;
 mod facts;
 mod implied;
 mod issuers;
+mod majors;
 mod members;
 mod never;
 mod owners;

@@ -83,6 +83,27 @@ fn a_good_set_is_counted_and_what_lies_beside_and_is_not_read_is_told() {
     assert!(lines[3].contains(" policies in 8 file(s), beside "), "{shown}");
 }
 
+/// What the next major would pass is advice: it may be meant, so the set is good.
+#[test]
+fn a_permit_that_the_next_major_would_pass_by_is_told_and_the_set_is_good() {
+    let dir = super::copied();
+    let text = "permit (principal in Group::\"partners\", action, resource);\n\
+                @id(\"each\") forbid (principal, action, resource is travel::bookFlight) when { resource.date > datetime(\"2031-01-01\") && context.major == 2 };\n";
+    std::fs::write(dir.path().join("open.cedar"), text).unwrap();
+    let (status, shown, errors) = policy(&["check", word(dir.path())]);
+    assert_eq!(status, 0, "{shown}{errors}");
+    let told = "open.cedar:2:1: policy `open.cedar#each`: each major of `bookFlight` of the line `travel` is forbidden by itself, and \
+                `travel::bookFlight` of v3 will pass by `open.cedar#1` (open.cedar:1:1) once it is published (a forbid with an open \
+                `resource` reaches every major: `context.line == \"…\"`; a permit that names the type says that it is meant)";
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(lines[0], format!("warning: {told}"));
+    assert!(lines.len() == 2 && lines[1].contains(": good, "), "{shown}");
+    let (status, shown, errors) = policy(&["check", word(dir.path()), "--json"]);
+    assert_eq!(status, 0, "{shown}{errors}");
+    let said: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(said["warnings"], serde_json::json!([told]));
+}
+
 #[test]
 fn a_file_whose_name_is_nearly_one_of_a_set_keeps_it_from_being_loaded() {
     for (name, meant) in [

@@ -60,6 +60,7 @@ impl Check {
                 .into_iter()
                 .chain(self.config.is_none().then(|| unvouched(&policies)).into_iter().flatten())
                 .chain(unjudged)
+                .chain(policies.advice().iter().map(ToString::to_string))
                 .collect(),
         };
         report(&self.policies, &policies, &counts, json)

@@ -112,7 +112,8 @@ pub fn explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Ex
 pub fn live_explainer(dir: &Path, contexts: &[Arc<Context>], json: bool) -> Result<Explainer, Fault> {
     let explainer = Explainer::load_as_live(&source(dir)?, contexts, &PolicyLimits::default())
         .map_err(|faults| rejected(&faults, json))?;
-    for warning in explainer.policies().warnings() {
+    let policies = explainer.policies();
+    for warning in policies.warnings().iter().chain(policies.advice()) {
         tell!("warning: {warning}");
     }
     Ok(explainer)

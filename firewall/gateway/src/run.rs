@@ -37,7 +37,7 @@ pub struct Checked {
     pub policies_waiting: Vec<String>,
     /// Those of them that no other context will mend: a policy is wrong about contexts that are known. A gateway starts with it, and nothing passes.
     pub policies_wrong: Vec<String>,
-    /// What would be live of the policies and do nothing, as a running gateway warns of it.
+    /// What would be live of the policies and do nothing, or less than it seems to, as a running gateway warns of it.
     pub policies_idle: Vec<String>,
     /// What is wrong with the shadow policies, or would be beside the contexts that are known so far; it stops nothing.
     pub shadow_faults: Vec<String>,
@@ -66,7 +66,7 @@ pub fn check(config: &Config) -> Result<Checked, RunFault> {
     let current = state.report().current && contexts > 0;
     let floors = if current { state.floors_of_nothing(&policies) } else { Vec::new() };
     let unkept = if state.report().current { state.unkept(&policies) } else { Vec::new() };
-    let idle = policies.warnings().iter().map(ToString::to_string);
+    let idle = policies.warnings().iter().chain(policies.advice()).map(ToString::to_string);
     let policies_idle = if state.report().current { idle.collect() } else { Vec::new() };
     let unlisted = parts.followers.iter().map(Follower::view).flat_map(|view| {
         let keys = view.unlisted_log_keys().to_vec();

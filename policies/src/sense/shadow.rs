@@ -22,14 +22,14 @@ use crate::told::is_everything;
 
 /// Whom a scope names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Who {
+pub(super) enum Who {
     Everybody,
     Agent(String),
     Group(String),
 }
 
 /// Who, and which type (any, if none).
-type Key = (Who, Option<String>);
+pub(super) type Key = (Who, Option<String>);
 
 /// A forbid, and the actions that it holds for.
 #[derive(Clone, Copy)]
@@ -195,7 +195,7 @@ fn condition(clause: &Clause) -> &Arc<cedar_policy::pst::Expr> {
 }
 
 /// `None` for a scope that names what nobody can be, which is a fault of its own.
-fn key(written: &Written) -> Option<Key> {
+pub(super) fn key(written: &Written) -> Option<Key> {
     use cedar_policy::ResourceConstraint::{Any, Is};
     let who = match written.policy.principal_constraint() {
         PrincipalConstraint::Any => Who::Everybody,

@@ -14,6 +14,7 @@ mod hard;
 mod learnt;
 mod lines;
 mod load;
+mod majors;
 mod may;
 mod mistakes;
 mod obligations;

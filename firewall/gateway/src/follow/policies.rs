@@ -342,7 +342,7 @@ impl Task {
                 for why in self.state.warnings(&policies) {
                     tracing::warn!(
                         why,
-                        "the policies are live, and something in them or around them does nothing"
+                        "the policies are live, and something in them or around them does nothing, or less than it seems to"
                     );
                 }
                 self.publisher.policies_changed(policies);

@@ -40,7 +40,8 @@ pub(crate) struct PolicyReport {
     pub(crate) faults: Vec<String>,
     /// Contexts that the live policies cannot speak of.
     pub(crate) left_out: Vec<String>,
-    /// Live policies that can match nothing above the present floors, and members of which records are to keep what there is not.
+    /// Live policies that can match nothing above the present floors, forbids that a version gets past, and members of which records are to
+    /// keep what there is not.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -63,7 +64,8 @@ impl PolicyState {
     pub(super) fn warnings(&self, policies: &Policies) -> Vec<String> {
         let unkept = self.unkept(policies).into_iter().map(|why| format!("audit_values: {why}"));
         let floors = self.floors_of_nothing(policies).into_iter().map(|why| format!("floors: {why}"));
-        policies.warnings().iter().map(ToString::to_string).chain(unkept).chain(floors).collect()
+        let told = policies.warnings().iter().chain(policies.advice()).map(ToString::to_string);
+        told.chain(unkept).chain(floors).collect()
     }
 
     pub(crate) fn report(&self) -> PolicyReport {
