@@ -27,7 +27,10 @@ const MAX_LEVELS: usize = 8;
 pub struct Obligation {
     /// The policy, `file#id`.
     pub policy: Arc<str>,
-    /// What the limit is called to outsiders: `policy-` and eight digits of a hash of the id, so that it is the same at every
+    /// By what its limit is counted over reloads: the id that `@id` gives. Of a policy without one it is the file and what the policy says,
+    /// since its place moves with every policy above it.
+    pub bucket: Arc<str>,
+    /// What the limit is called to outsiders: `policy-` and eight digits of a hash of `bucket`, so that it is the same at every
     /// answer and tells nothing of the policy.
     pub quota: Arc<str>,
     /// `@limit` and `@limit_key`: how often, and counted for whom.
@@ -82,13 +85,19 @@ impl Annotations {
         if faults.is_empty() { Ok(found) } else { Err(faults) }
     }
 
-    /// What the policy of this id obliges to, if anything.
-    pub fn obligation(&self, policy: &Arc<str>) -> Option<Arc<Obligation>> {
+    /// What the policy of this id obliges to, if anything; its limit is counted by `bucket`.
+    pub fn obligation(
+        &self,
+        policy: &Arc<str>,
+        bucket: impl FnOnce() -> Arc<str>,
+    ) -> Option<Arc<Obligation>> {
         let asks = self.limit.is_some() || !self.redact.is_empty() || self.approve.is_some();
         asks.then(|| {
+            let bucket = if self.id.is_some() { Arc::clone(policy) } else { bucket() };
             Arc::new(Obligation {
                 policy: Arc::clone(policy),
-                quota: quota(policy),
+                quota: quota(&bucket),
+                bucket,
                 limit: self.limit,
                 redact: self.redact.clone().into(),
                 approve: self.approve.clone(),
@@ -98,8 +107,8 @@ impl Annotations {
     }
 }
 
-fn quota(policy: &str) -> Arc<str> {
-    let digest = Digest::of(policy.as_bytes());
+fn quota(bucket: &str) -> Arc<str> {
+    let digest = Digest::of(bucket.as_bytes());
     let digits: String = digest.as_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     format!("policy-{digits}").into()
 }

@@ -1,7 +1,7 @@
 //! Policy files → policies with an id, a place and what they read.
 
-use semgate_contexts::schema::is_unseen;
-use std::collections::HashSet;
+use semgate_contexts::{Digest, schema::is_unseen};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use cedar_policy::pst::Clause;
@@ -153,6 +153,7 @@ fn parse_file(
     limits: &PolicyLimits,
 ) -> Result<Vec<Written>, Vec<PolicyFault>> {
     let (mut found, mut faults) = (Vec::new(), Vec::new());
+    let mut nameless: HashMap<Digest, usize> = HashMap::new();
     for alone in each_of(name, text, limits.max_nesting)? {
         let (policy, start) = (&alone.policy, alone.start);
         let annotations = match Annotations::of(policy) {
@@ -168,11 +169,18 @@ fn parse_file(
         let clauses = clauses(policy)
             .map_err(|why| vec![PolicyFault::Syntax { place: place(name, text, start), why }])?;
         let reads = Reads::of(&clauses);
+        let bucket = || {
+            let said = said(policy, &alone.text);
+            let before = nameless.entry(said).or_default();
+            *before += 1;
+            format!("{name}#{said}#{before}").into()
+        };
+        let obligation = annotations.obligation(&id, bucket);
         let policy = policy.new_id(PolicyId::new(&*id));
         found.push(Written {
             policy,
             notice: annotations.notice.clone(),
-            obligation: annotations.obligation(&id),
+            obligation,
             id,
             file: index,
             start,
@@ -181,6 +189,17 @@ fn parse_file(
         });
     }
     if faults.is_empty() { Ok(found) } else { Err(faults) }
+}
+
+/// What a policy says, however it is written and whatever is annotated.
+fn said(policy: &Policy, text: &str) -> Digest {
+    let tree = policy.to_json().ok().map(|mut tree| {
+        if let Some(members) = tree.as_object_mut() {
+            members.remove("annotations");
+        }
+        tree.to_string()
+    });
+    Digest::of(tree.as_deref().unwrap_or(text).as_bytes())
 }
 
 /// Characters that make a text look otherwise than it is read, also in a comment: what is not seen, and what some editors show as the end of a

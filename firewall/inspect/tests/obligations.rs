@@ -181,6 +181,36 @@ fn a_reload_keeps_what_was_spent_of_what_did_not_change() {
     assert_eq!(permit.quotas()[0].left.unwrap().units, 2, "another limit is another bucket");
 }
 
+/// Without `@id` a policy is named by its place, and a policy above it moved its limit to another bucket: whoever had spent all of it had all of
+/// it again, and what the new one let pass was counted where the old one had been.
+#[test]
+fn attack_a_policy_that_is_put_above_one_without_an_id_gives_its_limit_anew() {
+    let limited =
+        r#"@limit("2/hour") permit (principal, action, resource is supplyChain::current_decision);"#;
+    let above = r#"@limit("2/hour") permit (principal, action, resource is payment::transfer);"#;
+    let inspector = house(limited);
+    let route = route("l8");
+    for _ in 0..2 {
+        let _ = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
+    }
+    let moved = format!("{above}\n@notice(\"two an hour\") // one that says more\n{limited}");
+    for set in [moved, format!("// as it was\n{limited}")] {
+        inspector.swap(generation_with(view(&mut library()), &source(&set, None), &[]));
+        let refusal = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap_err();
+        assert_eq!(refusal.code(), Code::RateLimited, "{set}");
+        let _ = say(&inspector, &route, "treasurer-1", by("treasurer-1", &decision()), NOW).unwrap();
+    }
+    // one that says something else is another, and of two that say the same each counts by itself
+    let other = format!("{limited}\n{}", limited.replace("2/hour", "9/hour"));
+    inspector.swap(generation_with(view(&mut library()), &source(&other, None), &[]));
+    assert!(say(&inspector, &route, "retailer-7", decision(), NOW).is_err());
+    let twice = format!("{limited}\n{limited}");
+    let inspector = house(&twice);
+    let permit = say(&inspector, &route, "retailer-7", decision(), NOW).unwrap();
+    let left: Vec<u64> = permit.quotas().iter().map(|quota| quota.left.unwrap().units).collect();
+    assert_eq!(left, [1, 1]);
+}
+
 #[test]
 fn a_renewed_permit_is_not_paid_twice_and_still_says_what_is_left() {
     let inspector = house(DECISIONS);

@@ -167,3 +167,20 @@ fn a_shape_too_large_to_be_told_counts_as_one_that_may_carry_anything() {
     let text = schema_text(&[first, huge]).unwrap();
     assert!(text.contains("namespace t::v1") && text.contains("namespace t::v2"), "{text}");
 }
+
+/// What a schema gives as `default` is what it says of a member that is not there; nothing puts it there.
+#[test]
+fn a_default_is_not_there_for_a_policy() {
+    let document = r#"{"context":"urn:contexts:t:v1.0","concepts":{"c":{"type":"object","properties":{
+        "n":{"type":"integer","default":5},"s":{"type":"object","properties":{"m":{"type":"string","default":"x"}},"additionalProperties":false}},
+        "required":["s"],"additionalProperties":false}}}"#;
+    let text = "@id(\"there\") permit (principal, action, resource is t::c) when { resource has n || resource.s has m };\n\
+                @id(\"absent\") permit (principal, action, resource is t::c) when { !(resource has n) && !(resource.s has m) };";
+    let house = House::load(&one_file(text), vec![context(document)]).unwrap();
+    let ask = |value| {
+        house.ask(Ask { urn: "t:v1.0", term: "c", value, action: Performative::Inform, ..Ask::default() })
+    };
+    assert_eq!(ask(r#"{"s":{}}"#), permitted(&["p.cedar#absent"]));
+    assert_eq!(ask(r#"{"n":5,"s":{}}"#), permitted(&["p.cedar#there"]));
+    assert_eq!(ask(r#"{"s":{"m":"x"}}"#), permitted(&["p.cedar#there"]));
+}

@@ -15,7 +15,7 @@ pub(crate) fn charges(decided: &Decided<'_, '_>, buckets: &Buckets) -> Vec<Charg
         for obligation in obligations.iter() {
             let Some((rate, key)) = obligation.limit else { continue };
             let bucket =
-                bucket(decided, ("policy", &obligation.policy), (rate, key), &spoken(said, instance));
+                bucket(decided, ("policy", &obligation.bucket), (rate, key), &spoken(said, instance));
             add(
                 &mut all,
                 Charge {
