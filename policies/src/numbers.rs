@@ -1,5 +1,5 @@
-//! The numbers that a schema lets a member be, as far as it says so in one place: `minimum`, `maximum`, their exclusive forms, `enum`
-//! and `const`. Whatever is not recognised leaves every number open.
+//! The numbers that a schema lets a member be, as far as it says so in one place: `minimum`, `maximum`, their exclusive forms,
+//! `multipleOf`, `enum` and `const`. Whatever is not recognised leaves every number open.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,6 +20,8 @@ const MAX_DIGITS: usize = 30;
 pub(crate) enum Numbers {
     /// From the one to the other, both included.
     Between(i64, i64),
+    /// Every multiple of a number above one, from the one to the other; both are multiples, and not the same.
+    Every(i64, (i64, i64)),
     /// These.
     Only(Arc<BTreeSet<i64>>),
 }
@@ -48,6 +50,33 @@ impl Numbers {
         found
     }
 
+    /// The multiples of a number from the one to the other; none where there are none.
+    pub fn multiples(of: i64, (low, high): (i64, i64)) -> Option<Self> {
+        let wide = |number: i64| i128::from(number);
+        let step = wide(of.max(1));
+        let low = i64::try_from(wide(low) + (-wide(low)).rem_euclid(step)).ok()?;
+        let high = i64::try_from(wide(high) - wide(high).rem_euclid(step)).ok()?;
+        match of {
+            _ if low > high => None,
+            2.. if low < high => Some(Self::Every(of, (low, high))),
+            _ => Some(Self::Between(low, high)),
+        }
+    }
+
+    /// Every multiple of a number.
+    pub fn whole(of: i64) -> Self {
+        Self::multiples(of, (i64::MIN, i64::MAX)).unwrap_or_default()
+    }
+
+    /// Whether each is a multiple of a number above zero.
+    pub fn are_multiples(&self, of: i64) -> bool {
+        match self {
+            Self::Every(step, _) => step.checked_rem_euclid(of) == Some(0),
+            Self::Between(low, high) => low == high && low.checked_rem_euclid(of) == Some(0),
+            Self::Only(all) => all.iter().all(|one| one.checked_rem_euclid(of) == Some(0)),
+        }
+    }
+
     /// How many items the schema at a place lets an array have.
     pub fn of_items(place: Option<Place<'_>>) -> Self {
         let (mut least, mut most) = (0, i64::MAX);
@@ -62,7 +91,7 @@ impl Numbers {
     /// The lowest and the highest.
     pub fn ends(&self) -> (i64, i64) {
         match self {
-            Self::Between(low, high) => (*low, *high),
+            Self::Between(low, high) | Self::Every(_, (low, high)) => (*low, *high),
             Self::Only(all) => {
                 (all.first().copied().unwrap_or(i64::MIN), all.last().copied().unwrap_or(i64::MAX))
             }
@@ -73,6 +102,9 @@ impl Numbers {
     pub fn contains(&self, number: i64) -> bool {
         match self {
             Self::Between(low, high) => (*low..=*high).contains(&number),
+            Self::Every(of, (low, high)) => {
+                (*low..=*high).contains(&number) && number.checked_rem_euclid(*of) == Some(0)
+            }
             Self::Only(all) => all.contains(&number),
         }
     }
@@ -83,7 +115,8 @@ impl Numbers {
         let same = match (self, other) {
             (Self::Only(all), _) => all.iter().any(|one| other.contains(*one)),
             (_, Self::Only(all)) => all.iter().any(|one| self.contains(*one)),
-            _ => low <= to && from <= high,
+            (Self::Between(..), Self::Between(..)) => low <= to && from <= high,
+            _ => self.meet(other).is_some(),
         };
         (same, !(low == high && from == to && low == from))
     }
@@ -100,7 +133,12 @@ impl Numbers {
             (Self::Only(a), Self::Only(b)) => Self::Only(Arc::new(a.union(b).copied().collect())),
             _ => {
                 let ((low, high), (from, to)) = (self.ends(), other.ends());
-                Self::Between(low.min(from), high.max(to))
+                let both = (low.min(from), high.max(to));
+                let of = match (self, other) {
+                    (Self::Every(a, _), Self::Every(b, _)) => common(*a, *b),
+                    _ => 1,
+                };
+                Self::multiples(of, both).unwrap_or(Self::Between(both.0, both.1))
             }
         }
     }
@@ -112,9 +150,18 @@ impl Numbers {
                 let both: BTreeSet<i64> = all.iter().copied().filter(|one| by.contains(*one)).collect();
                 (!both.is_empty()).then(|| Self::Only(Arc::new(both)))
             }
-            (Self::Between(low, high), Self::Between(from, to)) => {
-                let (low, high) = (*low.max(from), *high.min(to));
-                (low <= high).then_some(Self::Between(low, high))
+            _ => {
+                let ((low, high), (from, to)) = (self.ends(), other.ends());
+                let (low, high) = (low.max(from), high.min(to));
+                match (self, other) {
+                    (Self::Every(a, _), Self::Every(b, _)) => match (a / common(*a, *b)).checked_mul(*b) {
+                        Some(of) => Self::multiples(of, (low, high)),
+                        // past all numbers but nothing
+                        None => (low <= 0 && 0 <= high).then_some(Self::Between(0, 0)),
+                    },
+                    (Self::Every(of, _), _) | (_, Self::Every(of, _)) => Self::multiples(*of, (low, high)),
+                    _ => (low <= high).then_some(Self::Between(low, high)),
+                }
             }
         }
     }
@@ -133,21 +180,19 @@ impl Numbers {
             Self::Between(low, high) if low == high && *low == gone => None,
             Self::Between(low, high) if *low == gone => Some(Self::Between(low.saturating_add(1), *high)),
             Self::Between(low, high) if *high == gone => Some(Self::Between(*low, high.saturating_sub(1))),
-            Self::Between(..) => Some(self.clone()),
+            Self::Every(of, (low, high)) if *low == gone => {
+                Self::multiples(*of, (low.saturating_add(1), *high))
+            }
+            Self::Every(of, (low, high)) if *high == gone => {
+                Self::multiples(*of, (*low, high.saturating_sub(1)))
+            }
+            Self::Between(..) | Self::Every(..) => Some(self.clone()),
         }
     }
 
     /// What both let through; all numbers where that is none, since no instance fits then.
     fn and(&self, other: &Self) -> Self {
-        match (self, other) {
-            (Self::Only(all), by) | (by, Self::Only(all)) => {
-                Self::from(all.iter().copied().filter(|one| by.contains(*one)).collect::<BTreeSet<_>>())
-            }
-            (Self::Between(low, high), Self::Between(from, to)) => {
-                let (low, high) = (*low.max(from), *high.min(to));
-                if low > high { Self::default() } else { Self::Between(low, high) }
-            }
-        }
+        self.meet(other).unwrap_or_default()
     }
 
     /// What a number of a policy could have been, in words; nothing to say where any could.
@@ -162,9 +207,28 @@ impl Numbers {
             }
             Self::Between(low, i64::MAX) => format!("it is at least `{}`", shown(*low)),
             Self::Between(i64::MIN, high) => format!("it is at most `{}`", shown(*high)),
+            Self::Every(of, (low, high)) => {
+                let (first, last) = (low.checked_sub(*of).is_some(), high.checked_add(*of).is_some());
+                let whole = format!("it is a multiple of `{}`", shown(*of));
+                match (first, last) {
+                    (false, false) => whole,
+                    (true, false) => format!("{whole}, at least `{}`", shown(*low)),
+                    (false, true) => format!("{whole}, at most `{}`", shown(*high)),
+                    (true, true) => format!("{whole} from `{}` to `{}`", shown(*low), shown(*high)),
+                }
+            }
             Self::Between(low, high) => format!("it is from `{}` to `{}`", shown(*low), shown(*high)),
         }
     }
+}
+
+/// The greatest number of which both are multiples.
+const fn common(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a, b);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Numbers that a hint lists.
@@ -207,7 +271,9 @@ fn here(schema: &Value, places: u32) -> Numbers {
             high = high.min(clamped(floor.saturating_sub(i128::from(exclusive && exact))));
         }
     }
-    let between = if low > high { Numbers::default() } else { Numbers::Between(low, high) };
+    // what lies between two that policies can see is no number of this schema, which is looked at in all its parts
+    let step = bound("multipleOf").filter(|(_, exact)| *exact).and_then(|(step, _)| i64::try_from(step).ok());
+    let between = Numbers::multiples(step.unwrap_or(1), (low, high)).unwrap_or_default();
     match listed(schema, places) {
         Some(listed) => between.and(&listed),
         None => between,
@@ -297,18 +363,59 @@ mod tests {
             (json!({"minimum": 9, "maximum": 1}), Numbers::default()),
             (json!({"maximum": 1e300, "minimum": -1e300}), Numbers::default()),
             (json!({"not": {"minimum": 3}}), Numbers::default()),
+            (json!({"multipleOf": 100, "minimum": 1, "maximum": 350}), Numbers::Every(100, (100, 300))),
+            (
+                json!({"allOf": [{"multipleOf": 4}, {"multipleOf": 6, "minimum": 0}, {"maximum": 40}]}),
+                Numbers::Every(12, (0, 36)),
+            ),
+            (json!({"multipleOf": 100, "minimum": 150, "maximum": 250}), between(200, 200)),
+            (json!({"multipleOf": 100, "minimum": 110, "maximum": 190}), Numbers::default()),
+            (json!({"multipleOf": 100, "enum": [100, 150]}), only(&[100])),
+            (json!({"multipleOf": 1, "minimum": 3}), between(3, i64::MAX)),
+            (json!({"multipleOf": 0.5, "minimum": 3}), between(3, i64::MAX)),
         ] {
             assert_eq!(read(&schema, 0), expected, "{schema}");
         }
         assert_eq!(read(&json!({"maximum": 10000.01}), DECIMAL_PLACES), between(i64::MIN, 100_000_100));
         assert_eq!(read(&json!({"minimum": 0.00005}), DECIMAL_PLACES), between(1, i64::MAX));
         assert_eq!(read(&json!({"enum": [0.5, 2]}), DECIMAL_PLACES), only(&[5_000, 20_000]));
+        let cents = read(&json!({"multipleOf": 0.01, "minimum": 0, "maximum": 1}), DECIMAL_PLACES);
+        assert_eq!(cents, Numbers::Every(100, (0, 10_000)));
+    }
+
+    #[test]
+    fn the_first_and_the_last_multiple_are_within_the_bounds_of_all_numbers() {
+        let all = Numbers::whole(1_000);
+        let (low, high) = all.ends();
+        assert!(
+            low % 1_000 == 0
+                && high % 1_000 == 0
+                && low.checked_sub(1_000).is_none()
+                && high.checked_add(1_000).is_none()
+        );
+        assert_eq!(Numbers::whole(i64::MAX), Numbers::Every(i64::MAX, (-i64::MAX, i64::MAX)));
+        assert_eq!(
+            Numbers::whole(i64::MAX).meet(&Numbers::whole(i64::MAX - 1)),
+            Some(Numbers::Between(0, 0))
+        );
+        assert_eq!(Numbers::multiples(10, (i64::MAX - 1, i64::MAX)), None);
+        assert!(all.are_multiples(500) && !all.are_multiples(300) && Numbers::Between(6, 6).are_multiples(3));
     }
 
     #[test]
     fn they_are_compared_as_every_pair_of_them_would_be() {
-        let sets =
-            [only(&[1, 2, 3]), only(&[3]), only(&[7, 9]), Numbers::Between(2, 4), Numbers::Between(4, 4)];
+        let every = |of, ends| Numbers::multiples(of, ends).unwrap();
+        let sets = [
+            only(&[1, 2, 3]),
+            only(&[3]),
+            only(&[7, 9]),
+            Numbers::Between(2, 4),
+            Numbers::Between(4, 4),
+            every(2, (0, 10)),
+            every(3, (1, 9)),
+            every(4, (3, 8)),
+            every(5, (6, 10)),
+        ];
         let all = |numbers: &Numbers| (0..=10).filter(|n| numbers.contains(*n)).collect::<Vec<i64>>();
         for a in &sets {
             for b in &sets {
@@ -321,6 +428,13 @@ mod tests {
                 assert_eq!(a.below(b), told(&|a, b| a < b), "{a:?} {b:?}");
                 for n in of_a.iter().chain(&of_b) {
                     assert!(a.or(b).contains(*n));
+                }
+                let both: Vec<i64> = of_a.iter().filter(|n| of_b.contains(n)).copied().collect();
+                assert_eq!(a.meet(b).map(|both| all(&both)).unwrap_or_default(), both, "{a:?} {b:?}");
+                if let [one] = of_b[..] {
+                    let left = a.without(b).map(|left| all(&left)).unwrap_or_default();
+                    assert!(of_a.iter().all(|n| *n == one || left.contains(n)), "{a:?} {b:?}");
+                    assert!(left.is_empty() == (of_a == of_b), "{a:?} {b:?}");
                 }
             }
         }
@@ -335,5 +449,11 @@ mod tests {
         );
         assert_eq!(Numbers::Between(-15_000, i64::MAX).described(DECIMAL_PLACES), "it is at least `-1.5`");
         assert_eq!(Numbers::Between(0, 10_000).described(DECIMAL_PLACES), "it is from `0.0` to `1.0`");
+        assert_eq!(Numbers::whole(100).described(0), "it is a multiple of `100`");
+        assert_eq!(Numbers::whole(100).described(DECIMAL_PLACES), "it is a multiple of `0.01`");
+        let few = |low, high| Numbers::multiples(100, (low, high)).unwrap().described(0);
+        assert_eq!(few(1, 350), "it is a multiple of `100` from `100` to `300`");
+        assert_eq!(few(1, i64::MAX), "it is a multiple of `100`, at least `100`");
+        assert_eq!(few(i64::MIN, 350), "it is a multiple of `100`, at most `300`");
     }
 }

@@ -15,6 +15,7 @@ mod owners;
 mod pieces;
 mod possible;
 mod ranges;
+mod records;
 mod sets;
 mod shadow;
 mod steps;

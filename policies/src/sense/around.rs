@@ -11,6 +11,7 @@ use super::facts::{End, Where};
 use super::values::Values;
 use crate::catalogue::TypeInfo;
 use crate::learnt;
+use crate::moments::SECOND;
 use crate::numbers::Numbers;
 
 /// What `context.direction` can be.
@@ -30,9 +31,14 @@ const PROTOCOLS: [(&str, Version); 2] = [("a2a", Version::new(1, 0)), ("mcp", Ve
 /// The binding in which free text may stand beside every instance: what client and server say of themselves.
 const SAYS_BESIDE: &str = "mcp";
 
-/// The least that a score ever is: an instance counts itself.
+/// The least that a score ever is, by what it counts: an instance counts itself.
 pub(super) fn least(score: &str) -> i64 {
     i64::from(score == "concepts")
+}
+
+/// The same, of what is judged: JSON, which has a byte at least.
+fn least_judged(score: &str) -> i64 {
+    least(score).max(i64::from(score == "message_bytes"))
 }
 
 impl World<'_> {
@@ -45,7 +51,8 @@ impl World<'_> {
             "line" => self.lines(here),
             "free_text" => self.free_text(here, settled),
             // what begins or ends at a time is meant to do nothing before or after
-            "now" if !settled => self.clock(),
+            "now" if settled => Values::Moments(Numbers::whole(SECOND)),
+            "now" => self.clock(),
             "major" | "minor" => match self.possible_versions(here) {
                 Some(all) => {
                     let of = |(major, minor): &(u32, u32)| if member == "major" { *major } else { *minor };
@@ -60,7 +67,7 @@ impl World<'_> {
 
     /// What a score can be, with the same meaning of `settled`.
     pub fn score(&self, score: &str, here: &Where, settled: bool) -> Values {
-        let whole = Numbers::Between(least(score), i64::MAX);
+        let whole = Numbers::Between(least_judged(score), i64::MAX);
         if score != "text_length" {
             return Values::Numbers(whole);
         }

@@ -10,7 +10,8 @@ use super::members::path_of;
 use super::never::{Literally, Never, literally};
 use super::possible::{Known, Looking, action};
 use super::values::{EITHER, Values, equal, fits, is_number, matches, only, over};
-use crate::numbers::DECIMAL_PLACES;
+use crate::moments::DAY;
+use crate::numbers::{DECIMAL_PLACES, Numbers};
 
 /// Bytes of the longest trust domain (SPIFFE-ID §2.1).
 const MAX_DOMAIN: usize = 255;
@@ -21,6 +22,10 @@ impl Looking<'_, '_> {
         self.unfit(right, left, here);
         if self.range_for_one(left, right, false) || self.range_for_one(right, left, false) {
             return (false, true);
+        }
+        if let Some(members) = self.member_by_member(left, right) {
+            let each: Vec<_> = members.iter().map(|(one, other)| self.same(one, other, here)).collect();
+            return (each.iter().all(|(same, _)| *same), each.iter().any(|(_, other)| *other));
         }
         for (set, items) in [(left, right), (right, left)] {
             if let Expr::Set(items) = &**items {
@@ -89,7 +94,8 @@ impl Looking<'_, '_> {
             }
             let each: Vec<Values> = items.iter().map(|item| self.values(item, here)).collect();
             let asked = self.values(right, here);
-            let yes = each.iter().any(|item| equal(item, &asked).0);
+            let can: Vec<bool> = items.iter().map(|item| self.same_item(item, right, here)).collect();
+            let yes = can.contains(&true);
             return Values::Bool { yes, no: !all_among(&asked, &each) };
         }
         let wanted: Vec<&Arc<Expr>> = match &**right {
@@ -111,9 +117,9 @@ impl Looking<'_, '_> {
 
     /// Whether a set that is looked up can have this item.
     fn can_hold(&mut self, set: &Expr, item: &Arc<Expr>, here: &Where) -> bool {
-        let known = self.values(item, here);
+        self.values(item, here);
         if let Expr::Set(items) = set {
-            return items.iter().any(|one| equal(&self.values(one, here), &known).0);
+            return items.iter().any(|one| self.can_be(one, item, here));
         }
         if let Expr::IfThenElse { then_expr, else_expr, .. } = set {
             let before = self.never.len();
@@ -129,7 +135,10 @@ impl Looking<'_, '_> {
         }
         let Some(literal) = literally(item) else {
             let items = self.resource_path(set).filter(|_| self.known != Known::Nothing);
-            return items.is_none_or(|path| equal(&self.world.items(&path, here), &known).0);
+            return items.is_none_or(|path| match self.world.kind_of_items(&path, here) {
+                Some(kind) => self.can_be_of(kind, (set, item), here),
+                None => true,
+            });
         };
         if is_credentials(set) {
             let held = self.world.held(&literal.text);
@@ -147,7 +156,7 @@ impl Looking<'_, '_> {
     }
 
     /// Whether a text is one of the values of a member; notes one that is not.
-    fn can_be_text(&mut self, member: &Expr, literal: Literally, values: Values) -> bool {
+    pub(super) fn can_be_text(&mut self, member: &Expr, literal: Literally, values: Values) -> bool {
         let member = written(member);
         match values {
             Values::Texts(values) if !values.contains(&literal.text) => {
@@ -185,7 +194,9 @@ impl Looking<'_, '_> {
     fn never_number(&mut self, member: &Arc<Expr>, literal: &Expr, here: &Where) {
         let known = match path_of(member) {
             Some((Var::Resource, path)) => self.world.member(&path, here),
-            Some((Var::Context, path)) if path.first().is_some_and(|name| name == "scores") => {
+            Some((Var::Context, path))
+                if matches!(path.first().map(String::as_str), Some("scores" | "now" | "session")) =>
+            {
                 self.by_schema(&Var::Context, &path, here)
             }
             _ => return,
@@ -194,10 +205,12 @@ impl Looking<'_, '_> {
         let (numbers, number, places) = match (known, self.values(literal, here)) {
             (Values::Numbers(numbers), Values::Numbers(one)) => (numbers, one, 0),
             (Values::Decimals(numbers), Values::Decimals(one)) => (numbers, one, DECIMAL_PLACES),
-            (days @ Values::Moments(_, true), one @ Values::Moments(..)) if !equal(&days, &one).0 => {
-                let Expr::UnaryOp { expr, .. } = literal else { return };
-                if let Some(literal) = literally(expr) {
-                    self.never.push(Never::NoDay { member: written(member), literal });
+            (Values::Moments(Numbers::Every(whole, _)), Values::Moments(one))
+                if !one.are_multiples(whole) =>
+            {
+                let (Expr::UnaryOp { expr, .. }, (low, high)) = (literal, one.ends()) else { return };
+                if let Some(literal) = literally(expr).filter(|_| low == high) {
+                    self.never.push(Never::Between { member: written(member), literal, days: whole == DAY });
                 }
                 return;
             }

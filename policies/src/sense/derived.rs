@@ -71,16 +71,19 @@ impl Looking<'_, '_> {
         let all = |low, high| Numbers::Between(low, high);
         Some(match name.as_str() {
             TIME => match self.known_of(var, member, here) {
-                Values::Moments(_, true) => Values::Moments(all(0, 0), false),
-                _ => Values::Moments(all(0, DAY - 1), false),
+                Values::Moments(moments) if moments.are_multiples(DAY) => Values::Moments(all(0, 0)),
+                Values::Moments(moments) if moments.are_multiples(SECOND) => {
+                    Values::Moments(Numbers::multiples(SECOND, (0, DAY - 1)).unwrap_or_default())
+                }
+                _ => Values::Moments(all(0, DAY - 1)),
             },
             DATE => {
                 let (low, high) = match self.known_of(var, member, here) {
-                    Values::Moments(moments, _) => moments.ends(),
+                    Values::Moments(moments) => moments.ends(),
                     _ => Numbers::default().ends(),
                 };
                 let begin = |moment: i64| moment.checked_sub(moment.rem_euclid(DAY)).unwrap_or(i64::MIN);
-                Values::Moments(all(begin(low), begin(high)), true)
+                Values::Moments(Numbers::multiples(DAY, (begin(low), begin(high))).unwrap_or_default())
             }
             EMPTY => match var {
                 Var::Resource => self.world.emptiness(member, here),
@@ -99,7 +102,7 @@ impl Looking<'_, '_> {
     /// How many whole units of so many milliseconds a duration has.
     fn counted(&self, unit: i64, (var, member): (&Var, &[String]), here: &Where) -> Values {
         match self.known_of(var, member, here) {
-            Values::Moments(lengths, _) => {
+            Values::Moments(lengths) => {
                 let (low, high) = lengths.ends();
                 Values::Numbers(Numbers::Between(low / unit, high / unit))
             }

@@ -273,7 +273,7 @@ impl Looking<'_, '_> {
             let said = match self.values(other, &here) {
                 Values::Numbers(numbers) => Values::Numbers(bounds(&numbers)),
                 Values::Decimals(numbers) => Values::Decimals(bounds(&numbers)),
-                Values::Moments(numbers, _) => Values::Moments(bounds(&numbers), false),
+                Values::Moments(numbers) => Values::Moments(bounds(&numbers)),
                 _ => continue,
             };
             let said = if shift == 0 { said } else { less(&said, shift) };
@@ -338,7 +338,7 @@ fn is_agent(whom: &Expr) -> bool {
 fn is_one(values: &Values) -> bool {
     match values {
         Values::Texts(all) => all.len() == 1,
-        Values::Numbers(numbers) | Values::Decimals(numbers) | Values::Moments(numbers, _) => {
+        Values::Numbers(numbers) | Values::Decimals(numbers) | Values::Moments(numbers) => {
             let (low, high) = numbers.ends();
             low == high
         }

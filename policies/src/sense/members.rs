@@ -10,6 +10,7 @@ use super::facts::Where;
 use super::never::Never;
 use super::possible::{Known, Looking};
 use super::values::{EITHER, Values, only};
+use crate::moments::SECOND;
 use crate::numbers::Numbers;
 
 impl Looking<'_, '_> {
@@ -54,6 +55,9 @@ impl Looking<'_, '_> {
                 } else {
                     self.world.circumstance(member, here, self.known == Known::Structure)
                 }
+            }
+            (Var::Context, [session, expires]) if session == "session" && expires == "expires" => {
+                Values::Moments(Numbers::whole(SECOND))
             }
             (Var::Resource, path) => self.world.member(path, here),
             _ => Values::Any,

@@ -17,8 +17,8 @@ pub(crate) enum Never {
     Form { member: String, literal: Literally, asks: String },
     /// A number that the member never is.
     Number { member: String, literal: i64, places: u32, numbers: Numbers },
-    /// An instant that a day is compared with, and that begins none.
-    NoDay { member: String, literal: Literally },
+    /// An instant that begins no day, or no second, where only such come; or such a length.
+    Between { member: String, literal: Literally, days: bool },
     /// A range that is taken for one address, which is all that the member is.
     Range { member: String, literal: Literally, is_set: bool },
     /// A credential that nobody has.

@@ -11,6 +11,7 @@ use super::World;
 use super::facts::{Side, Where};
 use super::members::path_of;
 use super::never::Never;
+use super::sums::counted;
 use super::values::{EITHER, Values, compare, decimal, itself, length, moment, negative, only};
 use crate::numbers::Numbers;
 
@@ -93,8 +94,9 @@ impl<'w, 'a> Looking<'w, 'a> {
             Expr::UnaryOp { op: UnaryOp::Decimal, expr } => {
                 decimal(expr).map_or(Values::Any, |number| Values::Decimals(Numbers::Between(number, number)))
             }
-            Expr::UnaryOp { op: UnaryOp::Datetime, expr } => moment(expr)
-                .map_or(Values::Any, |moment| Values::Moments(Numbers::Between(moment, moment), false)),
+            Expr::UnaryOp { op: UnaryOp::Datetime, expr } => {
+                moment(expr).map_or(Values::Any, |moment| Values::Moments(Numbers::Between(moment, moment)))
+            }
             Expr::Literal(Literal::String(text)) => {
                 Values::Texts(Arc::new(BTreeSet::from([text.to_string()])))
             }
@@ -109,8 +111,9 @@ impl<'w, 'a> Looking<'w, 'a> {
                 let (yes, no) = self.values(expr, here).truth();
                 Values::Bool { yes: no, no: yes }
             }
-            Expr::UnaryOp { op: UnaryOp::Duration, expr } => length(expr)
-                .map_or(Values::Any, |length| Values::Moments(Numbers::Between(length, length), false)),
+            Expr::UnaryOp { op: UnaryOp::Duration, expr } => {
+                length(expr).map_or(Values::Any, |length| Values::Moments(Numbers::Between(length, length)))
+            }
             Expr::UnaryOp { op: UnaryOp::IsIPV6, expr } => {
                 let other = Expr::UnaryOp { op: UnaryOp::IsIPv4, expr: Arc::clone(expr) };
                 let (yes, no) = self.values(&other, here).truth();
@@ -229,7 +232,7 @@ impl<'w, 'a> Looking<'w, 'a> {
                 if self.known != Known::All && (is_version(left) || is_version(right)) {
                     return EITHER;
                 }
-                let told = self.ends(op, left, right);
+                let told = self.ends(op, left, right).or_else(|| counted(self.known, op, left, right));
                 let told = told.or_else(|| is_same_member(left, right).then(|| itself(op)));
                 told.unwrap_or_else(|| compare(op, &a, &b))
             }

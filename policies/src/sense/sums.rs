@@ -19,18 +19,18 @@ impl Looking<'_, '_> {
         if self.known != Known::All {
             return Values::Any;
         }
-        let none_over = |numbers: Option<Numbers>| numbers.map(|all| Values::Moments(all, false));
+        let none_over = |numbers: Option<Numbers>| numbers.map(Values::Moments);
         let found = match (op, &a, &b) {
             (BinaryOp::DurationSince, ..) if is_end(left) && is_now(right) => {
-                Some(Values::Moments(Numbers::Between(SECOND, i64::MAX), false))
+                Numbers::multiples(SECOND, (SECOND, i64::MAX)).map(Values::Moments)
             }
             (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, Values::Numbers(a), Values::Numbers(b)) => {
                 combined(op, a, b).map(Values::Numbers)
             }
-            (BinaryOp::Offset, Values::Moments(a, _), Values::Moments(b, _)) => {
+            (BinaryOp::Offset, Values::Moments(a), Values::Moments(b)) => {
                 none_over(combined(BinaryOp::Add, a, b))
             }
-            (BinaryOp::DurationSince, Values::Moments(a, _), Values::Moments(b, _)) => {
+            (BinaryOp::DurationSince, Values::Moments(a), Values::Moments(b)) => {
                 none_over(combined(BinaryOp::Sub, a, b))
             }
             _ => None,
@@ -52,6 +52,25 @@ impl Looking<'_, '_> {
             BinaryOp::Greater | BinaryOp::GreaterEq => only(later),
             _ => only(false),
         })
+    }
+}
+
+/// The questions about ambiguous parameters are among the concepts of a message, so that there are no more of them; that a part says so again
+/// is no mistake.
+pub(super) fn counted(known: Known, op: BinaryOp, left: &Expr, right: &Expr) -> Option<Values> {
+    let is = |expr: &Expr, score: &str| {
+        path_of(expr).is_some_and(|(var, path)| var == Var::Context && path == ["scores", score])
+    };
+    let first = match () {
+        () if known != Known::All => return None,
+        () if is(left, "ambiguous") && is(right, "concepts") => true,
+        () if is(left, "concepts") && is(right, "ambiguous") => false,
+        () => return None,
+    };
+    match (op, first) {
+        (BinaryOp::Greater, true) | (BinaryOp::Less, false) => Some(only(false)),
+        (BinaryOp::LessEq, true) | (BinaryOp::GreaterEq, false) => Some(only(true)),
+        _ => None,
     }
 }
 
@@ -92,7 +111,7 @@ pub(super) fn less(values: &Values, shift: i64) -> Values {
     };
     match values {
         Values::Numbers(numbers) => Values::Numbers(moved(numbers)),
-        Values::Moments(numbers, _) => Values::Moments(moved(numbers), false),
+        Values::Moments(numbers) => Values::Moments(moved(numbers)),
         _ => Values::Any,
     }
 }

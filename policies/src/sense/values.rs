@@ -28,8 +28,8 @@ pub(crate) enum Values {
     Numbers(Numbers),
     /// Ten-thousandths.
     Decimals(Numbers),
-    /// Milliseconds since the Unix epoch, or of a duration; `true` if each is a midnight of UTC.
-    Moments(Numbers, bool),
+    /// Milliseconds since the Unix epoch, or of a duration: of days and of whole seconds the multiples of these.
+    Moments(Numbers),
     Actions(PerformativeSet),
     /// What a member is said to be like.
     Liked(Likes),
@@ -55,7 +55,7 @@ impl Values {
             (Self::Texts(a), Self::Texts(b)) => Self::Texts(Arc::new(a.union(b).cloned().collect())),
             (Self::Numbers(a), Self::Numbers(b)) => Self::Numbers(a.or(b)),
             (Self::Decimals(a), Self::Decimals(b)) => Self::Decimals(a.or(b)),
-            (Self::Moments(a, days), Self::Moments(b, too)) => Self::Moments(a.or(b), *days && *too),
+            (Self::Moments(a), Self::Moments(b)) => Self::Moments(a.or(b)),
             (Self::Ruled(a), Self::Ruled(b)) => Self::Ruled(either(a, b)),
             (a, b) if a == b => a.clone(),
             _ => Self::Any,
@@ -82,13 +82,7 @@ impl Values {
             }
             (Self::Numbers(a), Self::Numbers(b)) => Self::Numbers(a.meet(b)?),
             (Self::Decimals(a), Self::Decimals(b)) => Self::Decimals(a.meet(b)?),
-            (Self::Moments(a, days), Self::Moments(b, too)) => {
-                let (both, days) = (a.meet(b)?, *days || *too);
-                if days && !has_midnight(&both) {
-                    return None;
-                }
-                Self::Moments(both, days)
-            }
+            (Self::Moments(a), Self::Moments(b)) => Self::Moments(a.meet(b)?),
             (Self::Actions(a), Self::Actions(b)) => {
                 let both = a.and(*b);
                 if both.is_empty() {
@@ -116,9 +110,7 @@ impl Values {
             }
             (Self::Numbers(all), Self::Numbers(gone)) => Some(Self::Numbers(all.without(gone)?)),
             (Self::Decimals(all), Self::Decimals(gone)) => Some(Self::Decimals(all.without(gone)?)),
-            (Self::Moments(all, days), Self::Moments(gone, _)) => {
-                Some(Self::Moments(all.without(gone)?, *days))
-            }
+            (Self::Moments(all), Self::Moments(gone)) => Some(Self::Moments(all.without(gone)?)),
             (Self::Bool { yes, no }, Self::Bool { yes: y, no: n }) if y != n => {
                 let (yes, no) = (*yes && *n, *no && *y);
                 (yes || no).then_some(Self::Bool { yes, no })
@@ -146,12 +138,9 @@ pub(super) fn equal(a: &Values, b: &Values) -> (bool, bool) {
         (Values::Ruled(rules), Values::Texts(texts)) | (Values::Texts(texts), Values::Ruled(rules)) => {
             (texts.iter().any(|text| fits(rules, text)), true)
         }
-        (Values::Numbers(a), Values::Numbers(b)) | (Values::Decimals(a), Values::Decimals(b)) => a.equal(b),
-        (Values::Moments(a, days), Values::Moments(b, too)) => {
-            let (same, other) = a.equal(b);
-            let days = *days || *too;
-            (same && a.meet(b).is_some_and(|both| !days || has_midnight(&both)), other)
-        }
+        (Values::Numbers(a), Values::Numbers(b))
+        | (Values::Decimals(a), Values::Decimals(b))
+        | (Values::Moments(a), Values::Moments(b)) => a.equal(b),
         (Values::Actions(a), Values::Actions(b)) => (!a.and(*b).is_empty(), !(a.len() == 1 && a == b)),
         (Values::Bool { yes, no }, Values::Bool { yes: y, no: n }) => {
             ((*yes && *y) || (*no && *n), (*yes && *n) || (*no && *y))
@@ -164,7 +153,7 @@ pub(super) fn compare(op: BinaryOp, a: &Values, b: &Values) -> Values {
     let (a, b) = match (a, b) {
         (Values::Numbers(a), Values::Numbers(b))
         | (Values::Decimals(a), Values::Decimals(b))
-        | (Values::Moments(a, _), Values::Moments(b, _)) => (a, b),
+        | (Values::Moments(a), Values::Moments(b)) => (a, b),
         _ => return EITHER,
     };
     let (yes, no) = match op {
@@ -235,19 +224,6 @@ pub(super) fn length(expr: &Expr) -> Option<i64> {
 /// Whether a string is as one of these says.
 pub(super) fn fits(rules: &[Rule], text: &str) -> bool {
     rules.iter().any(|rule| rule.fits(text))
-}
-
-/// Whether one of these milliseconds begins a day of UTC.
-fn has_midnight(moments: &Numbers) -> bool {
-    match moments {
-        Numbers::Only(all) => all.iter().any(|one| one.rem_euclid(moments::DAY) == 0),
-        // the first midnight from the lowest on
-        Numbers::Between(low, high) => {
-            let past = low.rem_euclid(moments::DAY);
-            let next = if past == 0 { Some(*low) } else { low.checked_add(moments::DAY - past) };
-            next.is_some_and(|next| next <= *high)
-        }
-    }
 }
 
 /// What a test comes to over all of these; over none nothing is said.

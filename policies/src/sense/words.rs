@@ -143,9 +143,12 @@ impl Texts<'_> {
             Never::Form { member, literal: text, asks } => {
                 (literal(&text), format!("`{member}` is never `\"{}\"`", text.text), asks)
             }
-            Never::NoDay { member, literal: text } => {
+            Never::Between { member, literal: text, days } => {
                 let day = text.text.get(..10).unwrap_or_default();
-                let hint = format!("it is a day, and so its midnight in UTC: `datetime(\"{day}\")`");
+                let hint = match days {
+                    true => format!("it is a day, and so its midnight in UTC: `datetime(\"{day}\")`"),
+                    false => "it is in whole seconds".to_owned(),
+                };
                 (literal(&text), format!("`{member}` is never `{}`", text.text), hint)
             }
             Never::Number { member, literal, places, numbers } => {

@@ -14,6 +14,7 @@ use super::values::Values;
 use crate::agents::Agents;
 use crate::catalogue::{Catalogue, TypeInfo};
 use crate::kinds::{Attributes, Kind};
+use crate::moments::{DAY, SECOND};
 use crate::numbers::Numbers;
 use crate::strings::Strings;
 use crate::{Floors, PolicyLimits, credentials, learnt, reads};
@@ -119,9 +120,10 @@ impl<'a> World<'a> {
         Self { now: None, ..self }
     }
 
-    /// What the clock can show from now on.
+    /// What the clock can show from now on, in whole seconds.
     pub fn clock(&self) -> Values {
-        self.now.map_or(Values::Any, |now| Values::Moments(Numbers::Between(now, i64::MAX), false))
+        let from = self.now.unwrap_or(i64::MIN);
+        Numbers::multiples(SECOND, (from, i64::MAX)).map_or(Values::Any, Values::Moments)
     }
 
     /// What may still be looked at.
@@ -353,10 +355,15 @@ impl<'a> World<'a> {
 
     /// What a set can hold.
     pub fn items(&self, path: &[String], here: &Where) -> Values {
-        let info = here.of_type.and_then(|of_type| self.info(of_type));
-        match info.map(|info| find(&info.attributes, path)) {
-            Some(Found::There(Kind::Set(items, _), _)) => of_kind(items),
-            _ => Values::Any,
+        self.kind_of_items(path, here).map_or(Values::Any, of_kind)
+    }
+
+    /// The kind of what a set holds.
+    pub fn kind_of_items(&self, path: &[String], here: &Where) -> Option<&'a Kind> {
+        let info = self.info(here.of_type?)?;
+        match find(&info.attributes, path) {
+            Found::There(Kind::Set(items, _), _) => Some(&**items),
+            _ => None,
         }
     }
 
@@ -399,13 +406,14 @@ impl<'a> World<'a> {
 }
 
 /// What a value of a kind can be, where that is known.
-fn of_kind(kind: &Kind) -> Values {
+pub(super) fn of_kind(kind: &Kind) -> Values {
     match kind {
         Kind::String(Strings { listed: Some(values), .. }) => Values::Texts(Arc::clone(values)),
         Kind::String(Strings { rules: Some(rules), .. }) => Values::Ruled(Arc::clone(rules)),
-        Kind::Datetime(days) => Values::Moments(Numbers::default(), *days),
-        // no duration of RFC 3339 is below nothing
-        Kind::Duration => Values::Moments(Numbers::Between(0, i64::MAX), false),
+        Kind::Datetime(true) => Values::Moments(Numbers::whole(DAY)),
+        Kind::Datetime(false) => Values::Moments(Numbers::default()),
+        // no duration of RFC 3339 is below nothing, or has a part of a second
+        Kind::Duration => Numbers::multiples(SECOND, (0, i64::MAX)).map_or(Values::Any, Values::Moments),
         Kind::Bool(Some(one)) => Values::Bool { yes: *one, no: !*one },
         Kind::Long(numbers) => Values::Numbers(numbers.clone()),
         Kind::Decimal(numbers) => Values::Decimals(numbers.clone()),

@@ -29,6 +29,7 @@ fn what_methods_make_of_a_member_is_never_otherwise_than_they_can() {
         "context.now.toTime() >= duration(\"24h\")",
         "context.now.toTime() < duration(\"0h\")",
         "context.now.toTime() == duration(\"1d\")",
+        "context.now.toTime() > duration(\"23h59m59s\")",
         "resource.at.toTime() > duration(\"20h\") && !(resource.at.toTime() >= duration(\"6h\"))",
         "resource.day.toTime() > duration(\"1h\")",
         "resource.at > datetime(\"2027-01-02T01:00:00Z\") && resource.at.toDate() < datetime(\"2027-01-02\")",
@@ -61,7 +62,8 @@ fn what_methods_make_of_a_member_is_never_otherwise_than_they_can() {
     for condition in [
         "context.now.toTime() > duration(\"20h\") || context.now.toTime() < duration(\"6h\")",
         "context.now.toTime() >= duration(\"8h\") && context.now.toTime() <= duration(\"8h\")",
-        "context.now.toTime() > duration(\"23h59m59s998ms\")",
+        "context.now.toTime() > duration(\"23h59m58s999ms\")",
+        "resource.at.toTime() > duration(\"23h59m59s998ms\")",
         "resource.at.toTime() > duration(\"20h\") && resource.day.toTime() < duration(\"6h\")",
         "resource.day.toTime() == duration(\"0s\")",
         "context.now.toTime().toHours() >= 20 || context.now.toTime().toHours() < 6",

@@ -21,6 +21,7 @@ mod obligations;
 mod paper;
 mod parts;
 mod pieces;
+mod records;
 mod redundant;
 mod remembered;
 mod senseless;

@@ -61,7 +61,7 @@ fn a_number_that_the_schema_never_lets_be_is_named() {
         ),
         (
             "resource.volts == decimal(\"240.5\")",
-            "p.cedar:2:8: policy `p.cedar#1`: `resource.volts` is never `240.5` (it is from `0.5` to `240.0`)",
+            "p.cedar:2:8: policy `p.cedar#1`: `resource.volts` is never `240.5` (it is a multiple of `0.01` from `0.5` to `240.0`)",
         ),
         ("resource.percent > 100", "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message"),
         ("resource.percent < 0", "p.cedar:2:1: policy `p.cedar#1`: its condition is true for no message"),

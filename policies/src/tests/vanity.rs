@@ -111,8 +111,10 @@ fn readings() -> Vec<String> {
         let name = ["x", "long name of it"][n % 2];
         let (tags, marks) = [("\"red\"", ""), ("\"blue\",\"red\"", "3,4")][n % 2];
         let (ip, ttl) = [("10.0.0.1", "PT30M"), ("127.0.0.1", "PT90M"), ("10.0.0.2", "P1D")][n % 3];
+        let (load, rows) =
+            [(100, r#"[{"unit":"A","n":2}]"#), (200, "[]"), (300, r#"[{"unit":"V","n":1}]"#)][n % 3];
         all.push(format!(
-            r#"{{"level":{level},"percent":{percent},"code":"{code}","name":"{name}","day":"{day}","at":"{at}","unit":"{unit}","tags":[{tags}],"marks":[{marks}],"ip":"{ip}","ttl":"{ttl}"{note}}}"#
+            r#"{{"level":{level},"percent":{percent},"code":"{code}","name":"{name}","day":"{day}","at":"{at}","unit":"{unit}","tags":[{tags}],"marks":[{marks}],"ip":"{ip}","ttl":"{ttl}","load":{load},"spot":{{"unit":"{unit}","n":1}},"rows":{rows}{note}}}"#
         ));
     }
     all
@@ -208,8 +210,11 @@ fn ground() -> &'static Ground {
             "name":{"type":"string","maxLength":40,"x-free-text":true},
             "day":{"type":"string","format":"date"},"at":{"type":"string","format":"date-time"},
             "unit":{"type":"string","enum":["V","A"]},"ip":{"type":"string","format":"ipv4"},"ttl":{"type":"string","format":"duration"},
-            "tags":{"type":"array","items":{"type":"string"},"minItems":1},"marks":{"type":"array","items":{"type":"integer","maximum":9}},"note":{"type":"string","pattern":"^[a-z]*$"}},
-           "required":["level","percent","code","name","day","at","unit","tags","marks","ip","ttl"],"additionalProperties":false}}}"#,
+            "tags":{"type":"array","items":{"type":"string"},"minItems":1},"marks":{"type":"array","items":{"type":"integer","maximum":9}},"note":{"type":"string","pattern":"^[a-z]*$"},
+            "load":{"type":"integer","multipleOf":100},
+            "spot":{"type":"object","properties":{"unit":{"type":"string","enum":["V","A"]},"n":{"type":"integer"}},"required":["unit","n"],"additionalProperties":false},
+            "rows":{"type":"array","items":{"type":"object","properties":{"unit":{"type":"string","enum":["V","A"]},"n":{"type":"integer","maximum":9}},"required":["unit","n"],"additionalProperties":false}}},
+           "required":["level","percent","code","name","day","at","unit","tags","marks","ip","ttl","load","spot","rows"],"additionalProperties":false}}}"#,
         ));
         let house = House::load(&one_file("permit (principal, action, resource);"), contexts).unwrap();
         let catalogue = Catalogue::build(&house.contexts);

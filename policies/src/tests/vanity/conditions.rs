@@ -1,7 +1,7 @@
 //! What generated policies ask.
 
 /// What is asked of anything.
-pub(super) const OF_ANY: [&str; 75] = [
+pub(super) const OF_ANY: [&str; 86] = [
     "context.locked",
     "context has session",
     "context has session && context.session.expires > context.now",
@@ -77,10 +77,21 @@ pub(super) const OF_ANY: [&str; 75] = [
     "principal.credentials == [\"high-value-authorized\"]",
     "[\"token:hr:b\", \"x\"].containsAll(principal.credentials)",
     "principal.credentials.containsAll([\"token:hr:b\", \"high-value-authorized\"])",
+    "context.now == datetime(\"2027-01-15T08:00:00.500Z\")",
+    "context.now > datetime(\"2027-01-15T07:59:59.001Z\")",
+    "context.now < datetime(\"2027-01-15T07:59:59.999Z\")",
+    "context.now.toTime() > duration(\"7h59m59s1ms\") && context.now.toTime() < duration(\"8h\")",
+    "context.scores.message_bytes > 0",
+    "context.scores.message_bytes < 1",
+    "context.scores.ambiguous > context.scores.concepts",
+    "context.scores.concepts <= context.scores.ambiguous",
+    "{a: context.binding, b: context.major} == {a: \"l8\", b: 2}",
+    "{a: context.binding} != {a: \"l8\"}",
+    "[{a: context.direction}, {a: \"x\"}].contains({a: \"reply\"})",
 ];
 
 /// What is asked of a reading.
-pub(super) const OF_READINGS: [&str; 80] = [
+pub(super) const OF_READINGS: [&str; 95] = [
     "resource.level == 1",
     "resource.level == 3",
     "resource.level > 2",
@@ -161,10 +172,25 @@ pub(super) const OF_READINGS: [&str; 80] = [
     "[\"blue\", \"green\"].containsAny(resource.tags)",
     "resource.tags.contains(\"blue\")",
     "[\"V\"].containsAll([\"V\", \"A\"])",
+    "resource.load == 200",
+    "resource.load == 150",
+    "resource.load > 100",
+    "resource.load < 200",
+    "resource.load != 200",
+    "resource.ttl > duration(\"29m59s999ms\")",
+    "resource.ttl < duration(\"30m1ms\")",
+    "resource.spot == {unit: \"V\", n: 1}",
+    "resource.spot == {unit: \"W\", n: 1}",
+    "{unit: resource.unit, n: resource.level} == resource.spot",
+    "{a: resource.unit} == {a: \"A\"}",
+    "resource.rows.contains({unit: \"A\", n: 2})",
+    "resource.rows.contains({unit: \"A\", n: 12})",
+    "resource.rows.containsAny([{unit: \"W\", n: 2}, {unit: \"V\", n: 1}])",
+    "resource.rows == [{unit: resource.unit, n: 1}]",
 ];
 
 /// What is asked of a payment.
-pub(super) const OF_PAYMENTS: [&str; 12] = [
+pub(super) const OF_PAYMENTS: [&str; 14] = [
     "resource.amount.greaterThan(decimal(\"50.0\"))",
     "resource.amount.greaterThan(decimal(\"100.0\"))",
     "resource.amount.lessThanOrEqual(decimal(\"100.0\"))",
@@ -177,4 +203,6 @@ pub(super) const OF_PAYMENTS: [&str; 12] = [
     "resource.sender_id == resource.receiver_id",
     "resource.sender_id == \"a b\"",
     "resource.sender_id like \"* *\"",
+    "resource.amount == decimal(\"75.505\")",
+    "{a: resource.currency, b: resource.sender_id} == {a: \"EUR\", b: \"a\"}",
 ];
